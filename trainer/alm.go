@@ -1,0 +1,91 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969, Rockafellar 1973): a double
+// loop, in which Inner primal steps on
+//
+//	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)),
+//
+// are followed by lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
+type ALM struct {
+	Primal PrimalSettings
+	// Penalty is c > 0; 0 is the default, 10.
+	Penalty float64
+	// Inner is the number of steps between updates of lambda; 0 is the default, 20.
+	Inner int
+
+	firstOrder
+	k      int
+	lambda []float64
+}
+
+var (
+	_ Method   = (*ALM)(nil)
+	_ DualRule = (*ALM)(nil)
+)
+
+const (
+	almPenalty = 10
+	almInner   = 20
+)
+
+// Name implements Method.
+func (m *ALM) Name() string { return "alm" }
+
+// Init implements Method.
+func (m *ALM) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+
+// StartDual implements DualRule.
+func (m *ALM) StartDual(g []float64) error {
+	if !(m.Penalty >= 0) || math.IsInf(m.Penalty, 0) || m.Inner < 0 {
+		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive", ErrSettings, m.Penalty, m.Inner)
+	}
+	m.k, m.lambda = 0, make([]float64, len(g))
+	return nil
+}
+
+// PrimalStep implements DualRule.
+func (m *ALM) PrimalStep() PrimalSettings { return m.Primal }
+
+// Weights implements DualRule.
+func (m *ALM) Weights(w, g []float64) {
+	c := orDefault(m.Penalty, almPenalty)
+	for j, l := range m.lambda {
+		w[j] = max(0, l+c*g[j])
+	}
+}
+
+// UpdateDual implements DualRule.
+func (m *ALM) UpdateDual(g []float64) {
+	inner := m.Inner
+	if inner == 0 {
+		inner = almInner
+	}
+	m.k++
+	if m.k%inner == 0 {
+		m.Weights(m.lambda, g)
+	}
+}
+
+// Stiffness implements DualRule.
+func (m *ALM) Stiffness() float64 { return orDefault(m.Penalty, almPenalty) }
+
+// OwnStep implements DualRule.
+func (m *ALM) OwnStep() float64 { return 0 }
+
+// Report implements Method.
+func (m *ALM) Report() Report {
+	r := newReport()
+	r.Multipliers, r.StepSize = m.lambda, m.stepSize()
+	return r
+}
+
+// VisitDual implements DualRule.
+func (m *ALM) VisitDual(v StateVisitor) {
+	v.Count("alm.k", &m.k)
+	v.Numbers("alm.multipliers", m.lambda)
+}

@@ -1,0 +1,258 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >= 0 that shows it: x is an
+// epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon = Epsilon.
+type Certificate struct {
+	Epsilon         float64   `json:"epsilon"`         // the largest of the residuals
+	Stationarity    float64   `json:"stationarity"`    // dist(0, grad f + J^T nu + subdifferential of r)
+	Feasibility     float64   `json:"feasibility"`     // ||max(0, g)||
+	Complementarity float64   `json:"complementarity"` // sum_j |nu_j g_j|
+	Nu              []float64 `json:"nu"`
+	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
+	Domain float64 `json:"domain,omitempty"`
+	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does not describe: the distance
+	// to one subgradient, not to the whole subdifferential.
+	UpperBound bool `json:"upper_bound,omitempty"`
+	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (problems with pieces only).
+	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
+}
+
+// NonSmooth is a Problem whose f or g may have kinks that it does not describe as pieces (relu networks, hinge losses).
+type NonSmooth interface{ NonSmooth() bool }
+
+// CertificateSettings are the tolerances of a certificate. The zero value fits the problem's precision.
+type CertificateSettings struct {
+	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the default: 1e-12 in float64, 1e-6
+	// in float32. A model that was trained in float32 needs 1e-6 in float64 too.
+	Sphere float64
+	// Kink is how near two pieces of a maximum count as equal, relative to 1 + |h|; 0 is the default: 1e-7 in float64, 1e-4 in float32.
+	Kink float64
+}
+
+func (s CertificateSettings) withDefaults(p Problem) CertificateSettings {
+	sphere, kink := 1e-12, 1e-7
+	if p.Roundoff() > 1e-10 {
+		sphere, kink = 1e-6, 1e-4
+	}
+	return CertificateSettings{Sphere: orDefault(s.Sphere, sphere), Kink: orDefault(s.Kink, kink)}
+}
+
+// gramLimit is the number of constraints up to which the least squares forms J J^T.
+const gramLimit = 32
+
+// Certify measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
+// nu, and t >= 0 for the column x where x is on the ball's sphere, minimise
+//
+//	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
+//
+// whose second term keeps inactive constraints from being loaded. For up to 32 constraints by non-negative least squares on
+// J J^T, above by projected gradients; so too for r other than none and the ball, with the distance to r's subdifferential in
+// place of the norm. It costs one backward pass with nu, and 1 + m, or some hundreds for m > 32, without.
+func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certificate, error) {
+	n, m := p.Dims()
+	s = s.withDefaults(p)
+	c := &certifier{p: p, at: at, set: s, x: make([]float64, n), v: make([]float64, n), residual: make([]float64, n)}
+	p.Read(c.x, Iterate)
+	defer c.free()
+	cert := Certificate{Nu: make([]float64, m)}
+	copy(cert.Nu, nu)
+	var err error
+	if pw, ok := p.(Piecewise); ok {
+		cert.KinkTolerance = s.Kink
+		err = c.piecewise(pw, cert.Nu, nu != nil)
+	} else {
+		err = c.smooth(cert.Nu, nu != nil)
+	}
+	if err != nil {
+		return Certificate{}, fmt.Errorf("trainer: the certificate's residual: %w", err)
+	}
+	cert.Stationarity = norm(c.residual)
+	violated := 0.0
+	for j, g := range at.Constraints {
+		violated += max(0, g) * max(0, g)
+		cert.Complementarity += math.Abs(cert.Nu[j] * g)
+	}
+	cert.Feasibility = math.Sqrt(violated)
+	if d := p.Regularizer().infeasibility(c.x); d > s.Sphere {
+		cert.Domain = d
+	}
+	if k, ok := p.(NonSmooth); ok {
+		cert.UpperBound = k.NonSmooth()
+	}
+	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
+	return cert, nil
+}
+
+// certifier holds the vectors of one certificate.
+type certifier struct {
+	p              Problem
+	at             *Point
+	set            CertificateSettings
+	x, v, residual []float64 // on the host
+	vectors        []Vector
+}
+
+func (c *certifier) vector() Vector {
+	v := c.p.NewVector()
+	c.vectors = append(c.vectors, v)
+	return v
+}
+
+func (c *certifier) free() {
+	for _, v := range c.vectors {
+		c.p.Free(v)
+	}
+}
+
+// measure sets residual to the smallest element of v + subdifferential of r.
+func (c *certifier) measure(v Vector) {
+	c.p.Read(c.v, v)
+	c.p.Regularizer().residual(c.residual, c.x, c.v, c.set.Sphere)
+}
+
+// smooth certifies with nu, or finds it.
+func (c *certifier) smooth(nu []float64, given bool) error {
+	m := len(nu)
+	v := c.vector()
+	if !given && m > 0 {
+		if m > gramLimit {
+			if err := c.projectedGradient(nu, nil); err != nil {
+				return err
+			}
+		} else {
+			columns, err := c.columns(m, func(weights []float64, d Vector) error { return c.p.Backward(weights, d) })
+			if err != nil {
+				return err
+			}
+			if err := c.fit(nu, columns); err != nil {
+				return err
+			}
+		}
+	}
+	weights := append([]float64{1}, nu...)
+	if err := c.p.Backward(weights, v); err != nil {
+		return err
+	}
+	c.measure(v)
+	return nil
+}
+
+// columns evaluates grad f and the gradient of each of count terms.
+func (c *certifier) columns(count int, backward func(weights []float64, d Vector) error) ([]Vector, error) {
+	weights := make([]float64, 1+count)
+	columns := make([]Vector, 0, 1+count)
+	for i := range weights {
+		clear(weights)
+		weights[i] = 1
+		v := c.vector()
+		if err := backward(weights, v); err != nil {
+			return nil, err
+		}
+		columns = append(columns, v)
+	}
+	return columns, nil
+}
+
+// fit finds nu from the columns grad f, grad g_1, ...
+func (c *certifier) fit(nu []float64, columns []Vector) error {
+	switch c.p.Regularizer().Kind {
+	case NoRegularizer, Ball:
+		q := c.quadratic(columns)
+		for j, g := range c.at.Constraints {
+			q.hessian.SetSym(j, j, q.hessian.At(j, j)+g*g)
+		}
+		copy(nu, q.nonNegative())
+		return nil
+	}
+	return c.projectedGradient(nu, columns)
+}
+
+// onSphere says whether the ball's normal cone has the direction x.
+func (c *certifier) onSphere() bool {
+	r := c.p.Regularizer()
+	return r.Kind == Ball && norm(c.x) >= r.Radius*(1-c.set.Sphere)
+}
+
+// quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself as a last column.
+func (c *certifier) quadratic(a []Vector) *quadratic {
+	if c.onSphere() {
+		a = append(append([]Vector{}, a...), Iterate)
+	}
+	q := newQuadratic(len(a) - 1)
+	for i := range len(a) - 1 {
+		q.linear[i] = c.p.Dot(a[0], a[1+i])
+		for j := 0; j <= i; j++ {
+			q.hessian.SetSym(i, j, c.p.Dot(a[1+i], a[1+j]))
+		}
+	}
+	return q
+}
+
+// piecewise certifies at a point where maxima may have kinks: every piece that is active within the tolerance has a share of its
+// constraint's multiplier, and the shares make the residual smallest.
+func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
+	h := append([]float64{}, p.Terms()...)
+	var active []Piece
+	for _, b := range p.Pieces() {
+		if c.at.Constraints[b.Constraint]-b.value(h) <= 2*c.set.Kink*(1+math.Abs(h[b.Term])) {
+			active = append(active, b)
+		}
+	}
+	terms, err := c.columns(len(h), p.BackwardTerms)
+	if err != nil {
+		return err
+	}
+	columns := []Vector{terms[0]}
+	for _, b := range active {
+		v := c.vector()
+		c.p.Combine(v, b.Sign, terms[1+b.Term], 0, v)
+		columns = append(columns, v)
+	}
+	share, err := c.shares(active, nu, given, columns)
+	if err != nil {
+		return err
+	}
+	v := columns[0]
+	for i := range active {
+		c.p.Combine(v, 1, v, share[i], columns[1+i])
+	}
+	c.measure(v)
+	return nil
+}
+
+// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into nu.
+func (c *certifier) shares(active []Piece, nu []float64, given bool, columns []Vector) ([]float64, error) {
+	kind := c.p.Regularizer().Kind
+	if kind != NoRegularizer && kind != Ball {
+		return nil, fmt.Errorf("%w: the regularizer %v with constraints that are maxima", ErrSettings, kind)
+	}
+	q := c.quadratic(columns)
+	group := make([]int, len(q.linear))
+	for i := range group {
+		group[i] = -1 // the column x
+		if i < len(active) {
+			group[i] = active[i].Constraint
+		}
+	}
+	if given {
+		return q.withSums(group, nu), nil
+	}
+	for i, a := range group {
+		for j := 0; j <= i && a >= 0; j++ {
+			if group[j] == a {
+				g := c.at.Constraints[a]
+				q.hessian.SetSym(i, j, q.hessian.At(i, j)+g*g)
+			}
+		}
+	}
+	y := q.nonNegative()
+	for i, b := range active {
+		nu[b.Constraint] += y[i]
+	}
+	return y, nil
+}

@@ -1,0 +1,130 @@
+package trainer
+
+import "math"
+
+// curvature measures the smoothness of the Lagrangian along the path and sets the step by it:
+//
+//	l_k = max( q_k l_{k-1}, ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k) ),  q_k = min(0.995, 1 - 4/(k+40)),
+//	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
+//
+// The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's stability.
+// l_0 comes from one probe. The zero value measures nothing (fixed steps).
+type curvature struct {
+	on              bool
+	previous, start Vector // d_{k-1}; x_{k-1}
+	l               float64
+	distance        float64 // ||x_k - x_{k-1}||
+}
+
+const (
+	curvatureMargin = 0.8
+	curvatureDecay  = 0.995
+	probeLength     = 1e-3 // of 1 + ||x_0||
+	probeShrink     = 0.1
+	probeTries      = 12
+	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference to mean something.
+	roundoffs = 16
+)
+
+func newCurvature(p Problem) curvature {
+	return curvature{on: true, previous: p.NewVector(), start: p.NewVector()}
+}
+
+// step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0: linear, or a start
+// that is stationary) gets the cap, or 1.
+func (c *curvature) step(eta float64) float64 {
+	e := curvatureMargin / c.l
+	if eta > 0 {
+		e = math.Min(e, eta)
+	}
+	if math.IsInf(e, 1) {
+		e = 1
+	}
+	return e
+}
+
+// observe updates l_k from d_k, the direction at the current iterate.
+func (c *curvature) observe(p Problem, k int, d Vector, scale float64) {
+	c.measure(k, p.Distance(d, c.previous), p, scale)
+}
+
+// measure updates l_k from the change of the direction.
+func (c *curvature) measure(k int, change float64, p Problem, scale float64) {
+	if c.distance <= roundoffs*p.Roundoff()*(1+math.Sqrt(p.Dot(Iterate, Iterate))) {
+		return
+	}
+	decay := math.Min(curvatureDecay, 1-4/(float64(k)+40))
+	c.l = math.Max(decay*c.l, change/(c.distance*scale))
+}
+
+// before remembers the iterate and the direction that is about to be taken.
+func (c *curvature) before(p Problem, d Vector) {
+	if c.on {
+		p.Combine(c.previous, 1, d, 0, d)
+		p.Combine(c.start, 1, Iterate, 0, Iterate)
+	}
+}
+
+// after measures the move.
+func (c *curvature) after(p Problem) {
+	if c.on {
+		c.distance = p.Distance(Iterate, c.start)
+	}
+}
+
+// probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' - x_0|| = 1e-3 (1 + ||x_0||),
+// with the weights w' = w + c (g(x') - g(x_0)), and restores the iterate. Without w' a start with zero multipliers would show
+// the objective's curvature alone.
+func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale float64) error {
+	length := math.Sqrt(p.Dot(d, d))
+	if length == 0 {
+		return nil
+	}
+	m := len(at.Constraints)
+	g, w := make([]float64, m), make([]float64, 1+m)
+	p.Combine(c.start, 1, Iterate, 0, Iterate)
+	t := probeLength * (1 + math.Sqrt(p.Dot(Iterate, Iterate))) / length
+	for try := 0; ; try++ {
+		p.Combine(Iterate, 1, c.start, -t, d)
+		f, err := p.Forward(g)
+		if err != nil {
+			return err
+		}
+		if finite(f) && firstNonFinite(g) < 0 {
+			break
+		}
+		if try == probeTries { // f is defined nowhere near: the run itself will say so
+			p.Combine(Iterate, 1, c.start, 0, d)
+			return at.forward(p)
+		}
+		t *= probeShrink
+	}
+	copy(w, dir.weights)
+	for j := range g {
+		w[1+j] += dir.stiffness * (g[j] - at.Constraints[j])
+	}
+	if err := at.backward(p, w, c.previous); err != nil {
+		return err
+	}
+	c.l = p.Distance(c.previous, d) / (p.Distance(Iterate, c.start) * scale)
+	p.Combine(Iterate, 1, c.start, 0, d)
+	return at.forward(p) // a Backward belongs to the last Forward's iterate
+}
+
+func (c *curvature) visitState(v StateVisitor) {
+	v.Number("curvature.l", &c.l)
+	v.Number("curvature.distance", &c.distance)
+	v.Vector("curvature.previous", c.previous)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// firstNonFinite returns the index of the first infinite or undefined number, -1 where there is none.
+func firstNonFinite(x []float64) int {
+	for i, v := range x {
+		if !finite(v) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,73 @@
+package trainer
+
+import "math"
+
+// descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f + J^T w_k, v_0 = 0,
+//
+//	v = b_k v + d_k,   x+ = prox_{e_k r}(x - e_k (d_k + b_k v)),
+//
+// e_k by the curvature rule or fixed (PrimalSettings). With b_k = 0 it is x+ = prox(x - e_k d_k), Moon et al., (12).
+type descent struct {
+	set  PrimalSettings
+	k    int
+	d, v Vector // v is unused by the plain step
+	rule curvature
+	step float64
+}
+
+func newDescent(s PrimalSettings, p Problem) *descent {
+	t := &descent{set: s, d: p.NewVector(), step: math.NaN()}
+	if s.Kind == Nesterov {
+		t.v = p.NewVector()
+	}
+	if !s.Fixed {
+		t.rule = newCurvature(p)
+	}
+	return t
+}
+
+func (t *descent) lastStep() float64 { return t.step }
+
+func (t *descent) move(p Problem, at *Point, dir direction) error {
+	if err := at.backward(p, dir.weights, t.d); err != nil {
+		return err
+	}
+	eta := t.set.Eta
+	if dir.ownStep > 0 {
+		eta = dir.ownStep
+	}
+	if t.set.Fixed {
+		t.step = eta
+	} else {
+		scale := 1 + norm1(dir.weights[1:])
+		if t.k == 0 {
+			if err := t.rule.probe(p, at, t.d, dir, scale); err != nil {
+				return err
+			}
+		} else {
+			t.rule.observe(p, t.k, t.d, scale)
+		}
+		t.step = t.rule.step(eta) / scale
+	}
+	b := t.set.ramp(t.k)
+	if b > 0 {
+		p.Combine(t.v, b, t.v, 1, t.d)
+	}
+	t.rule.before(p, t.d)
+	p.Descend(Iterate, t.step, t.d, b, t.v)
+	p.Prox(t.step, Iterate)
+	t.rule.after(p)
+	t.k++
+	return nil
+}
+
+func (t *descent) visitState(v StateVisitor) {
+	v.Count("primal.k", &t.k)
+	v.Number("primal.step", &t.step)
+	if t.set.Kind == Nesterov {
+		v.Vector("primal.momentum", t.v)
+	}
+	if !t.set.Fixed {
+		t.rule.visitState(v)
+	}
+}

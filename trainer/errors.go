@@ -1,0 +1,28 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrSettings marks a setting that is out of its range or does not fit the problem or the method.
+	ErrSettings = errors.New("bad setting")
+	// ErrNonFinite marks a run that met an infinite or undefined value; the error is a *NonFiniteError.
+	ErrNonFinite = errors.New("not finite")
+)
+
+// NonFiniteError is the end of a run in which a term was infinite or not a number.
+type NonFiniteError struct {
+	Term      string // "objective", "constraint 2", ...
+	Iteration int
+	Value     float64
+}
+
+// Error names the term, the iteration and what to do.
+func (e *NonFiniteError) Error() string {
+	return fmt.Sprintf("trainer: the %s is %v at iteration %d: use a smaller step size or check the data", e.Term, e.Value, e.Iteration)
+}
+
+// Is reports whether target is ErrNonFinite.
+func (e *NonFiniteError) Is(target error) bool { return target == ErrNonFinite }

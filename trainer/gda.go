@@ -1,0 +1,73 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// GDA is gradient descent-ascent on the Lagrangian, the plain reference of constrained training (Arrow, Hurwicz and Uzawa 1958):
+//
+//	x+      = primal step along grad f(x) + J(x)^T lambda
+//	lambda+ = max(0, lambda + gamma g(x+))
+//
+// It depends on gamma where PPALA does not: what suits one problem diverges on another. The zero value has the automatic step.
+type GDA struct {
+	Primal PrimalSettings
+	// DualStep is gamma > 0; 0 is the default, 0.05.
+	DualStep float64
+
+	firstOrder
+	lambda []float64
+}
+
+var (
+	_ Method   = (*GDA)(nil)
+	_ DualRule = (*GDA)(nil)
+)
+
+const gdaDualStep = 0.05
+
+// Name implements Method.
+func (m *GDA) Name() string { return "gda" }
+
+// Init implements Method.
+func (m *GDA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+
+// StartDual implements DualRule.
+func (m *GDA) StartDual(g []float64) error {
+	if !(m.DualStep >= 0) || math.IsInf(m.DualStep, 0) {
+		return fmt.Errorf("trainer: %w: the dual step is %v, want a positive number", ErrSettings, m.DualStep)
+	}
+	m.lambda = make([]float64, len(g))
+	return nil
+}
+
+// PrimalStep implements DualRule.
+func (m *GDA) PrimalStep() PrimalSettings { return m.Primal }
+
+// Weights implements DualRule.
+func (m *GDA) Weights(w, _ []float64) { copy(w, m.lambda) }
+
+// UpdateDual implements DualRule.
+func (m *GDA) UpdateDual(g []float64) {
+	gamma := orDefault(m.DualStep, gdaDualStep)
+	for j, l := range m.lambda {
+		m.lambda[j] = max(0, l+gamma*g[j])
+	}
+}
+
+// Stiffness implements DualRule: the weights do not follow g.
+func (m *GDA) Stiffness() float64 { return 0 }
+
+// OwnStep implements DualRule.
+func (m *GDA) OwnStep() float64 { return 0 }
+
+// Report implements Method.
+func (m *GDA) Report() Report {
+	r := newReport()
+	r.Multipliers, r.StepSize = m.lambda, m.stepSize()
+	return r
+}
+
+// VisitDual implements DualRule.
+func (m *GDA) VisitDual(v StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }

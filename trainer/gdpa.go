@@ -1,0 +1,135 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent and Perturbed Ascent
+// Algorithm for Nonconvex Functional Constrained Optimization", ICML 2022. With r from 0 and lambda_0 = 0:
+//
+//	y       = max(0, (1 - tau) lambda + beta_r g(x))
+//	x+      = Proj(x - alpha_r (grad f(x) + J(x)^T y))
+//	lambda+ = max(0, (1 - tau) lambda + beta_r g(x+))
+//	alpha_r = alpha_0 (r+1)^(-1/3),  beta_r = beta_0 (r+1)^(1/3)
+//
+// It has no multiplier of its own for the certificate.
+type GDPA struct {
+	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1, 0.1.
+	Step, Penalty, Perturbation float64
+	// ConstantStep keeps alpha_r = alpha_0.
+	ConstantStep bool
+	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a large ratio diverges).
+	// 0 is the default: the published power.
+	Ratio float64
+	// Primal is the x-step; nil is the default, the published gradient step with the step size alpha_r. The curvature rule and Adam
+	// take alpha_r in place of eta.
+	Primal *PrimalSettings
+	// Automatic leaves the curvature rule without the cap alpha_r.
+	Automatic bool
+
+	firstOrder
+	r         int
+	lambda, y []float64
+}
+
+var (
+	_ Method   = (*GDPA)(nil)
+	_ DualRule = (*GDPA)(nil)
+)
+
+// Name implements Method.
+func (m *GDPA) Name() string { return "gdpa" }
+
+// Init implements Method.
+func (m *GDPA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+
+// StartDual implements DualRule.
+func (m *GDPA) StartDual(g []float64) error {
+	for _, v := range []struct {
+		name string
+		x    float64
+	}{{"step", m.Step}, {"penalty", m.Penalty}, {"ratio", m.Ratio}} {
+		if !(v.x >= 0) || math.IsInf(v.x, 0) {
+			return fmt.Errorf("trainer: %w: GDPA's %s is %v, want a positive number", ErrSettings, v.name, v.x)
+		}
+	}
+	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
+		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want it in (0, 1)", ErrSettings, m.Perturbation)
+	}
+	if m.Ratio != 0 && m.Ratio < 1 {
+		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", ErrSettings, m.Ratio)
+	}
+	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
+	return nil
+}
+
+// PrimalStep implements DualRule.
+func (m *GDPA) PrimalStep() PrimalSettings {
+	if m.Primal == nil {
+		return PrimalSettings{Kind: Gradient, Fixed: true, Eta: orDefault(m.Step, gdpaStep)}
+	}
+	return *m.Primal
+}
+
+const (
+	gdpaStep         = 1e-3
+	gdpaPenalty      = 1
+	gdpaPerturbation = 0.1
+)
+
+// penalty is beta_r.
+func (m *GDPA) penalty() float64 {
+	beta := orDefault(m.Penalty, gdpaPenalty)
+	if m.Ratio > 0 {
+		return beta * math.Pow(m.Ratio, float64(m.r))
+	}
+	return beta * math.Cbrt(float64(m.r+1))
+}
+
+// ascend writes max(0, (1 - tau) lambda + beta_r g).
+func (m *GDPA) ascend(dst, g []float64) {
+	keep, beta := 1-orDefault(m.Perturbation, gdpaPerturbation), m.penalty()
+	for j, l := range m.lambda {
+		dst[j] = max(0, keep*l+beta*g[j])
+	}
+}
+
+// Weights implements DualRule: w = y.
+func (m *GDPA) Weights(w, g []float64) {
+	m.ascend(m.y, g)
+	copy(w, m.y)
+}
+
+// UpdateDual implements DualRule.
+func (m *GDPA) UpdateDual(g []float64) {
+	m.ascend(m.lambda, g)
+	m.r++
+}
+
+// Stiffness implements DualRule.
+func (m *GDPA) Stiffness() float64 { return m.penalty() }
+
+// OwnStep implements DualRule: alpha_r.
+func (m *GDPA) OwnStep() float64 {
+	switch {
+	case m.Automatic:
+		return 0
+	case m.ConstantStep:
+		return orDefault(m.Step, gdpaStep)
+	}
+	return orDefault(m.Step, gdpaStep) / math.Cbrt(float64(m.r+1))
+}
+
+// Report implements Method.
+func (m *GDPA) Report() Report {
+	r := newReport()
+	r.Multipliers, r.StepSize = m.lambda, m.stepSize()
+	return r
+}
+
+// VisitDual implements DualRule.
+func (m *GDPA) VisitDual(v StateVisitor) {
+	v.Count("gdpa.r", &m.r)
+	v.Numbers("gdpa.multipliers", m.lambda)
+}

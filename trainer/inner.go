@@ -1,0 +1,109 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// innerStep is PLADA's x-step by a number of subgradient steps on the exact subproblem
+//
+//	minimise <grad f(x_k), y> + <lambda, g(y)> + ||y - x_k||^2/(2 e) + r(y),
+//
+// which is 1/e-strongly convex for convex g and lambda >= 0: from y_0 = x_k, with d_t a subgradient of <lambda, g> at y_t,
+//
+//	y_{t+1} = prox_{s r}(y_t - s (grad f(x_k) + d_t + (y_t - x_k)/e)),  s = 2e/(t + 2),
+//
+// and x+ is the (t+1)-weighted mean of the y (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002). It costs one backward
+// pass and one forward pass for each step, and one more backward pass. e follows the curvature rule along grad f + d^T lambda, or is fixed.
+type innerStep struct {
+	set                       PrimalSettings
+	steps                     int
+	k                         int
+	step                      float64
+	rule                      curvature
+	gradient, d, center, mean Vector
+	g, weights                []float64
+}
+
+func newInnerStep(set PrimalSettings, steps int, p Problem) (*innerStep, error) {
+	if set.Kind != Gradient && set.Momentum != 0 || set.Kind == Adam {
+		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", ErrSettings)
+	}
+	m := constraints(p)
+	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), weights: make([]float64, 1+m),
+		gradient: p.NewVector(), d: p.NewVector(), center: p.NewVector(), mean: p.NewVector()}
+	if !set.Fixed {
+		s.rule = newCurvature(p)
+	}
+	return s, nil
+}
+
+func (s *innerStep) lastStep() float64 { return s.step }
+
+func (s *innerStep) move(p Problem, at *Point, dir direction) error {
+	if err := at.backward(p, dir.weights, s.d); err != nil {
+		return err
+	}
+	if err := s.size(p, at, dir); err != nil {
+		return err
+	}
+	clear(s.weights)
+	s.weights[0] = 1
+	if err := at.backward(p, s.weights, s.gradient); err != nil {
+		return err
+	}
+	copy(s.weights, dir.weights)
+	s.weights[0] = 0
+	s.rule.before(p, s.d)
+	p.Combine(s.center, 1, Iterate, 0, Iterate)
+	p.Combine(s.d, 1, s.d, -1, s.gradient) // the constraints' part at y_0
+	for t := range s.steps {
+		if t > 0 {
+			if _, err := p.Forward(s.g); err != nil {
+				return err
+			}
+			if err := at.backward(p, s.weights, s.d); err != nil {
+				return err
+			}
+		}
+		// y - s(gradient + d + (y - center)/e), with s = 2e/(t+2)
+		length := 2 * s.step / float64(t+2)
+		p.Combine(s.d, 1, s.d, 1, s.gradient)
+		p.Combine(s.d, 1, s.d, 1/s.step, Iterate)
+		p.Combine(s.d, 1, s.d, -1/s.step, s.center)
+		p.Descend(Iterate, length, s.d, 0, s.d)
+		p.Prox(length, Iterate)
+		share := 2 / float64(t+2) // the running (t+1)-weighted mean
+		p.Combine(s.mean, 1-share, s.mean, share, Iterate)
+	}
+	p.Combine(Iterate, 1, s.mean, 0, s.mean)
+	s.rule.after(p)
+	s.k++
+	return nil
+}
+
+// size sets e_k.
+func (s *innerStep) size(p Problem, at *Point, dir direction) error {
+	if s.set.Fixed {
+		s.step = s.set.Eta
+		return nil
+	}
+	scale := 1 + norm1(dir.weights[1:])
+	if s.k == 0 {
+		if err := s.rule.probe(p, at, s.d, dir, scale); err != nil {
+			return err
+		}
+	} else {
+		s.rule.observe(p, s.k, s.d, scale)
+	}
+	s.step = s.rule.step(s.set.Eta) / scale
+	return nil
+}
+
+func (s *innerStep) visitState(v StateVisitor) {
+	v.Count("inner.k", &s.k)
+	v.Number("inner.step", &s.step)
+	if s.rule.on {
+		s.rule.visitState(v)
+	}
+}

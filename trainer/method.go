@@ -1,0 +1,101 @@
+package trainer
+
+import "math"
+
+// Method decides the next step of a Problem. A Method has its settings in exported fields and is used for one run;
+// its state is explicit (VisitState).
+type Method interface {
+	// Name is the method's name on the command line.
+	Name() string
+	// Init checks the settings against p, makes the state at the start x_0, where at holds f and g, and
+	// may move the iterate only to bring it back.
+	Init(p Problem, at *Point) error
+	// Iterate moves the iterate from x_k to x_{k+1} and at with it (f, g, the count of gradients; not at.Iteration).
+	Iterate(p Problem, at *Point) error
+	// Report tells the dual variables and step sizes of the current iterate.
+	Report() Report
+	// VisitState shows every part of the state to v, which saves or restores it.
+	VisitState(v StateVisitor)
+}
+
+// Report is what a method tells of its state at x_k. A method lacks what is nil or NaN. The slices are the method's own:
+// read, do not keep.
+type Report struct {
+	Multipliers []float64 // lambda_k
+	Auxiliary   []float64 // mu_k
+	Slack       []float64 // u_k
+	Delta       float64   // delta_{k-1}, which produced x_k's mu; NaN at the start
+	StepSize    float64   // the step that produced x_k; NaN at the start
+	// Nu is the multiplier nu >= 0 that the method's own theory certifies x_k with; nil: by least squares.
+	Nu []float64
+}
+
+func newReport() Report { return Report{Delta: math.NaN(), StepSize: math.NaN()} }
+
+// Diagnoser is a Method that can tell at the start, after Init, what its theory does not cover. Each warning is one sentence.
+type Diagnoser interface {
+	Diagnose(p Problem, at *Point) (warnings []string, err error)
+}
+
+// Concluder is a Method with something to say of the finished run, given its certificate.
+type Concluder interface {
+	Conclude(at *Point, c Certificate) (warnings, notes []string)
+}
+
+// DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the weights
+// w_k at x_k and updates its dual variables with g at x_{k+1}. A user's own loop can drive it (graph.Optimizer).
+type DualRule interface {
+	// StartDual makes the dual state from g(x_0).
+	StartDual(g []float64) error
+	// Weights writes w_k, g = g(x_k).
+	Weights(w, g []float64)
+	// UpdateDual takes the dual variables from step k to k+1, g = g(x_{k+1}).
+	UpdateDual(g []float64)
+	// Stiffness returns c of w(g + dg) = w(g) + c dg on active constraints, for the primal step's first curvature.
+	Stiffness() float64
+	// OwnStep returns the step size that the method prescribes at this iteration, 0 where it prescribes none.
+	OwnStep() float64
+	// PrimalStep returns the x-step that the method's settings ask for.
+	PrimalStep() PrimalSettings
+	// VisitDual shows the dual state to v.
+	VisitDual(v StateVisitor)
+}
+
+// firstOrder is the iteration of every DualRule: weights, primal step, forward pass, dual update.
+type firstOrder struct {
+	rule    DualRule
+	step    primalStep
+	weights []float64 // 1, w
+}
+
+func (f *firstOrder) init(rule DualRule, p Problem, at *Point) (err error) {
+	f.rule = rule
+	f.weights = make([]float64, 1+len(at.Constraints))
+	f.weights[0] = 1
+	if f.step, err = newPrimalStep(rule.PrimalStep(), p); err != nil {
+		return err
+	}
+	return rule.StartDual(at.Constraints)
+}
+
+// Iterate implements Method.
+func (f *firstOrder) Iterate(p Problem, at *Point) error {
+	f.rule.Weights(f.weights[1:], at.Constraints)
+	if err := f.step.move(p, at, direction{weights: f.weights, stiffness: f.rule.Stiffness(), ownStep: f.rule.OwnStep()}); err != nil {
+		return err
+	}
+	if err := at.forward(p); err != nil {
+		return err
+	}
+	f.rule.UpdateDual(at.Constraints)
+	return nil
+}
+
+// VisitState implements Method.
+func (f *firstOrder) VisitState(v StateVisitor) {
+	f.rule.VisitDual(v)
+	f.step.visitState(v)
+}
+
+// stepSize is the last step, NaN before the first.
+func (f *firstOrder) stepSize() float64 { return f.step.lastStep() }

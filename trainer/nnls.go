@@ -1,0 +1,186 @@
+package trainer
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares problem.
+type quadratic struct {
+	hessian *mat.SymDense
+	linear  []float64
+}
+
+func newQuadratic(n int) *quadratic {
+	q := &quadratic{linear: make([]float64, n)}
+	if n > 0 {
+		q.hessian = mat.NewSymDense(n, nil)
+	}
+	return q
+}
+
+// slope is the i-th component of Hy + b.
+func (q *quadratic) slope(i int, y []float64) float64 {
+	s := q.linear[i]
+	for j, v := range y {
+		s += q.hessian.At(i, j) * v
+	}
+	return s
+}
+
+const (
+	// slopeTolerance is relative to the size of the terms that cancel in a slope.
+	slopeTolerance = 1e-13
+	singular       = 1e14 // condition number from which a set of columns counts as dependent
+)
+
+// nonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least Squares Problems, ch. 23) on the
+// normal equations. A column that depends on those in use is left out: it cannot lower the minimum.
+func (q *quadratic) nonNegative() []float64 {
+	n := len(q.linear)
+	y := make([]float64, n)
+	passive, blocked := make([]bool, n), make([]bool, n)
+	for range 3*n + 10 {
+		next, best := -1, 0.0
+		for i := range y {
+			if passive[i] || blocked[i] {
+				continue
+			}
+			scale := slopeTolerance * (math.Abs(q.linear[i]) + q.hessian.At(i, i))
+			if s := -q.slope(i, y); s > scale && s/math.Sqrt(q.hessian.At(i, i)) > best {
+				next, best = i, s/math.Sqrt(q.hessian.At(i, i))
+			}
+		}
+		if next < 0 {
+			return y
+		}
+		passive[next] = true
+		if !q.descend(y, passive) {
+			passive[next], blocked[next] = false, true
+		} else {
+			clear(blocked)
+		}
+	}
+	return y
+}
+
+// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on the way; false where
+// the set's columns are dependent.
+func (q *quadratic) descend(y []float64, passive []bool) bool {
+	for {
+		target, ok := q.minimiser(passive)
+		if !ok {
+			return false
+		}
+		step, blocking := 1.0, -1
+		for i, in := range passive {
+			if in && target[i] <= 0 {
+				if s := y[i] / (y[i] - target[i]); s < step || y[i] == 0 {
+					step, blocking = math.Min(step, s), i
+				}
+			}
+		}
+		for i, in := range passive {
+			if in {
+				y[i] += step * (target[i] - y[i])
+			}
+		}
+		if blocking < 0 {
+			return true
+		}
+		for i, in := range passive {
+			if in && (i == blocking || y[i] <= 0) {
+				y[i], passive[i] = 0, false
+			}
+		}
+	}
+}
+
+// minimiser solves H y = -b on the passive set.
+func (q *quadratic) minimiser(passive []bool) ([]float64, bool) {
+	var index []int
+	for i, in := range passive {
+		if in {
+			index = append(index, i)
+		}
+	}
+	y := make([]float64, len(passive))
+	if len(index) == 0 {
+		return y, true
+	}
+	h, b := mat.NewSymDense(len(index), nil), mat.NewVecDense(len(index), nil)
+	for i, row := range index {
+		b.SetVec(i, -q.linear[row])
+		for j, column := range index[:i+1] {
+			h.SetSym(i, j, q.hessian.At(row, column))
+		}
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(h) || !(factor.Cond() < singular) {
+		return nil, false
+	}
+	var solution mat.VecDense
+	if err := factor.SolveVecTo(&solution, b); err != nil {
+		return nil, false
+	}
+	for i, row := range index {
+		y[row] = solution.AtVec(i)
+	}
+	return y, true
+}
+
+const exchangeSweeps = 1000
+
+// withSums minimises over y >= 0 with sum_{i: group[i] = j} y_i = sums[j], and y_i >= 0 alone where group[i] < 0, by exchanging
+// mass between pairs of a group (coordinate descent on each edge of its simplex).
+func (q *quadratic) withSums(group []int, sums []float64) []float64 {
+	y := make([]float64, len(group))
+	first := map[int]bool{}
+	for i, j := range group {
+		if j >= 0 && !first[j] {
+			first[j], y[i] = true, sums[j]
+		}
+	}
+	for range exchangeSweeps {
+		change := 0.0
+		for i, gi := range group {
+			if gi < 0 {
+				if h := q.hessian.At(i, i); h > 0 {
+					next := math.Max(0, y[i]-q.slope(i, y)/h)
+					change = math.Max(change, math.Abs(next-y[i]))
+					y[i] = next
+				}
+				continue
+			}
+			for j := range i {
+				if group[j] == gi {
+					change = math.Max(change, q.exchange(y, i, j))
+				}
+			}
+		}
+		if change <= 1e-15*(1+norm1(y)) {
+			break
+		}
+	}
+	return y
+}
+
+// exchange moves mass from j to i (or back) to the minimum along e_i - e_j and returns how much.
+func (q *quadratic) exchange(y []float64, i, j int) float64 {
+	curvature := q.hessian.At(i, i) + q.hessian.At(j, j) - 2*q.hessian.At(i, j)
+	slope := q.slope(i, y) - q.slope(j, y)
+	t := 0.0
+	switch {
+	case curvature > 0:
+		t = -slope / curvature
+	case slope > 0:
+		t = -y[i]
+	case slope < 0:
+		t = y[j]
+	}
+	t = math.Max(-y[i], math.Min(y[j], t))
+	y[i] += t
+	y[j] -= t
+	return math.Abs(t)
+}

@@ -1,0 +1,98 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c max(0, g(x)), with c
+// multiplied by Growth every Period iterations (Nocedal and Wright, Numerical Optimization, ch. 17). With a fixed c its limit
+// violates the constraints by about lambda/c.
+type Penalty struct {
+	Primal PrimalSettings
+	// Coefficient is the first c > 0; 0 is the default, 10.
+	Coefficient float64
+	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the default, 100.
+	Growth float64
+	Period int
+
+	firstOrder
+	k int
+	w []float64
+}
+
+var (
+	_ Method   = (*Penalty)(nil)
+	_ DualRule = (*Penalty)(nil)
+)
+
+const (
+	penaltyCoefficient = 10
+	penaltyPeriod      = 100
+)
+
+// Name implements Method.
+func (m *Penalty) Name() string { return "penalty" }
+
+// Init implements Method.
+func (m *Penalty) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+
+// StartDual implements DualRule.
+func (m *Penalty) StartDual(g []float64) error {
+	switch {
+	case !(m.Coefficient >= 0) || math.IsInf(m.Coefficient, 0):
+		return fmt.Errorf("trainer: %w: the penalty coefficient is %v, want a positive number", ErrSettings, m.Coefficient)
+	case m.Growth != 0 && !(m.Growth >= 1) || math.IsInf(m.Growth, 0):
+		return fmt.Errorf("trainer: %w: the penalty's growth is %v, want at least 1", ErrSettings, m.Growth)
+	case m.Period < 0:
+		return fmt.Errorf("trainer: %w: the penalty's period is %d, want a positive number", ErrSettings, m.Period)
+	}
+	m.k, m.w = 0, make([]float64, len(g))
+	m.Weights(m.w, g)
+	return nil
+}
+
+// coefficient is c at iteration k.
+func (m *Penalty) coefficient() float64 {
+	period := m.Period
+	if period == 0 {
+		period = penaltyPeriod
+	}
+	return orDefault(m.Coefficient, penaltyCoefficient) * math.Pow(orDefault(m.Growth, 1), float64(m.k/period))
+}
+
+// PrimalStep implements DualRule.
+func (m *Penalty) PrimalStep() PrimalSettings { return m.Primal }
+
+// Weights implements DualRule.
+func (m *Penalty) Weights(w, g []float64) {
+	c := m.coefficient()
+	for j, v := range g {
+		w[j] = c * max(0, v)
+	}
+}
+
+// UpdateDual implements DualRule.
+func (m *Penalty) UpdateDual(g []float64) {
+	m.k++
+	m.Weights(m.w, g)
+}
+
+// Stiffness implements DualRule.
+func (m *Penalty) Stiffness() float64 { return m.coefficient() }
+
+// OwnStep implements DualRule.
+func (m *Penalty) OwnStep() float64 { return 0 }
+
+// Report implements Method: the weights c max(0, g) estimate the multipliers.
+func (m *Penalty) Report() Report {
+	r := newReport()
+	r.Multipliers, r.StepSize = m.w, m.stepSize()
+	return r
+}
+
+// VisitDual implements DualRule.
+func (m *Penalty) VisitDual(v StateVisitor) {
+	v.Count("penalty.k", &m.k)
+	v.Numbers("penalty.weights", m.w)
+}

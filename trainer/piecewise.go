@@ -1,0 +1,154 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Piece is one smooth branch Sign*h_Term(x) + Offset of a constraint that is the maximum of its pieces:
+//
+//	g_j(x) = max over pieces p with p.Constraint = j of p.Sign*h_{p.Term}(x) + p.Offset.
+//
+// |h| - eps is {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of one term; max(h_1, h_2) - eps two terms of one
+// constraint; a hinge max(0, h) has a piece with Sign 0.
+type Piece struct {
+	Constraint, Term int
+	Sign, Offset     float64
+}
+
+// Piecewise is a Problem whose constraints are maxima of smooth pieces. Its Backward uses the branch that is largest;
+// where two terms tie their mean, so that |h| has the subgradient sign(h) grad h with sign(0) = 0.
+type Piecewise interface {
+	Problem
+	// Pieces lists the branches, ordered by constraint.
+	Pieces() []Piece
+	// Terms returns h of the last Forward (not a copy).
+	Terms() []float64
+	// BackwardTerms writes d = weights[0] grad f + sum_t weights[t+1] grad h_t.
+	BackwardTerms(weights []float64, d Vector) error
+}
+
+// Abs returns the pieces of the constraints |h_t| - eps[t] <= 0.
+func Abs(eps ...float64) []Piece {
+	pieces := make([]Piece, 0, 2*len(eps))
+	for t, e := range eps {
+		pieces = append(pieces, Piece{t, t, 1, -e}, Piece{t, t, -1, -e})
+	}
+	return pieces
+}
+
+// MakePiecewise returns the problem whose terms are the constraints of smooth and whose constraints are the maxima of pieces.
+func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
+	return newPiecewise(smooth, pieces)
+}
+
+type piecewise struct {
+	Problem // the smooth terms
+	pieces  []Piece
+	m       int
+	h       []float64
+	weights []float64 // on f and the terms
+	share   []float64 // of each piece in its constraint's subgradient
+}
+
+func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
+	_, terms := smooth.Dims()
+	m := 0
+	for i, p := range pieces {
+		if p.Term < 0 || p.Term >= terms || p.Constraint < 0 || p.Constraint > m || i > 0 && p.Constraint < pieces[i-1].Constraint {
+			return nil, fmt.Errorf("trainer: %w: piece %d (constraint %d, term %d of %d): pieces are ordered by constraint, from 0, none left out",
+				ErrSettings, i, p.Constraint, p.Term, terms)
+		}
+		m = p.Constraint + 1
+	}
+	return &piecewise{Problem: smooth, pieces: pieces, m: m, h: make([]float64, terms), weights: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
+}
+
+func (p *piecewise) Dims() (n, m int) { n, _ = p.Problem.Dims(); return n, p.m }
+
+func (p *piecewise) Pieces() []Piece { return p.pieces }
+
+func (p *piecewise) Terms() []float64 { return p.h }
+
+func (p *piecewise) Forward(g []float64) (float64, error) {
+	f, err := p.Problem.Forward(p.h)
+	if err != nil {
+		return f, err
+	}
+	for j := range g {
+		g[j] = math.Inf(-1)
+	}
+	for _, b := range p.pieces {
+		g[b.Constraint] = max(g[b.Constraint], b.value(p.h)) // NaN propagates through max
+	}
+	p.choose(g)
+	return f, nil
+}
+
+// value is the branch at the terms h.
+func (b Piece) value(h []float64) float64 { return b.Sign*h[b.Term] + b.Offset }
+
+// choose shares each constraint's subgradient equally among its largest pieces.
+func (p *piecewise) choose(g []float64) {
+	for lo := 0; lo < len(p.pieces); {
+		j, hi, ties := p.pieces[lo].Constraint, lo, 0
+		for ; hi < len(p.pieces) && p.pieces[hi].Constraint == j; hi++ {
+			if p.pieces[hi].value(p.h) == g[j] {
+				ties++
+			}
+		}
+		for i := lo; i < hi; i++ {
+			p.share[i] = 0
+			if p.pieces[i].value(p.h) == g[j] {
+				p.share[i] = 1 / float64(ties)
+			}
+		}
+		lo = hi
+	}
+}
+
+func (p *piecewise) Backward(weights []float64, d Vector) error {
+	clear(p.weights)
+	p.weights[0] = weights[0]
+	for i, b := range p.pieces {
+		p.weights[1+b.Term] += weights[1+b.Constraint] * p.share[i] * b.Sign
+	}
+	return p.Problem.Backward(p.weights, d)
+}
+
+func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
+	return p.Problem.Backward(weights, d)
+}
+
+// Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
+func Split(p Piecewise) Problem {
+	return &split{Problem: p, p: p, g: make([]float64, constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
+}
+
+type split struct {
+	Problem
+	p       Piecewise
+	g       []float64
+	weights []float64
+}
+
+func (s *split) Dims() (n, m int) { n, _ = s.p.Dims(); return n, len(s.p.Pieces()) }
+
+func (s *split) Forward(g []float64) (float64, error) {
+	f, err := s.p.Forward(s.g)
+	for i, b := range s.p.Pieces() {
+		g[i] = b.value(s.p.Terms())
+	}
+	return f, err
+}
+
+func (s *split) Backward(weights []float64, d Vector) error {
+	clear(s.weights)
+	s.weights[0] = weights[0]
+	for i, b := range s.p.Pieces() {
+		s.weights[1+b.Term] += weights[1+i] * b.Sign
+	}
+	return s.p.BackwardTerms(s.weights, d)
+}
+
+func constraints(p Problem) int { _, m := p.Dims(); return m }

@@ -1,0 +1,164 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// XStep names PLADA's x-step.
+type XStep int
+
+// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for every method.
+const (
+	// XStepAuto is ProxLinear where it applies and m <= 4, else Subgradient.
+	XStepAuto XStep = iota
+	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k (sign(0) = 0). It is outside the
+	// paper's proof, which minimises over <lambda_k, g(x)> itself; near a kink it can chatter.
+	Subgradient
+	// ProxLinear linearises the smooth h inside g = |h| - eps and solves the rest exactly (see proxLinear).
+	ProxLinear
+	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
+	Inner
+)
+
+// PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth constraints (Moon et al., Algorithm 1):
+//
+//	x+   = argmin <grad f(x_k), x> + <lambda_k, g(x)> + ||x - x_k||^2/(2 eta) + r(x)     see XStep
+//	u+   = max(0, u - tau lambda)
+//	s    = min(sigma_0/rho, delta_k/(||lambda - mu||^2 + 1))
+//	mu+  = mu + s (lambda - mu)
+//	lambda+ = mu+ + rho (g(x+) + u+)
+//
+// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2); BoxStep takes the algorithm box
+// literally. The multiplier nu = max(0, lambda_k - u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
+type PLADA struct {
+	Perturbation
+	Primal PrimalSettings
+	XStep  XStep
+	// InnerSteps is the number of steps of Inner; 0 is the default, 10.
+	InnerSteps int
+	// Sigma0 caps the step of mu; 0 is the default: no cap.
+	Sigma0 float64
+	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without 1/rho. It warns when s > 1.
+	BoxStep bool
+	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
+	Tolerance float64
+
+	firstOrder
+	dual perturbed
+}
+
+var (
+	_ Method    = (*PLADA)(nil)
+	_ DualRule  = (*PLADA)(nil)
+	_ Diagnoser = (*PLADA)(nil)
+	_ Concluder = (*PLADA)(nil)
+)
+
+const (
+	pladaSlackRatio   = 0.9 / 3
+	pladaTauBound     = 1.0 / 3
+	proxLinearMost    = 4 // constraints up to which XStepAuto pays 1 + m backward passes
+	defaultInnerSteps = 10
+)
+
+// Name implements Method.
+func (m *PLADA) Name() string { return "plada" }
+
+// Init implements Method.
+func (m *PLADA) Init(p Problem, at *Point) error {
+	if m.Sigma0 < 0 || m.InnerSteps < 0 {
+		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want neither negative", ErrSettings, m.Sigma0, m.InnerSteps)
+	}
+	if err := m.init(m, p, at); err != nil {
+		return err
+	}
+	var err error
+	switch m.xStep(p) {
+	case ProxLinear:
+		m.step, err = newProxLinear(m.Primal, p)
+	case Inner:
+		steps := m.InnerSteps
+		if steps == 0 {
+			steps = defaultInnerSteps
+		}
+		m.step, err = newInnerStep(m.Primal, steps, p)
+	}
+	return err
+}
+
+// xStep resolves XStepAuto.
+func (m *PLADA) xStep(p Problem) XStep {
+	if m.XStep != XStepAuto {
+		return m.XStep
+	}
+	if len(m.dual.u) <= proxLinearMost && m.Primal.Kind != Adam && proxLinearApplies(p) == nil {
+		return ProxLinear
+	}
+	return Subgradient
+}
+
+// Report implements Method.
+func (m *PLADA) Report() Report { return m.dual.report(m.stepSize()) }
+
+// PrimalStep implements DualRule.
+func (m *PLADA) PrimalStep() PrimalSettings { return m.Primal }
+
+// StartDual implements DualRule.
+func (m *PLADA) StartDual(g []float64) error {
+	return m.dual.start(m.Perturbation, m.Primal.Kind == Nesterov, pladaSlackRatio, g)
+}
+
+// Weights implements DualRule: w = lambda.
+func (m *PLADA) Weights(w, _ []float64) { copy(w, m.dual.lambda) }
+
+// UpdateDual implements DualRule.
+func (m *PLADA) UpdateDual(g []float64) {
+	d := &m.dual
+	denominator := d.remember()
+	for j, l := range d.lambda {
+		d.nu[j] = max(0, l-d.u[j]/d.tau)
+		d.u[j] = d.slack(d.u[j] - d.tau*l)
+	}
+	s := d.delta / denominator
+	cap := m.Sigma0 / d.rho
+	if m.BoxStep {
+		s, cap = d.rho*s, m.Sigma0
+	}
+	if m.Sigma0 > 0 {
+		s = math.Min(s, cap)
+	}
+	d.advance(s, g)
+}
+
+// Stiffness implements DualRule: lambda follows rho g.
+func (m *PLADA) Stiffness() float64 { return m.dual.rho }
+
+// OwnStep implements DualRule.
+func (m *PLADA) OwnStep() float64 { return 0 }
+
+// VisitDual implements DualRule.
+func (m *PLADA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
+
+// Diagnose implements Diagnoser: settings outside the theorem.
+func (m *PLADA) Diagnose(p Problem, at *Point) ([]string, error) {
+	d := &m.dual
+	warnings := d.diagnose(pladaTauBound / d.rho)
+	if !m.Primal.Fixed {
+		return warnings, nil
+	}
+	w, err := stepWarning(p, at, m.Primal.Eta, d.rho, nil) // L_f: weights 0
+	return append(warnings, w...), err
+}
+
+// Conclude implements Concluder.
+func (m *PLADA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
+	warnings, notes = m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
+	if m.BoxStep && m.dual.largestStep > 1 {
+		warnings = append(warnings, fmt.Sprintf("the step of mu reached %.3g > 1: mu overshot lambda (--mu-step analysed does not)", m.dual.largestStep))
+	}
+	if s, ok := m.step.(*proxLinear); ok && s.held > 0 {
+		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.held))
+	}
+	return warnings, notes
+}

@@ -1,0 +1,111 @@
+package trainer
+
+// PPALA is the proximal-perturbed augmented Lagrangian method for smooth constraints (Moon et al., Algorithm 2). With
+// rho = alpha/(1 + alpha beta), every step is
+//
+//	w    = lambda + rho (g(x) + u)                      weights of the constraints at x_k
+//	x+   = primal step along grad f(x) + J(x)^T w       the paper's: prox_{eta r}(x - eta d)
+//	u+   = max(0, u - tau (lambda + rho (g(x+) + u)))
+//	s    = delta_k/(||lambda - mu||^2 + 1)
+//	mu+  = mu + s (lambda - mu)
+//	lambda+ = mu+ + rho (g(x+) + u+)
+//
+// with g at the new x in u's step (its displayed gradient at x_k is a slip of the paper). One forward and one backward
+// pass an iteration. lambda is never projected: it may be negative while an inactive constraint's g falls.
+//
+// The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}: nu.u_{k+1} = 0.
+// The zero value has the practical settings.
+type PPALA struct {
+	Perturbation
+	Primal PrimalSettings
+	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
+	Tolerance float64
+
+	firstOrder
+	dual perturbed
+}
+
+var (
+	_ Method    = (*PPALA)(nil)
+	_ DualRule  = (*PPALA)(nil)
+	_ Diagnoser = (*PPALA)(nil)
+	_ Concluder = (*PPALA)(nil)
+)
+
+const (
+	ppalaSlackRatio = 0.9 / 2 // default tau rho
+	ppalaTauBound   = 1.0 / 2 // the theorem's bound on tau rho
+
+	// DefaultFeasibilityTolerance is the violation up to which a constraint counts as met.
+	DefaultFeasibilityTolerance = 1e-3
+)
+
+// Name implements Method.
+func (m *PPALA) Name() string { return "ppala" }
+
+// Init implements Method.
+func (m *PPALA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+
+// Report implements Method.
+func (m *PPALA) Report() Report { return m.dual.report(m.stepSize()) }
+
+// PrimalStep implements DualRule.
+func (m *PPALA) PrimalStep() PrimalSettings { return m.Primal }
+
+// StartDual implements DualRule.
+func (m *PPALA) StartDual(g []float64) error {
+	return m.dual.start(m.Perturbation, m.Primal.Kind == Nesterov, ppalaSlackRatio, g)
+}
+
+// Weights implements DualRule: w = lambda + rho (g + u).
+func (m *PPALA) Weights(w, g []float64) {
+	d := &m.dual
+	for j := range w {
+		w[j] = d.lambda[j] + d.rho*(g[j]+d.u[j])
+	}
+}
+
+// UpdateDual implements DualRule.
+func (m *PPALA) UpdateDual(g []float64) {
+	d := &m.dual
+	s := d.remember()
+	for j := range g {
+		slope := d.lambda[j] + d.rho*(g[j]+d.u[j])
+		d.nu[j] = max(0, slope-d.u[j]/d.tau)
+		d.u[j] = d.slack(d.u[j] - d.tau*slope)
+	}
+	d.advance(d.delta/s, g)
+}
+
+// Stiffness implements DualRule: lambda_k follows rho g, and so does the penalty.
+func (m *PPALA) Stiffness() float64 { return 2 * m.dual.rho }
+
+// OwnStep implements DualRule.
+func (m *PPALA) OwnStep() float64 { return 0 }
+
+// VisitDual implements DualRule.
+func (m *PPALA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
+
+// Diagnose implements Diagnoser: settings outside the theorem.
+func (m *PPALA) Diagnose(p Problem, at *Point) ([]string, error) {
+	d := &m.dual
+	warnings := d.diagnose(ppalaTauBound / d.rho)
+	if !m.Primal.Fixed {
+		return warnings, nil
+	}
+	// L_ell is that of grad f + J^T (lambda + rho (g + u)), whose weights move by rho dg.
+	w, err := stepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Weights(w, g) })
+	return append(warnings, w...), err
+}
+
+// Conclude implements Concluder.
+func (m *PPALA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
+	return m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
+}
+
+func orDefault(x, fallback float64) float64 {
+	if x == 0 {
+		return fallback
+	}
+	return x
+}

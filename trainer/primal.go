@@ -1,0 +1,106 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// PrimalKind names the x-step of the first-order methods.
+type PrimalKind int
+
+// The primal steps. Only Gradient with a fixed step is what the theorems of the paper are about; the certificate
+// measures the result of any.
+const (
+	Nesterov PrimalKind = iota // ramped Nesterov momentum
+	Gradient                   // x+ = prox(x - e d)
+	Adam                       // Adam (0.9, 0.999, 1e-8), then the Euclidean projection, which is not the proximal map of Adam's metric
+)
+
+var primalNames = [...]string{"nesterov", "gradient", "adam"}
+
+// String returns the kind's name on the command line.
+func (k PrimalKind) String() string {
+	if k < 0 || int(k) >= len(primalNames) {
+		return fmt.Sprintf("PrimalKind(%d)", int(k))
+	}
+	return primalNames[k]
+}
+
+// ParsePrimal is the inverse of PrimalKind.String.
+func ParsePrimal(name string) (PrimalKind, error) {
+	for k, n := range primalNames {
+		if n == name {
+			return PrimalKind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("trainer: %w: primal step %q (nesterov, gradient, adam)", ErrSettings, name)
+}
+
+// PrimalSettings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is Nesterov momentum
+// with the automatic step size: nothing to set.
+type PrimalSettings struct {
+	Kind PrimalKind
+	// Eta is the step size eta > 0: a cap on the curvature rule, or the step itself with Fixed and with Adam.
+	// 0 is the default: no cap (automatic), 3e-3 for Adam. Fixed needs it.
+	Eta float64
+	// Fixed takes eta as the step, as the paper does, in place of the curvature rule
+	//   e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
+	Fixed bool
+	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1). 0 is the default, 0.99.
+	// Only Nesterov has it.
+	Momentum float64
+}
+
+const defaultMomentum = 0.99
+
+func (s PrimalSettings) validate() error {
+	switch {
+	case s.Kind < Nesterov || s.Kind > Adam:
+		return fmt.Errorf("trainer: %w: %v", ErrSettings, s.Kind)
+	case !(s.Eta >= 0) || math.IsInf(s.Eta, 0):
+		return fmt.Errorf("trainer: %w: eta is %v, want a positive number, or 0 for automatic", ErrSettings, s.Eta)
+	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
+		return fmt.Errorf("trainer: %w: a fixed step size needs eta; an automatic one is scaled by the weights", ErrSettings)
+	case s.Momentum != 0 && s.Kind != Nesterov:
+		return fmt.Errorf("trainer: %w: the %v step has no momentum", ErrSettings, s.Kind)
+	case !(s.Momentum >= 0 && s.Momentum < 1):
+		return fmt.Errorf("trainer: %w: momentum is %v, want it in (0, 1)", ErrSettings, s.Momentum)
+	}
+	return nil
+}
+
+// ramp is b_k = min(limit, 1 - 10/(k+20)), 0 for the plain gradient step.
+func (s PrimalSettings) ramp(k int) float64 {
+	if s.Kind != Nesterov {
+		return 0
+	}
+	limit := s.Momentum
+	if limit == 0 {
+		limit = defaultMomentum
+	}
+	return math.Min(limit, 1-10/(float64(k)+20))
+}
+
+// direction is what a method asks of the primal step at x_k.
+type direction struct {
+	weights   []float64 // 1, w_k
+	stiffness float64   // c of the first curvature probe
+	ownStep   float64   // replaces PrimalSettings.Eta when positive (GDPA)
+}
+
+// primalStep moves the iterate along d_k, with state of its own on the device.
+type primalStep interface {
+	move(p Problem, at *Point, d direction) error
+	lastStep() float64
+	visitState(v StateVisitor)
+}
+
+func newPrimalStep(s PrimalSettings, p Problem) (primalStep, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	if s.Kind == Adam {
+		return newAdam(s, p), nil
+	}
+	return newDescent(s, p), nil
+}

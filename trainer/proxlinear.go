@@ -1,0 +1,279 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// proxLinear is PLADA's x-step for g = |h| - eps, r = 0, with h linearised at x_k:
+//
+//	x+ = x - e (grad f + H^T y),  H = grad h(x_k),  y maximising y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
+//
+// by coordinate ascent on the Gram matrix H H^T (Moon et al., Algorithm 1, step 3, whose exact minimiser it is for affine h). It
+// costs 1 + m backward passes. A coordinate with lambda_j < 0 has no maximiser inside and is held at
+// y_j = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j} y_i grad h_i)), a stationary point, and counted.
+//
+// With ramped momentum b, q = e((1+b) grad f + b^2 v) takes the place of e grad f and e(1+b) that of e, so that y is the
+// multiplier of the whole move; then d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+). The curvature is
+// measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
+type proxLinear struct {
+	set  PrimalSettings
+	p    Piecewise
+	term []int // of each constraint
+	k    int
+	held int
+	step float64
+	rule curvature
+
+	y, target []float64
+	gram      *mat.SymDense
+	weights   []float64 // one term at a time
+	gradient  Vector    // grad f
+	rows      []Vector  // grad h_j
+	d, v      Vector
+}
+
+const (
+	coordinateSweeps    = 200
+	coordinateTolerance = 1e-14
+)
+
+// proxLinearApplies says why the step does not fit p, nil where it does.
+func proxLinearApplies(p Problem) error {
+	pw, ok := p.(Piecewise)
+	switch {
+	case !ok:
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints |h| - eps, and these are not", ErrSettings)
+	case p.Regularizer().Kind != NoRegularizer:
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", ErrSettings, p.Regularizer().Kind)
+	}
+	_, err := absoluteTerms(pw)
+	return err
+}
+
+// absoluteTerms returns the term of each constraint |h| - eps.
+func absoluteTerms(p Piecewise) ([]int, error) {
+	pieces := p.Pieces()
+	m := constraints(p)
+	terms := make([]int, m)
+	for j := range terms {
+		if len(pieces) != 2*m {
+			return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints |h| - eps, and these are other maxima", ErrSettings)
+		}
+		a, b := pieces[2*j], pieces[2*j+1]
+		if a.Constraint != j || b.Constraint != j || a.Term != b.Term || a.Offset != b.Offset || a.Sign != 1 || b.Sign != -1 {
+			return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints |h| - eps, and constraint %d is not", ErrSettings, j)
+		}
+		terms[j] = a.Term
+	}
+	return terms, nil
+}
+
+func newProxLinear(set PrimalSettings, p Problem) (*proxLinear, error) {
+	if err := proxLinearApplies(p); err != nil {
+		return nil, err
+	}
+	if set.Kind == Adam {
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", ErrSettings)
+	}
+	pw := p.(Piecewise)
+	terms, err := absoluteTerms(pw)
+	if err != nil {
+		return nil, err
+	}
+	m := len(terms)
+	s := &proxLinear{set: set, p: pw, term: terms, step: math.NaN(),
+		y: make([]float64, m), target: make([]float64, m), weights: make([]float64, 1+len(pw.Terms())),
+		gradient: p.NewVector(), d: p.NewVector(), v: p.NewVector()}
+	if m > 0 {
+		s.gram = mat.NewSymDense(m, nil)
+	}
+	for range m {
+		s.rows = append(s.rows, p.NewVector())
+	}
+	if !set.Fixed {
+		s.rule = newCurvature(p)
+	}
+	return s, nil
+}
+
+func (s *proxLinear) lastStep() float64 { return s.step }
+
+func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
+	lambda := dir.weights[1:]
+	scale := 1 + norm1(lambda)
+	if s.k == 0 && s.rule.on {
+		if err := s.probe(at, lambda, scale); err != nil {
+			return err
+		}
+	}
+	if err := s.linearise(at); err != nil {
+		return err
+	}
+	if s.rule.on && s.k > 0 {
+		s.compose(s.d) // at the last y
+		s.rule.observe(p, s.k, s.d, scale)
+	}
+	b := s.set.ramp(s.k)
+	s.step = s.size(scale, dir.stiffness)
+	s.solve(lambda, b)
+	s.compose(s.d)
+	if b > 0 {
+		p.Combine(s.v, b, s.v, 1, s.d)
+	}
+	s.rule.before(p, s.d)
+	p.Descend(Iterate, s.step, s.d, b, s.v)
+	s.rule.after(p)
+	s.k++
+	return nil
+}
+
+// size is the step e_k.
+func (s *proxLinear) size(scale, rho float64) float64 {
+	if s.set.Fixed {
+		return s.set.Eta
+	}
+	stiffness := 0.0
+	if s.gram != nil {
+		var eigen mat.EigenSym
+		if eigen.Factorize(s.gram, false) {
+			values := eigen.Values(nil)
+			stiffness = rho * values[len(values)-1]
+		}
+	}
+	e := curvatureMargin / (s.rule.l*scale + stiffness)
+	if s.set.Eta > 0 {
+		e = math.Min(e, s.set.Eta/scale)
+	}
+	if math.IsInf(e, 1) {
+		e = 1
+	}
+	return e
+}
+
+// linearise evaluates grad f, the rows of H and their Gram matrix at the iterate.
+func (s *proxLinear) linearise(at *Point) error {
+	if err := s.term1(at, 0, s.gradient); err != nil {
+		return err
+	}
+	for j, row := range s.rows {
+		if err := s.term1(at, 1+s.term[j], row); err != nil {
+			return err
+		}
+		for i := 0; i <= j; i++ {
+			s.gram.SetSym(i, j, s.p.Dot(s.rows[i], row))
+		}
+	}
+	return nil
+}
+
+// term1 writes the gradient of one term: 0 is f, 1 + t is h_t.
+func (s *proxLinear) term1(at *Point, index int, into Vector) error {
+	clear(s.weights)
+	s.weights[index] = 1
+	at.GradientEvaluations++
+	return s.p.BackwardTerms(s.weights, into)
+}
+
+// compose sets d = grad f + H^T y.
+func (s *proxLinear) compose(d Vector) {
+	s.p.Combine(d, 1, s.gradient, 0, s.gradient)
+	for j, row := range s.rows {
+		s.p.Combine(d, 1, d, s.y[j], row)
+	}
+}
+
+// solve finds y by coordinate ascent.
+func (s *proxLinear) solve(lambda []float64, b float64) {
+	h := s.p.Terms()
+	for j, row := range s.rows {
+		q := (1 + b) * s.p.Dot(row, s.gradient)
+		if b > 0 {
+			q += b * b * s.p.Dot(row, s.v)
+		}
+		s.target[j] = h[s.term[j]] - s.step*q
+	}
+	e := s.step * (1 + b)
+	for range coordinateSweeps {
+		change := 0.0
+		for j, l := range lambda {
+			rest := s.target[j]
+			for i, yi := range s.y {
+				if i != j {
+					rest -= e * s.gram.At(i, j) * yi
+				}
+			}
+			old := s.y[j]
+			s.y[j] = boundedMaximiser(rest, e*s.gram.At(j, j), l)
+			change = math.Max(change, math.Abs(s.y[j]-old))
+		}
+		if change <= coordinateTolerance*(1+norm1(lambda)) {
+			break
+		}
+	}
+	for _, l := range lambda {
+		if l < 0 {
+			s.held++
+		}
+	}
+}
+
+// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound; where bound < 0, the stationary
+// value bound sign(rest).
+func boundedMaximiser(rest, curvature, bound float64) float64 {
+	if bound < 0 {
+		return bound * sign(rest)
+	}
+	if curvature <= 0 {
+		return bound * sign(rest)
+	}
+	return math.Max(-bound, math.Min(bound, rest/curvature))
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h).
+func (s *proxLinear) probe(at *Point, lambda []float64, scale float64) error {
+	h := s.p.Terms()
+	clear(s.weights)
+	s.weights[0] = 1
+	for j, t := range s.term {
+		s.y[j] = lambda[j] * sign(h[t])
+		s.weights[1+t] += s.y[j]
+	}
+	at.GradientEvaluations++
+	if err := s.p.BackwardTerms(s.weights, s.d); err != nil {
+		return err
+	}
+	terms := fixedTerms{s.p, s.weights}
+	return s.rule.probe(terms, at, s.d, direction{weights: make([]float64, 1+len(lambda))}, scale)
+}
+
+// fixedTerms is a problem whose backward pass is that of fixed weights of the terms.
+type fixedTerms struct {
+	Piecewise
+	weights []float64
+}
+
+func (t fixedTerms) Backward(_ []float64, d Vector) error { return t.BackwardTerms(t.weights, d) }
+
+func (s *proxLinear) visitState(v StateVisitor) {
+	v.Count("proxlinear.k", &s.k)
+	v.Count("proxlinear.held", &s.held)
+	v.Number("proxlinear.step", &s.step)
+	v.Numbers("proxlinear.y", s.y)
+	v.Vector("proxlinear.momentum", s.v)
+	if s.rule.on {
+		s.rule.visitState(v)
+	}
+}

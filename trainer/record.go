@@ -1,0 +1,118 @@
+package trainer
+
+import "math"
+
+// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and slices are nil where the method
+// lacks the quantity.
+type Record struct {
+	Iteration           int       `json:"iteration"`
+	Epoch               float64   `json:"epoch"`                // passes over the training data
+	Seconds             float64   `json:"seconds"`              // of training, recording and certificates not counted
+	GradientEvaluations int       `json:"gradient_evaluations"` // backward passes
+	Objective           float64   `json:"objective"`            // f(x) + r(x)
+	Constraints         []float64 `json:"constraints"`          // g(x)
+	MaxViolation        float64   `json:"max_violation"`        // max_j max(0, g_j)
+	Feasibility         float64   `json:"feasibility"`          // ||max(0, g)||
+	Stationarity        float64   `json:"stationarity"`
+	Complementarity     float64   `json:"complementarity"`
+	Multipliers         []float64 `json:"multipliers"`           // lambda_k
+	Auxiliary           []float64 `json:"auxiliary_multipliers"` // mu_k
+	Slack               []float64 `json:"slack"`                 // u_k
+	Delta               *float64  `json:"delta"`                 // produced x_k's dual variables
+	StepSize            *float64  `json:"step_size"`             // produced x_k
+	// The means of the residuals over the records after the start; nil at the start.
+	MeanStationarity    *float64 `json:"mean_stationarity"`
+	MeanFeasibility     *float64 `json:"mean_feasibility"`
+	MeanComplementarity *float64 `json:"mean_complementarity"`
+
+	Certificate Certificate        `json:"-"`
+	Measures    map[string]float64 `json:"-"` // what Settings.Measure told
+}
+
+// Recorder observes a run. It must not change the problem or the method, and must not keep the record's slices.
+type Recorder interface {
+	Record(r *Record) error
+}
+
+// Ticker is a Recorder that is told of every iteration.
+type Ticker interface {
+	Tick(at *Point)
+}
+
+// Recorders tells several recorders in turn and stops at the first error.
+type Recorders []Recorder
+
+// Record implements Recorder.
+func (rs Recorders) Record(r *Record) error {
+	for _, each := range rs {
+		if err := each.Record(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tick implements Ticker.
+func (rs Recorders) Tick(at *Point) {
+	for _, each := range rs {
+		if t, ok := each.(Ticker); ok {
+			t.Tick(at)
+		}
+	}
+}
+
+// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the run: the theorems say p = -1, up to a
+// logarithm. NaN where there is nothing to fit.
+type Decay struct {
+	Stationarity, Feasibility, Complementarity float64
+}
+
+// residuals accumulates the means and the decay of the residuals over the records.
+type residuals struct {
+	count   int
+	sum     [3]float64
+	squares [3]float64
+	fits    [3]logFit
+}
+
+// add takes the record and sets its means.
+func (s *residuals) add(r *Record) {
+	if r.Iteration == 0 {
+		return
+	}
+	s.count++
+	means := [3]float64{}
+	for i, v := range [3]float64{r.Stationarity, r.Feasibility, r.Complementarity} {
+		s.sum[i] += v
+		s.squares[i] += v * v
+		means[i] = s.sum[i] / float64(s.count)
+		s.fits[i].add(float64(r.Iteration), s.squares[i]/float64(s.count))
+	}
+	r.MeanStationarity, r.MeanFeasibility, r.MeanComplementarity = &means[0], &means[1], &means[2]
+}
+
+func (s *residuals) decay() Decay {
+	return Decay{s.fits[0].slope(), s.fits[1].slope(), s.fits[2].slope()}
+}
+
+// logFit is the least-squares line of log y over log x.
+type logFit struct{ n, x, y, xx, xy float64 }
+
+func (f *logFit) add(x, y float64) {
+	if !(y > 0) {
+		return
+	}
+	x, y = math.Log(x), math.Log(y)
+	f.n++
+	f.x += x
+	f.y += y
+	f.xx += x * x
+	f.xy += x * y
+}
+
+func (f *logFit) slope() float64 {
+	if f.n < 3 {
+		return math.NaN()
+	}
+	return (f.n*f.xy - f.x*f.y) / (f.n*f.xx - f.x*f.x)
+}

@@ -1,0 +1,252 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// RegularizerKind names the convex term r.
+type RegularizerKind int
+
+// The regularizers, with their proximal maps prox_{step r}(x) = argmin_y r(y) + ||y - x||^2 / (2 step).
+const (
+	NoRegularizer RegularizerKind = iota // r = 0
+	Ball                                 // r = 0 where ||x|| <= Radius, infinity elsewhere: projection
+	Box                                  // r = 0 where Lower <= x_i <= Upper, infinity elsewhere: projection
+	L1                                   // r = Weight ||x||_1: soft threshold
+	SquaredL2                            // r = Weight/2 ||x||^2: shrinkage
+	GroupL1                              // r = Weight sum_G ||x_G||: block soft threshold
+)
+
+var regularizerNames = [...]string{"none", "ball", "box", "l1", "l2", "group-l1"}
+
+// String returns the kind's name on the command line.
+func (k RegularizerKind) String() string {
+	if k < 0 || int(k) >= len(regularizerNames) {
+		return fmt.Sprintf("RegularizerKind(%d)", int(k))
+	}
+	return regularizerNames[k]
+}
+
+// ParseRegularizer is the inverse of RegularizerKind.String.
+func ParseRegularizer(name string) (RegularizerKind, error) {
+	for k, n := range regularizerNames {
+		if n == name {
+			return RegularizerKind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("trainer: %w: regularizer %q (none, ball, box, l1, l2, group-l1)", ErrSettings, name)
+}
+
+// Regularizer is the convex term r of the objective, over the whole stacked vector x. The zero value is r = 0.
+type Regularizer struct {
+	Kind   RegularizerKind
+	Radius float64 // Ball: theta > 0
+	Lower  float64 // Box: the bounds of every coordinate, Lower <= Upper
+	Upper  float64
+	Weight float64 // L1, SquaredL2, GroupL1: > 0
+	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is x[Groups[k-1]:Groups[k]],
+	// Groups[-1] = 0, the last end is n.
+	Groups []int
+}
+
+// Validate reports what is wrong with r for vectors of length n.
+func (r Regularizer) Validate(n int) error {
+	positive := func(name string, v float64) error {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("trainer: %w: the %s's %s is %v, want a positive number", ErrSettings, r.Kind, name, v)
+		}
+		return nil
+	}
+	switch r.Kind {
+	case NoRegularizer:
+		return nil
+	case Ball:
+		return positive("radius", r.Radius)
+	case Box:
+		if !(r.Lower <= r.Upper) {
+			return fmt.Errorf("trainer: %w: the box's bounds %v, %v, want lower <= upper", ErrSettings, r.Lower, r.Upper)
+		}
+		return nil
+	case L1, SquaredL2:
+		return positive("weight", r.Weight)
+	case GroupL1:
+		last := 0
+		for _, end := range r.Groups {
+			if end <= last {
+				return fmt.Errorf("trainer: %w: group-l1's ends %v, want an increasing list", ErrSettings, r.Groups)
+			}
+			last = end
+		}
+		if last != n {
+			return fmt.Errorf("trainer: %w: group-l1's groups end at %d, want the number of variables %d", ErrSettings, last, n)
+		}
+		return positive("weight", r.Weight)
+	}
+	return fmt.Errorf("trainer: %w: %v", ErrSettings, r.Kind)
+}
+
+// Value returns r(x), 0 for the indicators (what lies outside them by rounding is feasible to a tolerance, and
+// the certificate reports the rest).
+func (r Regularizer) Value(x []float64) float64 {
+	sum := 0.0
+	switch r.Kind {
+	case L1:
+		for _, v := range x {
+			sum += math.Abs(v)
+		}
+		return r.Weight * sum
+	case SquaredL2:
+		n := norm(x)
+		return r.Weight / 2 * n * n
+	case GroupL1:
+		r.eachGroup(func(lo, hi int) { sum += norm(x[lo:hi]) })
+		return r.Weight * sum
+	}
+	return 0
+}
+
+func (r Regularizer) eachGroup(do func(lo, hi int)) {
+	lo := 0
+	for _, hi := range r.Groups {
+		do(lo, hi)
+		lo = hi
+	}
+}
+
+// prox sets x = prox_{step r}(x).
+func prox[T float32 | float64](r Regularizer, step float64, x []T) {
+	switch r.Kind {
+	case Ball:
+		if n := norm(x); n > r.Radius {
+			scale(x, r.Radius/n)
+		}
+	case Box:
+		lo, hi := T(r.Lower), T(r.Upper)
+		for i, v := range x {
+			x[i] = min(max(v, lo), hi)
+		}
+	case L1:
+		t := T(step * r.Weight)
+		for i, v := range x {
+			x[i] = max(v-t, 0) + min(v+t, 0)
+		}
+	case SquaredL2:
+		scale(x, 1/(1+step*r.Weight))
+	case GroupL1:
+		t := step * r.Weight
+		r.eachGroup(func(lo, hi int) {
+			if n := norm(x[lo:hi]); n > t {
+				scale(x[lo:hi], 1-t/n)
+			} else {
+				clear(x[lo:hi])
+			}
+		})
+	}
+}
+
+// residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p|| is the distance of 0 from
+// that set. tolerance is relative: how near to the boundary of an indicator's set x counts as on it.
+func (r Regularizer) residual(p, x, v []float64, tolerance float64) {
+	copy(p, v)
+	switch r.Kind {
+	case Ball:
+		n := norm(x)
+		if n < r.Radius*(1-tolerance) || n == 0 {
+			return
+		}
+		// The normal cone on the sphere is {t x, t >= 0}: t = max(0, -v.x/||x||^2).
+		if t := -dot(v, x) / (n * n); t > 0 {
+			for i, xi := range x {
+				p[i] += t * xi
+			}
+		}
+	case Box:
+		// At the lower bound r's subdifferential is (-inf, 0], at the upper [0, inf), where they meet the whole line.
+		near := tolerance * (1 + math.Max(math.Abs(r.Lower), math.Abs(r.Upper)))
+		for i, xi := range x {
+			if xi <= r.Lower+near {
+				p[i] = min(p[i], 0)
+			}
+			if xi >= r.Upper-near {
+				p[i] = max(p[i], 0)
+			}
+		}
+	case L1:
+		for i, xi := range x {
+			switch {
+			case xi > 0:
+				p[i] += r.Weight
+			case xi < 0:
+				p[i] -= r.Weight
+			default:
+				p[i] = shrink(p[i], r.Weight)
+			}
+		}
+	case SquaredL2:
+		for i, xi := range x {
+			p[i] += r.Weight * xi
+		}
+	case GroupL1:
+		r.eachGroup(func(lo, hi int) {
+			if n := norm(x[lo:hi]); n > 0 {
+				for i := lo; i < hi; i++ {
+					p[i] += r.Weight * x[i] / n
+				}
+			} else if n := norm(p[lo:hi]); n > r.Weight {
+				scale(p[lo:hi], 1-r.Weight/n)
+			} else {
+				clear(p[lo:hi])
+			}
+		})
+	}
+}
+
+// infeasibility returns how far x is outside r's domain, relative to the domain's size, 0 inside.
+func (r Regularizer) infeasibility(x []float64) float64 {
+	switch r.Kind {
+	case Ball:
+		return max(0, norm(x)/r.Radius-1)
+	case Box:
+		worst := 0.0
+		for _, v := range x {
+			worst = max(worst, r.Lower-v, v-r.Upper)
+		}
+		return worst / (1 + math.Max(math.Abs(r.Lower), math.Abs(r.Upper)))
+	}
+	return 0
+}
+
+// shrink is the soft threshold of one number.
+func shrink(v, t float64) float64 { return max(v-t, 0) + min(v+t, 0) }
+
+func norm[T float32 | float64](x []T) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum)
+}
+
+func scale[T float32 | float64](x []T, a float64) {
+	t := T(a)
+	for i := range x {
+		x[i] *= t
+	}
+}
+
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}
+
+func norm1(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Abs(v)
+	}
+	return sum
+}

@@ -1,0 +1,363 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Status says why a run stopped.
+type Status string
+
+// The ends of a run. Reaching a limit is not convergence.
+const (
+	IterationLimit Status = "iteration limit"
+	TimeLimit      Status = "time limit"
+	Converged      Status = "tolerance reached" // the certificate's epsilon at a record
+	Interrupted    Status = "interrupted"       // the context was cancelled
+	Failed         Status = "failed"            // an error, which Train returns too
+)
+
+// Output names the iterate that a run returns.
+type Output string
+
+// The outputs. The theorems speak of OutputRandom.
+const (
+	OutputLast   Output = "last"
+	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective; the last where there is none
+	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly
+)
+
+// Settings of a run.
+type Settings struct {
+	// Iterations is the limit K; 0 evaluates and records the start alone.
+	Iterations int
+	// TimeLimit on the training time (recording not counted); 0 is the default: none.
+	TimeLimit time.Duration
+	// Tolerance stops the run at the first record whose certificate's epsilon is at most this; 0 is the default: never.
+	Tolerance float64
+	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default: about 200 records.
+	RecordEvery int
+	// Recorder observes; nil is the default: nobody.
+	Recorder Recorder
+	// Measure evaluates what is not the optimiser's business at a record (error rates), outside the clock. nil is the default: nothing.
+	Measure func() (map[string]float64, error)
+	// Output chooses the iterate that is left in the problem; "" is the default, OutputLast.
+	Output Output
+	// FeasibilityTolerance is the violation that counts as feasible; 0 is the default, 1e-3.
+	FeasibilityTolerance float64
+	// CollapseAbove is the objective from which a stationary point is worthless (every margin saturated); 0 is the default: not checked.
+	CollapseAbove float64
+	// IterationsPerEpoch is for the records' epochs; 0 is the default, 1 (full batch).
+	IterationsPerEpoch float64
+	// Seed of OutputRandom's draw.
+	Seed uint64
+	// Resume goes on from a state that Result.State of an earlier run of the same problem and method gave, at ResumeAt iterations.
+	Resume   *State
+	ResumeAt Point
+	// Warn is told each warning as it arises; nil is the default: Result.Warnings alone.
+	Warn func(warning string)
+	// Certificate's tolerances.
+	Certificate CertificateSettings
+}
+
+const (
+	defaultRecords = 200
+	// collapseStationarity is the residual below which a collapsed objective is a stationary point.
+	collapseStationarity = 1e-3
+)
+
+// Result of a run, at the iterate that Settings.Output chose.
+type Result struct {
+	Status      Status
+	Iterations  int
+	Seconds     float64
+	Objective   float64 // f + r
+	Point       Point
+	Certificate Certificate
+	// BestFeasible is the feasible record with the smallest objective, nil where there is none.
+	BestFeasible *Best
+	Output       int // iteration of the iterate that was chosen
+	Decay        Decay
+	Warnings     []string
+	Notes        []string
+	// State of the last iterate, to go on from.
+	State *State
+}
+
+// Best is a recorded feasible iterate.
+type Best struct {
+	Iteration int
+	Objective float64
+}
+
+// Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite, ErrSettings (wrapped) for a setting
+// that does not fit, or the problem's; what was reached until then is in the Result, with status Failed. A cancelled
+// context is no error: the status is Interrupted.
+func Train(ctx context.Context, p Problem, m Method, s Settings) (*Result, error) {
+	t, err := newRun(p, m, s)
+	if err != nil {
+		return nil, err
+	}
+	status, err := t.loop(ctx)
+	result, finishErr := t.finish(status, err)
+	if err == nil {
+		err = finishErr
+	}
+	return result, err
+}
+
+// run is the loop's state.
+type run struct {
+	p         Problem
+	m         Method
+	set       Settings
+	at        Point
+	seconds   float64
+	every     int
+	recorded  int // last recorded iteration, -1 before
+	last      Record
+	residuals residuals
+	x         []float64
+	rng       *rand.Rand
+	best      *Best
+	bestAt    Vector
+	drawn     int
+	drawnAt   Vector
+	warnings  []string
+}
+
+func newRun(p Problem, m Method, s Settings) (*run, error) {
+	n, constraints := p.Dims()
+	if err := s.validate(p, n); err != nil {
+		return nil, err
+	}
+	t := &run{p: p, m: m, set: s, every: s.RecordEvery, recorded: -1, x: make([]float64, n), rng: rand.New(rand.NewPCG(s.Seed, 0x6f757470))}
+	t.at.Constraints = make([]float64, constraints)
+	t.set.FeasibilityTolerance = orDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
+	t.set.IterationsPerEpoch = orDefault(s.IterationsPerEpoch, 1)
+	if t.every == 0 {
+		t.every = max(1, s.Iterations/defaultRecords)
+	}
+	switch s.Output {
+	case OutputBest:
+		t.bestAt = p.NewVector()
+	case OutputRandom:
+		t.drawnAt = p.NewVector()
+	}
+	switch p.Regularizer().Kind {
+	case Ball, Box:
+		p.Prox(1, Iterate)
+	}
+	if err := t.at.forward(p); err != nil {
+		return nil, err
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if err := m.Init(p, &t.at); err != nil {
+		return nil, err
+	}
+	if s.Resume != nil {
+		if err := t.resume(); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.diagnose()
+}
+
+func (s Settings) validate(p Problem, n int) error {
+	switch {
+	case s.Iterations < 0 || s.RecordEvery < 0:
+		return fmt.Errorf("trainer: %w: %d iterations, a record every %d, want neither negative", ErrSettings, s.Iterations, s.RecordEvery)
+	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
+		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want none negative", ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
+	case s.Output != "" && s.Output != OutputLast && s.Output != OutputBest && s.Output != OutputRandom:
+		return fmt.Errorf("trainer: %w: output %q (last, best, random)", ErrSettings, s.Output)
+	}
+	return p.Regularizer().Validate(n)
+}
+
+// resume restores the state of an earlier run.
+func (t *run) resume() error {
+	if err := t.set.Resume.Restore(t.p, t.m); err != nil {
+		return err
+	}
+	t.at.Iteration, t.at.GradientEvaluations = t.set.ResumeAt.Iteration, t.set.ResumeAt.GradientEvaluations
+	return t.at.forward(t.p)
+}
+
+func (t *run) warn(warnings ...string) {
+	for _, w := range warnings {
+		t.warnings = append(t.warnings, w)
+		if t.set.Warn != nil {
+			t.set.Warn(w)
+		}
+	}
+}
+
+// diagnose warns of what the theory does not cover at the start.
+func (t *run) diagnose() error {
+	if v := MaxViolation(t.at.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
+		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g", v))
+	}
+	if d, ok := t.m.(Diagnoser); ok {
+		warnings, err := d.Diagnose(t.p, &t.at)
+		if err != nil {
+			return err
+		}
+		t.warn(warnings...)
+	}
+	return nil
+}
+
+// loop iterates until something stops it.
+func (t *run) loop(ctx context.Context) (Status, error) {
+	for {
+		last := t.at.Iteration >= t.set.Iterations
+		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds()
+		interrupted := ctx.Err() != nil
+		if last || overtime || interrupted || t.at.Iteration%t.every == 0 {
+			if err := t.record(); err != nil {
+				return Failed, err
+			}
+			switch {
+			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
+				return Converged, nil
+			case last:
+				return IterationLimit, nil
+			case overtime:
+				return TimeLimit, nil
+			case interrupted:
+				return Interrupted, nil
+			}
+		}
+		began := time.Now()
+		if err := t.m.Iterate(t.p, &t.at); err != nil {
+			return Failed, fmt.Errorf("trainer: iteration %d: %w", t.at.Iteration+1, err)
+		}
+		t.seconds += time.Since(began).Seconds()
+		t.at.Iteration++
+		if err := t.check(); err != nil {
+			return Failed, err
+		}
+		if t.set.Output == OutputRandom && t.rng.IntN(t.at.Iteration) == 0 {
+			t.p.Combine(t.drawnAt, 1, Iterate, 0, Iterate)
+			t.drawn = t.at.Iteration
+		}
+		if tick, ok := t.set.Recorder.(Ticker); ok {
+			tick.Tick(&t.at)
+		}
+	}
+}
+
+// check is the one place where a run stops on a value that is not finite.
+func (t *run) check() error {
+	if !finite(t.at.Objective) {
+		return &NonFiniteError{"objective", t.at.Iteration, t.at.Objective}
+	}
+	if j := firstNonFinite(t.at.Constraints); j >= 0 {
+		return &NonFiniteError{fmt.Sprintf("constraint %d", j), t.at.Iteration, t.at.Constraints[j]}
+	}
+	return nil
+}
+
+// record measures the iterate and tells the recorder.
+func (t *run) record() error {
+	if t.recorded == t.at.Iteration {
+		return nil
+	}
+	report := t.m.Report()
+	c, err := Certify(t.p, &t.at, report.Nu, t.set.Certificate)
+	if err != nil {
+		return err
+	}
+	if !finite(c.Epsilon) {
+		return &NonFiniteError{"gradient", t.at.Iteration, c.Stationarity}
+	}
+	t.p.Read(t.x, Iterate)
+	r := Record{
+		Iteration: t.at.Iteration, Epoch: float64(t.at.Iteration) / t.set.IterationsPerEpoch, Seconds: t.seconds,
+		GradientEvaluations: t.at.GradientEvaluations, Objective: t.at.Objective + t.p.Regularizer().Value(t.x), Constraints: t.at.Constraints,
+		MaxViolation: MaxViolation(t.at.Constraints), Feasibility: c.Feasibility, Stationarity: c.Stationarity, Complementarity: c.Complementarity,
+		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
+		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
+	}
+	t.residuals.add(&r)
+	if t.set.Measure != nil {
+		if r.Measures, err = t.set.Measure(); err != nil {
+			return fmt.Errorf("trainer: measures at iteration %d: %w", t.at.Iteration, err)
+		}
+	}
+	if r.MaxViolation <= t.set.FeasibilityTolerance && (t.best == nil || r.Objective < t.best.Objective) {
+		t.best = &Best{r.Iteration, r.Objective}
+		if t.set.Output == OutputBest {
+			t.p.Combine(t.bestAt, 1, Iterate, 0, Iterate)
+		}
+	}
+	t.last, t.recorded = r, t.at.Iteration
+	if t.set.Recorder == nil {
+		return nil
+	}
+	return t.set.Recorder.Record(&r)
+}
+
+// known is nil for NaN.
+func known(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+// finish chooses the output and sums up. A run that failed keeps its last record.
+func (t *run) finish(status Status, failure error) (*Result, error) {
+	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds, BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
+	if failure == nil {
+		r.State = Capture(t.p, t.m)
+		if c, ok := t.m.(Concluder); ok {
+			warnings, notes := c.Conclude(&t.at, t.last.Certificate)
+			t.warn(warnings...)
+			r.Notes = append(r.Notes, notes...)
+		}
+		if err := t.choose(r); err != nil {
+			return nil, err
+		}
+		if t.set.CollapseAbove > 0 && t.last.Objective >= t.set.CollapseAbove && t.last.Stationarity <= collapseStationarity {
+			t.warn(fmt.Sprintf("collapsed: the objective %.3g is at or above %.3g and nearly stationary, a worthless KKT point in which the objective's class is given up; use a smaller step size, looser bounds or another seed",
+				t.last.Objective, t.set.CollapseAbove))
+		}
+	}
+	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
+	r.Point = t.at
+	return r, nil
+}
+
+// choose puts the output into the iterate, with f, g and the certificate there.
+func (t *run) choose(r *Result) error {
+	from := Iterate
+	switch {
+	case t.set.Output == OutputBest && t.best != nil:
+		from, r.Output = t.bestAt, t.best.Iteration
+	case t.set.Output == OutputBest:
+		t.warn("no recorded iterate was feasible: the output is the last one")
+	case t.set.Output == OutputRandom && t.drawn > 0:
+		from, r.Output = t.drawnAt, t.drawn
+	}
+	if r.Output == t.at.Iteration {
+		return nil
+	}
+	t.p.Combine(Iterate, 1, from, 0, from)
+	if err := t.at.forward(t.p); err != nil {
+		return err
+	}
+	c, err := Certify(t.p, &t.at, nil, t.set.Certificate)
+	if err != nil {
+		return err
+	}
+	t.p.Read(t.x, Iterate)
+	t.last.Objective, t.last.Certificate = t.at.Objective+t.p.Regularizer().Value(t.x), c
+	return nil
+}

@@ -1,0 +1,47 @@
+package trainer
+
+// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without the constraints.
+type Unconstrained struct {
+	Primal PrimalSettings
+
+	firstOrder
+}
+
+var (
+	_ Method   = (*Unconstrained)(nil)
+	_ DualRule = (*Unconstrained)(nil)
+)
+
+// Name implements Method.
+func (m *Unconstrained) Name() string { return "unconstrained" }
+
+// Init implements Method.
+func (m *Unconstrained) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+
+// StartDual implements DualRule.
+func (m *Unconstrained) StartDual([]float64) error { return nil }
+
+// PrimalStep implements DualRule.
+func (m *Unconstrained) PrimalStep() PrimalSettings { return m.Primal }
+
+// Weights implements DualRule.
+func (m *Unconstrained) Weights(w, _ []float64) { clear(w) }
+
+// UpdateDual implements DualRule.
+func (m *Unconstrained) UpdateDual([]float64) {}
+
+// Stiffness implements DualRule.
+func (m *Unconstrained) Stiffness() float64 { return 0 }
+
+// OwnStep implements DualRule.
+func (m *Unconstrained) OwnStep() float64 { return 0 }
+
+// Report implements Method.
+func (m *Unconstrained) Report() Report {
+	r := newReport()
+	r.StepSize = m.stepSize()
+	return r
+}
+
+// VisitDual implements DualRule.
+func (m *Unconstrained) VisitDual(StateVisitor) {}
