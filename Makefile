@@ -1,0 +1,40 @@
+# Targets for users: run, test, build. For developers: race, lint, bench, fuzz.
+GO ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+FUZZTIME ?= 60s
+export CGO_ENABLED ?= 0
+
+.PHONY: run build test race lint bench fuzz
+
+# The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
+run: build
+	./bin/ppal train
+
+build:
+	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
+
+test:
+	$(GO) test $(TESTFLAGS) ./...
+
+# The race detector alone needs cgo.
+race:
+	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./...
+
+lint:
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+# Ten runs of every benchmark and their spread; compare two files of runs with benchstat old.txt new.txt.
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
+	$(GO) run $(BENCHSTAT) bench.txt
+
+# Every fuzz target in turn, FUZZTIME each.
+fuzz:
+	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
+		for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' $$f | cut -d' ' -f2); do \
+			$(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f) || exit 1; \
+		done; \
+	done

@@ -1,0 +1,165 @@
+package constraints
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+var _ gorgonia.SDOp = (*GroupMeans)(nil)
+
+// GroupMeans is the op l [n] -> M l - offsets [G], the (weighted) means of
+// per-row values over groups of rows, all groups in one pass. Made by
+// NewGroupMean it has one group and its result is a scalar, as an objective
+// has to be. Sums run in float64, in the order of each group's rows.
+type GroupMeans struct {
+	pureOp
+	members *Membership
+	offsets []float64
+	scalar  bool
+}
+
+// NewGroupMeans makes the op with a result [G]. Offsets, say bounds, are
+// subtracted from the means; nil stands for zeros. They are copied.
+func NewGroupMeans(m *Membership, offsets []float64) (*GroupMeans, error) {
+	if offsets == nil {
+		offsets = make([]float64, m.Groups())
+	}
+	if len(offsets) != m.Groups() {
+		return nil, fmt.Errorf("constraints: %d offsets for %d groups", len(offsets), m.Groups())
+	}
+	for k, b := range offsets {
+		if math.IsNaN(b) || math.IsInf(b, 0) {
+			return nil, fmt.Errorf("constraints: offset of group %q is %v", m.names[k], b)
+		}
+	}
+	return newGroupMeans(m, append([]float64(nil), offsets...), false), nil
+}
+
+// NewGroupMean makes the op of a single group, with a scalar result.
+func NewGroupMean(m *Membership, offset float64) (*GroupMeans, error) {
+	if m.Groups() != 1 {
+		return nil, fmt.Errorf("constraints: a scalar mean has 1 group, got %d", m.Groups())
+	}
+	op, err := NewGroupMeans(m, []float64{offset})
+	if err != nil {
+		return nil, err
+	}
+	return newGroupMeans(m, op.offsets, true), nil
+}
+
+func newGroupMeans(m *Membership, offsets []float64, scalar bool) *GroupMeans {
+	kind := "GroupMeans"
+	if scalar {
+		kind = "GroupMean"
+	}
+	d := newDigester()
+	_, _ = d.Write(m.digest[:])
+	d.floats(offsets)
+	return &GroupMeans{pureOp{kind: kind, arity: 1, digest: d.sum()}, m, offsets, scalar}
+}
+
+// Apply adds the means' node, [G] or a scalar, for values [n] to their graph.
+func (op *GroupMeans) Apply(values *gorgonia.Node) (*gorgonia.Node, error) {
+	return apply(op, values)
+}
+
+// Membership is the matrix M.
+func (op *GroupMeans) Membership() *Membership { return op.members }
+
+// Offsets are subtracted from the means: the op's own slice, not to be modified.
+func (op *GroupMeans) Offsets() []float64 { return op.offsets }
+
+// Scalar reports whether the result is a scalar rather than a vector [G].
+func (op *GroupMeans) Scalar() bool { return op.scalar }
+
+// meansShape is the means' shape: [G], or a scalar's.
+func meansShape(m *Membership, scalar bool) tensor.Shape {
+	if scalar {
+		return tensor.ScalarShape()
+	}
+	return tensor.Shape{m.Groups()}
+}
+
+// Type is Vector a -> Vector a, or Vector a -> a.
+func (op *GroupMeans) Type() hm.Type {
+	return hm.NewFnType(tensorOf(1), tensorOf(meansShape(op.members, op.scalar).Dims()))
+}
+
+// InferShape returns [G] or the scalar shape for an input [n].
+func (op *GroupMeans) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
+	return inferShape(op, meansShape(op.members, op.scalar), in, tensor.Shape{op.members.rows})
+}
+
+// Do returns the means of the values.
+func (op *GroupMeans) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	in, err := inputs(op, values, op.members.rows)
+	if err != nil {
+		return nil, err
+	}
+	switch l := in[0].(type) {
+	case []float64:
+		out := groupMeans(op.members, op.offsets, l)
+		if op.scalar {
+			return gorgonia.NewF64(out[0]), nil
+		}
+		return newTensor(out, len(out)), nil
+	case []float32:
+		out := groupMeans(op.members, op.offsets, l)
+		if op.scalar {
+			return gorgonia.NewF32(out[0]), nil
+		}
+		return newTensor(out, len(out)), nil
+	}
+	panic("unreachable")
+}
+
+// DiffWRT says that the values have a derivative.
+func (op *GroupMeans) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff returns the node dl = M^T grad [n].
+func (op *GroupMeans) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	if len(in) != 1 {
+		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
+	}
+	d, err := apply(newGroupMeansGrad(op), grad)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.Nodes{d}, nil
+}
+
+// String names the op with its shape.
+func (op *GroupMeans) String() string {
+	return fmt.Sprintf("%s{%dx%d}", op.kind, op.members.Groups(), op.members.rows)
+}
+
+// groupMeans returns M l - offsets.
+func groupMeans[T float](m *Membership, offsets []float64, l []T) []T {
+	out := make([]T, m.Groups())
+	for k := range out {
+		lo, hi := m.starts[k], m.starts[k+1]
+		var sum float64
+		switch {
+		case m.indices == nil:
+			for _, v := range l[lo:hi] {
+				sum += float64(v)
+			}
+			sum /= m.size(k)
+		case m.weights == nil:
+			for _, i := range m.indices[lo:hi] {
+				sum += float64(l[i])
+			}
+			sum /= m.size(k)
+		default:
+			for e := lo; e < hi; e++ {
+				sum += m.weights[e] * float64(l[m.indices[e]])
+			}
+		}
+		out[k] = T(sum - offsets[k])
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package constraints
+
+import (
+	"fmt"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+var _ gorgonia.SDOp = (*GroupMeansGrad)(nil)
+
+// GroupMeansGrad is the derivative of GroupMeans: w [G], or a scalar, ->
+// M^T w [n], all groups in one pass over the rows. A row's sum runs in
+// float64, in the groups' order. It has no derivative of its own: see
+// ErrSecondDerivative.
+type GroupMeansGrad struct {
+	pureOp
+	members *Membership
+	scalar  bool
+}
+
+// The offsets do not enter the derivative, nor its hash: means that differ in
+// their offsets alone share it.
+func newGroupMeansGrad(means *GroupMeans) *GroupMeansGrad {
+	return &GroupMeansGrad{pureOp{kind: means.kind + "Grad", arity: 1, digest: means.members.digest}, means.members, means.scalar}
+}
+
+// Membership is the matrix M.
+func (op *GroupMeansGrad) Membership() *Membership { return op.members }
+
+// Scalar reports whether the input is a scalar rather than a vector [G].
+func (op *GroupMeansGrad) Scalar() bool { return op.scalar }
+
+// Type is Vector a -> Vector a, or a -> Vector a.
+func (op *GroupMeansGrad) Type() hm.Type {
+	return hm.NewFnType(tensorOf(meansShape(op.members, op.scalar).Dims()), tensorOf(1))
+}
+
+// InferShape returns [n] for an input [G] or a scalar.
+func (op *GroupMeansGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
+	return inferShape(op, tensor.Shape{op.members.rows}, in, meansShape(op.members, op.scalar))
+}
+
+// Do returns M^T w for the value of w.
+func (op *GroupMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	m := op.members
+	in, err := inputs(op, values, m.Groups())
+	if err != nil {
+		return nil, err
+	}
+	switch w := in[0].(type) {
+	case []float64:
+		return newTensor(spread(m, w), m.rows), nil
+	case []float32:
+		return newTensor(spread(m, w), m.rows), nil
+	}
+	panic("unreachable")
+}
+
+// DiffWRT names the input, so that SymDiff is asked and can refuse.
+func (op *GroupMeansGrad) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff returns ErrSecondDerivative.
+func (op *GroupMeansGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
+	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
+}
+
+// String names the op with its shape.
+func (op *GroupMeansGrad) String() string {
+	return fmt.Sprintf("%s{%dx%d}", op.kind, op.members.rows, op.members.Groups())
+}
+
+// spread returns M^T w; rows of no group get 0.
+func spread[T float](m *Membership, w []T) []T {
+	out := make([]T, m.rows)
+	if m.weights != nil {
+		for i := range out {
+			var sum float64
+			for e := m.rowStarts[i]; e < m.rowStarts[i+1]; e++ {
+				sum += m.rowWeights[e] * float64(w[m.rowGroups[e]])
+			}
+			out[i] = T(sum)
+		}
+		return out
+	}
+	share := make([]float64, len(w)) // w_k/n_k, each row's part
+	for k := range w {
+		share[k] = float64(w[k]) / m.size(k)
+	}
+	if m.indices == nil {
+		for k, s := range share {
+			for i := m.starts[k]; i < m.starts[k+1]; i++ {
+				out[i] = T(s)
+			}
+		}
+		return out
+	}
+	for i := range out {
+		var sum float64
+		for _, k := range m.rowGroups[m.rowStarts[i]:m.rowStarts[i+1]] {
+			sum += share[k]
+		}
+		out[i] = T(sum)
+	}
+	return out
+}

@@ -1,0 +1,291 @@
+package constraints
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+func TestMembershipForms(t *testing.T) {
+	type form struct {
+		Starts  []int
+		Indices []int32
+		Weights []float64
+	}
+	for _, tc := range []struct {
+		name   string
+		groups []Group
+		want   form
+	}{
+		{"consecutive", []Group{{Rows: []int{1, 2}}, {Rows: []int{3}}}, form{[]int{1, 3, 4}, nil, nil}},
+		{"one row", []Group{{Rows: []int{4}}}, form{[]int{4, 5}, nil, nil}},
+		{"gap", []Group{{Rows: []int{1, 2}}, {Rows: []int{4}}}, form{[]int{0, 2, 3}, []int32{1, 2, 4}, nil}},
+		{"overlap", []Group{{Rows: []int{1, 2}}, {Rows: []int{2}}}, form{[]int{0, 2, 3}, []int32{1, 2, 2}, nil}},
+		{"some weights", []Group{{Rows: []int{0, 1}}, {Rows: []int{2, 3}, Weights: []float64{-1, 3}}},
+			form{[]int{0, 2, 4}, []int32{0, 1, 2, 3}, []float64{0.5, 0.5, -1, 3}}},
+	} {
+		m := must(NewMembership(5, tc.groups))
+		var got form
+		got.Starts, got.Indices, got.Weights = m.CSR()
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s (-want +got)\n%s", tc.name, d)
+		}
+	}
+}
+
+func TestMembershipErrors(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		rows   int
+		groups []Group
+		want   string
+	}{
+		{"empty group", 2, []Group{{Name: "all", Rows: []int{0, 1}}, {Name: "old & female"}}, `no rows: "old & female"`},
+		{"no groups", 2, nil, "no groups"},
+		{"no rows", 0, []Group{{Rows: []int{0}}}, "0 rows"},
+		{"out of range", 2, []Group{{Name: "x", Rows: []int{2}}}, `"x": row 2`},
+		{"negative", 2, []Group{{Name: "x", Rows: []int{-1}}}, `"x": row -1`},
+		{"twice", 3, []Group{{Rows: []int{1}}, {Name: "x", Rows: []int{1, 2, 1}}}, `"x": row 1 is given twice`},
+		{"weights", 3, []Group{{Name: "x", Rows: []int{1}, Weights: []float64{1, 2}}}, "2 weights for 1 rows"},
+		{"NaN", 3, []Group{{Name: "x", Rows: []int{1}, Weights: []float64{math.NaN()}}}, "weight of row 1 is NaN"},
+	} {
+		_, err := NewMembership(tc.rows, tc.groups)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+		if errors.Is(err, ErrEmptyGroup) != (tc.name == "empty group") {
+			t.Errorf("%s: %v is ErrEmptyGroup: wrong", tc.name, err)
+		}
+	}
+	m := must(NewMembership(3, []Group{{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1, 2}}}))
+	if _, err := NewGroupMeans(m, []float64{1}); err == nil {
+		t.Error("one offset for two groups is accepted")
+	}
+	if _, err := NewGroupMeans(m, []float64{1, math.NaN()}); err == nil || !strings.Contains(err.Error(), `"b"`) {
+		t.Errorf("NaN offset: %v", err)
+	}
+	if _, err := NewGroupMean(m, 0); err == nil {
+		t.Error("a scalar mean of two groups is accepted")
+	}
+}
+
+func TestGroupMeansByHand(t *testing.T) {
+	l := []float64{1, 2, 4, 8, 16}
+	for _, tc := range []struct {
+		name         string
+		groups       []Group
+		offsets, w   []float64
+		means, grads []float64
+	}{
+		{"consecutive", []Group{{Rows: []int{1, 2}}, {Rows: []int{3, 4}}}, []float64{0.5, 2}, []float64{4, -6},
+			[]float64{2.5, 10}, []float64{0, 2, 2, -3, -3}},
+		{"overlapping", []Group{{Rows: []int{4, 0}}, {Rows: []int{0, 1, 2, 3}}, {Rows: []int{0}}}, nil, []float64{2, 4, 8},
+			[]float64{8.5, 3.75, 1}, []float64{10, 1, 1, 1, 1}},
+		{"weights", []Group{{Rows: []int{0, 3}, Weights: []float64{-2, 0.5}}, {Rows: []int{3, 4}}}, []float64{0, 1}, []float64{2, 4},
+			[]float64{2, 11}, []float64{-4, 0, 0, 3, 2}},
+		{"one", []Group{{Rows: []int{0, 1, 2, 3, 4}}}, []float64{-1}, []float64{5}, []float64{7.2}, []float64{1, 1, 1, 1, 1}},
+	} {
+		m := must(NewMembership(5, tc.groups))
+		ops := []*GroupMeans{must(NewGroupMeans(m, tc.offsets))}
+		if m.Groups() == 1 {
+			ops = append(ops, must(NewGroupMean(m, tc.offsets[0])))
+		}
+		for _, op := range ops {
+			for _, dt := range dtypes {
+				means := must(op.Do(dense(dt, l, 5)))
+				var w gorgonia.Value = dense(dt, tc.w, len(tc.w))
+				if op.Scalar() {
+					w = scalar(dt, tc.w[0])
+				}
+				grads := must(newGroupMeansGrad(op).Do(w))
+				got := [][]float64{widened(t, means), widened(t, grads)}
+				if dt == tensor.Float32 {
+					got[0][0] = math.Round(got[0][0]*1e4) / 1e4 // 7.2 is no float32
+				}
+				if d := cmp.Diff([][]float64{tc.means, tc.grads}, got, near); d != "" {
+					t.Errorf("%s, %v (-want +got)\n%s", op, dt, d)
+				}
+				if !means.Shape().Eq(meansShape(m, op.Scalar())) || means.Dtype() != dt || grads.Dtype() != dt {
+					t.Errorf("%s, %v: shape %v", op, dt, means.Shape())
+				}
+			}
+		}
+	}
+}
+
+func scalar(dt tensor.Dtype, v float64) gorgonia.Value {
+	if dt == tensor.Float64 {
+		return gorgonia.NewF64(v)
+	}
+	return gorgonia.NewF32(float32(v))
+}
+
+func TestManyGroupsEqualTheDenseProduct(t *testing.T) {
+	const n, groups = 600, 800
+	rng := rand.New(rand.NewPCG(7, 8))
+	dm := make([]float64, groups*n)
+	gs := make([]Group, groups)
+	for k := range gs {
+		gs[k].Name = strconv.Itoa(k)
+		for i := range n {
+			if rng.IntN(20) == 0 || i == k%n {
+				gs[k].Rows = append(gs[k].Rows, i)
+				gs[k].Weights = append(gs[k].Weights, rng.NormFloat64())
+			}
+		}
+		if k%3 == 0 {
+			gs[k].Weights = nil
+		}
+		for e, i := range gs[k].Rows {
+			dm[k*n+i] = 1 / float64(len(gs[k].Rows))
+			if gs[k].Weights != nil {
+				dm[k*n+i] = gs[k].Weights[e]
+			}
+		}
+	}
+	l, w, offsets := randoms(rng, n, 1), randoms(rng, groups, 1), randoms(rng, groups, 1)
+	means, grads := make([]float64, groups), make([]float64, n)
+	for k := range groups {
+		for i := range n {
+			means[k] += dm[k*n+i] * l[i]
+			grads[i] += dm[k*n+i] * w[k]
+		}
+		means[k] -= offsets[k]
+	}
+	op := must(NewGroupMeans(must(NewMembership(n, gs)), offsets))
+	graph := gorgonia.NewGraph()
+	ln := gorgonia.NewVector(graph, tensor.Float64, gorgonia.WithShape(n), gorgonia.WithName("l"))
+	wn := gorgonia.NewVector(graph, tensor.Float64, gorgonia.WithShape(groups), gorgonia.WithName("w"))
+	mn := must(op.Apply(ln))
+	gn := must(gorgonia.Backpropagate(gorgonia.Nodes{mn}, gorgonia.Nodes{wn}, gorgonia.Nodes{ln}))
+	let(t, ln, dense(tensor.Float64, l, n))
+	let(t, wn, dense(tensor.Float64, w, groups))
+	runVM(t, compiled(t, gorgonia.Nodes{ln}, gorgonia.Nodes{mn}))
+	runVM(t, compiled(t, gorgonia.Nodes{wn}, gn))
+	if d := distance(widened(t, mn.Value()), means); !(d <= 1e-14) {
+		t.Errorf("M l is off by %g", d)
+	}
+	if d := distance(widened(t, gn[0].Value()), grads); !(d <= 1e-14) {
+		t.Errorf("M^T w is off by %g", d)
+	}
+}
+
+func TestFloat32SumsAccumulateInFloat64(t *testing.T) {
+	const n = 1 << 22
+	rows := make([]int, n)
+	l := make([]float32, n)
+	for i := range l {
+		rows[i], l[i] = i, 0.1
+	}
+	op := must(NewGroupMean(must(NewMembership(n, []Group{{Rows: rows}})), 0))
+	got := must(op.Do(tensor.New(tensor.WithShape(n), tensor.WithBacking(l))))
+	if *got.(*gorgonia.F32) != 0.1 {
+		t.Errorf("the mean of 0.1 is %v", got)
+	}
+}
+
+// Gorgonia merges nodes of equal hash: constants must be part of it.
+func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
+	g := gorgonia.NewGraph()
+	l := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(4), gorgonia.WithName("l"))
+	s := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(4, 3), gorgonia.WithName("s"))
+	member := func(gs ...Group) *Membership { return must(NewMembership(4, gs)) }
+	a, b := Group{Rows: []int{0, 1}}, Group{Rows: []int{2, 3}}
+	aw := Group{Rows: []int{0, 1}, Weights: []float64{0.25, 0.75}}
+	ops := map[string]gorgonia.Op{}
+	for name, op := range map[string]*GroupMeans{
+		"plain":     must(NewGroupMeans(member(a, b), nil)),
+		"offset":    must(NewGroupMeans(member(a, b), []float64{0, 1e-9})),
+		"other":     must(NewGroupMeans(member(b, a), nil)),
+		"weights":   must(NewGroupMeans(member(aw, b), nil)),
+		"shifted":   must(NewGroupMeans(member(Group{Rows: []int{1, 2}}, Group{Rows: []int{3}}), nil)),
+		"one":       must(NewGroupMeans(member(a), nil)),
+		"scalar":    must(NewGroupMean(member(a), 0)),
+		"same once": must(NewGroupMean(member(b), 0)),
+	} {
+		ops[name] = op
+		ops[name+" gradient"] = newGroupMeansGrad(op)
+	}
+	delete(ops, "offset gradient") // is that of "plain": no offset in it
+	for name, op := range map[string]*MarginLoss{
+		"loss":   must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Sigmoid)),
+		"labels": must(NewMarginLoss([]int{0, 1, 2, 1}, 3, Sigmoid)),
+		"phi":    must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Hinge)),
+	} {
+		ops[name] = op
+		ops[name+" gradient"] = newMarginLossGrad(op)
+	}
+	seen := map[uint32]string{}
+	for name, op := range ops {
+		if other, ok := seen[op.Hashcode()]; ok {
+			t.Errorf("%q and %q have one hash", name, other)
+		}
+		seen[op.Hashcode()] = name
+		if op.ReturnsPtr() || op.CallsExtern() || op.OverwritesInput() != -1 {
+			t.Errorf("%s is not pure", op)
+		}
+	}
+
+	// In one graph, with values.
+	plain := must(ops["plain"].(*GroupMeans).Apply(l))
+	offset := must(ops["offset"].(*GroupMeans).Apply(l))
+	again := must(must(NewGroupMeans(member(a, b), nil)).Apply(l))
+	losses := must(ops["loss"].(*MarginLoss).Apply(s))
+	lost := must(ops["labels"].(*MarginLoss).Apply(s))
+	if plain == offset || losses == lost {
+		t.Error("nodes of different constants were merged")
+	}
+	let(t, l, dense(tensor.Float64, []float64{1, 2, 3, 4}, 4))
+	runVM(t, compiled(t, gorgonia.Nodes{l}, gorgonia.Nodes{plain, offset, again}))
+	want := [][]float64{{1.5, 3.5}, {1.5, 3.5 - 1e-9}, {1.5, 3.5}}
+	got := [][]float64{widened(t, plain.Value()), widened(t, offset.Value()), widened(t, again.Value())}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+func BenchmarkGroupMeans(b *testing.B) {
+	const n, c = 24000, 4
+	rng := rand.New(rand.NewPCG(1, 1))
+	bench := func(name string, groups []Group) {
+		op := must(NewGroupMeans(must(NewMembership(n, groups)), nil))
+		grad := newGroupMeansGrad(op)
+		for _, dt := range dtypes {
+			l, w := dense(dt, randoms(rng, n, 1), n), dense(dt, randoms(rng, len(groups), 1), len(groups))
+			b.Run(name+"/"+dt.String()+"/value", func(b *testing.B) {
+				for b.Loop() {
+					_ = must(op.Do(l))
+				}
+			})
+			b.Run(name+"/"+dt.String()+"/gradient", func(b *testing.B) {
+				for b.Loop() {
+					_ = must(grad.Do(w))
+				}
+			})
+		}
+	}
+	classes := make([]Group, c)
+	mixed := make([]Group, c)
+	for i := range n {
+		classes[i*c/n].Rows = append(classes[i*c/n].Rows, i)
+		mixed[i%c].Rows = append(mixed[i%c].Rows, i)
+	}
+	bench("consecutive", classes)
+	bench("mixed", mixed)
+	many := make([]Group, 800)
+	for k := range many {
+		for i := range n {
+			if rng.IntN(50) == 0 {
+				many[k].Rows = append(many[k].Rows, i)
+			}
+		}
+	}
+	bench("800 groups", many)
+}

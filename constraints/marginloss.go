@@ -1,0 +1,149 @@
+package constraints
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+var _ gorgonia.SDOp = (*MarginLoss)(nil)
+
+// MarginLoss is the op S [n, C] -> l [n],
+//
+//	l_i = sum_{j != c_i} phi(S[i,c_i] - S[i,j]),
+//
+// with c_i the class of row i: the loss inside the sums of the paper's
+// multi-class Neyman-Pearson problem. Margins and sums are computed in
+// float64 whatever S's type is. Two equal scores have margin 0, infinite ones
+// too, so that infinite scores give phi's limits and never NaN; a NaN score
+// gives NaN.
+type MarginLoss struct {
+	pureOp
+	labels  []int32
+	classes int
+	phi     Phi
+}
+
+// NewMarginLoss makes the op for rows of the given classes: labels[i] in
+// 0..classes-1 is row i's. The labels are copied.
+func NewMarginLoss(labels []int, classes int, phi Phi) (*MarginLoss, error) {
+	if err := phi.valid(); err != nil {
+		return nil, err
+	}
+	if classes < 2 {
+		return nil, fmt.Errorf("constraints: margins need at least 2 classes, got %d", classes)
+	}
+	if len(labels) == 0 {
+		return nil, fmt.Errorf("constraints: no rows")
+	}
+	own := make([]int32, len(labels))
+	for i, c := range labels {
+		if c < 0 || c >= classes {
+			return nil, fmt.Errorf("constraints: row %d has label %d, want 0..%d", i, c, classes-1)
+		}
+		own[i] = int32(c)
+	}
+	d := newDigester()
+	d.ints(classes, int(phi))
+	d.int32s(own)
+	return &MarginLoss{
+		pureOp:  pureOp{kind: "MarginLoss", arity: 1, digest: d.sum()},
+		labels:  own,
+		classes: classes,
+		phi:     phi,
+	}, nil
+}
+
+// Apply adds the losses' node [n] for scores [n, C] to the scores' graph.
+func (op *MarginLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
+	return apply(op, scores)
+}
+
+// Rows is n, the number of rows.
+func (op *MarginLoss) Rows() int { return len(op.labels) }
+
+// Classes is C, the number of classes.
+func (op *MarginLoss) Classes() int { return op.classes }
+
+// Phi is the surrogate.
+func (op *MarginLoss) Phi() Phi { return op.phi }
+
+// Labels are the rows' classes: the op's own slice, not to be modified.
+func (op *MarginLoss) Labels() []int32 { return op.labels }
+
+// Type is Matrix a -> Vector a.
+func (op *MarginLoss) Type() hm.Type { return hm.NewFnType(tensorOf(2), tensorOf(1)) }
+
+// InferShape returns [n] for an input [n, C].
+func (op *MarginLoss) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
+	n := op.Rows()
+	return inferShape(op, tensor.Shape{n}, in, tensor.Shape{n, op.classes})
+}
+
+// Do returns the losses of the scores.
+func (op *MarginLoss) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	in, err := inputs(op, values, op.Rows()*op.classes)
+	if err != nil {
+		return nil, err
+	}
+	switch s := in[0].(type) {
+	case []float64:
+		return newTensor(marginLosses(op, s), op.Rows()), nil
+	case []float32:
+		return newTensor(marginLosses(op, s), op.Rows()), nil
+	}
+	panic("unreachable")
+}
+
+// DiffWRT says that the scores have a derivative.
+func (op *MarginLoss) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff returns the node dS [n, C] for grad = dl [n].
+func (op *MarginLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	if len(in) != 1 {
+		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
+	}
+	d, err := apply(newMarginLossGrad(op), in[0], grad)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.Nodes{d}, nil
+}
+
+// String names the op with its surrogate and shape.
+func (op *MarginLoss) String() string {
+	return fmt.Sprintf("MarginLoss{%v, %dx%d}", op.phi, op.Rows(), op.classes)
+}
+
+func marginLosses[T float](op *MarginLoss, scores []T) []T {
+	out := make([]T, op.Rows())
+	for i, c := range op.labels {
+		row := scores[i*op.classes:][:op.classes]
+		out[i] = T(rowLoss(op.phi, row, int(c)))
+	}
+	return out
+}
+
+// rowLoss is one row's sum_{j != c} phi(row[c] - row[j]), in the order of j.
+func rowLoss[T float](phi Phi, row []T, c int) float64 {
+	var sum float64
+	own := float64(row[c])
+	for j, s := range row {
+		if j != c {
+			sum += phi.Value(margin(own, float64(s)))
+		}
+	}
+	return sum
+}
+
+// margin is a - b, and 0 for two infinities of the same sign.
+func margin(a, b float64) float64 {
+	y := a - b
+	if math.IsNaN(y) && a == b {
+		return 0
+	}
+	return y
+}

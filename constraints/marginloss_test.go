@@ -1,0 +1,230 @@
+package constraints
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+var near = cmpopts.EquateApprox(1e-14, 1e-15)
+
+var dtypes = []tensor.Dtype{tensor.Float64, tensor.Float32}
+
+func TestMarginLossByHand(t *testing.T) {
+	// Row 0, class 0: margins 1 (Hinge's kink, slope 0) against class 1, -2 against class 2.
+	// Row 1, class 2: margins 3 and 0.
+	scores := []float64{1, 0, 3, 2, 5, 5}
+	labels := []int{0, 2}
+	dl := []float64{2, -0.5}
+	s := func(y float64) float64 { return 1 / (1 + math.Exp(y)) }
+	ds := func(y float64) float64 { return -math.Exp(y) / ((1 + math.Exp(y)) * (1 + math.Exp(y))) }
+	ln := func(y float64) float64 { return math.Log(1 + math.Exp(-y)) }
+	for _, tc := range []struct {
+		phi        Phi
+		loss, grad []float64
+	}{
+		{Hinge, []float64{0 + 3, 0 + 1}, []float64{-2, 0, 2, 0, -0.5, 0.5}},
+		{Sigmoid, []float64{s(1) + s(-2), s(3) + 0.5}, []float64{
+			2 * (ds(1) + ds(-2)), -2 * ds(1), -2 * ds(-2),
+			0.5 * ds(3), -0.5 * 0.25, -0.5*ds(3) + 0.5*0.25}},
+		{Logistic, []float64{ln(1) + ln(-2), ln(3) + math.Ln2}, []float64{
+			-2 * (s(1) + s(-2)), 2 * s(1), 2 * s(-2),
+			-0.5 * s(3), -0.5 * 0.5, 0.5*s(3) + 0.5*0.5}},
+	} {
+		op := must(NewMarginLoss(labels, 3, tc.phi))
+		for _, dt := range dtypes {
+			tol := near
+			if dt == tensor.Float32 {
+				tol = cmpopts.EquateApprox(1e-6, 1e-7)
+			}
+			loss := must(op.Do(dense(dt, scores, 2, 3)))
+			if d := cmp.Diff(tc.loss, widened(t, loss), tol); d != "" {
+				t.Errorf("%v, %v: loss (-want +got)\n%s", tc.phi, dt, d)
+			}
+			grad := must(newMarginLossGrad(op).Do(dense(dt, scores, 2, 3), dense(dt, dl, 2)))
+			if d := cmp.Diff(tc.grad, widened(t, grad), tol); d != "" {
+				t.Errorf("%v, %v: gradient (-want +got)\n%s", tc.phi, dt, d)
+			}
+			if !loss.Shape().Eq(tensor.Shape{2}) || !grad.Shape().Eq(tensor.Shape{2, 3}) || loss.Dtype() != dt {
+				t.Errorf("%v, %v: shapes %v, %v", tc.phi, dt, loss.Shape(), grad.Shape())
+			}
+		}
+	}
+}
+
+func TestMarginLossExtremes(t *testing.T) {
+	inf := math.Inf(1)
+	rows := [][]float64{
+		{1e30, -1e30, 0}, {-1e30, 1e30, 0}, {3e38, -3e38, 3e38}, {-3e38, 3e38, 3e38},
+		{inf, 0, 0}, {-inf, 0, 0}, {inf, inf, 0}, {-inf, -inf, -inf}, {inf, -inf, inf}, {0, inf, -inf},
+	}
+	var scores, dl []float64
+	for _, r := range rows {
+		scores = append(scores, r...)
+		dl = append(dl, 1)
+	}
+	for _, phi := range Phis() {
+		op := must(NewMarginLoss(make([]int, len(rows)), 3, phi))
+		for _, dt := range dtypes {
+			in := dense(dt, scores, len(rows), 3)
+			loss := widened(t, must(op.Do(in)))
+			grad := widened(t, must(newMarginLossGrad(op).Do(in, dense(dt, dl, len(rows)))))
+			for i, l := range loss {
+				if math.IsNaN(l) || l < 0 || phi == Sigmoid && l > 2 {
+					t.Errorf("%v, %v: loss of %v is %g", phi, dt, rows[i], l)
+				}
+			}
+			for i, g := range grad {
+				if !(math.Abs(g) <= 2) {
+					t.Errorf("%v, %v: gradient of %v is %v", phi, dt, rows[i/3], grad[i/3*3:][:3])
+				}
+			}
+			if want := 2 * phi.Value(0); math.Abs(loss[7]-want) > 1e-6 { // three equal infinities
+				t.Errorf("%v, %v: equal infinite scores cost %g, want %g", phi, dt, loss[7], want)
+			}
+		}
+		nan := must(op.Do(dense(tensor.Float64, append([]float64{math.NaN()}, scores[1:]...), len(rows), 3)))
+		if got := widened(t, nan); !math.IsNaN(got[0]) || math.IsNaN(got[1]) {
+			t.Errorf("%v: a NaN score gives %v", phi, got[:2])
+		}
+	}
+}
+
+func TestMarginLossFloat32IsRoundedFloat64(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const n, c = 200, 4
+	labels := make([]int, n)
+	scores := make([]float64, n*c)
+	for i := range labels {
+		labels[i] = rng.IntN(c)
+	}
+	for i := range scores {
+		scores[i] = float64(float32(10 * rng.NormFloat64()))
+	}
+	for _, phi := range Phis() {
+		op := must(NewMarginLoss(labels, c, phi))
+		wide := widened(t, must(op.Do(dense(tensor.Float64, scores, n, c))))
+		narrow := widened(t, must(op.Do(dense(tensor.Float32, scores, n, c))))
+		for i := range wide {
+			if narrow[i] != float64(float32(wide[i])) {
+				t.Fatalf("%v: row %d: %g, want %g rounded", phi, i, narrow[i], wide[i])
+			}
+		}
+	}
+}
+
+func TestMarginLossReadsTransposedAndSlicedScores(t *testing.T) {
+	op := must(NewMarginLoss([]int{0, 1}, 2, Hinge))
+	plain := widened(t, must(op.Do(dense(tensor.Float64, []float64{1, 2, 3, 4}, 2, 2))))
+
+	turned := dense(tensor.Float64, []float64{1, 3, 2, 4}, 2, 2)
+	if err := turned.T(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(plain, widened(t, must(op.Do(turned)))); d != "" {
+		t.Error("transposed", d)
+	}
+	whole := dense(tensor.Float64, []float64{9, 1, 2, 9, 3, 4}, 2, 3)
+	part := must(whole.Slice(nil, gorgonia.S(1, 3)))
+	if d := cmp.Diff(plain, widened(t, must(op.Do(part.(*tensor.Dense))))); d != "" {
+		t.Error("sliced", d)
+	}
+	if _, err := op.Do(tensor.New(tensor.WithShape(2, 2), tensor.AsFortran([]float64{1, 3, 2, 4}))); err == nil {
+		t.Error("column-major scores are read as row-major")
+	}
+}
+
+func TestMarginLossErrors(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		labels  []int
+		classes int
+		phi     Phi
+		want    string
+	}{
+		{"one class", []int{0}, 1, Sigmoid, "at least 2 classes"},
+		{"no rows", nil, 2, Sigmoid, "no rows"},
+		{"label", []int{0, 2}, 2, Sigmoid, "row 1 has label 2"},
+		{"negative label", []int{-1}, 2, Sigmoid, "row 0 has label -1"},
+		{"phi", []int{0}, 2, Phi(7), "Phi(7)"},
+	} {
+		if _, err := NewMarginLoss(tc.labels, tc.classes, tc.phi); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
+	op := must(NewMarginLoss([]int{0, 1}, 3, Sigmoid))
+	g := gorgonia.NewGraph()
+	if _, err := op.Apply(gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 4), gorgonia.WithName("s"))); err == nil {
+		t.Error("a graph takes scores of another shape")
+	}
+	if _, err := op.Apply(gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(6), gorgonia.WithName("v"))); err == nil {
+		t.Error("a graph takes a vector for the scores")
+	}
+	ints := tensor.New(tensor.WithShape(2, 3), tensor.Of(tensor.Int))
+	for _, in := range [][]gorgonia.Value{{}, {ints}, {dense(tensor.Float64, make([]float64, 4), 2, 2)}} {
+		if _, err := op.Do(in...); err == nil {
+			t.Errorf("Do takes %v", in)
+		}
+	}
+	_, err := newMarginLossGrad(op).Do(dense(tensor.Float64, make([]float64, 6), 2, 3), dense(tensor.Float32, []float64{1, 1}, 2))
+	if err == nil {
+		t.Error("mixed element types are accepted")
+	}
+}
+
+func TestSecondDerivativeIsRefused(t *testing.T) {
+	g := gorgonia.NewGraph()
+	s := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 2), gorgonia.WithName("s"))
+	p := must(NewNeymanPearson([]string{"a", "b"}, []float64{1}, Sigmoid))
+	f, _, err := p.Nodes(s, []int{0, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads := must(gorgonia.Grad(f, s))
+	w := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 2), gorgonia.WithName("w"))
+	_, err = gorgonia.Backpropagate(grads, gorgonia.Nodes{w}, gorgonia.Nodes{s})
+	if err == nil || !strings.Contains(err.Error(), ErrSecondDerivative.Error()) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := newMarginLossGrad(must(NewMarginLoss([]int{0}, 2, Hinge))).SymDiff(nil, nil, nil); !errors.Is(err, ErrSecondDerivative) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := newGroupMeansGrad(must(NewGroupMeans(must(NewMembership(1, []Group{{Rows: []int{0}}})), nil))).SymDiff(nil, nil, nil); !errors.Is(err, ErrSecondDerivative) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func BenchmarkMarginLoss(b *testing.B) {
+	const n, c = 24000, 4
+	rng := rand.New(rand.NewPCG(1, 1))
+	labels := make([]int, n)
+	dl := make([]float64, n)
+	for i := range labels {
+		labels[i], dl[i] = i*c/n, 1
+	}
+	scores := randoms(rng, n*c, 2)
+	for _, phi := range Phis() {
+		op := must(NewMarginLoss(labels, c, phi))
+		grad := newMarginLossGrad(op)
+		for _, dt := range dtypes {
+			s, d := dense(dt, scores, n, c), dense(dt, dl, n)
+			b.Run(phi.String()+"/"+dt.String()+"/value", func(b *testing.B) {
+				for b.Loop() {
+					_ = must(op.Do(s))
+				}
+			})
+			b.Run(phi.String()+"/"+dt.String()+"/gradient", func(b *testing.B) {
+				for b.Loop() {
+					_ = must(grad.Do(s, d))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package constraints
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+)
+
+// NeymanPearson is the multi-class Neyman-Pearson problem (mNPC) of the
+// paper's section "Non-convex Multi-class Neyman-Pearson Classification":
+// with S the scores of a model, D_i the rows of class i = 0..C-1,
+//
+//	minimise    f   = mean over D_0 of sum_{j != 0} phi(S_0 - S_j)
+//	subject to  g_i = mean over D_i of sum_{j != i} phi(S_i - S_j) - kappa_i <= 0,   i = 1..C-1.
+//
+// It knows classes, bounds and surrogate, not the rows: one value serves the
+// training graph and the measures on any set of rows.
+type NeymanPearson struct {
+	classes []string
+	bounds  []float64
+	phi     Phi
+}
+
+// NewNeymanPearson states the problem for the named classes, the first of
+// which is the objective's. Kappa holds one bound for every other class, or
+// len(classes)-1 bounds in the classes' order; a bound is finite and not
+// negative.
+func NewNeymanPearson(classes []string, kappa []float64, phi Phi) (*NeymanPearson, error) {
+	if err := phi.valid(); err != nil {
+		return nil, err
+	}
+	m := len(classes) - 1
+	if m < 1 {
+		return nil, fmt.Errorf("constraints: Neyman-Pearson needs at least 2 classes, got %d", len(classes))
+	}
+	seen := make(map[string]bool, len(classes))
+	for _, name := range classes {
+		if seen[name] {
+			return nil, fmt.Errorf("constraints: class %q is given twice", name)
+		}
+		seen[name] = true
+	}
+	if len(kappa) != 1 && len(kappa) != m {
+		return nil, fmt.Errorf("constraints: %d bounds kappa for %d constrained classes: give one, or one for each", len(kappa), m)
+	}
+	p := &NeymanPearson{classes: append([]string(nil), classes...), bounds: make([]float64, m), phi: phi}
+	for k := range p.bounds {
+		bound := kappa[0]
+		if len(kappa) == m {
+			bound = kappa[k]
+		}
+		if math.IsNaN(bound) || math.IsInf(bound, 0) || bound < 0 {
+			return nil, fmt.Errorf("constraints: kappa of class %q is %v, want a finite number >= 0", classes[k+1], bound)
+		}
+		p.bounds[k] = bound
+	}
+	return p, nil
+}
+
+// Classes are the classes' names, the objective's first.
+func (p *NeymanPearson) Classes() []string { return append([]string(nil), p.classes...) }
+
+// ConstraintNames are the names of the constrained classes, in the order of
+// the constraints' elements and of Bounds.
+func (p *NeymanPearson) ConstraintNames() []string { return append([]string(nil), p.classes[1:]...) }
+
+// Bounds are the constraints' bounds kappa_1..kappa_{C-1}.
+func (p *NeymanPearson) Bounds() []float64 { return append([]float64(nil), p.bounds...) }
+
+// Phi is the surrogate.
+func (p *NeymanPearson) Phi() Phi { return p.phi }
+
+// Nodes adds the problem to the graph of the scores [n, C]: the objective f, a
+// scalar, and the constraints g [C-1], both from one node of row losses.
+// labels[i] is row i's class as an index into Classes; rows of a class that
+// lie together, in the classes' order, take the cheapest form. A class without
+// rows is ErrEmptyGroup.
+func (p *NeymanPearson) Nodes(scores *gorgonia.Node, labels []int) (objective, constraints *gorgonia.Node, err error) {
+	loss, err := NewMarginLoss(labels, len(p.classes), p.phi)
+	if err != nil {
+		return nil, nil, err
+	}
+	groups := make([]Group, len(p.classes))
+	for k, name := range p.classes {
+		groups[k].Name = name
+	}
+	for i, c := range labels {
+		groups[c].Rows = append(groups[c].Rows, i)
+	}
+	for _, g := range groups {
+		if len(g.Rows) == 0 {
+			return nil, nil, fmt.Errorf("%w: class %q", ErrEmptyGroup, g.Name)
+		}
+	}
+	first, err := NewMembership(len(labels), groups[:1])
+	if err != nil {
+		return nil, nil, err
+	}
+	others, err := NewMembership(len(labels), groups[1:])
+	if err != nil {
+		return nil, nil, err
+	}
+	mean, err := NewGroupMean(first, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	means, err := NewGroupMeans(others, p.bounds)
+	if err != nil {
+		return nil, nil, err
+	}
+	losses, err := loss.Apply(scores)
+	if err != nil {
+		return nil, nil, err
+	}
+	if objective, err = mean.Apply(losses); err != nil {
+		return nil, nil, err
+	}
+	if constraints, err = means.Apply(losses); err != nil {
+		return nil, nil, err
+	}
+	return objective, constraints, nil
+}
+
+// LabelsFromOffsets returns the labels of rows grouped by class: rows
+// offsets[k]..offsets[k+1]-1 are of class k. Offsets start at 0 and do not fall.
+func LabelsFromOffsets(offsets []int) ([]int, error) {
+	if len(offsets) < 2 || offsets[0] != 0 {
+		return nil, errors.New("constraints: offsets of grouped rows start at 0 and end at the number of rows")
+	}
+	var labels []int
+	for k, hi := range offsets[1:] {
+		if hi < offsets[k] {
+			return nil, fmt.Errorf("constraints: offsets of grouped rows fall from %d to %d", offsets[k], hi)
+		}
+		for range hi - offsets[k] {
+			labels = append(labels, k)
+		}
+	}
+	return labels, nil
+}

@@ -1,0 +1,102 @@
+package constraints
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Phi is a surrogate: a decreasing function of the margin y that stands for
+// the 0-1 loss. The zero value is Sigmoid, the paper's.
+//
+//	Sigmoid   1/(1+e^y)      in (0, 1); phi(0) = 1/2
+//	Logistic  log(1+e^-y)    convex, smooth; phi(0) = log 2
+//	Hinge     max(0, 1-y)    convex, kink at y = 1; phi(0) = 1
+type Phi uint8
+
+// The surrogates.
+const (
+	Sigmoid  Phi = iota // 1/(1+e^y), the paper's choice for Neyman-Pearson
+	Logistic            // log(1+e^-y)
+	Hinge               // max(0, 1-y)
+)
+
+// Phis lists the surrogates, the default first.
+func Phis() []Phi { return []Phi{Sigmoid, Logistic, Hinge} }
+
+// ParsePhi returns the surrogate of that name: sigmoid, logistic or hinge.
+func ParsePhi(name string) (Phi, error) {
+	known := make([]string, 0, len(Phis()))
+	for _, p := range Phis() {
+		if p.String() == name {
+			return p, nil
+		}
+		known = append(known, p.String())
+	}
+	return 0, fmt.Errorf("constraints: no surrogate phi %q: take one of %s", name, strings.Join(known, ", "))
+}
+
+// String returns the surrogate's name in lower case.
+func (p Phi) String() string {
+	switch p {
+	case Sigmoid:
+		return "sigmoid"
+	case Logistic:
+		return "logistic"
+	case Hinge:
+		return "hinge"
+	}
+	return fmt.Sprintf("Phi(%d)", uint8(p))
+}
+
+func (p Phi) valid() error {
+	if p > Hinge {
+		return fmt.Errorf("constraints: %v is no surrogate", p)
+	}
+	return nil
+}
+
+// Smooth reports whether phi is differentiable everywhere; Hinge is not.
+func (p Phi) Smooth() bool { return p != Hinge }
+
+// Value returns phi(y). It is accurate to a few ulps over the whole range and
+// takes the limits at the infinities: 0 at +Inf; at -Inf 1 for Sigmoid and
+// +Inf for the unbounded Logistic and Hinge. NaN gives NaN. float32 margins
+// are widened by the caller: the result then is exact to float32 rounding.
+func (p Phi) Value(y float64) float64 {
+	switch p {
+	case Sigmoid:
+		if y > 0 { // e^-y/(1+e^-y): e^y would overflow, and lose the tail
+			e := math.Exp(-y)
+			return e / (1 + e)
+		}
+		return 1 / (1 + math.Exp(y))
+	case Logistic:
+		return math.Max(0, -y) + math.Log1p(math.Exp(-math.Abs(y)))
+	case Hinge:
+		return math.Max(0, 1-y)
+	}
+	panic("constraints: invalid surrogate")
+}
+
+// Deriv returns phi'(y), in [-1, 0]; at Hinge's kink y = 1, where the
+// subdifferential is [-1, 0], its element of smallest norm, 0. The limits at
+// the infinities are 0, but -1 at -Inf for Logistic and Hinge. NaN gives NaN.
+func (p Phi) Deriv(y float64) float64 {
+	switch p {
+	case Sigmoid: // -phi(y) phi(-y), symmetric in y
+		e := math.Exp(-math.Abs(y))
+		return -e / ((1 + e) * (1 + e))
+	case Logistic:
+		return -Sigmoid.Value(y)
+	case Hinge:
+		switch {
+		case y < 1:
+			return -1
+		case y >= 1:
+			return 0
+		}
+		return y // NaN
+	}
+	panic("constraints: invalid surrogate")
+}

@@ -1,0 +1,78 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func states(r *Report) []State {
+	var out []State
+	for _, f := range r.Files {
+		out = append(out, f.State)
+	}
+	return out
+}
+
+func TestCheckSynthetic(t *testing.T) {
+	report, err := Check(context.Background(), "", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Counts{Rows: 7200, PerClass: []int{1200, 1200, 1200, 1200, 1200, 1200}}
+	if diff := cmp.Diff(want, report.Train); diff != "" || len(report.Files)+len(report.Warnings) > 0 {
+		t.Errorf("%s %v %v", diff, report.Files, report.Warnings)
+	}
+}
+
+func TestCheckFashion(t *testing.T) {
+	dir := writeFashion(t, 20)
+	packed := filepath.Join(dir, "fashion-mnist/t10k-labels-idx1-ubyte.gz")
+	if err := os.Remove(packed); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Check(context.Background(), dir, "fashion-mnist", 0)
+	checkError(t, err, fs.ErrNotExist, packed)
+	if diff := cmp.Diff([]State{Different, Different, Different, Missing}, states(report)); diff != "" {
+		t.Error(diff)
+	}
+	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 20), 20))
+	report, err = Check(context.Background(), dir, "fashion-mnist", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]State{Different, Different, Different, Unverified}, states(report)); diff != "" {
+		t.Error(diff)
+	}
+	if report.Test.PerClass[0] != 20 || report.Train.PerClass[9] != 2 {
+		t.Errorf("train %v, test %v", report.Train, report.Test)
+	}
+}
+
+func TestCheckCIFAR(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, cifarArchive, archive(cifarFiles(), batchNames...))
+	report, err := Check(context.Background(), dir, "cifar10", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]State{Different}, states(report)); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{
+		"1 of 1 files of cifar10 are not the published ones: results are not comparable with published results.",
+		"only classes [0 1 2 3 9] of cifar10 have training rows.",
+	}
+	if diff := cmp.Diff(want, report.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	report, err = Check(context.Background(), t.TempDir(), "cifar10", 0)
+	if !errors.Is(err, fs.ErrNotExist) || report.Files[0].State != Missing {
+		t.Errorf("%v, %v", err, report)
+	}
+}

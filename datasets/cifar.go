@@ -1,0 +1,210 @@
+package datasets
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// cifarShape is that of one picture: planes of red, green, blue.
+var cifarShape = Shape{Height: 32, Width: 32, Channels: 3}
+
+const (
+	cifarFolder  = "cifar-10-batches-bin"
+	cifarArchive = "cifar-10-binary.tar.gz"
+	cifarPixels  = 3072            // bytes of one picture
+	cifarRecord  = 1 + cifarPixels // with the label before it
+	cifarRows    = 10000           // pictures in an official batch
+)
+
+// cifar10 describes CIFAR-10: 50,000 + 10,000 pictures of ten classes
+// (Krizhevsky, "Learning multiple layers of features from tiny images", 2009).
+func cifar10() Dataset {
+	batch := func(name, sha256 string) File {
+		return File{Path: cifarFolder + "/" + name, Size: cifarRows * cifarRecord, SHA256: sha256}
+	}
+	d := Dataset{
+		Name:        "cifar10",
+		Description: "colour photographs, 50,000 training and 10,000 test pictures",
+		Classes: []string{"airplane", "automobile", "bird", "cat", "deer",
+			"dog", "frog", "horse", "ship", "truck"},
+		Shape: cifarShape,
+		Files: []File{{
+			Path:   cifarArchive,
+			Size:   170052171,
+			MD5:    "c32a1d4ab5d03f1284b67883e8d87530",
+			SHA256: "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+			URLs:   []string{"https://www.cs.toronto.edu/~kriz/" + cifarArchive},
+		}},
+		unpacked: []File{
+			batch("data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
+			batch("data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
+			batch("data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
+			batch("data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
+			batch("data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
+			batch("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
+		},
+	}
+	d.load = func(dir string, _ uint64) (train, test *Images, err error) {
+		batches, err := cifarBatches(dir, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		last := len(batches) - 1
+		return joinBatches(batches[:last], d.Classes), joinBatches(batches[last:], d.Classes), nil
+	}
+	return d
+}
+
+// cifarBatch is the content of one batch file.
+type cifarBatch struct {
+	labels, pixels []byte
+}
+
+// cifarBatches reads the batches from the folder where there is one, else
+// straight from the archive.
+func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
+	folder, archive := filepath.Join(dir, cifarFolder), filepath.Join(dir, cifarArchive)
+	if !exists(folder) {
+		f, err := os.Open(archive)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, &FileError{Path: archive, Offset: -1,
+				Err: fmt.Errorf("%w, nor the folder %s", os.ErrNotExist, cifarFolder)}
+		}
+		if err != nil {
+			return nil, fileError(archive, err)
+		}
+		defer f.Close()
+		return readCIFARArchive(f, archive, d)
+	}
+	batches := make([]cifarBatch, len(d.unpacked))
+	for i, file := range d.unpacked {
+		var err error
+		if batches[i], err = readCIFARFile(filepath.Join(dir, filepath.FromSlash(file.Path)), len(d.Classes)); err != nil {
+			return nil, advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
+		}
+	}
+	return batches, nil
+}
+
+// readCIFARFile reads one unpacked batch.
+func readCIFARFile(path string, classes int) (cifarBatch, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return cifarBatch{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return cifarBatch{}, fileError(path, err)
+	}
+	return readCIFAR(f, path, info.Size(), classes)
+}
+
+// readCIFAR reads size bytes of records, each one label byte and the 3072
+// pixels of a picture. Labels are split off in place.
+func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, error) {
+	whole := size / cifarRecord
+	if size <= 0 || size%cifarRecord != 0 {
+		return cifarBatch{}, &FileError{Path: name, Offset: max(0, whole*cifarRecord),
+			Err: fmt.Errorf("%w: %d bytes are not a whole number of records of %d bytes", ErrTruncated, size, cifarRecord)}
+	}
+	if whole > cifarRows { // also bounds what a compressed or sparse archive can unfold to
+		return cifarBatch{}, &FileError{Path: name, Offset: cifarRows * cifarRecord,
+			Err: fmt.Errorf("%w: a batch has at most %d records, this one %d", ErrTrailing, cifarRows, whole)}
+	}
+	c := &content{name: name, r: r}
+	data, err := c.readExactly(uint64(size), "records")
+	if err != nil {
+		return cifarBatch{}, err
+	}
+	labels := make([]byte, whole)
+	for i := range labels {
+		record := data[i*cifarRecord : (i+1)*cifarRecord]
+		labels[i] = record[0]
+		copy(data[i*cifarPixels:], record[1:])
+	}
+	if err := checkLabels(labels, classes, name, 0, cifarRecord); err != nil {
+		return cifarBatch{}, err
+	}
+	return cifarBatch{labels: labels, pixels: data[:len(labels)*cifarPixels]}, nil
+}
+
+// readCIFARArchive reads the batches from a tar archive, gzip or plain, in
+// whatever order it holds them. Other members are passed over.
+func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error) {
+	c, err := newContent(r, name)
+	if err != nil {
+		return nil, err
+	}
+	batches := make([]cifarBatch, len(d.unpacked))
+	archive := tar.NewReader(c)
+	for {
+		member, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, c.fail(tarError(err))
+		}
+		for i, file := range d.unpacked {
+			if member.Typeflag != tar.TypeReg || path.Base(member.Name) != path.Base(file.Path) {
+				continue
+			}
+			where := name + ": " + path.Base(file.Path)
+			if batches[i].labels != nil {
+				return nil, &FileError{Path: where, Offset: -1, Err: fmt.Errorf("%w: twice in the archive", ErrFormat)}
+			}
+			if batches[i], err = readCIFAR(archive, where, member.Size, len(d.Classes)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// What follows the archive's end mark is padding; reading it makes the
+	// decompressor verify its checksum.
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		return nil, c.fail(err)
+	}
+	for i, file := range d.unpacked {
+		if batches[i].labels == nil {
+			return nil, &FileError{Path: name, Offset: c.offset,
+				Err: fmt.Errorf("%w: the archive has no %s", ErrTruncated, path.Base(file.Path))}
+		}
+	}
+	return batches, nil
+}
+
+// tarError maps the archive reader's errors onto the sentinels.
+func tarError(err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: the archive breaks off", ErrTruncated)
+	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong):
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return err
+}
+
+// joinBatches makes one set of several batches, and lets each go once copied.
+func joinBatches(batches []cifarBatch, classes []string) *Images {
+	rows := 0
+	for _, b := range batches {
+		rows += len(b.labels)
+	}
+	set := &Images{
+		Pixels:  &Bytes{Rows: rows, Cols: cifarPixels, Data: make([]byte, 0, rows*cifarPixels), Scale: PixelScale},
+		Labels:  make([]byte, 0, rows),
+		Classes: classes,
+		Shape:   cifarShape,
+	}
+	for i, b := range batches {
+		set.Pixels.Data = append(set.Pixels.Data, b.pixels...)
+		set.Labels = append(set.Labels, b.labels...)
+		batches[i] = cifarBatch{}
+	}
+	return set
+}

@@ -1,0 +1,203 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// maxBackoff bounds the pause between attempts, in starting pauses.
+const maxBackoff = 30
+
+// refusal is an answer that trying again will not change.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// download fills part up to file.Size bytes from url, over as many transfers
+// as it takes, and syncs it. Whether the bytes are right is not its business.
+// A transfer that fails counts against opts.Attempts only when it has brought
+// nothing new.
+func download(ctx context.Context, url, part string, file File, opts FetchOptions) (err error) {
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("datasets: %w", err)
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("datasets: %w", closeErr)
+		}
+	}()
+	have, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("datasets: %w", err)
+	}
+	t := transfer{url: url, f: f, have: have, file: file, opts: opts}
+	if have > file.Size { // not a part of this file
+		if err := t.restart(); err != nil {
+			return err
+		}
+	}
+	opts.Progress(file, t.have)
+	best, failed, pause := t.have, 0, opts.Backoff
+	for t.have < file.Size {
+		err := t.run(ctx)
+		if err == nil {
+			continue
+		}
+		var final refusal
+		switch {
+		case errors.Is(err, ErrChecksum):
+			return err
+		case ctx.Err() != nil || errors.As(err, &final):
+			return fmt.Errorf("datasets: %s: %w", url, err)
+		}
+		failed++
+		if t.have > best {
+			best, failed, pause = t.have, 0, opts.Backoff
+		}
+		if failed >= opts.Attempts {
+			return fmt.Errorf("datasets: %s: %w after %d of %d bytes: %w; try again to go on from there, or another mirror (%s)",
+				url, ErrDownload, t.have, file.Size, err, EnvMirror)
+		}
+		opts.Log.Info("transfer broke off, trying again", "url", url, "bytes", t.have, "pause", pause, "error", err)
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+		pause = min(2*pause, maxBackoff*opts.Backoff)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("datasets: %w", err)
+	}
+	return nil
+}
+
+// transfer is a partial file and the place that it comes from.
+type transfer struct {
+	url  string
+	f    *os.File
+	have int64 // bytes in f
+	file File
+	opts FetchOptions
+}
+
+// run makes one request for the bytes that are missing and appends what comes.
+// It returns nil only when the file is complete.
+func (t *transfer) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(t.opts.Stall, func() {
+		cancel(fmt.Errorf("no data for %v", t.opts.Stall))
+	})
+	defer stalled.Stop()
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
+	if err != nil {
+		return refusal{fmt.Errorf("%w: %w", ErrDownload, err)}
+	}
+	// A transparent decompressor would hide the bytes that the checksum is of.
+	request.Header.Set("Accept-Encoding", "identity")
+	if t.have > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.have))
+	}
+	response, err := t.opts.Client.Do(request)
+	if err != nil {
+		return because(ctx, err)
+	}
+	defer response.Body.Close()
+	if err := t.accept(response); err != nil {
+		return err
+	}
+	buf := make([]byte, 64<<10)
+	for {
+		n, readErr := response.Body.Read(buf)
+		stalled.Reset(t.opts.Stall)
+		if t.have+int64(n) > t.file.Size {
+			return fmt.Errorf("%w: expected %d bytes, got more", ErrChecksum, t.file.Size)
+		}
+		if _, err := t.f.Write(buf[:n]); err != nil {
+			return refusal{err}
+		}
+		t.have += int64(n)
+		t.opts.Progress(t.file, t.have)
+		switch {
+		case readErr != nil && t.have == t.file.Size:
+			return nil // whatever broke, it broke after the last byte
+		case readErr == io.EOF:
+			return io.ErrUnexpectedEOF
+		case readErr != nil:
+			return because(ctx, readErr)
+		}
+	}
+}
+
+// accept decides by the status where the body goes: on from what is there
+// (206), or from the start (200: the server does not resume). A server that
+// announces another length than the published one has another file: nothing of
+// it is kept.
+func (t *transfer) accept(response *http.Response) error {
+	switch code := response.StatusCode; {
+	case code == http.StatusPartialContent:
+		want := fmt.Sprintf("bytes %d-%d/%d", t.have, t.file.Size-1, t.file.Size)
+		if got := response.Header.Get("Content-Range"); got != want {
+			return t.startOver(fmt.Errorf("server sends %q in place of %q", got, want))
+		}
+		return nil
+	case code == http.StatusOK:
+		if n := response.ContentLength; n >= 0 && n != t.file.Size {
+			return refusal{fmt.Errorf("%w: expected %d bytes, server announces %d; try another mirror (%s)",
+				ErrDownload, t.file.Size, n, EnvMirror)}
+		}
+		return t.restart()
+	case code == http.StatusRequestedRangeNotSatisfiable:
+		return t.startOver(fmt.Errorf("server answers %s", response.Status))
+	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
+		return fmt.Errorf("server answers %s", response.Status)
+	}
+	return refusal{fmt.Errorf("%w: server answers %s; try another mirror (%s)", ErrDownload, response.Status, EnvMirror)}
+}
+
+// startOver empties the partial file, so that the next attempt asks for the
+// whole, and returns the reason.
+func (t *transfer) startOver(reason error) error {
+	if err := t.restart(); err != nil {
+		return err
+	}
+	return reason
+}
+
+// restart throws away what there is.
+func (t *transfer) restart() error {
+	t.have = 0
+	if err := t.f.Truncate(0); err != nil {
+		return refusal{err}
+	}
+	if _, err := t.f.Seek(0, io.SeekStart); err != nil {
+		return refusal{err}
+	}
+	return nil
+}
+
+// because prefers the reason for which a context was cancelled to the error
+// that the cancellation caused.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

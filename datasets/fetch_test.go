@@ -1,0 +1,326 @@
+package datasets
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fetchBody is the file that the servers below publish.
+var fetchBody = func() []byte {
+	data := make([]byte, 300<<10)
+	for i := range data {
+		data[i] = byte(i*i>>7 ^ i)
+	}
+	return data
+}()
+
+// published describes fetchBody, to be had from the given bases.
+func published(bases ...string) File {
+	m, s := md5.Sum(fetchBody), sha256.Sum256(fetchBody)
+	f := File{Path: "set/file.bin", Size: int64(len(fetchBody)), MD5: hex.EncodeToString(m[:]), SHA256: hex.EncodeToString(s[:])}
+	for _, base := range bases {
+		f.URLs = append(f.URLs, base+"/"+f.Path)
+	}
+	return f
+}
+
+// server publishes through handler and remembers the Range of every request.
+type server struct {
+	*httptest.Server
+	mu     sync.Mutex
+	ranges []string
+}
+
+func newServer(t *testing.T, handler http.HandlerFunc) *server {
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.ranges = append(s.ranges, r.Header.Get("Range"))
+		s.mu.Unlock()
+		handler(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// good serves ranges as it should.
+func good(w http.ResponseWriter, r *http.Request) {
+	http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(fetchBody))
+}
+
+// breaking serves from where it is asked, at most n bytes at a time, and then
+// drops the connection.
+func breaking(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		from := rangeStart(r)
+		rest := fetchBody[from:]
+		w.Header().Set("Content-Length", strconv.Itoa(len(rest)))
+		if from > 0 {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(fetchBody)-1, len(fetchBody)))
+			w.WriteHeader(http.StatusPartialContent)
+		}
+		w.Write(rest[:min(n, len(rest))])
+	}
+}
+
+func rangeStart(r *http.Request) int {
+	from, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(r.Header.Get("Range"), "bytes="), "-"))
+	return from
+}
+
+// quick are options for tests, which do not wait.
+func quick() FetchOptions {
+	return FetchOptions{Backoff: time.Millisecond, Attempts: 3}.withDefaults()
+}
+
+// checkFetched wants the file in place and its partial form gone.
+func checkFetched(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, "set", "file.bin")
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, fetchBody) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if exists(path + ".part") {
+		t.Error(".part is left")
+	}
+}
+
+func TestFetchGivesUpOrGetsThere(t *testing.T) {
+	const part = 100 << 10
+	wrong := bytes.Clone(fetchBody)
+	wrong[len(wrong)-1] ^= 1
+	for _, test := range []struct {
+		name    string
+		part    []byte // what an earlier call left
+		handler http.HandlerFunc
+		ranges  []string // requests expected
+		want    error    // nil: the file arrives
+		text    string
+		left    int // bytes of .part after an error; -1: none
+	}{
+		{name: "plain", handler: good, ranges: []string{""}},
+		{name: "resumed", part: fetchBody[:part], handler: good, ranges: []string{"bytes=102400-"}},
+		{name: "part is complete", part: fetchBody, handler: good},
+		{name: "part is too long", part: append(bytes.Clone(fetchBody), 1), handler: good, ranges: []string{""}},
+		{name: "part is wrong", part: wrong[len(wrong)-part:], handler: good, ranges: []string{"bytes=102400-", ""}},
+		{name: "breaks off midway", handler: breaking(part), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
+		{name: "breaks off at once", handler: breaking(0), ranges: []string{"", "", ""},
+			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; try again", left: 0},
+		{name: "ignores Range", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
+			ranges: []string{"bytes=102400-"}},
+		{name: "ignores Range and breaks off", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(fetchBody)))
+			w.Write(fetchBody[:part])
+		}, ranges: []string{"", "bytes=102400-", "bytes=102400-", "bytes=102400-"}, want: ErrDownload, text: "after 102400 of", left: part},
+		{name: "resumes elsewhere", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+			if rangeStart(r) > 0 {
+				w.Header().Set("Content-Range", "bytes 0-307199/307200")
+				w.WriteHeader(http.StatusPartialContent)
+			}
+			w.Write(fetchBody)
+		}, ranges: []string{"bytes=102400-", ""}},
+		{name: "no such range", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+			if rangeStart(r) > 0 {
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+				return
+			}
+			w.Write(fetchBody)
+		}, ranges: []string{"bytes=102400-", ""}},
+		{name: "announces too little", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			w.Write(fetchBody[:1000])
+		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, server announces 1000", left: 0},
+		{name: "announces too much", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "400000")
+			w.Write(fetchBody)
+		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "server announces 400000", left: part},
+		{name: "sends too much", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush() // no length announced
+			w.Write(fetchBody)
+			w.Write(fetchBody)
+		}, ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected 307200 bytes, got more; the download was deleted", left: -1},
+		{name: "sends too little", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			w.Write(fetchBody[:1000])
+		}, ranges: []string{"", "bytes=1000-", "bytes=1000-", "bytes=1000-"}, want: ErrDownload, text: "after 1000 of 307200", left: 1000},
+		{name: "wrong bytes", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
+			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
+		{name: "wrong bytes after resuming", part: wrong[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
+		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
+		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: 0},
+		{name: "overloaded", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+			ranges: []string{"", "", ""}, want: ErrDownload, text: "server answers 503", left: 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newServer(t, test.handler)
+			dir := t.TempDir()
+			partPath := filepath.Join(dir, "set", "file.bin.part")
+			if test.part != nil {
+				write(t, dir, "set/file.bin.part", test.part)
+			}
+			err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick())
+			if diff := cmp.Diff(test.ranges, s.ranges); diff != "" {
+				t.Errorf("requests: %s", diff)
+			}
+			if test.want == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkFetched(t, dir)
+				return
+			}
+			checkError(t, err, test.want, test.text)
+			if exists(filepath.Join(dir, "set", "file.bin")) {
+				t.Error("a file is in place")
+			}
+			left := -1
+			if info, err := os.Stat(partPath); err == nil {
+				left = int(info.Size())
+			}
+			if left != test.left {
+				t.Errorf("%d bytes of .part left, want %d", left, test.left)
+			}
+		})
+	}
+}
+
+func TestFetchPresent(t *testing.T) {
+	s := newServer(t, good)
+	dir := t.TempDir()
+	path := write(t, dir, "set/file.bin", fetchBody)
+	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) > 0 {
+		t.Errorf("%v after requests %q", err, s.ranges)
+	}
+	if err := os.WriteFile(path, fetchBody[1:], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) != 1 {
+		t.Errorf("%v after requests %q", err, s.ranges)
+	}
+	checkFetched(t, dir)
+}
+
+func TestFetchCancelLeavesPart(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Range") != "" {
+			good(w, r)
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(fetchBody)))
+		w.Write(fetchBody[:100<<10])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // silent, until the client goes away
+	})
+	dir := t.TempDir()
+	opts := quick()
+	opts.Progress = func(_ File, done int64) {
+		if done == 100<<10 {
+			cancel()
+		}
+	}
+	err := fetchFiles(ctx, dir, []File{published(s.URL)}, opts)
+	checkError(t, err, context.Canceled, "run the same command again to go on")
+	if info, err := os.Stat(filepath.Join(dir, "set", "file.bin.part")); err != nil || info.Size() != 100<<10 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"", "bytes=102400-"}, s.ranges); diff != "" {
+		t.Error(diff)
+	}
+	checkFetched(t, dir)
+}
+
+func TestFetchStall(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	opts := quick()
+	opts.Stall = 20 * time.Millisecond
+	err := fetchFiles(context.Background(), t.TempDir(), []File{published(s.URL)}, opts)
+	checkError(t, err, ErrDownload, "no data for 20ms")
+	if len(s.ranges) != 3 {
+		t.Errorf("%d attempts", len(s.ranges))
+	}
+}
+
+func TestFetchSources(t *testing.T) {
+	gone, whole := newServer(t, http.NotFound), newServer(t, good)
+	t.Run("second source", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := fetchFiles(context.Background(), dir, []File{published(gone.URL, whole.URL)}, quick()); err != nil {
+			t.Fatal(err)
+		}
+		checkFetched(t, dir)
+	})
+	t.Run("mirror in place of the source", func(t *testing.T) {
+		dir := t.TempDir()
+		opts := quick()
+		opts.Mirrors = []string{whole.URL + "/mirror"}
+		if err := fetchFiles(context.Background(), dir, []File{published("http://127.0.0.1:1")}, opts); err != nil {
+			t.Fatal(err)
+		}
+		checkFetched(t, dir)
+	})
+	t.Run("none", func(t *testing.T) {
+		err := fetchFiles(context.Background(), t.TempDir(), []File{published(gone.URL, gone.URL+"/other")}, quick())
+		checkError(t, err, ErrDownload, "; before it: ")
+	})
+}
+
+func TestFetchProgress(t *testing.T) {
+	s := newServer(t, good)
+	dir := t.TempDir()
+	write(t, dir, "set/file.bin.part", fetchBody[:1000])
+	var seen []int64
+	opts := quick()
+	opts.Progress = func(f File, done int64) {
+		if f.Path != "set/file.bin" {
+			t.Errorf("progress of %q", f.Path)
+		}
+		if len(seen) > 0 && done < seen[len(seen)-1] {
+			t.Errorf("falls back from %d to %d", seen[len(seen)-1], done)
+		}
+		seen = append(seen, done)
+	}
+	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts); err != nil {
+		t.Fatal(err)
+	}
+	if seen[0] != 1000 || seen[len(seen)-1] != int64(len(fetchBody)) {
+		t.Errorf("from %d to %d", seen[0], seen[len(seen)-1])
+	}
+}
+
+func TestFetchByName(t *testing.T) {
+	if err := Fetch(context.Background(), t.TempDir(), "synthetic", FetchOptions{}); err != nil {
+		t.Error(err)
+	}
+	err := Fetch(context.Background(), t.TempDir(), "nonsense", FetchOptions{})
+	checkError(t, err, ErrUnknownDataset, "nonsense")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = Fetch(ctx, t.TempDir(), "cifar10", FetchOptions{})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,153 @@
+package datasets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// idx is an IDX file of 8-bit values.
+func idx(data []byte, dims ...uint32) []byte {
+	out := []byte{0, 0, idxBytes, byte(len(dims))}
+	for _, n := range dims {
+		out = binary.BigEndian.AppendUint32(out, n)
+	}
+	return append(out, data...)
+}
+
+func zip(data []byte) []byte {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	w.Write(data)
+	w.Close()
+	return buf.Bytes()
+}
+
+// write puts a file under dir and returns its path.
+func write(t *testing.T, dir, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadIDXErrors(t *testing.T) {
+	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
+	zipped := zip(good)
+	flipped := bytes.Clone(zipped)
+	flipped[len(flipped)-5] ^= 1 // in the checksum
+	for _, test := range []struct {
+		name   string
+		data   []byte
+		want   error
+		offset int64
+	}{
+		{"empty", nil, ErrTruncated, 0},
+		{"magic cut", good[:3], ErrTruncated, 3},
+		{"wrong magic", append([]byte{0, 0, 8, 1}, good[4:]...), ErrFormat, 0},
+		{"wrong type", append([]byte{0, 0, 13, 3}, good[4:]...), ErrFormat, 0},
+		{"dimensions cut", good[:9], ErrTruncated, 9},
+		{"no rows", idx(nil, 0, 1, 2), ErrFormat, 4},
+		{"zero width", idx(nil, 1, 1, 0), ErrFormat, 12},
+		{"product overflows", idx(nil, 1<<31-1, 1<<31-1, 1<<31-1), ErrFormat, 12},
+		{"lying header", idx([]byte{1}, 1<<31-1, 1<<15, 1<<15), ErrTruncated, 17},
+		{"pixels cut", good[:len(good)-1], ErrTruncated, 21},
+		{"trailing", append(bytes.Clone(good), 7), ErrTrailing, 22},
+		{"gzip cut in its header", zipped[:5], ErrTruncated, 0},
+		{"gzip cut before its checksum", zipped[:len(zipped)-8], ErrTruncated, 22},
+		{"gzip checksum", flipped, ErrFormat, 22},
+		{"gzip trailing", append(bytes.Clone(zipped), 1, 2, 3), ErrTruncated, 22},
+		{"gzip trailing, long", append(bytes.Clone(zipped), make([]byte, 20)...), ErrFormat, 22},
+		{"gzip content trailing", zip(append(bytes.Clone(good), 7)), ErrTrailing, 22},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := readIDX(bytes.NewReader(test.data), "file", "pixels", 3)
+			checkError(t, err, test.want, "file: byte ")
+			var fe *FileError
+			if !errors.As(err, &fe) || fe.Offset != test.offset {
+				t.Errorf("%v: offset %d, want %d", err, fe.Offset, test.offset)
+			}
+		})
+	}
+}
+
+// writeFashion lays out a small set of 28 x 28 pictures.
+func writeFashion(t *testing.T, rows int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	pixels, labels := make([]byte, rows*784), make([]byte, rows)
+	for i := range pixels {
+		pixels[i] = byte(i)
+	}
+	for i := range labels {
+		labels[i] = byte(i % 10)
+	}
+	for _, part := range []string{"train", "t10k"} {
+		write(t, dir, "fashion-mnist/"+part+"-images-idx3-ubyte.gz", zip(idx(pixels, uint32(rows), 28, 28)))
+		write(t, dir, "fashion-mnist/"+part+"-labels-idx1-ubyte.gz", zip(idx(labels, uint32(rows))))
+	}
+	return dir
+}
+
+func TestLoadFashion(t *testing.T) {
+	dir := writeFashion(t, 13)
+	// One file decompressed under its own name, one under the compressed name.
+	os.Remove(filepath.Join(dir, "fashion-mnist/t10k-labels-idx1-ubyte.gz"))
+	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 13), 13))
+	write(t, dir, "fashion-mnist/train-labels-idx1-ubyte.gz", idx([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0}, 13))
+	train, test, err := Load(dir, "fashion-mnist", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, cols := train.Pixels.Dims(); rows != 13 || cols != 784 || train.Pixels.Data[785] != 785%256 {
+		t.Errorf("%d x %d", rows, cols)
+	}
+	if diff := cmp.Diff([]int{4, 1, 1, 1, 1, 1, 1, 1, 1, 1}, train.Counts()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{13, 0, 0, 0, 0, 0, 0, 0, 0, 0}, test.Counts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoadFashionErrors(t *testing.T) {
+	const labels, images = "fashion-mnist/train-labels-idx1-ubyte.gz", "fashion-mnist/train-images-idx3-ubyte.gz"
+	for _, test := range []struct {
+		name, file string
+		data       []byte
+		want       error
+		text       string
+	}{
+		{"label", labels, zip(idx([]byte{0, 10, 1}, 3)), ErrLabel, "byte 9: label out of range: row 1 has label 10, classes are 0 to 9; get it with `ppal data fetch fashion-mnist`"},
+		{"counts", labels, zip(idx([]byte{0, 1}, 2)), ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
+		{"shape", images, zip(idx(make([]byte, 3*4), 3, 2, 2)), ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
+		{"images for labels", labels, zip(idx(make([]byte, 3), 3, 1, 1)), ErrFormat, "magic number"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := writeFashion(t, 3)
+			write(t, dir, test.file, test.data)
+			_, _, err := Load(dir, "fashion-mnist", 0)
+			checkError(t, err, test.want, test.text)
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		_, _, err := Load(t.TempDir(), "fashion-mnist", 0)
+		checkError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
+	})
+	t.Run("unknown", func(t *testing.T) {
+		_, _, err := Load(t.TempDir(), "mnist", 0)
+		checkError(t, err, ErrUnknownDataset, `unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10`)
+	})
+}

@@ -1,0 +1,54 @@
+package datasets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Shape is the form of one image. Its pixels are stored plane by plane, each
+// plane row by row (channels x height x width).
+type Shape struct {
+	Height, Width, Channels int
+}
+
+// Pixels is the number of values in one image.
+func (s Shape) Pixels() int { return s.Height * s.Width * s.Channels }
+
+// String gives "28x28" or "32x32x3".
+func (s Shape) String() string {
+	if s.Channels == 1 {
+		return fmt.Sprintf("%dx%d", s.Height, s.Width)
+	}
+	return fmt.Sprintf("%dx%dx%d", s.Height, s.Width, s.Channels)
+}
+
+// Images is a set of labelled pictures.
+type Images struct {
+	Pixels  *Bytes   // one picture a row, Shape.Pixels() columns
+	Labels  []uint8  // one a row, each an index into Classes
+	Classes []string // names of the declared classes; a class may have no rows
+	Shape   Shape
+}
+
+// Counts returns the number of rows of every declared class. Labels outside
+// the declared classes, which no reader of this package lets through, are not
+// counted.
+func (s *Images) Counts() []int {
+	counts := make([]int, len(s.Classes))
+	for _, label := range s.Labels {
+		if int(label) < len(counts) {
+			counts[label]++
+		}
+	}
+	return counts
+}
+
+// SHA256 is the checksum of the pixels and labels, in hexadecimal. It depends
+// on what was read only, not on the files' compression or layout.
+func (s *Images) SHA256() string {
+	h := sha256.New()
+	h.Write(s.Pixels.Data)
+	h.Write(s.Labels)
+	return hex.EncodeToString(h.Sum(nil))
+}

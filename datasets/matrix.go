@@ -1,0 +1,152 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Matrix is a data matrix in the form in which it was read. It gives its rows
+// widened to floating point, a block at a time, so that nobody needs a
+// floating-point copy of the whole. Devices that can work on the stored form
+// itself recognise the concrete type (*Bytes).
+type Matrix interface {
+	// Dims returns the numbers of rows and columns.
+	Dims() (rows, cols int)
+	// Float32 writes rows [from, to) row by row into dst, whose length must be
+	// (to-from)*cols. It panics when the range or the length is wrong.
+	Float32(dst []float32, from, to int)
+	// Float64 is Float32 in double precision.
+	Float64(dst []float64, from, to int)
+}
+
+// Bytes is a matrix of 8-bit values with one common scale:
+// element (i, j) = Data[i*Cols+j] * Scale. For pixels in [0, 1], Scale is 1/255.
+type Bytes struct {
+	Rows, Cols int
+	Data       []uint8 // row by row, Rows*Cols values
+	Scale      float64
+}
+
+var _ Matrix = (*Bytes)(nil)
+
+// PixelScale maps 8-bit pixels onto [0, 1].
+const PixelScale = 1.0 / 255
+
+// Dims returns the numbers of rows and columns.
+func (b *Bytes) Dims() (rows, cols int) { return b.Rows, b.Cols }
+
+// Float32 writes rows [from, to), scaled and then rounded once, into dst.
+func (b *Bytes) Float32(dst []float32, from, to int) {
+	widen(b, dst, from, to)
+}
+
+// Float64 writes rows [from, to), scaled, into dst.
+func (b *Bytes) Float64(dst []float64, from, to int) {
+	widen(b, dst, from, to)
+}
+
+// widen goes through a table of the 256 possible values: one load an element,
+// and the same rounding for both widths.
+func widen[T float32 | float64](b *Bytes, dst []T, from, to int) {
+	if from < 0 || to < from || to > b.Rows {
+		panic(fmt.Sprintf("datasets: rows [%d, %d) of a matrix of %d rows", from, to, b.Rows))
+	}
+	src := b.Data[from*b.Cols : to*b.Cols]
+	if len(dst) != len(src) {
+		panic(fmt.Sprintf("datasets: destination holds %d values, %d rows of %d columns need %d",
+			len(dst), to-from, b.Cols, len(src)))
+	}
+	var table [256]T
+	for v := range table {
+		table[v] = T(float64(v) * b.Scale)
+	}
+	for i, v := range src {
+		dst[i] = table[v]
+	}
+}
+
+// Moments returns the centre c and the one deviation s that standardise m,
+// x -> (x - c)/s:
+//
+//	c_j = 1/n sum_i x_ij,    s^2 = 1/(n d) sum_ij (x_ij - c_j)^2
+//
+// for n rows and d columns: the columns' means, and one standard deviation of
+// the whole centred matrix. The sums are in float64, block by block; for
+// *Bytes they are exact integers until the last rounding. s is 0 when all rows
+// are equal (or there are none): such a matrix cannot be standardised, and the
+// caller must not divide by s.
+func Moments(m Matrix) (center []float64, deviation float64) {
+	if b, ok := m.(*Bytes); ok {
+		return byteMoments(b)
+	}
+	return blockMoments(m)
+}
+
+// byteMoments uses n*sum(v^2) - sum(v)^2 = n * sum (v - mean)^2, which is exact
+// in 128-bit integers.
+func byteMoments(b *Bytes) (center []float64, deviation float64) {
+	sum := make([]uint64, b.Cols)
+	square := make([]uint64, b.Cols)
+	for i := range b.Rows {
+		for j, v := range b.Data[i*b.Cols : (i+1)*b.Cols] {
+			sum[j] += uint64(v)
+			square[j] += uint64(v) * uint64(v)
+		}
+	}
+	center = make([]float64, b.Cols)
+	if b.Rows == 0 || b.Cols == 0 {
+		return center, 0
+	}
+	n := float64(b.Rows)
+	spread := 0.0 // n * sum_ij (v_ij - mean_j)^2
+	for j := range center {
+		center[j] = b.Scale * (float64(sum[j]) / n)
+		hi, lo := bits.Mul64(uint64(b.Rows), square[j])
+		sqHi, sqLo := bits.Mul64(sum[j], sum[j])
+		lo, borrow := bits.Sub64(lo, sqLo, 0)
+		hi, _ = bits.Sub64(hi, sqHi, borrow)
+		spread += float64(hi)*0x1p64 + float64(lo)
+	}
+	return center, math.Abs(b.Scale) * math.Sqrt(spread/float64(b.Cols)) / n
+}
+
+// momentRows is the block height of blockMoments: a few hundred kilobytes for
+// the row lengths at hand.
+const momentRows = 64
+
+// blockMoments takes two passes, the second about the means of the first, so
+// that no digits cancel.
+func blockMoments(m Matrix) (center []float64, deviation float64) {
+	rows, cols := m.Dims()
+	center = make([]float64, cols)
+	if rows == 0 || cols == 0 {
+		return center, 0
+	}
+	block := make([]float64, min(rows, momentRows)*cols)
+	eachRow := func(visit func(row []float64)) {
+		for from := 0; from < rows; from += momentRows {
+			to := min(from+momentRows, rows)
+			part := block[:(to-from)*cols]
+			m.Float64(part, from, to)
+			for ; len(part) > 0; part = part[cols:] {
+				visit(part[:cols])
+			}
+		}
+	}
+	eachRow(func(row []float64) {
+		for j, x := range row {
+			center[j] += x
+		}
+	})
+	for j := range center {
+		center[j] /= float64(rows)
+	}
+	spread := 0.0
+	eachRow(func(row []float64) {
+		for j, x := range row {
+			spread += (x - center[j]) * (x - center[j])
+		}
+	})
+	return center, math.Sqrt(spread / float64(rows) / float64(cols))
+}

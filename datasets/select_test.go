@@ -1,0 +1,84 @@
+package datasets
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fewImages has pictures of one pixel: the row's number.
+func fewImages() *Images {
+	return &Images{
+		Pixels:  &Bytes{Rows: 7, Cols: 1, Data: []uint8{0, 1, 2, 3, 4, 5, 6}, Scale: PixelScale},
+		Labels:  []uint8{2, 0, 1, 2, 0, 2, 0},
+		Classes: []string{"a", "b", "c", "d"},
+		Shape:   Shape{Height: 1, Width: 1, Channels: 1},
+	}
+}
+
+func TestSelect(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		classes []int
+		rows    int
+		want    Selection
+	}{
+		{"all rows, order given", []int{2, 0}, 0, Selection{
+			Pixels: &Bytes{Rows: 6, Cols: 1, Data: []uint8{0, 3, 5, 1, 4, 6}, Scale: PixelScale},
+			Names:  []string{"c", "a"}, Offsets: []int{0, 3, 6}}},
+		{"first two of each, what there is of b", []int{0, 1, 2}, 2, Selection{
+			Pixels: &Bytes{Rows: 5, Cols: 1, Data: []uint8{1, 4, 2, 0, 3}, Scale: PixelScale},
+			Names:  []string{"a", "b", "c"}, Offsets: []int{0, 2, 3, 5}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Select(fewImages(), test.classes, test.rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.want.Classes = test.classes
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSelectErrors(t *testing.T) {
+	bad := fewImages()
+	bad.Labels[3] = 9
+	for _, test := range []struct {
+		name    string
+		set     *Images
+		classes []int
+		rows    int
+		want    error
+		text    string
+	}{
+		{"absent", fewImages(), []int{0, 3}, 0, ErrClass, "class 3 (d) has no rows here; choose from [0 1 2]"},
+		{"repeated", fewImages(), []int{0, 1, 0}, 0, ErrClass, "class 0 is given twice"},
+		{"one class", fewImages(), []int{0}, 0, ErrClass, "1 classes given"},
+		{"no class", fewImages(), nil, 0, ErrClass, "0 classes given"},
+		{"undeclared", fewImages(), []int{0, 4}, 0, ErrClass, "class 4 is not declared; choose from 0 to 3"},
+		{"negative class", fewImages(), []int{-1, 1}, 0, ErrClass, "class -1"},
+		{"negative rows", fewImages(), []int{0, 1}, -1, ErrClass, "-1 rows per class"},
+		{"label", bad, []int{0, 1}, 0, ErrLabel, "row 3: label out of range: label 9"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Select(test.set, test.classes, test.rows)
+			checkError(t, err, test.want, test.text)
+		})
+	}
+}
+
+// checkError wants err to wrap want, to say text, and to be one line.
+func checkError(t *testing.T, err, want error, text string) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+	if s := err.Error(); !strings.Contains(s, text) || strings.Contains(s, "\n") || !strings.HasPrefix(s, "datasets: ") {
+		t.Errorf("error %q does not say %q in one line", s, text)
+	}
+}

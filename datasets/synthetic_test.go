@@ -1,0 +1,77 @@
+package datasets
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The bytes are the same on every machine: checksums of the default sets and
+// one picture in full.
+func TestSyntheticGolden(t *testing.T) {
+	var got bytes.Buffer
+	for _, seed := range []uint64{1, 2} {
+		train, test := Synthetic(SyntheticConfig{Seed: seed})
+		fmt.Fprintf(&got, "seed %d train %d rows sha256 %s\n", seed, train.Pixels.Rows, train.SHA256())
+		fmt.Fprintf(&got, "seed %d test %d rows sha256 %s\n", seed, test.Pixels.Rows, test.SHA256())
+		if seed == 1 {
+			for row := range slices.Chunk(train.Pixels.Data[2*784:3*784], 28) {
+				fmt.Fprintf(&got, "%3d\n", row)
+			}
+		}
+	}
+	const path = "testdata/synthetic.golden"
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSyntheticPrefix(t *testing.T) {
+	small, _ := Synthetic(SyntheticConfig{Seed: 3, TrainPerClass: 5, TestPerClass: 1})
+	large, _ := Synthetic(SyntheticConfig{Seed: 3, TrainPerClass: 9, TestPerClass: 1})
+	if !bytes.HasPrefix(large.Pixels.Data, small.Pixels.Data) || !bytes.HasPrefix(large.Labels, small.Labels) {
+		t.Error("more rows change the earlier ones")
+	}
+	other, _ := Synthetic(SyntheticConfig{Seed: 4, TrainPerClass: 5, TestPerClass: 1})
+	if bytes.Equal(small.Pixels.Data, other.Pixels.Data) {
+		t.Error("two seeds give the same pictures")
+	}
+}
+
+func TestSyntheticSplitsDiffer(t *testing.T) {
+	train, test := Synthetic(SyntheticConfig{Seed: 1, TrainPerClass: 20, TestPerClass: 20})
+	seen := map[string]bool{}
+	for _, set := range []*Images{train, test} {
+		for row := range slices.Chunk(set.Pixels.Data, set.Pixels.Cols) {
+			if seen[string(row)] {
+				t.Fatal("a picture occurs twice")
+			}
+			seen[string(row)] = true
+		}
+	}
+	if diff := cmp.Diff([]int{20, 20, 20, 20, 20, 20}, test.Counts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func BenchmarkSynthetic(b *testing.B) {
+	for b.Loop() {
+		Synthetic(SyntheticConfig{Seed: 1})
+	}
+}

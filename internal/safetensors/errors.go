@@ -1,0 +1,33 @@
+package safetensors
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong with a file. A [FormatError] wraps one of them.
+var (
+	ErrTruncated = errors.New("file ends too early")
+	ErrHeader    = errors.New("invalid header")
+	ErrDtype     = errors.New("unsupported element type")
+	ErrLayout    = errors.New("invalid data layout")
+)
+
+// FormatError says what is wrong with a file, and where.
+type FormatError struct {
+	Offset int64  // bytes from the file's start
+	Tensor string // the tensor concerned, empty when none is
+	Detail string
+	Err    error // ErrTruncated, ErrHeader, ErrDtype or ErrLayout
+}
+
+// Error implements error: one line.
+func (e *FormatError) Error() string {
+	if e.Tensor != "" {
+		return fmt.Sprintf("safetensors: byte %d: tensor %q: %v: %s", e.Offset, e.Tensor, e.Err, e.Detail)
+	}
+	return fmt.Sprintf("safetensors: byte %d: %v: %s", e.Offset, e.Err, e.Detail)
+}
+
+// Unwrap returns the kind of error.
+func (e *FormatError) Unwrap() error { return e.Err }

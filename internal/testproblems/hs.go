@@ -1,0 +1,21 @@
+package testproblems
+
+import (
+	"fmt"
+	"math"
+)
+
+// Hock and Schittkowski write constraints as c(x) >= 0; here g = -c. Bounds on
+// single variables are the box. Starts are the published ones.
+
+// hs names problem number of the collection and gives it the qualifications
+// that hold for most of it; callers clear those that fail.
+func hs(number int, p Problem) Problem {
+	p.Name = fmt.Sprintf("HS%d", number)
+	p.Source = fmt.Sprintf("Hock & Schittkowski, Test Examples for Nonlinear Programming Codes, "+
+		"LNEMS 187 (1981), problem %d", number)
+	p.StrictComplementarity, p.LICQ, p.MFCQ = true, true, true
+	return p
+}
+
+func inf() float64 { return math.Inf(1) }

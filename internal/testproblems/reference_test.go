@@ -1,0 +1,92 @@
+package testproblems
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// reference lists figures from outside the package's own code: the published
+// optimal value (its precision as published) and, evaluated in exact
+// arithmetic from the published formulas, the objective and the sum of the
+// constraints g at the standard start.
+var reference = []struct {
+	name                        string
+	startF, published, startSum float64
+}{
+	{"HS1", 909, 0, 0},
+	{"HS2", 909, 0.0504261879, 0},
+	{"HS3", 1.00081, 0, 0},
+	{"HS4", 3.323567708333333, 2.666666667, 0},
+	{"HS5", 1, -1.913222955, 0},
+	{"HS10", -20, -1, 599},
+	{"HS11", -24.98, -8.498464223, 23.91},
+	{"HS12", 0, -30, -25},
+	{"HS15", 909, 306.5, 4},
+	{"HS16", 909, 0.25, -4},
+	{"HS17", 909, 1, -6},
+	{"HS18", 4.04, 5, 38},
+	{"HS19", -1808.858296, -6961.81381, -12.01},
+	{"HS20", 909, 38.19872981, -8},
+	{"HS21", -98.99, -99.96, 19},
+	{"HS22", 1, 1, 4},
+	{"HS23", 10, 2, -91},
+	{"HS24", -0.01336458956457467, -1, -6.077350269189626},
+	{"HS29", -1, -22.627417, -41},
+	{"HS30", 3, 1, -1},
+	{"HS31", 19, 6, 0},
+	{"HS33", -3, -4.585786438, -14},
+	{"HS34", 0, -0.8340324452, -0.09234888193683621},
+	{"HS35", 2.25, 0.1111111111, -1},
+	{"HS36", -1000, -3300, -22},
+	{"HS37", -1000, -3456, -72},
+	{"HS38", 19192, 0, 0},
+	{"HS43", 0, -44, -23},
+	{"HS44", 0, -15, -53},
+	{"HS45", 1.733333333333333, 1, 0},
+	{"HS57", 0.03079860168793389, 0.02845966972, -0.26},
+	{"HS64", 266035, 6299.842428, 155},
+	{"HS65", 136.1111111111111, 0.9535288567, 2},
+	{"HS66", 0.58, 0.5181632741, -0.09234888193683621},
+	{"HS76", -1.25, -4.681818181, -5},
+	{"HS86", 20, -32.34867897, -147.45},
+	{"HS93", 137.0664371889887, 135.075961, -0.02164241868197248},
+	{"HS100", 714, 680.6300573, -453},
+	{"HS113", 753, 24.3062091, -338},
+	{"HS117", 2400.10530006, 32.34867897, -192.12499},
+}
+
+func TestReference(t *testing.T) {
+	published := 0
+	for _, p := range All() {
+		if strings.HasPrefix(p.Name, "HS") {
+			published++
+		}
+	}
+	if published != len(reference) {
+		t.Errorf("%d Hock-Schittkowski problems, figures for %d", published, len(reference))
+	}
+	for _, want := range reference {
+		p, ok := ByName(want.name)
+		if !ok {
+			t.Errorf("%s missing", want.name)
+			continue
+		}
+		// The least precise published figures have about 8 digits.
+		if d := math.Abs(p.Value - want.published); d > 2e-8*(1+math.Abs(want.published)) {
+			t.Errorf("%s: value %.10g, published %.10g", p.Name, p.Value, want.published)
+		}
+		if f := p.F(p.Start); math.Abs(f-want.startF) > 1e-14*(1+math.Abs(want.startF)) {
+			t.Errorf("%s: f(start) = %.17g, want %.17g", p.Name, f, want.startF)
+		}
+		g := make([]float64, p.M)
+		p.G(g, p.Start)
+		var sum float64
+		for _, gj := range g {
+			sum += gj
+		}
+		if math.Abs(sum-want.startSum) > 1e-14*(1+math.Abs(want.startSum)) {
+			t.Errorf("%s: sum of g(start) = %.17g, want %.17g", p.Name, sum, want.startSum)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/google/renameio/v2"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/safetensors"
+)
+
+// ErrFile is wrapped by every error about a model's file that is a valid
+// safetensors file but holds no model, or another one than is wanted.
+var ErrFile = errors.New("not the expected model file")
+
+// The keys of a model file's metadata.
+const (
+	metaFormat        = "format"        // "pt": PyTorch's tools insist on it
+	metaModel         = "model"         // the Spec as JSON
+	metaNormalization = "normalization" // the Normalization as JSON; numbers in full precision
+)
+
+// Model is what a model file holds.
+type Model struct {
+	Spec    Spec
+	Weights Weights // they act on raw rows
+
+	// Normalization is what has been folded into Weights:
+	// Normalization.Unfold(Spec, Weights) are the weights as trained.
+	Normalization Normalization
+}
+
+// check says what is inconsistent in m.
+func (m Model) check() error {
+	if err := m.Weights.Check(m.Spec); err != nil {
+		return err
+	}
+	return m.Normalization.Validate(m.Spec.Inputs)
+}
+
+// Save writes the model as a safetensors file, its weights in PyTorch's layout
+// and rounded to dtype (tensor.Float32 or tensor.Float64; a value beyond float32
+// is an error), so that torch.nn.Linear modules named as [Spec.Parameters] load
+// them. Equal models give equal bytes.
+func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	elements := safetensors.F64
+	switch dtype {
+	case tensor.Float64:
+	case tensor.Float32:
+		elements = safetensors.F32
+		if err := m.Weights.checkFloat32(); err != nil {
+			return err
+		}
+	default:
+		return errDtype("save", dtype)
+	}
+	model, err := json.Marshal(m.Spec.WithDefaults())
+	if err != nil {
+		return fmt.Errorf("models: save: %w", err)
+	}
+	if m.Normalization.Kind == "" {
+		m.Normalization.Kind = NormalizeNone
+	}
+	normalization, err := json.Marshal(m.Normalization)
+	if err != nil {
+		return fmt.Errorf("models: save: %w", err)
+	}
+	file := safetensors.File{Metadata: map[string]string{
+		metaFormat: "pt", metaModel: string(model), metaNormalization: string(normalization),
+	}}
+	for _, t := range m.Weights {
+		file.Tensors = append(file.Tensors, safetensors.New(t.Name, elements, t.Shape, t.Data))
+	}
+	return safetensors.Write(w, file)
+}
+
+// SaveFile writes the model to a new file that replaces path when it is complete
+// and synced, so that path never holds half a model.
+func SaveFile(path string, m Model, dtype tensor.Dtype) error {
+	var b bytes.Buffer
+	if err := Save(&b, m, dtype); err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("models: save %s: %w", path, err)
+	}
+	return nil
+}
+
+// Load reads a model from a safetensors file, [Save]'s or one that PyTorch wrote
+// with the names of [Spec.Parameters].
+//
+// want says which model is expected; nil takes the file's own description. A
+// file without a description (PyTorch's) needs want and counts as not
+// normalized. Names, shapes and values are checked; errors name the tensor, what
+// was found and what was expected, and wrap [ErrFile], [ErrWeights], [ErrSpec] or
+// [ErrNormalization], or are a [*safetensors.FormatError].
+func Load(r io.Reader, want *Spec) (Model, error) {
+	file, err := safetensors.Read(r)
+	if err != nil {
+		return Model{}, err
+	}
+	var m Model
+	if m.Spec, err = fileSpec(file.Metadata, want); err != nil {
+		return Model{}, err
+	}
+	if text, ok := file.Metadata[metaNormalization]; ok {
+		if err := decode(text, &m.Normalization); err != nil {
+			return Model{}, fmt.Errorf("models: %w: metadata %q: %w", ErrFile, metaNormalization, err)
+		}
+	}
+	if m.Weights, err = fileWeights(file, m.Spec); err != nil {
+		return Model{}, err
+	}
+	return m, m.check()
+}
+
+// LoadFile is [Load] from a file, with its path in the error.
+func LoadFile(path string, want *Spec) (Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Model{}, fmt.Errorf("models: load: %w", err)
+	}
+	defer f.Close()
+	m, err := Load(f, want)
+	if err != nil {
+		return Model{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// fileSpec returns the file's own description, or want where the file has none.
+func fileSpec(metadata map[string]string, want *Spec) (Spec, error) {
+	text, ok := metadata[metaModel]
+	if !ok {
+		if want == nil {
+			return Spec{}, fmt.Errorf("models: %w: the metadata have no %q that would say which model this is", ErrFile, metaModel)
+		}
+		return want.WithDefaults(), want.Validate()
+	}
+	var spec Spec
+	if err := decode(text, &spec); err != nil {
+		return Spec{}, fmt.Errorf("models: %w: metadata %q: %w", ErrFile, metaModel, err)
+	}
+	if want != nil && !want.Equal(spec) {
+		return Spec{}, fmt.Errorf("models: %w: it holds %+v, expected %+v", ErrFile, spec.WithDefaults(), want.WithDefaults())
+	}
+	return spec.WithDefaults(), spec.Validate()
+}
+
+// fileWeights picks the model's tensors, and nothing may be left.
+func fileWeights(file safetensors.File, spec Spec) (Weights, error) {
+	tensors := make(map[string]safetensors.Tensor, len(file.Tensors))
+	for _, t := range file.Tensors {
+		tensors[t.Name] = t
+	}
+	var weights Weights
+	for p := range spec.parameters() {
+		t, ok := tensors[p.Name]
+		if !ok {
+			return nil, fmt.Errorf("models: %w: tensor %q of shape %v is missing", ErrFile, p.Name, p.Shape)
+		}
+		delete(tensors, p.Name)
+		weights = append(weights, Tensor{Name: t.Name, Shape: t.Shape, Data: t.Float64s()})
+	}
+	for _, t := range file.Tensors {
+		if _, left := tensors[t.Name]; left {
+			return nil, fmt.Errorf("models: %w: tensor %q of shape %v is none of the model's", ErrFile, t.Name, t.Shape)
+		}
+	}
+	return weights, nil
+}
+
+// decode reads JSON strictly.
+func decode(text string, into any) error {
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows the JSON value")
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/safetensors"
+)
+
+var update = flag.Bool("update", false, "write the golden files ppal* in testdata anew")
+
+// goldenCase is one model of testdata/pytorch.json or ppal.json.
+type goldenCase struct {
+	Model  Spec        `json:"model"`
+	Rows   [][]float64 `json:"rows"`
+	Scores [][]float64 `json:"scores"`
+}
+
+func readGolden(t *testing.T, name string) map[string]goldenCase {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases map[string]goldenCase
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func flat(rows [][]float64) []float64 {
+	var all []float64
+	for _, r := range rows {
+		all = append(all, r...)
+	}
+	return all
+}
+
+// Files that PyTorch wrote (testdata/pytorch.py make) give PyTorch's scores.
+func TestLoadPyTorch(t *testing.T) {
+	for name, c := range readGolden(t, "pytorch.json") {
+		t.Run(name, func(t *testing.T) {
+			m, err := LoadFile("testdata/pytorch_"+name+".safetensors", &c.Model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Predict(m.Spec, m.Weights, flat(c.Rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(flat(c.Scores), got, cmpopts.EquateApprox(0, 1e-14)); diff != "" {
+				t.Errorf("scores (-PyTorch +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Our files are, byte for byte, those that PyTorch loaded with the same scores
+// (testdata/pytorch.py check).
+func TestGoldenFiles(t *testing.T) {
+	cases := map[string]goldenCase{}
+	for name, c := range readGolden(t, "pytorch.json") {
+		rng := generator(uint64(len(name)))
+		weights, err := Init(c.Model, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Model{Spec: c.Model, Weights: weights}
+		dtype := tensor.Float64
+		if name == "two_layer" {
+			dtype = tensor.Float32
+			m.Normalization = Normalization{Kind: NormalizeStandardize, Center: normals(rng, c.Model.Inputs, 1), Deviation: 0.3}
+		}
+		var b bytes.Buffer
+		if err := Save(&b, m, dtype); err != nil {
+			t.Fatal(err)
+		}
+		path := "testdata/ppal_" + name + ".safetensors"
+		if *update {
+			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		golden, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(golden, b.Bytes()) {
+			t.Errorf("%s differs from what Save writes now", path)
+		}
+		loaded, err := LoadFile(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores, err := Predict(loaded.Spec, loaded.Weights, flat(c.Rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Scores = nil
+		for len(scores) > 0 {
+			c.Scores = append(c.Scores, scores[:c.Model.Outputs])
+			scores = scores[c.Model.Outputs:]
+		}
+		cases[name] = c
+	}
+	if *update {
+		text, err := json.MarshalIndent(cases, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("testdata/ppal.json", append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(readGolden(t, "ppal.json"), cases, cmpopts.EquateApprox(0, 1e-14)); diff != "" {
+		t.Errorf("scores (-golden +got):\n%s", diff)
+	}
+}
+
+func TestSaveLoad(t *testing.T) {
+	for _, spec := range specs() {
+		weights, err := Init(spec, generator(8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		center := normals(generator(9), spec.Inputs, 1.0/3)
+		for _, n := range []Normalization{
+			{Kind: NormalizeNone},
+			{Kind: NormalizeCenter, Center: center},
+			{Kind: NormalizeStandardize, Center: center, Deviation: 1.0 / 7},
+		} {
+			m := Model{Spec: spec.WithDefaults(), Weights: weights, Normalization: n}
+			path := filepath.Join(t.TempDir(), "model.safetensors")
+			if err := SaveFile(path, m, tensor.Float64); err != nil {
+				t.Fatal(err)
+			}
+			got, err := LoadFile(path, &spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(m, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-saved +loaded):\n%s", spec.testName(), diff)
+			}
+			// Single precision rounds once.
+			var b bytes.Buffer
+			if err := Save(&b, m, tensor.Float32); err != nil {
+				t.Fatal(err)
+			}
+			if got, err = Load(&b, nil); err != nil {
+				t.Fatal(err)
+			}
+			for i, w := range got.Weights {
+				for k, v := range w.Data {
+					if v != float64(float32(weights[i].Data[k])) {
+						t.Fatalf("%s: %v is stored as %v", w.Name, weights[i].Data[k], v)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSaveRefuses(t *testing.T) {
+	spec := Spec{Inputs: 2, Outputs: 1}
+	weights, _ := Init(spec, generator(1))
+	nan := weights.Clone()
+	nan[1].Data[0] = math.NaN()
+	huge := weights.Clone()
+	huge[0].Data[1] = -1e39
+	for _, test := range []struct {
+		model  Model
+		dtype  tensor.Dtype
+		err    error
+		detail string
+	}{
+		{Model{Spec: spec, Weights: nan}, tensor.Float64, ErrWeights, "linear.bias is NaN at 0"},
+		{Model{Spec: spec, Weights: huge}, tensor.Float32, ErrWeights, "linear.weight is -1e+39 at 1"},
+		{Model{Spec: spec, Weights: weights, Normalization: Normalization{Kind: "zca"}}, tensor.Float64, ErrNormalization, `"zca"`},
+		{Model{Spec: spec, Weights: weights}, tensor.Int, nil, "dtype int"},
+		{Model{Weights: weights}, tensor.Float64, ErrSpec, "0 inputs"},
+	} {
+		var b bytes.Buffer
+		err := Save(&b, test.model, test.dtype)
+		if err == nil || test.err != nil && !errors.Is(err, test.err) || !strings.Contains(err.Error(), test.detail) {
+			t.Errorf("got %v, want %q", err, test.detail)
+		}
+		if b.Len() > 0 {
+			t.Errorf("%q: %d bytes were written all the same", test.detail, b.Len())
+		}
+	}
+	if err := SaveFile(filepath.Join(t.TempDir(), "no", "such"), Model{Spec: spec, Weights: weights}, tensor.Float64); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing folder: %v", err)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	want := Spec{Inputs: 2, Hidden: []int{3}, Outputs: 2}
+	f64 := func(name string, shape ...int) safetensors.Tensor {
+		return safetensors.New(name, safetensors.F64, shape, make([]float64, size(shape)))
+	}
+	good := []safetensors.Tensor{f64("hidden.weight", 3, 2), f64("hidden.bias", 3), f64("output.weight", 2, 3), f64("output.bias", 2)}
+	infinite := safetensors.New("output.bias", safetensors.F32, []int{2}, []float64{0, math.Inf(1)})
+	for _, test := range []struct {
+		name     string
+		tensors  []safetensors.Tensor
+		metadata map[string]string
+		want     *Spec
+		err      error
+		detail   string
+	}{
+		{"no description", good, nil, nil, ErrFile, `no "model"`},
+		{"bad description", good, map[string]string{"model": `{"inputs":2,"depth":3}`}, nil, ErrFile, "depth"},
+		{"two descriptions", good, map[string]string{"model": `{}{}`}, nil, ErrFile, "follows"},
+		{"description of no model", good, map[string]string{"model": `{"inputs":0}`}, nil, ErrSpec, "0 inputs"},
+		{"endless heads", good, map[string]string{"model": `{"inputs":1,"hidden":[1],"outputs":2000000000,"heads":"separate"}`}, nil, ErrFile, `"head.0.hidden.weight"`},
+		{"other model", good, map[string]string{"model": `{"inputs":2,"hidden":[4],"outputs":2}`}, &want, ErrFile, "Hidden:[4]"},
+		{"want of no model", good, nil, &Spec{}, ErrSpec, "0 inputs"},
+		{"missing", good[:3], nil, &want, ErrFile, `"output.bias" of shape [2] is missing`},
+		{"extra", append([]safetensors.Tensor{f64("more", 1)}, good...), nil, &want, ErrFile, `"more" of shape [1]`},
+		{"shape", append([]safetensors.Tensor{f64("hidden.weight", 2, 3)}, good[1:]...), nil, &want, ErrWeights, "hidden.weight has shape [2 3], expected [3 2]"},
+		{"infinite", append([]safetensors.Tensor{infinite}, good[:3]...), nil, &want, ErrWeights, "output.bias is +Inf at 1"},
+		{"normalization", good, map[string]string{"normalization": `{"kind":"center","center":[1]}`}, &want, ErrNormalization, "1 centers"},
+		{"normalization not JSON", good, map[string]string{"normalization": `{`}, &want, ErrFile, "normalization"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := safetensors.Write(&b, safetensors.File{Metadata: test.metadata, Tensors: test.tensors}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Load(&b, test.want)
+			if !errors.Is(err, test.err) || !strings.Contains(err.Error(), test.detail) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %q on one line", err, test.detail)
+			}
+		})
+	}
+	var format *safetensors.FormatError
+	if _, err := Load(strings.NewReader("text"), nil); !errors.As(err, &format) {
+		t.Errorf("no safetensors file: %v", err)
+	}
+	if _, err := LoadFile("testdata/none", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := LoadFile("testdata/pytorch.py", nil); err == nil || !strings.HasPrefix(err.Error(), "testdata/pytorch.py: ") {
+		t.Errorf("the path is missing: %v", err)
+	}
+}

@@ -1,0 +1,130 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ErrNormalization is wrapped by every error about a [Normalization].
+var ErrNormalization = errors.New("invalid normalization")
+
+// NormalizationKind says what was done to the rows before training.
+type NormalizationKind string
+
+// The kinds of normalization. The empty string means NormalizeNone.
+const (
+	NormalizeNone        NormalizationKind = "none"        // x
+	NormalizeCenter      NormalizationKind = "center"      // x - c
+	NormalizeStandardize NormalizationKind = "standardize" // (x - c)/s
+)
+
+// Normalization is the affine map x -> (x - c)/s, with one c per feature and one
+// s for all of them, under which a model was trained. c and s are in the units
+// of the raw rows. The zero value is the identity.
+type Normalization struct {
+	Kind      NormalizationKind `json:"kind"`
+	Center    []float64         `json:"center,omitempty"`    // c; empty when Kind is none
+	Deviation float64           `json:"deviation,omitempty"` // s > 0 when Kind is standardize; else 0 or 1
+}
+
+// Validate checks the map against the number of features. Errors wrap [ErrNormalization].
+func (n Normalization) Validate(inputs int) error {
+	centers, deviation := inputs, n.Deviation == 0 || n.Deviation == 1
+	switch n.Kind {
+	case "", NormalizeNone:
+		centers = 0
+	case NormalizeCenter:
+	case NormalizeStandardize:
+		deviation = n.Deviation > 0 && !math.IsInf(n.Deviation, 0)
+	default:
+		return fmt.Errorf("models: %w: unknown kind %q, use none, center or standardize", ErrNormalization, n.Kind)
+	}
+	if len(n.Center) != centers {
+		return fmt.Errorf("models: %w: %d centers, kind %q of %d features needs %d", ErrNormalization, len(n.Center), n.Kind, inputs, centers)
+	}
+	if !deviation {
+		return fmt.Errorf("models: %w: deviation %v (standardize: positive and finite; else 0 or 1)", ErrNormalization, n.Deviation)
+	}
+	for i, c := range n.Center {
+		if math.IsNaN(c) || math.IsInf(c, 0) {
+			return fmt.Errorf("models: %w: center of feature %d is %v", ErrNormalization, i, c)
+		}
+	}
+	return nil
+}
+
+// scale returns s.
+func (n Normalization) scale() float64 {
+	if n.Kind == NormalizeStandardize {
+		return n.Deviation
+	}
+	return 1
+}
+
+// Fold turns weights that act on (x - c)/s into weights that act on raw rows x
+// and give the same scores: for the first layer (of each head)
+//
+//	W_raw = W/s,   b_raw = b - W c/s
+//
+// The argument is left as it is. Errors are those of the two Validates and of
+// [Weights.Check].
+func (n Normalization) Fold(spec Spec, w Weights) (Weights, error) {
+	return n.mapFirstLayers(spec, w, func(weight, bias []float64) {
+		s := n.scale()
+		for i := range bias {
+			row := weight[i*spec.Inputs : (i+1)*spec.Inputs]
+			for j := range row {
+				row[j] /= s
+			}
+			bias[i] -= n.dot(row)
+		}
+	})
+}
+
+// Unfold undoes [Normalization.Fold]: b = b_raw + W_raw c, W = s W_raw.
+func (n Normalization) Unfold(spec Spec, w Weights) (Weights, error) {
+	return n.mapFirstLayers(spec, w, func(weight, bias []float64) {
+		s := n.scale()
+		for i := range bias {
+			row := weight[i*spec.Inputs : (i+1)*spec.Inputs]
+			bias[i] += n.dot(row)
+			for j := range row {
+				row[j] *= s
+			}
+		}
+	})
+}
+
+// dot returns row . c.
+func (n Normalization) dot(row []float64) float64 {
+	var sum float64
+	for j, c := range n.Center {
+		sum += row[j] * c
+	}
+	return sum
+}
+
+// mapFirstLayers applies change to a copy of the first layer's parameters, in each head.
+func (n Normalization) mapFirstLayers(spec Spec, w Weights, change func(weight, bias []float64)) (Weights, error) {
+	if err := w.Check(spec); err != nil {
+		return nil, err
+	}
+	if err := n.Validate(spec.Inputs); err != nil {
+		return nil, err
+	}
+	mapped := slices.Clone(w)
+	k := 0
+	for i := range spec.heads() {
+		for p := k; p < k+2; p++ {
+			mapped[p].Data = slices.Clone(w[p].Data)
+		}
+		change(mapped[k].Data, mapped[k+1].Data)
+		k += 2 * len(spec.head(i))
+	}
+	if err := mapped.Check(spec); err != nil {
+		return nil, fmt.Errorf("%w (after the normalization was folded or undone)", err)
+	}
+	return mapped, nil
+}

@@ -1,0 +1,100 @@
+package models
+
+import (
+	"fmt"
+	"hash"
+	"hash/fnv"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// matrixOp is what this package's Gorgonia ops share: they take matrices of one
+// dtype, give a new matrix, and overwrite nothing. name tells ops apart, so it
+// holds all that an op's result depends on beside its inputs.
+type matrixOp struct {
+	name  string
+	arity int
+}
+
+func (op matrixOp) Arity() int            { return op.arity }
+func (op matrixOp) ReturnsPtr() bool      { return true }
+func (op matrixOp) CallsExtern() bool     { return false }
+func (op matrixOp) OverwritesInput() int  { return -1 }
+func (op matrixOp) WriteHash(h hash.Hash) { fmt.Fprint(h, op.name) }
+func (op matrixOp) String() string        { return op.name }
+func (op matrixOp) Type() hm.Type         { return matrixType(op.arity) }
+func (op matrixOp) DiffWRT(n int) []bool  { return repeated(true, n) }
+func (op matrixOp) Hashcode() uint32 {
+	h := fnv.New32a()
+	op.WriteHash(h)
+	return h.Sum32()
+}
+
+// matrixType is Matrix a -> ... -> Matrix a with that many arguments.
+func matrixType(arity int) hm.Type {
+	matrix := gorgonia.TensorType{Dims: 2, Of: hm.TypeVariable('a')}
+	types := make([]hm.Type, arity+1)
+	for i := range types {
+		types[i] = matrix
+	}
+	return hm.NewFnType(types...)
+}
+
+func repeated[T any](v T, n int) []T {
+	s := make([]T, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}
+
+// matrixShapes returns the inputs' shapes, each of two dimensions.
+func matrixShapes(name string, inputs []gorgonia.DimSizer) ([]tensor.Shape, error) {
+	shapes, err := gorgonia.DimSizersToShapes(inputs)
+	if err != nil {
+		return nil, fmt.Errorf("models: %s: %w", name, err)
+	}
+	for i, s := range shapes {
+		if len(s) != 2 {
+			return nil, fmt.Errorf("models: %s: input %d has shape %v, expected a matrix", name, i, s)
+		}
+	}
+	return shapes, nil
+}
+
+// denses returns the inputs as row-major matrices of one dtype.
+func denses(name string, inputs []gorgonia.Value) ([]*tensor.Dense, error) {
+	ds := make([]*tensor.Dense, len(inputs))
+	for i, v := range inputs {
+		d, ok := v.(*tensor.Dense)
+		if !ok || d.Dims() != 2 || !d.DataOrder().IsRowMajor() || d.RequiresIterator() {
+			return nil, fmt.Errorf("models: %s: input %d is a %T of shape %v, expected a dense row-major matrix", name, i, v, v.Shape())
+		}
+		if d.Dtype() != inputs[0].Dtype() {
+			return nil, fmt.Errorf("models: %s: inputs of %v and %v", name, inputs[0].Dtype(), d.Dtype())
+		}
+		ds[i] = d
+	}
+	return ds, nil
+}
+
+// output returns prealloc when it is a matrix of that dtype and shape, and a new
+// one otherwise.
+func output(prealloc gorgonia.Value, dtype tensor.Dtype, rows, cols int) *tensor.Dense {
+	d, ok := prealloc.(*tensor.Dense)
+	if ok && d.Dtype() == dtype && d.Dims() == 2 && d.Shape()[0] == rows && d.Shape()[1] == cols &&
+		d.DataOrder().IsRowMajor() && !d.RequiresIterator() {
+		return d
+	}
+	return tensor.New(tensor.Of(dtype), tensor.WithShape(rows, cols))
+}
+
+// float is the element type of a score or a parameter.
+type float interface{ float32 | float64 }
+
+// errDtype is for a matrix that is neither float32 nor float64.
+func errDtype(name string, dtype tensor.Dtype) error {
+	return fmt.Errorf("models: %s: dtype %v, expected float32 or float64", name, dtype)
+}

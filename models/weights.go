@@ -1,0 +1,109 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// ErrWeights is wrapped by every error about weights that do not fit a [Spec].
+var ErrWeights = errors.New("weights do not fit the model")
+
+// Tensor is one parameter's values on the host: row-major, in PyTorch's layout.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float64
+}
+
+// Weights are a model's parameters, in the order of [Spec.Parameters].
+type Weights []Tensor
+
+// Init draws a model's first weights as torch.nn.Linear does by default: weight
+// and bias of a layer uniform in [-b, b), b = 1/sqrt(fan_in), fan_in being the
+// layer's inputs. (PyTorch's kaiming_uniform_ with a = sqrt(5) has the bound
+// sqrt(6/((1 + a^2) fan_in)), which is that.)
+//
+// The order of the draws is part of the contract, so that a seed means the same
+// weights for ever: one rng.Float64 per value, u -> (2u - 1) b, through the
+// tensors in the order of [Spec.Parameters], each row by row. Pass a
+// rand.New(rand.NewPCG(seed, stream)).
+func Init(spec Spec, rng *rand.Rand) (Weights, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	var weights Weights
+	var bound float64
+	for _, p := range spec.Parameters() {
+		if len(p.Shape) == 2 { // a weight; the bias behind it has the same bound
+			bound = 1 / math.Sqrt(float64(p.Shape[1]))
+		}
+		t := Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))}
+		for i := range t.Data {
+			t.Data[i] = (2*rng.Float64() - 1) * bound
+		}
+		weights = append(weights, t)
+	}
+	return weights, nil
+}
+
+// Clone returns a deep copy.
+func (w Weights) Clone() Weights {
+	clone := slices.Clone(w)
+	for i, t := range clone {
+		clone[i].Shape, clone[i].Data = slices.Clone(t.Shape), slices.Clone(t.Data)
+	}
+	return clone
+}
+
+// Check says in what the weights differ from what the model needs: names and
+// their order, shapes, lengths, and values that are not finite. The error names
+// the tensor and wraps [ErrWeights].
+func (w Weights) Check(spec Spec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	i := 0
+	for p := range spec.parameters() {
+		if i == len(w) {
+			return fmt.Errorf("models: %w: %d tensors, %q of shape %v is missing", ErrWeights, len(w), p.Name, p.Shape)
+		}
+		if w[i].Name != p.Name {
+			return fmt.Errorf("models: %w: tensor %d is %q, expected %q", ErrWeights, i, w[i].Name, p.Name)
+		}
+		if err := w[i].check(p.Shape); err != nil {
+			return err
+		}
+		i++
+	}
+	if i < len(w) {
+		return fmt.Errorf("models: %w: %q is one too many, the model has %d tensors", ErrWeights, w[i].Name, i)
+	}
+	return nil
+}
+
+// check compares t with the shape that the model needs.
+func (t Tensor) check(shape []int) error {
+	if !slices.Equal(t.Shape, shape) {
+		return fmt.Errorf("models: %w: %s has shape %v, expected %v", ErrWeights, t.Name, t.Shape, shape)
+	}
+	if len(t.Data) != size(shape) {
+		return fmt.Errorf("models: %w: %s has %d values, shape %v needs %d", ErrWeights, t.Name, len(t.Data), shape, size(shape))
+	}
+	for i, v := range t.Data {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("models: %w: %s is %v at %d, every value must be finite", ErrWeights, t.Name, v, i)
+		}
+	}
+	return nil
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
