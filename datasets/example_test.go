@@ -24,5 +24,5 @@ func Example() {
 	fmt.Printf("center of pixel 0 %.2f, deviation %.2f\n", center[0], deviation)
 	// Output:
 	// [3 O] [0 100 200] 28x28
-	// center of pixel 0 0.33, deviation 0.18
+	// center of pixel 0 0.10, deviation 0.11
 }

@@ -3,7 +3,7 @@ package datasets
 // Sizes of the synthetic set.
 const (
 	syntheticSide      = 28
-	syntheticTrainRows = 1200 // per class, by default
+	syntheticTrainRows = 500 // per class, by default
 	syntheticTestRows  = 500
 )
 
@@ -11,7 +11,7 @@ const (
 // The zero value gives the default sizes; negative ones panic.
 type SyntheticConfig struct {
 	Seed          uint64
-	TrainPerClass int // 0 means 1200
+	TrainPerClass int // 0 means 500
 	TestPerClass  int // 0 means 500
 }
 
@@ -40,11 +40,11 @@ func syntheticSet() Dataset {
 //  1. Its stroke is a blend (1-t) own + t other of its class's stroke and
 //     another's, most often its neighbour's. t is small most of the time, but
 //     reaches past 1/2: those pictures are ambiguous, no model gets them all,
-//     and a model chooses which class pays.
+//     or must learn each by heart, and a model chooses which class pays.
 //  2. Every control point moves a little by itself; then the stroke is turned,
 //     sheared, scaled and shifted as a whole, and smoothed.
-//  3. It is drawn with a pen of random width and brightness, light on dark
-//     or (less often) dark on light, under a slope of brightness and a little noise.
+//  3. It is drawn light on dark with a pen of random width and brightness, under
+//     a slope of brightness and a little noise.
 //
 // All of it is integer arithmetic on a PCG stream, so one seed gives the same
 // bytes on every machine. Every class has its own streams for training and
