@@ -35,8 +35,8 @@ func (a *adam) move(p Problem, at *Point, dir direction) error {
 	}
 	a.t++
 	a.last = a.step
-	if dir.ownStep > 0 {
-		a.last = dir.ownStep
+	if dir.scheduledStep > 0 {
+		a.last = dir.scheduledStep
 	}
 	p.Adam(Iterate, a.d, a.m, a.v, a.last, a.t)
 	p.Prox(a.last, Iterate)

@@ -42,7 +42,8 @@ func (m *ALM) Init(p Problem, at *Point) error { return m.init(m, p, at) }
 // StartDual implements DualRule.
 func (m *ALM) StartDual(g []float64) error {
 	if !(m.Penalty >= 0) || math.IsInf(m.Penalty, 0) || m.Inner < 0 {
-		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive", ErrSettings, m.Penalty, m.Inner)
+		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive",
+			ErrSettings, m.Penalty, m.Inner)
 	}
 	m.k, m.lambda = 0, make([]float64, len(g))
 	return nil
@@ -71,11 +72,11 @@ func (m *ALM) UpdateDual(g []float64) {
 	}
 }
 
-// Stiffness implements DualRule.
-func (m *ALM) Stiffness() float64 { return orDefault(m.Penalty, almPenalty) }
+// PenaltyCurvature implements DualRule.
+func (m *ALM) PenaltyCurvature() float64 { return orDefault(m.Penalty, almPenalty) }
 
-// OwnStep implements DualRule.
-func (m *ALM) OwnStep() float64 { return 0 }
+// ScheduledStep implements DualRule.
+func (m *ALM) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
 func (m *ALM) Report() Report {

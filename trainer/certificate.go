@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >= 0 that shows it: x is an
@@ -51,8 +52,8 @@ const gramLimit = 32
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
 //
 // whose second term keeps inactive constraints from being loaded. For up to 32 constraints by non-negative least squares on
-// J J^T, above by projected gradients; so too for r other than none and the ball, with the distance to r's subdifferential in
-// place of the norm. It costs one backward pass with nu, and 1 + m, or some hundreds for m > 32, without.
+// J J^T (for r other than none and the ball with the distance to r's subdifferential in place of the norm, by Newton steps), above
+// by projected gradients. It costs one backward pass with nu, and 2 + m, or some hundreds for m > 32, without.
 func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
@@ -81,9 +82,7 @@ func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certifi
 	if d := p.Regularizer().infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
-	if k, ok := p.(NonSmooth); ok {
-		cert.UpperBound = k.NonSmooth()
-	}
+	cert.UpperBound = nonSmooth(p)
 	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }
@@ -121,7 +120,7 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 	v := c.vector()
 	if !given && m > 0 {
 		if m > gramLimit {
-			if err := c.projectedGradient(nu, nil); err != nil {
+			if err := c.projectedGradient(nu); err != nil {
 				return err
 			}
 		} else {
@@ -129,9 +128,7 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 			if err != nil {
 				return err
 			}
-			if err := c.fit(nu, columns); err != nil {
-				return err
-			}
+			c.fit(nu, columns)
 		}
 	}
 	weights := append([]float64{1}, nu...)
@@ -159,7 +156,7 @@ func (c *certifier) columns(count int, backward func(weights []float64, d Vector
 }
 
 // fit finds nu from the columns grad f, grad g_1, ...
-func (c *certifier) fit(nu []float64, columns []Vector) error {
+func (c *certifier) fit(nu []float64, columns []Vector) {
 	switch c.p.Regularizer().Kind {
 	case NoRegularizer, Ball:
 		q := c.quadratic(columns)
@@ -167,9 +164,9 @@ func (c *certifier) fit(nu []float64, columns []Vector) error {
 			q.hessian.SetSym(j, j, q.hessian.At(j, j)+g*g)
 		}
 		copy(nu, q.nonNegative())
-		return nil
+	default:
+		copy(nu, c.newton(each(len(nu)), columns))
 	}
-	return c.projectedGradient(nu, columns)
 }
 
 // onSphere says whether the ball's normal cone has the direction x.
@@ -181,7 +178,7 @@ func (c *certifier) onSphere() bool {
 // quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself as a last column.
 func (c *certifier) quadratic(a []Vector) *quadratic {
 	if c.onSphere() {
-		a = append(append([]Vector{}, a...), Iterate)
+		a = append(slices.Clone(a), Iterate)
 	}
 	q := newQuadratic(len(a) - 1)
 	for i := range len(a) - 1 {
@@ -194,29 +191,37 @@ func (c *certifier) quadratic(a []Vector) *quadratic {
 }
 
 // piecewise certifies at a point where maxima may have kinks: every piece that is active within the tolerance has a share of its
-// constraint's multiplier, and the shares make the residual smallest.
+// constraint's multiplier, and the shares make the residual smallest. A given multiplier of a constraint with one active piece
+// is that piece's.
 func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
-	h := append([]float64{}, p.Terms()...)
-	var active []Piece
-	for _, b := range p.Pieces() {
-		if c.at.Constraints[b.Constraint]-b.value(h) <= 2*c.set.Kink*(1+math.Abs(h[b.Term])) {
-			active = append(active, b)
+	base, active := make([]float64, 1+len(p.Terms())), c.activePieces(p)
+	base[0] = 1
+	if given {
+		ties := make([]int, len(nu))
+		for _, b := range active {
+			ties[b.Constraint]++
+		}
+		active = slices.DeleteFunc(active, func(b Piece) bool {
+			if ties[b.Constraint] > 1 {
+				return false
+			}
+			base[1+b.Term] += nu[b.Constraint] * b.Sign
+			return true
+		})
+	}
+	columns := []Vector{c.vector()}
+	if err := p.BackwardTerms(base, columns[0]); err != nil {
+		return err
+	}
+	for _, b := range active {
+		clear(base)
+		base[1+b.Term] = b.Sign
+		columns = append(columns, c.vector())
+		if err := p.BackwardTerms(base, columns[len(columns)-1]); err != nil {
+			return err
 		}
 	}
-	terms, err := c.columns(len(h), p.BackwardTerms)
-	if err != nil {
-		return err
-	}
-	columns := []Vector{terms[0]}
-	for _, b := range active {
-		v := c.vector()
-		c.p.Combine(v, b.Sign, terms[1+b.Term], 0, v)
-		columns = append(columns, v)
-	}
-	share, err := c.shares(active, nu, given, columns)
-	if err != nil {
-		return err
-	}
+	share := c.shares(active, nu, given, columns)
 	v := columns[0]
 	for i := range active {
 		c.p.Combine(v, 1, v, share[i], columns[1+i])
@@ -225,34 +230,59 @@ func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
 	return nil
 }
 
-// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into nu.
-func (c *certifier) shares(active []Piece, nu []float64, given bool, columns []Vector) ([]float64, error) {
-	kind := c.p.Regularizer().Kind
-	if kind != NoRegularizer && kind != Ball {
-		return nil, fmt.Errorf("%w: the regularizer %v with constraints that are maxima", ErrSettings, kind)
-	}
-	q := c.quadratic(columns)
-	group := make([]int, len(q.linear))
-	for i := range group {
-		group[i] = -1 // the column x
-		if i < len(active) {
-			group[i] = active[i].Constraint
+// activePieces lists the pieces that equal their constraint within the tolerance, by constraint.
+func (c *certifier) activePieces(p Piecewise) []Piece {
+	h := p.Terms()
+	var active []Piece
+	for _, b := range p.Pieces() {
+		if c.at.Constraints[b.Constraint]-b.value(h) <= 2*c.set.Kink*(1+math.Abs(h[b.Term])) {
+			active = append(active, b)
 		}
 	}
-	if given {
-		return q.withSums(group, nu), nil
+	return active
+}
+
+// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into nu.
+func (c *certifier) shares(active []Piece, nu []float64, given bool, columns []Vector) []float64 {
+	set := shareSet{constraint: make([]int, len(active))}
+	for i, b := range active {
+		set.constraint[i] = b.Constraint
 	}
-	for i, a := range group {
-		for j := 0; j <= i && a >= 0; j++ {
-			if group[j] == a {
+	if given {
+		set.sums = nu
+	}
+	var y []float64
+	switch c.p.Regularizer().Kind {
+	case NoRegularizer, Ball:
+		y = c.leastShares(set, columns)
+	default:
+		y = c.newton(set, columns)
+	}
+	if !given {
+		for i, b := range active {
+			nu[b.Constraint] += y[i]
+		}
+	}
+	return y
+}
+
+// leastShares is shares by least squares, for the norm of the residual and the normal cone of the ball.
+func (c *certifier) leastShares(set shareSet, columns []Vector) []float64 {
+	q := c.quadratic(columns)
+	group := slices.Clone(set.constraint)
+	for len(group) < len(q.linear) {
+		group = append(group, -1) // the column x
+	}
+	if set.sums != nil {
+		return q.withSums(group, set.sums)
+	}
+	for i, a := range set.constraint {
+		for j := 0; j <= i; j++ {
+			if set.constraint[j] == a {
 				g := c.at.Constraints[a]
 				q.hessian.SetSym(i, j, q.hessian.At(i, j)+g*g)
 			}
 		}
 	}
-	y := q.nonNegative()
-	for i, b := range active {
-		nu[b.Constraint] += y[i]
-	}
-	return y, nil
+	return q.nonNegative()
 }

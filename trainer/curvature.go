@@ -11,6 +11,7 @@ import "math"
 // l_0 comes from one probe. The zero value measures nothing (fixed steps).
 type curvature struct {
 	on              bool
+	blind           bool   // there is no evaluating anywhere else: no probe
 	previous, start Vector // d_{k-1}; x_{k-1}
 	l               float64
 	distance        float64 // ||x_k - x_{k-1}||
@@ -25,6 +26,25 @@ const (
 	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference to mean something.
 	roundoffs = 16
 )
+
+// first sets the step at x_0 by the probe, or, blind, so that the step has the probe's length.
+func (c *curvature) first(p Problem, at *Point, d Vector, dir direction, scale, eta float64) (float64, error) {
+	if !c.blind {
+		if err := c.probe(p, at, d, dir, scale); err != nil {
+			return 0, err
+		}
+		return c.step(eta) / scale, nil
+	}
+	length := math.Sqrt(p.Dot(d, d))
+	if length == 0 {
+		return c.step(eta) / scale, nil
+	}
+	e := probeLength * (1 + math.Sqrt(p.Dot(Iterate, Iterate))) / length
+	if eta > 0 {
+		e = math.Min(e, eta/scale)
+	}
+	return e, nil
+}
 
 func newCurvature(p Problem) curvature {
 	return curvature{on: true, previous: p.NewVector(), start: p.NewVector()}
@@ -101,7 +121,7 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 	}
 	copy(w, dir.weights)
 	for j := range g {
-		w[1+j] += dir.stiffness * (g[j] - at.Constraints[j])
+		w[1+j] += dir.penaltyCurvature * (g[j] - at.Constraints[j])
 	}
 	if err := at.backward(p, w, c.previous); err != nil {
 		return err

@@ -4,15 +4,18 @@ import "math"
 
 // descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f + J^T w_k, v_0 = 0,
 //
-//	v = b_k v + d_k,   x+ = prox_{e_k r}(x - e_k (d_k + b_k v)),
+//	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)),
 //
-// e_k by the curvature rule or fixed (PrimalSettings). With b_k = 0 it is x+ = prox(x - e_k d_k), Moon et al., (12).
+// e_k by the curvature rule or fixed (PrimalSettings). c_k is what the bracket is for d_k = 1 throughout: at a fixed point it is
+// c_k d, and only a proximal map of the same length e_k c_k has the KKT points for its fixed points. It makes no difference to
+// projections. With b_k = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
 type descent struct {
-	set  PrimalSettings
-	k    int
-	d, v Vector // v is unused by the plain step
-	rule curvature
-	step float64
+	set    PrimalSettings
+	k      int
+	d, v   Vector  // v is unused by the plain step
+	length float64 // v for d = 1
+	rule   curvature
+	step   float64
 }
 
 func newDescent(s PrimalSettings, p Problem) *descent {
@@ -32,32 +35,39 @@ func (t *descent) move(p Problem, at *Point, dir direction) error {
 	if err := at.backward(p, dir.weights, t.d); err != nil {
 		return err
 	}
-	eta := t.set.Eta
-	if dir.ownStep > 0 {
-		eta = dir.ownStep
-	}
-	if t.set.Fixed {
-		t.step = eta
-	} else {
-		scale := 1 + norm1(dir.weights[1:])
-		if t.k == 0 {
-			if err := t.rule.probe(p, at, t.d, dir, scale); err != nil {
-				return err
-			}
-		} else {
-			t.rule.observe(p, t.k, t.d, scale)
-		}
-		t.step = t.rule.step(eta) / scale
+	if err := t.size(p, at, dir); err != nil {
+		return err
 	}
 	b := t.set.ramp(t.k)
 	if b > 0 {
 		p.Combine(t.v, b, t.v, 1, t.d)
+		t.length = b*t.length + 1
 	}
 	t.rule.before(p, t.d)
 	p.Descend(Iterate, t.step, t.d, b, t.v)
-	p.Prox(t.step, Iterate)
+	p.Prox(t.step*(1+b*t.length), Iterate)
 	t.rule.after(p)
 	t.k++
+	return nil
+}
+
+// size sets e_k.
+func (t *descent) size(p Problem, at *Point, dir direction) (err error) {
+	eta := t.set.Eta
+	if dir.scheduledStep > 0 {
+		eta = dir.scheduledStep
+	}
+	if t.set.Fixed {
+		t.step = eta
+		return nil
+	}
+	scale := 1 + norm1(dir.weights[1:])
+	if t.k == 0 {
+		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
+		return err
+	}
+	t.rule.observe(p, t.k, t.d, scale)
+	t.step = t.rule.step(eta) / scale
 	return nil
 }
 
@@ -66,6 +76,7 @@ func (t *descent) visitState(v StateVisitor) {
 	v.Number("primal.step", &t.step)
 	if t.set.Kind == Nesterov {
 		v.Vector("primal.momentum", t.v)
+		v.Number("primal.length", &t.length)
 	}
 	if !t.set.Fixed {
 		t.rule.visitState(v)

@@ -56,11 +56,11 @@ func (m *GDA) UpdateDual(g []float64) {
 	}
 }
 
-// Stiffness implements DualRule: the weights do not follow g.
-func (m *GDA) Stiffness() float64 { return 0 }
+// PenaltyCurvature implements DualRule: the weights do not follow g.
+func (m *GDA) PenaltyCurvature() float64 { return 0 }
 
-// OwnStep implements DualRule.
-func (m *GDA) OwnStep() float64 { return 0 }
+// ScheduledStep implements DualRule.
+func (m *GDA) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
 func (m *GDA) Report() Report {

@@ -25,7 +25,7 @@ type GDPA struct {
 	// Primal is the x-step; nil is the default, the published gradient step with the step size alpha_r. The curvature rule and Adam
 	// take alpha_r in place of eta.
 	Primal *PrimalSettings
-	// Automatic leaves the curvature rule without the cap alpha_r.
+	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the rule.
 	Automatic bool
 
 	firstOrder
@@ -59,6 +59,9 @@ func (m *GDPA) StartDual(g []float64) error {
 	}
 	if m.Ratio != 0 && m.Ratio < 1 {
 		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", ErrSettings, m.Ratio)
+	}
+	if s := m.PrimalStep(); m.Automatic && (s.Fixed || s.Kind == Adam) {
+		return fmt.Errorf("trainer: %w: GDPA's automatic step needs a primal step with the curvature rule", ErrSettings)
 	}
 	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
 	return nil
@@ -107,11 +110,11 @@ func (m *GDPA) UpdateDual(g []float64) {
 	m.r++
 }
 
-// Stiffness implements DualRule.
-func (m *GDPA) Stiffness() float64 { return m.penalty() }
+// PenaltyCurvature implements DualRule.
+func (m *GDPA) PenaltyCurvature() float64 { return m.penalty() }
 
-// OwnStep implements DualRule: alpha_r.
-func (m *GDPA) OwnStep() float64 {
+// ScheduledStep implements DualRule: alpha_r.
+func (m *GDPA) ScheduledStep() float64 {
 	switch {
 	case m.Automatic:
 		return 0

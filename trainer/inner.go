@@ -26,7 +26,7 @@ type innerStep struct {
 }
 
 func newInnerStep(set PrimalSettings, steps int, p Problem) (*innerStep, error) {
-	if set.Kind != Gradient && set.Momentum != 0 || set.Kind == Adam {
+	if set.Momentum != 0 || set.Kind == Adam {
 		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", ErrSettings)
 	}
 	m := constraints(p)

@@ -23,20 +23,23 @@ func stepWarning(p Problem, at *Point, eta, rho float64, weights func(w, g []flo
 	if eta <= bound || math.IsNaN(bound) {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("eta = %g is above the theorem's bound, about %.3g (L about %.3g, ||J|| about %.3g at the start): the run may not converge", eta, bound, smoothness, jacobian)}, nil
+	return []string{fmt.Sprintf(
+		"eta = %g is above the theorem's bound, about %.3g (L about %.3g, ||J|| about %.3g at the start): the run may not converge",
+		eta, bound, smoothness, jacobian)}, nil
 }
 
 // estimateLipschitz runs the power iteration on differences of d(x) = grad f + J^T w(g) and of g at the iterate, and leaves the
 // iterate and its forward pass as they were. The directions are drawn from a fixed seed. It costs about 25 gradients, not counted.
 func estimateLipschitz(p Problem, at *Point, weights func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	n, m := p.Dims()
-	e := &difference{p: p, at: at, g: make([]float64, m), w: make([]float64, 1+m), weights: weights, x: p.NewVector(), base: p.NewVector(), v: p.NewVector(), d: p.NewVector()}
+	e := &difference{p: p, at: at, g: make([]float64, m), w: make([]float64, 1+m), weights: weights,
+		x: p.NewVector(), base: p.NewVector(), v: p.NewVector(), d: p.NewVector()}
 	defer func() {
 		for _, v := range []Vector{e.x, e.base, e.v, e.d} {
 			p.Free(v)
 		}
 	}()
-	p.Combine(e.x, 1, Iterate, 0, e.x)
+	p.Combine(e.x, 1, Iterate, 0, Iterate)
 	e.h = differenceLength * math.Sqrt(p.Roundoff()/0x1p-53) * (1 + math.Sqrt(p.Dot(e.x, e.x)))
 	e.h = math.Min(e.h, 1e-2*(1+math.Sqrt(p.Dot(e.x, e.x))))
 	rng := rand.New(rand.NewPCG(1, 0))

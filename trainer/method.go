@@ -21,11 +21,12 @@ type Method interface {
 // Report is what a method tells of its state at x_k. A method lacks what is nil or NaN. The slices are the method's own:
 // read, do not keep.
 type Report struct {
-	Multipliers []float64 // lambda_k
-	Auxiliary   []float64 // mu_k
-	Slack       []float64 // u_k
-	Delta       float64   // delta_{k-1}, which produced x_k's mu; NaN at the start
-	StepSize    float64   // the step that produced x_k; NaN at the start
+	Multipliers  []float64 // lambda_k
+	Auxiliary    []float64 // mu_k
+	Slack        []float64 // u_k
+	Perturbation []float64 // z_k
+	Delta        float64   // delta_{k-1}, which produced x_k's mu; NaN at the start
+	StepSize     float64   // the step that produced x_k; NaN at the start
 	// Nu is the multiplier nu >= 0 that the method's own theory certifies x_k with; nil: by least squares.
 	Nu []float64
 }
@@ -51,10 +52,11 @@ type DualRule interface {
 	Weights(w, g []float64)
 	// UpdateDual takes the dual variables from step k to k+1, g = g(x_{k+1}).
 	UpdateDual(g []float64)
-	// Stiffness returns c of w(g + dg) = w(g) + c dg on active constraints, for the primal step's first curvature.
-	Stiffness() float64
-	// OwnStep returns the step size that the method prescribes at this iteration, 0 where it prescribes none.
-	OwnStep() float64
+	// PenaltyCurvature returns c, by which the weight of an active constraint follows the constraint: w(g + dg) = w(g) + c dg. It
+	// adds c J^T J to the Hessian of the Lagrangian, which the primal step's first curvature must know of.
+	PenaltyCurvature() float64
+	// ScheduledStep returns the step size of the method's own schedule at this iteration, 0 where it has none.
+	ScheduledStep() float64
 	// PrimalStep returns the x-step that the method's settings ask for.
 	PrimalStep() PrimalSettings
 	// VisitDual shows the dual state to v.
@@ -68,23 +70,29 @@ type firstOrder struct {
 	weights []float64 // 1, w
 }
 
-func (f *firstOrder) init(rule DualRule, p Problem, at *Point) (err error) {
-	f.rule = rule
-	f.weights = make([]float64, 1+len(at.Constraints))
-	f.weights[0] = 1
-	if f.step, err = newPrimalStep(rule.PrimalStep(), p); err != nil {
+func (f *firstOrder) init(rule DualRule, p Problem, at *Point) error {
+	step, err := newPrimalStep(rule.PrimalStep(), p)
+	if err != nil {
 		return err
 	}
+	return f.start(rule, step, at)
+}
+
+// start is init with a primal step of the method's own.
+func (f *firstOrder) start(rule DualRule, step primalStep, at *Point) error {
+	f.rule, f.step = rule, step
+	f.weights = make([]float64, 1+len(at.Constraints))
+	f.weights[0] = 1
 	return rule.StartDual(at.Constraints)
 }
 
 // Iterate implements Method.
 func (f *firstOrder) Iterate(p Problem, at *Point) error {
 	f.rule.Weights(f.weights[1:], at.Constraints)
-	if err := f.step.move(p, at, direction{weights: f.weights, stiffness: f.rule.Stiffness(), ownStep: f.rule.OwnStep()}); err != nil {
+	if err := f.step.move(p, at, directionOf(f.rule, f.weights)); err != nil {
 		return err
 	}
-	if err := at.forward(p); err != nil {
+	if err := at.sampleAndForward(p, at.Iteration+1); err != nil {
 		return err
 	}
 	f.rule.UpdateDual(at.Constraints)

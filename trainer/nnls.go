@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -32,7 +33,7 @@ func (q *quadratic) slope(i int, y []float64) float64 {
 const (
 	// slopeTolerance is relative to the size of the terms that cancel in a slope.
 	slopeTolerance = 1e-13
-	singular       = 1e14 // condition number from which a set of columns counts as dependent
+	singular       = 1e14 // condition number, of columns of length 1, from which a set of them counts as dependent
 )
 
 // nonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least Squares Problems, ch. 23) on the
@@ -42,43 +43,61 @@ func (q *quadratic) nonNegative() []float64 {
 	y := make([]float64, n)
 	passive, blocked := make([]bool, n), make([]bool, n)
 	for range 3*n + 10 {
-		next, best := -1, 0.0
-		for i := range y {
-			if passive[i] || blocked[i] {
-				continue
-			}
-			scale := slopeTolerance * (math.Abs(q.linear[i]) + q.hessian.At(i, i))
-			if s := -q.slope(i, y); s > scale && s/math.Sqrt(q.hessian.At(i, i)) > best {
-				next, best = i, s/math.Sqrt(q.hessian.At(i, i))
-			}
-		}
+		next := q.steepest(y, passive, blocked)
 		if next < 0 {
-			return y
+			break
 		}
 		passive[next] = true
-		if !q.descend(y, passive) {
-			passive[next], blocked[next] = false, true
-		} else {
+		if q.descend(y, passive) && passive[next] {
 			clear(blocked)
+		} else {
+			passive[next], blocked[next] = false, true
 		}
 	}
 	return y
 }
 
-// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on the way; false where
-// the set's columns are dependent.
+// steepest returns the free coordinate whose column, scaled to length 1, has the most negative slope, -1 where none has.
+func (q *quadratic) steepest(y []float64, passive, blocked []bool) int {
+	next, best := -1, 0.0
+	for i := range y {
+		length := math.Sqrt(q.hessian.At(i, i))
+		if passive[i] || blocked[i] || length == 0 {
+			continue
+		}
+		size := math.Abs(q.linear[i])
+		for j, v := range y {
+			size += math.Abs(q.hessian.At(i, j)) * v
+		}
+		if s := -q.slope(i, y); s > slopeTolerance*size && s/length > best {
+			next, best = i, s/length
+		}
+	}
+	return next
+}
+
+// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on the way; false, and nothing
+// moved, where the set's columns are dependent.
 func (q *quadratic) descend(y []float64, passive []bool) bool {
+	y0, passive0 := slices.Clone(y), slices.Clone(passive)
 	for {
 		target, ok := q.minimiser(passive)
 		if !ok {
+			copy(y, y0)
+			copy(passive, passive0)
 			return false
 		}
 		step, blocking := 1.0, -1
 		for i, in := range passive {
-			if in && target[i] <= 0 {
-				if s := y[i] / (y[i] - target[i]); s < step || y[i] == 0 {
-					step, blocking = math.Min(step, s), i
-				}
+			if !in || target[i] > 0 {
+				continue
+			}
+			s := 0.0
+			if y[i] > 0 {
+				s = y[i] / (y[i] - target[i])
+			}
+			if blocking < 0 || s < step {
+				step, blocking = s, i
 			}
 		}
 		for i, in := range passive {
@@ -97,7 +116,7 @@ func (q *quadratic) descend(y []float64, passive []bool) bool {
 	}
 }
 
-// minimiser solves H y = -b on the passive set.
+// minimiser solves H y = -b on the passive set, its columns scaled to length 1.
 func (q *quadratic) minimiser(passive []bool) ([]float64, bool) {
 	var index []int
 	for i, in := range passive {
@@ -110,10 +129,12 @@ func (q *quadratic) minimiser(passive []bool) ([]float64, bool) {
 		return y, true
 	}
 	h, b := mat.NewSymDense(len(index), nil), mat.NewVecDense(len(index), nil)
+	length := make([]float64, len(index))
 	for i, row := range index {
-		b.SetVec(i, -q.linear[row])
+		length[i] = math.Sqrt(q.hessian.At(row, row))
+		b.SetVec(i, -q.linear[row]/length[i])
 		for j, column := range index[:i+1] {
-			h.SetSym(i, j, q.hessian.At(row, column))
+			h.SetSym(i, j, q.hessian.At(row, column)/length[i]/length[j])
 		}
 	}
 	var factor mat.Cholesky
@@ -125,7 +146,7 @@ func (q *quadratic) minimiser(passive []bool) ([]float64, bool) {
 		return nil, false
 	}
 	for i, row := range index {
-		y[row] = solution.AtVec(i)
+		y[row] = solution.AtVec(i) / length[i]
 	}
 	return y, true
 }

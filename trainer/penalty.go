@@ -78,11 +78,11 @@ func (m *Penalty) UpdateDual(g []float64) {
 	m.Weights(m.w, g)
 }
 
-// Stiffness implements DualRule.
-func (m *Penalty) Stiffness() float64 { return m.coefficient() }
+// PenaltyCurvature implements DualRule.
+func (m *Penalty) PenaltyCurvature() float64 { return m.coefficient() }
 
-// OwnStep implements DualRule.
-func (m *Penalty) OwnStep() float64 { return 0 }
+// ScheduledStep implements DualRule.
+func (m *Penalty) ScheduledStep() float64 { return 0 }
 
 // Report implements Method: the weights c max(0, g) estimate the multipliers.
 func (m *Penalty) Report() Report {

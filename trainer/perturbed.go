@@ -40,8 +40,9 @@ type Perturbation struct {
 	Alpha, Beta float64
 	// Tau is the step of the slack. 0 is the default: 0.9/(2 rho) for PPALA, 0.9/(3 rho) for PLADA, inside the theorems' bounds.
 	Tau float64
-	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 0.1 with momentum, whose stability needs
-	// delta_k to fall with the ramp, and 1e-3 without. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
+	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed gradient step and Adam, 0.1 with
+	// momentum, whose stability needs delta_k to fall with the ramp, and with the curvature rule, which takes what fast
+	// multipliers do to the gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
 	// DeltaHarmonic's; 0 is the default 1.
 	Delta                  DeltaKind
 	DeltaP, DeltaQ, Delta0 float64
@@ -53,11 +54,25 @@ type Perturbation struct {
 
 // Rho returns rho = alpha/(1 + alpha beta), with the defaults of unset parameters.
 func (s Perturbation) Rho() float64 {
-	s = s.withDefaults(false)
+	s = s.withDefaults(deltaSlow)
 	return s.Alpha / (1 + s.Alpha*s.Beta)
 }
 
-func (s Perturbation) withDefaults(momentum bool) Perturbation {
+// The defaults of p.
+const (
+	deltaSlow = 1e-3 // of the paper's gradient step
+	deltaFast = 0.1
+)
+
+// defaultDeltaP is the default of p for an x-step.
+func defaultDeltaP(s PrimalSettings) float64 {
+	if s.Kind == Adam || s.Kind == Gradient && s.Fixed {
+		return deltaSlow
+	}
+	return deltaFast
+}
+
+func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 	set := func(x *float64, v float64) {
 		if *x == 0 {
 			*x = v
@@ -67,10 +82,7 @@ func (s Perturbation) withDefaults(momentum bool) Perturbation {
 	set(&s.Beta, 0.1)
 	set(&s.DeltaQ, 1)
 	set(&s.Delta0, 1)
-	if momentum {
-		set(&s.DeltaP, 0.1)
-	}
-	set(&s.DeltaP, 1e-3)
+	set(&s.DeltaP, deltaP)
 	return s
 }
 
@@ -78,7 +90,10 @@ func (s Perturbation) validate() error {
 	for _, v := range []struct {
 		name string
 		x    float64
-	}{{"alpha", s.Alpha}, {"beta", s.Beta}, {"tau", s.Tau}, {"delta p", s.DeltaP}, {"delta q", s.DeltaQ}, {"delta0", s.Delta0}, {"slack cap", s.SlackCap}} {
+	}{
+		{"alpha", s.Alpha}, {"beta", s.Beta}, {"tau", s.Tau},
+		{"delta p", s.DeltaP}, {"delta q", s.DeltaQ}, {"delta0", s.Delta0}, {"slack cap", s.SlackCap},
+	} {
 		if !(v.x >= 0) || math.IsInf(v.x, 0) {
 			return fmt.Errorf("trainer: %w: %s is %v, want a positive number", ErrSettings, v.name, v.x)
 		}
@@ -106,24 +121,23 @@ func (s Perturbation) delta(k int) float64 {
 // perturbed is the dual state of PPALA and PLADA: slack u, multiplier lambda of g + u - z = 0, auxiliary multiplier mu of
 // z = 0, on the host in float64.
 type perturbed struct {
-	set             Perturbation // with defaults
-	rho, tau        float64
-	k               int
-	u, lambda, mu   []float64
-	lambda0, u0, nu []float64 // lambda_{k-1}, u_{k-1}; nu_k
-	delta           float64   // delta_{k-1}
-	largestStep     float64   // largest s so far
-	negative        int       // iterations with some lambda_j < 0
+	set              Perturbation // with defaults
+	rho, tau         float64
+	k                int
+	u, z, lambda, mu []float64
+	nu               []float64 // nu_k
+	delta            float64   // delta_{k-1}
+	largestStep      float64   // largest s so far
+	negative         int       // iterations with some lambda_j < 0
 }
 
-func (d *perturbed) start(set Perturbation, momentum bool, slackRatio float64, g []float64) error {
+func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []float64) error {
 	if err := set.validate(); err != nil {
 		return err
 	}
 	m := len(g)
-	*d = perturbed{set: set.withDefaults(momentum), delta: math.NaN(),
-		u: make([]float64, m), lambda: make([]float64, m), mu: make([]float64, m),
-		lambda0: make([]float64, m), u0: make([]float64, m), nu: make([]float64, m)}
+	*d = perturbed{set: set.withDefaults(deltaP), delta: math.NaN(),
+		u: make([]float64, m), z: make([]float64, m), lambda: make([]float64, m), mu: make([]float64, m), nu: make([]float64, m)}
 	d.rho, d.tau = set.Rho(), set.Tau
 	if d.tau == 0 {
 		d.tau = slackRatio / d.rho
@@ -145,9 +159,6 @@ func (d *perturbed) slack(u float64) float64 {
 	return u
 }
 
-// z returns the perturbation z_j = (lambda_j - mu_j)/alpha.
-func (d *perturbed) z(j int) float64 { return (d.lambda[j] - d.mu[j]) / d.set.Alpha }
-
 // gap returns ||lambda - mu||.
 func (d *perturbed) gap() float64 {
 	sum := 0.0
@@ -157,13 +168,15 @@ func (d *perturbed) gap() float64 {
 	return math.Sqrt(sum)
 }
 
-// advance does the updates of the multipliers once u_{k+1} is in d.u: mu+ = mu + s(lambda - mu), lambda+ = mu+ + rho(g(x+) + u+).
+// advance does the updates of the multipliers and the perturbation once u_{k+1} is in d.u:
+// mu+ = mu + s(lambda - mu), lambda+ = mu+ + rho(g(x+) + u+), z+ = (lambda+ - mu+)/alpha.
 func (d *perturbed) advance(s float64, g []float64) {
 	d.largestStep = math.Max(d.largestStep, s)
 	below := false
 	for j, l := range d.lambda {
 		d.mu[j] += s * (l - d.mu[j])
 		d.lambda[j] = d.mu[j] + d.rho*(g[j]+d.u[j])
+		d.z[j] = (d.lambda[j] - d.mu[j]) / d.set.Alpha
 		below = below || d.lambda[j] < 0
 	}
 	if below {
@@ -172,13 +185,12 @@ func (d *perturbed) advance(s float64, g []float64) {
 	d.k++
 }
 
-// remember keeps lambda_k and u_k, and sets delta_k and ||lambda_k - mu_k||^2 + 1.
-func (d *perturbed) remember() (denominator float64) {
-	copy(d.lambda0, d.lambda)
-	copy(d.u0, d.u)
+// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the part of the way from mu to lambda that a step goes: its
+// length is at most delta_k/2.
+func (d *perturbed) share() float64 {
 	d.delta = d.set.delta(d.k)
 	gap := d.gap()
-	return gap*gap + 1
+	return d.delta / (gap*gap + 1)
 }
 
 func (d *perturbed) VisitDual(v StateVisitor) {
@@ -187,6 +199,7 @@ func (d *perturbed) VisitDual(v StateVisitor) {
 	v.Number("dual.delta", &d.delta)
 	v.Number("dual.largest-step", &d.largestStep)
 	v.Numbers("dual.slack", d.u)
+	v.Numbers("dual.perturbation", d.z)
 	v.Numbers("dual.multipliers", d.lambda)
 	v.Numbers("dual.auxiliary", d.mu)
 	v.Numbers("dual.nu", d.nu)
@@ -194,7 +207,8 @@ func (d *perturbed) VisitDual(v StateVisitor) {
 
 func (d *perturbed) report(step float64) Report {
 	r := newReport()
-	r.Multipliers, r.Auxiliary, r.Slack, r.Delta, r.StepSize = d.lambda, d.mu, d.u, d.delta, step
+	r.Multipliers, r.Auxiliary, r.Slack, r.Perturbation = d.lambda, d.mu, d.u, d.z
+	r.Delta, r.StepSize = d.delta, step
 	if d.k > 0 {
 		r.Nu = d.nu
 	}
@@ -225,12 +239,15 @@ const owedShare = 0.5
 // dual update, so the constraints are met only as fast as mu follows.
 func (d *perturbed) conclude(at *Point, c Certificate, tolerance float64) (warnings, notes []string) {
 	owed := d.gap() / d.rho
-	if v := MaxViolation(at.Constraints); v > tolerance && c.Feasibility >= owedShare*c.Epsilon {
+	if v := MaxViolation(at.Constraints); d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon {
 		warnings = append(warnings, fmt.Sprintf(
-			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; let delta fall more slowly (smaller --delta-p, larger --delta0)", v, owed, d.delta))
+			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
+				"let delta fall more slowly (smaller --delta-p, larger --delta0)", v, owed, d.delta))
 	}
 	if d.k > 0 && d.negative > 0 {
-		notes = append(notes, fmt.Sprintf("some lambda_j was negative in %.1f%% of the iterations (harmless: an inactive constraint was falling)", 100*float64(d.negative)/float64(d.k)))
+		notes = append(notes, fmt.Sprintf(
+			"some lambda_j was negative in %.1f%% of the iterations (harmless: an inactive constraint was falling)",
+			100*float64(d.negative)/float64(d.k)))
 	}
 	return warnings, notes
 }

@@ -61,7 +61,8 @@ func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 		}
 		m = p.Constraint + 1
 	}
-	return &piecewise{Problem: smooth, pieces: pieces, m: m, h: make([]float64, terms), weights: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
+	return &piecewise{Problem: smooth, pieces: pieces, m: m,
+		h: make([]float64, terms), weights: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
 }
 
 func (p *piecewise) Dims() (n, m int) { n, _ = p.Problem.Dims(); return n, p.m }
@@ -120,6 +121,9 @@ func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
 	return p.Problem.Backward(weights, d)
 }
 
+// NonSmooth implements NonSmooth: whether the terms have kinks of their own.
+func (p *piecewise) NonSmooth() bool { return nonSmooth(p.Problem) }
+
 // Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
 func Split(p Piecewise) Problem {
 	return &split{Problem: p, p: p, g: make([]float64, constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
@@ -149,6 +153,14 @@ func (s *split) Backward(weights []float64, d Vector) error {
 		s.weights[1+b.Term] += weights[1+i] * b.Sign
 	}
 	return s.p.BackwardTerms(s.weights, d)
+}
+
+// NonSmooth implements NonSmooth: whether the terms have kinks of their own.
+func (s *split) NonSmooth() bool { return nonSmooth(s.p) }
+
+func nonSmooth(p Problem) bool {
+	k, ok := p.(NonSmooth)
+	return ok && k.NonSmooth()
 }
 
 func constraints(p Problem) int { _, m := p.Dims(); return m }

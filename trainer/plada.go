@@ -67,24 +67,34 @@ func (m *PLADA) Name() string { return "plada" }
 
 // Init implements Method.
 func (m *PLADA) Init(p Problem, at *Point) error {
-	if m.Sigma0 < 0 || m.InnerSteps < 0 {
-		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want neither negative", ErrSettings, m.Sigma0, m.InnerSteps)
+	switch {
+	case !(m.Sigma0 >= 0) || math.IsInf(m.Sigma0, 0) || m.InnerSteps < 0:
+		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", ErrSettings, m.Sigma0, m.InnerSteps)
+	case m.XStep < XStepAuto || m.XStep > Inner:
+		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", ErrSettings, m.XStep)
 	}
-	if err := m.init(m, p, at); err != nil {
+	step, err := m.newXStep(p)
+	if err != nil {
 		return err
 	}
-	var err error
+	return m.start(m, step, at)
+}
+
+func (m *PLADA) newXStep(p Problem) (primalStep, error) {
+	if err := m.Primal.validate(); err != nil {
+		return nil, err
+	}
 	switch m.xStep(p) {
 	case ProxLinear:
-		m.step, err = newProxLinear(m.Primal, p)
+		return newProxLinear(m.Primal, p)
 	case Inner:
 		steps := m.InnerSteps
 		if steps == 0 {
 			steps = defaultInnerSteps
 		}
-		m.step, err = newInnerStep(m.Primal, steps, p)
+		return newInnerStep(m.Primal, steps, p)
 	}
-	return err
+	return newPrimalStep(m.Primal, p)
 }
 
 // xStep resolves XStepAuto.
@@ -92,7 +102,7 @@ func (m *PLADA) xStep(p Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
 	}
-	if len(m.dual.u) <= proxLinearMost && m.Primal.Kind != Adam && proxLinearApplies(p) == nil {
+	if constraints(p) <= proxLinearMost && m.Primal.Kind != Adam && proxLinearApplies(p) == nil {
 		return ProxLinear
 	}
 	return Subgradient
@@ -106,7 +116,11 @@ func (m *PLADA) PrimalStep() PrimalSettings { return m.Primal }
 
 // StartDual implements DualRule.
 func (m *PLADA) StartDual(g []float64) error {
-	return m.dual.start(m.Perturbation, m.Primal.Kind == Nesterov, pladaSlackRatio, g)
+	step := m.Primal
+	if m.XStep == Inner { // without momentum
+		step.Kind = Gradient
+	}
+	return m.dual.start(m.Perturbation, defaultDeltaP(step), pladaSlackRatio, g)
 }
 
 // Weights implements DualRule: w = lambda.
@@ -115,27 +129,26 @@ func (m *PLADA) Weights(w, _ []float64) { copy(w, m.dual.lambda) }
 // UpdateDual implements DualRule.
 func (m *PLADA) UpdateDual(g []float64) {
 	d := &m.dual
-	denominator := d.remember()
+	s := d.share()
 	for j, l := range d.lambda {
 		d.nu[j] = max(0, l-d.u[j]/d.tau)
 		d.u[j] = d.slack(d.u[j] - d.tau*l)
 	}
-	s := d.delta / denominator
-	cap := m.Sigma0 / d.rho
+	limit := m.Sigma0 / d.rho
 	if m.BoxStep {
-		s, cap = d.rho*s, m.Sigma0
+		s, limit = d.rho*s, m.Sigma0
 	}
 	if m.Sigma0 > 0 {
-		s = math.Min(s, cap)
+		s = math.Min(s, limit)
 	}
 	d.advance(s, g)
 }
 
-// Stiffness implements DualRule: lambda follows rho g.
-func (m *PLADA) Stiffness() float64 { return m.dual.rho }
+// PenaltyCurvature implements DualRule: lambda follows rho g.
+func (m *PLADA) PenaltyCurvature() float64 { return m.dual.rho }
 
-// OwnStep implements DualRule.
-func (m *PLADA) OwnStep() float64 { return 0 }
+// ScheduledStep implements DualRule.
+func (m *PLADA) ScheduledStep() float64 { return 0 }
 
 // VisitDual implements DualRule.
 func (m *PLADA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
@@ -155,7 +168,8 @@ func (m *PLADA) Diagnose(p Problem, at *Point) ([]string, error) {
 func (m *PLADA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
 	warnings, notes = m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
-		warnings = append(warnings, fmt.Sprintf("the step of mu reached %.3g > 1: mu overshot lambda (--mu-step analysed does not)", m.dual.largestStep))
+		warnings = append(warnings, fmt.Sprintf(
+			"the step of mu reached %.3g > 1: mu overshot lambda (--mu-step analysed does not)", m.dual.largestStep))
 	}
 	if s, ok := m.step.(*proxLinear); ok && s.held > 0 {
 		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.held))

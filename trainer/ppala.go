@@ -54,7 +54,7 @@ func (m *PPALA) PrimalStep() PrimalSettings { return m.Primal }
 
 // StartDual implements DualRule.
 func (m *PPALA) StartDual(g []float64) error {
-	return m.dual.start(m.Perturbation, m.Primal.Kind == Nesterov, ppalaSlackRatio, g)
+	return m.dual.start(m.Perturbation, defaultDeltaP(m.Primal), ppalaSlackRatio, g)
 }
 
 // Weights implements DualRule: w = lambda + rho (g + u).
@@ -68,20 +68,20 @@ func (m *PPALA) Weights(w, g []float64) {
 // UpdateDual implements DualRule.
 func (m *PPALA) UpdateDual(g []float64) {
 	d := &m.dual
-	s := d.remember()
+	s := d.share()
 	for j := range g {
 		slope := d.lambda[j] + d.rho*(g[j]+d.u[j])
 		d.nu[j] = max(0, slope-d.u[j]/d.tau)
 		d.u[j] = d.slack(d.u[j] - d.tau*slope)
 	}
-	d.advance(d.delta/s, g)
+	d.advance(s, g)
 }
 
-// Stiffness implements DualRule: lambda_k follows rho g, and so does the penalty.
-func (m *PPALA) Stiffness() float64 { return 2 * m.dual.rho }
+// PenaltyCurvature implements DualRule: lambda_k follows rho g, and so does the penalty.
+func (m *PPALA) PenaltyCurvature() float64 { return 2 * m.dual.rho }
 
-// OwnStep implements DualRule.
-func (m *PPALA) OwnStep() float64 { return 0 }
+// ScheduledStep implements DualRule.
+func (m *PPALA) ScheduledStep() float64 { return 0 }
 
 // VisitDual implements DualRule.
 func (m *PPALA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }

@@ -83,9 +83,13 @@ func (s PrimalSettings) ramp(k int) float64 {
 
 // direction is what a method asks of the primal step at x_k.
 type direction struct {
-	weights   []float64 // 1, w_k
-	stiffness float64   // c of the first curvature probe
-	ownStep   float64   // replaces PrimalSettings.Eta when positive (GDPA)
+	weights          []float64 // 1, w_k
+	penaltyCurvature float64   // c of DualRule.PenaltyCurvature
+	scheduledStep    float64   // takes the place of PrimalSettings.Eta when positive (GDPA)
+}
+
+func directionOf(rule DualRule, weights []float64) direction {
+	return direction{weights: weights, penaltyCurvature: rule.PenaltyCurvature(), scheduledStep: rule.ScheduledStep()}
 }
 
 // primalStep moves the iterate along d_k, with state of its own on the device.

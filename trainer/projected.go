@@ -1,102 +1,101 @@
 package trainer
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	projectedIterations = 300
-	projectedTolerance  = 1e-10 // of the squared residual, between iterations
+	projectedTolerance  = 1e-10 // of the multipliers, between iterations
 	jacobianLength      = 1e-5  // of 1 + ||x||, the central difference for J v in float64
+	// projectedSlack is the relative rounding of the objective that backtracking forgives.
+	projectedSlack = 1e-12
 )
 
 // projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated projected gradients with
 // restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), D the distance of 0 to its argument + subdifferential of r, whose
-// square has the gradient 2p, p the smallest element. columns are grad f, grad g_1, ...; nil evaluates J^T nu by backward
-// passes and J p by central differences of g. Any nu >= 0 certifies: the accuracy here decides how well, not whether.
-func (c *certifier) projectedGradient(nu []float64, columns []Vector) error {
+// square has the gradient 2p, p the smallest element. It forms no Jacobian: J^T nu comes by backward passes, J p by central
+// differences of g. Any nu >= 0 certifies: the accuracy here decides how well, not whether.
+func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
-	work := &leastResidual{certifier: c, columns: columns, v: c.vector(), p: c.vector(), x: c.vector(), weights: make([]float64, 1+m), g: make([]float64, m)}
+	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), weights: make([]float64, 1+m), g: make([]float64, m)}
 	c.p.Combine(work.x, 1, Iterate, 0, Iterate)
-	slope, trial, momentum, last := make([]float64, m), make([]float64, m), append([]float64{}, nu...), append([]float64{}, nu...)
+	slope, trial, momentum := make([]float64, m), make([]float64, m), slices.Clone(nu)
 	value, err := work.evaluate(momentum, slope)
 	if err != nil {
 		return err
 	}
-	smooth := work.lipschitz(slope)
-	t := 1.0
+	smooth, t := work.lipschitz(slope), 1.0
 	for range projectedIterations {
-		next := value
-		for { // backtracking on the upper bound's curvature
-			for j := range trial {
-				trial[j] = max(0, momentum[j]-slope[j]/smooth)
-			}
-			bound := value
-			for j := range trial {
-				d := trial[j] - momentum[j]
-				bound += slope[j]*d + smooth/2*d*d
-			}
-			if next, err = work.value(trial); err != nil {
-				return err
-			}
-			if next <= bound*(1+1e-12) || smooth > 1e30 {
-				break
-			}
-			smooth *= 2
+		if smooth, err = work.backtrack(trial, momentum, slope, value, smooth); err != nil {
+			return err
 		}
 		moved, ascent := 0.0, 0.0
-		for j := range trial {
-			d := trial[j] - last[j]
+		for i := range trial {
+			d := trial[i] - nu[i]
 			moved = math.Max(moved, math.Abs(d))
-			ascent += slope[j] * d
+			ascent += slope[i] * d
 		}
 		following := (1 + math.Sqrt(1+4*t*t)) / 2
 		b := (t - 1) / following
 		if ascent > 0 {
 			b, following = 0, 1
 		}
-		for j := range trial {
-			momentum[j] = trial[j] + b*(trial[j]-last[j])
+		for i := range trial {
+			momentum[i] = trial[i] + b*(trial[i]-nu[i])
 		}
-		copy(last, trial)
+		copy(nu, trial)
 		t = following
-		if moved <= projectedTolerance*(1+norm1(last)) {
+		if moved <= projectedTolerance*(1+norm1(nu)) {
 			break
 		}
 		if value, err = work.evaluate(momentum, slope); err != nil {
 			return err
 		}
 	}
-	copy(nu, last)
 	return work.restore()
 }
 
 // leastResidual evaluates the objective of projectedGradient.
 type leastResidual struct {
 	*certifier
-	columns    []Vector
 	v, p, x    Vector
 	weights, g []float64
 }
 
-// value is the objective at nu; residual and v hold its parts.
-func (w *leastResidual) value(nu []float64) (float64, error) {
-	if w.columns != nil {
-		w.certifier.p.Combine(w.v, 1, w.columns[0], 0, w.v)
-		for j, y := range nu {
-			if y != 0 {
-				w.certifier.p.Combine(w.v, 1, w.v, y, w.columns[1+j])
-			}
+// backtrack writes the step from momentum to trial and returns the bound of the curvature with which it is one.
+func (w *leastResidual) backtrack(trial, momentum, slope []float64, value, smooth float64) (float64, error) {
+	for ; ; smooth *= 2 {
+		for i := range trial {
+			trial[i] = max(0, momentum[i]-slope[i]/smooth)
 		}
-	} else {
-		w.weights[0] = 1
-		copy(w.weights[1:], nu)
-		if err := w.certifier.p.Backward(w.weights, w.v); err != nil {
+		bound := value
+		for i := range trial {
+			d := trial[i] - momentum[i]
+			bound += slope[i]*d + smooth/2*d*d
+		}
+		next, err := w.value(trial)
+		if err != nil {
 			return 0, err
 		}
+		if next <= bound+projectedSlack*value || !(smooth < 1e30) {
+			return smooth, nil
+		}
+	}
+}
+
+// value is the objective at nu; residual and v hold its parts.
+func (w *leastResidual) value(nu []float64) (float64, error) {
+	w.weights[0] = 1
+	copy(w.weights[1:], nu)
+	if err := w.certifier.p.Backward(w.weights, w.v); err != nil {
+		return 0, err
 	}
 	w.measure(w.v)
 	sum := dot(w.residual, w.residual)
-	for j, y := range nu {
-		sum += y * y * w.at.Constraints[j] * w.at.Constraints[j]
+	for j, g := range w.at.Constraints {
+		sum += nu[j] * nu[j] * g * g
 	}
 	return sum, nil
 }
@@ -107,13 +106,8 @@ func (w *leastResidual) evaluate(nu, slope []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	space := w.certifier.p
-	space.Write(w.p, w.residual)
-	if w.columns != nil {
-		for j := range slope {
-			slope[j] = space.Dot(w.columns[1+j], w.p)
-		}
-	} else if err := w.jacobian(slope); err != nil {
+	w.certifier.p.Write(w.p, w.residual)
+	if err := w.jacobian(slope); err != nil {
 		return 0, err
 	}
 	for j, g := range w.at.Constraints {
@@ -153,14 +147,18 @@ func (w *leastResidual) restore() error {
 	return err
 }
 
-// lipschitz is a first guess of the gradient's Lipschitz constant; backtracking raises it.
+// lipschitz is a first guess of the gradient's Lipschitz constant, after evaluate: that along p, 2 ||J p||^2/||p||^2.
+// Backtracking raises it.
 func (w *leastResidual) lipschitz(slope []float64) float64 {
 	guess := 0.0
-	for j, g := range w.at.Constraints {
+	for _, g := range w.at.Constraints {
 		guess = math.Max(guess, 2*g*g)
-		if w.columns != nil {
-			guess += 2 * w.certifier.p.Dot(w.columns[1+j], w.columns[1+j])
-		}
 	}
-	return math.Max(guess, 1e-12+norm(slope)*1e-6)
+	if size := dot(w.residual, w.residual); size > 0 {
+		guess += dot(slope, slope) / (2 * size)
+	}
+	if !(guess > 0) {
+		return 1
+	}
+	return guess
 }

@@ -117,7 +117,7 @@ func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
 		s.rule.observe(p, s.k, s.d, scale)
 	}
 	b := s.set.ramp(s.k)
-	s.step = s.size(scale, dir.stiffness)
+	s.step = s.size(scale, dir.penaltyCurvature)
 	s.solve(lambda, b)
 	s.compose(s.d)
 	if b > 0 {
@@ -135,15 +135,7 @@ func (s *proxLinear) size(scale, rho float64) float64 {
 	if s.set.Fixed {
 		return s.set.Eta
 	}
-	stiffness := 0.0
-	if s.gram != nil {
-		var eigen mat.EigenSym
-		if eigen.Factorize(s.gram, false) {
-			values := eigen.Values(nil)
-			stiffness = rho * values[len(values)-1]
-		}
-	}
-	e := curvatureMargin / (s.rule.l*scale + stiffness)
+	e := curvatureMargin / (s.rule.l*scale + rho*s.largestEigenvalue())
 	if s.set.Eta > 0 {
 		e = math.Min(e, s.set.Eta/scale)
 	}
@@ -153,13 +145,29 @@ func (s *proxLinear) size(scale, rho float64) float64 {
 	return e
 }
 
+// largestEigenvalue is that of the Gram matrix.
+func (s *proxLinear) largestEigenvalue() float64 {
+	switch len(s.rows) {
+	case 0:
+		return 0
+	case 1:
+		return s.gram.At(0, 0)
+	}
+	var eigen mat.EigenSym
+	if firstNonFinite(s.gram.RawSymmetric().Data) >= 0 || !eigen.Factorize(s.gram, false) {
+		return math.NaN() // the step is not a number then, and the run ends saying so
+	}
+	values := eigen.Values(nil)
+	return values[len(values)-1]
+}
+
 // linearise evaluates grad f, the rows of H and their Gram matrix at the iterate.
 func (s *proxLinear) linearise(at *Point) error {
-	if err := s.term1(at, 0, s.gradient); err != nil {
+	if err := s.gradientOf(at, 0, s.gradient); err != nil {
 		return err
 	}
 	for j, row := range s.rows {
-		if err := s.term1(at, 1+s.term[j], row); err != nil {
+		if err := s.gradientOf(at, 1+s.term[j], row); err != nil {
 			return err
 		}
 		for i := 0; i <= j; i++ {
@@ -169,8 +177,8 @@ func (s *proxLinear) linearise(at *Point) error {
 	return nil
 }
 
-// term1 writes the gradient of one term: 0 is f, 1 + t is h_t.
-func (s *proxLinear) term1(at *Point, index int, into Vector) error {
+// gradientOf writes the gradient of one term: 0 is f, 1 + t is h_t.
+func (s *proxLinear) gradientOf(at *Point, index int, into Vector) error {
 	clear(s.weights)
 	s.weights[index] = 1
 	at.GradientEvaluations++

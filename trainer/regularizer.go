@@ -42,7 +42,7 @@ func ParseRegularizer(name string) (RegularizerKind, error) {
 type Regularizer struct {
 	Kind   RegularizerKind
 	Radius float64 // Ball: theta > 0
-	Lower  float64 // Box: the bounds of every coordinate, Lower <= Upper
+	Lower  float64 // Box: the bounds of every coordinate, Lower <= Upper; an infinite one is none
 	Upper  float64
 	Weight float64 // L1, SquaredL2, GroupL1: > 0
 	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is x[Groups[k-1]:Groups[k]],
@@ -64,7 +64,7 @@ func (r Regularizer) Validate(n int) error {
 	case Ball:
 		return positive("radius", r.Radius)
 	case Box:
-		if !(r.Lower <= r.Upper) {
+		if !(r.Lower <= r.Upper) || math.IsInf(r.Lower, 1) || math.IsInf(r.Upper, -1) {
 			return fmt.Errorf("trainer: %w: the box's bounds %v, %v, want lower <= upper", ErrSettings, r.Lower, r.Upper)
 		}
 		return nil
@@ -163,12 +163,12 @@ func (r Regularizer) residual(p, x, v []float64, tolerance float64) {
 		}
 	case Box:
 		// At the lower bound r's subdifferential is (-inf, 0], at the upper [0, inf), where they meet the whole line.
-		near := tolerance * (1 + math.Max(math.Abs(r.Lower), math.Abs(r.Upper)))
+		lower, upper := r.near(tolerance)
 		for i, xi := range x {
-			if xi <= r.Lower+near {
+			if xi <= lower {
 				p[i] = min(p[i], 0)
 			}
-			if xi >= r.Upper-near {
+			if xi >= upper {
 				p[i] = max(p[i], 0)
 			}
 		}
@@ -202,6 +202,53 @@ func (r Regularizer) residual(p, x, v []float64, tolerance float64) {
 	}
 }
 
+// residualDerivative sets u to (dp/dv) u for the p and v of residual: an element of the generalised derivative, symmetric and
+// positive semidefinite, of the projection.
+func (r Regularizer) residualDerivative(u, p, x, v []float64, tolerance float64) {
+	switch r.Kind {
+	case Box:
+		lower, upper := r.near(tolerance)
+		for i, xi := range x {
+			if p[i] == 0 && (xi <= lower || xi >= upper) {
+				u[i] = 0
+			}
+		}
+	case L1:
+		for i, xi := range x {
+			if p[i] == 0 && xi == 0 {
+				u[i] = 0
+			}
+		}
+	case GroupL1:
+		r.eachGroup(func(lo, hi int) {
+			if norm(x[lo:hi]) > 0 {
+				return
+			}
+			n := norm(v[lo:hi])
+			if n <= r.Weight {
+				clear(u[lo:hi])
+				return
+			}
+			along := r.Weight * dot(v[lo:hi], u[lo:hi]) / (n * n * n)
+			for i := lo; i < hi; i++ {
+				u[i] = (1-r.Weight/n)*u[i] + along*v[i]
+			}
+		})
+	}
+}
+
+// near returns the values from which a coordinate counts as at the box's bounds, infinite where there is none.
+func (r Regularizer) near(tolerance float64) (lower, upper float64) {
+	lower, upper = r.Lower, r.Upper
+	if !math.IsInf(lower, 0) {
+		lower += tolerance * (1 + math.Abs(lower))
+	}
+	if !math.IsInf(upper, 0) {
+		upper -= tolerance * (1 + math.Abs(upper))
+	}
+	return lower, upper
+}
+
 // infeasibility returns how far x is outside r's domain, relative to the domain's size, 0 inside.
 func (r Regularizer) infeasibility(x []float64) float64 {
 	switch r.Kind {
@@ -210,9 +257,13 @@ func (r Regularizer) infeasibility(x []float64) float64 {
 	case Box:
 		worst := 0.0
 		for _, v := range x {
-			worst = max(worst, r.Lower-v, v-r.Upper)
+			if v < r.Lower {
+				worst = max(worst, (r.Lower-v)/(1+math.Abs(r.Lower)))
+			} else if v > r.Upper {
+				worst = max(worst, (v-r.Upper)/(1+math.Abs(r.Upper)))
+			}
 		}
-		return worst / (1 + math.Max(math.Abs(r.Lower), math.Abs(r.Upper)))
+		return worst
 	}
 	return 0
 }

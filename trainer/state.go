@@ -1,6 +1,10 @@
 package trainer
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // StateVisitor is shown each part of a state by name: on saving it copies the part out, on restoring it sets it.
 type StateVisitor interface {
@@ -13,13 +17,14 @@ type StateVisitor interface {
 // State is everything that a run needs to go on from an iterate: numbers by name and vectors of x's size by name
 // ("iterate" among them). It holds copies.
 type State struct {
+	Method  string // Method.Name
 	Numbers map[string][]float64
 	Vectors map[string][]float64
 }
 
 // Capture copies the iterate and m's state.
 func Capture(p Problem, m Method) *State {
-	s := &State{Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
+	s := &State{Method: m.Name(), Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	v := &saver{s: s, p: p}
 	v.Vector(iterateName, Iterate)
 	m.VisitState(v)
@@ -28,11 +33,22 @@ func Capture(p Problem, m Method) *State {
 
 const iterateName = "iterate"
 
-// Restore sets the iterate and m's state, after m.Init on a problem of the same shape.
+// Restore sets the iterate and m's state, after m.Init on a problem of the same shape. The error (ErrSettings) says where s is of
+// another method, primal step or problem; the iterate and m's state are undefined then.
 func (s *State) Restore(p Problem, m Method) error {
-	v := &restorer{s: s, p: p}
+	if s.Method != m.Name() {
+		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", ErrSettings, s.Method, m.Name())
+	}
+	v := &restorer{s: s, p: p, used: map[string]bool{}}
 	v.Vector(iterateName, Iterate)
 	m.VisitState(v)
+	for _, names := range []map[string][]float64{s.Numbers, s.Vectors} {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if v.err == nil && !v.used[name] {
+				v.err = fmt.Errorf("trainer: %w: the state has %q, which these settings of %s do not use", ErrSettings, name, s.Method)
+			}
+		}
+	}
 	return v.err
 }
 
@@ -53,15 +69,18 @@ func (v *saver) Vector(name string, x Vector) {
 }
 
 type restorer struct {
-	s   *State
-	p   Problem
-	err error
+	s    *State
+	p    Problem
+	used map[string]bool
+	err  error
 }
 
 func (v *restorer) find(in map[string][]float64, name string, n int) []float64 {
+	v.used[name] = true
 	x, ok := in[name]
 	if v.err == nil && (!ok || len(x) != n) {
-		v.err = fmt.Errorf("trainer: %w: the state's %q has %d numbers, want %d: it belongs to another method or problem", ErrSettings, name, len(x), n)
+		v.err = fmt.Errorf("trainer: %w: the state's %q has %d numbers, want %d: it is of other settings or another problem",
+			ErrSettings, name, len(x), n)
 	}
 	if v.err != nil {
 		return nil

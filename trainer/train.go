@@ -52,9 +52,13 @@ type Settings struct {
 	CollapseAbove float64
 	// IterationsPerEpoch is for the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64
+	// Full is the problem on all data, for records, certificates and results, where the problem that is trained is a Sampler; its
+	// iterate is set from that problem's. nil is the default: the problem itself.
+	Full Problem
 	// Seed of OutputRandom's draw.
 	Seed uint64
-	// Resume goes on from a state that Result.State of an earlier run of the same problem and method gave, at ResumeAt iterations.
+	// Resume goes on from a state that Result.State of an earlier run of the same problem and method gave, at ResumeAt's
+	// iteration (Result.Point). The records, the best iterate and the random one are those of the part that is run.
 	Resume   *State
 	ResumeAt Point
 	// Warn is told each warning as it arises; nil is the default: Result.Warnings alone.
@@ -75,7 +79,7 @@ type Result struct {
 	Iterations  int
 	Seconds     float64
 	Objective   float64 // f + r
-	Point       Point
+	Point       Point   // f and g at the output; the iteration and the count of gradients are the run's
 	Certificate Certificate
 	// BestFeasible is the feasible record with the smallest objective, nil where there is none.
 	BestFeasible *Best
@@ -115,6 +119,8 @@ type run struct {
 	m         Method
 	set       Settings
 	at        Point
+	full      Problem // p, or Settings.Full
+	fullAt    *Point  // at, or the full problem's
 	seconds   float64
 	every     int
 	recorded  int // last recorded iteration, -1 before
@@ -134,8 +140,13 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	if err := s.validate(p, n); err != nil {
 		return nil, err
 	}
-	t := &run{p: p, m: m, set: s, every: s.RecordEvery, recorded: -1, x: make([]float64, n), rng: rand.New(rand.NewPCG(s.Seed, 0x6f757470))}
+	t := &run{p: p, m: m, set: s, every: s.RecordEvery, recorded: -1, x: make([]float64, n)}
+	t.rng = rand.New(rand.NewPCG(s.Seed, 0x6f757470))
 	t.at.Constraints = make([]float64, constraints)
+	t.full, t.fullAt = p, &t.at
+	if s.Full != nil {
+		t.full, t.fullAt = s.Full, &Point{Constraints: make([]float64, constraints)}
+	}
 	t.set.FeasibilityTolerance = orDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
 	t.set.IterationsPerEpoch = orDefault(s.IterationsPerEpoch, 1)
 	if t.every == 0 {
@@ -151,7 +162,7 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	case Ball, Box:
 		p.Prox(1, Iterate)
 	}
-	if err := t.at.forward(p); err != nil {
+	if err := t.at.sampleAndForward(p, 0); err != nil {
 		return nil, err
 	}
 	if err := t.check(); err != nil {
@@ -173,7 +184,14 @@ func (s Settings) validate(p Problem, n int) error {
 	case s.Iterations < 0 || s.RecordEvery < 0:
 		return fmt.Errorf("trainer: %w: %d iterations, a record every %d, want neither negative", ErrSettings, s.Iterations, s.RecordEvery)
 	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
-		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want none negative", ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
+		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want none negative",
+			ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
+	case !(s.Certificate.Sphere >= 0) || !(s.Certificate.Kink >= 0):
+		return fmt.Errorf("trainer: %w: the certificate's tolerances %v and %v, want neither negative",
+			ErrSettings, s.Certificate.Sphere, s.Certificate.Kink)
+	case !(s.IterationsPerEpoch >= 0) || !(s.CollapseAbove >= 0):
+		return fmt.Errorf("trainer: %w: %v iterations per epoch, collapse above %v, want neither negative",
+			ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
 	case s.Output != "" && s.Output != OutputLast && s.Output != OutputBest && s.Output != OutputRandom:
 		return fmt.Errorf("trainer: %w: output %q (last, best, random)", ErrSettings, s.Output)
 	}
@@ -186,7 +204,21 @@ func (t *run) resume() error {
 		return err
 	}
 	t.at.Iteration, t.at.GradientEvaluations = t.set.ResumeAt.Iteration, t.set.ResumeAt.GradientEvaluations
-	return t.at.forward(t.p)
+	return t.at.sampleAndForward(t.p, t.at.Iteration)
+}
+
+// evaluate brings the full problem to the iterate.
+func (t *run) evaluate() error {
+	if t.full == t.p {
+		return nil
+	}
+	t.p.Read(t.x, Iterate)
+	t.full.Write(Iterate, t.x)
+	t.fullAt.Iteration, t.fullAt.GradientEvaluations = t.at.Iteration, t.at.GradientEvaluations
+	if err := t.fullAt.forward(t.full); err != nil {
+		return err
+	}
+	return t.fullAt.check()
 }
 
 func (t *run) warn(warnings ...string) {
@@ -254,12 +286,14 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 }
 
 // check is the one place where a run stops on a value that is not finite.
-func (t *run) check() error {
-	if !finite(t.at.Objective) {
-		return &NonFiniteError{"objective", t.at.Iteration, t.at.Objective}
+func (t *run) check() error { return t.at.check() }
+
+func (at *Point) check() error {
+	if !finite(at.Objective) {
+		return &NonFiniteError{"objective", at.Iteration, at.Objective}
 	}
-	if j := firstNonFinite(t.at.Constraints); j >= 0 {
-		return &NonFiniteError{fmt.Sprintf("constraint %d", j), t.at.Iteration, t.at.Constraints[j]}
+	if j := firstNonFinite(at.Constraints); j >= 0 {
+		return &NonFiniteError{fmt.Sprintf("constraint %d", j), at.Iteration, at.Constraints[j]}
 	}
 	return nil
 }
@@ -269,8 +303,11 @@ func (t *run) record() error {
 	if t.recorded == t.at.Iteration {
 		return nil
 	}
-	report := t.m.Report()
-	c, err := Certify(t.p, &t.at, report.Nu, t.set.Certificate)
+	if err := t.evaluate(); err != nil {
+		return err
+	}
+	report, at := t.m.Report(), t.fullAt
+	c, err := Certify(t.full, at, report.Nu, t.set.Certificate)
 	if err != nil {
 		return err
 	}
@@ -280,8 +317,10 @@ func (t *run) record() error {
 	t.p.Read(t.x, Iterate)
 	r := Record{
 		Iteration: t.at.Iteration, Epoch: float64(t.at.Iteration) / t.set.IterationsPerEpoch, Seconds: t.seconds,
-		GradientEvaluations: t.at.GradientEvaluations, Objective: t.at.Objective + t.p.Regularizer().Value(t.x), Constraints: t.at.Constraints,
-		MaxViolation: MaxViolation(t.at.Constraints), Feasibility: c.Feasibility, Stationarity: c.Stationarity, Complementarity: c.Complementarity,
+		GradientEvaluations: t.at.GradientEvaluations,
+		Objective:           at.Objective + t.p.Regularizer().Value(t.x), Constraints: at.Constraints,
+		MaxViolation: MaxViolation(at.Constraints), Feasibility: c.Feasibility,
+		Stationarity: c.Stationarity, Complementarity: c.Complementarity,
 		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
 	}
@@ -310,54 +349,4 @@ func known(x float64) *float64 {
 		return nil
 	}
 	return &x
-}
-
-// finish chooses the output and sums up. A run that failed keeps its last record.
-func (t *run) finish(status Status, failure error) (*Result, error) {
-	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds, BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
-	if failure == nil {
-		r.State = Capture(t.p, t.m)
-		if c, ok := t.m.(Concluder); ok {
-			warnings, notes := c.Conclude(&t.at, t.last.Certificate)
-			t.warn(warnings...)
-			r.Notes = append(r.Notes, notes...)
-		}
-		if err := t.choose(r); err != nil {
-			return nil, err
-		}
-		if t.set.CollapseAbove > 0 && t.last.Objective >= t.set.CollapseAbove && t.last.Stationarity <= collapseStationarity {
-			t.warn(fmt.Sprintf("collapsed: the objective %.3g is at or above %.3g and nearly stationary, a worthless KKT point in which the objective's class is given up; use a smaller step size, looser bounds or another seed",
-				t.last.Objective, t.set.CollapseAbove))
-		}
-	}
-	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
-	r.Point = t.at
-	return r, nil
-}
-
-// choose puts the output into the iterate, with f, g and the certificate there.
-func (t *run) choose(r *Result) error {
-	from := Iterate
-	switch {
-	case t.set.Output == OutputBest && t.best != nil:
-		from, r.Output = t.bestAt, t.best.Iteration
-	case t.set.Output == OutputBest:
-		t.warn("no recorded iterate was feasible: the output is the last one")
-	case t.set.Output == OutputRandom && t.drawn > 0:
-		from, r.Output = t.drawnAt, t.drawn
-	}
-	if r.Output == t.at.Iteration {
-		return nil
-	}
-	t.p.Combine(Iterate, 1, from, 0, from)
-	if err := t.at.forward(t.p); err != nil {
-		return err
-	}
-	c, err := Certify(t.p, &t.at, nil, t.set.Certificate)
-	if err != nil {
-		return err
-	}
-	t.p.Read(t.x, Iterate)
-	t.last.Objective, t.last.Certificate = t.at.Objective+t.p.Regularizer().Value(t.x), c
-	return nil
 }

@@ -30,11 +30,11 @@ func (m *Unconstrained) Weights(w, _ []float64) { clear(w) }
 // UpdateDual implements DualRule.
 func (m *Unconstrained) UpdateDual([]float64) {}
 
-// Stiffness implements DualRule.
-func (m *Unconstrained) Stiffness() float64 { return 0 }
+// PenaltyCurvature implements DualRule.
+func (m *Unconstrained) PenaltyCurvature() float64 { return 0 }
 
-// OwnStep implements DualRule.
-func (m *Unconstrained) OwnStep() float64 { return 0 }
+// ScheduledStep implements DualRule.
+func (m *Unconstrained) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
 func (m *Unconstrained) Report() Report {

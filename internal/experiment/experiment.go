@@ -1,0 +1,325 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+)
+
+// Experiment is a training run at its start, then at its end.
+type Experiment struct {
+	cfg           config.Train
+	t             *task
+	dtype         tensor.Dtype
+	normalization models.Normalization
+	train, test   rows
+	problem       *graph.Problem // on all training rows
+	batches       *batches       // nil: every iteration takes all rows
+	testProblem   *graph.Problem
+	method        trainer.Method
+	info          Info
+}
+
+// Info describes what a run is about to do.
+type Info struct {
+	DataFiles     []FileSum
+	Classes       []Class // the objective's first
+	Features      int
+	Parameters    int
+	Normalization string
+	Warnings      []string
+	Notes         []string
+}
+
+// FileSum identifies the data that was read.
+type FileSum struct {
+	Name   string
+	Bytes  int64
+	SHA256 string
+}
+
+// Class is a class with its numbers of rows.
+type Class struct {
+	Name        string
+	Train, Test int
+}
+
+// weightStream tells the initial weights' random stream from others of the same seed.
+const weightStream = 0x77656967687473
+
+// New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are.
+func New(cfg config.Train, dataDir string) (*Experiment, error) {
+	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
+	if cfg.Dtype == "float64" {
+		e.dtype = tensor.Float64
+	}
+	var err error
+	if e.method, err = cfg.TrainerMethod(); err != nil {
+		return nil, err
+	}
+	train, test, err := e.load(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if e.normalization, err = normalization(models.NormalizationKind(cfg.Normalize), train); err != nil {
+		return nil, err
+	}
+	e.train, e.test = newRows(train, e.normalization), newRows(test, e.normalization)
+	if err := e.define(train); err != nil {
+		return nil, err
+	}
+	weights, err := e.start()
+	if err != nil {
+		return nil, err
+	}
+	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
+		return nil, err
+	}
+	if cfg.BatchSize > 0 {
+		if e.batches, err = newBatches(e.t, e.train, cfg.BatchSize, cfg.Seed, e.dtype, weights); err != nil {
+			return nil, err
+		}
+	}
+	if e.testProblem, err = e.t.problem(e.test, e.dtype, weights); err != nil {
+		return nil, err
+	}
+	e.describe(train, test)
+	return e, nil
+}
+
+// load reads the data set and selects the classes.
+func (e *Experiment) load(dataDir string) (train, test *datasets.Selection, err error) {
+	all, held, err := datasets.Load(dataDir, e.cfg.Dataset, e.cfg.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, part := range []struct {
+		name string
+		set  *datasets.Images
+	}{{"train", all}, {"test", held}} {
+		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: e.cfg.Dataset + " " + part.name, Bytes: int64(len(part.set.Pixels.Data)), SHA256: part.set.SHA256()})
+	}
+	if train, err = datasets.Select(all, e.cfg.Classes, e.cfg.RowsPerClass); err != nil {
+		return nil, nil, err
+	}
+	test, err = datasets.Select(held, e.cfg.Classes, 0)
+	return train, test, err
+}
+
+// define makes the task.
+func (e *Experiment) define(train *datasets.Selection) error {
+	_, features := train.Pixels.Dims()
+	e.t = &task{center: scaledCenter(e.normalization)}
+	e.t.spec = models.Spec{Inputs: features, Outputs: len(train.Names), Activation: models.Activation(e.cfg.Activation), Heads: models.Heads(e.cfg.Heads)}
+	if e.cfg.Model.Model != "linear" {
+		e.t.spec.Hidden = e.cfg.Hidden
+	}
+	if err := e.t.spec.Validate(); err != nil {
+		return err
+	}
+	phi, err := constraints.ParsePhi(e.cfg.Phi)
+	if err != nil {
+		return err
+	}
+	if e.t.goal, err = constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi); err != nil {
+		return err
+	}
+	e.t.regularizer, err = e.regularizer()
+	return err
+}
+
+// regularizer completes the configuration's r with the groups of group-l1: the parameters.
+func (e *Experiment) regularizer() (trainer.Regularizer, error) {
+	r, err := e.cfg.TrainerRegularizer()
+	if err != nil || r.Kind != trainer.GroupL1 {
+		return r, err
+	}
+	end := 0
+	for _, p := range e.t.spec.Parameters() {
+		n := 1
+		for _, d := range p.Shape {
+			n *= d
+		}
+		end += n
+		r.Groups = append(r.Groups, end)
+	}
+	return r, nil
+}
+
+// start returns the first weights, as trained: drawn from the seed, or those of --init.
+func (e *Experiment) start() (models.Weights, error) {
+	if e.cfg.Init == "" {
+		return models.Init(e.t.spec, rand.New(rand.NewPCG(e.cfg.Seed, weightStream)))
+	}
+	m, err := models.LoadFile(e.cfg.Init, &e.t.spec)
+	if err != nil {
+		return nil, err
+	}
+	return e.normalization.Unfold(e.t.spec, m.Weights)
+}
+
+func (e *Experiment) describe(train, test *datasets.Selection) {
+	n, _ := e.problem.Dims()
+	trainCounts, testCounts := e.train.counts(), e.test.counts()
+	for k, name := range train.Names {
+		e.info.Classes = append(e.info.Classes, Class{Name: name, Train: trainCounts[k], Test: testCounts[k]})
+	}
+	e.info.Features, e.info.Parameters = e.t.spec.Inputs, n
+	e.info.Normalization = e.cfg.Normalize
+	if e.normalization.Kind == models.NormalizeStandardize {
+		e.info.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", e.cfg.Normalize, e.normalization.Deviation)
+	}
+	e.info.Warnings = append(e.info.Warnings, e.t.goal.Warnings()...)
+}
+
+// Info describes the run.
+func (e *Experiment) Info() Info { return e.info }
+
+// Bounds are kappa, one for each constraint.
+func (e *Experiment) Bounds() []float64 { return e.t.goal.Bounds() }
+
+// ConstraintNames are the classes whose losses are bounded.
+func (e *Experiment) ConstraintNames() []string { return e.t.goal.ConstraintNames() }
+
+// Train runs the method. It adds the error rates to the settings' records and checks for a collapse.
+func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
+	s.Measure = e.measure
+	if threshold, ok := e.t.goal.CollapseThreshold(); ok {
+		s.CollapseAbove = threshold
+	}
+	if e.batches == nil {
+		return trainer.Train(ctx, e.problem, e.method, s)
+	}
+	s.Full, s.IterationsPerEpoch = e.problem, e.batches.perPass()
+	r, err := trainer.Train(ctx, e.batches, e.method, s)
+	if err == nil { // the output, which is not always the last record's
+		x := e.iterate()
+		e.batches.Read(x, trainer.Iterate)
+		e.problem.Write(trainer.Iterate, x)
+	}
+	return r, err
+}
+
+// measure evaluates training and test rows at the iterate, whose forward pass on the training rows has been done.
+func (e *Experiment) measure() (map[string]float64, error) {
+	train, err := e.t.measure(e.problem, e.train)
+	if err != nil {
+		return nil, err
+	}
+	test, err := e.measureTest()
+	if err != nil {
+		return nil, err
+	}
+	measures := map[string]float64{}
+	for _, part := range []struct {
+		prefix string
+		m      constraints.Measures
+	}{{"train_", train}, {"test_", test}} {
+		for name, v := range e.named(part.m) {
+			measures[part.prefix+name] = v
+		}
+	}
+	return measures, nil
+}
+
+// measureTest takes the iterate to the test rows.
+func (e *Experiment) measureTest() (constraints.Measures, error) {
+	x := e.iterate()
+	e.testProblem.Write(trainer.Iterate, x)
+	if _, err := e.testProblem.Forward(make([]float64, len(e.Bounds()))); err != nil {
+		return constraints.Measures{}, err
+	}
+	return e.t.measure(e.testProblem, e.test)
+}
+
+func (e *Experiment) iterate() []float64 {
+	n, _ := e.problem.Dims()
+	x := make([]float64, n)
+	e.problem.Read(x, trainer.Iterate)
+	return x
+}
+
+// named gives the measures the names of a run's files: the classes by their numbers.
+func (e *Experiment) named(m constraints.Measures) map[string]float64 {
+	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
+	wrong, total := 0.0, 0
+	for k, class := range e.cfg.Classes {
+		named[fmt.Sprintf("loss_%d", class)] = m.Losses[k]
+		named[fmt.Sprintf("error_%d", class)] = m.Errors[k]
+		wrong += m.Errors[k] * float64(m.Rows[k])
+		total += m.Rows[k]
+	}
+	named["error"] = wrong / float64(total)
+	return named
+}
+
+// Final is a finished run, measured.
+type Final struct {
+	Certificate trainer.Certificate // in float64
+	Objective   float64             // f + r, in float64
+	Constraints []float64           // g, in float64
+	Train, Test map[string]float64
+	// Per class, the objective's first.
+	ClassLoss, TrainError, TestError []float64
+	Device                           string
+}
+
+// sphereOfFloat32 is how near to the ball's sphere weights of float32 count as on it, in float64 too.
+const sphereOfFloat32 = 1e-6
+
+// Finish certifies the run's output in float64 and measures it.
+func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
+	final := Final{Device: fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)}
+	x := e.iterate()
+	p := newExact(e.t, e.train, x)
+	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}
+	var err error
+	if at.Objective, err = p.Forward(at.Constraints); err != nil {
+		return Final{}, err
+	}
+	var set trainer.CertificateSettings
+	if e.dtype == tensor.Float32 {
+		set.Sphere = sphereOfFloat32
+	}
+	if final.Certificate, err = trainer.Certify(p, &at, r.Certificate.Nu, set); err != nil {
+		return Final{}, err
+	}
+	final.Objective, final.Constraints = at.Objective+e.t.regularizer.Value(x), at.Constraints
+	if _, err := e.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
+		return Final{}, err
+	}
+	train, err := e.t.measure(e.problem, e.train)
+	if err != nil {
+		return Final{}, err
+	}
+	test, err := e.measureTest()
+	if err != nil {
+		return Final{}, err
+	}
+	final.Train, final.Test = e.named(train), e.named(test)
+	final.ClassLoss, final.TrainError, final.TestError = train.Losses, train.Errors, test.Errors
+	return final, nil
+}
+
+// Save writes the weights of the iterate, acting on raw rows, as a safetensors file.
+func (e *Experiment) Save(path string) error {
+	trained, err := models.Unstack(e.t.spec, e.iterate())
+	if err != nil {
+		return err
+	}
+	raw, err := e.normalization.Fold(e.t.spec, trained)
+	if err != nil {
+		return err
+	}
+	return models.SaveFile(path, models.Model{Spec: e.t.spec, Weights: raw, Normalization: e.normalization}, e.dtype)
+}

@@ -1,0 +1,196 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/trainer"
+)
+
+// Tape is the engine that runs both halves on Gorgonia's own TapeMachine: the reference for faster ones. The backward half
+// evaluates the forward nodes again.
+type Tape struct{}
+
+var _ Engine = Tape{}
+
+// Compile implements Engine.
+func (Tape) Compile(h *Halves) (Compiled, error) {
+	if h.Dtype == tensor.Float32 {
+		return newTape[float32](h)
+	}
+	return newTape[float64](h)
+}
+
+// tapeProblem runs the halves on two machines over one graph. The stacked x is the memory of every parameter's value, so that
+// the space's operations move the parameters.
+type tapeProblem[T float32 | float64] struct {
+	*trainer.HostSpace[T]
+	h                 *Halves
+	forward, backward *machine
+	watched           []gorgonia.Value
+	weights           [][]T // the memory of each weight input
+	m                 int
+}
+
+func newTape[T float32 | float64](h *Halves) (*tapeProblem[T], error) {
+	x, err := stack[T](h.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	p := &tapeProblem[T]{HostSpace: trainer.NewHostSpace(x, h.Regularizer), h: h, watched: make([]gorgonia.Value, len(h.Watch))}
+	if err := p.bindWeights(); err != nil {
+		return nil, err
+	}
+	outputs := append(gorgonia.Nodes{h.Objective}, h.Constraints...)
+	for i, n := range h.Watch {
+		outputs = append(outputs, gorgonia.Read(n, &p.watched[i]))
+	}
+	if p.forward, err = newMachine(h.Graph, outputs); err != nil {
+		return nil, fmt.Errorf("the forward half: %w", err)
+	}
+	if p.backward, err = newMachine(h.Graph, h.Gradients); err != nil {
+		return nil, fmt.Errorf("the backward half: %w", err)
+	}
+	return p, nil
+}
+
+// stack moves the parameters' values into one slice and lets each node's value be its part.
+func stack[T float32 | float64](parameters gorgonia.Nodes) ([]T, error) {
+	n := 0
+	for _, p := range parameters {
+		n += p.Shape().TotalSize()
+	}
+	x := make([]T, n)
+	at := 0
+	for i, p := range parameters {
+		values, ok := p.Value().Data().([]T)
+		if !ok {
+			return nil, fmt.Errorf("parameter %d (%s) holds %T, want a dense tensor", i, p.Name(), p.Value().Data())
+		}
+		part := x[at : at+len(values) : at+len(values)]
+		copy(part, values)
+		at += len(values)
+		if err := gorgonia.Let(p, tensor.New(tensor.WithShape(p.Shape()...), tensor.WithBacking(part))); err != nil {
+			return nil, fmt.Errorf("parameter %d (%s): %w", i, p.Name(), err)
+		}
+	}
+	return x, nil
+}
+
+// bindWeights gives every weight of a vector a value to write to; scalars are let each time.
+func (p *tapeProblem[T]) bindWeights() error {
+	p.weights = make([][]T, len(p.h.Weights))
+	for i, w := range p.h.Weights {
+		if i > 0 {
+			p.m += p.h.Sizes[i-1]
+		}
+		if w.IsScalar() {
+			continue
+		}
+		p.weights[i] = make([]T, p.h.Sizes[i-1])
+		if err := gorgonia.Let(w, tensor.New(tensor.WithShape(w.Shape()...), tensor.WithBacking(p.weights[i]))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *tapeProblem[T]) Dims() (n, m int) { return len(p.Slice(trainer.Iterate)), p.m }
+
+func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
+	if err := p.forward.run(); err != nil {
+		return 0, fmt.Errorf("graph: forward: %w", err)
+	}
+	f, err := scalar[T](p.h.Objective.Value())
+	if err != nil {
+		return 0, err
+	}
+	at := 0
+	for j, n := range p.h.Constraints {
+		size := p.h.Sizes[j]
+		if err := widen[T](g[at:at+size], n.Value()); err != nil {
+			return 0, fmt.Errorf("graph: constraint node %d: %w", j, err)
+		}
+		at += size
+	}
+	return f, nil
+}
+
+func (p *tapeProblem[T]) Backward(weights []float64, d trainer.Vector) error {
+	at := 0
+	for i, w := range p.h.Weights {
+		if p.weights[i] == nil {
+			if err := gorgonia.Let(w, T(weights[at])); err != nil {
+				return fmt.Errorf("graph: weights: %w", err)
+			}
+			at++
+			continue
+		}
+		for j := range p.weights[i] {
+			p.weights[i][j] = T(weights[at])
+			at++
+		}
+	}
+	if err := p.backward.run(); err != nil {
+		return fmt.Errorf("graph: backward: %w", err)
+	}
+	dst := p.Slice(d)
+	at = 0
+	for i, n := range p.h.Gradients {
+		values, ok := n.Value().Data().([]T)
+		if size := p.h.Parameters[i].Shape().TotalSize(); !ok || len(values) != size {
+			return fmt.Errorf("graph: the gradient of %s has shape %v, want %v", p.h.Parameters[i].Name(), n.Shape(), p.h.Parameters[i].Shape())
+		}
+		at += copy(dst[at:], values)
+	}
+	return nil
+}
+
+func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
+	if i < 0 || i >= len(p.watched) || p.watched[i] == nil {
+		return nil, fmt.Errorf("graph: there is no watched value %d", i)
+	}
+	return p.watched[i], nil
+}
+
+func (p *tapeProblem[T]) Bind(i int, value gorgonia.Value) error {
+	if i < 0 || i >= len(p.h.Inputs) {
+		return fmt.Errorf("graph: there is no input %d", i)
+	}
+	n := p.h.Inputs[i]
+	if !value.Shape().Eq(n.Shape()) || value.Dtype() != n.Dtype() {
+		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, n.Name(), n.Shape(), n.Dtype(), value.Shape(), value.Dtype())
+	}
+	return gorgonia.Let(n, value)
+}
+
+// scalar reads a scalar value.
+func scalar[T float32 | float64](v gorgonia.Value) (float64, error) {
+	var one [1]float64
+	err := widen[T](one[:], v)
+	return one[0], err
+}
+
+// widen copies a scalar or a dense tensor.
+func widen[T float32 | float64](dst []float64, v gorgonia.Value) error {
+	if v == nil {
+		return fmt.Errorf("no value")
+	}
+	switch data := v.Data().(type) {
+	case T:
+		dst[0] = float64(data)
+		return nil
+	case []T:
+		if len(data) != len(dst) {
+			return fmt.Errorf("%d values, want %d", len(data), len(dst))
+		}
+		for i, x := range data {
+			dst[i] = float64(x)
+		}
+		return nil
+	default:
+		return fmt.Errorf("value of type %T", data)
+	}
+}

@@ -1,0 +1,102 @@
+package trainer_test
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer"
+)
+
+// identities asserts, at every iteration, what holds by construction: lambda = mu + rho (g + u), nu >= 0, nu.u = 0,
+// ||mu+ - mu|| <= delta/2, z = (lambda - mu)/alpha, ||x|| <= theta, a feasible box.
+type identities struct {
+	t        *testing.T
+	p        trainer.Problem
+	m        trainer.Method
+	rounding float64 // relative, of the space
+	mu       []float64
+	x        []float64
+	steps    int
+}
+
+func newIdentities(t *testing.T, p trainer.Problem, m trainer.Method) *identities {
+	n, constraints := p.Dims()
+	return &identities{t: t, p: p, m: m, rounding: 1e-12, mu: make([]float64, constraints), x: make([]float64, n)}
+}
+
+func (c *identities) Record(*trainer.Record) error { return nil }
+
+// perturbation returns rho, alpha and the bound of ||mu+ - mu||/delta of the perturbed Lagrangian methods.
+func perturbation(m trainer.Method) (rho, alpha, bound float64, ok bool) {
+	var set trainer.Perturbation
+	bound = 0.5
+	switch m := m.(type) {
+	case *trainer.PPALA:
+		set = m.Perturbation
+	case *trainer.PLADA:
+		set = m.Perturbation
+		if m.BoxStep {
+			bound *= set.Rho()
+		}
+	default:
+		return 0, 0, 0, false
+	}
+	if alpha = set.Alpha; alpha == 0 {
+		alpha = 10
+	}
+	return set.Rho(), alpha, bound, true
+}
+
+func (c *identities) Tick(at *trainer.Point) {
+	c.steps++
+	c.domain(at)
+	rho, alpha, bound, ok := perturbation(c.m)
+	if !ok {
+		return
+	}
+	r := c.m.Report()
+	moved := 0.0
+	for j, lambda := range r.Multipliers {
+		mu, u, g, nu := r.Auxiliary[j], r.Slack[j], at.Constraints[j], r.Nu[j]
+		size := math.Abs(lambda) + math.Abs(mu) + rho*(math.Abs(g)+u)
+		if e := math.Abs(lambda - mu - rho*(g+u)); e > 1e-14*size {
+			c.t.Fatalf("step %d: lambda_%d = %v, mu + rho (g + u) differs by %v", c.steps, j, lambda, e)
+		}
+		if e := math.Abs(r.Perturbation[j] - (lambda-mu)/alpha); e > 1e-15*size {
+			c.t.Fatalf("step %d: z_%d is %v off", c.steps, j, e)
+		}
+		if !(nu >= 0) || !(u >= 0) || nu*u > 1e-14*(1+size*size) {
+			c.t.Fatalf("step %d: nu_%d = %v, u = %v, want both >= 0 and one of them 0", c.steps, j, nu, u)
+		}
+		moved += (mu - c.mu[j]) * (mu - c.mu[j])
+		c.mu[j] = mu
+	}
+	size := 0.0
+	for _, mu := range c.mu {
+		size = math.Max(size, math.Abs(mu))
+	}
+	if moved = math.Sqrt(moved); moved > bound*r.Delta*(1+1e-12)+1e-15*size {
+		c.t.Fatalf("step %d: mu moved by %v, want at most %v", c.steps, moved, bound*r.Delta)
+	}
+}
+
+// domain asserts that x is in dom r.
+func (c *identities) domain(*trainer.Point) {
+	c.p.Read(c.x, trainer.Iterate)
+	switch r := c.p.Regularizer(); r.Kind {
+	case trainer.Ball:
+		sum := 0.0
+		for _, v := range c.x {
+			sum += v * v
+		}
+		if n := math.Sqrt(sum); n > r.Radius*(1+c.rounding) {
+			c.t.Fatalf("step %d: ||x|| = %v in a ball of radius %v", c.steps, n, r.Radius)
+		}
+	case trainer.Box:
+		for i, v := range c.x {
+			if v < r.Lower || v > r.Upper {
+				c.t.Fatalf("step %d: x_%d = %v in a box of [%v, %v]", c.steps, i, v, r.Lower, r.Upper)
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package trainer_test
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"ppal/internal/testproblems"
+	"ppal/trainer"
+)
+
+// entry is one method of the shared table: every method is run on every problem of it, in float64 and float32, but for those it
+// says it cannot solve.
+type entry struct {
+	name string
+	make func() trainer.Method
+	// tolerance is the KKT epsilon that the method must reach within tableIterations, with the reason where it is not 1e-6.
+	tolerance float64
+	why       string
+	single    float64 // the tolerance in float32, at least; 0: singleTolerance
+	kinks     bool    // takes constraints with kinks as they are, not split
+	cannot    map[string]string
+}
+
+const (
+	tableIterations = 10000
+	singleTolerance = 2e-4 // a float32 gradient of size 10 has a rounding error of 1e-6 a term
+)
+
+// tableProblems are the problems of the table.
+func tableProblems() []string {
+	return []string{
+		"qp-unconstrained", "qp-inactive", "qp-one-active", "qp-several-active", "qp-vertex", "qp-redundant-active", "qp-duplicate",
+		"qp-weakly-active", "rosenbrock-unit-disc", "circle-exterior", "circle-and-line", "ball-and-plane", "ball-boundary",
+		"HS12", "HS22", "HS35", "HS43", "HS76", "abs-kink", "abs-upper-branch", "abs-two-kinks", "abs-circle-kink",
+		"max-kink", "hinge-kink",
+	}
+}
+
+// active lists the table's problems whose constraints move the minimiser.
+func active(why string) map[string]string {
+	cannot := map[string]string{}
+	for _, name := range tableProblems() {
+		switch name {
+		case "qp-unconstrained", "qp-inactive", "qp-weakly-active", "ball-boundary":
+		default:
+			cannot[name] = why
+		}
+	}
+	return cannot
+}
+
+func because(why string, names ...string) map[string]string {
+	cannot := map[string]string{}
+	for _, name := range names {
+		cannot[name] = why
+	}
+	return cannot
+}
+
+// table holds every method of the package, some of them in several forms.
+func table() []entry {
+	rule := trainer.PrimalSettings{Kind: trainer.Gradient}
+	kink := because("no closed form: the subgradient step chatters at a kink", "max-kink", "hinge-kink")
+	chatter := because("the subgradient step chatters at a kink", "abs-kink", "abs-two-kinks", "abs-circle-kink", "max-kink", "hinge-kink")
+	inner := because("the error of the inner steps grows with lambda, and the curvature rule takes the kink for curvature",
+		"abs-two-kinks", "abs-circle-kink", "max-kink", "hinge-kink")
+	return []entry{
+		{name: "ppala", make: func() trainer.Method { return &trainer.PPALA{} }, tolerance: 1e-6},
+		{name: "ppala gradient", make: func() trainer.Method { return &trainer.PPALA{Primal: rule} }, tolerance: 1e-6},
+		{name: "plada", make: func() trainer.Method { return &trainer.PLADA{} }, tolerance: 1e-6, kinks: true, cannot: kink},
+		{name: "plada box", make: func() trainer.Method { return &trainer.PLADA{BoxStep: true, Sigma0: 0.5} },
+			tolerance: 1e-6, kinks: true, cannot: kink},
+		{name: "plada subgradient", make: func() trainer.Method { return &trainer.PLADA{XStep: trainer.Subgradient} },
+			tolerance: 1e-6, kinks: true, cannot: chatter},
+		{name: "plada inner", make: func() trainer.Method { return &trainer.PLADA{XStep: trainer.Inner} },
+			tolerance: 1e-6, single: 1e-3, kinks: true, cannot: inner}, // a mean of float32 iterates
+		{name: "gdpa", make: func() trainer.Method { return &trainer.GDPA{Primal: &rule, Automatic: true} },
+			tolerance: 3e-2, why: "the perturbation leaves a violation of tau lambda/beta_r, and beta_r grows like r^(1/3)"},
+		{name: "penalty", make: func() trainer.Method { return &trainer.Penalty{Growth: 4, Period: 1000} },
+			tolerance: 5e-4, why: "the violation is lambda/c, c = 10 4^9 at the end, and the last stage is ill-conditioned",
+			cannot: because("unbounded below at the first c", "HS43")},
+		{name: "gda", make: func() trainer.Method {
+			return &trainer.GDA{DualStep: 0.2, Primal: trainer.PrimalSettings{Momentum: 0.5}}
+		}, tolerance: 1e-6, cannot: because("oscillates or diverges at this dual step",
+			"qp-vertex", "qp-redundant-active", "qp-duplicate", "rosenbrock-unit-disc", "circle-exterior", "circle-and-line", "HS12", "HS76",
+			"abs-kink", "abs-two-kinks", "abs-circle-kink", "hinge-kink")},
+		{name: "alm", make: func() trainer.Method { return &trainer.ALM{Primal: trainer.PrimalSettings{Momentum: 0.9}} }, tolerance: 1e-6},
+		{name: "unconstrained", make: func() trainer.Method { return &trainer.Unconstrained{} },
+			tolerance: 1e-6, cannot: active("the constraints move the minimiser")},
+	}
+}
+
+func TestEveryMethodOnEveryProblem(t *testing.T) {
+	for _, e := range table() {
+		for _, name := range tableProblems() {
+			if e.cannot[name] != "" {
+				continue
+			}
+			t.Run(e.name+" "+name, func(t *testing.T) { e.run(t, named(t, name), functionsProblem, e.tolerance, 1e-12) })
+			t.Run(e.name+" "+name+" float32", func(t *testing.T) {
+				e.run(t, named(t, name), narrowProblem, max(e.tolerance, e.single, singleTolerance), 1e-6)
+			})
+		}
+	}
+}
+
+// run trains on tp to the tolerance.
+func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, trainer.Functions, []float64) trainer.Problem,
+	tolerance, rounding float64) {
+	if !e.kinks {
+		tp = tp.Split()
+	}
+	p, m := form(t, functions(tp), tp.Start), e.make()
+	check := newIdentities(t, p, m)
+	check.rounding = rounding
+	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{
+		Iterations: tableIterations, RecordEvery: 10, Tolerance: tolerance, Recorder: check})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != trainer.Converged {
+		t.Fatalf("%v after %d iterations: %+v", r.Status, r.Iterations, r.Certificate)
+	}
+	if check.steps != r.Iterations {
+		t.Errorf("the identities were checked in %d of %d steps", check.steps, r.Iterations)
+	}
+}
+
+func functionsProblem(t testing.TB, fn trainer.Functions, start []float64) trainer.Problem {
+	t.Helper()
+	p, err := fn.New(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Every type of the package with a method "Report() Report" is a Method, and must be in the table.
+func TestEveryMethodIsInTheTable(t *testing.T) {
+	tested := map[string]bool{}
+	for _, e := range table() {
+		tested[reflect.TypeOf(e.make()).Elem().Name()] = true
+		if e.tolerance > 1e-6 && e.why == "" {
+			t.Errorf("%s: a tolerance of %g without a reason", e.name, e.tolerance)
+		}
+		for name := range e.cannot {
+			if !slices.Contains(tableProblems(), name) {
+				t.Errorf("%s: %q is not a problem of the table", e.name, name)
+			}
+		}
+	}
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || fn.Name.Name != "Report" {
+				continue
+			}
+			found++
+			star, ok := fn.Recv.List[0].Type.(*ast.StarExpr)
+			if !ok {
+				t.Errorf("a Report method of %v, want a pointer receiver", fn.Recv.List[0].Type)
+				continue
+			}
+			if name := star.X.(*ast.Ident).Name; !tested[name] {
+				t.Errorf("the method %s is not in the table of methods", name)
+			}
+		}
+	}
+	if found < 7 {
+		t.Errorf("found %d methods: the search is broken", found)
+	}
+}

@@ -1,0 +1,64 @@
+package trainer
+
+import "fmt"
+
+// finish chooses the output and sums up. A run that failed keeps its last record.
+func (t *run) finish(status Status, failure error) (*Result, error) {
+	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds,
+		BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
+	if failure == nil {
+		r.State = Capture(t.p, t.m)
+		if c, ok := t.m.(Concluder); ok {
+			warnings, notes := c.Conclude(t.fullAt, t.last.Certificate)
+			t.warn(warnings...)
+			r.Notes = append(r.Notes, notes...)
+		}
+		if err := t.choose(r); err != nil {
+			return nil, err
+		}
+		if t.set.CollapseAbove > 0 && t.last.Objective >= t.set.CollapseAbove && t.last.Stationarity <= collapseStationarity {
+			t.warn(fmt.Sprintf("collapsed: the objective %.3g is at or above %.3g and nearly stationary, "+
+				"a worthless KKT point in which the objective's class is given up; "+
+				"use a smaller step size, looser bounds or another seed", t.last.Objective, t.set.CollapseAbove))
+		}
+	}
+	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
+	r.Point = *t.fullAt
+	for _, v := range []Vector{t.bestAt, t.drawnAt} {
+		if v != Iterate {
+			t.p.Free(v)
+		}
+	}
+	return r, nil
+}
+
+// choose puts the output into the iterate, with f, g and the certificate there.
+func (t *run) choose(r *Result) error {
+	from := Iterate
+	switch {
+	case t.set.Output == OutputBest && t.best != nil:
+		from, r.Output = t.bestAt, t.best.Iteration
+	case t.set.Output == OutputBest:
+		t.warn("no recorded iterate was feasible: the output is the last one")
+	case t.set.Output == OutputRandom && t.drawn > 0:
+		from, r.Output = t.drawnAt, t.drawn
+	}
+	if r.Output == t.at.Iteration {
+		return nil
+	}
+	t.p.Combine(Iterate, 1, from, 0, from)
+	if t.full == t.p {
+		if err := t.at.forward(t.p); err != nil {
+			return err
+		}
+	} else if err := t.evaluate(); err != nil {
+		return err
+	}
+	c, err := Certify(t.full, t.fullAt, nil, t.set.Certificate)
+	if err != nil {
+		return err
+	}
+	t.p.Read(t.x, Iterate)
+	t.last.Objective, t.last.Certificate = t.fullAt.Objective+t.p.Regularizer().Value(t.x), c
+	return nil
+}

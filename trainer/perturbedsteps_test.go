@@ -1,0 +1,113 @@
+package trainer_test
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer"
+)
+
+// handPerturbed is the state of PPALA and PLADA by hand.
+type handPerturbed struct {
+	alpha, rho, tau float64
+	k               int
+	u, lambda, mu   [2]float64
+}
+
+func newHandPerturbed(g [2]float64, slack float64) handPerturbed {
+	s := handPerturbed{alpha: 5, rho: 5 / (1 + 5*0.25)}
+	s.tau = slack / s.rho
+	for j := range g {
+		s.u[j] = math.Max(0, -g[j])
+	}
+	return s
+}
+
+// step is mu+ and lambda+ with g at x+ and u+ known; s is the part of lambda - mu that mu takes.
+func (h *handPerturbed) step(s float64, g [2]float64) {
+	for j := range g {
+		h.mu[j] += s * (h.lambda[j] - h.mu[j])
+		h.lambda[j] = h.mu[j] + h.rho*(g[j]+h.u[j])
+	}
+	h.k++
+}
+
+func (h *handPerturbed) part(p float64) float64 {
+	d := minus(h.lambda, h.mu)
+	return 1 / (p*float64(h.k) + 1) / (d[0]*d[0] + d[1]*d[1] + 1)
+}
+
+// handP is the default of p: that of the paper's fixed gradient step, of Adam, and of the rest.
+func handP(s handStep) float64 {
+	if s.kind == trainer.Adam || s.kind == trainer.Gradient && s.fixed {
+		return 1e-3
+	}
+	return 0.1
+}
+
+func TestPPALAStepsByHand(t *testing.T) {
+	for name, kind := range handKinds() {
+		t.Run(name, func(t *testing.T) {
+			h, s := newHandPerturbed(handH(handStart), 0.9/2), kind.hand
+			s.c = 2 * h.rho
+			m := &trainer.PPALA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: kind.set}
+			compare(t, handProblem(t, handFunctions()), m, handSteps, func(x [2]float64) ([2]float64, []float64) {
+				var w [2]float64
+				for j, g := range handH(x) {
+					w[j] = h.lambda[j] + h.rho*(g+h.u[j])
+				}
+				x = s.move(x, w)
+				part := h.part(handP(s))
+				for j, g := range handH(x) {
+					h.u[j] = math.Max(0, h.u[j]-h.tau*(h.lambda[j]+h.rho*(g+h.u[j])))
+				}
+				h.step(part, handH(x))
+				return x, h.lambda[:]
+			})
+		})
+	}
+}
+
+func TestPLADASubgradientStepsByHand(t *testing.T) {
+	for name, kind := range handKinds() {
+		for _, sigma := range []float64{0, 0.01} {
+			for _, box := range []bool{false, true} {
+				t.Run(name, func(t *testing.T) {
+					constraint := func(x [2]float64) (g [2]float64) {
+						for j, v := range handH(x) {
+							g[j] = math.Abs(v) - 0.1
+						}
+						return g
+					}
+					fn := handFunctions()
+					fn.Pieces = trainer.Abs(0.1, 0.1)
+					h, s := newHandPerturbed(constraint(handStart), 0.9/3), kind.hand
+					s.c = h.rho // both h are positive at the start
+					m := &trainer.PLADA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: kind.set,
+						XStep: trainer.Subgradient, Sigma0: sigma, BoxStep: box}
+					p := handProblem(t, fn)
+					compare(t, p, m, handSteps, func(x [2]float64) ([2]float64, []float64) {
+						var w [2]float64 // on h
+						for j, v := range handH(x) {
+							w[j] = h.lambda[j] * math.Copysign(1, v)
+						}
+						x = s.move(x, w)
+						part := h.part(handP(s))
+						limit := sigma / h.rho
+						if box {
+							part, limit = h.rho*part, sigma
+						}
+						if sigma > 0 {
+							part = math.Min(part, limit)
+						}
+						for j := range h.u {
+							h.u[j] = math.Max(0, h.u[j]-h.tau*h.lambda[j])
+						}
+						h.step(part, constraint(x))
+						return x, h.lambda[:]
+					})
+				})
+			}
+		}
+	}
+}

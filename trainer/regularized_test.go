@@ -1,0 +1,142 @@
+package trainer_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"ppal/trainer"
+)
+
+// towards is min ||x - c||^2/2 + r(x) s.t. 1 - sum x <= 0 (loaded) or sum x - 100 <= 0 (idle).
+func towards(c []float64, r trainer.Regularizer, loaded bool) trainer.Functions {
+	return trainer.Functions{N: len(c), M: 1, Regularizer: r,
+		F: func(x []float64) float64 {
+			sum := 0.0
+			for i, v := range x {
+				sum += (v - c[i]) * (v - c[i]) / 2
+			}
+			return sum
+		},
+		Gradient: func(dst, x []float64) {
+			for i, v := range x {
+				dst[i] = v - c[i]
+			}
+		},
+		G: func(dst, x []float64) {
+			sum := 0.0
+			for _, v := range x {
+				sum += v
+			}
+			dst[0] = sum - 100
+			if loaded {
+				dst[0] = 1 - sum
+			}
+		},
+		JacobianT: func(dst, _, w []float64) {
+			for i := range dst {
+				dst[i] = w[0]
+				if loaded {
+					dst[i] = -w[0]
+				}
+			}
+		}}
+}
+
+// Solutions by hand: with the multiplier nu of sum x >= 1 the minimiser is prox_r(c + nu), and nu makes the sum 1.
+func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
+	c := []float64{0.5, -0.3, 0.1}
+	for _, test := range []struct {
+		name   string
+		r      trainer.Regularizer
+		loaded bool
+		want   []float64
+	}{
+		{"none", trainer.Regularizer{}, false, c},
+		{"none, loaded", trainer.Regularizer{}, true, []float64{0.5 + 0.7/3, -0.3 + 0.7/3, 0.1 + 0.7/3}},
+		{"l1", trainer.Regularizer{Kind: trainer.L1, Weight: 0.2}, false, []float64{0.3, -0.1, 0}},
+		// the lasso's third stays at 0: nu = 0.45, weights (0.5 + nu - 0.2, 0, 0.1 + nu - 0.2) sum to 0.2 + 2 nu = 1 with nu = 0.4
+		{"l1, loaded", trainer.Regularizer{Kind: trainer.L1, Weight: 0.2}, true, []float64{0.7, 0, 0.3}},
+		{"l2", trainer.Regularizer{Kind: trainer.SquaredL2, Weight: 1}, false, []float64{0.25, -0.15, 0.05}},
+		{"l2, loaded", trainer.Regularizer{Kind: trainer.SquaredL2, Weight: 1}, true,
+			[]float64{(0.5 + 1.7/3) / 2, (-0.3 + 1.7/3) / 2, (0.1 + 1.7/3) / 2}},
+		{"box", trainer.Regularizer{Kind: trainer.Box, Lower: -0.1, Upper: 0.4}, false, []float64{0.4, -0.1, 0.1}},
+		{"box, loaded", trainer.Regularizer{Kind: trainer.Box, Lower: -0.1, Upper: 0.4}, true, []float64{0.4, 0.2, 0.4}},
+		{"half-line, loaded", trainer.Regularizer{Kind: trainer.Box, Lower: 0, Upper: math.Inf(1)}, true, []float64{0.7, 0, 0.3}},
+		{"ball", trainer.Regularizer{Kind: trainer.Ball, Radius: 0.1}, false,
+			[]float64{0.05 / math.Sqrt(0.35), -0.03 / math.Sqrt(0.35), 0.01 / math.Sqrt(0.35)}},
+		// groups (1) and (2, 3): the second has c = (-0.3, 0.1), of norm sqrt(0.1) > 0.2
+		{"group-l1", trainer.Regularizer{Kind: trainer.GroupL1, Weight: 0.2, Groups: []int{1, 3}}, false,
+			[]float64{0.3, -0.3 * (1 - 0.2/math.Sqrt(0.1)), 0.1 * (1 - 0.2/math.Sqrt(0.1))}},
+		{"group-l1, a group of zeros", trainer.Regularizer{Kind: trainer.GroupL1, Weight: 0.4, Groups: []int{1, 3}}, false, []float64{0.1, 0, 0}},
+	} {
+		for method, make := range map[string]func() trainer.Method{
+			"ppala": func() trainer.Method { return &trainer.PPALA{} },
+			"plada": func() trainer.Method { return &trainer.PLADA{} },
+			"alm":   func() trainer.Method { return &trainer.ALM{Primal: trainer.PrimalSettings{Momentum: 0.9}} },
+		} {
+			t.Run(method+" "+test.name, func(t *testing.T) {
+				p := start(t, towards(c, test.r, test.loaded), 0.2, 0.2, -0.2)
+				r, err := trainer.Train(context.Background(), p, make(), trainer.Settings{Iterations: 5000, RecordEvery: 10, Tolerance: 1e-7})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status != trainer.Converged {
+					t.Fatalf("%v: %+v", r.Status, r.Certificate)
+				}
+				if x := iterate(p); distance(x, test.want) > 1e-6 {
+					t.Errorf("x = %v, want %v", x, test.want)
+				}
+			})
+		}
+	}
+}
+
+// A sparse fit with a bound on |h|: regularizers and kinks together, by the subgradient step.
+func TestRegularizerWithKinks(t *testing.T) {
+	fn := towards([]float64{0.5, -0.3, 0.1}, trainer.Regularizer{Kind: trainer.L1, Weight: 0.2}, true)
+	fn.Pieces = []trainer.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -0.5}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.5}}
+	// |1 - sum x| <= 1/2: nu lifts the sum of the soft-thresholded c + nu from 0.2 to 0.5: (0.3 + nu) + (nu - 0.1) with nu = 0.15
+	p := start(t, fn, 0.2, 0.2, -0.2)
+	r, err := trainer.Train(context.Background(), p, &trainer.PLADA{}, trainer.Settings{Iterations: 5000, RecordEvery: 10, Tolerance: 1e-7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := iterate(p); r.Status != trainer.Converged || distance(x, []float64{0.45, 0, 0.05}) > 1e-6 {
+		t.Errorf("%v, x = %v: %+v", r.Status, x, r.Certificate)
+	}
+}
+
+func TestSlackSettings(t *testing.T) {
+	run := func(s trainer.Perturbation, x float64) (*trainer.PPALA, *trainer.Result) {
+		m := &trainer.PPALA{Perturbation: s}
+		largest := 0.0
+		p := start(t, line(), x)
+		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 2000, RecordEvery: 1, Tolerance: 1e-7,
+			Recorder: &journal{after: func(r *trainer.Record) error { largest = math.Max(largest, r.Slack[0]); return nil }}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.SlackCap > 0 && largest > s.SlackCap {
+			t.Errorf("the slack reached %v over the cap %v", largest, s.SlackCap)
+		}
+		if r.Status != trainer.Converged {
+			t.Errorf("%+v: %v, %+v", s, r.Status, r.Certificate)
+		}
+		return m, r
+	}
+	run(trainer.Perturbation{SlackCap: 0.25}, -8)
+	run(trainer.Perturbation{ZeroSlack: true}, -8)
+	for _, test := range []struct {
+		s    trainer.Perturbation
+		want float64
+	}{{trainer.Perturbation{}, 9}, {trainer.Perturbation{ZeroSlack: true}, 0}, {trainer.Perturbation{SlackCap: 0.25}, 0.25}} {
+		m := &trainer.PPALA{Perturbation: test.s}
+		if _, err := trainer.Train(context.Background(), start(t, line(), -8), m, trainer.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Report().Slack[0]; got != test.want {
+			t.Errorf("%+v: u_0 = %v, want %v", test.s, got, test.want)
+		}
+	}
+}

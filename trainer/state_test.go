@@ -1,0 +1,122 @@
+package trainer_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/trainer"
+)
+
+// resumable are methods and primal steps with state of their own each.
+func resumable() map[string]func() trainer.Method {
+	all := map[string]func() trainer.Method{
+		"ppala fixed": func() trainer.Method {
+			return &trainer.PPALA{Primal: trainer.PrimalSettings{Fixed: true, Eta: 0.01}}
+		},
+		"ppala adam":     func() trainer.Method { return &trainer.PPALA{Primal: trainer.PrimalSettings{Kind: trainer.Adam}} },
+		"gdpa published": func() trainer.Method { return &trainer.GDPA{} },
+	}
+	for _, e := range table() {
+		all[e.name] = e.make
+	}
+	return all
+}
+
+// 100 steps, captured and restored into a fresh problem and method, and 100 more are 200 steps, to the bit.
+func TestResumeIsBitIdentical(t *testing.T) {
+	for name, method := range resumable() {
+		for form, make := range map[string]func(testing.TB, trainer.Functions, []float64) trainer.Problem{
+			"float64": functionsProblem, "float32": narrowProblem} {
+			t.Run(name+" "+form, func(t *testing.T) {
+				tp := named(t, "abs-branch-and-kink")
+				fn := functions(tp)
+				run := func(s trainer.Settings) (*trainer.Result, []float64) {
+					p := make(t, fn, tp.Start)
+					r, err := trainer.Train(context.Background(), p, method(), s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return r, iterate(p)
+				}
+				whole, want := run(trainer.Settings{Iterations: 200})
+				half, _ := run(trainer.Settings{Iterations: 100})
+				rest, got := run(trainer.Settings{Iterations: 200, Resume: half.State, ResumeAt: half.Point})
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("x differs (-200 +100+100):\n%s", diff)
+				}
+				if diff := cmp.Diff(whole.State, rest.State, cmp.Comparer(sameBits)); diff != "" {
+					t.Errorf("the state differs:\n%s", diff)
+				}
+				if diff := cmp.Diff(whole.Certificate, rest.Certificate); diff != "" {
+					t.Errorf("the certificate differs:\n%s", diff)
+				}
+				if whole.Point.GradientEvaluations != rest.Point.GradientEvaluations || rest.Iterations != 200 {
+					t.Errorf("%d gradients in %d iterations, want %d in 200",
+						rest.Point.GradientEvaluations, rest.Iterations, whole.Point.GradientEvaluations)
+				}
+			})
+		}
+	}
+}
+
+func sameBits(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }
+
+func TestRestoreRefusesOtherStates(t *testing.T) {
+	smooth, other := named(t, "qp-several-active"), named(t, "qp-one-active")
+	state := func(m trainer.Method) *trainer.State {
+		r, err := trainer.Train(context.Background(), problem(t, smooth), m, trainer.Settings{Iterations: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.State
+	}
+	gradient := trainer.PrimalSettings{Kind: trainer.Gradient}
+	for _, test := range []struct {
+		name      string
+		from, to  trainer.Method
+		elsewhere bool
+		want      string
+	}{
+		{"another method", &trainer.PPALA{}, &trainer.PLADA{}, false, `of the method "ppala", not "plada"`},
+		{"more state", &trainer.PPALA{}, &trainer.PPALA{Primal: gradient}, false, `"primal.length"`},
+		{"less state", &trainer.PPALA{Primal: gradient}, &trainer.PPALA{}, false, `"primal.momentum"`},
+		{"another problem", &trainer.PPALA{}, &trainer.PPALA{}, true, "want"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := problem(t, smooth)
+			if test.elsewhere {
+				p = problem(t, other)
+			}
+			_, err := trainer.Train(context.Background(), p, test.to, trainer.Settings{Iterations: 5, Resume: state(test.from)})
+			if !errors.Is(err, trainer.ErrSettings) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want ErrSettings with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestStateHoldsCopies(t *testing.T) {
+	p, m := problem(t, named(t, "qp-one-active")), &trainer.PPALA{}
+	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := trainer.Capture(p, m)
+	if diff := cmp.Diff(r.State, before, cmp.Comparer(sameBits)); diff != "" {
+		t.Errorf("Result.State is not what Capture gives:\n%s", diff)
+	}
+	at := r.Point
+	for range 3 {
+		if err := m.Iterate(p, &at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(r.State, before, cmp.Comparer(sameBits)); diff != "" {
+		t.Errorf("a state changed with the run:\n%s", diff)
+	}
+}

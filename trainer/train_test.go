@@ -1,0 +1,312 @@
+package trainer_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"ppal/trainer"
+)
+
+// line is min (x - 3)^2/2 s.t. x - 1 <= 0, from x = 0.
+func line() trainer.Functions {
+	return trainer.Functions{N: 1, M: 1,
+		F:         func(x []float64) float64 { return (x[0] - 3) * (x[0] - 3) / 2 },
+		Gradient:  func(dst, x []float64) { dst[0] = x[0] - 3 },
+		G:         func(dst, x []float64) { dst[0] = x[0] - 1 },
+		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] },
+	}
+}
+
+func start(t testing.TB, fn trainer.Functions, x ...float64) trainer.Problem {
+	t.Helper()
+	return functionsProblem(t, fn, x)
+}
+
+// journal records what a recorder is told.
+type journal struct {
+	iterations, ticks []int
+	records           []trainer.Record
+	after             func(r *trainer.Record) error
+}
+
+func (l *journal) Record(r *trainer.Record) error {
+	l.iterations = append(l.iterations, r.Iteration)
+	l.records = append(l.records, *r)
+	if l.after != nil {
+		return l.after(r)
+	}
+	return nil
+}
+
+func (l *journal) Tick(at *trainer.Point) { l.ticks = append(l.ticks, at.Iteration) }
+
+func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
+	for _, test := range []struct {
+		iterations, every int
+		want              []int
+	}{
+		{0, 0, []int{0}},
+		{7, 3, []int{0, 3, 6, 7}},
+		{6, 3, []int{0, 3, 6}},
+		{5, 0, []int{0, 1, 2, 3, 4, 5}},
+		{3, 10, []int{0, 3}},
+	} {
+		l := &journal{}
+		r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+			trainer.Settings{Iterations: test.iterations, RecordEvery: test.every, Recorder: trainer.Recorders{l}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(l.iterations, test.want) || len(l.ticks) != test.iterations || r.Status != trainer.IterationLimit {
+			t.Errorf("%d iterations, every %d: records %v, want %v; %d ticks; %v",
+				test.iterations, test.every, l.iterations, test.want, len(l.ticks), r.Status)
+		}
+	}
+	l := &journal{}
+	if _, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+		trainer.Settings{Iterations: 1000, Recorder: l}); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.records) != 201 {
+		t.Errorf("%d records by default in 1000 iterations, want 201", len(l.records))
+	}
+	if r := l.records[0]; r.Delta != nil || r.StepSize != nil || r.MeanStationarity != nil {
+		t.Errorf("the start has a delta, a step size or means: %+v", r)
+	}
+	if r := l.records[1]; r.Delta == nil || r.StepSize == nil || r.MeanStationarity == nil || r.GradientEvaluations != 6 {
+		t.Errorf("record 5 lacks a delta, a step size or means, or does not count 5 gradients and a probe: %+v", r)
+	}
+}
+
+func TestRunningMeansAndDecay(t *testing.T) {
+	l := &journal{}
+	r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.GDA{},
+		trainer.Settings{Iterations: 400, RecordEvery: 20, Recorder: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, squares := 0.0, 0.0
+	var n, x, y, xx, xy float64
+	for i, record := range l.records[1:] {
+		sum += record.Stationarity
+		squares += record.Stationarity * record.Stationarity
+		if want := sum / float64(i+1); math.Abs(*record.MeanStationarity-want) > 1e-14*want {
+			t.Errorf("mean stationarity at %d is %v, want %v", record.Iteration, *record.MeanStationarity, want)
+		}
+		a, b := math.Log(float64(record.Iteration)), math.Log(squares/float64(i+1))
+		n, x, y, xx, xy = n+1, x+a, y+b, xx+a*a, xy+a*b
+	}
+	if want := (n*xy - x*y) / (n*xx - x*x); math.Abs(r.Decay.Stationarity-want) > 1e-9 || !(want < 0) {
+		t.Errorf("decay %v, want %v < 0", r.Decay.Stationarity, want)
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		set  trainer.Settings
+		want trainer.Status
+		at   int // -1: any
+	}{
+		{"limit", context.Background(), trainer.Settings{Iterations: 3}, trainer.IterationLimit, 3},
+		{"time", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 1 << 30, TimeLimit: time.Millisecond},
+			trainer.TimeLimit, -1},
+		{"tolerance", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 7, Tolerance: 1e-6}, trainer.Converged, -1},
+		{"cancelled", cancelled, trainer.Settings{Iterations: 100, RecordEvery: 10, Recorder: &journal{after: func(r *trainer.Record) error {
+			if r.Iteration == 20 {
+				cancel()
+			}
+			return nil
+		}}}, trainer.Interrupted, 21},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := trainer.Train(test.ctx, start(t, line(), 0), &trainer.PPALA{}, test.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Status != test.want || test.at >= 0 && r.Iterations != test.at {
+				t.Errorf("%v at %d, want %v at %d", r.Status, r.Iterations, test.want, test.at)
+			}
+			if r.State == nil {
+				t.Error("no state to go on from")
+			}
+		})
+	}
+}
+
+func TestRecorderErrorStops(t *testing.T) {
+	full := errors.New("disk full")
+	l := &journal{after: func(r *trainer.Record) error {
+		if r.Iteration == 4 {
+			return full
+		}
+		return nil
+	}}
+	r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+		trainer.Settings{Iterations: 9, RecordEvery: 2, Recorder: l})
+	if !errors.Is(err, full) || r.Status != trainer.Failed || r.Iterations != 4 {
+		t.Errorf("error %v, result %+v", err, r)
+	}
+}
+
+// The term and the iteration of what is not finite.
+func TestNonFiniteNamesTermAndIteration(t *testing.T) {
+	gradient := trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: 0.5}
+	count := 0
+	after := func(k int, bad, good float64) float64 { // good until the k-th forward pass
+		if count++; count > k {
+			return bad
+		}
+		return good
+	}
+	for _, test := range []struct {
+		name      string
+		change    func(fn *trainer.Functions)
+		term      string
+		iteration int
+	}{
+		{"f", func(fn *trainer.Functions) {
+			fn.F = func(x []float64) float64 { return after(1+3, math.Inf(1), x[0]) }
+		}, "objective", 4},
+		{"f at the start", func(fn *trainer.Functions) {
+			fn.F = func([]float64) float64 { return math.NaN() }
+		}, "objective", 0},
+		{"g", func(fn *trainer.Functions) {
+			fn.M = 2
+			fn.G = func(dst, x []float64) { dst[0], dst[1] = x[0]-1, after(1+2, math.NaN(), -1) }
+		}, "constraint 1", 3},
+		{"gradient", func(fn *trainer.Functions) {
+			fn.F = func([]float64) float64 { return 0 }
+			fn.G = func(dst, _ []float64) { dst[0] = -1 }
+			fn.Gradient = func(dst, x []float64) { dst[0] = after(5, math.NaN(), x[0]) }
+		}, "gradient", 2}, // the records take two gradients each
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			count = 0
+			fn := line()
+			test.change(&fn)
+			r, err := trainer.Train(context.Background(), start(t, fn, 0), &trainer.Penalty{Primal: gradient},
+				trainer.Settings{Iterations: 9, RecordEvery: 1})
+			var bad *trainer.NonFiniteError
+			if !errors.As(err, &bad) || !errors.Is(err, trainer.ErrNonFinite) {
+				t.Fatalf("error %v, want a NonFiniteError", err)
+			}
+			if bad.Term != test.term || bad.Iteration != test.iteration {
+				t.Errorf("%v: the %s at %d, want the %s at %d", err, bad.Term, bad.Iteration, test.term, test.iteration)
+			}
+			if test.iteration > 0 && (r == nil || r.Status != trainer.Failed) {
+				t.Errorf("result %+v, want the status failed", r)
+			}
+		})
+	}
+}
+
+// A gradient that is not a number inside the proxlinear step ends the run with an error, not a panic.
+func TestNonFiniteInProxLinear(t *testing.T) {
+	fn, count := handFunctions(), 0
+	gradient := fn.Gradient
+	fn.Pieces = trainer.Abs(0.1, 0.1)
+	fn.JacobianT = func(dst, _, _ []float64) { dst[0], dst[1] = 1, 1 }
+	fn.Gradient = func(dst, x []float64) {
+		gradient(dst, x)
+		if count++; count > 20 {
+			dst[0] = math.NaN()
+		}
+	}
+	_, err := trainer.Train(context.Background(), start(t, fn, 1, 1), &trainer.PLADA{}, trainer.Settings{Iterations: 50, RecordEvery: 10})
+	if !errors.Is(err, trainer.ErrNonFinite) {
+		t.Errorf("error %v, want ErrNonFinite", err)
+	}
+	fn.JacobianT = func(dst, _, _ []float64) { dst[0], dst[1] = math.NaN(), 1 }
+	count = -1000
+	if _, err := trainer.Train(context.Background(), start(t, fn, 1, 1), &trainer.PLADA{},
+		trainer.Settings{Iterations: 50, RecordEvery: 10}); !errors.Is(err, trainer.ErrNonFinite) {
+		t.Errorf("error %v, want ErrNonFinite", err)
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	run := func(output trainer.Output, seed uint64) (*trainer.Result, float64, *journal) {
+		l, p := &journal{}, start(t, line(), 0)
+		r, err := trainer.Train(context.Background(), p, &trainer.PPALA{}, trainer.Settings{
+			Iterations: 50, RecordEvery: 1, Output: output, Seed: seed, Recorder: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := iterate(p)[0]
+		if want := l.records[r.Output].Objective; r.Objective != want || r.Point.Constraints[0] != x-1 {
+			t.Errorf("%s: objective %v at iteration %d and g %v, recorded %v", output, r.Objective, r.Output, r.Point.Constraints, want)
+		}
+		if r.Certificate.Epsilon == 0 {
+			t.Errorf("%s: no certificate of the output", output)
+		}
+		return r, x, l
+	}
+	last, _, _ := run(trainer.OutputLast, 0)
+	if last.Output != 50 {
+		t.Errorf("the last iterate is %d", last.Output)
+	}
+	best, _, l := run(trainer.OutputBest, 0)
+	want := 0
+	for i, r := range l.records {
+		if r.MaxViolation <= trainer.DefaultFeasibilityTolerance && r.Objective < l.records[want].Objective {
+			want = i
+		}
+	}
+	if best.Output != want || best.BestFeasible.Iteration != want || best.BestFeasible.Objective != l.records[want].Objective || want == 50 {
+		t.Errorf("the best iterate is %d (%+v), want %d", best.Output, best.BestFeasible, want)
+	}
+	// The random iterate is a function of the seed, uniform on 1..50: chi squared with 4 degrees of freedom, 23.5 at 1e-4.
+	const draws = 1000
+	var counts [5]float64
+	for seed := range uint64(draws) {
+		r, _, _ := run(trainer.OutputRandom, seed)
+		if r.Output < 1 || r.Output > 50 {
+			t.Fatalf("seed %d: iterate %d", seed, r.Output)
+		}
+		counts[(r.Output-1)/10]++
+	}
+	chi := 0.0
+	for _, n := range counts {
+		chi += (n - draws/5) * (n - draws/5) / (draws / 5)
+	}
+	if chi > 23.5 {
+		t.Errorf("the random iterates %v in fifths are not uniform: chi squared %.1f", counts, chi)
+	}
+	one, x, _ := run(trainer.OutputRandom, 7)
+	if again, y, _ := run(trainer.OutputRandom, 7); one.Output != again.Output || x != y {
+		t.Errorf("seed 7 gave %d and %d", one.Output, again.Output)
+	}
+}
+
+func TestBestFeasibleIsNilWhereNoneIs(t *testing.T) {
+	fn := line()
+	fn.G = func(dst, _ []float64) { dst[0] = 1 }
+	fn.JacobianT = func(dst, _, _ []float64) { dst[0] = 0 }
+	r, err := trainer.Train(context.Background(), start(t, fn, 0), &trainer.GDA{}, trainer.Settings{Iterations: 5, Output: trainer.OutputBest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.BestFeasible != nil || r.Output != 5 || !mentions(r.Warnings, "no recorded iterate was feasible") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMeasuresAreRecorded(t *testing.T) {
+	l := &journal{}
+	_, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+		trainer.Settings{Iterations: 2, Recorder: l, IterationsPerEpoch: 4,
+			Measure: func() (map[string]float64, error) { return map[string]float64{"error": 0.25}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.records[2].Measures["error"] != 0.25 || l.records[2].Epoch != 0.5 {
+		t.Errorf("%+v", l.records[2])
+	}
+}

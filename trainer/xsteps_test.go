@@ -1,0 +1,122 @@
+package trainer_test
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer"
+)
+
+// oneAbsolute is min f s.t. |h_1| - eps <= 0.
+func oneAbsolute(eps float64) trainer.Functions {
+	fn := handFunctions()
+	fn.M = 1
+	fn.G = func(dst, x []float64) { dst[0] = handH([2]float64{x[0], x[1]})[0] }
+	fn.JacobianT = func(dst, x, w []float64) {
+		row := handRows([2]float64{x[0], x[1]})[0]
+		dst[0], dst[1] = w[0]*row[0], w[0]*row[1]
+	}
+	fn.Pieces = trainer.Abs(eps)
+	return fn
+}
+
+// The closed form of proxlinear for m = 1: y = clip((h - eta grad h.grad f)/(eta ||grad h||^2), -lambda, lambda), and
+// lambda sign(h - eta grad h.grad f) for lambda < 0; with momentum b, q takes the place of eta grad f and e(1 + b) that of eta.
+func TestProxLinearStepsByHand(t *testing.T) {
+	for name, kind := range handKinds() {
+		if kind.set.Kind == trainer.Adam {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if negative := proxLinearByHand(t, kind.set, kind.hand, 0.1); negative > 0 {
+				t.Errorf("%d steps with a negative multiplier, want none: the constraint is violated", negative)
+			}
+			// Inactive and falling: lambda goes below zero.
+			if negative := proxLinearByHand(t, kind.set, kind.hand, 2); negative == 0 {
+				t.Error("no step with a negative multiplier")
+			}
+		})
+	}
+}
+
+func proxLinearByHand(t *testing.T, set trainer.PrimalSettings, hand handStep, eps float64) (negative int) {
+	const steps = 60
+	h0 := handH(handStart)[0]
+	s := newHandPerturbed([2]float64{math.Abs(h0) - eps, 0}, 0.9/3)
+	y := 0.0
+	m := &trainer.PLADA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: set, XStep: trainer.ProxLinear}
+	p := handProblem(t, oneAbsolute(eps))
+	compare(t, p, m, steps, func(x [2]float64) ([2]float64, []float64) {
+		lambda, h, row, df := s.lambda[0], handH(x)[0], handRows(x)[0], handGradient(x)
+		n, gram := 1+math.Abs(lambda), row[0]*row[0]+row[1]*row[1]
+		e := hand.eta
+		if !hand.fixed {
+			if hand.k == 0 { // lambda_0 = 0: the curvature of f alone
+				t := 1e-3 * (1 + norm2(x)) / norm2(df)
+				probe := [2]float64{x[0] - t*df[0], x[1] - t*df[1]}
+				hand.l = norm2(minus(handGradient(probe), df)) / norm2(minus(probe, x))
+			} else {
+				fixed := handDirection(x, [2]float64{y, 0})
+				q := math.Min(0.995, 1-4/(float64(hand.k)+40))
+				hand.l = math.Max(q*hand.l, norm2(minus(fixed, hand.last))/(norm2(minus(x, hand.lastX))*n))
+			}
+			e = 0.8 / (hand.l*n + s.rho*gram)
+			if hand.eta > 0 {
+				e = math.Min(e, hand.eta/n)
+			}
+		}
+		b := 0.0
+		if hand.kind == trainer.Nesterov {
+			b = math.Min(hand.momentum, 1-10/(float64(hand.k)+20))
+		}
+		q := [2]float64{e * ((1+b)*df[0] + b*b*hand.v[0]), e * ((1+b)*df[1] + b*b*hand.v[1])}
+		rest := h - row[0]*q[0] - row[1]*q[1]
+		if lambda < 0 {
+			negative++
+			y = lambda * math.Copysign(1, rest)
+		} else {
+			y = math.Max(-lambda, math.Min(lambda, rest/(e*(1+b)*gram)))
+		}
+		d := handDirection(x, [2]float64{y, 0})
+		hand.last, hand.lastX = d, x
+		for i := range x {
+			hand.v[i] = b*hand.v[i] + d[i]
+			x[i] -= e * (d[i] + b*hand.v[i])
+		}
+		hand.k++
+		part := s.part(handP(hand))
+		s.u[0] = math.Max(0, s.u[0]-s.tau*lambda)
+		s.step(part, [2]float64{math.Abs(handH(x)[0]) - eps, -s.u[1]})
+		return x, s.lambda[:1]
+	})
+	return negative
+}
+
+// Inner: subgradient steps of length 2e/(t+2) on the subproblem from x_k, and the (t+1)-weighted mean.
+func TestInnerStepsByHand(t *testing.T) {
+	const eta, inner = 0.05, 7
+	h := newHandPerturbed([2]float64{math.Abs(handH(handStart)[0]) - 0.1, 0}, 0.9/3)
+	m := &trainer.PLADA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, XStep: trainer.Inner, InnerSteps: inner,
+		Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Eta: eta, Fixed: true}}
+	compare(t, handProblem(t, oneAbsolute(0.1)), m, handSteps, func(x [2]float64) ([2]float64, []float64) {
+		df, y, mean, total := handGradient(x), x, [2]float64{}, 0.0
+		for k := range inner {
+			row, s := handRows(y)[0], 2*eta/float64(k+2)
+			w := h.lambda[0] * math.Copysign(1, handH(y)[0])
+			next := y
+			for i := range y {
+				next[i] = y[i] - s*(df[i]+w*row[i]+(y[i]-x[i])/eta)
+			}
+			y = next
+			for i := range y {
+				mean[i] += float64(k+1) * y[i]
+			}
+			total += float64(k + 1)
+		}
+		x = [2]float64{mean[0] / total, mean[1] / total}
+		part := h.part(1e-3)
+		h.u[0] = math.Max(0, h.u[0]-h.tau*h.lambda[0])
+		h.step(part, [2]float64{math.Abs(handH(x)[0]) - 0.1, -h.u[1]})
+		return x, h.lambda[:1]
+	})
+}
