@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ppal/datasets"
+)
+
+// dataOptions are the flags of the data commands.
+type dataOptions struct {
+	dir     string
+	mirrors []string
+}
+
+func (a *app) dataCommand() *cobra.Command {
+	opts := &dataOptions{}
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "List, download and check data sets",
+		Example: `  ppal data list
+  ppal data fetch fashion-mnist
+  ppal data check cifar10 --data-dir ~/data`,
+		Args: cobra.NoArgs,
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
+	}
+	cmd.PersistentFlags().StringVar(&opts.dir, "data-dir", "", "where the files are `DIR` (default $PPAL_DATA, else the user's cache directory)")
+	cmd.AddCommand(a.dataListCommand(opts), a.dataFetchCommand(opts), a.dataCheckCommand(opts))
+	return cmd
+}
+
+func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the data sets there are",
+		Example: "  ppal data list",
+		Args:    cobra.NoArgs,
+		RunE: a.command(func(*cobra.Command, []string) error {
+			dir, err := datasets.Dir(opts.dir, a.getenv)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "name\timages\tclasses\tdownload\twhat it is")
+			for _, d := range datasets.All() {
+				fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", d.Name, d.Shape, len(d.Classes), downloadSize(d), d.Description)
+			}
+			fmt.Fprintf(w, "\nfiles are kept in %s\n", dir)
+			return w.Flush()
+		}),
+	}
+}
+
+func downloadSize(d datasets.Dataset) string {
+	if len(d.Files) == 0 {
+		return "none"
+	}
+	return megabytes(totalSize(d.Files))
+}
+
+func totalSize(files []datasets.File) int64 {
+	total := int64(0)
+	for _, f := range files {
+		total += f.Size
+	}
+	return total
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// oneDataset accepts a data set's name, and completes it.
+func oneDataset(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, d := range datasets.All() {
+			if len(args) == 0 {
+				names = append(names, d.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}

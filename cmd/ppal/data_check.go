@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ppal/datasets"
+)
+
+// checkSeed is that of the built-in set's rows, as train draws them by default.
+const checkSeed = 1
+
+// errDiffers marks files that are not the published ones.
+var errDiffers = errors.New("not as published")
+
+func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
+	return oneDataset(&cobra.Command{
+		Use:     "check NAME",
+		Short:   "Compare a data set's files with the published ones, and count its rows",
+		Long:    "Check compares a data set's files with the published checksums and counts its rows.\nThe exit status is 1 where files are missing, unreadable or not the published ones; train reads the latter all the same.",
+		Example: "  ppal data check fashion-mnist",
+		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+			dir, err := datasets.Dir(opts.dir, a.getenv)
+			if err != nil {
+				return err
+			}
+			report, err := datasets.Check(cmd.Context(), dir, args[0], checkSeed)
+			if report != nil {
+				if printErr := printReport(a.stdout, report); err == nil {
+					err = printErr
+				}
+			}
+			if err != nil {
+				return err
+			}
+			for _, f := range report.Files {
+				if f.State == datasets.Different {
+					return fmt.Errorf("%s in %s: %w; get the published files with `ppal data fetch %s`", args[0], dir, errDiffers, args[0])
+				}
+			}
+			return nil
+		}),
+	})
+}
+
+func printReport(out io.Writer, r *datasets.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, f := range r.Files {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.File.Path, f.State, megabytes(f.Size), f.Note)
+	}
+	if r.Train != nil && r.Test != nil {
+		if len(r.Files) > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, "class\ttraining rows\ttest rows")
+		for i, name := range r.Dataset.Classes {
+			fmt.Fprintf(w, "%d %s\t%d\t%d\n", i, name, r.Train.PerClass[i], r.Test.PerClass[i])
+		}
+		fmt.Fprintf(w, "all\t%d\t%d\n", r.Train.Rows, r.Test.Rows)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, warning := range r.Warnings {
+		if _, err := fmt.Fprintf(out, "warning: %s\n", warning); err != nil {
+			return err
+		}
+	}
+	return nil
+}

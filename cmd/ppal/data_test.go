@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"ppal/datasets"
+)
+
+// A download that fails, and one that is interrupted: one line of error after the log.
+func TestDataFetchFails(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	args := []string{"data", "fetch", "fashion-mnist", "--data-dir", t.TempDir(), "--mirror", server.URL}
+	got := command(t.Context(), nil, args...)
+	if got.status != exitFailed || strings.Count(got.stderr, "ppal: ") != 1 || !strings.Contains(got.stderr, "server answers 404") || got.stdout != "" {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := command(ctx, nil, args...); got.status != exitInterrupted {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Elsewhere than on a terminal a file has a line at its end, and every few seconds.
+func TestDownloadLog(t *testing.T) {
+	var out bytes.Buffer
+	clock := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	a := &app{stderr: &out, now: func() time.Time { return clock }}
+	file := datasets.File{Path: "images.gz", Size: 10e6}
+	p := a.newDownload(datasets.Dataset{Name: "set", Files: []datasets.File{file}})
+	for _, done := range []int64{0, 1e6, 2e6, 3e6, 10e6} {
+		p.update(file, done)
+		clock = clock.Add(2 * time.Second)
+	}
+	p.finish()
+	var have []string
+	for line := range strings.Lines(out.String()) {
+		_, tail, _ := strings.Cut(line, "have=")
+		have = append(have, strings.TrimSpace(tail))
+	}
+	want := `"0.0 MB" of="10.0 MB";"3.0 MB" of="10.0 MB";"10.0 MB" of="10.0 MB"`
+	if got := strings.Join(have, ";"); got != want || strings.Contains(out.String(), "\r") {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// On a terminal one bar grows over all files; what the downloader says stands above it.
+func TestDownloadBar(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{stderr: &out, now: time.Now, terminal: true}
+	files := []datasets.File{{Path: "a", Size: 100}, {Path: "b", Size: 300}}
+	p := a.newDownload(datasets.Dataset{Name: "set", Files: files})
+	p.update(files[0], 100)
+	p.log.Warn("source failed")
+	p.update(files[1], 200)
+	p.update(files[1], 0) // the server does not resume
+	if got := p.bar.State().CurrentNum; got != 100 {
+		t.Errorf("the bar stands at %d, want 100", got)
+	}
+	p.finish()
+	if !strings.Contains(out.String(), "source failed") || !strings.Contains(out.String(), "set") {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/cpu"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+func (a *app) devicesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "devices",
+		Short:   "Say what computes here, and how fast",
+		Example: "  ppal devices",
+		Args:    cobra.NoArgs,
+		RunE: a.command(func(*cobra.Command, []string) error {
+			fmt.Fprintf(a.stdout, "cpu      %s\n", cpuModel())
+			fmt.Fprintf(a.stdout, "cores    %d, of which %d are used\n", runtime.NumCPU(), runtime.GOMAXPROCS(0))
+			fmt.Fprintf(a.stdout, "features %s\n", features())
+			fmt.Fprintf(a.stdout, "engine   gorgonia: Gorgonia's own machine with gonum's products\n")
+			fmt.Fprintf(a.stdout, "float32  %.1f GFLOP/s (a product of %d x %d matrices)\n", gigaflops(product32()), productSide, productSide)
+			fmt.Fprintf(a.stdout, "float64  %.1f GFLOP/s\n", gigaflops(product64()))
+			fmt.Fprintf(a.stdout, "gpu      no GPU support in this build\n")
+			return nil
+		}),
+	}
+}
+
+// cpuModel is the processor's name where the system tells it.
+func cpuModel() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range bytes.Lines(info) {
+		if name, value, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// features are the vector instructions that matter for products.
+func features() string {
+	var have []string
+	for _, f := range []struct {
+		name string
+		has  bool
+	}{
+		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F}, {"avx512bw", cpu.X86.HasAVX512BW},
+		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
+	} {
+		if f.has {
+			have = append(have, f.name)
+		}
+	}
+	if have == nil {
+		return "none known"
+	}
+	return strings.Join(have, " ")
+}
+
+const (
+	productSide = 512
+	productTime = 200 * time.Millisecond
+)
+
+// gigaflops measures a product of two productSide x productSide matrices, the best of those that fit into productTime.
+func gigaflops(multiply func()) float64 {
+	best := time.Duration(1<<63 - 1)
+	for began := time.Now(); time.Since(began) < productTime; {
+		once := time.Now()
+		multiply()
+		best = min(best, time.Since(once))
+	}
+	return 2 * productSide * productSide * productSide / best.Seconds() / 1e9
+}
+
+func product32() func() {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var m [3]blas32.General
+	for i := range m {
+		m[i] = blas32.General{Rows: productSide, Cols: productSide, Stride: productSide, Data: make([]float32, productSide*productSide)}
+		for j := range m[i].Data {
+			m[i].Data[j] = rng.Float32()
+		}
+	}
+	return func() { blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, m[0], m[1], 0, m[2]) }
+}
+
+func product64() func() {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var m [3]blas64.General
+	for i := range m {
+		m[i] = blas64.General{Rows: productSide, Cols: productSide, Stride: productSide, Data: make([]float64, productSide*productSide)}
+		for j := range m[i].Data {
+			m[i].Data[j] = rng.Float64()
+		}
+	}
+	return func() { blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, m[0], m[1], 0, m[2]) }
+}

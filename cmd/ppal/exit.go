@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/models"
+	"ppal/trainer"
+)
+
+// The exit statuses.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// interrupted is the end of a run that Ctrl-C stopped, its files written.
+type interrupted struct {
+	iterations int
+	dir        string
+}
+
+func (e *interrupted) Error() string {
+	return fmt.Sprintf("interrupted after %d iterations; weights and summary of what was reached are in %s", e.iterations, e.dir)
+}
+
+// exit prints an error as one line and turns it into an exit status: that of an interrupt where ctx was cancelled.
+func (a *app) exit(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	status := exitFailed
+	advice := ""
+	switch {
+	case ctx.Err() != nil:
+		status = exitInterrupted
+	case !a.started: // cobra refused the arguments
+		status, advice = exitUsage, "; see ppal --help"
+	case isUsage(err):
+		status = exitUsage
+	}
+	fmt.Fprintf(a.stderr, "ppal: %s%s\n", strings.Join(strings.Fields(err.Error()), " "), advice)
+	return status
+}
+
+// isUsage says whether the error is of what was asked for, not of what happened.
+func isUsage(err error) bool {
+	for _, target := range []error{config.ErrUsage, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}

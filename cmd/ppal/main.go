@@ -1,0 +1,45 @@
+// Ppal trains models under constraints with proximal-perturbed Lagrangian methods, and tells how nearly the result is optimal.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"ppal/internal/config"
+	"ppal/internal/experiment"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the program at once
+	a := &app{
+		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		open:     func(cfg config.Train, dataDir string) (trial, error) { return experiment.New(cfg, dataDir) },
+	}
+	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// app is the program with the world it runs in.
+type app struct {
+	stdout, stderr io.Writer
+	terminal       bool // stderr is one
+	getenv         func(string) string
+	now            func() time.Time
+	open           func(cfg config.Train, dataDir string) (trial, error)
+
+	started bool // a command's own work, after its arguments were accepted
+}
+
+// run does what the arguments say and returns the exit status.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.rootCommand()
+	root.SetArgs(args)
+	return a.exit(ctx, root.ExecuteContext(ctx))
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/config"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// outcome is what a command line did.
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+// command runs the program on arguments, with training by a stub that prepare may change.
+func command(ctx context.Context, prepare func(s *stub), args ...string) outcome {
+	return commandOn(ctx, func(a *app) {
+		a.open = func(cfg config.Train, _ string) (trial, error) {
+			s, err := newStub(cfg)
+			if err == nil && prepare != nil {
+				prepare(s)
+			}
+			return s, err
+		}
+	}, args...)
+}
+
+// commandOn runs the program in a world that prepare may change.
+func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	a := &app{
+		stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" },
+		now:  func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
+		open: func(cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+	}
+	prepare(a)
+	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// settled replaces what differs from run to run.
+func settled(text string) string {
+	for pattern, with := range map[string]string{
+		`time=\S+`:           "time=T",
+		`in [0-9.e-]+ s `:    "in S s ",
+		`seconds=\S+`:        "seconds=S",
+		`\d+ MB at most`:     "N MB at most",
+		`version: .*`:        "version: V",
+		`(?m)^( *)go1\S+ .*`: "${1}go",
+	} {
+		text = regexp.MustCompile(pattern).ReplaceAllString(text, with)
+	}
+	return text
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range []string{"", "train", "data", "data list", "data fetch", "data check", "devices", "version"} {
+		t.Run(args, func(t *testing.T) {
+			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
+			if got.status != exitDone || got.stderr != "" {
+				t.Fatalf("status %d, %s", got.status, got.stderr)
+			}
+			golden(t, "help-"+strings.ReplaceAll(args+".txt", " ", "-"), got.stdout)
+		})
+	}
+}
+
+// Bad input gives one line on stderr and a status.
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	unknown := file("unknown.yaml", "alpha: 1\nlearning-rate: 1\n")
+	truncated := file("fashion-mnist", "")
+	for _, tc := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"trian", exitUsage, `ppal: unknown command "trian" for "ppal" Did you mean this? train; see ppal --help`},
+		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal --help`},
+		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal --help"},
+		{"data check adult", exitUsage, `ppal: datasets: unknown dataset "adult"; choose one of synthetic, fashion-mnist, cifar10`},
+		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10`},
+		{"train now", exitUsage, `ppal: unknown command "now" for "ppal train"; see ppal --help`},
+		{"train --resume runs/1", exitUsage, "ppal: unknown flag: --resume; see ppal --help"},
+		{"train --alpha", exitUsage, "ppal: flag needs an argument: --alpha; see ppal --help"},
+		{"train --alpha NaN", exitUsage, "ppal: --alpha is NaN, want a positive number"},
+		{"train --kappa=-1", exitUsage, "ppal: --kappa is -1, want a number of at least 0, or several separated by commas"},
+		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step is GDPA's; the method is ppala"},
+		{"train --method ssg", exitUsage, "ppal: --method ssg is not in this version, want ppala, plada, gdpa, penalty, gda, alm, unconstrained"},
+		{"train --config " + unknown, exitUsage, "ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
+		{"train --config " + dir + "/none.yaml", exitFailed, "ppal: --config " + dir + "/none.yaml: no such file or directory; name a YAML file with keys as in `ppal train --help`"},
+		{"train --quiet --out " + dir, exitFailed, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
+		{"train --quiet --out " + truncated, exitFailed, "ppal: rundir: open " + truncated + ": not a directory: give --out another directory"},
+		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			got := command(t.Context(), nil, strings.Fields(tc.args)...)
+			if got.status != tc.status {
+				t.Errorf("status %d, want %d", got.status, tc.status)
+			}
+			if strings.Count(got.stderr, "\n") != 1 || tc.want != "" && got.stderr != tc.want+"\n" {
+				t.Errorf("got  %swant %s", got.stderr, tc.want)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	got := command(t.Context(), nil, "version")
+	if got.status != exitDone || !strings.HasPrefix(got.stdout, "ppal ") || !strings.Contains(got.stdout, "gorgonia.org/tensor ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDevices(t *testing.T) {
+	got := command(t.Context(), nil, "devices")
+	if got.status != exitDone || !regexp.MustCompile(`float32  [0-9.]+ GFLOP/s`).MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	got := command(t.Context(), nil, "__complete", "train", "--method", "")
+	if got.status != exitDone || !strings.HasPrefix(got.stdout, "ppala\nplada\ngdpa\n") {
+		t.Errorf("%+v", got)
+	}
+	if got := command(t.Context(), nil, "completion", "bash"); got.status != exitDone || len(got.stdout) < 1000 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDataCommands(t *testing.T) {
+	dir := t.TempDir()
+	got := command(t.Context(), nil, "data", "list", "--data-dir", dir)
+	if got.status != exitDone || !strings.Contains(got.stdout, "fashion-mnist") || !strings.Contains(got.stdout, dir) {
+		t.Errorf("%+v", got)
+	}
+	if got = command(t.Context(), nil, "data", "fetch", "synthetic"); got.status != exitDone || got.stdout != "synthetic is built in; nothing to download\n" {
+		t.Errorf("%+v", got)
+	}
+	if got = command(t.Context(), nil, "data", "check", "synthetic"); got.status != exitDone || !strings.Contains(got.stdout, "training rows") {
+		t.Errorf("%+v", got)
+	}
+}

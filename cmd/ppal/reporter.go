@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"ppal/internal/config"
+	"ppal/trainer"
+)
+
+// reporter shows a run on stderr while it goes on. stopping may be called from another goroutine.
+type reporter interface {
+	trainer.Recorder
+	trainer.Ticker
+	info(message string)
+	warn(message string)
+	stopping() // Ctrl-C was seen
+	finish()
+}
+
+const (
+	barRefresh  = 100 * time.Millisecond
+	barWidth    = 10 // what the numbers leave of 80 columns
+	logInterval = 5 * time.Second
+	stopMessage = "stopping after this iteration; Ctrl-C again stops at once, without writing"
+)
+
+// newReporter chooses a progress bar for a terminal, log lines elsewhere, nothing for --quiet.
+func (a *app) newReporter(cfg config.Train) reporter {
+	switch {
+	case cfg.Quiet:
+		return silent{}
+	case a.terminal:
+		return &barReporter{out: a.stderr, most: cfg.Iterations}
+	}
+	return newLogReporter(a.stderr, cfg.LogFormat, cfg.Iterations, a.now)
+}
+
+// silent is --quiet.
+type silent struct{}
+
+func (silent) Record(*trainer.Record) error { return nil }
+func (silent) Tick(*trainer.Point)          {}
+func (silent) info(string)                  {}
+func (silent) warn(string)                  {}
+func (silent) stopping()                    {}
+func (silent) finish()                      {}
+
+// barReporter is a progress bar, with messages above it.
+type barReporter struct {
+	out  io.Writer
+	most int
+
+	mu  sync.Mutex
+	bar *progressbar.ProgressBar
+}
+
+func (b *barReporter) Record(r *trainer.Record) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar == nil {
+		b.bar = progressbar.NewOptions(max(1, b.most), progressbar.OptionSetWriter(b.out), progressbar.OptionThrottle(barRefresh),
+			progressbar.OptionShowCount(), progressbar.OptionSetWidth(barWidth))
+	}
+	b.bar.Describe(fmt.Sprintf("objective %.3g, violation %.1g, epsilon %.1g", r.Objective, r.MaxViolation, r.Certificate.Epsilon))
+	return nil
+}
+
+// Tick implements trainer.Ticker.
+func (b *barReporter) Tick(at *trainer.Point) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = b.bar.Set(at.Iteration)
+}
+
+func (b *barReporter) info(message string) { b.print(message) }
+func (b *barReporter) warn(message string) { b.print("warning: " + message) }
+func (b *barReporter) stopping()           { b.print(stopMessage) }
+
+func (b *barReporter) print(message string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar != nil {
+		_ = b.bar.Clear() // progressbar.Bprintln would keep the message until the next step, and lose it at the end
+	}
+	fmt.Fprintln(b.out, message)
+}
+
+func (b *barReporter) finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar != nil {
+		_ = b.bar.Clear()
+		b.bar = nil
+	}
+}
+
+// logReporter writes a line every few seconds.
+type logReporter struct {
+	log     *slog.Logger
+	most    int
+	now     func() time.Time
+	shown   time.Time
+	epsilon float64
+	seconds float64
+}
+
+func newLogReporter(out io.Writer, format string, most int, now func() time.Time) *logReporter {
+	var handler slog.Handler = slog.NewTextHandler(out, nil)
+	if format == "json" {
+		handler = slog.NewJSONHandler(out, nil)
+	}
+	return &logReporter{log: slog.New(handler), most: most, now: now}
+}
+
+func (l *logReporter) Record(r *trainer.Record) error {
+	l.epsilon, l.seconds = r.Certificate.Epsilon, r.Seconds
+	if r.Iteration == 0 || r.Iteration == l.most {
+		l.line(r.Iteration, r.Objective, r.MaxViolation)
+	}
+	return nil
+}
+
+// Tick implements trainer.Ticker.
+func (l *logReporter) Tick(at *trainer.Point) {
+	if l.now().Sub(l.shown) >= logInterval {
+		l.line(at.Iteration, at.Objective, trainer.MaxViolation(at.Constraints))
+	}
+}
+
+// line shows the iteration with the certificate of the last record.
+func (l *logReporter) line(iteration int, objective, violation float64) {
+	l.shown = l.now()
+	l.log.Info("training", "iteration", iteration, "of", l.most, "objective", short(objective), "max_violation", short(violation),
+		"epsilon", short(l.epsilon), "seconds", short(l.seconds))
+}
+
+func (l *logReporter) info(message string) { l.log.Info(message) }
+func (l *logReporter) warn(message string) { l.log.Warn(message) }
+func (l *logReporter) stopping()           { l.log.Warn(stopMessage) }
+func (l *logReporter) finish()             {}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// rootCommand is the command line as a whole.
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ppal",
+		Short: "Train models under constraints",
+		Long: `Ppal trains models under constraints: one class's loss is minimised while the others' stay under their bounds.
+It uses proximal-perturbed Lagrangian methods (Moon et al.) or those they are compared with, and ends with a KKT
+certificate, which says how nearly the result is optimal and the bounds are met.`,
+		Example: `  ppal train                                          the built-in data, nothing to download
+  ppal data fetch fashion-mnist                       download a data set
+  ppal train --dataset fashion-mnist --method gdpa    another data set, another method`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.AddCommand(a.trainCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
+	return root
+}
+
+// command marks the start of a command's own work.
+func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.started = true
+		return do(cmd, args)
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/experiment"
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// trial is a training run as the command line sees it: *experiment.Experiment.
+type trial interface {
+	Info() experiment.Info
+	Bounds() []float64
+	ConstraintNames() []string
+	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
+	Finish(r *trainer.Result) (experiment.Final, error)
+	Save(path string) error
+}
+
+var _ trial = (*experiment.Experiment)(nil)
+
+// train is the command.
+func (a *app) train(ctx context.Context, values config.Values, path string) error {
+	var file *config.File
+	var err error
+	if path != "" {
+		if file, err = config.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	cfg, err := config.Resolve(values, file)
+	if err != nil {
+		return err
+	}
+	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	if err != nil {
+		return err
+	}
+	if cfg.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Threads)
+	}
+	report := a.newReporter(cfg)
+	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
+	t, err := a.open(cfg, dataDir)
+	if err != nil {
+		return err
+	}
+	dir, err := rundir.Create(cfg.Out, a.now(), cfg.Data.Problem, cfg.Method.Method)
+	if err != nil {
+		return err
+	}
+	s := &session{app: a, cfg: cfg, dataDir: dataDir, trial: t, dir: dir, report: report}
+	return s.run(ctx)
+}
+
+// session is one run, from its directory to its table.
+type session struct {
+	*app
+	cfg      config.Train
+	dataDir  string
+	trial    trial
+	dir      rundir.Dir
+	report   reporter
+	warnings []string
+	last     *trainer.Record // without its slices
+}
+
+func (s *session) run(ctx context.Context) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	result, err := s.optimise(ctx)
+	s.report.finish()
+	if err != nil {
+		if summaryErr := s.writeFailure(result, err); summaryErr != nil {
+			return fmt.Errorf("%w (and %w)", err, summaryErr)
+		}
+		return err
+	}
+	s.report.info("certifying the result in float64")
+	final, err := s.trial.Finish(result)
+	if err != nil {
+		return err
+	}
+	if err := s.trial.Save(s.dir.Model()); err != nil {
+		return err
+	}
+	if err := s.draw(); err != nil {
+		return err
+	}
+	summary := s.summarise(result, final)
+	if err := summary.Write(s.dir.Summary()); err != nil {
+		return err
+	}
+	if err := s.printTable(summary, final); err != nil {
+		return err
+	}
+	if result.Status == trainer.Interrupted {
+		return &interrupted{result.Iterations, string(s.dir)}
+	}
+	return nil
+}
+
+// begin writes config.yaml and says what is about to happen.
+func (s *session) begin() error {
+	data, err := s.cfg.YAML(s.provenance())
+	if err != nil {
+		return err
+	}
+	if err := rundir.WriteFile(s.dir.Config(), data); err != nil {
+		return err
+	}
+	info := s.trial.Info()
+	s.report.info(fmt.Sprintf("%s by %s: %d classes, %d features, %d parameters, at most %d iterations, files in %s",
+		s.cfg.Data.Problem, s.cfg.Method.Method, len(info.Classes), info.Features, info.Parameters, s.cfg.Iterations, s.dir))
+	for _, n := range s.cfg.Notes() {
+		s.report.info(n.String())
+	}
+	for _, n := range info.Notes {
+		s.report.info(n)
+	}
+	for _, w := range info.Warnings {
+		s.warn(w)
+	}
+	return nil
+}
+
+func (s *session) provenance() rundir.Provenance {
+	info := s.trial.Info()
+	p := rundir.Provenance{
+		Version: version(), Out: string(s.dir),
+		Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization, Bounds: s.trial.Bounds(),
+	}
+	if d, err := datasets.Lookup(s.cfg.Dataset); err == nil && len(d.Files) > 0 {
+		p.DataDir = s.dataDir
+	}
+	for _, f := range info.DataFiles {
+		p.Data = append(p.Data, rundir.DataFile(f))
+	}
+	for _, c := range info.Classes {
+		p.Classes = append(p.Classes, rundir.Class(c))
+	}
+	for _, n := range s.cfg.Notes() {
+		p.Notes = append(p.Notes, n.String())
+	}
+	p.Notes = append(p.Notes, info.Notes...)
+	return p
+}
+
+// warn keeps a warning for the summary and shows it.
+func (s *session) warn(w string) {
+	s.warnings = append(s.warnings, w)
+	s.report.warn(w)
+}
+
+// optimise trains, with the records going to metrics.jsonl and the terminal.
+func (s *session) optimise(ctx context.Context) (result *trainer.Result, err error) {
+	settings, err := s.cfg.TrainerSettings()
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := rundir.CreateMetrics(s.dir.Metrics())
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := metrics.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	settings.Recorder = trainer.Recorders{metrics, (*lastRecord)(s), s.report}
+	settings.Warn = s.warn
+	defer context.AfterFunc(ctx, func() { s.report.stopping() })()
+	return s.trial.Train(ctx, settings)
+}
+
+// lastRecord keeps the last record's numbers for the summary of a run that fails.
+type lastRecord session
+
+func (l *lastRecord) Record(r *trainer.Record) error {
+	kept := *r
+	kept.Constraints = append([]float64{}, r.Constraints...)
+	l.last = &kept
+	return nil
+}
+
+func (s *session) draw() error {
+	records, err := rundir.ReadMetrics(s.dir.Metrics())
+	if err != nil {
+		return err
+	}
+	_, err = plots.Write(s.dir.Plots(), plots.Run{
+		Title:   fmt.Sprintf("%s on %s", s.cfg.Method.Method, s.cfg.Dataset),
+		Records: records, Objective: s.trial.Info().Classes[0].Name, Constraints: s.trial.ConstraintNames(), Bounds: s.trial.Bounds(),
+	})
+	return err
+}

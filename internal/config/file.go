@@ -1,0 +1,151 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ProvenanceKey is the key under which a run's config.yaml tells where the run came from. Reading skips it, so that a run's
+// file starts the same run again.
+const ProvenanceKey = "provenance"
+
+// File holds the settings of a YAML file, not yet resolved.
+type File struct {
+	Path   string
+	values map[string]fileValue
+}
+
+type fileValue struct {
+	text string
+	line int
+}
+
+// ReadFile reads a YAML file. Unknown keys, keys given twice and values of the wrong form are refused (*Error) with the file's
+// line; a file that cannot be read is its fs error.
+func ReadFile(path string) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
+	}
+	return parseFile(path, data)
+}
+
+func parseFile(path string, data []byte) (*File, error) {
+	f := &File{Path: path, values: map[string]fileValue{}}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, &Error{path, "is no YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
+	}
+	if len(document.Content) == 0 {
+		return f, nil
+	}
+	top := document.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "want lines of the form key: value"}
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		name, value := top.Content[i], top.Content[i+1]
+		where := fmt.Sprintf("%s:%d: %s", path, name.Line, name.Value)
+		if name.Value == ProvenanceKey {
+			continue
+		}
+		if Lookup(name.Value) == nil {
+			return nil, &Error{where, "is no key; the keys are the flags of ppal train --help"}
+		}
+		if before, twice := f.values[name.Value]; twice {
+			return nil, &Error{where, fmt.Sprintf("is given already in line %d", before.line)}
+		}
+		text, err := scalarText(value)
+		if err != nil {
+			return nil, &Error{where, err.Error()}
+		}
+		f.values[name.Value] = fileValue{text, name.Line}
+	}
+	return f, nil
+}
+
+// scalarText is a node's value as a flag would give it: a list's items are joined by commas.
+func scalarText(n *yaml.Node) (string, error) {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+		return "", errors.New("has no value")
+	case n.Kind == yaml.ScalarNode:
+		return n.Value, nil
+	case n.Kind == yaml.SequenceNode:
+		var items []string
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode {
+				return "", errors.New("is a nested list, want plain values")
+			}
+			items = append(items, item.Value)
+		}
+		return strings.Join(items, ","), nil
+	}
+	return "", errors.New("want one value or a list")
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// YAML writes the configuration: every key that applies, in the order of the help, with a comment beside what the paper does not
+// give, and provenance, unless nil, at the end. out is left out: it is where the file is.
+func (t Train) YAML(provenance any) ([]byte, error) {
+	notes := map[string]string{}
+	for _, n := range t.Notes() {
+		notes[n.Key] = n.Text
+	}
+	top := &yaml.Node{Kind: yaml.MappingNode}
+	group := ""
+	for _, k := range Keys() {
+		text := k.text(&t)
+		if k.Name == "out" || k.unmet(&t) != "" || text == "" {
+			continue
+		}
+		name := &yaml.Node{Kind: yaml.ScalarNode, Value: k.Name}
+		if k.Group != group {
+			group, name.HeadComment = k.Group, k.Group
+		}
+		value := k.node(&t)
+		value.LineComment = notes[k.Name]
+		top.Content = append(top.Content, name, value)
+	}
+	if provenance != nil {
+		var value yaml.Node
+		if err := value.Encode(provenance); err != nil {
+			return nil, fmt.Errorf("config: provenance: %w", err)
+		}
+		name := &yaml.Node{Kind: yaml.ScalarNode, Value: ProvenanceKey, HeadComment: "Where the run came from; not read back"}
+		top.Content = append(top.Content, name, &value)
+	}
+	data, err := yaml.Marshal(top)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return data, nil
+}
+
+// node is the key's value in YAML.
+func (k *Key) node(t *Train) *yaml.Node {
+	text := k.text(t)
+	switch k.field(t).(type) {
+	case *[]int, *[]float64:
+		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, item := range split(text, true) {
+			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: item})
+		}
+		return list
+	case *string:
+		if k.choices == nil && k.check == nil { // a path: a string even where it looks like a number
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+		}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+}

@@ -1,0 +1,28 @@
+package config
+
+// Note says something of one key's value.
+type Note struct{ Key, Value, Text string }
+
+// String gives "tau 0.27: not in the paper".
+func (n Note) String() string { return n.Key + " " + n.Value + ": " + n.Text }
+
+// Notes lists, with the paper's preset, the values that Moon et al. do not give for their Neyman-Pearson experiments ("Non-convex
+// Multi-class Neyman-Pearson Classification" and its appendix). It is empty with the practical preset.
+func (t Train) Notes() []Note {
+	if t.Preset != "paper" {
+		return nil
+	}
+	var notes []Note
+	if t.Dataset != "fashion-mnist" && t.Dataset != "cifar10" {
+		notes = append(notes, Note{"dataset", t.Dataset, "not in the paper"})
+	}
+	for _, name := range []string{
+		"hidden", "iterations", "tau", "delta", "delta-p", "delta-q", "delta0", "slack-start",
+		"gdpa-step", "gdpa-penalty", "gdpa-perturbation",
+	} {
+		if k := lookup(name); k.unmet(&t) == "" {
+			notes = append(notes, Note{name, k.text(&t), "not in the paper"})
+		}
+	}
+	return notes
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppal/trainer"
+)
+
+// TrainerMethod makes the method with its settings. The error wraps trainer.ErrSettings; a resolved configuration has none.
+func (t Train) TrainerMethod() (trainer.Method, error) {
+	primal, err := t.primal()
+	if err != nil {
+		return nil, err
+	}
+	switch t.Method.Method {
+	case "ppala":
+		p, err := t.perturbation()
+		return &trainer.PPALA{Perturbation: p, Primal: primal, Tolerance: t.FeasibilityTolerance}, err
+	case "plada":
+		return t.plada(primal)
+	case "gdpa":
+		return t.gdpa(primal)
+	case "penalty":
+		return &trainer.Penalty{Primal: primal, Coefficient: t.PenaltyCoefficient, Growth: t.PenaltyGrowth, Period: t.PenaltyPeriod}, nil
+	case "gda":
+		return &trainer.GDA{Primal: primal, DualStep: t.GDADualStep}, nil
+	case "alm":
+		return &trainer.ALM{Primal: primal, Penalty: t.ALMPenalty, Inner: t.ALMInner}, nil
+	case "unconstrained":
+		return &trainer.Unconstrained{Primal: primal}, nil
+	}
+	return nil, fmt.Errorf("config: %w: method %q", trainer.ErrSettings, t.Method.Method)
+}
+
+func (t Train) primal() (trainer.PrimalSettings, error) {
+	kind, err := trainer.ParsePrimal(t.Primal)
+	if err != nil {
+		return trainer.PrimalSettings{}, err
+	}
+	s := trainer.PrimalSettings{Kind: kind, Fixed: t.EtaScale == "fixed", Momentum: t.Momentum}
+	s.Eta, err = step(t.Eta)
+	return s, err
+}
+
+// step is a step size, 0 for auto and where the method has none.
+func step(text string) (float64, error) {
+	if text == "" || text == "auto" {
+		return 0, nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("config: %w: step size %q", trainer.ErrSettings, text)
+	}
+	return x, nil
+}
+
+func (t Train) perturbation() (trainer.Perturbation, error) {
+	delta, err := trainer.ParseDelta(t.Delta)
+	return trainer.Perturbation{
+		Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau,
+		Delta: delta, DeltaP: t.DeltaP, DeltaQ: t.DeltaQ, Delta0: t.Delta0,
+		SlackCap: t.SlackCap, ZeroSlack: t.SlackStart == "zero",
+	}, err
+}
+
+func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
+	p, err := t.perturbation()
+	if err != nil {
+		return nil, err
+	}
+	m := &trainer.PLADA{Perturbation: p, Primal: primal, XStep: trainer.Subgradient,
+		Sigma0: t.Sigma0, BoxStep: t.MuStep == "box", Tolerance: t.FeasibilityTolerance}
+	if steps, inner := strings.CutPrefix(t.XStep, "inner:"); inner {
+		m.XStep = trainer.Inner
+		if m.InnerSteps, err = strconv.Atoi(steps); err != nil {
+			return nil, fmt.Errorf("config: %w: x-step %q", trainer.ErrSettings, t.XStep)
+		}
+	}
+	return m, nil
+}
+
+func (t Train) gdpa(primal trainer.PrimalSettings) (trainer.Method, error) {
+	size, err := step(t.GDPAStep)
+	if err != nil {
+		return nil, err
+	}
+	m := &trainer.GDPA{Step: size, Automatic: t.GDPAStep == "auto", ConstantStep: t.GDPAStepDecay == "constant",
+		Penalty: t.GDPAPenalty, Perturbation: t.GDPAPerturbation, Ratio: t.GDPARatio}
+	if primal.Kind != trainer.Gradient { // the published step is the method's own default
+		m.Primal = &primal
+	}
+	return m, nil
+}
+
+// TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.
+func (t Train) TrainerRegularizer() (trainer.Regularizer, error) {
+	kind, err := trainer.ParseRegularizer(t.Problem.Regularizer)
+	if err != nil {
+		return trainer.Regularizer{}, err
+	}
+	r := trainer.Regularizer{Kind: kind, Radius: t.Theta, Weight: t.RegularizerWeight}
+	if kind == trainer.Box {
+		if len(t.Box) != 2 {
+			return r, fmt.Errorf("config: %w: box %v", trainer.ErrSettings, t.Box)
+		}
+		r.Lower, r.Upper = t.Box[0], t.Box[1]
+	}
+	return r, nil
+}
+
+// TrainerSettings are the run's, without observers.
+func (t Train) TrainerSettings() (trainer.Settings, error) {
+	s := trainer.Settings{
+		Iterations: t.Iterations, Tolerance: t.Tolerance, RecordEvery: t.RecordEvery,
+		Output: trainer.Output(t.Output), FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
+	}
+	if t.TimeLimit != "none" {
+		d, err := time.ParseDuration(t.TimeLimit)
+		if err != nil {
+			return s, fmt.Errorf("config: %w: time limit %q", trainer.ErrSettings, t.TimeLimit)
+		}
+		s.TimeLimit = d
+	}
+	return s, nil
+}

@@ -1,0 +1,104 @@
+// Package plots draws a run's records as SVG pictures: losses against their bounds, violations, KKT residuals and multipliers, each
+// against iterations and against seconds, and the four side by side.
+package plots
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"ppal/trainer"
+)
+
+// Run is what the pictures show.
+type Run struct {
+	Title       string
+	Records     []trainer.Record
+	Objective   string    // what f is: the first class's name
+	Constraints []string  // names, one for each constraint
+	Bounds      []float64 // kappa, one for each constraint
+}
+
+// Sizes of the pictures, legible at the width of a README's column.
+const (
+	width          = 6.4 * vg.Inch
+	height         = 3.4 * vg.Inch
+	overviewWidth  = 11.2 * vg.Inch
+	overviewHeight = 6.6 * vg.Inch
+	tilePadding    = 0.15 * vg.Inch
+)
+
+// fonts follow the one that the pictures are laid out with, for viewers that lack it.
+const (
+	drawnFont = "font-family:Liberation Sans"
+	fonts     = drawnFont + ",Arial,Helvetica,sans-serif"
+)
+
+// Overview is the name of the picture with all four quantities.
+const Overview = "overview.svg"
+
+// Write draws the pictures into the folder dir, which it makes: <quantity>-<axis>.svg and overview.svg. A quantity that the method
+// lacks has no picture. It returns the files' names.
+func Write(dir string, run Run) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("plots: %w", err)
+	}
+	var names []string
+	save := func(name string, w, h vg.Length, paint func(c draw.Canvas) error) error {
+		canvas := vgsvg.New(w, h)
+		if err := paint(draw.New(canvas)); err != nil {
+			return fmt.Errorf("plots: %s: %w", name, err)
+		}
+		var out bytes.Buffer
+		if _, err := canvas.WriteTo(&out); err != nil {
+			return fmt.Errorf("plots: %s: %w", name, err)
+		}
+		svg := bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts))
+		if err := os.WriteFile(filepath.Join(dir, name), svg, 0o644); err != nil {
+			return fmt.Errorf("plots: %w", err)
+		}
+		names = append(names, name)
+		return nil
+	}
+	var tiles []*chart
+	for _, q := range run.charts() {
+		for _, axis := range []axis{iterations, seconds} {
+			c := q.against(axis)
+			if err := save(q.name+"-"+axis.name+".svg", width, height, c.draw); err != nil {
+				return names, err
+			}
+			if axis.name == iterations.name {
+				tiles = append(tiles, c)
+			}
+		}
+	}
+	return names, save(Overview, overviewWidth, overviewHeight, func(c draw.Canvas) error { return drawTiles(c, tiles) })
+}
+
+// drawTiles draws the charts in two columns.
+func drawTiles(c draw.Canvas, charts []*chart) error {
+	tiles := draw.Tiles{Cols: 2, Rows: (len(charts) + 1) / 2,
+		PadX: tilePadding, PadY: tilePadding, PadTop: tilePadding / 2, PadBottom: tilePadding / 2, PadLeft: tilePadding / 2, PadRight: tilePadding / 2}
+	for i, chart := range charts {
+		if err := chart.draw(tiles.At(c, i%2, i/2)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// axis is what a record is drawn against.
+type axis struct {
+	name, label string
+	of          func(r *trainer.Record) float64
+}
+
+var (
+	iterations = axis{"iterations", "iteration", func(r *trainer.Record) float64 { return float64(r.Iteration) }}
+	seconds    = axis{"seconds", "seconds of training", func(r *trainer.Record) float64 { return r.Seconds }}
+)

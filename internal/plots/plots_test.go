@@ -1,0 +1,160 @@
+package plots
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/trainer"
+)
+
+// sample is a run of four classes that becomes feasible.
+func sample(constraints []string) Run {
+	run := Run{Title: "mnpc, ppala", Objective: "T-shirt/top", Constraints: constraints}
+	for range constraints {
+		run.Bounds = append(run.Bounds, 0.2)
+	}
+	for k := 0; k <= 1000; k += 5 {
+		t := float64(k)
+		r := trainer.Record{Iteration: k, Seconds: t / 40, Objective: 1.5*math.Exp(-t/60) + 2e-3,
+			Stationarity: 0.5*math.Exp(-t/100) + 1e-5, Complementarity: 1e-2 * math.Exp(-t/80)}
+		for j := range constraints {
+			g := 1.3*math.Exp(-t/(40+20*float64(j))) - 0.02*float64(j)
+			r.Constraints = append(r.Constraints, g)
+			r.Feasibility = max(r.Feasibility, g)
+			r.Multipliers = append(r.Multipliers, 0.3*float64(j)*(1-math.Exp(-t/90)))
+			r.Auxiliary = append(r.Auxiliary, 0.3*float64(j)*(1-math.Exp(-t/130)))
+		}
+		run.Records = append(run.Records, r)
+	}
+	return run
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // to look at them
+		dir = keep
+	}
+	got, err := Write(dir, sample([]string{"Trouser", "Pullover", "Dress"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"objective-iterations.svg", "objective-seconds.svg", "violations-iterations.svg", "violations-seconds.svg",
+		"residuals-iterations.svg", "residuals-seconds.svg", "multipliers-iterations.svg", "multipliers-seconds.svg", "overview.svg",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, texts := range map[string][]string{
+		"objective-iterations.svg":  {"T-shirt/top", "Trouser", "Pullover", "Dress", "bound 0.2", "iteration"},
+		"violations-seconds.svg":    {"Trouser (bound 0.2)", "(0 drawn at ", "seconds of training"},
+		"residuals-iterations.svg":  {"stationarity", "feasibility", "complementarity"},
+		"multipliers-seconds.svg":   {"Dress", "dashed: auxiliary (mu)"},
+		"overview.svg":              {"KKT residuals", "multipliers", "violation of each bound"},
+		"violations-iterations.svg": {"max(0, loss - bound)"},
+	} {
+		content := wellFormed(t, filepath.Join(dir, name))
+		for _, text := range texts {
+			if !strings.Contains(content, text) {
+				t.Errorf("%s lacks %q", name, text)
+			}
+		}
+		if strings.Contains(content, "NaN") || strings.Contains(content, "Inf") {
+			t.Errorf("%s holds a number that is not finite", name)
+		}
+	}
+}
+
+// wellFormed returns an XML file's content.
+func wellFormed(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(strings.NewReader(string(data))); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return string(data)
+		} else if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
+// A method without multipliers, runs that are a single record, all zero, or very long.
+func TestWriteEdges(t *testing.T) {
+	bare := sample([]string{"b"})
+	for i := range bare.Records {
+		bare.Records[i].Multipliers, bare.Records[i].Auxiliary = nil, nil
+	}
+	single := sample([]string{"b", "c"})
+	single.Records = single.Records[:1]
+	zero := sample([]string{"b"})
+	zero.Records = []trainer.Record{{Constraints: []float64{-0.2}}, {Iteration: 1, Constraints: []float64{-0.2}}}
+	many := sample(strings.Split("b c d e f g h i j", " "))
+	for len(many.Records) < 5000 {
+		many.Records = append(many.Records, many.Records...)
+	}
+	for name, tc := range map[string]struct {
+		run   Run
+		files int
+	}{"no multipliers": {bare, 7}, "one record": {single, 9}, "zeros": {zero, 7}, "many": {many, 9}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			names, err := Write(dir, tc.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(names) != tc.files {
+				t.Errorf("%d files, want %d: %v", len(names), tc.files, names)
+			}
+			for _, n := range names {
+				if content := wellFormed(t, filepath.Join(dir, n)); strings.Contains(content, "NaN") {
+					t.Errorf("%s holds a NaN", n)
+				}
+			}
+		})
+	}
+}
+
+func TestThin(t *testing.T) {
+	records := make([]trainer.Record, 4321)
+	for i := range records {
+		records[i].Iteration = i
+	}
+	got := thin(records)
+	if len(got) > mostPoints+1 || got[0].Iteration != 0 || got[len(got)-1].Iteration != 4320 {
+		t.Errorf("%d records from %d to %d", len(got), got[0].Iteration, got[len(got)-1].Iteration)
+	}
+}
+
+func TestDecades(t *testing.T) {
+	label := func(min, max float64) (labels []string) {
+		for _, tick := range (decades{}).Ticks(math.Log10(min), math.Log10(max)) {
+			if tick.Label != "" {
+				labels = append(labels, tick.Label)
+			}
+		}
+		return labels
+	}
+	for _, tc := range []struct {
+		min, max float64
+		want     string
+	}{
+		{0.1, 1, "0.1 0.2 0.5 1"},
+		{1e-5, 1, "1e-5 1e-4 0.001 0.01 0.1 1"},
+		{1e-12, 10, "1e-12 1e-10 1e-8 1e-6 1e-4 0.01 1"},
+	} {
+		if got := strings.Join(label(tc.min, tc.max), " "); got != tc.want {
+			t.Errorf("%g to %g: %s, want %s", tc.min, tc.max, got, tc.want)
+		}
+	}
+}

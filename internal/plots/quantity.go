@@ -1,0 +1,133 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/trainer"
+)
+
+// quantity is a chart without its horizontal axis.
+type quantity struct {
+	name, title, label string
+	logarithmic        bool
+	series             []series
+	levels             []level
+	records            []trainer.Record
+}
+
+// series is one line: a value for each record, none where known is false.
+type series struct {
+	name  string // "" has no entry in the legend
+	style style
+	of    func(r *trainer.Record) (value float64, known bool)
+}
+
+// level is a horizontal line.
+type level struct {
+	name  string
+	value float64
+}
+
+// mostPoints is how many records a line shows; more are thinned out evenly.
+const mostPoints = 1000
+
+// charts are the run's quantities that its method has.
+func (run Run) charts() []quantity {
+	records := thin(run.Records)
+	all := []quantity{run.losses(), run.violations(), residuals(), run.multipliers()}
+	all = slices.DeleteFunc(all, func(q quantity) bool { return len(q.series) == 0 })
+	for i := range all {
+		all[i].records = records
+		all[i].title = fmt.Sprintf("%s: %s", run.Title, all[i].title)
+	}
+	return all
+}
+
+// thin keeps the first and the last record, and an even choice of those between.
+func thin(records []trainer.Record) []trainer.Record {
+	every := (len(records) + mostPoints - 1) / mostPoints
+	if every <= 1 {
+		return records
+	}
+	var kept []trainer.Record
+	for i := 0; i < len(records)-1; i += every {
+		kept = append(kept, records[i])
+	}
+	return append(kept, records[len(records)-1])
+}
+
+// element is series' value j of a slice that a record may lack.
+func element(values func(r *trainer.Record) []float64, j int) func(r *trainer.Record) (float64, bool) {
+	return func(r *trainer.Record) (float64, bool) {
+		v := values(r)
+		if j >= len(v) {
+			return 0, false
+		}
+		return v[j], true
+	}
+}
+
+func (run Run) losses() quantity {
+	q := quantity{name: "objective", title: "objective and bounded losses", label: "loss", logarithmic: true}
+	name := "objective"
+	if run.Objective != "" {
+		name += " (" + run.Objective + ")"
+	}
+	q.series = append(q.series, series{name, objectiveStyle(), func(r *trainer.Record) (float64, bool) { return r.Objective, true }})
+	for j, constraint := range run.Constraints {
+		bound := run.Bounds[j]
+		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
+		q.series = append(q.series, series{constraint, constraintStyle(j), func(r *trainer.Record) (float64, bool) {
+			v, ok := g(r)
+			return v + bound, ok
+		}})
+		if !slices.ContainsFunc(q.levels, func(l level) bool { return l.value == bound }) {
+			q.levels = append(q.levels, level{fmt.Sprintf("bound %g", bound), bound})
+		}
+	}
+	return q
+}
+
+func (run Run) violations() quantity {
+	q := quantity{name: "violations", title: "violation of each bound", label: "max(0, loss - bound)", logarithmic: true}
+	for j, constraint := range run.Constraints {
+		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
+		q.series = append(q.series, series{fmt.Sprintf("%s (bound %g)", constraint, run.Bounds[j]), constraintStyle(j), func(r *trainer.Record) (float64, bool) {
+			v, ok := g(r)
+			return max(0, v), ok
+		}})
+	}
+	return q
+}
+
+func residuals() quantity {
+	return quantity{name: "residuals", title: "KKT residuals", label: "residual", logarithmic: true, series: []series{
+		{"stationarity", constraintStyle(4), func(r *trainer.Record) (float64, bool) { return r.Stationarity, true }},
+		{"feasibility", constraintStyle(0), func(r *trainer.Record) (float64, bool) { return r.Feasibility, true }},
+		{"complementarity", constraintStyle(2), func(r *trainer.Record) (float64, bool) { return r.Complementarity, true }},
+	}}
+}
+
+// multipliers shows lambda, and mu dashed where the method has it.
+func (run Run) multipliers() quantity {
+	q := quantity{name: "multipliers", title: "multipliers", label: "multiplier"}
+	has := func(values func(r *trainer.Record) []float64) bool {
+		return slices.ContainsFunc(run.Records, func(r trainer.Record) bool { return values(&r) != nil })
+	}
+	lambda := func(r *trainer.Record) []float64 { return r.Multipliers }
+	mu := func(r *trainer.Record) []float64 { return r.Auxiliary }
+	for j, constraint := range run.Constraints {
+		if has(lambda) {
+			q.series = append(q.series, series{constraint, constraintStyle(j), element(lambda, j)})
+		}
+		if has(mu) {
+			name := ""
+			if j == len(run.Constraints)-1 {
+				name = "dashed: auxiliary (mu)"
+			}
+			q.series = append(q.series, series{name, constraintStyle(j).dashed(), element(mu, j)})
+		}
+	}
+	return q
+}

@@ -1,0 +1,80 @@
+package plots
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// style is the look of a line.
+type style struct {
+	color  color.Color
+	width  vg.Length
+	dashes []vg.Length
+}
+
+// palette is that of Okabe and Ito, which the colour-blind tell apart, without black (the objective's) and yellow (too light on
+// white).
+func palette() []color.Color {
+	return []color.Color{
+		color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, // vermillion
+		color.RGBA{0x00, 0x72, 0xB2, 0xFF}, // blue
+		color.RGBA{0x00, 0x9E, 0x73, 0xFF}, // bluish green
+		color.RGBA{0xE6, 0x9F, 0x00, 0xFF}, // orange
+		color.RGBA{0x56, 0xB4, 0xE9, 0xFF}, // sky blue
+		color.RGBA{0xCC, 0x79, 0xA7, 0xFF}, // reddish purple
+	}
+}
+
+const (
+	fontSize  = 10
+	titleSize = 11
+)
+
+func objectiveStyle() style { return style{color: color.Black, width: vg.Points(2.2)} }
+
+// constraintStyle is constraint j's colour in every picture; when the colours are used up they come again, dotted.
+func constraintStyle(j int) style {
+	colors := palette()
+	s := style{color: colors[j%len(colors)], width: vg.Points(1.6)}
+	if round := j / len(colors); round > 0 {
+		s.dashes = []vg.Length{vg.Points(1.5 * float64(round)), vg.Points(2)}
+	}
+	return s
+}
+
+func (s style) dashed() style {
+	s.dashes, s.width = []vg.Length{vg.Points(4), vg.Points(3)}, vg.Points(1.1)
+	return s
+}
+
+func (s style) line() draw.LineStyle {
+	return draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}
+}
+
+func levelStyle() style {
+	return style{color: color.Gray{0x55}, width: vg.Points(1.2), dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
+}
+
+func gridStyle() draw.LineStyle {
+	return draw.LineStyle{Color: color.Gray{0xE2}, Width: vg.Points(0.5)}
+}
+
+// sans sets a text in the sans-serif face.
+func sans(t *text.Style, size vg.Length) {
+	t.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+func setFonts(p *plot.Plot) {
+	sans(&p.Title.TextStyle, titleSize)
+	p.Title.Padding = vg.Points(6)
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		sans(&a.Label.TextStyle, fontSize)
+		sans(&a.Tick.Label, fontSize-1)
+		a.Label.Padding = vg.Points(3)
+	}
+}

@@ -1,0 +1,145 @@
+package rundir
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"ppal/trainer"
+)
+
+// Metrics writes metrics.jsonl: one object per record, a line each, in the file when Record returns.
+type Metrics struct{ file *os.File }
+
+var _ trainer.Recorder = (*Metrics)(nil)
+
+// CreateMetrics makes the file, which must not exist.
+func CreateMetrics(path string) (*Metrics, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("rundir: %w", err)
+	}
+	return &Metrics{f}, nil
+}
+
+// Record implements trainer.Recorder. The error is a *trainer.NonFiniteError where a number of the record is not finite; the
+// record is not written then.
+func (m *Metrics) Record(r *trainer.Record) error {
+	line, err := encode(r)
+	if err != nil {
+		return err
+	}
+	if _, err := m.file.Write(line); err != nil {
+		return fmt.Errorf("rundir: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (m *Metrics) Close() error {
+	if err := m.file.Close(); err != nil {
+		return fmt.Errorf("rundir: %w", err)
+	}
+	return nil
+}
+
+// encode is the record's line: its own keys, then the measures' in alphabetical order.
+func encode(r *trainer.Record) ([]byte, error) {
+	for name, numbers := range numbersOf(r) {
+		for _, x := range numbers {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, &trainer.NonFiniteError{Term: name, Iteration: r.Iteration, Value: x}
+			}
+		}
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("rundir: the record of iteration %d: %w", r.Iteration, err)
+	}
+	line = line[:len(line)-1] // the closing brace
+	for _, name := range slices.Sorted(maps.Keys(r.Measures)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("rundir: the measure %q: %w", name, err)
+		}
+		value, err := json.Marshal(r.Measures[name])
+		if err != nil {
+			return nil, fmt.Errorf("rundir: the measure %q: %w", name, err)
+		}
+		line = append(append(append(append(line, ','), key...), ':'), value...)
+	}
+	return append(line, '}', '\n'), nil
+}
+
+// numbersOf are the record's numbers by the name of their key.
+func numbersOf(r *trainer.Record) map[string][]float64 {
+	numbers := map[string][]float64{
+		"objective": {r.Objective}, "constraints": r.Constraints, "feasibility": {r.Feasibility, r.MaxViolation},
+		"stationarity": {r.Stationarity}, "complementarity": {r.Complementarity},
+		"multipliers": r.Multipliers, "auxiliary multipliers": r.Auxiliary, "slack": r.Slack,
+	}
+	for name, x := range map[string]*float64{"delta": r.Delta, "step size": r.StepSize} {
+		if x != nil {
+			numbers[name] = []float64{*x}
+		}
+	}
+	for name, x := range r.Measures {
+		numbers["measure "+name] = []float64{x}
+	}
+	return numbers
+}
+
+// ReadMetrics reads a metrics.jsonl. A last line that a crash cut short is left out; other errors name the line.
+func ReadMetrics(path string) ([]trainer.Record, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("rundir: %w", err)
+	}
+	defer f.Close()
+	var records []trainer.Record
+	in := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return records, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("rundir: %w", err)
+		}
+		r, err := decode(line)
+		if err != nil {
+			return nil, fmt.Errorf("rundir: %s:%d: %w", path, n, err)
+		}
+		records = append(records, r)
+	}
+}
+
+func decode(line []byte) (trainer.Record, error) {
+	var r trainer.Record
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(line, &all); err != nil {
+		return r, err
+	}
+	r.Measures = map[string]float64{}
+	for name, value := range all {
+		if !strings.HasPrefix(name, "train_") && !strings.HasPrefix(name, "test_") {
+			continue
+		}
+		var x float64
+		if err := json.Unmarshal(value, &x); err != nil {
+			return r, err
+		}
+		r.Measures[name] = x
+	}
+	return r, nil
+}

@@ -1,0 +1,29 @@
+package rundir
+
+// Provenance is what config.yaml tells beside the settings.
+type Provenance struct {
+	Version       string     `yaml:"version"`
+	Out           string     `yaml:"out"`
+	DataDir       string     `yaml:"data-dir,omitempty"`
+	Data          []DataFile `yaml:"data"`
+	Classes       []Class    `yaml:"classes"`
+	Features      int        `yaml:"features"`
+	Parameters    int        `yaml:"parameters"`
+	Normalization string     `yaml:"normalization"`
+	Bounds        []float64  `yaml:"bounds,flow"`
+	Notes         []string   `yaml:"notes,omitempty"`
+}
+
+// DataFile identifies data that were read.
+type DataFile struct {
+	Name   string `yaml:"name"`
+	Bytes  int64  `yaml:"bytes"`
+	SHA256 string `yaml:"sha256"`
+}
+
+// Class is a class with its numbers of rows.
+type Class struct {
+	Name  string `yaml:"name"`
+	Train int    `yaml:"train"`
+	Test  int    `yaml:"test"`
+}

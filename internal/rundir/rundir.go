@@ -1,0 +1,82 @@
+// Package rundir is the directory of a training run: the names of its files, how they are written, and how they are read back.
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+// ErrExists marks a directory that holds something already.
+var ErrExists = errors.New("not empty")
+
+// Dir is a run's directory.
+type Dir string
+
+// Config is the file of the resolved settings.
+func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
+
+// Metrics is the file of the records.
+func (d Dir) Metrics() string { return filepath.Join(string(d), "metrics.jsonl") }
+
+// Model is the file of the weights.
+func (d Dir) Model() string { return filepath.Join(string(d), "model.safetensors") }
+
+// Summary is the file of the result, the last to be written.
+func (d Dir) Summary() string { return filepath.Join(string(d), "summary.json") }
+
+// Plots is the folder of the pictures.
+func (d Dir) Plots() string { return filepath.Join(string(d), "plots") }
+
+// Create makes the directory out, which must be new or empty; an empty out means the first free name
+// runs/<time>-<problem>-<method>. The error wraps ErrExists or the file system's.
+func Create(out string, now time.Time, problem, method string) (Dir, error) {
+	if out != "" {
+		return Dir(out), create(out)
+	}
+	base := filepath.Join("runs", fmt.Sprintf("%s-%s-%s", now.Format("20060102-150405"), problem, method))
+	name := base
+	for n := 2; ; n++ {
+		err := create(name)
+		if err == nil || !errors.Is(err, ErrExists) {
+			return Dir(name), err
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// create makes a directory that is new or empty.
+func create(name string) error {
+	entries, err := os.ReadDir(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = os.MkdirAll(name, 0o755)
+	case err == nil && len(entries) > 0:
+		return fmt.Errorf("rundir: %s: %w: give --out a new directory, or remove this one", name, ErrExists)
+	}
+	if err != nil {
+		return fmt.Errorf("rundir: %w: give --out another directory", err)
+	}
+	return nil
+}
+
+// WriteFile replaces the file whole: written beside it, synced, renamed, and the directory synced. A reader never sees half of it,
+// after a power failure either.
+func WriteFile(path string, data []byte) error {
+	if err := renameio.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("rundir: %w", err)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("rundir: %w", err)
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("rundir: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/trainer"
+)
+
+func TestCreate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for _, want := range []string{"runs/20260304-050607-mnpc-ppala", "runs/20260304-050607-mnpc-ppala-2", "runs/20260304-050607-mnpc-ppala-3"} {
+		d, err := Create("", now, "mnpc", "ppala")
+		if err != nil || string(d) != filepath.FromSlash(want) {
+			t.Fatalf("%s, %v, want %s", d, err, want)
+		}
+		if err := os.WriteFile(d.Config(), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := Create("empty", now, "", ""); err != nil || d != "empty" {
+		t.Errorf("an empty directory: %s, %v", d, err)
+	}
+	if _, err := Create("runs", now, "", ""); !errors.Is(err, ErrExists) {
+		t.Errorf("a directory in use: %v", err)
+	}
+	if err := os.WriteFile("file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create("file", now, "", ""); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+}
+
+func number(x float64) *float64 { return &x }
+
+func records() []trainer.Record {
+	return []trainer.Record{
+		{Objective: 1.5, Constraints: []float64{0.3, -0.1}, MaxViolation: 0.3, Feasibility: 0.3, Stationarity: 2, Complementarity: 0.1,
+			Multipliers: []float64{0, 0}, Measures: map[string]float64{"train_error": 0.5, "test_error": 0.6}},
+		{Iteration: 10, Epoch: 10, Seconds: 0.25, GradientEvaluations: 11, Objective: 0.5, Constraints: []float64{-0.3, -0.1}, Stationarity: 0.2,
+			Multipliers: []float64{0.1, 0.2}, Auxiliary: []float64{0.3, 0.4}, Slack: []float64{0.5, 0.6}, Delta: number(0.9), StepSize: number(0.01),
+			MeanStationarity: number(0.2), MeanFeasibility: number(0), MeanComplementarity: number(0), Measures: map[string]float64{"train_error": 0.1, "test_error": 0.2}},
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	m, err := CreateMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := records()
+	for i := range want {
+		if err := m.Record(&want[i]); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadMetrics(path); err != nil || len(got) != i+1 { // in the file at once
+			t.Fatalf("%d records after %d: %v", len(got), i+1, err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := `{"iteration":0,"epoch":0,"seconds":0,"gradient_evaluations":0,"objective":1.5,"constraints":[0.3,-0.1],"max_violation":0.3,` +
+		`"feasibility":0.3,"stationarity":2,"complementarity":0.1,"multipliers":[0,0],"auxiliary_multipliers":null,"slack":null,"delta":null,` +
+		`"step_size":null,"mean_stationarity":null,"mean_feasibility":null,"mean_complementarity":null,"test_error":0.6,"train_error":0.5}`
+	if line, _, _ := strings.Cut(string(data), "\n"); line != first {
+		t.Errorf("got  %s\nwant %s", line, first)
+	}
+	if _, err := CreateMetrics(path); !errors.Is(err, os.ErrExist) {
+		t.Errorf("records were overwritten: %v", err)
+	}
+}
+
+// A number that is not finite is named and never written.
+func TestMetricsRefusesNonFinite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	m, err := CreateMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for term, spoil := range map[string]func(r *trainer.Record){
+		"multipliers":         func(r *trainer.Record) { r.Multipliers[1] = math.NaN() },
+		"step size":           func(r *trainer.Record) { r.StepSize = number(math.Inf(1)) },
+		"measure train_error": func(r *trainer.Record) { r.Measures["train_error"] = math.NaN() },
+		"objective":           func(r *trainer.Record) { r.Objective = math.Inf(-1) },
+	} {
+		r := records()[1]
+		spoil(&r)
+		var nonFinite *trainer.NonFiniteError
+		if err := m.Record(&r); !errors.As(err, &nonFinite) || nonFinite.Term != term || nonFinite.Iteration != 10 {
+			t.Errorf("%s: %v", term, err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Errorf("something was written: %v, %v", info, err)
+	}
+}
+
+func TestReadMetricsDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	write := func(content string) {
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("{\"iteration\":3}\n{\"iterat")
+	if got, err := ReadMetrics(path); err != nil || len(got) != 1 || got[0].Iteration != 3 {
+		t.Errorf("a line cut short: %v, %v", got, err)
+	}
+	write("{\"iteration\":3}\n{\"iteration\":\"x\"}\n")
+	if _, err := ReadMetrics(path); err == nil || !strings.Contains(err.Error(), "metrics.jsonl:2: ") {
+		t.Errorf("a wrong line: %v", err)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "summary.json")
+	want := Summary{Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
+		Certificate: trainer.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
+		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Feasibility: math.NaN(), Complementarity: math.NaN()})}
+	unset := want
+	unset.Warnings, unset.Notes = nil, nil
+	if err := unset.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadSummary(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, certificate map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(all["certificate"], &certificate); err != nil {
+		t.Fatal(err)
+	}
+	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration peak_bytes " +
+		"residual_decay seconds status test train validation version warnings")
+	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
+		t.Error(diff)
+	}
+	parts := strings.Fields("complementarity epsilon feasibility nu stationarity")
+	if diff := cmp.Diff(parts, slices.Sorted(maps.Keys(certificate))); diff != "" {
+		t.Error(diff)
+	}
+	if string(all["best_feasible"]) != "null" || string(all["warnings"]) != "[]" {
+		t.Errorf("best_feasible %s, warnings %s", all["best_feasible"], all["warnings"])
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left beside the summary: %v, %v", entries, err)
+	}
+	bad := want
+	bad.Objective = math.NaN()
+	if err := bad.Write(path); err == nil {
+		t.Error("a NaN was written")
+	}
+}
+
+func TestHighWater(t *testing.T) {
+	if kb, ok := highWater([]byte("Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t   123 kB\n")); !ok || kb != 123 {
+		t.Errorf("%d, %v", kb, ok)
+	}
+	if _, ok := highWater([]byte("Name:\tx\n")); ok {
+		t.Error("found what is not there")
+	}
+	if PeakBytes() < 1<<20 {
+		t.Errorf("%d bytes", PeakBytes())
+	}
+}

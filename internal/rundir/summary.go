@@ -1,0 +1,88 @@
+package rundir
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+
+	"ppal/trainer"
+)
+
+// Summary is a finished run: summary.json.
+type Summary struct {
+	Status       string              `json:"status"` // why it stopped
+	Iterations   int                 `json:"iterations"`
+	Seconds      float64             `json:"seconds"`       // of training
+	Objective    float64             `json:"objective"`     // f + r
+	Constraints  []float64           `json:"constraints"`   // g
+	Bounds       []float64           `json:"bounds"`        // kappa
+	MaxViolation float64             `json:"max_violation"` // max_j max(0, g_j)
+	Certificate  trainer.Certificate `json:"certificate"`
+	BestFeasible *BestFeasible       `json:"best_feasible"`
+	Train        map[string]float64  `json:"train"`
+	Validation   map[string]float64  `json:"validation"`
+	Test         map[string]float64  `json:"test"`
+	Device       string              `json:"device"`
+	PeakBytes    uint64              `json:"peak_bytes"` // of memory, resident
+	Warnings     []string            `json:"warnings"`
+	Version      string              `json:"version"`
+
+	// OutputIteration is that of the iterate in the model's file.
+	OutputIteration int           `json:"output_iteration"`
+	ResidualDecay   ResidualDecay `json:"residual_decay"`
+	Notes           []string      `json:"notes"`
+	Error           string        `json:"error,omitempty"` // of a run that failed
+}
+
+// BestFeasible is the recorded feasible iterate with the smallest objective.
+type BestFeasible struct {
+	Iteration int     `json:"iteration"`
+	Objective float64 `json:"objective"`
+}
+
+// ResidualDecay holds the exponents p of the running mean of the squared residuals, about k^p; null where there is nothing to fit.
+type ResidualDecay struct {
+	Stationarity    *float64 `json:"stationarity"`
+	Feasibility     *float64 `json:"feasibility"`
+	Complementarity *float64 `json:"complementarity"`
+}
+
+// NewResidualDecay replaces NaN by null.
+func NewResidualDecay(d trainer.Decay) ResidualDecay {
+	known := func(x float64) *float64 {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+		return &x
+	}
+	return ResidualDecay{known(d.Stationarity), known(d.Feasibility), known(d.Complementarity)}
+}
+
+// Write writes the summary, whole or not at all. It is the last file of a run.
+func (s Summary) Write(path string) error {
+	if s.Warnings == nil {
+		s.Warnings = []string{}
+	}
+	if s.Notes == nil {
+		s.Notes = []string{}
+	}
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("rundir: the summary: %w", err)
+	}
+	return WriteFile(path, append(data, '\n'))
+}
+
+// ReadSummary reads a summary.json.
+func ReadSummary(path string) (Summary, error) {
+	var s Summary
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return s, fmt.Errorf("rundir: %w", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("rundir: %s: %w", path, err)
+	}
+	return s, nil
+}
