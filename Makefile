@@ -1,11 +1,11 @@
-# Targets for users: run, test, build. For developers: race, lint, bench, fuzz.
+# Targets for users: run, test, build. For developers: race, lint, bench, fuzz, kernels.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench fuzz
+.PHONY: run build test race lint bench fuzz kernels
 
 # The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
 run: build
@@ -25,11 +25,16 @@ lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	cd internal/cpu/gen && $(GO) vet ./...
 
 # Ten runs of every benchmark and their spread; compare two files of runs with benchstat old.txt new.txt.
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
 	$(GO) run $(BENCHSTAT) bench.txt
+
+# Generate the CPU's assembly again; a test compares it with what is committed.
+kernels:
+	$(GO) generate ./internal/cpu/kernel
 
 # Every fuzz target in turn, FUZZTIME each.
 fuzz:

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A mask selects a vector's first elements. The zero mask selects all.
+type mask struct {
+	opmask reg.OpmaskVirtual // AVX-512
+	lanes  vec               // AVX2: sign bits
+}
+
+func (m mask) all() bool { return m.opmask == nil && m.lanes == nil }
+
+// each emits a loop over n elements, a vector at a time, then a part of one.
+// The body uses load and store for its pointers, which each advances.
+func (a asm) each(n reg.GPVirtual, pointers []reg.GPVirtual, body func(m mask)) {
+	lanes := operand.Imm(uint64(a.lanes()))
+	a.SUBQ(lanes, n)
+	a.JL(operand.LabelRef("tail"))
+	a.Label("loop")
+	body(mask{})
+	for _, p := range pointers {
+		a.ADDQ(operand.Imm(uint64(a.bytes())), p)
+	}
+	a.SUBQ(lanes, n)
+	a.JGE(operand.LabelRef("loop"))
+	a.Label("tail")
+	a.ADDQ(lanes, n)
+	a.JZ(operand.LabelRef("done"))
+	body(a.first(n))
+	a.Label("done")
+	a.VZEROUPPER()
+}
+
+// first is the mask of the first n elements, n at most a vector's.
+func (a asm) first(n reg.GPVirtual) mask {
+	if a.avx512 {
+		return mask{opmask: a.opmask(n, 0)}
+	}
+	m := a.vec()
+	a.mov(a.maskAt(n), m)
+	return mask{lanes: m}
+}
+
+// opmask has a bit for each of the elements from skip on that are before n.
+func (a asm) opmask(n reg.GPVirtual, skip int) reg.OpmaskVirtual {
+	bits, k := a.GP64(), a.K()
+	a.MOVQ(n, reg.RCX)
+	a.MOVQ(operand.U32(1), bits)
+	a.SHLQ(reg.CL, bits)
+	a.DECQ(bits)
+	if skip > 0 {
+		a.SHRQ(operand.Imm(uint64(skip)), bits)
+	}
+	a.KMOVW(bits.As32(), k)
+	return k
+}
+
+// maskWords is half the length of a table of 4-byte words, ones followed by
+// zeros; enough for 32 elements of 8 bytes.
+const maskWords = 64
+
+// maskAt is the place in the table from which on n elements are ones.
+func (a asm) maskAt(n reg.GPVirtual) operand.Mem {
+	const name = "masks"
+	table, ok := a.constants[name]
+	if !ok {
+		table = a.StaticGlobal(name)
+		a.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range 2 * maskWords {
+			var word operand.U32
+			if i < maskWords {
+				word = 1<<32 - 1
+			}
+			a.AppendDatum(word)
+		}
+		a.constants[name] = table
+	}
+	at, size := a.GP64(), a.GP64()
+	a.LEAQ(table.Offset(4*maskWords), at)
+	a.MOVQ(n, size)
+	a.scale(size)
+	a.SUBQ(size, at)
+	return operand.Mem{Base: at}
+}
+
+// load reads a vector; elements outside the mask are zero and not read.
+func (a asm) load(p reg.GPVirtual, m mask) vec {
+	from := operand.Mem{Base: p}
+	switch {
+	case m.all():
+		return a.to(a.pick(a.VMOVUPS, a.VMOVUPD), from)
+	case a.avx512:
+		return a.to(a.pick(three(a.VMOVUPS_Z), three(a.VMOVUPD_Z)), from, m.opmask)
+	}
+	return a.to(a.pick(three(a.VMASKMOVPS), three(a.VMASKMOVPD)), from, m.lanes)
+}
+
+// save writes a vector; elements outside the mask are not written.
+func (a asm) save(v vec, p reg.GPVirtual, m mask) {
+	to := operand.Mem{Base: p}
+	switch {
+	case m.all():
+		a.mov(v, to)
+	case a.avx512:
+		a.pick(a.VMOVUPS, a.VMOVUPD)(v, m.opmask, to)
+	default:
+		a.pick(three(a.VMASKMOVPS), three(a.VMASKMOVPD))(v, m.lanes, to)
+	}
+}

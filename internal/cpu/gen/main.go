@@ -1,0 +1,69 @@
+// Command gen writes the assembly kernels of package kernel.
+//
+//	go run . -out ../kernel
+//
+// For every file it writes name_amd64.s and name_amd64.go, the latter with the
+// declarations that Go code calls. It is a module of its own, so that the
+// assembler library it uses is no dependency of the module that holds the
+// kernels.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("gen: ")
+	flags := flag.NewFlagSet("gen", flag.ExitOnError) // the default set holds the assembler library's flags
+	out := flags.String("out", "../kernel", "folder to write to")
+	flags.Parse(os.Args[1:])
+	for name, emit := range map[string]func(asm){
+		"products":    products,
+		"elementwise": elementwise,
+		"reductions":  reductions,
+	} {
+		if err := write(*out, name, emit); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// write emits one file's kernels for every target.
+func write(dir, name string, emit func(asm)) error {
+	c := build.NewContext()
+	c.ConstraintExpr("amd64")
+	shared := constants{}
+	for _, t := range targets() {
+		emit(asm{Context: c, target: t, constants: shared})
+	}
+	file, err := c.Result()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := pass.Compile.Execute(file); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	cfg := printer.Config{Name: "internal/cpu/gen", Pkg: "kernel"}
+	for ext, p := range map[string]printer.Printer{
+		"s":  printer.NewGoAsm(cfg),
+		"go": printer.NewStubs(cfg),
+	} {
+		text, err := p.Print(file)
+		if err != nil {
+			return fmt.Errorf("%s_amd64.%s: %w", name, ext, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"_amd64."+ext), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

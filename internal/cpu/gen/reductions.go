@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// sumLanes is the number of partial sums of a reduction: four AVX-512 or
+// eight AVX2 registers of float64, enough to hide the latency of addition.
+const sumLanes = 32
+
+// reductions emits the sums over vectors, in float64 for either type.
+func reductions(a asm) {
+	a.reduction("dot", "x[i] y[i]", func(x, y, sum vec) {
+		a.VFMADD231PD(x, y, sum)
+	})
+	a.reduction("distance2", "(x[i] - y[i])^2", func(x, y, sum vec) {
+		d := a.vec()
+		a.VSUBPD(y, x, d)
+		a.VFMADD231PD(d, d, sum)
+	})
+}
+
+// reduction emits a sum of terms. The partial sum l takes the elements i with
+// i mod 32 = l; then halves are added, 16 + 16, 8 + 8, ... 1 + 1.
+func (a asm) reduction(name, formula string, term func(x, y, sum vec)) {
+	a.text(name, fmt.Sprintf("func(n int, x, y *%s) float64", a.elem()),
+		fmt.Sprintf("is the sum of %s over i in 0..n-1, in float64.", formula))
+	n, x, y := a.gp("n"), a.gp("x"), a.gp("y")
+	lanes := a.bytes() / 8
+	sums := a.accumulators(sumLanes / lanes)
+	step := operand.U32(sumLanes * a.size)
+	a.SUBQ(operand.Imm(sumLanes), n)
+	a.JL(operand.LabelRef("tail"))
+	a.Label("loop")
+	for i, s := range sums {
+		at := i * lanes * a.size
+		term(a.wide(x, at, mask{}), a.wide(y, at, mask{}), s)
+	}
+	a.ADDQ(step, x)
+	a.ADDQ(step, y)
+	a.SUBQ(operand.Imm(sumLanes), n)
+	a.JGE(operand.LabelRef("loop"))
+	a.Label("tail")
+	a.ADDQ(operand.Imm(sumLanes), n)
+	a.JZ(operand.LabelRef("sum"))
+	for i, s := range sums {
+		m := a.part(n, i*lanes)
+		at := i * lanes * a.size
+		term(a.wide(x, at, m), a.wide(y, at, m), s)
+	}
+	a.Label("sum")
+	a.Store(a.fold(sums), a.ReturnIndex(0))
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// part is the mask of the elements from skip on that are before n, of a
+// vector of float64.
+func (a asm) part(n reg.GPVirtual, skip int) mask {
+	if a.avx512 {
+		return mask{opmask: a.opmask(n, skip)}
+	}
+	at := a.maskAt(n)
+	at.Disp += skip * a.size
+	m := a.vec()
+	a.VMOVUPD(at, m)
+	return mask{lanes: m}
+}
+
+// wide reads a vector of float64, at bytes after p. Elements outside the mask
+// are zero and not read.
+func (a asm) wide(p reg.GPVirtual, at int, m mask) vec {
+	from := operand.Mem{Base: p, Disp: at}
+	switch {
+	case m.all() && a.size == 4:
+		return a.to(a.VCVTPS2PD, from)
+	case m.all():
+		return a.to(a.VMOVUPD, from)
+	case a.avx512 && a.size == 4:
+		return a.to(three(a.VCVTPS2PD_Z), from, m.opmask)
+	case a.avx512:
+		return a.to(three(a.VMOVUPD_Z), from, m.opmask)
+	case a.size == 4:
+		v := a.vec()
+		a.VMASKMOVPS(from, m.lanes.AsX(), v.AsX())
+		return a.to(a.VCVTPS2PD, v.AsX())
+	}
+	return a.to(three(a.VMASKMOVPD), from, m.lanes)
+}
+
+// fold adds the second half of the partial sums to the first until one is
+// left.
+func (a asm) fold(sums []vec) reg.Register {
+	for n := len(sums) / 2; n > 0; n /= 2 {
+		for i := range n {
+			a.VADDPD(sums[n+i], sums[i], sums[i])
+		}
+	}
+	s := sums[0]
+	high := a.XMM()
+	if a.avx512 {
+		upper := a.YMM()
+		a.VEXTRACTF64X4(operand.Imm(1), s, upper)
+		a.VADDPD(upper, s.AsY(), s.AsY())
+	}
+	a.VEXTRACTF128(operand.Imm(1), s.AsY(), high)
+	a.VADDPD(high, s.AsX(), s.AsX())
+	a.VPERMILPD(operand.Imm(1), s.AsX(), high)
+	a.VADDSD(high, s.AsX(), s.AsX())
+	return s.AsX()
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A vec is a register that holds a vector. Operations return new registers,
+// so that code reads as expressions; the assembler assigns them.
+type vec = reg.VecVirtual
+
+// constants are the words that a file's kernels broadcast.
+type constants map[string]operand.Mem
+
+// word broadcasts a bit pattern.
+func (a asm) word(bits uint64) vec {
+	name := fmt.Sprintf("word%d_%x", 8*a.size, bits)
+	m, ok := a.constants[name]
+	if !ok {
+		var v operand.Constant = operand.U64(bits)
+		if a.size == 4 {
+			v = operand.U32(bits)
+		}
+		m = a.ConstData(name, v)
+		a.constants[name] = m
+	}
+	v := a.vec()
+	a.splat(m, v)
+	return v
+}
+
+// num broadcasts a number, rounded to the element type.
+func (a asm) num(x float64) vec { return a.word(a.bitsOf(x)) }
+
+func (a asm) bitsOf(x float64) uint64 {
+	if a.size == 4 {
+		return uint64(math.Float32bits(float32(x)))
+	}
+	return math.Float64bits(x)
+}
+
+// mantissa is the number of explicit bits of the significand.
+func (t target) mantissa() int {
+	if t.size == 4 {
+		return 23
+	}
+	return 52
+}
+
+// sign is the sign bit.
+func (t target) sign() uint64 { return 1 << (8*t.size - 1) }
+
+// bias is the exponent's bias.
+func (t target) bias() int {
+	if t.size == 4 {
+		return 127
+	}
+	return 1023
+}
+
+// to returns a new register after an instruction wrote it.
+func (a asm) to(f instruction, ops ...operand.Op) vec {
+	v := a.vec()
+	f(append(ops, v)...)
+	return v
+}
+
+func (a asm) plus(x, y vec) vec  { return a.to(a.pick(a.VADDPS, a.VADDPD), y, x) }
+func (a asm) minus(x, y vec) vec { return a.to(a.pick(a.VSUBPS, a.VSUBPD), y, x) }
+func (a asm) times(x, y vec) vec { return a.to(a.pick(a.VMULPS, a.VMULPD), y, x) }
+func (a asm) over(x, y vec) vec  { return a.to(a.pick(a.VDIVPS, a.VDIVPD), y, x) }
+
+// atLeast is max(x, y), and x where x is NaN.
+func (a asm) atLeast(x, y vec) vec { return a.to(a.pick(a.VMAXPS, a.VMAXPD), x, y) }
+
+// atMost is min(x, y), and x where x is NaN.
+func (a asm) atMost(x, y vec) vec { return a.to(a.pick(a.VMINPS, a.VMINPD), x, y) }
+
+// fma is x y + z, rounded once.
+func (a asm) fma(x, y, z vec) vec {
+	v := a.copy(z)
+	a.pick(a.VFMADD231PS, a.VFMADD231PD)(y, x, v)
+	return v
+}
+
+// fnma is z - x y, rounded once.
+func (a asm) fnma(x, y, z vec) vec {
+	v := a.copy(z)
+	a.pick(a.VFNMADD231PS, a.VFNMADD231PD)(y, x, v)
+	return v
+}
+
+func (a asm) copy(x vec) vec { return a.to(a.pick(a.VMOVAPS, a.VMOVAPD), x) }
+
+// horner is c[0] + c[1] x + c[2] x^2 + ..., a chain of fused multiply-adds.
+func (a asm) horner(x vec, c []float64) vec {
+	p := a.num(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		a.pick(a.VFMADD213PS, a.VFMADD213PD)(a.num(c[i]), x, p)
+	}
+	return p
+}
+
+// round is the nearest integer, ties to even.
+func (a asm) round(x vec) vec {
+	if a.avx512 {
+		return a.to(a.pick(a.VRNDSCALEPS, a.VRNDSCALEPD), operand.Imm(0), x)
+	}
+	return a.to(a.pick(three(a.VROUNDPS), three(a.VROUNDPD)), operand.Imm(0), x)
+}
+
+// Bitwise operations.
+
+func (a asm) and(x, y vec) vec { return a.bitwise(a.VPANDD, a.VANDPS, x, y) }
+func (a asm) or(x, y vec) vec  { return a.bitwise(a.VPORD, a.VORPS, x, y) }
+
+func (a asm) bitwise(avx512, avx2 instruction, x, y vec) vec {
+	if a.avx512 {
+		return a.to(avx512, y, x)
+	}
+	return a.to(avx2, y, x)
+}
+
+// Operations on the elements as integers.
+
+func (a asm) intPlus(x, y vec) vec { return a.to(a.pick(a.VPADDD, a.VPADDQ), y, x) }
+
+func (a asm) shiftLeft(x vec, n int) vec {
+	return a.to(a.pick(a.VPSLLD, a.VPSLLQ), operand.Imm(uint64(n)), x)
+}
+
+func (a asm) shiftRight(x vec, n int) vec {
+	return a.to(a.pick(a.VPSRLD, a.VPSRLQ), operand.Imm(uint64(n)), x)
+}
+
+// Comparisons, as the instructions encode them: ordered and quiet, so false
+// where an operand is NaN.
+const (
+	equalTo     = 0x00
+	lessThan    = 0x11
+	greaterThan = 0x1e
+)
+
+// choose is yes where x compares so to y, and no elsewhere.
+func (a asm) choose(x vec, comparison int, y, yes, no vec) vec {
+	if a.avx512 {
+		k := a.K()
+		a.pick(a.VCMPPS, a.VCMPPD)(operand.Imm(uint64(comparison)), y, x, k)
+		return a.to(a.pick(a.VBLENDMPS, a.VBLENDMPD), yes, no, k)
+	}
+	m := a.to(a.pick(a.VCMPPS, a.VCMPPD), operand.Imm(uint64(comparison)), y, x)
+	return a.to(a.pick(four(a.VBLENDVPS), four(a.VBLENDVPD)), m, yes, no)
+}
+
+// powerOfTwo is 2^n of integers n that are normal exponents. Adding 1.5 2^p
+// puts n into the low bits of the significand of p bits.
+func (a asm) powerOfTwo(n vec) vec {
+	shifted := a.plus(n, a.num(1.5*float64(uint64(1)<<a.mantissa())))
+	return a.intPlus(a.shiftLeft(shifted, a.mantissa()), a.num(1))
+}
+
+// scaled is x 2^n of integers n, rounded once.
+func (a asm) scaled(x, n vec) vec {
+	if a.avx512 {
+		return a.to(a.pick(a.VSCALEFPS, a.VSCALEFPD), n, x)
+	}
+	half := a.round(a.times(n, a.num(0.5)))
+	return a.times(a.times(x, a.powerOfTwo(half)), a.powerOfTwo(a.minus(n, half)))
+}

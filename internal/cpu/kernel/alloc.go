@@ -1,0 +1,26 @@
+package kernel
+
+import "unsafe"
+
+// cacheLine is the alignment of packed data, in bytes: a vector that crosses
+// lines takes two accesses.
+const cacheLine = 64
+
+// Alloc returns n zeros that begin at a cache line.
+func Alloc[F Float](n int) []F {
+	size := int(sizeof[F]())
+	buf := make([]F, n+cacheLine/size-1)
+	at := 0
+	if n > 0 {
+		if past := int(uintptr(unsafe.Pointer(&buf[0])) % cacheLine); past != 0 {
+			at = (cacheLine - past) / size
+		}
+	}
+	return buf[at : at+n : at+n]
+}
+
+// sizeof is the number of bytes of an element.
+func sizeof[F Float]() uintptr {
+	var zero F
+	return unsafe.Sizeof(zero)
+}

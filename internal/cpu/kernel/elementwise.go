@@ -1,0 +1,107 @@
+package kernel
+
+// passes are the element-wise passes and sums of one level. Pointers are to n
+// elements.
+type passes[F Float] struct {
+	exp, sigmoid, tanh, log1p func(n int, dst, x *F)
+
+	biasSigmoid func(n int, z, bias *F)
+	sigmoidGrad func(n int, d, s *F)
+	axpy        func(n int, y *F, s F, x *F)
+	step        func(n int, x *F, e F, d *F, b F, v *F)
+
+	dot, distance2 func(n int, x, y *F) float64
+}
+
+// Exp computes dst[i] = e^x[i]: 0 for -Inf, +Inf for +Inf, NaN for NaN;
+// results below the normal numbers are rounded like any other. dst may be x.
+func (k *Kernels[F]) Exp(dst, x []F) { unary("Exp", k.passes.exp, dst, x) }
+
+// Sigmoid computes dst[i] = 1 / (1 + e^-x[i]): 0 for -Inf, 1 for +Inf, NaN for
+// NaN. dst may be x.
+func (k *Kernels[F]) Sigmoid(dst, x []F) { unary("Sigmoid", k.passes.sigmoid, dst, x) }
+
+// Tanh computes dst[i] = tanh x[i]: -1 for -Inf, 1 for +Inf, NaN for NaN, and
+// the same zero for a zero. dst may be x.
+func (k *Kernels[F]) Tanh(dst, x []F) { unary("Tanh", k.passes.tanh, dst, x) }
+
+// Log1p computes dst[i] = log(1 + x[i]), natural: +Inf for +Inf, -Inf for -1,
+// NaN below and for NaN, and the same zero for a zero. dst may be x.
+func (k *Kernels[F]) Log1p(dst, x []F) { unary("Log1p", k.passes.log1p, dst, x) }
+
+func unary[F Float](name string, pass func(n int, dst, x *F), dst, x []F) {
+	checkLength(name, len(dst), len(x))
+	if len(x) > 0 {
+		pass(len(x), &dst[0], &x[0])
+	}
+}
+
+// BiasSigmoid computes z[i,j] = 1 / (1 + e^-(z[i,j] + bias[j])) for rows rows
+// of len(bias) columns, ldz elements apart.
+func (k *Kernels[F]) BiasSigmoid(z []F, ldz, rows int, bias []F) {
+	checkMatrix("BiasSigmoid", z, rows, len(bias), ldz)
+	if len(bias) == 0 {
+		return
+	}
+	for i := range rows {
+		k.passes.biasSigmoid(len(bias), &z[i*ldz], &bias[0])
+	}
+}
+
+// SigmoidGrad computes d[i] = d[i] (s[i] (1 - s[i])): the derivative with
+// respect to the argument of s = sigmoid from that with respect to s.
+func (k *Kernels[F]) SigmoidGrad(d, s []F) {
+	checkLength("SigmoidGrad", len(d), len(s))
+	if len(d) > 0 {
+		k.passes.sigmoidGrad(len(d), &d[0], &s[0])
+	}
+}
+
+// Axpy computes y[i] = y[i] + s x[i].
+func (k *Kernels[F]) Axpy(y []F, s F, x []F) {
+	checkLength("Axpy", len(y), len(x))
+	if len(y) > 0 {
+		k.passes.axpy(len(y), &y[0], s, &x[0])
+	}
+}
+
+// Step computes x[i] = x[i] - e (d[i] + b v[i]): a step of length e against a
+// direction with momentum.
+func (k *Kernels[F]) Step(x []F, e F, d []F, b F, v []F) {
+	checkLength("Step", len(x), len(d))
+	checkLength("Step", len(x), len(v))
+	if len(x) > 0 {
+		k.passes.step(len(x), &x[0], e, &d[0], b, &v[0])
+	}
+}
+
+// Dot is the sum of x[i] y[i] in float64.
+//
+// Like the other sums it has 32 partial sums, one for every remainder of i by
+// 32, each in increasing i; then the upper half is added to the lower, 16 to
+// 16, 8 to 8, until one is left.
+func (k *Kernels[F]) Dot(x, y []F) float64 {
+	checkLength("Dot", len(x), len(y))
+	if len(x) == 0 {
+		return 0
+	}
+	return k.passes.dot(len(x), &x[0], &y[0])
+}
+
+// SquaredNorm is the sum of x[i]^2 in float64, added as in Dot.
+func (k *Kernels[F]) SquaredNorm(x []F) float64 { return k.Dot(x, x) }
+
+// SquaredDistance is the sum of (x[i] - y[i])^2 in float64, added as in Dot.
+func (k *Kernels[F]) SquaredDistance(x, y []F) float64 {
+	checkLength("SquaredDistance", len(x), len(y))
+	if len(x) == 0 {
+		return 0
+	}
+	return k.passes.distance2(len(x), &x[0], &y[0])
+}
+
+func checkLength(name string, a, b int) {
+	if a != b {
+		panic("kernel: " + name + ": vectors of different lengths")
+	}
+}

@@ -1,0 +1,98 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// passesGo are the reference of the passes in assembly: functions in float64,
+// rounded.
+func passesGo[F Float]() passes[F] {
+	return passes[F]{
+		exp:         unaryGo[F](exp64),
+		sigmoid:     unaryGo[F](sigmoid64),
+		tanh:        unaryGo[F](math.Tanh),
+		log1p:       unaryGo[F](math.Log1p),
+		biasSigmoid: biasSigmoidGo[F],
+		sigmoidGrad: sigmoidGradGo[F],
+		axpy:        axpyGo[F],
+		step:        stepGo[F],
+		dot: func(n int, x, y *F) float64 {
+			return sumGo(n, x, y, func(x, y float64) float64 { return x * y })
+		},
+		distance2: func(n int, x, y *F) float64 {
+			return sumGo(n, x, y, func(x, y float64) float64 { return (x - y) * (x - y) })
+		},
+	}
+}
+
+func unaryGo[F Float](f func(float64) float64) func(n int, dst, x *F) {
+	return func(n int, dst, x *F) {
+		to := unsafe.Slice(dst, n)
+		for i, v := range unsafe.Slice(x, n) {
+			to[i] = F(f(float64(v)))
+		}
+	}
+}
+
+// exp64 is e^x. Package math's overflows a little early on amd64.
+func exp64(x float64) float64 {
+	if x > 709 {
+		return math.E * math.Exp(x-1)
+	}
+	return math.Exp(x)
+}
+
+// sigmoid64 is 1 / (1 + e^-x), accurate also where it is small.
+func sigmoid64(x float64) float64 {
+	t := math.Exp(-math.Abs(x))
+	if x < 0 {
+		return t / (1 + t)
+	}
+	return 1 / (1 + t)
+}
+
+func biasSigmoidGo[F Float](n int, z, bias *F) {
+	zs := unsafe.Slice(z, n)
+	for i, b := range unsafe.Slice(bias, n) {
+		zs[i] = F(sigmoid64(float64(zs[i] + b)))
+	}
+}
+
+func sigmoidGradGo[F Float](n int, d, s *F) {
+	ds := unsafe.Slice(d, n)
+	for i, v := range unsafe.Slice(s, n) {
+		ds[i] *= v * (1 - v)
+	}
+}
+
+func axpyGo[F Float](n int, y *F, s F, x *F) {
+	ys := unsafe.Slice(y, n)
+	for i, v := range unsafe.Slice(x, n) {
+		ys[i] += s * v
+	}
+}
+
+func stepGo[F Float](n int, x *F, e F, d *F, b F, v *F) {
+	xs, ds := unsafe.Slice(x, n), unsafe.Slice(d, n)
+	for i, v := range unsafe.Slice(v, n) {
+		xs[i] -= e * (ds[i] + b*v)
+	}
+}
+
+// sumLanes is the number of partial sums.
+const sumLanes = 32
+
+func sumGo[F Float](n int, x, y *F, term func(x, y float64) float64) float64 {
+	var sums [sumLanes]float64
+	ys := unsafe.Slice(y, n)
+	for i, v := range unsafe.Slice(x, n) {
+		sums[i%sumLanes] += term(float64(v), float64(ys[i]))
+	}
+	for half := sumLanes / 2; half > 0; half /= 2 {
+		for i := range half {
+			sums[i] += sums[half+i]
+		}
+	}
+	return sums[0]
+}

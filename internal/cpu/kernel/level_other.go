@@ -1,0 +1,13 @@
+//go:build !amd64
+
+package kernel
+
+func best() Level { return Go }
+
+func products32(Level) products[float32] { return productsGo[float32]() }
+
+func products64(Level) products[float64] { return productsGo[float64]() }
+
+func passes32(Level) passes[float32] { return passesGo[float32]() }
+
+func passes64(Level) passes[float64] { return passesGo[float64]() }

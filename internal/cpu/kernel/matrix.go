@@ -1,0 +1,57 @@
+package kernel
+
+// panelRows is the number of rows of a panel of a Matrix: the height of the
+// AVX-512 tile and a multiple of the others', so that one layout serves every
+// level.
+const panelRows = 12
+
+// A Matrix is a data matrix X, packed once for all products with it.
+//
+// Rows lie in panels of 12, a panel column by column:
+//
+//	X[i, l] = data[(i/12 * cols + l) * 12 + i%12]
+//
+// A panel is read from its first to its last element by X W, where a tile
+// takes 12 rows of one column after the other; and in squares of 12 x 12 (nine
+// cache lines of float32) by X^T D, where a tile takes 12 columns of one row
+// after the other. So one copy serves both products. The last panel is filled
+// up with zeros, and another 11 x 12 follow, for the last tile of columns.
+type Matrix[F Float] struct {
+	rows, cols int
+	data       []F
+}
+
+// NewMatrix returns a matrix of zeros.
+func NewMatrix[F Float](rows, cols int) *Matrix[F] {
+	if rows < 0 || cols < 0 {
+		panic("kernel: negative size of a matrix")
+	}
+	panels := (rows + panelRows - 1) / panelRows
+	return &Matrix[F]{rows, cols, Alloc[F]((panels*cols + panelRows - 1) * panelRows)}
+}
+
+// Dims is the number of rows and columns.
+func (x *Matrix[F]) Dims() (rows, cols int) { return x.rows, x.cols }
+
+// Bytes is the size of the packed data.
+func (x *Matrix[F]) Bytes() int { return len(x.data) * int(sizeof[F]()) }
+
+// SetRow packs row i.
+func (x *Matrix[F]) SetRow(i int, row []F) {
+	if i < 0 || i >= x.rows || len(row) != x.cols {
+		panic("kernel: SetRow: no such row, or not of the matrix's length")
+	}
+	at := i/panelRows*x.cols*panelRows + i%panelRows
+	for _, v := range row {
+		x.data[at] = v
+		at += panelRows
+	}
+}
+
+// At is X[i, j].
+func (x *Matrix[F]) At(i, j int) F {
+	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {
+		panic("kernel: At: no such element")
+	}
+	return x.data[(i/panelRows*x.cols+j)*panelRows+i%panelRows]
+}

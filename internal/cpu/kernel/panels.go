@@ -1,0 +1,80 @@
+package kernel
+
+// Panels are a second factor B of a product, packed for the kernels that made
+// them: columns lie in panels of a tile's width, a panel row by row, so that
+// a tile reads it from its first to its last element. The last panel is filled
+// up with zeros, to half a tile's width if that suffices.
+type Panels[F Float] struct {
+	rows, cols int
+	width      int // of a panel
+	half       int // of a last panel that needs no more
+	data       []F
+}
+
+// NewPanels returns room for a factor of at most rows x cols.
+func (k *Kernels[F]) NewPanels(rows, cols int) *Panels[F] {
+	if rows < 0 || cols < 0 {
+		panic("kernel: negative size of panels")
+	}
+	p := &Panels[F]{width: k.products.cols, half: k.products.half}
+	p.data = Alloc[F](rows * p.padded(cols))
+	return p
+}
+
+// Pack packs the rows x cols matrix b, whose rows are ld elements apart.
+func (p *Panels[F]) Pack(rows, cols int, b []F, ld int) {
+	checkMatrix("Pack", b, rows, cols, ld)
+	if rows*p.padded(cols) > len(p.data) {
+		panic("kernel: Pack: panels too small")
+	}
+	p.rows, p.cols = rows, cols
+	for j := 0; j < cols; j += p.width {
+		p.packPanel(p.panel(j), b, ld, j)
+	}
+}
+
+// packPanel packs the columns from j on.
+func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
+	width := p.panelWidth(j)
+	valid := min(width, p.cols-j)
+	for l := range p.rows {
+		row := dst[l*width:][:width]
+		copy(row, b[l*ld+j:][:valid])
+		clear(row[valid:])
+	}
+}
+
+// panel is the panel that begins with column j, a multiple of the width.
+func (p *Panels[F]) panel(j int) []F {
+	return p.data[j*p.rows:][:p.rows*p.panelWidth(j)]
+}
+
+// panelWidth is the width of the panel that begins with column j.
+func (p *Panels[F]) panelWidth(j int) int {
+	if p.cols-j <= p.half {
+		return p.half
+	}
+	return p.width
+}
+
+// padded is the number of columns of panels that hold cols columns.
+func (p *Panels[F]) padded(cols int) int {
+	full := cols / p.width * p.width
+	switch rest := cols - full; {
+	case rest == 0:
+		return full
+	case rest <= p.half:
+		return full + p.half
+	}
+	return full + p.width
+}
+
+// checkMatrix panics unless a holds rows x cols elements with rows ld apart.
+func checkMatrix[F Float](what string, a []F, rows, cols, ld int) {
+	switch {
+	case rows < 0 || cols < 0 || ld < cols:
+		panic("kernel: " + what + ": negative size, or rows that overlap")
+	case rows > 0 && cols > 0 && len(a) < (rows-1)*ld+cols:
+		panic("kernel: " + what + ": matrix too short for its size")
+	}
+}

@@ -1,0 +1,164 @@
+package kernel
+
+// products are the tiles of one level.
+type products[F Float] struct {
+	rows, cols int // of a tile
+	half       int // columns of a narrow tile; cols if there is none
+	// The tile and the narrow tile.
+	tile      [2]func(k int, x, b, c *F, ldc int, add bool)
+	tileTrans [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool)
+}
+
+// depth is the number of inner indices that a tile of X W runs over: a panel
+// of W (512 x 32 float32: 64 KiB) and the columns of a block of 240 rows
+// (480 KiB) then share a level-2 cache of 1 MiB.
+const depth = 512
+
+// RowBlock is the recommended number of rows of a block: with the columns of
+// depth it fits in half a level-2 cache, and it is long enough for a tile of
+// X^T D to pay for reading and writing its part of G. It is a multiple of 12.
+const RowBlock = 240
+
+// A Scratch is what one goroutine needs besides its operands. It must not be
+// shared.
+type Scratch[F Float] struct {
+	tile   []F
+	panels *Panels[F]
+}
+
+// NewScratch returns scratch for blocks of at most rows rows and products of
+// at most cols columns.
+func (k *Kernels[F]) NewScratch(rows, cols int) *Scratch[F] {
+	return &Scratch[F]{
+		tile:   Alloc[F](k.products.rows * k.products.cols),
+		panels: k.NewPanels(rows, cols),
+	}
+}
+
+// Mul computes rows lo to hi of the product with w, Z = X[lo:hi] W: z has
+// hi-lo rows, ldz elements apart. lo is a multiple of 12, and so is hi unless
+// it is the number of X's rows.
+//
+// With x of c columns, each element is
+//
+//	z[i,j] = s_0 + s_1 + ..., s_b = sum_{l = 512 b}^{min(512 b + 511, c-1)} x[i,l] w[l,j]
+//
+// added from left to right; the s_b are chains of multiply-adds from zero in
+// increasing l, fused above level Go. So z depends neither on the blocks of
+// rows nor on who computes them, and is the same at AVX2 and AVX512.
+func (k *Kernels[F]) Mul(z []F, ldz int, x *Matrix[F], lo, hi int, w *Panels[F], s *Scratch[F]) {
+	checkBlock(x, lo, hi)
+	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
+	if w.rows != x.cols || w.width != k.products.cols {
+		panic("kernel: Mul: factor of another size, or packed for another level")
+	}
+	if w.rows == 0 {
+		zeroRows(z, hi-lo, w.cols, ldz)
+		return
+	}
+	for l := 0; l < x.cols; l += depth {
+		for j := 0; j < w.cols; j += w.width {
+			k.mulPanel(z, ldz, x, lo, hi, l, min(depth, x.cols-l), j, w, s)
+		}
+	}
+}
+
+// mulPanel does n inner indices from l and the panel of columns from j.
+func (k *Kernels[F]) mulPanel(z []F, ldz int, x *Matrix[F], lo, hi, l, n, j int, w *Panels[F], s *Scratch[F]) {
+	width := w.panelWidth(j)
+	tile := k.products.tile[k.products.variant(width)]
+	cols := min(width, w.cols-j)
+	b := &w.panel(j)[l*width]
+	add := l > 0
+	for i := lo; i < hi; i += k.products.rows {
+		a := &x.data[(i/panelRows*x.cols+l)*panelRows+i%panelRows]
+		c := z[(i-lo)*ldz+j:]
+		rows := min(k.products.rows, hi-i)
+		if rows == k.products.rows && cols == width {
+			tile(n, a, b, &c[0], ldz, add)
+			continue
+		}
+		tile(n, a, b, &s.tile[0], width, false)
+		s.edge(c, ldz, rows, cols, width, add)
+	}
+}
+
+// AddMulTrans adds the product of a block's rows to g: G += X[lo:hi]^T D. d
+// has hi-lo rows of cols columns, ldd elements apart; g has as many rows as X
+// has columns, ldg apart. lo is a multiple of 12, and so is hi unless it is
+// the number of X's rows.
+//
+// Each element of g receives one addition of a chain of multiply-adds from
+// zero over the block's rows in increasing order, fused above level Go. So g
+// depends on the blocks, and is the same at AVX2 and AVX512.
+func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *Matrix[F], lo, hi int, d []F, ldd, cols int, s *Scratch[F]) {
+	checkBlock(x, lo, hi)
+	checkMatrix("AddMulTrans", g, x.cols, cols, ldg)
+	if s.panels.width != k.products.cols {
+		panic("kernel: AddMulTrans: scratch of another level")
+	}
+	if hi == lo {
+		return
+	}
+	s.panels.Pack(hi-lo, cols, d, ldd)
+	for f := 0; f < x.cols; f += k.products.rows {
+		for j := 0; j < cols; j += s.panels.width {
+			k.addTile(g, ldg, x, lo, hi, f, j, s)
+		}
+	}
+}
+
+// addTile adds the tile of g that begins with row f and column j.
+func (k *Kernels[F]) addTile(g []F, ldg int, x *Matrix[F], lo, hi, f, j int, s *Scratch[F]) {
+	width := s.panels.panelWidth(j)
+	tile := k.products.tileTrans[k.products.variant(width)]
+	cols := min(width, s.panels.cols-j)
+	rows := min(k.products.rows, x.cols-f)
+	a := &x.data[(lo/panelRows*x.cols+f)*panelRows]
+	b := &s.panels.panel(j)[0]
+	c := g[f*ldg+j:]
+	if rows == k.products.rows && cols == width {
+		tile(hi-lo, a, x.cols*panelRows, b, &c[0], ldg, true)
+		return
+	}
+	tile(hi-lo, a, x.cols*panelRows, b, &s.tile[0], width, false)
+	s.edge(c, ldg, rows, cols, width, true)
+}
+
+// edge copies or adds the first rows and cols of the scratch tile to c.
+func (s *Scratch[F]) edge(c []F, ldc, rows, cols, width int, add bool) {
+	for i := range rows {
+		from, to := s.tile[i*width:][:cols], c[i*ldc:][:cols]
+		if !add {
+			copy(to, from)
+			continue
+		}
+		for j, v := range from {
+			to[j] += v
+		}
+	}
+}
+
+// variant is the index of the tiles of a width.
+func (p *products[F]) variant(width int) int {
+	if width == p.cols {
+		return 0
+	}
+	return 1
+}
+
+func zeroRows[F Float](z []F, rows, cols, ld int) {
+	for i := range rows {
+		clear(z[i*ld:][:cols])
+	}
+}
+
+// checkBlock panics unless rows lo to hi are whole panels or the last ones.
+func checkBlock[F Float](x *Matrix[F], lo, hi int) {
+	switch {
+	case lo < 0 || hi < lo || hi > x.rows:
+		panic("kernel: rows outside the matrix")
+	case lo%panelRows != 0 || hi%panelRows != 0 && hi != x.rows:
+		panic("kernel: a block of rows begins and ends with a panel of 12")
+	}
+}

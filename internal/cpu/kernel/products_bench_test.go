@@ -1,0 +1,125 @@
+package kernel
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// benchShape is that of the largest common problem: 24,000 images of 784
+// pixels, 256 units.
+const benchRows, benchCols, benchWidth = 24000, 784, 256
+
+// BenchmarkProducts measures Z = X W and G += X^T D over all rows on several
+// cores, block by block as a device runs them.
+func BenchmarkProducts(b *testing.B) {
+	for _, level := range Levels() {
+		for _, cores := range []int{1, 2} {
+			benchProducts[float32](b, level, cores)
+			benchProducts[float64](b, level, cores)
+		}
+	}
+}
+
+func benchProducts[F Float](b *testing.B, level Level, cores int) {
+	var zero F
+	b.Run(fmt.Sprintf("%v/%T/%d", level, zero, cores), func(b *testing.B) {
+		k, err := New[F](level)
+		if err != nil {
+			b.Fatal(err)
+		}
+		const n, d, h = benchRows, benchCols, benchWidth
+		x := NewMatrix[F](n, d)
+		row := make([]F, d)
+		for i := range n {
+			for j := range row {
+				row[j] = F((i*d+j)*7919%255) / 255
+			}
+			x.SetRow(i, row)
+		}
+		w := make([]F, d*h)
+		for i := range w {
+			w[i] = F(i*104729%1001)/1000 - 0.5
+		}
+		wp := k.NewPanels(d, h)
+		z := Alloc[F](n * h)
+		g := make([][]F, cores)
+		s := make([]*Scratch[F], cores)
+		for c := range cores {
+			g[c] = Alloc[F](d * h)
+			s[c] = k.NewScratch(RowBlock, h)
+		}
+		for b.Loop() {
+			wp.Pack(d, h, w, h)
+			var group sync.WaitGroup
+			for c := range cores {
+				group.Go(func() {
+					clear(g[c])
+					blocks := n / RowBlock
+					for lo := c * blocks / cores * RowBlock; lo < (c+1)*blocks/cores*RowBlock; lo += RowBlock {
+						zb := z[lo*h:][:RowBlock*h]
+						k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
+						k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, zb, h, h, s[c])
+					}
+				})
+			}
+			group.Wait()
+			for c := 1; c < cores; c++ {
+				for i, v := range g[c] {
+					g[0][i] += v
+				}
+			}
+		}
+		flop := 4 * float64(n) * d * h * float64(b.N)
+		b.ReportMetric(flop/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(1e3*b.Elapsed().Seconds()/float64(b.N), "ms/op")
+	})
+}
+
+// BenchmarkTile measures a tile of X W whose operands stay in the level-1
+// cache: what a core does at best.
+func BenchmarkTile(b *testing.B) {
+	for _, level := range Levels() {
+		benchTile[float32](b, level)
+		benchTile[float64](b, level)
+	}
+}
+
+func benchTile[F Float](b *testing.B, level Level) {
+	var zero F
+	b.Run(fmt.Sprintf("%v/%T", level, zero), func(b *testing.B) {
+		k, err := New[F](level)
+		if err != nil {
+			b.Fatal(err)
+		}
+		const depth = 64
+		rows, cols := k.products.rows, k.products.cols
+		x, w, c := Alloc[F](depth*panelRows), Alloc[F](depth*cols), Alloc[F](rows*cols)
+		for b.Loop() {
+			k.products.tile[0](depth, &x[0], &w[0], &c[0], cols, false)
+		}
+		b.ReportMetric(2*depth*float64(rows*cols)/1e9*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+	})
+}
+
+func BenchmarkPack(b *testing.B) {
+	k := mustNew[float32](b, Best())
+	const h = benchWidth
+	p := k.NewPanels(RowBlock, h)
+	d := Alloc[float32](RowBlock * h)
+	for b.Loop() {
+		p.Pack(RowBlock, h, d, h)
+	}
+}
+
+func BenchmarkSetRow(b *testing.B) {
+	x := NewMatrix[float32](RowBlock, benchWidth)
+	row := Alloc[float32](benchWidth)
+	for b.Loop() {
+		for i := range RowBlock {
+			x.SetRow(i, row)
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(RowBlock*benchWidth), "ns/element")
+}
