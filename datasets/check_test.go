@@ -24,7 +24,7 @@ func TestCheckSynthetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Counts{Rows: 3000, PerClass: []int{500, 500, 500, 500, 500, 500}}
+	want := &Counts{Rows: 7200, PerClass: []int{1200, 1200, 1200, 1200, 1200, 1200}}
 	if diff := cmp.Diff(want, report.Train); diff != "" || len(report.Files)+len(report.Warnings) > 0 {
 		t.Errorf("%s %v %v", diff, report.Files, report.Warnings)
 	}

@@ -3,7 +3,7 @@ package datasets
 // Sizes of the synthetic set.
 const (
 	syntheticSide      = 28
-	syntheticTrainRows = 500 // per class, by default
+	syntheticTrainRows = 1200 // per class, by default
 	syntheticTestRows  = 500
 )
 
@@ -11,7 +11,7 @@ const (
 // The zero value gives the default sizes; negative ones panic.
 type SyntheticConfig struct {
 	Seed          uint64
-	TrainPerClass int // 0 means 500
+	TrainPerClass int // 0 means 1200
 	TestPerClass  int // 0 means 500
 }
 

@@ -14,6 +14,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+
+	device "ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -26,13 +29,33 @@ func (a *app) devicesCommand() *cobra.Command {
 			fmt.Fprintf(a.stdout, "cpu      %s\n", cpuModel())
 			fmt.Fprintf(a.stdout, "cores    %d, of which %d are used\n", runtime.NumCPU(), runtime.GOMAXPROCS(0))
 			fmt.Fprintf(a.stdout, "features %s\n", features())
-			fmt.Fprintf(a.stdout, "engine   gorgonia: Gorgonia's own machine with gonum's products\n")
-			fmt.Fprintf(a.stdout, "float32  %.1f GFLOP/s (a product of %d x %d matrices)\n", gigaflops(product32()), productSide, productSide)
-			fmt.Fprintf(a.stdout, "float64  %.1f GFLOP/s\n", gigaflops(product64()))
+			if err := a.kernels(); err != nil {
+				return err
+			}
 			fmt.Fprintf(a.stdout, "gpu      no GPU support in this build\n")
 			return nil
 		}),
 	}
+}
+
+// kernels says which kernels the plan would run on, and how fast they and Gorgonia's products are.
+func (a *app) kernels() error {
+	d, err := device.New(kernel.Best(), 0)
+	if err != nil {
+		return err
+	}
+	single, err := device.Speed[float32](d)
+	if err != nil {
+		return err
+	}
+	double, err := device.Speed[float64](d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n", d.Level(), d.Threads(), single, double)
+	fmt.Fprintf(a.stdout, "gorgonia gonum's products: %.1f GFLOP/s in float32, %.1f in float64 (%d x %d matrices)\n",
+		gigaflops(product32()), gigaflops(product64()), productSide, productSide)
+	return nil
 }
 
 // cpuModel is the processor's name where the system tells it.

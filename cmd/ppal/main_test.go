@@ -149,7 +149,7 @@ func TestVersion(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	got := command(t.Context(), nil, "devices")
-	if got.status != exitDone || !regexp.MustCompile(`float32  [0-9.]+ GFLOP/s`).MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
+	if got.status != exitDone || !regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`).MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
 		t.Errorf("%+v", got)
 	}
 }

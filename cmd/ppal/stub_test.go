@@ -80,3 +80,5 @@ func (s *stub) Finish(r *trainer.Result) (experiment.Final, error) {
 func (s *stub) Save(path string) error { return os.WriteFile(path, []byte("weights"), 0o644) }
 
 var errNoData = errors.New("no data")
+
+func (s *stub) Explain() string { return "the plan" }

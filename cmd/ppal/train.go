@@ -21,6 +21,7 @@ type trial interface {
 	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
 	Finish(r *trainer.Result) (experiment.Final, error)
 	Save(path string) error
+	Explain() string
 }
 
 var _ trial = (*experiment.Experiment)(nil)
@@ -119,6 +120,9 @@ func (s *session) begin() error {
 	info := s.trial.Info()
 	s.report.info(fmt.Sprintf("%s by %s: %d classes, %d features, %d parameters, at most %d iterations, files in %s",
 		s.cfg.Data.Problem, s.cfg.Method.Method, len(info.Classes), info.Features, info.Parameters, s.cfg.Iterations, s.dir))
+	if s.cfg.Explain {
+		fmt.Fprintln(s.stdout, s.trial.Explain())
+	}
 	for _, n := range s.cfg.Notes() {
 		s.report.info(n.String())
 	}
@@ -145,6 +149,9 @@ func (s *session) provenance() rundir.Provenance {
 	}
 	for _, c := range info.Classes {
 		p.Classes = append(p.Classes, rundir.Class(c))
+	}
+	if s.cfg.Explain {
+		fmt.Fprintln(s.stdout, s.trial.Explain())
 	}
 	for _, n := range s.cfg.Notes() {
 		p.Notes = append(p.Notes, n.String())

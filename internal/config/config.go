@@ -95,13 +95,15 @@ type Run struct {
 	RecordEvery          int
 	Init                 string // a safetensors file; "": from the seed
 	LogFormat            string // text, json
+	Explain              bool
 	Quiet                bool
 }
 
 // Device is what computes.
 type Device struct {
 	Device  string // auto, cpu
-	Engine  string // gorgonia
+	Engine  string // plan, gorgonia
+	SIMD    string // auto, avx512, avx2, go
 	Dtype   string // float32, float64
 	Threads int    // 0: all
 }

@@ -153,7 +153,8 @@ func TestRefusedFlags(t *testing.T) {
 		{"dataset=mnist", `--dataset is "mnist", want synthetic, fashion-mnist or cifar10`},
 		{"method=ssg", "--method ssg is not in this version, want ppala, plada, gdpa, penalty, gda, alm, unconstrained"},
 		{"device=cuda:1", "--device cuda:1 is not in this version, want auto, cpu"},
-		{"engine=plan", "--engine plan is not in this version, want gorgonia"},
+		{"engine=tape", `--engine is "tape", want plan or gorgonia`},
+		{"engine=gorgonia simd=go", "--simd is the plan's; the engine is gorgonia"},
 		{"dtype=float16", `--dtype is "float16", want float32 or float64`},
 		{"resume=x", "--resume is no key; see ppal train --help"},
 	} {

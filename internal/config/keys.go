@@ -70,8 +70,8 @@ func modelKeys() []*Key {
 	return []*Key{
 		{Name: "model", Group: GroupModel, Value: "linear|mlp", Usage: "linear scores or a network (default mlp)",
 			choices: []string{"linear", "mlp"}, field: func(t *Train) any { return &t.Model.Model }, preset: always("mlp")},
-		{Name: "hidden", Group: GroupModel, Value: "256[,128...]", Usage: "units of each hidden layer, per head (default 256; synthetic: 64)",
-			interval: atLeast(1), when: network, field: func(t *Train) any { return &t.Hidden }, preset: defaultHidden},
+		{Name: "hidden", Group: GroupModel, Value: "256[,128...]", Usage: "units of each hidden layer, per head (default 256)",
+			interval: atLeast(1), when: network, field: func(t *Train) any { return &t.Hidden }, preset: always("256")},
 		{Name: "activation", Group: GroupModel, Value: "sigmoid|relu|tanh", Usage: "between the layers (default sigmoid)",
 			choices: []string{"sigmoid", "relu", "tanh"}, when: network,
 			field: func(t *Train) any { return &t.Activation }, preset: always("sigmoid")},
@@ -79,14 +79,6 @@ func modelKeys() []*Key {
 			choices: []string{"shared", "separate"}, when: network,
 			field: func(t *Train) any { return &t.Heads }, preset: presets("shared", "separate")},
 	}
-}
-
-// defaultHidden keeps the built-in set, which is for a first look, quick.
-func defaultHidden(t *Train) string {
-	if t.Dataset == "synthetic" {
-		return "64"
-	}
-	return "256"
 }
 
 func problemKeys() []*Key {
@@ -167,8 +159,13 @@ func deviceKeys() []*Key {
 	return []*Key{
 		{Name: "device", Group: GroupDevice, Value: "auto|cpu", Usage: "what computes (default auto, the CPU)",
 			choices: []string{"auto", "cpu"}, later: []string{"cuda"}, field: func(t *Train) any { return &t.Device.Device }, preset: always("auto")},
-		{Name: "engine", Group: GroupDevice, Value: "gorgonia", Usage: "Gorgonia's own machine with gonum's products (default gorgonia)",
-			choices: []string{"gorgonia"}, later: []string{"plan"}, field: func(t *Train) any { return &t.Engine }, preset: always("gorgonia")},
+		{Name: "engine", Group: GroupDevice, Value: "plan|gorgonia", Usage: "own kernels, or Gorgonia's machine with gonum's products, the reference (default plan)",
+			choices: []string{"plan", "gorgonia"}, field: func(t *Train) any { return &t.Engine }, preset: always("plan")},
+		{Name: "simd", Group: GroupDevice, Value: "auto|avx512|avx2|go", Usage: "instructions of the plan's kernels (default auto: the widest there are)",
+			choices: []string{"auto", "avx512", "avx2", "go"}, when: []condition{{"engine", []string{"plan"}, "the plan's"}},
+			field: func(t *Train) any { return &t.SIMD }, preset: always("auto")},
+		{Name: "explain", Group: GroupDevice, Usage: "print the plan that the engine runs, step by step, before training",
+			when: []condition{{"engine", []string{"plan"}, "the plan's"}}, field: func(t *Train) any { return &t.Explain }, preset: always("false")},
 		{Name: "dtype", Group: GroupDevice, Value: "float32|float64", Usage: "of the numbers; the final certificate is always in float64 (default float32)",
 			choices: []string{"float32", "float64"}, field: func(t *Train) any { return &t.Dtype }, preset: always("float32")},
 		{Name: "threads", Group: GroupDevice, Value: "N", Usage: "0 is all cores (default 0)",

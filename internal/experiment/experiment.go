@@ -11,6 +11,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -27,6 +29,8 @@ type Experiment struct {
 	batches       *batches       // nil: every iteration takes all rows
 	testProblem   *graph.Problem
 	method        trainer.Method
+	engine        graph.Engine
+	device        string // the engine, in words
 	info          Info
 }
 
@@ -67,6 +71,9 @@ func New(cfg config.Train, dataDir string) (*Experiment, error) {
 	if e.method, err = cfg.TrainerMethod(); err != nil {
 		return nil, err
 	}
+	if err := e.chooseEngine(); err != nil {
+		return nil, err
+	}
 	train, test, err := e.load(dataDir)
 	if err != nil {
 		return nil, err
@@ -97,6 +104,29 @@ func New(cfg config.Train, dataDir string) (*Experiment, error) {
 	return e, nil
 }
 
+// chooseEngine makes what the configuration names.
+func (e *Experiment) chooseEngine() error {
+	if e.cfg.Engine == "gorgonia" {
+		e.engine = graph.Tape{}
+		e.device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
+		return nil
+	}
+	level := kernel.Best()
+	if e.cfg.SIMD != "auto" {
+		var err error
+		if level, err = kernel.ParseLevel(e.cfg.SIMD); err != nil {
+			return err
+		}
+	}
+	d, err := cpu.New(level, e.cfg.Threads)
+	if err != nil {
+		return err
+	}
+	e.engine = graph.Planned(d)
+	e.device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
+	return nil
+}
+
 // load reads the data set and selects the classes.
 func (e *Experiment) load(dataDir string) (train, test *datasets.Selection, err error) {
 	all, held, err := datasets.Load(dataDir, e.cfg.Dataset, e.cfg.Seed)
@@ -119,7 +149,7 @@ func (e *Experiment) load(dataDir string) (train, test *datasets.Selection, err 
 // define makes the task.
 func (e *Experiment) define(train *datasets.Selection) error {
 	_, features := train.Pixels.Dims()
-	e.t = &task{center: scaledCenter(e.normalization)}
+	e.t = &task{center: scaledCenter(e.normalization), engine: e.engine}
 	e.t.spec = models.Spec{Inputs: features, Outputs: len(train.Names), Activation: models.Activation(e.cfg.Activation), Heads: models.Heads(e.cfg.Heads)}
 	if e.cfg.Model.Model != "linear" {
 		e.t.spec.Hidden = e.cfg.Hidden
@@ -181,6 +211,9 @@ func (e *Experiment) describe(train, test *datasets.Selection) {
 	}
 	e.info.Warnings = append(e.info.Warnings, e.t.goal.Warnings()...)
 }
+
+// Explain is the engine's table of the steps of an iteration.
+func (e *Experiment) Explain() string { return e.problem.Explain() }
 
 // Info describes the run.
 func (e *Experiment) Info() Info { return e.info }
@@ -279,7 +312,7 @@ const sphereOfFloat32 = 1e-6
 
 // Finish certifies the run's output in float64 and measures it.
 func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
-	final := Final{Device: fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)}
+	final := Final{Device: e.device}
 	x := e.iterate()
 	p := newExact(e.t, e.train, x)
 	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}

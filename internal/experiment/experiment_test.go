@@ -25,7 +25,7 @@ func small(change func(c *config.Train)) config.Train {
 	c.Method = config.Method{Method: "ppala", Preset: "practical", Alpha: 10, Beta: 0.2, Delta: "power", DeltaP: 0.1, DeltaQ: 1,
 		SlackStart: "residual", Eta: "auto", Primal: "nesterov", Momentum: 0.99, EtaScale: "weights"}
 	c.Run = config.Run{Iterations: 5, TimeLimit: "none", Seed: 1, Output: "last", FeasibilityTolerance: 1e-3}
-	c.Device = config.Device{Device: "cpu", Engine: "gorgonia", Dtype: "float64"}
+	c.Device = config.Device{Device: "cpu", Engine: "plan", SIMD: "auto", Dtype: "float64"}
 	if change != nil {
 		change(&c)
 	}

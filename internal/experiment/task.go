@@ -16,6 +16,7 @@ type task struct {
 	goal        *constraints.NeymanPearson
 	regularizer trainer.Regularizer
 	center      []float64 // c/s, nil without centring
+	engine      graph.Engine
 }
 
 // problem builds the task on rows, from weights as trained; its one input is the
@@ -41,7 +42,7 @@ func (t *task) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*gra
 			Inputs:    gorgonia.Nodes{x},
 			Watch:     gorgonia.Nodes{scores},
 		}, nil
-	}, graph.Tape{})
+	}, t.engine)
 }
 
 // measure evaluates the classes' losses and error rates from the scores of p's last Forward.

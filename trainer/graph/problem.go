@@ -69,6 +69,14 @@ func (p *Problem) Watched(i int) (gorgonia.Value, error) { return p.compiled.Wat
 // Bind gives Definition.Inputs[i] a value of the same shape and dtype, from the next Forward on.
 func (p *Problem) Bind(i int, value gorgonia.Value) error { return p.compiled.Bind(i, value) }
 
+// Explain is a table of the steps that the engine runs, "" where it has none to show.
+func (p *Problem) Explain() string {
+	if e, ok := p.compiled.(interface{ Explain() string }); ok {
+		return e.Explain()
+	}
+	return ""
+}
+
 // NonSmooth implements trainer.NonSmooth.
 func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 

@@ -1,0 +1,36 @@
+package constraints
+
+import "ppal/internal/plan"
+
+var (
+	_ plan.Described = (*MarginLoss)(nil)
+	_ plan.Described = (*MarginLossGrad)(nil)
+	_ plan.Described = (*GroupMeans)(nil)
+	_ plan.Described = (*GroupMeansGrad)(nil)
+)
+
+// PlanTerm implements plan.Described.
+func (op *MarginLoss) PlanTerm() plan.Term { return plan.MarginLossTerm{Margins: op.margins()} }
+
+// PlanTerm implements plan.Described.
+func (op *MarginLossGrad) PlanTerm() plan.Term {
+	return plan.MarginLossGradTerm{Margins: op.loss.margins()}
+}
+
+// PlanTerm implements plan.Described.
+func (op *GroupMeans) PlanTerm() plan.Term {
+	return plan.GroupMeansTerm{Groups: op.members.groups(), Offsets: op.offsets}
+}
+
+// PlanTerm implements plan.Described.
+func (op *GroupMeansGrad) PlanTerm() plan.Term {
+	return plan.GroupMeansGradTerm{Groups: op.members.groups()}
+}
+
+func (op *MarginLoss) margins() plan.Margins {
+	return plan.Margins{Labels: op.labels, Classes: op.classes, Phi: op.phi}
+}
+
+func (m *Membership) groups() plan.Groups {
+	return plan.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}
+}

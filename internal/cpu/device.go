@@ -1,0 +1,47 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// Device runs plans on this machine's cores.
+type Device struct {
+	level   kernel.Level
+	threads int
+}
+
+var _ plan.Device = (*Device)(nil)
+
+// New returns the device with kernels of that level and that many threads; 0 means all that Go uses (GOMAXPROCS).
+func New(level kernel.Level, threads int) (*Device, error) {
+	if threads < 0 {
+		return nil, fmt.Errorf("cpu: %d threads, want a positive number, or 0 for all", threads)
+	}
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	if _, err := kernel.New[float32](level); err != nil {
+		return nil, err
+	}
+	return &Device{level: level, threads: threads}, nil
+}
+
+// Level is that of the kernels.
+func (d *Device) Level() kernel.Level { return d.level }
+
+// Threads is the number of workers.
+func (d *Device) Threads() int { return d.threads }
+
+// Compile32 implements plan.Device.
+func (d *Device) Compile32(p *plan.Plan) (plan.Executor[float32], error) {
+	return newExecutor[float32](d, p)
+}
+
+// Compile64 implements plan.Device.
+func (d *Device) Compile64(p *plan.Plan) (plan.Executor[float64], error) {
+	return newExecutor[float64](d, p)
+}

@@ -1,0 +1,255 @@
+package cpu_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+)
+
+// network is a Neyman-Pearson problem on random rows.
+type network struct {
+	spec   models.Spec
+	phi    constraints.Phi
+	counts []int // rows of each class
+	center bool
+	seed   uint64
+}
+
+func (n network) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(n.seed, 1))
+	weights, err := models.Init(n.spec, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, labels, names := 0, []int{}, []string{}
+	for k, c := range n.counts {
+		rows += c
+		names = append(names, fmt.Sprint(k))
+		for range c {
+			labels = append(labels, k)
+		}
+	}
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, err := models.New(g, n.spec, dtype, weights)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		x := random(g, dtype, rng, "rows", rows, n.spec.Inputs)
+		var center *gorgonia.Node
+		if n.center {
+			center = random(g, dtype, rng, "center", 1, n.spec.Inputs)
+		}
+		scores, err := net.Scores(x, center)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, n.phi)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		f, c, err := goal.Nodes(scores, labels)
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
+			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 5}, Inputs: gorgonia.Nodes{x}, Watch: gorgonia.Nodes{scores}}, err
+	}, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func random(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, rows, cols int) *gorgonia.Node {
+	double, single := make([]float64, rows*cols), make([]float32, rows*cols)
+	for i := range double {
+		single[i] = float32(rng.NormFloat64())
+		double[i] = float64(single[i]) // the same data in both precisions
+	}
+	var backing any = double
+	if dtype == tensor.Float32 {
+		backing = single
+	}
+	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing))))
+}
+
+// numbers are f, g, the gradient for some weights and the scores.
+func numbers(t testing.TB, p *graph.Problem) [][]float64 {
+	t.Helper()
+	n, m := p.Dims()
+	g, d := make([]float64, m), make([]float64, n)
+	f, err := p.Forward(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := []float64{1}
+	for j := range m {
+		weights = append(weights, 0.5+float64(j))
+	}
+	v := p.NewVector()
+	if err := p.Backward(weights, v); err != nil {
+		t.Fatal(err)
+	}
+	p.Read(d, v)
+	scores, err := p.Watched(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s []float64
+	switch x := scores.Data().(type) {
+	case []float64:
+		s = x
+	case []float32:
+		for _, v := range x {
+			s = append(s, float64(v))
+		}
+	}
+	return [][]float64{append(g, f), d, s}
+}
+
+// distance is ||a - b||/||b||.
+func distance(a, b []float64) float64 {
+	num, den := 0.0, 0.0
+	for i := range b {
+		num += (a[i] - b[i]) * (a[i] - b[i])
+		den += b[i] * b[i]
+	}
+	return math.Sqrt(num / max(den, 1e-300))
+}
+
+func networks() []network {
+	var list []network
+	seed := uint64(0)
+	for _, spec := range []models.Spec{
+		{Inputs: 5},
+		{Inputs: 13, Hidden: []int{7}},
+		{Inputs: 13, Hidden: []int{33}, Activation: models.Tanh},
+		{Inputs: 9, Hidden: []int{20}, Activation: models.ReLU},
+		{Inputs: 31, Hidden: []int{40, 19}},
+		{Inputs: 11, Hidden: []int{6}, Heads: models.Separate},
+		{Inputs: 11, Hidden: []int{18, 17}, Activation: models.Tanh, Heads: models.Separate},
+	} {
+		for _, counts := range [][]int{{1, 1}, {3, 1, 2}, {100, 13, 200, 1}, {301, 270, 190, 250}} {
+			seed++
+			spec.Outputs = len(counts)
+			list = append(list, network{spec: spec, phi: constraints.Phis()[seed%3], counts: counts, center: seed%2 == 0, seed: seed})
+		}
+	}
+	return list
+}
+
+// On every level and any number of threads the device agrees with Gorgonia's machine in float64.
+func TestDeviceAgreesWithGorgonia(t *testing.T) {
+	for _, n := range networks() {
+		want := numbers(t, n.problem(t, tensor.Float64, graph.Tape{}))
+		for _, level := range kernel.Levels() {
+			for _, threads := range []int{1, 3} {
+				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
+					got := numbers(t, n.problem(t, dtype, engine(t, level, threads)))
+					for i, what := range []string{"f and g", "gradient", "scores"} {
+						if d := distance(got[i], want[i]); !(d <= bound) {
+							t.Errorf("%+v, %v, %d threads, %v: %s differ by %.2g", n, level, threads, dtype, what, d)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func engine(t testing.TB, level kernel.Level, threads int) graph.Engine {
+	t.Helper()
+	d, err := cpu.New(level, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return graph.Planned(d)
+}
+
+// Runs repeat to the bit, and the widest level gives the bits of the next.
+func TestRunsRepeatToTheBit(t *testing.T) {
+	n := network{spec: models.Spec{Inputs: 13, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, center: true, seed: 5}
+	p := n.problem(t, tensor.Float32, engine(t, kernel.Best(), 2))
+	first := numbers(t, p)
+	for _, again := range [][][]float64{numbers(t, p), numbers(t, n.problem(t, tensor.Float32, engine(t, kernel.Best(), 2)))} {
+		for i := range first {
+			if distance(again[i], first[i]) != 0 {
+				t.Errorf("part %d changed between runs", i)
+			}
+		}
+	}
+}
+
+// 200 iterations of PPALA take both engines the same way in float64.
+func TestTrainingAgreesWithGorgonia(t *testing.T) {
+	n := network{spec: models.Spec{Inputs: 12, Hidden: []int{9}, Outputs: 3}, counts: []int{120, 90, 101}, center: true, seed: 3}
+	run := func(e graph.Engine) []float64 {
+		p := n.problem(t, tensor.Float64, e)
+		if _, err := trainer.Train(context.Background(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 200}); err != nil {
+			t.Fatal(err)
+		}
+		size, _ := p.Dims()
+		x := make([]float64, size)
+		p.Read(x, trainer.Iterate)
+		return x
+	}
+	if d := distance(run(engine(t, kernel.Best(), 2)), run(graph.Tape{})); d > 1e-6 { // rounding, amplified along the path
+		t.Errorf("after 200 iterations the weights differ by %.2g", d)
+	}
+}
+
+// An exchanged input is packed again.
+func TestBindExchangesTheRows(t *testing.T) {
+	n := network{spec: models.Spec{Inputs: 6, Hidden: []int{5}, Outputs: 2}, counts: []int{20, 30}, seed: 9}
+	plan, tape := n.problem(t, tensor.Float64, engine(t, kernel.Best(), 2)), n.problem(t, tensor.Float64, graph.Tape{})
+	rows := make([]float64, 300)
+	for i := range rows {
+		rows[i] = math.Sin(float64(i))
+	}
+	v := tensor.New(tensor.WithShape(50, 6), tensor.WithBacking(rows))
+	for _, p := range []*graph.Problem{plan, tape} {
+		if err := p.Bind(0, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := numbers(t, plan), numbers(t, tape)
+	for i := range want {
+		if d := distance(got[i], want[i]); d > 1e-12 {
+			t.Errorf("part %d differs by %.2g after Bind", i, d)
+		}
+	}
+	if err := plan.Bind(0, tensor.New(tensor.WithShape(2, 6), tensor.Of(tensor.Float64))); err == nil {
+		t.Error("Bind of another shape gave no error")
+	}
+}
+
+// BenchmarkIteration is a forward and a backward pass of the default network on 4,000 rows.
+func BenchmarkIteration(b *testing.B) {
+	n := network{spec: models.Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}, counts: []int{1000, 1000, 1000, 1000}, center: true, seed: 1}
+	for name, e := range map[string]graph.Engine{"plan": engine(b, kernel.Best(), 0), "gorgonia": graph.Tape{}} {
+		b.Run(name, func(b *testing.B) {
+			p := n.problem(b, tensor.Float32, e)
+			g, d := make([]float64, 3), p.NewVector()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Forward(g); err != nil {
+					b.Fatal(err)
+				}
+				if err := p.Backward([]float64{1, 1, 1, 1}, d); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

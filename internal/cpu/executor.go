@@ -1,0 +1,223 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// executor runs one plan.
+type executor[T plan.Float] struct {
+	*plan.Memory[T]
+	plan              *plan.Plan
+	k                 *kernel.Kernels[T]
+	workers           []*worker[T]
+	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
+	forward, backward []*region[T]
+	threads           int
+}
+
+// worker is what one goroutine has of its own.
+type worker[T plan.Float] struct {
+	*plan.Memory[T] // the executor's, but for local buffers
+	k               *kernel.Kernels[T]
+	scratch         *kernel.Scratch[T]
+	rows            *kernel.Matrix[T] // room to pack a block of activations
+	temporary       [][]T             // rows of intermediate results of element-wise expressions
+}
+
+func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
+	k, err := kernel.New[T](d.level)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := plan.NewMemory[T](p)
+	if err != nil {
+		return nil, err
+	}
+	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, threads: d.threads}
+	if err := e.packData(); err != nil {
+		return nil, err
+	}
+	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
+	for range d.threads {
+		e.workers = append(e.workers, e.newWorker())
+	}
+	return e, nil
+}
+
+// newWorker makes room for blocks of every region.
+func (e *executor[T]) newWorker() *worker[T] {
+	own := &plan.Memory[T]{Data: append([][]T{}, e.Data...), First: make([]int, len(e.Data))}
+	slots := make([][]T, len(e.plan.Scratch))
+	for i, cols := range e.plan.Scratch {
+		slots[i] = kernel.Alloc[T](kernel.RowBlock * cols)
+	}
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Local {
+			own.Data[i] = slots[b.Slot]
+		}
+	}
+	widest := 1
+	for _, b := range e.plan.Buffers {
+		widest = max(widest, b.Cols)
+	}
+	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest)}
+}
+
+// packData packs every leaf that is a factor over the data's rows.
+func (e *executor[T]) packData() error {
+	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
+		for _, s := range r.Steps {
+			p, ok := s.(*plan.Product)
+			if !ok || r.Rows == 0 || p.A.Rows != r.Rows || e.data[p.A.Buffer] != nil {
+				continue
+			}
+			if b := e.plan.Buffers[p.A.Buffer]; b.Class == plan.Leaf && p.A.Len() == b.Len() {
+				e.data[p.A.Buffer] = kernel.NewMatrix[T](b.Rows, b.Cols)
+				e.pack(p.A.Buffer)
+			}
+		}
+	}
+	return nil
+}
+
+func (e *executor[T]) pack(buffer int) {
+	m := e.data[buffer]
+	rows, cols := m.Dims()
+	for i := range rows {
+		m.SetRow(i, e.Data[buffer][i*cols:(i+1)*cols])
+	}
+}
+
+// Bind implements plan.Executor.
+func (e *executor[T]) Bind(v plan.View, data []T) error {
+	if err := e.plan.CheckBind(v, len(data)); err != nil {
+		return err
+	}
+	e.Data[v.Buffer] = data
+	for _, w := range e.workers {
+		w.Data[v.Buffer] = data
+	}
+	if e.data[v.Buffer] != nil {
+		e.pack(v.Buffer)
+	}
+	return nil
+}
+
+// Forward implements plan.Executor.
+func (e *executor[T]) Forward() error { return e.run(e.forward) }
+
+// Backward implements plan.Executor.
+func (e *executor[T]) Backward(weights []float64) error {
+	if err := e.SetWeights(e.plan, weights); err != nil {
+		return err
+	}
+	return e.run(e.backward)
+}
+
+func (e *executor[T]) run(regions []*region[T]) error {
+	for _, r := range regions {
+		if err := r.run(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parallel runs do for every worker's range of the blocks.
+func (e *executor[T]) parallel(rows int, do func(worker int, w *worker[T], lo, hi int) error) error {
+	blocks := (rows + kernel.RowBlock - 1) / kernel.RowBlock
+	n := min(len(e.workers), blocks)
+	failures := make([]error, n)
+	var group sync.WaitGroup
+	for t := range n {
+		lo, hi := blocks*t/n*kernel.RowBlock, min(blocks*(t+1)/n*kernel.RowBlock, rows)
+		if t == n-1 {
+			failures[t] = do(t, e.workers[t], lo, hi)
+			break
+		}
+		group.Go(func() { failures[t] = do(t, e.workers[t], lo, hi) })
+	}
+	group.Wait()
+	return errors.Join(failures...)
+}
+
+// region is a compiled plan.Region.
+type region[T plan.Float] struct {
+	rows  int
+	steps []step[T]
+	local []int // the local buffers
+}
+
+// step is a compiled plan.Step.
+type step[T plan.Float] interface {
+	// prepare runs once before the region, on one goroutine.
+	prepare(e *executor[T])
+	// block runs rows lo to hi-1 on a worker.
+	block(worker int, w *worker[T], lo, hi int) error
+	// finish runs once after the region, over the first workers.
+	finish(e *executor[T], workers int)
+}
+
+func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
+	var list []*region[T]
+	for _, r := range regions {
+		c := &region[T]{rows: r.Rows}
+		for i, b := range e.plan.Buffers {
+			if b.Class == plan.Local {
+				c.local = append(c.local, i)
+			}
+		}
+		for _, s := range r.Steps {
+			if r.Rows == 0 {
+				c.steps = append(c.steps, wholeStep[T](s))
+			} else {
+				c.steps = append(c.steps, e.blockStep(s))
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (r *region[T]) run(e *executor[T]) error {
+	if r.rows == 0 {
+		for _, s := range r.steps {
+			if err := s.block(0, e.workers[0], 0, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, s := range r.steps {
+		s.prepare(e)
+	}
+	err := e.parallel(r.rows, func(t int, w *worker[T], lo, hi int) error { return r.span(t, w, lo, hi) })
+	if err != nil {
+		return fmt.Errorf("cpu: %w", err)
+	}
+	blocks := (r.rows + kernel.RowBlock - 1) / kernel.RowBlock
+	for _, s := range r.steps {
+		s.finish(e, min(len(e.workers), blocks))
+	}
+	return nil
+}
+
+// span takes rows lo to hi-1 through the steps, a block at a time.
+func (r *region[T]) span(t int, w *worker[T], lo, hi int) error {
+	for at := lo; at < hi; at += kernel.RowBlock {
+		for _, b := range r.local {
+			w.First[b] = at
+		}
+		for _, s := range r.steps {
+			if err := s.block(t, w, at, min(at+kernel.RowBlock, hi)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package plan
+
+// accumulate turns the sum of two products into one product that is added to the
+// other's result, and likewise the sum of two spread group weights M^T w.
+func (g *dag) accumulate() {
+	for again := true; again; {
+		again = false
+		forward, users := g.forward(), g.users()
+		for _, v := range g.all() {
+			if !isMap(v, Add) || !addable(v.in[0], v, users, forward) || !addable(v.in[1], v, users, forward) {
+				continue
+			}
+			base, added := v.in[0], v.in[1]
+			if added.hasBase() || !base.hasBase() && work(base) < work(added) {
+				base, added = added, base
+			}
+			if added.hasBase() {
+				continue
+			}
+			added.in = append(added.in, base)
+			added.nodes = append(added.nodes, v.nodes...)
+			g.replace(map[*value]*value{v: added})
+			again = true
+			break
+		}
+	}
+}
+
+// addable says which operands of the sum v can be added in place: those that
+// nothing else reads.
+func addable(w, v *value, users map[*value][]*value, forward map[*value]bool) bool {
+	return (w.kind == productKind || w.kind == meansGrad) && len(users[w]) == 1 && w.sameShape(v) && forward[w] == forward[v]
+}
+
+// hasBase reports whether w is added to another value.
+func (w *value) hasBase() bool {
+	return w.kind == productKind && len(w.in) == 3 || w.kind == meansGrad && len(w.in) == 2
+}
+
+// work is a product's inner dimension: of two, the smaller product is added to
+// the larger's result.
+func work(w *value) int {
+	if w.kind != productKind {
+		return 0
+	}
+	_, inner := transposed(w.in[0], w.trans[0])
+	return inner
+}

@@ -1,0 +1,76 @@
+package plan
+
+// simplifyActivations writes the activations' derivatives in the saved
+// activation a, where Gorgonia takes them from z or keeps a second matrix:
+//
+//	z (z >= 0)                -> relu(z);  z >= 0 elsewhere -> relu'(a)
+//	a (1 - a), a sigmoid(-z)  -> sigmoid'(a)    a = sigmoid(z)
+//	1 - a^2                   -> tanh'(a)       a = tanh(z)
+//
+// sigmoid'(a) is within a rounding error of a of the true value; relative to
+// itself it loses digits where a is near 1, and is 0 beyond z = 37 (17 in
+// float32), where it is less than that.
+func (g *dag) simplifyActivations() {
+	g.simplifyReLU()
+	for _, v := range g.all() {
+		if v.kind != mapKind || len(v.in) != 2 {
+			continue
+		}
+		x, y := v.in[0], v.in[1]
+		switch {
+		case v.op == Mul && isSigmoidPair(x, y):
+			*v = value{kind: mapKind, op: SigmoidGrad, in: []*value{x}, rows: v.rows, cols: v.cols, nodes: append(v.nodes, y.nodes...)}
+		case v.op == Mul && isSigmoidPair(y, x):
+			*v = value{kind: mapKind, op: SigmoidGrad, in: []*value{y}, rows: v.rows, cols: v.cols, nodes: append(v.nodes, x.nodes...)}
+		case v.op == Sub && isConstant(x, 1) && isTanhSquare(y):
+			*v = value{kind: mapKind, op: TanhGrad, in: y.in[:1], rows: v.rows, cols: v.cols, nodes: append(v.nodes, y.nodes...)}
+		}
+	}
+}
+
+// simplifyReLU handles z (z >= 0), as Gorgonia's Rectify writes it.
+func (g *dag) simplifyReLU() {
+	mask := func(v *value) bool { return isMap(v, Gte) && isConstant(v.in[1], 0) }
+	rectified := map[*value]*value{} // by z
+	for _, v := range g.all() {
+		if isMap(v, Mul) && mask(v.in[1]) && v.in[1].in[0] == v.in[0] && v.sameShape(v.in[0]) {
+			v.op, v.in, v.nodes = ReLU, v.in[:1], append(v.nodes, v.in[1].nodes...)
+			rectified[v.in[0]] = v
+		}
+	}
+	for _, v := range g.all() {
+		if mask(v) && rectified[v.in[0]] != nil {
+			v.op, v.in = ReLUGrad, []*value{rectified[v.in[0]]}
+		}
+	}
+}
+
+func isMap(v *value, op Op) bool { return v.kind == mapKind && v.op == op }
+
+func isConstant(v *value, c float64) bool {
+	x, ok := v.scalarConstant()
+	return ok && x == c
+}
+
+// isSigmoidPair recognises a = sigmoid(z) with 1 - a or sigmoid(-z).
+func isSigmoidPair(a, b *value) bool {
+	switch {
+	case !isMap(a, Sigmoid):
+		return false
+	case isMap(b, Sub):
+		return isConstant(b.in[0], 1) && b.in[1] == a
+	case isMap(b, Sigmoid):
+		return isMap(b.in[0], Neg) && b.in[0].in[0] == a.in[0]
+	}
+	return false
+}
+
+func isTanhSquare(v *value) bool {
+	switch {
+	case isMap(v, Mul):
+		return v.in[0] == v.in[1] && isMap(v.in[0], Tanh)
+	case isMap(v, Square):
+		return isMap(v.in[0], Tanh)
+	}
+	return false
+}

@@ -1,0 +1,25 @@
+package plan
+
+// Device compiles plans into something that runs them. The memory is the host's; a device elsewhere is an engine of its own.
+type Device interface {
+	Compile32(p *Plan) (Executor[float32], error)
+	Compile64(p *Plan) (Executor[float64], error)
+}
+
+// Executor runs one plan.
+type Executor[T Float] interface {
+	// Bind gives a parameter, leaf, weight or gradient its memory: that of its whole buffer.
+	Bind(v View, data []T) error
+	// Forward computes the objective, the constraints and the watched values.
+	Forward() error
+	// Backward computes the gradients for weights of the objective and then the constraints, as many as the weights' nodes have
+	// elements.
+	Backward(weights []float64) error
+	// Contents copies a view's values, row after row.
+	Contents(v View) []T
+}
+
+var (
+	_ Executor[float32] = (*Reference[float32])(nil)
+	_ Executor[float64] = (*Reference[float64])(nil)
+)

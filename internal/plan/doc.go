@@ -1,0 +1,27 @@
+// Package plan lowers the two halves of a Gorgonia graph to a plan: a few
+// typed steps over planned buffers, which any device can run.
+//
+// Gorgonia says what to compute; [Lower] decides how, in small passes:
+//
+//	import      the nodes that the outputs need, as matrices (no dead work)
+//	fold        constants computed once, broadcasts virtual
+//	activations derivatives from the saved activation: sigma' = a (1 - a), ...
+//	siblings    X W_1, ..., X W_C become one product, and what follows them too
+//	accumulate  a sum of products becomes one product added to the other
+//	fuse        trees of element-wise operations become single passes
+//	schedule    two halves; rows that can be walked block by block form regions
+//	place       views, in-place results, storage shared by what never lives together
+//
+// The forward half needs no weights of the constraints; the backward half
+// starts from them and from what the forward half kept: nothing is computed
+// twice.
+//
+// A [Region] with Rows > 0 is a run of steps that a device may execute a block
+// of rows at a time, all steps on one block before the next, while the block is
+// in cache: each step is either row-wise or a reduction over rows, whose result
+// is read only after the region. Buffers of class [Local] then exist for one
+// block only.
+//
+// [Reference] runs a plan with plain loops. It defines what every step means,
+// and [Run] lends single steps to a device that lacks them.
+package plan

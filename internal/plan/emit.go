@@ -1,0 +1,43 @@
+package plan
+
+import "slices"
+
+// regions writes the units' steps.
+func (p *placer) regions(units []unit) []Region {
+	var list []Region
+	for _, u := range units {
+		r := Region{Rows: u.rows}
+		for _, v := range u.values {
+			r.Steps = append(r.Steps, p.step(v))
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// step writes the step that computes v.
+func (p *placer) step(v *value) Step {
+	in, out, ids := p.views(v.in), p.view(v), nodes(slices.Clone(v.nodes))
+	slices.Sort(ids)
+	switch v.kind {
+	case mapKind:
+		if v.expr.Op == Load && v.in[0].sameShape(v) {
+			return &Copy{ids, in[0], out}
+		}
+		return &Map{ids, v.expr, in, out}
+	case productKind:
+		return &Product{nodes: ids, A: in[0], B: in[1], Out: out, TransA: v.trans[0], TransB: v.trans[1], Add: v.hasBase()}
+	case sumsKind:
+		return &Sums{ids, v.axis, in[0], out}
+	case marginKind:
+		return &MarginLoss{ids, v.term.(MarginLossTerm).Margins, in[0], out}
+	case marginGrad:
+		return &MarginLossGrad{ids, v.term.(MarginLossGradTerm).Margins, in[0], in[1], out}
+	case meansKind:
+		t := v.term.(GroupMeansTerm)
+		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}
+	case meansGrad:
+		return &GroupMeansGrad{ids, v.term.(GroupMeansGradTerm).Groups, in[0], out, v.hasBase()}
+	}
+	return &Opaque{ids, v.node.Op(), in, v.shapes, out}
+}

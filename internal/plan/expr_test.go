@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"math"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Every function that Gorgonia offers is recognised as what it is.
+func TestOperationsAreGorgonias(t *testing.T) {
+	type build = func(x *gorgonia.Node) (*gorgonia.Node, error)
+	unaries := map[Op]build{Abs: gorgonia.Abs, Sign: gorgonia.Sign, Ceil: gorgonia.Ceil, Floor: gorgonia.Floor, Sin: gorgonia.Sin,
+		Cos: gorgonia.Cos, Exp: gorgonia.Exp, Ln: gorgonia.Log, Log2: gorgonia.Log2, Neg: gorgonia.Neg, Square: gorgonia.Square,
+		Sqrt: gorgonia.Sqrt, Inverse: gorgonia.Inverse, InverseSqrt: gorgonia.InverseSqrt, Cube: gorgonia.Cube, Tanh: gorgonia.Tanh,
+		Sigmoid: gorgonia.Sigmoid, Log1p: gorgonia.Log1p, Expm1: gorgonia.Expm1, Softplus: gorgonia.Softplus}
+	for op := Abs; op <= Softplus; op++ {
+		checkOperation(t, op, func(x, _ *gorgonia.Node) (*gorgonia.Node, error) { return unaries[op](x) })
+	}
+	type both = func(x, y *gorgonia.Node) (*gorgonia.Node, error)
+	same := func(f func(x, y *gorgonia.Node, same bool) (*gorgonia.Node, error)) both {
+		return func(x, y *gorgonia.Node) (*gorgonia.Node, error) { return f(x, y, true) }
+	}
+	for op, f := range map[Op]both{Add: gorgonia.Add, Sub: gorgonia.Sub, Mul: gorgonia.HadamardProd, Div: gorgonia.HadamardDiv,
+		Pow: gorgonia.Pow, Lt: same(gorgonia.Lt), Gt: same(gorgonia.Gt), Lte: same(gorgonia.Lte), Gte: same(gorgonia.Gte),
+		Eq: same(gorgonia.Eq), Ne: same(gorgonia.Ne)} {
+		checkOperation(t, op, f)
+	}
+}
+
+// checkOperation builds f's node, lowers it and compares the op's value with Gorgonia's.
+func checkOperation(t *testing.T, op Op, f func(x, y *gorgonia.Node) (*gorgonia.Node, error)) {
+	t.Helper()
+	xs, ys := []float64{0.3, 1.7, 2.5}, []float64{0.3, 2, 0.5}
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		g := gorgonia.NewGraph()
+		x := gorgonia.NewVector(g, dtype, gorgonia.WithName("x"), gorgonia.WithShape(3))
+		y := gorgonia.NewVector(g, dtype, gorgonia.WithName("y"), gorgonia.WithShape(3))
+		n, err := f(x, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := recognize(n); r.kind != mapKind || r.op != op {
+			t.Errorf("%v %v: recognised as %+v, want %s", dtype, n, r, opNames[op])
+		}
+	}
+	g := gorgonia.NewGraph()
+	x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(3))
+	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(3))
+	n, _ := f(x, y)
+	args := []gorgonia.Value{tensor.New(tensor.WithBacking(append([]float64(nil), xs...))), tensor.New(tensor.WithBacking(append([]float64(nil), ys...)))}
+	v, err := n.Op().Do(args[:op.arity()]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Expr{Op: op, X: &Expr{Op: Load}, Y: &Expr{Op: Load, Arg: 1}}
+	for i, want := range v.Data().([]float64) {
+		got := e.Eval(func(k int) float64 { return [][]float64{xs, ys}[k][i] })
+		if math.Abs(got-want) > 1e-15*math.Abs(want) {
+			t.Errorf("%v at %v, %v: %v, want %v", e, xs[i], ys[i], got, want)
+		}
+	}
+}
+
+// The sign bit of a rectified value says whether it was kept.
+func TestReLUKeepsItsMask(t *testing.T) {
+	negativeZero := math.Copysign(0, -1)
+	for _, test := range []struct{ z, a, derivative float64 }{{2, 2, 1}, {0, 0, 1}, {negativeZero, 0, 1}, {-1e-300, 0, 0}, {-3, 0, 0},
+		{math.Inf(-1), 0, 0}, {math.Inf(1), math.Inf(1), 1}} {
+		a := unary(ReLU, test.z)
+		if a != test.a || unary(ReLUGrad, a) != test.derivative {
+			t.Errorf("relu(%v) = %v with derivative %v, want %v with %v", test.z, a, unary(ReLUGrad, a), test.a, test.derivative)
+		}
+		if narrow := float64(float32(a)); unary(ReLUGrad, narrow) != test.derivative {
+			t.Errorf("relu(%v) loses its mask in float32", test.z)
+		}
+	}
+	if !math.IsNaN(unary(ReLU, math.NaN())) {
+		t.Error("relu hides NaN")
+	}
+}
+
+func TestExprString(t *testing.T) {
+	e := &Expr{Op: Sigmoid, X: &Expr{Op: Add, X: &Expr{Op: Load}, Y: &Expr{Op: Value, Const: 0.5}}}
+	if got, want := e.String(), "sigmoid(($0 + 0.5))"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if e.FLOPs() != 2 {
+		t.Errorf("%d operations, want 2", e.FLOPs())
+	}
+}

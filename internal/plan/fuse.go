@@ -1,0 +1,84 @@
+package plan
+
+import "slices"
+
+// maxExpr bounds the operations of one fused pass.
+const maxExpr = 24
+
+// fuse joins element-wise operations of one shape and half into single passes
+// where nothing else reads what is between them, and makes broadcasts virtual.
+func (g *dag) fuse() {
+	f := fuser{users: g.users(), forward: g.forward(), sizes: map[*value]int{}}
+	for _, v := range g.all() {
+		if v.kind != mapKind {
+			continue
+		}
+		f.sizes[v] = 1
+		for _, w := range v.in {
+			if f.inlined(w, v) {
+				f.sizes[v] += f.sizes[w]
+			}
+		}
+	}
+	fused := map[*value]*value{}
+	for v := range f.sizes {
+		fused[v] = f.expand(v)
+	}
+	for v, w := range fused { // only now: expanding reads the passes as they were
+		v.expr, v.in, v.nodes = w.expr, w.in, w.nodes
+	}
+}
+
+type fuser struct {
+	users   map[*value][]*value
+	forward map[*value]bool
+	sizes   map[*value]int // operations in a value's expression
+}
+
+// inlined reports whether w is evaluated within its reader v's pass.
+func (f *fuser) inlined(w, v *value) bool {
+	if w.kind != mapKind || !w.sameShape(v) || f.sizes[w] >= maxExpr {
+		return false
+	}
+	if w.op == Identity { // costs nothing: a broadcast, or a copy
+		return f.forward[w] == f.forward[v]
+	}
+	return len(f.users[w]) == 1 && f.forward[w] == f.forward[v]
+}
+
+// expand returns v's expression and its operands.
+func (f *fuser) expand(v *value) *value {
+	fused := &value{}
+	var build func(w *value) *Expr
+	build = func(w *value) *Expr {
+		fused.nodes = append(fused.nodes, w.nodes...)
+		args := make([]*Expr, 2)
+		for i, x := range w.in {
+			if c, constant := x.scalarConstant(); constant {
+				args[i] = &Expr{Op: Value, Const: c}
+			} else if f.inlined(x, v) {
+				args[i] = build(x)
+			} else {
+				args[i] = &Expr{Op: Load, Arg: fused.operand(x)}
+			}
+		}
+		if w.op == Identity {
+			return args[0]
+		}
+		return &Expr{Op: w.op, X: args[0], Y: args[1]}
+	}
+	fused.expr = build(v)
+	slices.Sort(fused.nodes)
+	fused.nodes = slices.Compact(fused.nodes)
+	return fused
+}
+
+// operand returns the position of x among v's inputs, where it is put if need be.
+func (v *value) operand(x *value) int {
+	at := slices.Index(v.in, x)
+	if at < 0 {
+		at = len(v.in)
+		v.in = append(v.in, x)
+	}
+	return at
+}

@@ -1,0 +1,56 @@
+package plan
+
+import "slices"
+
+// isolateOutputs inserts copies where a value needs memory of its own: a
+// gradient, so that it can be bound to where it is wanted; a part of a
+// concatenation, which is written in its place there, unless it is that
+// already; and what is reshaped, which has to be without gaps.
+func (g *dag) isolateOutputs() {
+	g.isolateGradients()
+	g.isolateParts()
+	users := g.users()
+	for _, v := range g.all() {
+		if v.kind != reshapeKind {
+			continue
+		}
+		w := v.in[0]
+		if w.kind == sliceKind || slices.ContainsFunc(users[w], isConcat) {
+			v.in = []*value{copyOf(w)}
+		}
+	}
+}
+
+func isConcat(v *value) bool { return v != nil && v.kind == concatKind }
+
+func (g *dag) isolateGradients() {
+	forward, users := g.forward(), g.users()
+	seen := map[*value]bool{}
+	for i, v := range g.gradients {
+		p := g.parameters[i]
+		if !v.computed() || v.kind == concatKind || forward[v] || seen[v] || !v.sameShape(p) || slices.ContainsFunc(users[v], isConcat) {
+			v = copyOf(reshapeOf(v, p.rows, p.cols))
+		}
+		seen[v] = true
+		g.gradients[i] = v
+	}
+}
+
+// isolateParts copies the parts that cannot be written to their place: what is
+// given, a view itself, of the other half, or a part of two concatenations.
+func (g *dag) isolateParts() {
+	forward := g.forward()
+	placed := map[*value]bool{}
+	for _, v := range g.all() {
+		if v.kind != concatKind {
+			continue
+		}
+		v.in = slices.Clone(v.in)
+		for i, p := range v.in {
+			if !p.computed() || placed[p] || forward[p] != forward[v] || slices.Contains(g.gradients, p) {
+				v.in[i] = copyOf(p)
+			}
+			placed[p] = true
+		}
+	}
+}

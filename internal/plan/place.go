@@ -1,0 +1,178 @@
+package plan
+
+import "slices"
+
+// placer decides where values live.
+type placer struct {
+	g       *dag
+	s       scheduled
+	users   map[*value][]*value
+	parents map[*value]*value // the value in whose memory a value lives
+	columns map[*value]int    // from which column on, in a concatenation
+	buffers map[*value]int    // of values without a parent
+	plan    *Plan
+}
+
+// place makes buffers and views of the values and writes the steps.
+func (g *dag) place(s scheduled) *Plan {
+	p := &placer{g: g, s: s, users: g.users(), parents: map[*value]*value{}, columns: map[*value]int{},
+		buffers: map[*value]int{}, plan: &Plan{Dtype: g.source.Dtype}}
+	for _, v := range g.all() {
+		p.adopt(v)
+	}
+	for _, list := range [][]*value{g.parameters, g.inputs, g.weights, g.all()} {
+		for _, v := range list {
+			p.view(v)
+		}
+	}
+	p.plan.Forward = p.regions(s.forward)
+	p.plan.Backward = p.regions(s.backward)
+	p.plan.Objective = p.view(g.objective)
+	p.plan.Constraints, p.plan.Watched, p.plan.Gradients = p.views(g.constraints), p.views(g.watched), p.views(g.gradients)
+	p.plan.Parameters, p.plan.Inputs, p.plan.Weights = p.views(g.parameters), p.views(g.inputs), p.views(g.weights)
+	p.classify()
+	p.plan.assignSlots()
+	return p.plan
+}
+
+// adopt says which of v's inputs live in v's memory: the parts of a
+// concatenation, what a product is added to, and what an element-wise pass reads
+// last, so that it runs in place.
+func (p *placer) adopt(v *value) {
+	switch v.kind {
+	case sliceKind, reshapeKind:
+		p.parents[v], p.columns[v] = v.in[0], v.column
+	case concatKind:
+		at := 0
+		for _, w := range v.in {
+			p.parents[w], p.columns[w] = v, at
+			at += w.cols
+		}
+	case productKind, meansGrad:
+		if v.hasBase() {
+			p.parents[v.in[len(v.in)-1]] = v
+		}
+	case mapKind:
+		for _, w := range v.in {
+			if w.sameShape(v) && p.parents[w] == nil && p.readOnce(w) && p.sameHalf(v, w) {
+				p.parents[w] = v
+				return
+			}
+		}
+	}
+}
+
+// readOnce reports that v is computed and nothing but one step reads it or its parts.
+func (p *placer) readOnce(v *value) bool {
+	if !v.computed() || len(p.users[v]) != 1 {
+		return false
+	}
+	return v.kind != concatKind || !slices.ContainsFunc(v.in, func(w *value) bool { return !p.readOnce(w) })
+}
+
+func (p *placer) sameHalf(v, w *value) bool { return p.inForward(v) == p.inForward(w) }
+
+func (p *placer) inForward(v *value) bool {
+	for _, u := range p.s.forward {
+		if slices.Contains(u.values, v) {
+			return true
+		}
+	}
+	return v.kind == concatKind && p.inForward(v.in[0])
+}
+
+// view returns where v is.
+func (p *placer) view(v *value) View {
+	parent := p.parents[v]
+	if parent == nil {
+		return View{Buffer: p.buffer(v), Stride: v.cols, Rows: v.rows, Cols: v.cols}
+	}
+	w := p.view(parent)
+	w.Offset += p.columns[v]
+	w.Cols = v.cols
+	if v.kind == reshapeKind {
+		w.Rows, w.Stride = v.rows, v.cols
+	}
+	return w
+}
+
+func (p *placer) views(list []*value) []View {
+	views := make([]View, len(list))
+	for i, v := range list {
+		views[i] = p.view(v)
+	}
+	return views
+}
+
+// buffer returns the buffer of a value with memory of its own.
+func (p *placer) buffer(v *value) int {
+	if id, ok := p.buffers[v]; ok {
+		return id
+	}
+	b := Buffer{Class: v.class, Rows: v.rows, Cols: v.cols, RowWise: p.s.spaces[v] > 0, Node: v.node, Values: v.values}
+	if v.kind == leafKind {
+		if v.node != nil {
+			b.Name = v.node.Name()
+		}
+	} else {
+		b.Class, b.Node = Temporary, nil
+	}
+	if i := slices.Index(p.g.gradients, v); i >= 0 {
+		b.Class, b.Name = Gradient, "grad "+p.g.parameters[i].node.Name()
+	}
+	p.buffers[v] = len(p.plan.Buffers)
+	p.plan.Buffers = append(p.plan.Buffers, b)
+	return p.buffers[v]
+}
+
+// classify finds which buffers are kept and which exist for a block only.
+func (p *placer) classify() {
+	plan := p.plan
+	written := map[int]bool{} // by the forward half
+	for _, r := range plan.Forward {
+		for _, s := range r.Steps {
+			for _, o := range s.Writes() {
+				written[o.Buffer] = true
+			}
+		}
+	}
+	keep := func(v View) {
+		if b := &plan.Buffers[v.Buffer]; b.Class == Temporary && written[v.Buffer] {
+			b.Class = Kept
+		}
+	}
+	for _, v := range slices.Concat([]View{plan.Objective}, plan.Constraints, plan.Watched) {
+		keep(v)
+	}
+	for _, r := range plan.Backward {
+		for _, s := range r.Steps {
+			for _, o := range s.Reads() {
+				keep(o.View)
+			}
+		}
+	}
+	plan.localize()
+}
+
+// localize marks what is written and read by row in one region only.
+func (plan *Plan) localize() {
+	const several = -1
+	home := map[int]int{}
+	for i, r := range slices.Concat(plan.Forward, plan.Backward) {
+		for _, s := range r.Steps {
+			for _, o := range slices.Concat(s.Reads(), s.Writes()) {
+				b := plan.Buffers[o.Buffer]
+				if at, seen := home[o.Buffer]; seen && at != i || r.Rows == 0 || o.Access != ByRow || o.Rows != b.Rows || b.Rows != r.Rows {
+					home[o.Buffer] = several
+				} else if !seen {
+					home[o.Buffer] = i
+				}
+			}
+		}
+	}
+	for id, at := range home {
+		if b := &plan.Buffers[id]; b.Class == Temporary && at != several {
+			b.Class = Local
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package plan_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/internal/plan"
+	"ppal/models"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestAgreesWithTape(t *testing.T) {
+	networks(t, func(t *testing.T, c network) {
+		agree(t, c, 3, []int{0, 4})
+	})
+}
+
+// agree compares both dtypes' plans with the tape in float64.
+func agree(t *testing.T, c network, seed uint64, blocks []int) {
+	problem, p := lower(t, c.build(tensor.Float64, seed))
+	_, m := problem.Dims()
+	weights := weightsOf(m)
+	want := tape(t, problem, weights)
+	_, single := lower(t, c.build(tensor.Float32, seed))
+	for _, block := range blocks {
+		compare(t, reference[float64](t, p, block, weights), want, 1e-12, p)
+		compare(t, reference[float32](t, single, block, weights), want, 2e-5, single)
+	}
+}
+
+// Widths, numbers of rows and of classes are any.
+func TestRandomShapes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 13))
+	for range 150 {
+		c := network{phi: constraints.Phis()[rng.IntN(3)], centered: rng.IntN(2) == 0}
+		c.spec = models.Spec{Inputs: 1 + rng.IntN(13), Outputs: 2 + rng.IntN(4)}
+		for range rng.IntN(4) {
+			c.spec.Hidden = append(c.spec.Hidden, 1+rng.IntN(17))
+		}
+		if len(c.spec.Hidden) > 0 {
+			c.spec.Activation = []models.Activation{models.Sigmoid, models.ReLU, models.Tanh}[rng.IntN(3)]
+			c.spec.Heads = []models.Heads{models.Shared, models.Separate}[rng.IntN(2)]
+		}
+		for class := range c.spec.Outputs {
+			for range 1 + rng.IntN(9) {
+				c.labels = append(c.labels, class)
+			}
+		}
+		if rng.IntN(2) == 0 {
+			rng.Shuffle(len(c.labels), func(i, j int) { c.labels[i], c.labels[j] = c.labels[j], c.labels[i] })
+		}
+		seed, block := rng.Uint64(), 1+rng.IntN(12)
+		t.Run(c.String(), func(t *testing.T) { agree(t, c, seed, []int{block}) })
+	}
+}
+
+// Blocks of rows give the same bits: sums run in float64 in the rows' order.
+func TestBlocksDoNotMatter(t *testing.T) {
+	_, p := lower(t, classes(models.Separate, 7, 23).build(tensor.Float32, 1))
+	whole := reference[float32](t, p, 0, weightsOf(3))
+	for _, block := range []int{1, 5, 1000} {
+		got := reference[float32](t, p, block, weightsOf(3))
+		if diff := cmp.Diff(whole.gradient, got.gradient); diff != "" {
+			t.Errorf("block %d: %s", block, diff)
+		}
+	}
+}
+
+// Every op that models and constraints make has a step of its own kind.
+func TestNoOpIsOpaque(t *testing.T) {
+	networks(t, func(t *testing.T, c network) {
+		_, p := lower(t, c.build(tensor.Float64, 3))
+		each(p, func(s plan.Step) {
+			if o, opaque := s.(*plan.Opaque); opaque {
+				t.Errorf("%T %v (nodes %v) is not recognised", o.Op, o.Op, s.Nodes())
+			}
+		})
+	})
+}
+
+func each(p *plan.Plan, f func(s plan.Step)) {
+	for _, half := range [][]plan.Region{p.Forward, p.Backward} {
+		for _, r := range half {
+			for _, s := range r.Steps {
+				f(s)
+			}
+		}
+	}
+}
+
+// classes is the default network's shape: four classes of n rows.
+func classes(heads models.Heads, width, n int) network {
+	c := network{spec: models.Spec{Inputs: 10, Hidden: []int{width}, Outputs: 4, Heads: heads}, phi: constraints.Sigmoid, centered: true}
+	for k := range 4 {
+		for range n {
+			c.labels = append(c.labels, k)
+		}
+	}
+	return c
+}
+
+// count returns the regions over rows and the products in them.
+func count(half []plan.Region) (regions, products int) {
+	for _, r := range half {
+		if r.Rows == 0 {
+			continue
+		}
+		regions++
+		for _, s := range r.Steps {
+			if _, ok := s.(*plan.Product); ok {
+				products++
+			}
+		}
+	}
+	return regions, products
+}
+
+func TestDefaultNetworkCounts(t *testing.T) {
+	for _, test := range []struct {
+		heads             models.Heads
+		forward, backward int
+	}{
+		{models.Shared, 2, 3},       // X W, A V; dV, dA, dW
+		{models.Separate, 1 + 4, 9}, // X [W...], A_k V_k; dV_k, dA_k, X^T [D...]
+	} {
+		for _, centered := range []bool{false, true} {
+			c := classes(test.heads, 8, 6)
+			c.centered = centered
+			_, p := lower(t, c.build(tensor.Float32, 1))
+			if r, n := count(p.Forward); r != 1 || n != test.forward {
+				t.Errorf("%s: forward has %d regions with %d products, want 1 with %d\n%v", test.heads, r, n, test.forward, p)
+			}
+			if r, n := count(p.Backward); r != 1 || n != test.backward {
+				t.Errorf("%s: backward has %d regions with %d products, want 1 with %d\n%v", test.heads, r, n, test.backward, p)
+			}
+			data := p.Inputs[0].Buffer
+			each(p, func(s plan.Step) {
+				out := s.Writes()[0]
+				if out.Rows == len(c.labels) && out.Cols == c.spec.Inputs {
+					t.Errorf("%v has the data's shape", s)
+				}
+				if product, ok := s.(*plan.Product); ok && product.B.Buffer == data {
+					t.Errorf("%v: the data is a right factor", s)
+				}
+			})
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for _, heads := range []models.Heads{models.Shared, models.Separate} {
+		_, p := lower(t, classes(heads, 8, 6).build(tensor.Float32, 1))
+		file := filepath.Join("testdata", "default-"+string(heads)+".txt")
+		if *update {
+			if err := os.WriteFile(file, []byte(p.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), p.String()); diff != "" {
+			t.Errorf("%s (-want +got), -update writes it anew:\n%s", file, diff)
+		}
+	}
+}

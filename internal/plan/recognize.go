@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"reflect"
+
+	"gorgonia.org/gorgonia"
+)
+
+// recognized is what a node's op means in terms of values. The zero value of
+// kind, for what is not recognised, is replaced by opaqueKind.
+type recognized struct {
+	constant   bool
+	kind       kind
+	op         Op
+	trans      [2]bool
+	vectors    [2]bool // operands of a product that are vectors
+	axis       Axis
+	column     int
+	term       Term
+	ignoreRest bool // only the first child is data: the others are sizes
+}
+
+// recognize classifies the node's op: this module's by their terms, Gorgonia's,
+// whose types are not exported, by the type's name and its fields.
+func recognize(n *gorgonia.Node) recognized {
+	op := n.Op()
+	if op == nil {
+		return recognized{}
+	}
+	if d, ok := op.(Described); ok {
+		return ofTerm(d.PlanTerm())
+	}
+	v := reflect.Indirect(reflect.ValueOf(op))
+	if v.Kind() == reflect.Struct && v.Type().PkgPath() == "gorgonia.org/gorgonia" {
+		if r, ok := ofGorgonia(v, n); ok {
+			return r
+		}
+	}
+	return recognized{kind: opaqueKind}
+}
+
+func ofTerm(t Term) recognized {
+	switch t := t.(type) {
+	case AddBiasTerm:
+		return recognized{kind: mapKind, op: Add}
+	case ColumnSumsTerm:
+		return recognized{kind: sumsKind, axis: OverRows}
+	case ColumnsTerm:
+		return recognized{kind: concatKind}
+	case ColumnTerm:
+		return recognized{kind: sliceKind, column: t.Index}
+	case MarginLossTerm:
+		return recognized{kind: marginKind, term: t}
+	case MarginLossGradTerm:
+		return recognized{kind: marginGrad, term: t}
+	case GroupMeansTerm:
+		return recognized{kind: meansKind, term: t}
+	case GroupMeansGradTerm:
+		return recognized{kind: meansGrad, term: t}
+	}
+	return recognized{kind: opaqueKind}
+}
+
+// ofGorgonia reads, and never calls, what reflection shows of an op.
+func ofGorgonia(v reflect.Value, n *gorgonia.Node) (recognized, bool) {
+	dims := n.Dims()
+	switch v.Type().Name() {
+	case "constantScalar", "constantTensor", "sizeOp":
+		return recognized{constant: true}, true
+	case "linAlgBinOp":
+		transA, transB := v.FieldByName("transA"), v.FieldByName("transB")
+		kind := v.Field(0)
+		if !transA.IsValid() || !transB.IsValid() || kind.Kind() != reflect.Uint8 {
+			return recognized{}, false
+		}
+		return ofLinearAlgebra(kind.Uint(), [2]bool{transA.Bool(), transB.Bool()})
+	case "elemBinOp":
+		return ofBinary(v)
+	case "elemUnaryOp":
+		// The operator is a *sf32UnaryOperator or *sf64UnaryOperator, known by
+		// its name only.
+		op, ok := unaryNames()[n.Op().(interface{ String() string }).String()]
+		return recognized{kind: mapKind, op: op}, ok
+	case "sumOp":
+		return ofSum(v.FieldByName("along"), v.FieldByName("d"))
+	case "reshapeOp":
+		return recognized{kind: reshapeKind}, true
+	case "repeatOp":
+		along, from := v.FieldByName("along"), v.FieldByName("inputShape")
+		if dims > 2 || !along.IsValid() || !from.IsValid() {
+			return recognized{}, false
+		}
+		if a := int(along.Int()); a < from.Len() && from.Index(a).Int() != 1 {
+			return recognized{}, false // a tiling, not a broadcast
+		}
+		return recognized{kind: mapKind, op: Identity, ignoreRest: true}, true
+	}
+	return recognized{}, false
+}
+
+// ofLinearAlgebra knows Gorgonia's matMul, matVecMul, vecDot and outerProd, in
+// the order of its constants. Vectors are columns here.
+func ofLinearAlgebra(kind uint64, trans [2]bool) (recognized, bool) {
+	r := recognized{kind: productKind, trans: trans}
+	switch kind {
+	case 0:
+	case 1:
+		r.vectors[1] = true
+	case 2:
+		r.trans, r.vectors = [2]bool{true, false}, [2]bool{true, true}
+	case 3:
+		r.trans, r.vectors = [2]bool{false, true}, [2]bool{true, true}
+	default:
+		return recognized{}, false
+	}
+	return r, true
+}
+
+func ofBinary(v reflect.Value) (recognized, bool) {
+	operator := v.Field(0)
+	if operator.Kind() != reflect.Interface || operator.IsNil() {
+		return recognized{}, false
+	}
+	kind := reflect.Indirect(operator.Elem()).Field(0) // scalarBinOp and tBinOp embed it first
+	if kind.Kind() != reflect.Uint8 || Add+Op(kind.Uint()) > Ne {
+		return recognized{}, false
+	}
+	op := Add + Op(kind.Uint())
+	return recognized{kind: mapKind, op: op}, true
+}
+
+func ofSum(along, dims reflect.Value) (recognized, bool) {
+	if !along.IsValid() || !dims.IsValid() {
+		return recognized{}, false
+	}
+	switch {
+	case along.Len() == int(dims.Int()):
+		return recognized{kind: sumsKind, axis: OverAll}, true
+	case dims.Int() != 2 || along.Len() != 1:
+		return recognized{}, false
+	case along.Index(0).Int() == 0:
+		return recognized{kind: sumsKind, axis: OverRows}, true
+	}
+	return recognized{kind: sumsKind, axis: OverColumns}, true
+}
+
+// unaryNames are Gorgonia's names of the functions, in the order of its constants.
+func unaryNames() map[string]Op {
+	names := map[string]Op{}
+	for i, name := range []string{"abs", "sign", "ceil", "floor", "sin", "cos", "exp", "ln", "log2", "neg", "square", "sqrt",
+		"inv", "invSqrt", "cube", "tanh", "sigmoid", "log1p", "expm1", "softplus"} {
+		names[name] = Op(i)
+	}
+	return names
+}
+
+// sizeAxis returns the axis whose size a sizeOp is.
+func sizeAxis(op gorgonia.Op) (int, bool) {
+	v := reflect.Indirect(reflect.ValueOf(op))
+	if v.Type().Name() != "sizeOp" {
+		return 0, false
+	}
+	return int(v.FieldByName("axis").Int()), true
+}

@@ -1,0 +1,174 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Reference runs a plan with plain loops, a region block by block: what every
+// device has to reproduce. It is made for being read, not for speed.
+type Reference[T Float] struct {
+	*Memory[T]
+	plan  *Plan
+	block int
+}
+
+// NewReference makes the memory, parameters and leaves bound to their nodes'
+// values; with no value, they are zero until Bind. Block is the number of rows
+// that regions are run by, 0 for all.
+func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
+	m, err := NewMemory[T](p)
+	if err != nil {
+		return nil, err
+	}
+	if block <= 0 {
+		for _, region := range append(p.Forward, p.Backward...) {
+			block = max(block, region.Rows)
+		}
+	}
+	scratch := allocate[T](p.Scratch, block)
+	for i, b := range p.Buffers {
+		if b.Class == Local {
+			m.Data[i] = scratch[b.Slot][:block*b.Cols]
+		}
+	}
+	return &Reference[T]{m, p, block}, nil
+}
+
+// NewMemory allocates a plan's buffers, but for local ones, with parameters and leaves bound to their nodes' values.
+func NewMemory[T Float](p *Plan) (*Memory[T], error) {
+	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
+	slots := allocate[T](p.Slots, 1)
+	for i, b := range p.Buffers {
+		switch b.Class {
+		case Kept, Temporary:
+			m.Data[i] = slots[b.Slot][:b.Len()]
+		case Local:
+		case Constant:
+			m.Data[i] = make([]T, b.Len())
+			for k, x := range b.Values {
+				m.Data[i][k] = T(x)
+			}
+		default:
+			data, err := nodeValue[T](b)
+			if err != nil {
+				return nil, err
+			}
+			m.Data[i] = data
+		}
+	}
+	return m, nil
+}
+
+func allocate[T Float](sizes []int, times int) [][]T {
+	slots := make([][]T, len(sizes))
+	for i, n := range sizes {
+		slots[i] = make([]T, n*times)
+	}
+	return slots
+}
+
+// nodeValue is the memory of a node's value, or zeros.
+func nodeValue[T Float](b Buffer) ([]T, error) {
+	if b.Node == nil || b.Class == Gradient || b.Node.Value() == nil {
+		return make([]T, b.Len()), nil
+	}
+	switch x := b.Node.Value().Data().(type) {
+	case T:
+		return []T{x}, nil
+	case []T:
+		if len(x) == b.Len() {
+			return x, nil
+		}
+	}
+	return nil, fmt.Errorf("plan: the value of %s is no dense matrix %d x %d of the plan's type", b.Name, b.Rows, b.Cols)
+}
+
+// CheckBind says why n elements cannot be the memory of v's buffer, nil if they can.
+func (p *Plan) CheckBind(v View, n int) error {
+	switch b := p.Buffers[v.Buffer]; {
+	case b.Class > Gradient || b.Class == Constant:
+		return fmt.Errorf("plan: a %v buffer cannot be bound", b.Class)
+	case n != b.Len():
+		return fmt.Errorf("plan: %d elements for %s, want %d x %d", n, b.Name, b.Rows, b.Cols)
+	}
+	return nil
+}
+
+// SetWeights writes the weights of the objective and then the constraints into the memory.
+func (m *Memory[T]) SetWeights(p *Plan, weights []float64) error {
+	for _, v := range p.Weights {
+		data := m.Data[v.Buffer]
+		if len(data) > len(weights) {
+			return errors.New("plan: too few weights")
+		}
+		for i := range data {
+			data[i] = T(weights[i])
+		}
+		weights = weights[len(data):]
+	}
+	return nil
+}
+
+// Bind gives a parameter, leaf, weight or gradient its memory.
+func (r *Reference[T]) Bind(v View, data []T) error {
+	if err := r.plan.CheckBind(v, len(data)); err != nil {
+		return err
+	}
+	r.Data[v.Buffer] = data
+	return nil
+}
+
+// Forward computes the objective, the constraints and the watched values.
+func (r *Reference[T]) Forward() error { return r.run(r.plan.Forward) }
+
+// Backward computes the gradients for weights of the objective and then the
+// constraints, as many as the weights' nodes have elements.
+func (r *Reference[T]) Backward(weights []float64) error {
+	if err := r.SetWeights(r.plan, weights); err != nil {
+		return err
+	}
+	return r.run(r.plan.Backward)
+}
+
+func (r *Reference[T]) run(regions []Region) error {
+	for _, region := range regions {
+		if err := r.region(region); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// region runs all steps on one block of rows before the next block; without
+// rows, each step whole.
+func (r *Reference[T]) region(region Region) error {
+	sums := make([][]float64, len(region.Steps))
+	for i, s := range region.Steps {
+		sums[i] = make([]float64, Partials(s))
+		if region.Rows == 0 {
+			if err := Run(s, r.Memory, 0, Rows(s), sums[i]); err != nil {
+				return err
+			}
+			Finish(s, r.Memory, sums[i])
+		}
+	}
+	for lo := 0; lo < region.Rows; lo += r.block {
+		for b, buffer := range r.plan.Buffers {
+			if buffer.Class == Local {
+				r.First[b] = lo
+			}
+		}
+		for i, s := range region.Steps {
+			if err := Run(s, r.Memory, lo, min(lo+r.block, region.Rows), sums[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if region.Rows > 0 {
+		for i, s := range region.Steps {
+			Finish(s, r.Memory, sums[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package plan
+
+// unit is a region before its steps are written: values in the order in which
+// they are computed.
+type unit struct {
+	rows   int
+	values []*value
+}
+
+// scheduled is the two halves' units.
+type scheduled struct {
+	forward, backward []unit
+	spaces            map[*value]int
+}
+
+// schedule orders the values so that what is done row by row comes in as few and
+// as long runs as possible: first all that is ready and not row-wise, then all
+// that can be done over the rows, and again.
+func (g *dag) schedule() scheduled {
+	s := &scheduler{spaces: map[*value]int{}, done: map[*value]bool{}}
+	for _, v := range g.inputs {
+		s.spaces[v] = v.rows
+	}
+	for _, v := range g.all() {
+		if v.kind == leafKind {
+			if v.class == Leaf && v.rows > 1 {
+				s.spaces[v] = v.rows
+			}
+			continue
+		}
+		s.spaces[v] = s.space(v)
+	}
+	forward := s.half(order(g.forwardRoots()...))
+	backward := s.half(order(g.gradients...))
+	return scheduled{forward, backward, s.spaces}
+}
+
+type scheduler struct {
+	spaces map[*value]int // the rows of what is done row by row, else 0
+	done   map[*value]bool
+}
+
+// space returns v.rows if v's rows are computed each from the same row of some
+// inputs that are the data's rows, or derived from them so; else 0.
+func (s *scheduler) space(v *value) int {
+	rowWise := false
+	switch v.kind {
+	case mapKind:
+		for _, w := range v.in {
+			rowWise = rowWise || w.rows == v.rows && s.spaces[w] > 0
+		}
+	case productKind:
+		rowWise = !v.trans[0] && s.spaces[v.in[0]] > 0
+	case sumsKind:
+		rowWise = v.axis == OverColumns && s.spaces[v.in[0]] > 0
+	case concatKind, sliceKind, reshapeKind:
+		for _, w := range v.in {
+			rowWise = rowWise || w.rows == v.rows && s.spaces[w] > 0
+		}
+	case marginKind, marginGrad, meansGrad:
+		rowWise = true
+	}
+	if rowWise {
+		return v.rows
+	}
+	return 0
+}
+
+// reduces returns the rows that v is a reduction over, 0 if it is none.
+func (s *scheduler) reduces(v *value) int {
+	w := v.in
+	switch {
+	case v.kind == productKind && v.trans[0] && !v.trans[1] && (s.spaces[w[0]] > 0 || s.spaces[w[1]] > 0),
+		v.kind == sumsKind && v.axis != OverColumns && s.spaces[w[0]] > 0,
+		v.kind == meansKind:
+		return w[0].rows
+	}
+	return 0
+}
+
+// rowsOf is the number of rows of the region that v belongs in, 0 for none.
+func (s *scheduler) rowsOf(v *value) int {
+	if n := s.spaces[v]; n > 0 {
+		return n
+	}
+	return s.reduces(v)
+}
+
+// half schedules what of the list is not done yet.
+func (s *scheduler) half(list []*value) []unit {
+	var pending []*value
+	for _, v := range list {
+		if v.computed() && v.kind != concatKind && !s.done[v] {
+			pending = append(pending, v)
+		}
+	}
+	var units []unit
+	for len(pending) > 0 {
+		var u unit
+		u, pending = s.whole(pending)
+		if len(u.values) > 0 {
+			units = append(units, u)
+		}
+		u, pending = s.region(pending)
+		if len(u.values) > 0 {
+			units = append(units, u)
+		}
+	}
+	return units
+}
+
+// whole takes everything that is ready and in no region.
+func (s *scheduler) whole(pending []*value) (u unit, rest []*value) {
+	for _, v := range pending {
+		if s.rowsOf(v) == 0 && s.ready(v, nil) {
+			s.done[v] = true
+			u.values = append(u.values, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return u, rest
+}
+
+// region takes everything that can be done over the rows of the first that is ready.
+func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
+	in := map[*value]bool{}
+	for _, v := range pending {
+		n := s.rowsOf(v)
+		if n > 0 && (u.rows == 0 || n == u.rows) && s.ready(v, in) {
+			u.rows, in[v] = n, true
+			u.values = append(u.values, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	for v := range in {
+		s.done[v] = true
+	}
+	return u, rest
+}
+
+// ready reports whether v's inputs are there: complete, or, where v reads them by
+// row, computed row by row in the region so far.
+func (s *scheduler) ready(v *value, region map[*value]bool) bool {
+	for i, w := range v.in {
+		if access(v, i) == Whole && !s.available(w, nil) || !s.available(w, region) {
+			return false
+		}
+	}
+	return true
+}
+
+// available looks through views to what is computed.
+func (s *scheduler) available(v *value, region map[*value]bool) bool {
+	switch v.kind {
+	case leafKind:
+		return true
+	case sliceKind:
+		return s.available(v.in[0], region)
+	case reshapeKind:
+		if v.rows != v.in[0].rows {
+			region = nil
+		}
+		return s.available(v.in[0], region)
+	case concatKind:
+		for _, w := range v.in {
+			if !s.available(w, region) {
+				return false
+			}
+		}
+		return true
+	}
+	return s.done[v] || region[v] && s.spaces[v] > 0
+}
+
+// access says how v reads its input i when it runs in a region.
+func access(v *value, i int) Access {
+	switch v.kind {
+	case mapKind:
+		if v.in[i].rows != v.rows {
+			return Whole
+		}
+	case productKind:
+		if i == 1 && !v.trans[0] || i == 2 && v.trans[0] {
+			return Whole
+		}
+	case meansGrad:
+		if i == 0 {
+			return Whole
+		}
+	case opaqueKind:
+		return Whole
+	}
+	return ByRow
+}

@@ -1,0 +1,121 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/plan"
+	"ppal/trainer"
+)
+
+// Planned is the engine that lowers both halves to a plan and runs it on a device: what is dead is left out, nothing is computed
+// twice, and the device walks the rows block by block.
+func Planned(device plan.Device) Engine { return planned{device} }
+
+type planned struct{ device plan.Device }
+
+// Compile implements Engine.
+func (e planned) Compile(h *Halves) (Compiled, error) {
+	lowered, err := plan.Lower(plan.Source{
+		Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
+		Parameters: h.Parameters, Inputs: h.Inputs, Weights: h.Weights, Gradients: h.Gradients,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if h.Dtype == tensor.Float32 {
+		run, err := e.device.Compile32(lowered)
+		if err != nil {
+			return nil, err
+		}
+		return newPlanned(h, lowered, run)
+	}
+	run, err := e.device.Compile64(lowered)
+	if err != nil {
+		return nil, err
+	}
+	return newPlanned(h, lowered, run)
+}
+
+// plannedProblem is a problem on an executor that shares the host's memory: the parameters' buffers are parts of x, the gradients'
+// parts of the vector that a backward pass writes.
+type plannedProblem[T float32 | float64] struct {
+	*trainer.HostSpace[T]
+	h    *Halves
+	plan *plan.Plan
+	run  plan.Executor[T]
+	m    int
+}
+
+func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[T]) (*plannedProblem[T], error) {
+	x, err := stack[T](h.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	q := &plannedProblem[T]{HostSpace: trainer.NewHostSpace(x, h.Regularizer), h: h, plan: p, run: run}
+	for _, n := range h.Sizes {
+		q.m += n
+	}
+	return q, q.bind(p.Parameters, trainer.Iterate)
+}
+
+// bind lets the views' buffers be the parts of a vector.
+func (p *plannedProblem[T]) bind(views []plan.View, v trainer.Vector) error {
+	data, at := p.Slice(v), 0
+	for _, view := range views {
+		if err := p.run.Bind(view, data[at:at+view.Len():at+view.Len()]); err != nil {
+			return fmt.Errorf("graph: %w", err)
+		}
+		at += view.Len()
+	}
+	return nil
+}
+
+func (p *plannedProblem[T]) Dims() (n, m int) { return len(p.Slice(trainer.Iterate)), p.m }
+
+func (p *plannedProblem[T]) Forward(g []float64) (float64, error) {
+	if err := p.run.Forward(); err != nil {
+		return 0, fmt.Errorf("graph: forward: %w", err)
+	}
+	at := 0
+	for _, v := range p.plan.Constraints {
+		for _, x := range p.run.Contents(v) {
+			g[at] = float64(x)
+			at++
+		}
+	}
+	return float64(p.run.Contents(p.plan.Objective)[0]), nil
+}
+
+func (p *plannedProblem[T]) Backward(weights []float64, d trainer.Vector) error {
+	if err := p.bind(p.plan.Gradients, d); err != nil {
+		return err
+	}
+	if err := p.run.Backward(weights); err != nil {
+		return fmt.Errorf("graph: backward: %w", err)
+	}
+	return nil
+}
+
+func (p *plannedProblem[T]) Watched(i int) (gorgonia.Value, error) {
+	if i < 0 || i >= len(p.plan.Watched) {
+		return nil, fmt.Errorf("graph: there is no watched value %d", i)
+	}
+	return tensor.New(tensor.WithShape(p.h.Watch[i].Shape()...), tensor.WithBacking(p.run.Contents(p.plan.Watched[i]))), nil
+}
+
+func (p *plannedProblem[T]) Bind(i int, value gorgonia.Value) error {
+	if i < 0 || i >= len(p.plan.Inputs) {
+		return fmt.Errorf("graph: there is no input %d", i)
+	}
+	data, ok := value.Data().([]T)
+	if !ok || !value.Shape().Eq(p.h.Inputs[i].Shape()) {
+		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, p.h.Inputs[i].Name(), p.h.Inputs[i].Shape(), p.h.Dtype, value.Shape(), value.Dtype())
+	}
+	return p.run.Bind(p.plan.Inputs[i], data)
+}
+
+// Explain is the plan's table of steps.
+func (p *plannedProblem[T]) Explain() string { return p.plan.String() }
