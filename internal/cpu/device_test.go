@@ -234,6 +234,77 @@ func TestBindExchangesTheRows(t *testing.T) {
 	}
 }
 
+// table is a data matrix of float64 rows.
+type table struct {
+	rows, cols int
+	values     []float64
+	widened    *int // rows asked for
+}
+
+func (t table) Dims() (rows, cols int) { return t.rows, t.cols }
+
+func (t table) Float32(dst []float32, from, to int) {
+	*t.widened += to - from
+	for i, v := range t.values[from*t.cols : to*t.cols] {
+		dst[i] = float32(v)
+	}
+}
+
+func (t table) Float64(dst []float64, from, to int) {
+	*t.widened += to - from
+	copy(dst, t.values[from*t.cols:to*t.cols])
+}
+
+// A data matrix is read as it is packed, once, on every engine the same; where something else reads it too, it is widened beside.
+func TestDataMatrices(t *testing.T) {
+	build := func(e graph.Engine, watchRows bool) (*graph.Problem, int) {
+		widened := 0
+		data := table{rows: 700, cols: 9, values: make([]float64, 6300), widened: &widened}
+		for i := range data.values {
+			data.values[i] = math.Cos(float64(i * i))
+		}
+		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			spec := models.Spec{Inputs: 9, Hidden: []int{5}, Outputs: 2}
+			weights, err := models.Init(spec, rand.New(rand.NewPCG(4, 4)))
+			if err != nil {
+				return graph.Definition{}, err
+			}
+			net, err := models.New(g, spec, tensor.Float64, weights)
+			if err != nil {
+				return graph.Definition{}, err
+			}
+			x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(700, 9))
+			scores, err := net.Scores(x, nil)
+			if err != nil {
+				return graph.Definition{}, err
+			}
+			f := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(scores))))
+			watch := gorgonia.Nodes{scores}
+			if watchRows {
+				watch = append(watch, gorgonia.Must(gorgonia.Square(x)))
+			}
+			return graph.Definition{Objective: f, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{data}, Watch: watch}, nil
+		}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, widened
+	}
+	want, _ := build(graph.Tape{}, false)
+	for _, watchRows := range []bool{false, true} {
+		p, widened := build(engine(t, kernel.Best(), 2), watchRows)
+		if widened != 700 {
+			t.Errorf("%d rows were widened, want each of the 700 once", widened)
+		}
+		got, reference := numbers(t, p), numbers(t, want)
+		for i := range got {
+			if d := distance(got[i], reference[i]); d > 1e-12 {
+				t.Errorf("part %d differs by %.2g", i, d)
+			}
+		}
+	}
+}
+
 // BenchmarkIteration is a forward and a backward pass of the default network on 4,000 rows.
 func BenchmarkIteration(b *testing.B) {
 	n := network{spec: models.Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}, counts: []int{1000, 1000, 1000, 1000}, center: true, seed: 1}

@@ -39,9 +39,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, err
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, threads: d.threads}
-	if err := e.packData(); err != nil {
-		return nil, err
-	}
+	e.packData()
 	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
@@ -68,28 +66,56 @@ func (e *executor[T]) newWorker() *worker[T] {
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest)}
 }
 
-// packData packs every leaf that is a factor over the data's rows.
-func (e *executor[T]) packData() error {
+// packData packs every leaf that is a factor over the data's rows, and widens the data matrices that something else reads.
+func (e *executor[T]) packData() {
+	others := map[int]bool{} // buffers that are read as they are
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
 		for _, s := range r.Steps {
-			p, ok := s.(*plan.Product)
-			if !ok || r.Rows == 0 || p.A.Rows != r.Rows || e.data[p.A.Buffer] != nil {
-				continue
+			packed := -1
+			if p, ok := s.(*plan.Product); ok && r.Rows > 0 && e.packable(p, r.Rows) {
+				packed = p.A.Buffer
+				if b := e.plan.Buffers[packed]; e.data[packed] == nil {
+					e.data[packed] = kernel.NewMatrix[T](b.Rows, b.Cols)
+				}
 			}
-			if b := e.plan.Buffers[p.A.Buffer]; b.Class == plan.Leaf && p.A.Len() == b.Len() {
-				e.data[p.A.Buffer] = kernel.NewMatrix[T](b.Rows, b.Cols)
-				e.pack(p.A.Buffer)
+			for _, o := range s.Reads() {
+				if o.Buffer != packed {
+					others[o.Buffer] = true
+				}
 			}
 		}
 	}
-	return nil
+	for i, b := range e.plan.Buffers {
+		data := e.plan.DataOf(i)
+		if data != nil && (others[i] || e.data[i] == nil) {
+			e.Data[i] = make([]T, b.Len())
+			plan.Widen(e.Data[i], data, 0, b.Rows)
+		}
+		if e.data[i] != nil {
+			e.pack(i)
+		}
+	}
 }
 
+// packable says whether the product's kernel reads all of a leaf from its packed form.
+func (e *executor[T]) packable(p *plan.Product, rows int) bool {
+	b := e.plan.Buffers[p.A.Buffer]
+	known := p.TransA && !p.TransB || !p.TransA && !p.Add
+	return b.Class == plan.Leaf && p.A.Rows == rows && p.A.Len() == b.Len() && known
+}
+
+// pack fills a packed matrix from the leaf's values, or else from the data matrix, row by row.
 func (e *executor[T]) pack(buffer int) {
-	m := e.data[buffer]
+	m, values, data := e.data[buffer], e.Data[buffer], e.plan.DataOf(buffer)
 	rows, cols := m.Dims()
+	row := make([]T, cols)
 	for i := range rows {
-		m.SetRow(i, e.Data[buffer][i*cols:(i+1)*cols])
+		if values != nil {
+			row = values[i*cols : (i+1)*cols]
+		} else {
+			plan.Widen(row, data, i, i+1)
+		}
+		m.SetRow(i, row)
 	}
 }
 

@@ -26,7 +26,8 @@ var _ trainer.Problem = (*exact)(nil)
 
 // newExact returns the problem with its iterate at x, weights as trained, stacked.
 func newExact(t *task, r rows, x []float64) *exact {
-	e := &exact{HostSpace: trainer.NewHostSpace(append([]float64{}, x...), t.regularizer), t: t, rows: r, counts: r.counts(), bounds: t.goal.Bounds()}
+	space := trainer.NewHostSpace(append([]float64{}, x...), t.regularizer)
+	e := &exact{HostSpace: space, t: t, rows: r, counts: r.counts(), bounds: t.goal.Bounds()}
 	smallest := e.counts[0]
 	for _, n := range e.counts {
 		smallest = min(smallest, n)
@@ -39,9 +40,7 @@ func newExact(t *task, r rows, x []float64) *exact {
 func (e *exact) Dims() (n, m int) { return len(e.Slice(trainer.Iterate)), len(e.bounds) }
 
 // NonSmooth implements trainer.NonSmooth.
-func (e *exact) NonSmooth() bool {
-	return !e.t.goal.Phi().Smooth() || len(e.t.spec.Hidden) > 0 && e.t.spec.Activation == models.ReLU
-}
+func (e *exact) NonSmooth() bool { return e.t.nonSmooth() }
 
 func (e *exact) Forward(g []float64) (f float64, err error) {
 	for j, kappa := range e.bounds {

@@ -30,14 +30,14 @@ type Experiment struct {
 	testProblem   *graph.Problem
 	method        trainer.Method
 	engine        graph.Engine
-	device        string // the engine, in words
 	info          Info
 }
 
 // Info describes what a run is about to do.
 type Info struct {
-	DataFiles     []FileSum
-	Classes       []Class // the objective's first
+	Device        string    // what computes, in words
+	DataFiles     []FileSum // what was read
+	Classes       []Class   // the objective's first
 	Features      int
 	Parameters    int
 	Normalization string
@@ -45,11 +45,12 @@ type Info struct {
 	Notes         []string
 }
 
-// FileSum identifies the data that was read.
+// FileSum identifies data: a file, or rows of a built-in set.
 type FileSum struct {
 	Name   string
 	Bytes  int64
 	SHA256 string
+	State  string // of a file beside the published one: that of datasets.State
 }
 
 // Class is a class with its numbers of rows.
@@ -61,8 +62,9 @@ type Class struct {
 // weightStream tells the initial weights' random stream from others of the same seed.
 const weightStream = 0x77656967687473
 
-// New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are.
-func New(cfg config.Train, dataDir string) (*Experiment, error) {
+// New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are. A cancelled ctx ends
+// it between these steps, with the context's error.
+func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, error) {
 	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
 	if cfg.Dtype == "float64" {
 		e.dtype = tensor.Float64
@@ -74,9 +76,12 @@ func New(cfg config.Train, dataDir string) (*Experiment, error) {
 	if err := e.chooseEngine(); err != nil {
 		return nil, err
 	}
-	train, test, err := e.load(dataDir)
+	train, test, err := e.load(ctx, dataDir)
 	if err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	if e.normalization, err = normalization(models.NormalizationKind(cfg.Normalize), train); err != nil {
 		return nil, err
@@ -92,7 +97,9 @@ func New(cfg config.Train, dataDir string) (*Experiment, error) {
 	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
 		return nil, err
 	}
-	if cfg.BatchSize > 0 {
+	if all := len(e.train.labels()); cfg.BatchSize >= all {
+		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", cfg.BatchSize, all))
+	} else if cfg.BatchSize > 0 {
 		if e.batches, err = newBatches(e.t, e.train, cfg.BatchSize, cfg.Seed, e.dtype, weights); err != nil {
 			return nil, err
 		}
@@ -108,7 +115,7 @@ func New(cfg config.Train, dataDir string) (*Experiment, error) {
 func (e *Experiment) chooseEngine() error {
 	if e.cfg.Engine == "gorgonia" {
 		e.engine = graph.Tape{}
-		e.device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
+		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
 	level := kernel.Best()
@@ -123,21 +130,26 @@ func (e *Experiment) chooseEngine() error {
 		return err
 	}
 	e.engine = graph.Planned(d)
-	e.device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
+	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
 }
 
 // load reads the data set and selects the classes.
-func (e *Experiment) load(dataDir string) (train, test *datasets.Selection, err error) {
+func (e *Experiment) load(ctx context.Context, dataDir string) (train, test *datasets.Selection, err error) {
 	all, held, err := datasets.Load(dataDir, e.cfg.Dataset, e.cfg.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, part := range []struct {
-		name string
-		set  *datasets.Images
-	}{{"train", all}, {"test", held}} {
-		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: e.cfg.Dataset + " " + part.name, Bytes: int64(len(part.set.Pixels.Data)), SHA256: part.set.SHA256()})
+	report, err := datasets.Verify(ctx, dataDir, e.cfg.Dataset)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.info.Warnings = append(e.info.Warnings, report.Warnings...)
+	for _, f := range report.Files {
+		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
+	}
+	if len(report.Files) == 0 {
+		e.info.DataFiles = []FileSum{rowsSum(e.cfg.Dataset+" train", all), rowsSum(e.cfg.Dataset+" test", held)}
 	}
 	if train, err = datasets.Select(all, e.cfg.Classes, e.cfg.RowsPerClass); err != nil {
 		return nil, nil, err
@@ -146,11 +158,19 @@ func (e *Experiment) load(dataDir string) (train, test *datasets.Selection, err 
 	return train, test, err
 }
 
+// rowsSum identifies rows that come from no file.
+func rowsSum(name string, set *datasets.Images) FileSum {
+	return FileSum{Name: name, Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()}
+}
+
 // define makes the task.
 func (e *Experiment) define(train *datasets.Selection) error {
 	_, features := train.Pixels.Dims()
 	e.t = &task{center: scaledCenter(e.normalization), engine: e.engine}
-	e.t.spec = models.Spec{Inputs: features, Outputs: len(train.Names), Activation: models.Activation(e.cfg.Activation), Heads: models.Heads(e.cfg.Heads)}
+	e.t.spec = models.Spec{
+		Inputs: features, Outputs: len(train.Names),
+		Activation: models.Activation(e.cfg.Activation), Heads: models.Heads(e.cfg.Heads),
+	}
 	if e.cfg.Model.Model != "linear" {
 		e.t.spec.Hidden = e.cfg.Hidden
 	}
@@ -193,7 +213,7 @@ func (e *Experiment) start() (models.Weights, error) {
 	}
 	m, err := models.LoadFile(e.cfg.Init, &e.t.spec)
 	if err != nil {
-		return nil, err
+		return nil, initError(e.cfg.Init, err)
 	}
 	return e.normalization.Unfold(e.t.spec, m.Weights)
 }
@@ -304,7 +324,6 @@ type Final struct {
 	Train, Test map[string]float64
 	// Per class, the objective's first.
 	ClassLoss, TrainError, TestError []float64
-	Device                           string
 }
 
 // sphereOfFloat32 is how near to the ball's sphere weights of float32 count as on it, in float64 too.
@@ -312,7 +331,7 @@ const sphereOfFloat32 = 1e-6
 
 // Finish certifies the run's output in float64 and measures it.
 func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
-	final := Final{Device: e.device}
+	var final Final
 	x := e.iterate()
 	p := newExact(e.t, e.train, x)
 	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}

@@ -34,7 +34,7 @@ func small(change func(c *config.Train)) config.Train {
 
 func build(t *testing.T, c config.Train) *Experiment {
 	t.Helper()
-	e, err := New(c, "")
+	e, err := New(t.Context(), c, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,8 +201,9 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	e, err := New(small(func(c *config.Train) {
-		c.Dataset, c.Classes, c.Kappa, c.RowsPerClass, c.Hidden, c.Dtype = "fashion-mnist", []int{0, 1, 2, 3}, []float64{0.2}, 500, []int{32}, "float32"
+	e, err := New(t.Context(), small(func(c *config.Train) {
+		c.Dataset, c.Classes, c.RowsPerClass = "fashion-mnist", []int{0, 1, 2, 3}, 500
+		c.Kappa, c.Hidden, c.Dtype = []float64{0.2}, []int{32}, "float32"
 	}), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -216,10 +217,13 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 	}
 }
 
-// A batch of all rows is full-batch training up to the order of the rows; small ones use every row once in a pass, and train.
+// A batch of all rows is full-batch training; small ones use every row once in a pass, and train.
 func TestMiniBatches(t *testing.T) {
 	whole := build(t, small(nil))
-	full := build(t, small(func(c *config.Train) { c.BatchSize = 1000 }))
+	full := build(t, small(func(c *config.Train) { c.BatchSize = 120 }))
+	if full.batches != nil || !cmp.Equal(full.Info().Notes, []string{"batch-size 120: all 120 rows"}) {
+		t.Errorf("a batch of all rows is sampled; notes %q", full.Info().Notes)
+	}
 	run := func(e *Experiment, iterations int) *trainer.Result {
 		r, err := e.Train(context.Background(), trainer.Settings{Iterations: iterations})
 		if err != nil {
@@ -228,7 +232,7 @@ func TestMiniBatches(t *testing.T) {
 		return r
 	}
 	a, b := run(whole, 5), run(full, 5)
-	if math.Abs(a.Objective-b.Objective) > 1e-9 {
+	if a.Objective != b.Objective {
 		t.Errorf("objective %v on all rows, %v on batches of all rows", a.Objective, b.Objective)
 	}
 

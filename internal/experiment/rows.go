@@ -89,19 +89,6 @@ func (r rows) block(b, parts int) rows {
 	return part
 }
 
-// node adds the rows to a graph as a constant input [n, d].
-func (r rows) node(g *gorgonia.ExprGraph, dtype tensor.Dtype) *gorgonia.Node {
-	n, d := r.pixels.Dims()
-	if dtype == tensor.Float32 {
-		values := make([]float32, n*d)
-		r.pixels.Float32(values, 0, n)
-		return matrixNode(g, "rows", dtype, n, d, values)
-	}
-	values := make([]float64, n*d)
-	r.pixels.Float64(values, 0, n)
-	return matrixNode(g, "rows", dtype, n, d, values)
-}
-
 // centerNode adds c/s, nil without centring.
 func centerNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, center []float64) *gorgonia.Node {
 	if center == nil {

@@ -27,7 +27,8 @@ func (t *task) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*gra
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		x := r.node(g, dtype)
+		n, d := r.pixels.Dims()
+		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, d))
 		scores, err := net.Scores(x, centerNode(g, dtype, t.center))
 		if err != nil {
 			return graph.Definition{}, err
@@ -38,11 +39,17 @@ func (t *task) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*gra
 		}
 		return graph.Definition{
 			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: t.regularizer,
-			NonSmooth: !t.goal.Phi().Smooth() || len(t.spec.Hidden) > 0 && t.spec.Activation == models.ReLU,
+			NonSmooth: t.nonSmooth(),
 			Inputs:    gorgonia.Nodes{x},
+			Data:      []graph.Matrix{r.pixels},
 			Watch:     gorgonia.Nodes{scores},
 		}, nil
 	}, t.engine)
+}
+
+// nonSmooth says whether f or g have kinks: phi's, or the network's.
+func (t *task) nonSmooth() bool {
+	return !t.goal.Phi().Smooth() || len(t.spec.Hidden) > 0 && t.spec.Activation == models.ReLU
 }
 
 // measure evaluates the classes' losses and error rates from the scores of p's last Forward.

@@ -18,11 +18,30 @@ type Plan struct {
 	// before Backward. Every gradient has a buffer of its own.
 	Parameters, Inputs, Weights, Gradients, Watched, Constraints []View
 	Objective                                                    View
+	// Data are the matrices of Inputs that are read a block of rows at a time; nil entries are nodes' values.
+	Data []Matrix
 
 	// Slots are the sizes, in elements, of the storage that Kept and Temporary
 	// buffers live in. Scratch are the widths, in columns, of the storage for a
 	// block of rows that Local buffers live in: each worker needs its own.
 	Slots, Scratch []int
+}
+
+// Matrix is a data matrix in the form in which it was read. It widens rows from to to-1 into dst, row by row.
+type Matrix interface {
+	Dims() (rows, cols int)
+	Float32(dst []float32, from, to int)
+	Float64(dst []float64, from, to int)
+}
+
+// DataOf returns the matrix of a buffer, nil where it has a node's value.
+func (p *Plan) DataOf(buffer int) Matrix {
+	for i, v := range p.Inputs {
+		if v.Buffer == buffer && i < len(p.Data) {
+			return p.Data[i]
+		}
+	}
+	return nil
 }
 
 // Region is a run of steps. With Rows > 0 its steps are row-wise or reductions
@@ -118,6 +137,7 @@ type Source struct {
 	Watched     gorgonia.Nodes
 	Parameters  gorgonia.Nodes
 	Inputs      gorgonia.Nodes // input nodes whose values may be exchanged
+	Data        []Matrix       // of the inputs, in place of values; nil, or entries that are nil: the nodes' values
 	Weights     gorgonia.Nodes // the backward half's inputs
 	Gradients   gorgonia.Nodes
 }
@@ -136,5 +156,7 @@ func Lower(s Source) (*Plan, error) {
 	g.accumulate()
 	g.isolateOutputs()
 	g.fuse()
-	return g.place(g.schedule()), nil
+	p := g.place(g.schedule())
+	p.Data = s.Data
+	return p, nil
 }

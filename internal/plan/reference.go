@@ -31,11 +31,16 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 		if b.Class == Local {
 			m.Data[i] = scratch[b.Slot][:block*b.Cols]
 		}
+		if data := p.DataOf(i); data != nil {
+			m.Data[i] = make([]T, b.Len())
+			Widen(m.Data[i], data, 0, b.Rows)
+		}
 	}
 	return &Reference[T]{m, p, block}, nil
 }
 
-// NewMemory allocates a plan's buffers, but for local ones, with parameters and leaves bound to their nodes' values.
+// NewMemory allocates a plan's buffers, but for local ones and data matrices (Plan.Data), with parameters and leaves bound to their
+// nodes' values.
 func NewMemory[T Float](p *Plan) (*Memory[T], error) {
 	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
 	slots := allocate[T](p.Slots, 1)
@@ -50,6 +55,9 @@ func NewMemory[T Float](p *Plan) (*Memory[T], error) {
 				m.Data[i][k] = T(x)
 			}
 		default:
+			if p.DataOf(i) != nil {
+				continue
+			}
 			data, err := nodeValue[T](b)
 			if err != nil {
 				return nil, err

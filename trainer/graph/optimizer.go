@@ -14,7 +14,8 @@ import (
 // gorgonia.Solver, for a training loop of one's own. Lagrangian adds the constraints to the graph's cost with the method's
 // weights, which are computed from the constraints' values while the graph runs; Step takes the gradients, moves the
 // parameters and goes on to the next iteration. The steps are those of trainer.Train but for the first one, whose length
-// cannot be probed in a loop (trainer.Stepper).
+// cannot be probed in a loop, and from a start in dom r: the loop's first run evaluates the start as it is, and the first Step
+// projects (trainer.Stepper). PLADA's ProxLinear and Inner need more than a loop gives: the first run of the graph refuses them.
 //
 // Each run of the graph is followed by one Step. A run that is not, to evaluate something, must come before the next
 // training run's Step and sees the weights of the last training run.
@@ -117,6 +118,31 @@ func (o *Optimizer) Step(model []gorgonia.ValueGrad) error {
 	}
 	o.weighed = false
 	return o.space.store(model)
+}
+
+// State copies the model's parameters and the method's state, after a Step, to go on from with Restore.
+func (o *Optimizer) State() (*trainer.State, error) {
+	if o.space == nil {
+		return nil, errors.New("graph: there is no state before the first Step")
+	}
+	return o.stepper.Capture(o.space)
+}
+
+// Restore sets the model's parameters and the state that State gave, after Lagrangian and before the first run; the model is that of
+// the Steps to come.
+func (o *Optimizer) Restore(model []gorgonia.ValueGrad, s *trainer.State) error {
+	if o.w == nil || o.space != nil {
+		return errors.New("graph: Restore is for an optimizer after Lagrangian and before the first Step")
+	}
+	space, err := newStepSpace(model, o.r)
+	if err != nil {
+		return err
+	}
+	if err := o.stepper.Restore(space, len(o.w), s); err != nil {
+		return err
+	}
+	o.space = space
+	return space.store(model)
 }
 
 // Constraints returns g at the last run (not a copy).

@@ -20,7 +20,7 @@ type planned struct{ device plan.Device }
 func (e planned) Compile(h *Halves) (Compiled, error) {
 	lowered, err := plan.Lower(plan.Source{
 		Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
-		Parameters: h.Parameters, Inputs: h.Inputs, Weights: h.Weights, Gradients: h.Gradients,
+		Parameters: h.Parameters, Inputs: h.Inputs, Data: h.Data, Weights: h.Weights, Gradients: h.Gradients,
 	})
 	if err != nil {
 		return nil, err

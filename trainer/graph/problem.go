@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/plan"
 	"ppal/trainer"
 )
 
@@ -25,9 +26,15 @@ type Definition struct {
 	NonSmooth bool
 	// Inputs are input nodes whose values may be exchanged between iterations (Problem.Bind), mini-batches for instance.
 	Inputs gorgonia.Nodes
+	// Data are the values of Inputs in the form they were read in, for engines that need no widened copy; nil, or an entry that is nil:
+	// the input node has a value.
+	Data []Matrix
 	// Watch are nodes whose values a forward pass keeps (Problem.Watched), scores for instance.
 	Watch gorgonia.Nodes
 }
+
+// Matrix is a data matrix in the form in which it was read (datasets.Matrix is one). It widens rows from to to-1 into dst, row by row.
+type Matrix = plan.Matrix
 
 // Halves is a compiled definition's input: the definition and its derivative, ready for an engine.
 type Halves struct {
@@ -149,6 +156,15 @@ func (h *Halves) check() error {
 			return fmt.Errorf("graph: constraint node %d has shape %v, want a scalar or a vector", j, n.Shape())
 		}
 		h.Sizes = append(h.Sizes, size)
+	}
+	for i, r := range h.Data {
+		if r == nil {
+			continue
+		}
+		rows, cols := r.Dims()
+		if i >= len(h.Inputs) || !h.Inputs[i].Shape().Eq(tensor.Shape{rows, cols}) {
+			return fmt.Errorf("graph: data matrix %d is %d x %d and has no input of that shape", i, rows, cols)
+		}
 	}
 	for i, n := range h.Parameters {
 		switch {

@@ -62,7 +62,8 @@ func (s *modelSpace[T]) load(model []gorgonia.ValueGrad) error {
 		}
 		values, slopes := elements[T](p.Value()), elements[T](gradient)
 		if len(values) == 0 || len(values) != len(slopes) || at+len(values) > len(x) {
-			return fmt.Errorf("graph: parameter %d holds %v and its gradient %v, want dense tensors of one dtype and unchanged shapes", i, p.Value().Shape(), gradient.Shape())
+			return fmt.Errorf("graph: parameter %d holds %v and its gradient %v, want dense tensors of one dtype and unchanged shapes",
+				i, p.Value().Shape(), gradient.Shape())
 		}
 		copy(x[at:], values)
 		at += copy(s.gradient[at:], slopes)

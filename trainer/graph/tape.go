@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/plan"
 	"ppal/trainer"
 )
 
@@ -43,6 +44,9 @@ func newTape[T float32 | float64](h *Halves) (*tapeProblem[T], error) {
 	if err := p.bindWeights(); err != nil {
 		return nil, err
 	}
+	if err := widenInputs[T](h); err != nil {
+		return nil, err
+	}
 	outputs := append(gorgonia.Nodes{h.Objective}, h.Constraints...)
 	for i, n := range h.Watch {
 		outputs = append(outputs, gorgonia.Read(n, &p.watched[i]))
@@ -54,6 +58,22 @@ func newTape[T float32 | float64](h *Halves) (*tapeProblem[T], error) {
 		return nil, fmt.Errorf("the backward half: %w", err)
 	}
 	return p, nil
+}
+
+// widenInputs gives the inputs that have a data matrix its widened values.
+func widenInputs[T float32 | float64](h *Halves) error {
+	for i, r := range h.Data {
+		if r == nil {
+			continue
+		}
+		rows, cols := r.Dims()
+		values := make([]T, rows*cols)
+		plan.Widen(values, r, 0, rows)
+		if err := gorgonia.Let(h.Inputs[i], tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values))); err != nil {
+			return fmt.Errorf("input %d (%s): %w", i, h.Inputs[i].Name(), err)
+		}
+	}
+	return nil
 }
 
 // stack moves the parameters' values into one slice and lets each node's value be its part.
