@@ -111,18 +111,13 @@ func (e *Expr) Eval(load func(arg int) float64) float64 {
 	case e.Op == Value:
 		return e.Const
 	case e.Op.arity() == 2:
-		return binary(e.Op, e.X.Eval(load), e.Y.Eval(load))
+		return Binary(e.Op, e.X.Eval(load), e.Y.Eval(load))
 	}
-	return unary(e.Op, e.X.Eval(load))
+	return Unary(e.Op, e.X.Eval(load))
 }
 
-// Unary is a unary operation's value.
-func Unary(op Op, x float64) float64 { return unary(op, x) }
-
-// Binary is a binary operation's value.
-func Binary(op Op, x, y float64) float64 { return binary(op, x, y) }
-
-func unary(op Op, x float64) float64 {
+// Unary is the value of a unary operation.
+func Unary(op Op, x float64) float64 {
 	switch op {
 	case Abs:
 		return math.Abs(x)
@@ -195,7 +190,8 @@ func activation(op Op, x float64) float64 {
 	panic("plan: no unary operation " + strconv.Itoa(int(op)))
 }
 
-func binary(op Op, x, y float64) float64 {
+// Binary is the value of a binary operation; comparisons give 1 or 0.
+func Binary(op Op, x, y float64) float64 {
 	switch op {
 	case Add:
 		return x + y

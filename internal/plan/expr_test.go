@@ -68,15 +68,15 @@ func TestReLUKeepsItsMask(t *testing.T) {
 	negativeZero := math.Copysign(0, -1)
 	for _, test := range []struct{ z, a, derivative float64 }{{2, 2, 1}, {0, 0, 1}, {negativeZero, 0, 1}, {-1e-300, 0, 0}, {-3, 0, 0},
 		{math.Inf(-1), 0, 0}, {math.Inf(1), math.Inf(1), 1}} {
-		a := unary(ReLU, test.z)
-		if a != test.a || unary(ReLUGrad, a) != test.derivative {
-			t.Errorf("relu(%v) = %v with derivative %v, want %v with %v", test.z, a, unary(ReLUGrad, a), test.a, test.derivative)
+		a := Unary(ReLU, test.z)
+		if a != test.a || Unary(ReLUGrad, a) != test.derivative {
+			t.Errorf("relu(%v) = %v with derivative %v, want %v with %v", test.z, a, Unary(ReLUGrad, a), test.a, test.derivative)
 		}
-		if narrow := float64(float32(a)); unary(ReLUGrad, narrow) != test.derivative {
+		if narrow := float64(float32(a)); Unary(ReLUGrad, narrow) != test.derivative {
 			t.Errorf("relu(%v) loses its mask in float32", test.z)
 		}
 	}
-	if !math.IsNaN(unary(ReLU, math.NaN())) {
+	if !math.IsNaN(Unary(ReLU, math.NaN())) {
 		t.Error("relu hides NaN")
 	}
 }

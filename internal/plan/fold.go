@@ -16,9 +16,9 @@ func (g *dag) foldConstants() {
 		case !constant:
 			continue
 		case v.op.arity() == 2:
-			args[0] = binary(v.op, args[0], args[1])
+			args[0] = Binary(v.op, args[0], args[1])
 		default:
-			args[0] = unary(v.op, args[0])
+			args[0] = Unary(v.op, args[0])
 		}
 		*v = value{kind: leafKind, class: Constant, values: args[:1], rows: 1, cols: 1, nodes: v.nodes}
 	}
