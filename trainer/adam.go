@@ -16,13 +16,15 @@ const (
 	adamDecay1  = 0.9
 	adamDecay2  = 0.999
 	adamEpsilon = 1e-8
-	adamStep    = 3e-3
+
+	// DefaultAdamStep is the default of PrimalSettings.Eta with Adam.
+	DefaultAdamStep = 3e-3
 )
 
 func newAdam(s PrimalSettings, p Problem) *adam {
 	a := &adam{step: s.Eta, last: math.NaN(), d: p.NewVector(), m: p.NewVector(), v: p.NewVector()}
 	if a.step == 0 {
-		a.step = adamStep
+		a.step = DefaultAdamStep
 	}
 	return a
 }

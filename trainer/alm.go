@@ -28,9 +28,10 @@ var (
 	_ DualRule = (*ALM)(nil)
 )
 
+// The defaults of ALM: c, and the steps between updates of lambda.
 const (
-	almPenalty = 10
-	almInner   = 20
+	DefaultALMPenalty = 10
+	DefaultALMInner   = 20
 )
 
 // Name implements Method.
@@ -54,7 +55,7 @@ func (m *ALM) PrimalStep() PrimalSettings { return m.Primal }
 
 // Weights implements DualRule.
 func (m *ALM) Weights(w, g []float64) {
-	c := orDefault(m.Penalty, almPenalty)
+	c := orDefault(m.Penalty, DefaultALMPenalty)
 	for j, l := range m.lambda {
 		w[j] = max(0, l+c*g[j])
 	}
@@ -64,7 +65,7 @@ func (m *ALM) Weights(w, g []float64) {
 func (m *ALM) UpdateDual(g []float64) {
 	inner := m.Inner
 	if inner == 0 {
-		inner = almInner
+		inner = DefaultALMInner
 	}
 	m.k++
 	if m.k%inner == 0 {
@@ -73,7 +74,7 @@ func (m *ALM) UpdateDual(g []float64) {
 }
 
 // PenaltyCurvature implements DualRule.
-func (m *ALM) PenaltyCurvature() float64 { return orDefault(m.Penalty, almPenalty) }
+func (m *ALM) PenaltyCurvature() float64 { return orDefault(m.Penalty, DefaultALMPenalty) }
 
 // ScheduledStep implements DualRule.
 func (m *ALM) ScheduledStep() float64 { return 0 }

@@ -68,13 +68,16 @@ func (c *curvature) observe(p Problem, k int, d Vector, scale float64) {
 	c.measure(k, p.Distance(d, c.previous), p, scale)
 }
 
-// measure updates l_k from the change of the direction.
+// measure updates l_k from the change of the direction. A change that overflowed says nothing: an infinite l would be a step of 0.
 func (c *curvature) measure(k int, change float64, p Problem, scale float64) {
 	if c.distance <= roundoffs*p.Roundoff()*(1+math.Sqrt(p.Dot(Iterate, Iterate))) {
 		return
 	}
 	decay := math.Min(curvatureDecay, 1-4/(float64(k)+40))
-	c.l = math.Max(decay*c.l, change/(c.distance*scale))
+	c.l *= decay
+	if l := change / (c.distance * scale); finite(l) {
+		c.l = math.Max(c.l, l)
+	}
 }
 
 // before remembers the iterate and the direction that is about to be taken.
@@ -94,7 +97,7 @@ func (c *curvature) after(p Problem) {
 
 // probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' - x_0|| = 1e-3 (1 + ||x_0||),
 // with the weights w' = w + c (g(x') - g(x_0)), and restores the iterate. Without w' a start with zero multipliers would show
-// the objective's curvature alone.
+// the objective's curvature alone. Where x' rounds to x_0 (or the gradient overflows) there is nothing to learn, and l_0 stays 0.
 func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale float64) error {
 	length := math.Sqrt(p.Dot(d, d))
 	if length == 0 {
@@ -126,7 +129,9 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 	if err := at.backward(p, w, c.previous); err != nil {
 		return err
 	}
-	c.l = p.Distance(c.previous, d) / (p.Distance(Iterate, c.start) * scale)
+	if l := p.Distance(c.previous, d) / (p.Distance(Iterate, c.start) * scale); finite(l) {
+		c.l = l
+	}
 	p.Combine(Iterate, 1, c.start, 0, d)
 	return at.forward(p) // a Backward belongs to the last Forward's iterate
 }

@@ -25,7 +25,8 @@ var (
 	_ DualRule = (*GDA)(nil)
 )
 
-const gdaDualStep = 0.05
+// DefaultGDADualStep is the default of GDA.DualStep, gamma.
+const DefaultGDADualStep = 0.05
 
 // Name implements Method.
 func (m *GDA) Name() string { return "gda" }
@@ -50,7 +51,7 @@ func (m *GDA) Weights(w, _ []float64) { copy(w, m.lambda) }
 
 // UpdateDual implements DualRule.
 func (m *GDA) UpdateDual(g []float64) {
-	gamma := orDefault(m.DualStep, gdaDualStep)
+	gamma := orDefault(m.DualStep, DefaultGDADualStep)
 	for j, l := range m.lambda {
 		m.lambda[j] = max(0, l+gamma*g[j])
 	}

@@ -70,20 +70,21 @@ func (m *GDPA) StartDual(g []float64) error {
 // PrimalStep implements DualRule.
 func (m *GDPA) PrimalStep() PrimalSettings {
 	if m.Primal == nil {
-		return PrimalSettings{Kind: Gradient, Fixed: true, Eta: orDefault(m.Step, gdpaStep)}
+		return PrimalSettings{Kind: Gradient, Fixed: true, Eta: orDefault(m.Step, DefaultGDPAStep)}
 	}
 	return *m.Primal
 }
 
+// The defaults of GDPA: alpha_0, beta_0 and tau.
 const (
-	gdpaStep         = 1e-3
-	gdpaPenalty      = 1
-	gdpaPerturbation = 0.1
+	DefaultGDPAStep         = 1e-3
+	DefaultGDPAPenalty      = 1
+	DefaultGDPAPerturbation = 0.1
 )
 
 // penalty is beta_r.
 func (m *GDPA) penalty() float64 {
-	beta := orDefault(m.Penalty, gdpaPenalty)
+	beta := orDefault(m.Penalty, DefaultGDPAPenalty)
 	if m.Ratio > 0 {
 		return beta * math.Pow(m.Ratio, float64(m.r))
 	}
@@ -92,7 +93,7 @@ func (m *GDPA) penalty() float64 {
 
 // ascend writes max(0, (1 - tau) lambda + beta_r g).
 func (m *GDPA) ascend(dst, g []float64) {
-	keep, beta := 1-orDefault(m.Perturbation, gdpaPerturbation), m.penalty()
+	keep, beta := 1-orDefault(m.Perturbation, DefaultGDPAPerturbation), m.penalty()
 	for j, l := range m.lambda {
 		dst[j] = max(0, keep*l+beta*g[j])
 	}
@@ -119,9 +120,9 @@ func (m *GDPA) ScheduledStep() float64 {
 	case m.Automatic:
 		return 0
 	case m.ConstantStep:
-		return orDefault(m.Step, gdpaStep)
+		return orDefault(m.Step, DefaultGDPAStep)
 	}
-	return orDefault(m.Step, gdpaStep) / math.Cbrt(float64(m.r+1))
+	return orDefault(m.Step, DefaultGDPAStep) / math.Cbrt(float64(m.r+1))
 }
 
 // Report implements Method.

@@ -22,6 +22,7 @@ type innerStep struct {
 	step                      float64
 	rule                      curvature
 	gradient, d, center, mean Vector
+	moved                     Vector // y - x_k
 	g, weights                []float64
 }
 
@@ -31,7 +32,7 @@ func newInnerStep(set PrimalSettings, steps int, p Problem) (*innerStep, error) 
 	}
 	m := constraints(p)
 	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), weights: make([]float64, 1+m),
-		gradient: p.NewVector(), d: p.NewVector(), center: p.NewVector(), mean: p.NewVector()}
+		gradient: p.NewVector(), d: p.NewVector(), center: p.NewVector(), mean: p.NewVector(), moved: p.NewVector()}
 	if !set.Fixed {
 		s.rule = newCurvature(p)
 	}
@@ -69,8 +70,8 @@ func (s *innerStep) move(p Problem, at *Point, dir direction) error {
 		// y - s(gradient + d + (y - center)/e), with s = 2e/(t+2)
 		length := 2 * s.step / float64(t+2)
 		p.Combine(s.d, 1, s.d, 1, s.gradient)
-		p.Combine(s.d, 1, s.d, 1/s.step, Iterate)
-		p.Combine(s.d, 1, s.d, -1/s.step, s.center)
+		p.Combine(s.moved, 1, Iterate, -1, s.center) // before the division: y/e - x_k/e would cancel
+		p.Combine(s.d, 1, s.d, 1/s.step, s.moved)
 		p.Descend(Iterate, length, s.d, 0, s.d)
 		p.Prox(length, Iterate)
 		share := 2 / float64(t+2) // the running (t+1)-weighted mean

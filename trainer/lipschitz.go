@@ -7,9 +7,13 @@ import (
 )
 
 const (
-	powerIterations  = 12
-	differenceLength = 1e-4 // of 1 + ||x||, in float64; its square root's scale is taken in float32
-	stepMargin       = 0.9
+	powerIterations = 12
+	// The lengths of the central differences, of 1 + ||x||. The error is of the order of h^2 from the third derivatives and of
+	// roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32, where 1e-4 would leave 6e-4 of one rounding and more of a
+	// sum over many rows. Both are far inside stepMargin.
+	differenceLength       = 1e-4
+	narrowDifferenceLength = 1e-2
+	stepMargin             = 0.9
 )
 
 // stepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the Lipschitz constant of
@@ -40,8 +44,11 @@ func estimateLipschitz(p Problem, at *Point, weights func(w, g []float64)) (smoo
 		}
 	}()
 	p.Combine(e.x, 1, Iterate, 0, Iterate)
-	e.h = differenceLength * math.Sqrt(p.Roundoff()/0x1p-53) * (1 + math.Sqrt(p.Dot(e.x, e.x)))
-	e.h = math.Min(e.h, 1e-2*(1+math.Sqrt(p.Dot(e.x, e.x))))
+	e.h = differenceLength
+	if p.Roundoff() > 0x1p-53 {
+		e.h = narrowDifferenceLength
+	}
+	e.h *= 1 + math.Sqrt(p.Dot(e.x, e.x))
 	rng := rand.New(rand.NewPCG(1, 0))
 	start := make([]float64, n)
 	draw := func() {

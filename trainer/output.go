@@ -16,10 +16,11 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if err := t.choose(r); err != nil {
 			return nil, err
 		}
-		if t.set.CollapseAbove > 0 && t.last.Objective >= t.set.CollapseAbove && t.last.Stationarity <= collapseStationarity {
+		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
+			t.last.Certificate.Stationarity <= collapseStationarity {
 			t.warn(fmt.Sprintf("collapsed: the objective %.3g is at or above %.3g and nearly stationary, "+
 				"a worthless KKT point in which the objective's class is given up; "+
-				"use a smaller step size, looser bounds or another seed", t.last.Objective, t.set.CollapseAbove))
+				"use a smaller step size, looser bounds or another seed", f, t.set.CollapseAbove))
 		}
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
@@ -32,16 +33,16 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	return r, nil
 }
 
-// choose puts the output into the iterate, with f, g and the certificate there.
+// choose puts the output into the iterate, with f, g and the certificate there, by the method's multiplier of that iterate.
 func (t *run) choose(r *Result) error {
-	from := Iterate
+	from, nu := Iterate, []float64(nil)
 	switch {
 	case t.set.Output == OutputBest && t.best != nil:
-		from, r.Output = t.bestAt, t.best.Iteration
+		from, nu, r.Output = t.bestAt, t.bestNu, t.best.Iteration
 	case t.set.Output == OutputBest:
 		t.warn("no recorded iterate was feasible: the output is the last one")
 	case t.set.Output == OutputRandom && t.drawn > 0:
-		from, r.Output = t.drawnAt, t.drawn
+		from, nu, r.Output = t.drawnAt, t.drawnNu, t.drawn
 	}
 	if r.Output == t.at.Iteration {
 		return nil
@@ -54,7 +55,7 @@ func (t *run) choose(r *Result) error {
 	} else if err := t.evaluate(); err != nil {
 		return err
 	}
-	c, err := Certify(t.full, t.fullAt, nil, t.set.Certificate)
+	c, err := Certify(t.full, t.fullAt, nu, t.set.Certificate)
 	if err != nil {
 		return err
 	}

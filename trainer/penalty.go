@@ -26,9 +26,11 @@ var (
 	_ DualRule = (*Penalty)(nil)
 )
 
+// The defaults of Penalty: the first c, its factor from period to period, and a period's iterations.
 const (
-	penaltyCoefficient = 10
-	penaltyPeriod      = 100
+	DefaultPenaltyCoefficient = 10
+	DefaultPenaltyGrowth      = 1
+	DefaultPenaltyPeriod      = 100
 )
 
 // Name implements Method.
@@ -56,9 +58,9 @@ func (m *Penalty) StartDual(g []float64) error {
 func (m *Penalty) coefficient() float64 {
 	period := m.Period
 	if period == 0 {
-		period = penaltyPeriod
+		period = DefaultPenaltyPeriod
 	}
-	return orDefault(m.Coefficient, penaltyCoefficient) * math.Pow(orDefault(m.Growth, 1), float64(m.k/period))
+	return orDefault(m.Coefficient, DefaultPenaltyCoefficient) * math.Pow(orDefault(m.Growth, DefaultPenaltyGrowth), float64(m.k/period))
 }
 
 // PrimalStep implements DualRule.

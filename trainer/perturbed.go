@@ -58,14 +58,23 @@ func (s Perturbation) Rho() float64 {
 	return s.Alpha / (1 + s.Alpha*s.Beta)
 }
 
+// The defaults of Perturbation; those of tau rho are DefaultPPALASlackRatio and DefaultPLADASlackRatio, that of p DefaultDeltaP.
+const (
+	DefaultAlpha  = 10
+	DefaultBeta   = 0.1
+	DefaultDeltaQ = 1
+	DefaultDelta0 = 1
+)
+
 // The defaults of p.
 const (
 	deltaSlow = 1e-3 // of the paper's gradient step
 	deltaFast = 0.1
 )
 
-// defaultDeltaP is the default of p for an x-step.
-func defaultDeltaP(s PrimalSettings) float64 {
+// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed gradient step and Adam, else 0.1.
+// PLADA's Inner counts as a gradient step.
+func DefaultDeltaP(s PrimalSettings) float64 {
 	if s.Kind == Adam || s.Kind == Gradient && s.Fixed {
 		return deltaSlow
 	}
@@ -78,10 +87,10 @@ func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 			*x = v
 		}
 	}
-	set(&s.Alpha, 10)
-	set(&s.Beta, 0.1)
-	set(&s.DeltaQ, 1)
-	set(&s.Delta0, 1)
+	set(&s.Alpha, DefaultAlpha)
+	set(&s.Beta, DefaultBeta)
+	set(&s.DeltaQ, DefaultDeltaQ)
+	set(&s.Delta0, DefaultDelta0)
 	set(&s.DeltaP, deltaP)
 	return s
 }
@@ -232,17 +241,32 @@ func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 	return warnings
 }
 
-// owedShare is the part of a certificate's epsilon from which the violation owed by mu is worth a warning.
-const owedShare = 0.5
+const (
+	// owedShare is the part of a certificate's epsilon from which the violation is worth a warning, and the part of the violation
+	// that mu must owe.
+	owedShare = 0.5
+	// owedDelta is the delta_k from which mu stands nearly still: it goes less than this part of its way to lambda in a step, and
+	// there only a slower sequence helps. Above, mu is on its way, and more iterations do.
+	owedDelta = 0.1
+)
+
+// slower names the setting that lets delta_k fall more slowly.
+func (s Perturbation) slower() string {
+	if s.Delta == DeltaHarmonic {
+		return "a larger Delta0 or smaller DeltaQ"
+	}
+	return "a smaller DeltaP"
+}
 
 // conclude warns where the distance of mu from lambda is what is left of the violation: g + u = (lambda - mu)/rho after every
 // dual update, so the constraints are met only as fast as mu follows.
 func (d *perturbed) conclude(at *Point, c Certificate, tolerance float64) (warnings, notes []string) {
 	owed := d.gap() / d.rho
-	if v := MaxViolation(at.Constraints); d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon {
+	v := MaxViolation(at.Constraints)
+	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
 		warnings = append(warnings, fmt.Sprintf(
 			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
-				"let delta fall more slowly (smaller --delta-p, larger --delta0)", v, owed, d.delta))
+				"let delta fall more slowly (%s)", v, owed, d.delta, d.set.slower()))
 	}
 	if d.k > 0 && d.negative > 0 {
 		notes = append(notes, fmt.Sprintf(

@@ -10,12 +10,14 @@ type XStep int
 
 // PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for every method.
 const (
-	// XStepAuto is ProxLinear where it applies and m <= 4, else Subgradient.
+	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of at most 4 smooth terms in all
+	// (it pays a backward pass for each), else Subgradient.
 	XStepAuto XStep = iota
 	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k (sign(0) = 0). It is outside the
 	// paper's proof, which minimises over <lambda_k, g(x)> itself; near a kink it can chatter.
 	Subgradient
-	// ProxLinear linearises the smooth h inside g = |h| - eps and solves the rest exactly (see proxLinear).
+	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise constraints) and solves the rest exactly;
+	// r is none. A coordinate with lambda_j < 0 is held at a stationary value (see proxLinear and pieceShares).
 	ProxLinear
 	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
 	Inner
@@ -56,23 +58,31 @@ var (
 )
 
 const (
-	pladaSlackRatio   = 0.9 / 3
-	pladaTauBound     = 1.0 / 3
-	proxLinearMost    = 4 // constraints up to which XStepAuto pays 1 + m backward passes
-	defaultInnerSteps = 10
+	// DefaultPLADASlackRatio is the default of tau rho in PLADA, inside the theorem's bound 1/3.
+	DefaultPLADASlackRatio = 0.9 / 3
+	// DefaultInnerSteps is the default of PLADA.InnerSteps.
+	DefaultInnerSteps = 10
+
+	pladaTauBound  = 1.0 / 3
+	proxLinearMost = 4 // rows up to which XStepAuto pays a backward pass for each
 )
 
 // Name implements Method.
 func (m *PLADA) Name() string { return "plada" }
 
-// Init implements Method.
-func (m *PLADA) Init(p Problem, at *Point) error {
+// validate checks what the dual state does not.
+func (m *PLADA) validate() error {
 	switch {
 	case !(m.Sigma0 >= 0) || math.IsInf(m.Sigma0, 0) || m.InnerSteps < 0:
 		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", ErrSettings, m.Sigma0, m.InnerSteps)
 	case m.XStep < XStepAuto || m.XStep > Inner:
 		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", ErrSettings, m.XStep)
 	}
+	return nil
+}
+
+// Init implements Method.
+func (m *PLADA) Init(p Problem, at *Point) error {
 	step, err := m.newXStep(p)
 	if err != nil {
 		return err
@@ -81,6 +91,9 @@ func (m *PLADA) Init(p Problem, at *Point) error {
 }
 
 func (m *PLADA) newXStep(p Problem) (primalStep, error) {
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
 	if err := m.Primal.validate(); err != nil {
 		return nil, err
 	}
@@ -90,7 +103,7 @@ func (m *PLADA) newXStep(p Problem) (primalStep, error) {
 	case Inner:
 		steps := m.InnerSteps
 		if steps == 0 {
-			steps = defaultInnerSteps
+			steps = DefaultInnerSteps
 		}
 		return newInnerStep(m.Primal, steps, p)
 	}
@@ -102,10 +115,13 @@ func (m *PLADA) xStep(p Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
 	}
-	if constraints(p) <= proxLinearMost && m.Primal.Kind != Adam && proxLinearApplies(p) == nil {
-		return ProxLinear
+	if m.Primal.Kind == Adam || proxLinearApplies(p) != nil {
+		return Subgradient
 	}
-	return Subgradient
+	if rows, _ := rowTerms(p.(Piecewise)); len(rows) > proxLinearMost {
+		return Subgradient
+	}
+	return ProxLinear
 }
 
 // Report implements Method.
@@ -116,15 +132,31 @@ func (m *PLADA) PrimalStep() PrimalSettings { return m.Primal }
 
 // StartDual implements DualRule.
 func (m *PLADA) StartDual(g []float64) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
 	step := m.Primal
 	if m.XStep == Inner { // without momentum
 		step.Kind = Gradient
 	}
-	return m.dual.start(m.Perturbation, defaultDeltaP(step), pladaSlackRatio, g)
+	return m.dual.start(m.Perturbation, DefaultDeltaP(step), DefaultPLADASlackRatio, g)
 }
 
 // Weights implements DualRule: w = lambda.
 func (m *PLADA) Weights(w, _ []float64) { copy(w, m.dual.lambda) }
+
+// stepsAlone says why the x-step does not fit a loop in which only the gradient along the weights is known (Stepper).
+func (m *PLADA) stepsAlone() error {
+	switch m.XStep {
+	case ProxLinear:
+		return fmt.Errorf("trainer: %w: PLADA's x-step proxlinear needs each term's gradient, which a loop of one's own does not give: "+
+			"use Subgradient, or Train", ErrSettings)
+	case Inner:
+		return fmt.Errorf("trainer: %w: PLADA's x-step inner evaluates the constraints between gradients, which a loop of one's own "+
+			"does not do: use Subgradient, or Train", ErrSettings)
+	}
+	return nil
+}
 
 // UpdateDual implements DualRule.
 func (m *PLADA) UpdateDual(g []float64) {
@@ -169,7 +201,7 @@ func (m *PLADA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
 	warnings, notes = m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(
-			"the step of mu reached %.3g > 1: mu overshot lambda (--mu-step analysed does not)", m.dual.largestStep))
+			"the step of mu reached %.3g > 1: mu overshot lambda (it does not without BoxStep)", m.dual.largestStep))
 	}
 	if s, ok := m.step.(*proxLinear); ok && s.held > 0 {
 		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.held))

@@ -33,8 +33,10 @@ var (
 )
 
 const (
-	ppalaSlackRatio = 0.9 / 2 // default tau rho
-	ppalaTauBound   = 1.0 / 2 // the theorem's bound on tau rho
+	// DefaultPPALASlackRatio is the default of tau rho in PPALA, inside the theorem's bound 1/2.
+	DefaultPPALASlackRatio = 0.9 / 2
+
+	ppalaTauBound = 1.0 / 2 // the theorem's bound on tau rho
 
 	// DefaultFeasibilityTolerance is the violation up to which a constraint counts as met.
 	DefaultFeasibilityTolerance = 1e-3
@@ -54,7 +56,7 @@ func (m *PPALA) PrimalStep() PrimalSettings { return m.Primal }
 
 // StartDual implements DualRule.
 func (m *PPALA) StartDual(g []float64) error {
-	return m.dual.start(m.Perturbation, defaultDeltaP(m.Primal), ppalaSlackRatio, g)
+	return m.dual.start(m.Perturbation, DefaultDeltaP(m.Primal), DefaultPPALASlackRatio, g)
 }
 
 // Weights implements DualRule: w = lambda + rho (g + u).

@@ -51,7 +51,8 @@ type PrimalSettings struct {
 	Momentum float64
 }
 
-const defaultMomentum = 0.99
+// DefaultMomentum is the default of PrimalSettings.Momentum, the limit of Nesterov's ramp.
+const DefaultMomentum = 0.99
 
 func (s PrimalSettings) validate() error {
 	switch {
@@ -76,7 +77,7 @@ func (s PrimalSettings) ramp(k int) float64 {
 	}
 	limit := s.Momentum
 	if limit == 0 {
-		limit = defaultMomentum
+		limit = DefaultMomentum
 	}
 	return math.Min(limit, 1-10/(float64(k)+20))
 }

@@ -3,11 +3,13 @@ package trainer
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// proxLinear is PLADA's x-step for g = |h| - eps, r = 0, with h linearised at x_k:
+// proxLinear is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with the terms h linearised at x_k. For
+// g = |h| - eps:
 //
 //	x+ = x - e (grad f + H^T y),  H = grad h(x_k),  y maximising y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
 //
@@ -18,10 +20,13 @@ import (
 // With ramped momentum b, q = e((1+b) grad f + b^2 v) takes the place of e grad f and e(1+b) that of e, so that y is the
 // multiplier of the whole move; then d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+). The curvature is
 // measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
+//
+// For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of the pieces (pieceShares).
 type proxLinear struct {
 	set  PrimalSettings
 	p    Piecewise
-	term []int // of each constraint
+	term []int        // of each row of H
+	max  *pieceShares // nil where all are |h| - eps, a row for each constraint
 	k    int
 	held int
 	step float64
@@ -42,33 +47,43 @@ const (
 
 // proxLinearApplies says why the step does not fit p, nil where it does.
 func proxLinearApplies(p Problem) error {
-	pw, ok := p.(Piecewise)
-	switch {
-	case !ok:
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints |h| - eps, and these are not", ErrSettings)
-	case p.Regularizer().Kind != NoRegularizer:
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", ErrSettings, p.Regularizer().Kind)
+	if _, ok := p.(Piecewise); !ok {
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", ErrSettings)
 	}
-	_, err := absoluteTerms(pw)
-	return err
+	if kind := p.Regularizer().Kind; kind != NoRegularizer {
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", ErrSettings, kind)
+	}
+	return nil
 }
 
-// absoluteTerms returns the term of each constraint |h| - eps.
-func absoluteTerms(p Piecewise) ([]int, error) {
+// absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are other maxima.
+func absoluteTerms(p Piecewise) ([]int, bool) {
 	pieces := p.Pieces()
-	m := constraints(p)
-	terms := make([]int, m)
+	terms := make([]int, constraints(p))
+	if len(pieces) != 2*len(terms) {
+		return nil, false
+	}
 	for j := range terms {
-		if len(pieces) != 2*m {
-			return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints |h| - eps, and these are other maxima", ErrSettings)
-		}
 		a, b := pieces[2*j], pieces[2*j+1]
 		if a.Constraint != j || b.Constraint != j || a.Term != b.Term || a.Offset != b.Offset || a.Sign != 1 || b.Sign != -1 {
-			return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints |h| - eps, and constraint %d is not", ErrSettings, j)
+			return nil, false
 		}
 		terms[j] = a.Term
 	}
-	return terms, nil
+	return terms, true
+}
+
+// rowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term that a piece has.
+func rowTerms(p Piecewise) (terms []int, absolute bool) {
+	if terms, absolute = absoluteTerms(p); absolute {
+		return terms, true
+	}
+	for _, b := range p.Pieces() {
+		if b.Sign != 0 && !slices.Contains(terms, b.Term) {
+			terms = append(terms, b.Term)
+		}
+	}
+	return terms, false
 }
 
 func newProxLinear(set PrimalSettings, p Problem) (*proxLinear, error) {
@@ -79,10 +94,7 @@ func newProxLinear(set PrimalSettings, p Problem) (*proxLinear, error) {
 		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", ErrSettings)
 	}
 	pw := p.(Piecewise)
-	terms, err := absoluteTerms(pw)
-	if err != nil {
-		return nil, err
-	}
+	terms, absolute := rowTerms(pw)
 	m := len(terms)
 	s := &proxLinear{set: set, p: pw, term: terms, step: math.NaN(),
 		y: make([]float64, m), target: make([]float64, m), weights: make([]float64, 1+len(pw.Terms())),
@@ -92,6 +104,9 @@ func newProxLinear(set PrimalSettings, p Problem) (*proxLinear, error) {
 	}
 	for range m {
 		s.rows = append(s.rows, p.NewVector())
+	}
+	if !absolute {
+		s.max = newPieceShares(pw, terms)
 	}
 	if !set.Fixed {
 		s.rule = newCurvature(p)
@@ -193,7 +208,7 @@ func (s *proxLinear) compose(d Vector) {
 	}
 }
 
-// solve finds y by coordinate ascent.
+// solve finds y.
 func (s *proxLinear) solve(lambda []float64, b float64) {
 	h := s.p.Terms()
 	for j, row := range s.rows {
@@ -204,6 +219,20 @@ func (s *proxLinear) solve(lambda []float64, b float64) {
 		s.target[j] = h[s.term[j]] - s.step*q
 	}
 	e := s.step * (1 + b)
+	if s.max != nil {
+		s.max.solve(s.y, lambda, s.target, s.gram, e)
+	} else {
+		s.ascend(lambda, e)
+	}
+	for _, l := range lambda {
+		if l < 0 {
+			s.held++
+		}
+	}
+}
+
+// ascend is the coordinate ascent for |h| - eps, e the weight of the Gram matrix.
+func (s *proxLinear) ascend(lambda []float64, e float64) {
 	for range coordinateSweeps {
 		change := 0.0
 		for j, l := range lambda {
@@ -219,11 +248,6 @@ func (s *proxLinear) solve(lambda []float64, b float64) {
 		}
 		if change <= coordinateTolerance*(1+norm1(lambda)) {
 			break
-		}
-	}
-	for _, l := range lambda {
-		if l < 0 {
-			s.held++
 		}
 	}
 }
@@ -250,13 +274,19 @@ func sign(x float64) float64 {
 	return 0
 }
 
-// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h).
+// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or of the shares as they are.
 func (s *proxLinear) probe(at *Point, lambda []float64, scale float64) error {
 	h := s.p.Terms()
 	clear(s.weights)
 	s.weights[0] = 1
+	if s.max != nil {
+		s.max.scale(lambda)
+		s.max.termWeights(s.y)
+	}
 	for j, t := range s.term {
-		s.y[j] = lambda[j] * sign(h[t])
+		if s.max == nil {
+			s.y[j] = lambda[j] * sign(h[t])
+		}
 		s.weights[1+t] += s.y[j]
 	}
 	at.GradientEvaluations++
@@ -280,6 +310,9 @@ func (s *proxLinear) visitState(v StateVisitor) {
 	v.Count("proxlinear.held", &s.held)
 	v.Number("proxlinear.step", &s.step)
 	v.Numbers("proxlinear.y", s.y)
+	if s.max != nil {
+		v.Numbers("proxlinear.shares", s.max.y)
+	}
 	v.Vector("proxlinear.momentum", s.v)
 	if s.rule.on {
 		s.rule.visitState(v)

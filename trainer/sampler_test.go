@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -105,11 +106,48 @@ func TestSamplerResumes(t *testing.T) {
 	}
 	p, m = make()
 	at := Point{Iteration: 3}
-	if _, err := Train(context.Background(), p, m, Settings{Iterations: 7, Full: newBatchMeans(t, a), Resume: half.State, ResumeAt: at}); err != nil {
+	if _, err := Train(context.Background(), p, m, Settings{
+		Iterations: 7, Full: newBatchMeans(t, a), Resume: half.State, ResumeAt: at}); err != nil {
 		t.Fatal(err)
 	}
 	if got := value(p); got != want {
 		t.Errorf("resumed at 3: x = %v, uninterrupted %v", got, want)
+	}
+}
+
+// constrained is min stiff x^2/2 s.t. x - bound <= 0, one batch.
+func constrained(t *testing.T, stiff, bound float64) *batchMeans {
+	t.Helper()
+	p, err := Functions{N: 1, M: 1,
+		F:         func(x []float64) float64 { return stiff * x[0] * x[0] / 2 },
+		Gradient:  func(dst, x []float64) { dst[0] = stiff * x[0] },
+		G:         func(dst, x []float64) { dst[0] = x[0] - bound },
+		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] },
+	}.New([]float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &batchMeans{Problem: p, a: []float64{0}, now: new(float64)}
+}
+
+// What is told of the start is of the full problem, not of the first batch.
+func TestSamplerIsDiagnosedOnTheWhole(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		batch, full *batchMeans
+		want        []string
+	}{
+		{"batch infeasible and stiff", constrained(t, 1000, 0), constrained(t, 1, 2), nil},
+		{"whole infeasible", constrained(t, 1, 2), constrained(t, 1, 0.5), []string{"the start is infeasible: the largest violation is 0.5"}},
+	} {
+		m := &PLADA{Primal: PrimalSettings{Kind: Gradient, Fixed: true, Eta: 0.05}} // the bound is 0.056 for a stiffness of 1
+		r, err := Train(context.Background(), test.batch, m, Settings{Full: test.full})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(r.Warnings, test.want) {
+			t.Errorf("%s: warnings %q, want %q", test.name, r.Warnings, test.want)
+		}
 	}
 }
 

@@ -23,11 +23,13 @@ type State struct {
 }
 
 // Capture copies the iterate and m's state.
-func Capture(p Problem, m Method) *State {
-	s := &State{Method: m.Name(), Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
+func Capture(p Problem, m Method) *State { return capture(p, m.Name(), m.VisitState) }
+
+func capture(p Problem, name string, visit func(StateVisitor)) *State {
+	s := &State{Method: name, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	v := &saver{s: s, p: p}
 	v.Vector(iterateName, Iterate)
-	m.VisitState(v)
+	visit(v)
 	return s
 }
 
@@ -35,13 +37,15 @@ const iterateName = "iterate"
 
 // Restore sets the iterate and m's state, after m.Init on a problem of the same shape. The error (ErrSettings) says where s is of
 // another method, primal step or problem; the iterate and m's state are undefined then.
-func (s *State) Restore(p Problem, m Method) error {
-	if s.Method != m.Name() {
-		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", ErrSettings, s.Method, m.Name())
+func (s *State) Restore(p Problem, m Method) error { return s.restore(p, m.Name(), m.VisitState) }
+
+func (s *State) restore(p Problem, name string, visit func(StateVisitor)) error {
+	if s.Method != name {
+		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", ErrSettings, s.Method, name)
 	}
 	v := &restorer{s: s, p: p, used: map[string]bool{}}
 	v.Vector(iterateName, Iterate)
-	m.VisitState(v)
+	visit(v)
 	for _, names := range []map[string][]float64{s.Numbers, s.Vectors} {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if v.err == nil && !v.used[name] {

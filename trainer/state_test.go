@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/testproblems"
 	"ppal/trainer"
 )
 
@@ -32,35 +33,40 @@ func TestResumeIsBitIdentical(t *testing.T) {
 	for name, method := range resumable() {
 		for form, make := range map[string]func(testing.TB, trainer.Functions, []float64) trainer.Problem{
 			"float64": functionsProblem, "float32": narrowProblem} {
-			t.Run(name+" "+form, func(t *testing.T) {
-				tp := named(t, "abs-branch-and-kink")
-				fn := functions(tp)
-				run := func(s trainer.Settings) (*trainer.Result, []float64) {
-					p := make(t, fn, tp.Start)
-					r, err := trainer.Train(context.Background(), p, method(), s)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return r, iterate(p)
-				}
-				whole, want := run(trainer.Settings{Iterations: 200})
-				half, _ := run(trainer.Settings{Iterations: 100})
-				rest, got := run(trainer.Settings{Iterations: 200, Resume: half.State, ResumeAt: half.Point})
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("x differs (-200 +100+100):\n%s", diff)
-				}
-				if diff := cmp.Diff(whole.State, rest.State, cmp.Comparer(sameBits)); diff != "" {
-					t.Errorf("the state differs:\n%s", diff)
-				}
-				if diff := cmp.Diff(whole.Certificate, rest.Certificate); diff != "" {
-					t.Errorf("the certificate differs:\n%s", diff)
-				}
-				if whole.Point.GradientEvaluations != rest.Point.GradientEvaluations || rest.Iterations != 200 {
-					t.Errorf("%d gradients in %d iterations, want %d in 200",
-						rest.Point.GradientEvaluations, rest.Iterations, whole.Point.GradientEvaluations)
-				}
-			})
+			t.Run(name+" "+form, func(t *testing.T) { resumes(t, named(t, "abs-branch-and-kink"), method, make) })
 		}
+	}
+	t.Run("plada shares of pieces", func(t *testing.T) {
+		resumes(t, named(t, "max-of-abs"), func() trainer.Method { return &trainer.PLADA{} }, functionsProblem)
+	})
+}
+
+func resumes(t *testing.T, tp testproblems.Problem, method func() trainer.Method,
+	make func(testing.TB, trainer.Functions, []float64) trainer.Problem) {
+	fn := functions(tp)
+	run := func(s trainer.Settings) (*trainer.Result, []float64) {
+		p := make(t, fn, tp.Start)
+		r, err := trainer.Train(context.Background(), p, method(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, iterate(p)
+	}
+	whole, want := run(trainer.Settings{Iterations: 200})
+	half, _ := run(trainer.Settings{Iterations: 100})
+	rest, got := run(trainer.Settings{Iterations: 200, Resume: half.State, ResumeAt: half.Point})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("x differs (-200 +100+100):\n%s", diff)
+	}
+	if diff := cmp.Diff(whole.State, rest.State, cmp.Comparer(sameBits)); diff != "" {
+		t.Errorf("the state differs:\n%s", diff)
+	}
+	if diff := cmp.Diff(whole.Certificate, rest.Certificate); diff != "" {
+		t.Errorf("the certificate differs:\n%s", diff)
+	}
+	if whole.Point.GradientEvaluations != rest.Point.GradientEvaluations || rest.Iterations != 200 {
+		t.Errorf("%d gradients in %d iterations, want %d in 200",
+			rest.Point.GradientEvaluations, rest.Iterations, whole.Point.GradientEvaluations)
 	}
 }
 

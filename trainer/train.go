@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -38,7 +39,8 @@ type Settings struct {
 	TimeLimit time.Duration
 	// Tolerance stops the run at the first record whose certificate's epsilon is at most this; 0 is the default: never.
 	Tolerance float64
-	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default: about 200 records.
+	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default: about 200 records over the
+	// iterations, and with a TimeLimit, which may end the run long before, about 200 over that too: whichever is due first.
 	RecordEvery int
 	// Recorder observes; nil is the default: nobody.
 	Recorder Recorder
@@ -123,15 +125,18 @@ type run struct {
 	fullAt    *Point  // at, or the full problem's
 	seconds   float64
 	every     int
-	recorded  int // last recorded iteration, -1 before
+	share     float64 // seconds from a record after which the next is due, infinite where the iterations alone decide
+	recorded  int     // last recorded iteration, -1 before
 	last      Record
 	residuals residuals
 	x         []float64
 	rng       *rand.Rand
 	best      *Best
 	bestAt    Vector
+	bestNu    []float64 // Report.Nu there, a copy
 	drawn     int
 	drawnAt   Vector
+	drawnNu   []float64
 	warnings  []string
 }
 
@@ -140,7 +145,7 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	if err := s.validate(p, n); err != nil {
 		return nil, err
 	}
-	t := &run{p: p, m: m, set: s, every: s.RecordEvery, recorded: -1, x: make([]float64, n)}
+	t := &run{p: p, m: m, set: s, every: s.RecordEvery, share: math.Inf(1), recorded: -1, x: make([]float64, n)}
 	t.rng = rand.New(rand.NewPCG(s.Seed, 0x6f757470))
 	t.at.Constraints = make([]float64, constraints)
 	t.full, t.fullAt = p, &t.at
@@ -151,6 +156,9 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	t.set.IterationsPerEpoch = orDefault(s.IterationsPerEpoch, 1)
 	if t.every == 0 {
 		t.every = max(1, s.Iterations/defaultRecords)
+		if s.TimeLimit > 0 {
+			t.share = s.TimeLimit.Seconds() / defaultRecords
+		}
 	}
 	switch s.Output {
 	case OutputBest:
@@ -230,13 +238,16 @@ func (t *run) warn(warnings ...string) {
 	}
 }
 
-// diagnose warns of what the theory does not cover at the start.
+// diagnose warns of what the theory does not cover at the start, of the full problem.
 func (t *run) diagnose() error {
-	if v := MaxViolation(t.at.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
+	if err := t.evaluate(); err != nil {
+		return err
+	}
+	if v := MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
 		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g", v))
 	}
 	if d, ok := t.m.(Diagnoser); ok {
-		warnings, err := d.Diagnose(t.p, &t.at)
+		warnings, err := d.Diagnose(t.full, t.fullAt)
 		if err != nil {
 			return err
 		}
@@ -251,7 +262,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		last := t.at.Iteration >= t.set.Iterations
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds()
 		interrupted := ctx.Err() != nil
-		if last || overtime || interrupted || t.at.Iteration%t.every == 0 {
+		if last || overtime || interrupted || t.at.Iteration%t.every == 0 || t.seconds-t.last.Seconds >= t.share {
 			if err := t.record(); err != nil {
 				return Failed, err
 			}
@@ -277,7 +288,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		}
 		if t.set.Output == OutputRandom && t.rng.IntN(t.at.Iteration) == 0 {
 			t.p.Combine(t.drawnAt, 1, Iterate, 0, Iterate)
-			t.drawn = t.at.Iteration
+			t.drawn, t.drawnNu = t.at.Iteration, slices.Clone(t.m.Report().Nu)
 		}
 		if tick, ok := t.set.Recorder.(Ticker); ok {
 			tick.Tick(&t.at)
@@ -334,6 +345,7 @@ func (t *run) record() error {
 		t.best = &Best{r.Iteration, r.Objective}
 		if t.set.Output == OutputBest {
 			t.p.Combine(t.bestAt, 1, Iterate, 0, Iterate)
+			t.bestNu = slices.Clone(report.Nu)
 		}
 	}
 	t.last, t.recorded = r, t.at.Iteration

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ppal/trainer"
 )
 
@@ -79,6 +81,26 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 	}
 	if r := l.records[1]; r.Delta == nil || r.StepSize == nil || r.MeanStationarity == nil || r.GradientEvaluations != 6 {
 		t.Errorf("record 5 lacks a delta, a step size or means, or does not count 5 gradients and a probe: %+v", r)
+	}
+}
+
+// A time limit that ends the run long before its iterations leaves a curve, not two points.
+func TestRecordsComeByTimeToo(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	run := func(every int) []int {
+		l := &journal{}
+		r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+			trainer.Settings{Iterations: 1 << 40, TimeLimit: limit, RecordEvery: every, Recorder: l})
+		if err != nil || r.Status != trainer.TimeLimit {
+			t.Fatalf("%v, error %v", r.Status, err)
+		}
+		return l.iterations
+	}
+	if n := len(run(0)); n < 20 || n > 202 {
+		t.Errorf("%d records by default, want about 200", n)
+	}
+	if n := len(run(1 << 39)); n != 2 {
+		t.Errorf("%d records where every 2^39 iterations were asked for, want the start and the last", n)
 	}
 }
 
@@ -243,8 +265,8 @@ func TestOutputs(t *testing.T) {
 		if want := l.records[r.Output].Objective; r.Objective != want || r.Point.Constraints[0] != x-1 {
 			t.Errorf("%s: objective %v at iteration %d and g %v, recorded %v", output, r.Objective, r.Output, r.Point.Constraints, want)
 		}
-		if r.Certificate.Epsilon == 0 {
-			t.Errorf("%s: no certificate of the output", output)
+		if diff := cmp.Diff(l.records[r.Output].Certificate, r.Certificate); diff != "" {
+			t.Errorf("%s: the certificate is not that of record %d (-record +result):\n%s", output, r.Output, diff)
 		}
 		return r, x, l
 	}

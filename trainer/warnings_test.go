@@ -60,6 +60,9 @@ func TestWarnings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if mentions(told, "--") {
+				t.Errorf("warnings %q name flags of a program", told)
+			}
 			if !slices.Equal(told, r.Warnings) {
 				t.Errorf("told %q, the result has %q", told, r.Warnings)
 			}
@@ -67,6 +70,48 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("warnings %q, want %q", told, test.want)
 			}
 		})
+	}
+}
+
+// A collapse is one of the output: of its f, without r, and of its own certificate.
+func TestCollapseIsOfTheOutput(t *testing.T) {
+	fn := line()
+	fn.Regularizer = trainer.Regularizer{Kind: trainer.SquaredL2, Weight: 1} // f = 2 and f + r = 2.5 at the solution x = 1
+	for _, test := range []struct {
+		name string
+		fn   trainer.Functions
+		set  trainer.Settings
+	}{
+		{"f + r", fn, trainer.Settings{CollapseAbove: 2.2}},
+		{"a best iterate that is not stationary", line(), trainer.Settings{CollapseAbove: 0.1, Output: trainer.OutputBest,
+			FeasibilityTolerance: 0.5, RecordEvery: 1}},
+	} {
+		test.set.Iterations = 3000
+		r, err := trainer.Train(context.Background(), start(t, test.fn, 0), &trainer.PPALA{}, test.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mentions(r.Warnings, "collapsed") {
+			t.Errorf("%s: f = %v, %+v, warnings %q", test.name, r.Point.Objective, r.Certificate, r.Warnings)
+		}
+	}
+}
+
+// The bound of a fixed step size is the same in float32, to the accuracy of its differences.
+func TestStepBoundInSinglePrecision(t *testing.T) {
+	const bound = 0.9 / (1 + 3*5)
+	for _, test := range []struct {
+		eta  float64
+		want bool
+	}{{0.99 * bound, false}, {1.01 * bound, true}} {
+		m := &trainer.PLADA{Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: test.eta}}
+		r, err := trainer.Train(context.Background(), narrowProblem(t, line(), []float64{0}), m, trainer.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mentions(r.Warnings, "above the theorem's bound") != test.want {
+			t.Errorf("eta = %v: warnings %q", test.eta, r.Warnings)
+		}
 	}
 }
 

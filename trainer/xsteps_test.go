@@ -1,6 +1,7 @@
 package trainer_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -90,6 +91,19 @@ func proxLinearByHand(t *testing.T, set trainer.PrimalSettings, hand handStep, e
 		return x, s.lambda[:1]
 	})
 	return negative
+}
+
+// y - x_k is formed before the division by e: apart, both quotients would overflow float32 here, and cancel digits elsewhere.
+func TestInnerStepDividesTheDifference(t *testing.T) {
+	fn := trainer.Functions{N: 1, F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 }}
+	m := &trainer.PLADA{XStep: trainer.Inner, Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: 1e-10}}
+	p := narrowProblem(t, fn, []float64{1e30})
+	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if x := iterate(p)[0]; math.Abs(x/1e30-1) > 1e-6 {
+		t.Errorf("x = %v, want 1e30 but for rounding", x)
+	}
 }
 
 // Inner: subgradient steps of length 2e/(t+2) on the subproblem from x_k, and the (t+1)-weighted mean.

@@ -2,9 +2,12 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -95,51 +98,131 @@ func TestOptimizerEqualsTrain(t *testing.T) {
 	}
 }
 
-// loop trains the network of the tests in a loop of its own and returns the parameters.
-func loop(t *testing.T, o *graph.Optimizer, start []float64, steps int) []float64 {
+// ownLoop is a training loop of one's own over the network of the tests.
+type ownLoop struct {
+	o          *graph.Optimizer
+	machine    gorgonia.VM
+	parameters gorgonia.Nodes
+}
+
+func newOwnLoop(t *testing.T, o *graph.Optimizer) *ownLoop {
 	t.Helper()
-	var cost *gorgonia.Node
-	var parameters gorgonia.Nodes
-	build := func(g *gorgonia.ExprGraph) (def graph.Definition) {
-		p := definition(g, tensor.Float64)
-		return p
-	}
 	g := gorgonia.NewGraph()
-	def := build(g)
-	parameters = def.Parameters
-	at := 0
-	for _, w := range parameters {
-		values := w.Value().Data().([]float64)
-		at += copy(values, start[at:at+len(values)])
-	}
+	def := definition(g, tensor.Float64)
 	cost, err := o.Lagrangian(def.Objective, def.Constraints...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gorgonia.Grad(cost, parameters...); err != nil {
+	if _, err := gorgonia.Grad(cost, def.Parameters...); err != nil {
 		t.Fatal(err)
 	}
-	machine := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(parameters...))
-	defer machine.Close()
+	machine := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(def.Parameters...))
+	t.Cleanup(func() { machine.Close() })
+	return &ownLoop{o, machine, def.Parameters}
+}
+
+func (l *ownLoop) run(t *testing.T, steps int) {
+	t.Helper()
 	for range steps {
-		if err := machine.RunAll(); err != nil {
+		if err := l.machine.RunAll(); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Step(gorgonia.NodesToValueGrads(parameters)); err != nil {
+		if err := l.o.Step(gorgonia.NodesToValueGrads(l.parameters)); err != nil {
 			t.Fatal(err)
 		}
-		machine.Reset()
+		l.machine.Reset()
 	}
-	var x []float64
-	for _, w := range parameters {
+}
+
+// values are the parameters, stacked.
+func (l *ownLoop) values() (x []float64) {
+	for _, w := range l.parameters {
 		x = append(x, w.Value().Data().([]float64)...)
 	}
 	return x
+}
+
+// loop trains the network of the tests in a loop of its own and returns the parameters.
+func loop(t *testing.T, o *graph.Optimizer, start []float64, steps int) []float64 {
+	t.Helper()
+	l := newOwnLoop(t, o)
+	at := 0
+	for _, w := range l.parameters {
+		values := w.Value().Data().([]float64)
+		at += copy(values, start[at:at+len(values)])
+	}
+	l.run(t, steps)
+	return l.values()
+}
+
+// 10 steps, their state restored into a fresh loop, and 15 more are 25 steps, to the bit; with a run to evaluate before the state
+// is taken too.
+func TestOptimizerResumes(t *testing.T) {
+	for name, rule := range map[string]func() trainer.DualRule{
+		"ppala": func() trainer.DualRule { return &trainer.PPALA{} },
+		"gdpa":  func() trainer.DualRule { return &trainer.GDPA{Step: 0.05} },
+		"adam": func() trainer.DualRule {
+			return &trainer.PLADA{Primal: trainer.PrimalSettings{Kind: trainer.Adam}, XStep: trainer.Subgradient}
+		},
+	} {
+		for _, evaluated := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " evaluated ", evaluated), func(t *testing.T) {
+				r := trainer.Regularizer{Kind: trainer.Ball, Radius: 3}
+				whole := newOwnLoop(t, graph.NewOptimizer(rule(), r))
+				whole.run(t, 25)
+				half := newOwnLoop(t, graph.NewOptimizer(rule(), r))
+				half.run(t, 10)
+				if evaluated {
+					if err := half.machine.RunAll(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				state, err := half.o.State()
+				if err != nil {
+					t.Fatal(err)
+				}
+				rest := newOwnLoop(t, graph.NewOptimizer(rule(), r))
+				if err := rest.o.Restore(gorgonia.NodesToValueGrads(rest.parameters), state); err != nil {
+					t.Fatal(err)
+				}
+				rest.run(t, 15)
+				if got, want := rest.values(), whole.values(); !slices.Equal(got, want) {
+					t.Errorf("x = %v, uninterrupted %v", got, want)
+				}
+			})
+		}
+	}
 }
 
 func TestOptimizerMisuse(t *testing.T) {
 	o := graph.NewOptimizer(&trainer.PPALA{}, trainer.Regularizer{})
 	if err := o.Step(nil); err == nil {
 		t.Error("Step before a run gave no error")
+	}
+	if _, err := o.State(); err == nil {
+		t.Error("State before a Step gave no error")
+	}
+	if err := o.Restore(nil, &trainer.State{}); err == nil {
+		t.Error("Restore before Lagrangian gave no error")
+	}
+	l := newOwnLoop(t, o)
+	if err := o.Restore(gorgonia.NodesToValueGrads(l.parameters), &trainer.State{Method: "gdpa"}); !errors.Is(err, trainer.ErrSettings) {
+		t.Errorf("another method's state: error %v, want ErrSettings", err)
+	}
+}
+
+// What a loop cannot do, and settings that do not fit, are refused by the first run.
+func TestOptimizerRefusesSettings(t *testing.T) {
+	for want, rule := range map[string]trainer.DualRule{
+		"x-step proxlinear": &trainer.PLADA{XStep: trainer.ProxLinear},
+		"x-step inner":      &trainer.PLADA{XStep: trainer.Inner},
+		"sigma0 is -1":      &trainer.PLADA{Sigma0: -1},
+		"inner steps -1":    &trainer.PLADA{InnerSteps: -1},
+		"alpha is -1":       &trainer.PPALA{Perturbation: trainer.Perturbation{Alpha: -1}},
+	} {
+		l := newOwnLoop(t, graph.NewOptimizer(rule, trainer.Regularizer{}))
+		if err := l.machine.RunAll(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", want, err)
+		}
 	}
 }

@@ -35,7 +35,8 @@ func definition(g *gorgonia.ExprGraph, dtype tensor.Dtype) graph.Definition {
 	f := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(y))))
 	columns := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Tanh(y)), 0))
 	size := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(w1))))
-	return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{columns, size}, Parameters: gorgonia.Nodes{w1, w2}, Watch: gorgonia.Nodes{y}}
+	return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{columns, size},
+		Parameters: gorgonia.Nodes{w1, w2}, Watch: gorgonia.Nodes{y}}
 }
 
 func input(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, shape ...int) *gorgonia.Node {
@@ -178,7 +179,8 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 		{"mixed dtypes", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			rng := rand.New(rand.NewPCG(1, 0))
 			w, v := input(g, tensor.Float64, rng, "w", 3), input(g, tensor.Float32, rng, "v", 3)
-			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Constraints: gorgonia.Nodes{gorgonia.Must(gorgonia.Sum(v))}, Parameters: gorgonia.Nodes{w}}, nil
+			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)),
+				Constraints: gorgonia.Nodes{gorgonia.Must(gorgonia.Sum(v))}, Parameters: gorgonia.Nodes{w}}, nil
 		}, "constraint node 0 is of float32"},
 		{"parameter without value", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"))

@@ -80,7 +80,7 @@ func (s *modelSpace[T]) store(model []gorgonia.ValueGrad) error {
 			return fmt.Errorf("graph: parameter %d is the scalar %v: give it the shape (1)", i, scalar)
 		}
 		at += copy(values, x[at:at+len(values)])
-		if gradient, err := p.Grad(); err == nil {
+		if gradient, err := p.Grad(); err == nil && gradient != nil { // nil before the first run
 			clear(elements[T](gradient))
 		}
 	}
