@@ -25,10 +25,11 @@ func (s State) String() string {
 
 // FileStatus is one file's part of a Report.
 type FileStatus struct {
-	File  File   // as published; Path is what was looked at
-	State State  // how it compares
-	Size  int64  // bytes on disk, 0 when missing
-	Note  string // what differs, one clause; empty when nothing does
+	File   File   // as published; Path is what was looked at
+	State  State  // how it compares
+	Size   int64  // bytes on disk, 0 when missing
+	SHA256 string // of the bytes on disk, in hexadecimal; empty when missing
+	Note   string // what differs, one clause; empty when nothing does
 }
 
 // Counts is the number of rows of a set, and of each of its classes.
@@ -45,35 +46,50 @@ type Report struct {
 	Warnings    []string     // sentences for the user
 }
 
-// Check compares the files of the named set in the data directory dir with the
-// published ones, and counts the rows by reading the set as Load does, with
-// that seed. Files that differ can still be read; Warnings says so.
-//
-// When the set cannot be read, the report holds what was found about the files
-// and the error is Load's. The report is nil only for an unknown name or a
-// file that cannot be opened.
-func Check(ctx context.Context, dir, name string, seed uint64) (*Report, error) {
+// Verify compares the files of the named set in the data directory dir with the
+// published ones: it reads each once, for its checksum, and no rows. Files that
+// differ can still be read; Warnings says so. The error is that of an unknown
+// name, of a file that cannot be read, or the context's; a file that is missing
+// is none.
+func Verify(ctx context.Context, dir, name string) (*Report, error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, err
 	}
 	report := &Report{Dataset: d}
-	different := 0
+	count := map[State]int{}
 	for _, file := range filesRead(dir, d) {
 		status, err := checkFile(ctx, dir, file)
 		if err != nil {
 			return nil, err
 		}
-		if status.State == Different {
-			different++
-		}
+		count[status.State]++
 		report.Files = append(report.Files, status)
 	}
-	if different > 0 {
+	if n := count[Different]; n > 0 {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
 			"%d of %d files of %s are not the published ones: results are not comparable with published results.",
-			different, len(report.Files), name))
+			n, len(report.Files), name))
 	}
+	if n := count[Unverified]; n > 0 {
+		report.Warnings = append(report.Warnings, fmt.Sprintf(
+			"%d of %d files of %s are decompressed copies, which have no published checksum: they may differ.",
+			n, len(report.Files), name))
+	}
+	return report, nil
+}
+
+// Check does what Verify does, and counts the rows by reading the set as Load
+// does, with that seed.
+//
+// When the set cannot be read, the report holds what was found about the files
+// and the error is Load's. The report is nil only where Verify fails.
+func Check(ctx context.Context, dir, name string, seed uint64) (*Report, error) {
+	report, err := Verify(ctx, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	d := report.Dataset
 	train, test, err := Load(dir, name, seed)
 	if err != nil {
 		return report, err
@@ -99,12 +115,10 @@ func filesRead(dir string, d Dataset) []File {
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	if plain := orUnzipped(path); plain != path {
-		info, err := os.Stat(plain)
-		if err != nil {
-			return FileStatus{}, fileError(plain, err)
-		}
+		found, err := sumFile(ctx, plain)
 		file.Path = file.Path[:len(file.Path)-len(".gz")]
-		return FileStatus{File: file, State: Unverified, Size: info.Size(), Note: "a decompressed copy has no published checksum"}, nil
+		return FileStatus{File: file, State: Unverified, Size: found.size, SHA256: found.sha256,
+			Note: "a decompressed copy has no published checksum"}, err
 	}
 	found, err := sumFile(ctx, path)
 	switch {
@@ -113,7 +127,7 @@ func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	case err != nil:
 		return FileStatus{}, err
 	}
-	status := FileStatus{File: file, State: Original, Size: found.size}
+	status := FileStatus{File: file, State: Original, Size: found.size, SHA256: found.sha256}
 	if err := found.matches(file); err != nil {
 		status.State, status.Note = Different, err.Error()
 	}

@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -48,6 +50,19 @@ func TestCheckFashion(t *testing.T) {
 	}
 	if diff := cmp.Diff([]State{Different, Different, Different, Unverified}, states(report)); diff != "" {
 		t.Error(diff)
+	}
+	warnings := []string{
+		"3 of 4 files of fashion-mnist are not the published ones: results are not comparable with published results.",
+		"1 of 4 files of fashion-mnist are decompressed copies, which have no published checksum: they may differ.",
+	}
+	if diff := cmp.Diff(warnings, report.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	for _, f := range report.Files {
+		data, err := os.ReadFile(filepath.Join(dir, f.File.Path))
+		if sum := sha256.Sum256(data); err != nil || f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(data)) {
+			t.Errorf("%s: sha256 %s of %d bytes, %v", f.File.Path, f.SHA256, f.Size, err)
+		}
 	}
 	if report.Test.PerClass[0] != 20 || report.Train.PerClass[9] != 2 {
 		t.Errorf("train %v, test %v", report.Train, report.Test)

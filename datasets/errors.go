@@ -25,6 +25,8 @@ var (
 	ErrClass = errors.New("bad class selection")
 	// ErrChecksum: a download is not the file that was published.
 	ErrChecksum = errors.New("checksum mismatch")
+	// ErrMirror: a base URL that nothing can be downloaded from.
+	ErrMirror = errors.New("bad mirror")
 	// ErrDownload: a download did not come to its end.
 	ErrDownload = errors.New("download failed")
 )

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -72,12 +73,17 @@ func (o FetchOptions) withDefaults() FetchOptions {
 // checked against the published checksums, synced, and only then renamed to
 // FILE. Bytes that fail the check are deleted.
 //
-// Errors wrap ErrUnknownDataset, ErrChecksum, ErrDownload, the context's
-// error, or what the file system says.
+// Errors wrap ErrUnknownDataset, ErrMirror, ErrChecksum, ErrDownload, the
+// context's error, or what the file system says.
 func Fetch(ctx context.Context, dir, name string, opts FetchOptions) error {
 	d, err := Lookup(name)
 	if err != nil {
 		return err
+	}
+	for _, base := range opts.Mirrors {
+		if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("datasets: %w %q; want a URL of http or https, with a host", ErrMirror, base)
+		}
 	}
 	return fetchFiles(ctx, dir, d.Files, opts.withDefaults())
 }

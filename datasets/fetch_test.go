@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,103 +102,129 @@ func checkFetched(t *testing.T, dir string) {
 	}
 }
 
-func TestFetchGivesUpOrGetsThere(t *testing.T) {
-	const part = 100 << 10
+// fetchPart is how much of fetchBody an earlier call left, or a server sends.
+const fetchPart = 100 << 10
+
+// wrongBody is as long as fetchBody and ends in another byte.
+func wrongBody() []byte {
 	wrong := bytes.Clone(fetchBody)
 	wrong[len(wrong)-1] ^= 1
-	for _, test := range []struct {
-		name    string
-		part    []byte // what an earlier call left
-		handler http.HandlerFunc
-		ranges  []string // requests expected
-		want    error    // nil: the file arrives
-		text    string
-		left    int // bytes of .part after an error; -1: none
-	}{
+	return wrong
+}
+
+// fetchCase is what becomes of fetchBody with one kind of server.
+type fetchCase struct {
+	name    string
+	part    []byte // what an earlier call left
+	handler http.HandlerFunc
+	ranges  []string // requests expected
+	want    error    // nil: the file arrives
+	text    string
+	left    int // bytes of .part after an error; -1: none
+}
+
+// resuming are downloads that go on, or start over, from what there is.
+func resuming() []fetchCase {
+	wrong := wrongBody()
+	return []fetchCase{
 		{name: "plain", handler: good, ranges: []string{""}},
-		{name: "resumed", part: fetchBody[:part], handler: good, ranges: []string{"bytes=102400-"}},
+		{name: "resumed", part: fetchBody[:fetchPart], handler: good, ranges: []string{"bytes=102400-"}},
 		{name: "part is complete", part: fetchBody, handler: good},
 		{name: "part is too long", part: append(bytes.Clone(fetchBody), 1), handler: good, ranges: []string{""}},
-		{name: "part is wrong", part: wrong[len(wrong)-part:], handler: good, ranges: []string{"bytes=102400-", ""}},
-		{name: "breaks off midway", handler: breaking(part), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
+		{name: "part is wrong", part: wrong[len(wrong)-fetchPart:], handler: good, ranges: []string{"bytes=102400-", ""}},
+		{name: "breaks off midway", handler: breaking(fetchPart), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
 		{name: "breaks off at once", handler: breaking(0), ranges: []string{"", "", ""},
 			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; try again", left: 0},
-		{name: "ignores Range", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
+		{name: "ignores Range", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
 			ranges: []string{"bytes=102400-"}},
 		{name: "ignores Range and breaks off", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(fetchBody)))
-			w.Write(fetchBody[:part])
-		}, ranges: []string{"", "bytes=102400-", "bytes=102400-", "bytes=102400-"}, want: ErrDownload, text: "after 102400 of", left: part},
-		{name: "resumes elsewhere", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(fetchBody[:fetchPart])
+		}, ranges: []string{"", "bytes=102400-", "bytes=102400-", "bytes=102400-"}, want: ErrDownload, text: "after 102400 of", left: fetchPart},
+		{name: "resumes elsewhere", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			if rangeStart(r) > 0 {
 				w.Header().Set("Content-Range", "bytes 0-307199/307200")
 				w.WriteHeader(http.StatusPartialContent)
 			}
 			w.Write(fetchBody)
 		}, ranges: []string{"bytes=102400-", ""}},
-		{name: "no such range", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+		{name: "no such range", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			if rangeStart(r) > 0 {
 				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
 				return
 			}
 			w.Write(fetchBody)
 		}, ranges: []string{"bytes=102400-", ""}},
+	}
+}
+
+// misled are downloads from servers that have another file, or none.
+func misled() []fetchCase {
+	wrong := wrongBody()
+	return []fetchCase{
 		{name: "announces too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(fetchBody[:1000])
 		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, server announces 1000", left: 0},
-		{name: "announces too much", part: fetchBody[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+		{name: "announces too much", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "400000")
 			w.Write(fetchBody)
-		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "server announces 400000", left: part},
+		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "server announces 400000", left: fetchPart},
 		{name: "sends too much", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush() // no length announced
 			w.Write(fetchBody)
 			w.Write(fetchBody)
-		}, ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected 307200 bytes, got more; the download was deleted", left: -1},
+		}, ranges: []string{""}, want: ErrChecksum,
+			text: "checksum mismatch: expected 307200 bytes, got more; the download was deleted", left: -1},
 		{name: "sends too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			w.Write(fetchBody[:1000])
 		}, ranges: []string{"", "bytes=1000-", "bytes=1000-", "bytes=1000-"}, want: ErrDownload, text: "after 1000 of 307200", left: 1000},
 		{name: "wrong bytes", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
 			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
-		{name: "wrong bytes after resuming", part: wrong[:part], handler: func(w http.ResponseWriter, r *http.Request) {
+		{name: "wrong bytes after resuming", part: wrong[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
 		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
 		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: 0},
 		{name: "overloaded", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 			ranges: []string{"", "", ""}, want: ErrDownload, text: "server answers 503", left: 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := newServer(t, test.handler)
-			dir := t.TempDir()
-			partPath := filepath.Join(dir, "set", "file.bin.part")
-			if test.part != nil {
-				write(t, dir, "set/file.bin.part", test.part)
-			}
-			err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick())
-			if diff := cmp.Diff(test.ranges, s.ranges); diff != "" {
-				t.Errorf("requests: %s", diff)
-			}
-			if test.want == nil {
-				if err != nil {
-					t.Fatal(err)
-				}
-				checkFetched(t, dir)
-				return
-			}
-			checkError(t, err, test.want, test.text)
-			if exists(filepath.Join(dir, "set", "file.bin")) {
-				t.Error("a file is in place")
-			}
-			left := -1
-			if info, err := os.Stat(partPath); err == nil {
-				left = int(info.Size())
-			}
-			if left != test.left {
-				t.Errorf("%d bytes of .part left, want %d", left, test.left)
-			}
-		})
+	}
+}
+
+func TestFetchGivesUpOrGetsThere(t *testing.T) {
+	for _, test := range slices.Concat(resuming(), misled()) {
+		t.Run(test.name, test.run)
+	}
+}
+
+func (test fetchCase) run(t *testing.T) {
+	s := newServer(t, test.handler)
+	dir := t.TempDir()
+	partPath := filepath.Join(dir, "set", "file.bin.part")
+	if test.part != nil {
+		write(t, dir, "set/file.bin.part", test.part)
+	}
+	err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick())
+	if diff := cmp.Diff(test.ranges, s.ranges); diff != "" {
+		t.Errorf("requests: %s", diff)
+	}
+	if test.want == nil {
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFetched(t, dir)
+		return
+	}
+	checkError(t, err, test.want, test.text)
+	if exists(filepath.Join(dir, "set", "file.bin")) {
+		t.Error("a file is in place")
+	}
+	left := -1
+	if info, err := os.Stat(partPath); err == nil {
+		left = int(info.Size())
+	}
+	if left != test.left {
+		t.Errorf("%d bytes of .part left, want %d", left, test.left)
 	}
 }
 
@@ -322,5 +349,17 @@ func TestFetchByName(t *testing.T) {
 	err = Fetch(ctx, t.TempDir(), "cifar10", FetchOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// Mirrors of a scheme that cannot be downloaded from are refused before anything is tried.
+func TestFetchRefusesMirrors(t *testing.T) {
+	for _, base := range []string{"ftp://example.org", "example.org/data", "/srv/data", "https://", "http://a b"} {
+		dir := filepath.Join(t.TempDir(), "data")
+		err := Fetch(context.Background(), dir, "fashion-mnist", FetchOptions{Mirrors: []string{"https://example.org", base}, Attempts: 1})
+		checkError(t, err, ErrMirror, base)
+		if exists(dir) {
+			t.Errorf("%s: the directory was made", base)
+		}
 	}
 }

@@ -130,7 +130,8 @@ func TestLoadFashionErrors(t *testing.T) {
 		want       error
 		text       string
 	}{
-		{"label", labels, zip(idx([]byte{0, 10, 1}, 3)), ErrLabel, "byte 9: label out of range: row 1 has label 10, classes are 0 to 9; get it with `ppal data fetch fashion-mnist`"},
+		{"label", labels, zip(idx([]byte{0, 10, 1}, 3)), ErrLabel,
+			"byte 9: label out of range: row 1 has label 10, classes are 0 to 9; get it with `ppal data fetch fashion-mnist`"},
 		{"counts", labels, zip(idx([]byte{0, 1}, 2)), ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
 		{"shape", images, zip(idx(make([]byte, 3*4), 3, 2, 2)), ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
 		{"images for labels", labels, zip(idx(make([]byte, 3), 3, 1, 1)), ErrFormat, "magic number"},

@@ -7,16 +7,64 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
-	"github.com/google/renameio/v2"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/safetensors"
 )
 
 // ErrFile is wrapped by every error about a model's file that is a valid
 // safetensors file but holds no model, or another one than is wanted.
 var ErrFile = errors.New("not the expected model file")
+
+// MismatchError is the error of a file that describes another model than is
+// wanted; errors.Is finds [ErrFile] in it.
+type MismatchError struct {
+	File, Want Spec // with defaults
+}
+
+// Error names what differs.
+func (e *MismatchError) Error() string {
+	var differ []string
+	for _, d := range e.Differences() {
+		differ = append(differ, fmt.Sprintf("%s %v, expected %v", d.Key, d.File, d.Want))
+	}
+	return fmt.Sprintf("models: %v: its model has %s", ErrFile, strings.Join(differ, "; "))
+}
+
+// Is reports whether target is ErrFile.
+func (e *MismatchError) Is(target error) bool { return target == ErrFile }
+
+// Difference is a setting of which a file and what is wanted have two values.
+type Difference struct {
+	Key        string // as in the JSON of a [Spec]
+	File, Want any
+}
+
+// Differences lists the settings that differ, in [Spec]'s order.
+func (e *MismatchError) Differences() []Difference {
+	f, w := e.File, e.Want
+	var differ []Difference
+	if f.Inputs != w.Inputs {
+		differ = append(differ, Difference{"inputs", f.Inputs, w.Inputs})
+	}
+	if !slices.Equal(f.Hidden, w.Hidden) {
+		differ = append(differ, Difference{"hidden", f.Hidden, w.Hidden})
+	}
+	if f.Outputs != w.Outputs {
+		differ = append(differ, Difference{"outputs", f.Outputs, w.Outputs})
+	}
+	if f.Activation != w.Activation {
+		differ = append(differ, Difference{"activation", f.Activation, w.Activation})
+	}
+	if f.Heads != w.Heads {
+		differ = append(differ, Difference{"heads", f.Heads, w.Heads})
+	}
+	return differ
+}
 
 // The keys of a model file's metadata.
 const (
@@ -89,7 +137,7 @@ func SaveFile(path string, m Model, dtype tensor.Dtype) error {
 	if err := Save(&b, m, dtype); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	if err := atomicfile.Write(path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("models: save %s: %w", path, err)
 	}
 	return nil
@@ -151,7 +199,7 @@ func fileSpec(metadata map[string]string, want *Spec) (Spec, error) {
 		return Spec{}, fmt.Errorf("models: %w: metadata %q: %w", ErrFile, metaModel, err)
 	}
 	if want != nil && !want.Equal(spec) {
-		return Spec{}, fmt.Errorf("models: %w: it holds %+v, expected %+v", ErrFile, spec.WithDefaults(), want.WithDefaults())
+		return Spec{}, &MismatchError{File: spec.WithDefaults(), Want: want.WithDefaults()}
 	}
 	return spec.WithDefaults(), spec.Validate()
 }

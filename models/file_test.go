@@ -200,7 +200,8 @@ func TestSaveRefuses(t *testing.T) {
 			t.Errorf("%q: %d bytes were written all the same", test.detail, b.Len())
 		}
 	}
-	if err := SaveFile(filepath.Join(t.TempDir(), "no", "such"), Model{Spec: spec, Weights: weights}, tensor.Float64); !errors.Is(err, os.ErrNotExist) {
+	err := SaveFile(filepath.Join(t.TempDir(), "no", "such"), Model{Spec: spec, Weights: weights}, tensor.Float64)
+	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing folder: %v", err)
 	}
 }
@@ -210,6 +211,7 @@ func TestLoadRefuses(t *testing.T) {
 	f64 := func(name string, shape ...int) safetensors.Tensor {
 		return safetensors.New(name, safetensors.F64, shape, make([]float64, size(shape)))
 	}
+	describe := func(model string) map[string]string { return map[string]string{"model": model} }
 	good := []safetensors.Tensor{f64("hidden.weight", 3, 2), f64("hidden.bias", 3), f64("output.weight", 2, 3), f64("output.bias", 2)}
 	infinite := safetensors.New("output.bias", safetensors.F32, []int{2}, []float64{0, math.Inf(1)})
 	for _, test := range []struct {
@@ -224,12 +226,19 @@ func TestLoadRefuses(t *testing.T) {
 		{"bad description", good, map[string]string{"model": `{"inputs":2,"depth":3}`}, nil, ErrFile, "depth"},
 		{"two descriptions", good, map[string]string{"model": `{}{}`}, nil, ErrFile, "follows"},
 		{"description of no model", good, map[string]string{"model": `{"inputs":0}`}, nil, ErrSpec, "0 inputs"},
-		{"endless heads", good, map[string]string{"model": `{"inputs":1,"hidden":[1],"outputs":2000000000,"heads":"separate"}`}, nil, ErrFile, `"head.0.hidden.weight"`},
-		{"other model", good, map[string]string{"model": `{"inputs":2,"hidden":[4],"outputs":2}`}, &want, ErrFile, "Hidden:[4]"},
+		{"many heads", good, describe(`{"inputs":1,"hidden":[1],"outputs":2000000,"heads":"separate"}`), nil, ErrFile, `"head.0.hidden.weight"`},
+		{"endless heads", good, describe(`{"inputs":1,"hidden":[1],"outputs":2000000000,"heads":"separate"}`), nil, ErrSpec, "parameters"},
+		{"other width", good, describe(`{"inputs":2,"hidden":[4],"outputs":2}`), &want, ErrFile,
+			"not the expected model file: its model has hidden [4], expected [3]"},
+		{"other model", good, describe(`{"inputs":3,"outputs":4,"activation":"relu"}`), &want, ErrFile,
+			"its model has inputs 3, expected 2; hidden [], expected [3]; outputs 4, expected 2; activation relu, expected sigmoid"},
+		{"other heads", good, describe(`{"inputs":2,"hidden":[3],"outputs":2,"heads":"separate"}`), &want, ErrFile,
+			"heads separate, expected shared"},
 		{"want of no model", good, nil, &Spec{}, ErrSpec, "0 inputs"},
 		{"missing", good[:3], nil, &want, ErrFile, `"output.bias" of shape [2] is missing`},
 		{"extra", append([]safetensors.Tensor{f64("more", 1)}, good...), nil, &want, ErrFile, `"more" of shape [1]`},
-		{"shape", append([]safetensors.Tensor{f64("hidden.weight", 2, 3)}, good[1:]...), nil, &want, ErrWeights, "hidden.weight has shape [2 3], expected [3 2]"},
+		{"shape", append([]safetensors.Tensor{f64("hidden.weight", 2, 3)}, good[1:]...), nil, &want, ErrWeights,
+			"hidden.weight has shape [2 3], expected [3 2]"},
 		{"infinite", append([]safetensors.Tensor{infinite}, good[:3]...), nil, &want, ErrWeights, "output.bias is +Inf at 1"},
 		{"normalization", good, map[string]string{"normalization": `{"kind":"center","center":[1]}`}, &want, ErrNormalization, "1 centers"},
 		{"normalization not JSON", good, map[string]string{"normalization": `{`}, &want, ErrFile, "normalization"},

@@ -55,12 +55,32 @@ func TestValidate(t *testing.T) {
 		{Spec{Inputs: 1, Outputs: 1, Activation: "gelu"}, `unknown activation "gelu"`},
 		{Spec{Inputs: 1, Outputs: 1, Heads: "twin"}, `unknown heads "twin"`},
 		{Spec{Inputs: 1, Outputs: 2, Heads: Separate}, "separate heads need a hidden layer"},
+		{Spec{Inputs: 784, Outputs: 4, Hidden: []int{math.MaxInt32}}, "more than 33554432 parameters: use fewer units"},
+		{Spec{Inputs: 784, Outputs: 4, Hidden: []int{100_000, 100_000}}, "more than 33554432 parameters"},
+		{Spec{Inputs: 784, Outputs: 4, Hidden: []int{3_000_000}}, "more than 33554432 parameters"},
+		{Spec{Inputs: math.MaxInt32, Outputs: math.MaxInt32, Hidden: []int{math.MaxInt32, math.MaxInt32}}, "more than 33554432 parameters"},
+		{Spec{Inputs: 1, Outputs: math.MaxInt32, Hidden: []int{1}, Heads: Separate}, "more than 33554432 parameters"},
+		{Spec{Inputs: 784, Outputs: 4, Hidden: []int{50_000}, Heads: Separate}, "more than 33554432 parameters"},
+		{Spec{Inputs: MaxParameters, Outputs: 1}, "more than 33554432 parameters"},
 	} {
 		if err := test.spec.Validate(); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), test.detail) {
 			t.Errorf("%+v: got %v, want %q", test.spec, err, test.detail)
 		}
 		if _, err := Init(test.spec, generator(1)); !errors.Is(err, ErrSpec) {
 			t.Errorf("Init(%+v): %v", test.spec, err)
+		}
+	}
+}
+
+// The largest model that is allowed, to the number.
+func TestMaxParameters(t *testing.T) {
+	for _, spec := range []Spec{
+		{Inputs: MaxParameters - 1, Outputs: 1},
+		{Inputs: 1, Outputs: MaxParameters / 2},
+		{Inputs: 1, Hidden: []int{1}, Outputs: MaxParameters / 4, Heads: Separate},
+	} {
+		if err := spec.Validate(); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -306,7 +326,8 @@ func TestPredictRefuses(t *testing.T) {
 	if _, err := Predict(spec, weights[:1], []float64{1, 2}); !errors.Is(err, ErrWeights) {
 		t.Errorf("missing tensor: %v", err)
 	}
-	if _, err := Predict(spec, weights, []float64{1, 2, math.NaN(), 0}); err == nil || !strings.Contains(err.Error(), "score 0 of row 1 is NaN") {
+	_, err := Predict(spec, weights, []float64{1, 2, math.NaN(), 0})
+	if err == nil || !strings.Contains(err.Error(), "score 0 of row 1 is NaN") {
 		t.Errorf("NaN: %v", err)
 	}
 }

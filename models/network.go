@@ -123,7 +123,8 @@ func (net *Network) value(i int) (*tensor.Dense, error) {
 	n := net.nodes[i]
 	d, ok := n.Value().(*tensor.Dense)
 	if !ok || d.Dtype() != net.dtype || d.DataSize() != n.Shape().TotalSize() || !d.DataOrder().IsRowMajor() || d.RequiresIterator() {
-		return nil, fmt.Errorf("models: the value of %s is a %T, expected a dense %v matrix of shape %v", n.Name(), n.Value(), net.dtype, n.Shape())
+		return nil, fmt.Errorf("models: the value of %s is a %T, expected a dense %v matrix of shape %v",
+			n.Name(), n.Value(), net.dtype, n.Shape())
 	}
 	return d, nil
 }

@@ -305,7 +305,8 @@ func TestNetworkRefuses(t *testing.T) {
 	}
 	huge := weights.Clone()
 	huge[0].Data[0] = 1e300
-	if _, err := New(gorgonia.NewGraph(), spec, tensor.Float32, huge); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "beyond float32") {
+	_, err := New(gorgonia.NewGraph(), spec, tensor.Float32, huge)
+	if !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "beyond float32") {
 		t.Errorf("1e300 in float32: %v", err)
 	}
 	net, err := New(g, spec, tensor.Float64, weights)

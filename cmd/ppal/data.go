@@ -26,7 +26,8 @@ func (a *app) dataCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.PersistentFlags().StringVar(&opts.dir, "data-dir", "", "where the files are `DIR` (default $PPAL_DATA, else the user's cache directory)")
+	cmd.PersistentFlags().StringVar(&opts.dir, "data-dir", "",
+		"where the files are `DIR` (default $PPAL_DATA, else the user's cache directory)")
 	cmd.AddCommand(a.dataListCommand(opts), a.dataFetchCommand(opts), a.dataCheckCommand(opts))
 	return cmd
 }
@@ -36,7 +37,7 @@ func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 		Use:     "list",
 		Short:   "List the data sets there are",
 		Example: "  ppal data list",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)
 			if err != nil {

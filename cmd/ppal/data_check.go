@@ -19,9 +19,10 @@ var errDiffers = errors.New("not as published")
 
 func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
 	return oneDataset(&cobra.Command{
-		Use:     "check NAME",
-		Short:   "Compare a data set's files with the published ones, and count its rows",
-		Long:    "Check compares a data set's files with the published checksums and counts its rows.\nThe exit status is 1 where files are missing, unreadable or not the published ones; train reads the latter all the same.",
+		Use:   "check NAME",
+		Short: "Compare a data set's files with the published ones, and count its rows",
+		Long: `Check compares a data set's files with the published checksums and counts its rows.
+The exit status is 1 where files are missing, unreadable or not the published ones; train reads the latter all the same.`,
 		Example: "  ppal data check fashion-mnist",
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)

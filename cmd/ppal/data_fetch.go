@@ -32,7 +32,9 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 				return err
 			}
 			progress := a.newDownload(d)
-			fetch := datasets.FetchOptions{Mirrors: datasets.Mirrors(opts.mirrors, a.getenv), Progress: progress.update, Log: progress.log}
+			fetch := datasets.FetchOptions{
+				Mirrors: datasets.Mirrors(opts.mirrors, a.getenv), Progress: progress.update, Log: progress.log,
+			}
 			err = datasets.Fetch(cmd.Context(), dir, d.Name, fetch)
 			progress.finish()
 			if err != nil {
@@ -42,7 +44,8 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 			return nil
 		}),
 	})
-	cmd.Flags().StringSliceVar(&opts.mirrors, "mirror", nil, "base `URL`s in place of the original sources, tried in order (default $PPAL_MIRROR)")
+	cmd.Flags().StringSliceVar(&opts.mirrors, "mirror", nil,
+		"base `URL`s in place of the original sources, tried in order (default $PPAL_MIRROR)")
 	return cmd
 }
 

@@ -18,7 +18,8 @@ func TestDataFetchFails(t *testing.T) {
 	defer server.Close()
 	args := []string{"data", "fetch", "fashion-mnist", "--data-dir", t.TempDir(), "--mirror", server.URL}
 	got := command(t.Context(), nil, args...)
-	if got.status != exitFailed || strings.Count(got.stderr, "ppal: ") != 1 || !strings.Contains(got.stderr, "server answers 404") || got.stdout != "" {
+	if got.status != exitFailed || strings.Count(got.stderr, "ppal: ") != 1 ||
+		!strings.Contains(got.stderr, "server answers 404") || got.stdout != "" {
 		t.Errorf("%+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ func (a *app) devicesCommand() *cobra.Command {
 		Use:     "devices",
 		Short:   "Say what computes here, and how fast",
 		Example: "  ppal devices",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			fmt.Fprintf(a.stdout, "cpu      %s\n", cpuModel())
 			fmt.Fprintf(a.stdout, "cores    %d, of which %d are used\n", runtime.NumCPU(), runtime.GOMAXPROCS(0))
@@ -52,7 +52,8 @@ func (a *app) kernels() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n", d.Level(), d.Threads(), single, double)
+	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n",
+		d.Level(), d.Threads(), single, double)
 	fmt.Fprintf(a.stdout, "gorgonia gonum's products: %.1f GFLOP/s in float32, %.1f in float64 (%d x %d matrices)\n",
 		gigaflops(product32()), gigaflops(product64()), productSide, productSide)
 	return nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/models"
@@ -30,8 +32,8 @@ func (e *interrupted) Error() string {
 	return fmt.Sprintf("interrupted after %d iterations; weights and summary of what was reached are in %s", e.iterations, e.dir)
 }
 
-// exit prints an error as one line and turns it into an exit status: that of an interrupt where ctx was cancelled.
-func (a *app) exit(ctx context.Context, err error) int {
+// exit prints cmd's error as one line and turns it into an exit status: that of an interrupt where ctx was cancelled.
+func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	if err == nil {
 		return exitDone
 	}
@@ -41,7 +43,7 @@ func (a *app) exit(ctx context.Context, err error) int {
 	case ctx.Err() != nil:
 		status = exitInterrupted
 	case !a.started: // cobra refused the arguments
-		status, advice = exitUsage, "; see ppal --help"
+		status, advice = exitUsage, "; see "+cmd.CommandPath()+" --help"
 	case isUsage(err):
 		status = exitUsage
 	}
@@ -51,7 +53,9 @@ func (a *app) exit(ctx context.Context, err error) int {
 
 // isUsage says whether the error is of what was asked for, not of what happened.
 func isUsage(err error) bool {
-	for _, target := range []error{config.ErrUsage, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass} {
+	for _, target := range []error{
+		config.ErrUsage, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
+	} {
 		if errors.Is(err, target) {
 			return true
 		}

@@ -21,7 +21,7 @@ func main() {
 	a := &app{
 		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
-		open:     func(cfg config.Train, dataDir string) (trial, error) { return experiment.New(cfg, dataDir) },
+		open:     openExperiment,
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
@@ -32,14 +32,23 @@ type app struct {
 	terminal       bool // stderr is one
 	getenv         func(string) string
 	now            func() time.Time
-	open           func(cfg config.Train, dataDir string) (trial, error)
+	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
 
 	started bool // a command's own work, after its arguments were accepted
+}
+
+func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (trial, error) {
+	e, err := experiment.New(ctx, cfg, dataDir)
+	if err != nil {
+		return nil, err // without a nil *Experiment
+	}
+	return e, nil
 }
 
 // run does what the arguments say and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
-	return a.exit(ctx, root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.exit(ctx, cmd, err)
 }

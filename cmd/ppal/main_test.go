@@ -27,7 +27,7 @@ type outcome struct {
 // command runs the program on arguments, with training by a stub that prepare may change.
 func command(ctx context.Context, prepare func(s *stub), args ...string) outcome {
 	return commandOn(ctx, func(a *app) {
-		a.open = func(cfg config.Train, _ string) (trial, error) {
+		a.open = func(_ context.Context, cfg config.Train, _ string) (trial, error) {
 			s, err := newStub(cfg)
 			if err == nil && prepare != nil {
 				prepare(s)
@@ -43,7 +43,7 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 	a := &app{
 		stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" },
 		now:  func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
-		open: func(cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		open: func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
 	}
 	prepare(a)
 	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
@@ -111,19 +111,27 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		{"trian", exitUsage, `ppal: unknown command "trian" for "ppal" Did you mean this? train; see ppal --help`},
-		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal --help`},
-		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal --help"},
+		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal data --help`},
+		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
 		{"data check adult", exitUsage, `ppal: datasets: unknown dataset "adult"; choose one of synthetic, fashion-mnist, cifar10`},
 		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10`},
-		{"train now", exitUsage, `ppal: unknown command "now" for "ppal train"; see ppal --help`},
-		{"train --resume runs/1", exitUsage, "ppal: unknown flag: --resume; see ppal --help"},
-		{"train --alpha", exitUsage, "ppal: flag needs an argument: --alpha; see ppal --help"},
+		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
+		{"train --quiet false", exitUsage,
+			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},
+		{"train --help=3", exitUsage, `ppal: --help is "3", want true or false; see ppal train --help`},
+		{"--help=3", exitUsage, `ppal: --help is "3", want true or false; see ppal --help`},
+		{"data fetch fashion-mnist --mirror ftp://x --data-dir " + dir, exitUsage,
+			`ppal: datasets: bad mirror "ftp://x"; want a URL of http or https, with a host`},
+		{"train --resume runs/1", exitUsage, "ppal: unknown flag: --resume; see ppal train --help"},
+		{"train --alpha", exitUsage, "ppal: flag needs an argument: --alpha; see ppal train --help"},
 		{"train --alpha NaN", exitUsage, "ppal: --alpha is NaN, want a positive number"},
 		{"train --kappa=-1", exitUsage, "ppal: --kappa is -1, want a number of at least 0, or several separated by commas"},
 		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step is GDPA's; the method is ppala"},
 		{"train --method ssg", exitUsage, "ppal: --method ssg is not in this version, want ppala, plada, gdpa, penalty, gda, alm, unconstrained"},
-		{"train --config " + unknown, exitUsage, "ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
-		{"train --config " + dir + "/none.yaml", exitFailed, "ppal: --config " + dir + "/none.yaml: no such file or directory; name a YAML file with keys as in `ppal train --help`"},
+		{"train --config " + unknown, exitUsage,
+			"ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
+		{"train --config " + dir + "/none.yaml", exitFailed,
+			"ppal: --config " + dir + "/none.yaml: no such file or directory; name a YAML file with keys as in `ppal train --help`"},
 		{"train --quiet --out " + dir, exitFailed, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
 		{"train --quiet --out " + truncated, exitFailed, "ppal: rundir: open " + truncated + ": not a directory: give --out another directory"},
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
@@ -149,7 +157,8 @@ func TestVersion(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	got := command(t.Context(), nil, "devices")
-	if got.status != exitDone || !regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`).MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
+	plan := regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`)
+	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -170,10 +179,12 @@ func TestDataCommands(t *testing.T) {
 	if got.status != exitDone || !strings.Contains(got.stdout, "fashion-mnist") || !strings.Contains(got.stdout, dir) {
 		t.Errorf("%+v", got)
 	}
-	if got = command(t.Context(), nil, "data", "fetch", "synthetic"); got.status != exitDone || got.stdout != "synthetic is built in; nothing to download\n" {
+	got = command(t.Context(), nil, "data", "fetch", "synthetic")
+	if got.status != exitDone || got.stdout != "synthetic is built in; nothing to download\n" {
 		t.Errorf("%+v", got)
 	}
-	if got = command(t.Context(), nil, "data", "check", "synthetic"); got.status != exitDone || !strings.Contains(got.stdout, "training rows") {
+	got = command(t.Context(), nil, "data", "check", "synthetic")
+	if got.status != exitDone || !strings.Contains(got.stdout, "training rows") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -27,7 +27,7 @@ const (
 	barRefresh  = 100 * time.Millisecond
 	barWidth    = 10 // what the numbers leave of 80 columns
 	logInterval = 5 * time.Second
-	stopMessage = "stopping after this iteration; Ctrl-C again stops at once, without writing"
+	stopMessage = "stopping as soon as this step is done; Ctrl-C again stops at once, without writing"
 )
 
 // newReporter chooses a progress bar for a terminal, log lines elsewhere, nothing for --quiet.
@@ -136,8 +136,8 @@ func (l *logReporter) Tick(at *trainer.Point) {
 // line shows the iteration with the certificate of the last record.
 func (l *logReporter) line(iteration int, objective, violation float64) {
 	l.shown = l.now()
-	l.log.Info("training", "iteration", iteration, "of", l.most, "objective", short(objective), "max_violation", short(violation),
-		"epsilon", short(l.epsilon), "seconds", short(l.seconds))
+	l.log.Info("training", "iteration", iteration, "of", l.most, "objective", rounded(objective), "max_violation", rounded(violation),
+		"epsilon", rounded(l.epsilon), "seconds", rounded(l.seconds))
 }
 
 func (l *logReporter) info(message string) { l.log.Info(message) }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // rootCommand is the command line as a whole.
@@ -21,6 +25,7 @@ certificate, which says how nearly the result is optimal and the bounds are met.
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.trainCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
 	return root
 }
@@ -31,4 +36,25 @@ func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*co
 		a.started = true
 		return do(cmd, args)
 	}
+}
+
+// flagError puts a switch's wrong value in plain words.
+func flagError(_ *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) && bad.GetFlag().Value.Type() == "bool" {
+		return fmt.Errorf("--%s is %q, want true or false", bad.GetFlag().Name, bad.GetValue())
+	}
+	return err
+}
+
+// noArguments refuses arguments that are not flags.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if args[0] == "true" || args[0] == "false" {
+		hint = ", a switch takes its value after =, as in --quiet=false"
+	}
+	return fmt.Errorf("unexpected argument %q%s", args[0], hint)
 }

@@ -18,6 +18,8 @@ type stub struct {
 	method  trainer.Method
 	during  func(iteration int) // called at every objective
 	f       float64             // spoils the objective from iteration 3 on where it is not 0
+	g       float64             // is the first constraint where it is not 0
+	notes   []string            // of the result
 }
 
 func newStub(cfg config.Train) (*stub, error) {
@@ -35,8 +37,13 @@ func newStub(cfg config.Train) (*stub, error) {
 			}
 			return (x[0]-2)*(x[0]-2) + (x[1]-2)*(x[1]-2)
 		},
-		Gradient:  func(d, x []float64) { d[0], d[1] = 2*(x[0]-2), 2*(x[1]-2) },
-		G:         func(g, x []float64) { g[0], g[1] = x[0]-1, x[1]-3 },
+		Gradient: func(d, x []float64) { d[0], d[1] = 2*(x[0]-2), 2*(x[1]-2) },
+		G: func(g, x []float64) {
+			g[0], g[1] = x[0]-1, x[1]-3
+			if s.g != 0 {
+				g[0] = s.g
+			}
+		},
 		JacobianT: func(d, _, w []float64) { copy(d, w) },
 	}
 	var err error
@@ -49,9 +56,13 @@ func newStub(cfg config.Train) (*stub, error) {
 
 func (s *stub) Info() experiment.Info {
 	return experiment.Info{
-		DataFiles: []experiment.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc"}},
-		Classes:   []experiment.Class{{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4}},
-		Features:  784, Parameters: 2, Normalization: "none", Warnings: []string{"class dress: the bound constrains nothing"}, Notes: []string{"a note"},
+		Device:    "stub",
+		DataFiles: []experiment.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
+		Classes: []experiment.Class{
+			{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4},
+		},
+		Features: 784, Parameters: 2, Normalization: "none",
+		Warnings: []string{"class dress: the bound constrains nothing"}, Notes: []string{"a note"},
 	}
 }
 
@@ -62,7 +73,11 @@ func (s *stub) Train(ctx context.Context, settings trainer.Settings) (*trainer.R
 	settings.Measure = func() (map[string]float64, error) {
 		return map[string]float64{"train_error": 0.25, "test_error": 0.5}, nil
 	}
-	return trainer.Train(ctx, s.problem, s.method, settings)
+	r, err := trainer.Train(ctx, s.problem, s.method, settings)
+	if r != nil {
+		r.Notes = append(r.Notes, s.notes...)
+	}
+	return r, err
 }
 
 func (s *stub) Finish(r *trainer.Result) (experiment.Final, error) {
@@ -71,9 +86,10 @@ func (s *stub) Finish(r *trainer.Result) (experiment.Final, error) {
 	c.Epsilon, c.Stationarity, c.Feasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
 	c.Nu = []float64{round(c.Nu[0]), round(c.Nu[1])}
 	return experiment.Final{
-		Certificate: c, Objective: round(r.Objective), Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},
-		Train: map[string]float64{"error": 0.25}, Test: map[string]float64{"error": 0.5},
-		ClassLoss: []float64{1, 1, 2}, TrainError: []float64{0.1, 0.25, 0.5}, TestError: []float64{0.2, 0.4, 1}, Device: "stub",
+		Certificate: c, Objective: round(r.Objective),
+		Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},
+		Train:       map[string]float64{"error": 0.25}, Test: map[string]float64{"error": 0.5},
+		ClassLoss: []float64{1, 1, 2}, TrainError: []float64{0.1, 0.25, 0.5}, TestError: []float64{0.2, 0.4, 1},
 	}, nil
 }
 

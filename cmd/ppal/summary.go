@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"ppal/internal/experiment"
@@ -13,7 +15,7 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 	sum := s.commonSummary(r)
 	sum.Objective, sum.Constraints, sum.Certificate = f.Objective, f.Constraints, f.Certificate
 	sum.MaxViolation = trainer.MaxViolation(f.Constraints)
-	sum.Train, sum.Test, sum.Device = f.Train, f.Test, f.Device
+	sum.Train, sum.Test = f.Train, f.Test
 	return sum
 }
 
@@ -21,7 +23,7 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 	sum := rundir.Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: s.trial.Bounds(),
-		PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
+		Device: s.trial.Info().Device, PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: slices.Concat(s.provenance().Notes, r.Notes),
 	}
@@ -31,11 +33,39 @@ func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 	return sum
 }
 
-// writeFailure is summary.json of a run that failed: its last record. There is none of a run that failed before its first record.
-func (s *session) writeFailure(r *trainer.Result, failure error) error {
+// fail leaves of a run that failed a summary of its last record, and nothing of one that failed before the first, so that its
+// directory can be used again. It returns the failure.
+func (s *session) fail(r *trainer.Result, failure error) error {
+	var err error
 	if r == nil || s.last == nil {
-		return nil
+		err = s.dir.Discard()
+	} else {
+		err = s.writeFailure(r, failure)
 	}
+	if err != nil {
+		return fmt.Errorf("%w (and %w)", failure, err)
+	}
+	return failure
+}
+
+// withClass names the class of a constraint that is not finite.
+func (s *session) withClass(err error) error {
+	var bad *trainer.NonFiniteError
+	var j int
+	if !errors.As(err, &bad) {
+		return err
+	}
+	names := s.trial.ConstraintNames()
+	if n, _ := fmt.Sscanf(bad.Term, "constraint %d", &j); n != 1 || j >= len(names) {
+		return err
+	}
+	named := *bad
+	named.Term = fmt.Sprintf("constraint of class %s", names[j])
+	return &named
+}
+
+// writeFailure is summary.json of a run that failed after a record.
+func (s *session) writeFailure(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation

@@ -13,7 +13,8 @@ import (
 // printTable is the run's last word, on stdout.
 func (s *session) printTable(sum rundir.Summary, f experiment.Final) error {
 	out := &failOnce{out: s.stdout}
-	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n", s.cfg.Method.Method, s.cfg.Dataset, s.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
+	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
+		s.cfg.Method.Method, s.cfg.Dataset, s.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
 	s.printClasses(out, sum, f)
 	c := sum.Certificate
 	kinks := "" // the subdifferential there is not known whole
@@ -54,13 +55,23 @@ func (s *session) printClasses(out io.Writer, sum rundir.Summary, f experiment.F
 				met = "no, " + short(over) + " over"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", class.Name, short(f.ClassLoss[k]), bound, met, multiplier, percent(f.TrainError[k]), percent(f.TestError[k]))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			class.Name, short(f.ClassLoss[k]), bound, met, multiplier, percent(f.TrainError[k]), percent(f.TestError[k]))
 	}
 	_ = w.Flush() // out keeps the error
 }
 
 // short is a number for people.
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// rounded is x with the digits that short shows.
+func rounded(x float64) float64 {
+	y, err := strconv.ParseFloat(short(x), 64)
+	if err != nil {
+		panic(err) // short writes numbers
+	}
+	return y
+}
 
 func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -47,8 +48,12 @@ func (a *app) train(ctx context.Context, values config.Values, path string) erro
 		runtime.GOMAXPROCS(cfg.Threads)
 	}
 	report := a.newReporter(cfg)
+	defer announceStop(ctx, report)()
 	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
-	t, err := a.open(cfg, dataDir)
+	t, err := a.open(ctx, cfg, dataDir)
+	if ctx.Err() != nil {
+		return errors.New("interrupted before the first iteration; nothing was written")
+	}
 	if err != nil {
 		return err
 	}
@@ -58,6 +63,20 @@ func (a *app) train(ctx context.Context, values config.Values, path string) erro
 	}
 	s := &session{app: a, cfg: cfg, dataDir: dataDir, trial: t, dir: dir, report: report}
 	return s.run(ctx)
+}
+
+// announceStop shows when Ctrl-C is seen, until the function that it returns is called.
+func announceStop(ctx context.Context, report reporter) (end func()) {
+	shown := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		report.stopping()
+		close(shown)
+	})
+	return func() {
+		if !stop() {
+			<-shown
+		}
+	}
 }
 
 // session is one run, from its directory to its table.
@@ -74,15 +93,15 @@ type session struct {
 
 func (s *session) run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
-		return err
+		return s.fail(nil, err)
 	}
 	result, err := s.optimise(ctx)
 	s.report.finish()
 	if err != nil {
-		if summaryErr := s.writeFailure(result, err); summaryErr != nil {
-			return fmt.Errorf("%w (and %w)", err, summaryErr)
-		}
-		return err
+		return s.fail(result, s.withClass(err))
+	}
+	for _, n := range result.Notes {
+		s.report.info(n)
 	}
 	s.report.info("certifying the result in float64")
 	final, err := s.trial.Finish(result)
@@ -150,13 +169,11 @@ func (s *session) provenance() rundir.Provenance {
 	for _, c := range info.Classes {
 		p.Classes = append(p.Classes, rundir.Class(c))
 	}
-	if s.cfg.Explain {
-		fmt.Fprintln(s.stdout, s.trial.Explain())
-	}
 	for _, n := range s.cfg.Notes() {
 		p.Notes = append(p.Notes, n.String())
 	}
 	p.Notes = append(p.Notes, info.Notes...)
+	p.Warnings = info.Warnings
 	return p
 }
 
@@ -183,7 +200,6 @@ func (s *session) optimise(ctx context.Context) (result *trainer.Result, err err
 	}()
 	settings.Recorder = trainer.Recorders{metrics, (*lastRecord)(s), s.report}
 	settings.Warn = s.warn
-	defer context.AfterFunc(ctx, func() { s.report.stopping() })()
 	return s.trial.Train(ctx, settings)
 }
 
@@ -204,7 +220,8 @@ func (s *session) draw() error {
 	}
 	_, err = plots.Write(s.dir.Plots(), plots.Run{
 		Title:   fmt.Sprintf("%s on %s", s.cfg.Method.Method, s.cfg.Dataset),
-		Records: records, Objective: s.trial.Info().Classes[0].Name, Constraints: s.trial.ConstraintNames(), Bounds: s.trial.Bounds(),
+		Records: records, Objective: s.trial.Info().Classes[0].Name,
+		Constraints: s.trial.ConstraintNames(), Bounds: s.trial.Bounds(),
 	})
 	return err
 }

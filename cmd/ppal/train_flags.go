@@ -13,6 +13,9 @@ import (
 // helpWidth is the column at which the flags' descriptions are wrapped.
 const helpWidth = 118
 
+// groupAnnotation is a flag's annotation with the heading under which the help lists it.
+const groupAnnotation = "group"
+
 func (a *app) trainCommand() *cobra.Command {
 	values := config.Values{}
 	var file string
@@ -30,13 +33,14 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
   ppal train --method gdpa --gdpa-step 0.01
   ppal train --preset paper --dataset fashion-mnist
   ppal train --config runs/20260101-120000-mnpc-ppala/config.yaml --seed 2`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.train(cmd.Context(), values, file) }),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Var((*path)(&file), "config", "settings in YAML: keys are the flags' names; flags win")
 	for _, k := range config.Keys() {
 		f := cmd.Flags().VarPF(&setting{k, values}, k.Name, "", k.Usage)
+		f.Annotations = map[string][]string{groupAnnotation: {k.Group}}
 		if k.Boolean() {
 			f.NoOptDefVal = "true"
 		}
@@ -98,8 +102,8 @@ func trainUsage(cmd *cobra.Command) error {
 	const other = "Other"
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		group := other
-		if k := config.Lookup(f.Name); k != nil {
-			group = k.Group
+		if g := f.Annotations[groupAnnotation]; g != nil {
+			group = g[0]
 		}
 		section(group).AddFlag(f)
 	})

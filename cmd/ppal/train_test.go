@@ -2,21 +2,24 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ppal/internal/config"
-	"ppal/internal/experiment"
 	"ppal/internal/rundir"
 )
 
 // The files, the table and the log of a whole run.
 func TestTrain(t *testing.T) {
 	t.Chdir(t.TempDir())
-	got := command(t.Context(), nil, "train", "--iterations", "300", "--preset", "paper", "--kappa", "1,3", "--classes", "0,1,2", "--eta", "0.02", "--record-every", "100")
+	got := command(t.Context(), nil, "train", "--iterations", "300", "--preset", "paper", "--kappa", "1,3", "--classes", "0,1,2",
+		"--eta", "0.02", "--record-every", "100")
 	if got.status != exitDone {
 		t.Fatalf("status %d: %s", got.status, got.stderr)
 	}
@@ -36,12 +39,12 @@ func TestTrain(t *testing.T) {
 	if len(records) != 4 || records[3].Iteration != 300 || records[3].Measures["test_error"] != 0.5 {
 		t.Errorf("records: %+v", records)
 	}
-	if summary.Status != "iteration limit" || summary.Iterations != 300 || summary.Device != "stub" || summary.PeakBytes == 0 || len(summary.Warnings) < 1 ||
-		summary.Warnings[0] != "class dress: the bound constrains nothing" || summary.Objective != 1 {
+	if summary.Status != "iteration limit" || summary.Iterations != 300 || summary.Device != "stub" || summary.PeakBytes == 0 ||
+		len(summary.Warnings) < 1 || summary.Warnings[0] != "class dress: the bound constrains nothing" || summary.Objective != 1 {
 		t.Errorf("summary: %+v", summary)
 	}
-	for _, path := range []string{dir.Model(), filepath.Join(dir.Plots(), "overview.svg"), filepath.Join(dir.Plots(), "multipliers-seconds.svg")} {
-		if _, err := os.Stat(path); err != nil {
+	for _, name := range []string{"model.safetensors", "plots/overview.svg", "plots/multipliers-seconds.svg"} {
+		if _, err := os.Stat(filepath.Join(string(dir), name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -67,15 +70,54 @@ func TestTrainQuiet(t *testing.T) {
 
 func TestTrainJSONLog(t *testing.T) {
 	got := command(t.Context(), nil, "train", "--log-format", "json", "--iterations", "10", "--out", filepath.Join(t.TempDir(), "run"))
-	if got.status != exitDone || !strings.HasPrefix(got.stderr, `{"time":`) || !strings.Contains(got.stderr, `"msg":"training","iteration":10,"of":10`) {
+	if got.status != exitDone {
+		t.Fatalf("%+v", got)
+	}
+	lines := 0
+	for text := range strings.Lines(got.stderr) {
+		line := struct { // with numbers, not texts
+			Msg                string
+			Of                 int
+			Objective, Epsilon float64
+			MaxViolation       float64 `json:"max_violation"`
+			Seconds            float64
+		}{Objective: -1, Epsilon: -1}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if line.Msg != "training" {
+			continue
+		}
+		lines++
+		if line.Of != 10 || line.Objective < 0 || line.Epsilon < 0 || line.Objective != rounded(line.Objective) {
+			t.Errorf("%s", text)
+		}
+	}
+	if lines != 2 {
+		t.Errorf("%d lines of training, want the first and the last record's: %s", lines, got.stderr)
+	}
+}
+
+// The plan is shown once; what the method has to say of the result stands in the log as in the summary.
+func TestTrainExplainsAndNotes(t *testing.T) {
+	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
+	const note = "some lambda_j was negative in 3 % of the iterations"
+	got := command(t.Context(), func(s *stub) { s.notes = []string{note} }, "train", "--explain", "--iterations", "10", "--out", string(dir))
+	if got.status != exitDone || strings.Count(got.stdout, "the plan") != 1 || strings.Count(got.stderr, note) != 1 {
 		t.Errorf("%+v", got)
+	}
+	summary, err := rundir.ReadSummary(dir.Summary())
+	if err != nil || !slices.Contains(summary.Notes, note) {
+		t.Errorf("notes %q, %v", summary.Notes, err)
 	}
 }
 
 // On a terminal a bar; messages stand above it.
 func TestTrainBar(t *testing.T) {
-	got := commandOn(t.Context(), func(a *app) { a.terminal = true }, "train", "--iterations", "2000", "--out", filepath.Join(t.TempDir(), "run"))
-	if got.status != exitDone || !strings.Contains(got.stderr, "(2000/2000)") || !strings.Contains(got.stderr, "\r") || strings.Contains(got.stderr, "level=") {
+	got := commandOn(t.Context(), func(a *app) { a.terminal = true },
+		"train", "--iterations", "2000", "--out", filepath.Join(t.TempDir(), "run"))
+	if got.status != exitDone || !strings.Contains(got.stderr, "(2000/2000)") || !strings.Contains(got.stderr, "\r") ||
+		strings.Contains(got.stderr, "level=") {
 		t.Errorf("status %d: %q", got.status, got.stderr)
 	}
 	if !strings.Contains(got.stderr, "warning: class dress: the bound constrains nothing\n") {
@@ -107,15 +149,54 @@ func TestTrainInterrupted(t *testing.T) {
 	}
 }
 
+// Ctrl-C while the data load: a message then, the status 130, no directory, even where loading fails of it.
+func TestTrainInterruptedWhileLoading(t *testing.T) {
+	for _, failure := range []error{nil, context.Canceled} {
+		ctx, cancel := context.WithCancel(t.Context())
+		dir := filepath.Join(t.TempDir(), "run")
+		got := commandOn(ctx, func(a *app) {
+			a.open = func(_ context.Context, cfg config.Train, _ string) (trial, error) {
+				cancel()
+				s, err := newStub(cfg)
+				return s, errors.Join(err, failure)
+			}
+		}, "train", "--iterations", "10", "--out", dir)
+		if got.status != exitInterrupted || !strings.Contains(got.stderr, "stopping") ||
+			!strings.HasSuffix(got.stderr, "ppal: interrupted before the first iteration; nothing was written\n") {
+			t.Errorf("%+v", got)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("a directory was left: %v", err)
+		}
+	}
+}
+
+// A run that fails before its first record leaves nothing: the same --out works again. The message names the class.
+func TestTrainFailsAtOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	got := command(t.Context(), func(s *stub) { s.g = math.Inf(-1) }, "train", "--quiet", "--iterations", "10", "--out", dir)
+	if got.status != exitFailed || !strings.Contains(got.stderr, "the constraint of class trouser is -Inf at iteration 0") {
+		t.Errorf("%+v", got)
+	}
+	if entries, err := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+	if got := command(t.Context(), nil, "train", "--quiet", "--iterations", "10", "--out", dir); got.status != exitDone {
+		t.Errorf("the same --out again: %+v", got)
+	}
+}
+
 // An objective that is not finite: one line that names it, status 1, the summary of the last record, and no such number in a file.
 func TestTrainNotFinite(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) { s.f = math.NaN() }, "train", "--quiet", "--iterations", "100", "--out", string(dir))
-	if got.status != exitFailed || !strings.Contains(got.stderr, "the objective is NaN at iteration") || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+	if got.status != exitFailed || !strings.Contains(got.stderr, "the objective is NaN at iteration") ||
+		strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
 		t.Errorf("%+v", got)
 	}
 	summary, err := rundir.ReadSummary(dir.Summary())
-	if err != nil || summary.Status != "failed" || !strings.Contains(summary.Error, "NaN") || math.IsNaN(summary.Objective) {
+	if err != nil || summary.Status != "failed" || !strings.Contains(summary.Error, "NaN") || math.IsNaN(summary.Objective) ||
+		summary.Device != "stub" {
 		t.Errorf("%+v, %v", summary, err)
 	}
 	if _, err := os.Stat(dir.Model()); !os.IsNotExist(err) {
@@ -127,7 +208,7 @@ func TestTrainNotFinite(t *testing.T) {
 func TestTrainNoData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	got := commandOn(t.Context(), func(a *app) {
-		a.open = func(config.Train, string) (trial, error) { return nil, errNoData }
+		a.open = func(context.Context, config.Train, string) (trial, error) { return nil, errNoData }
 	}, "train", "--quiet", "--out", dir)
 	if got.status != exitFailed || got.stderr != "ppal: no data\n" {
 		t.Errorf("%+v", got)
@@ -140,9 +221,8 @@ func TestTrainNoData(t *testing.T) {
 // The real thing, small: the built-in data, a tiny network.
 func TestTrainForReal(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
-	got := commandOn(t.Context(), func(a *app) {
-		a.open = func(cfg config.Train, dataDir string) (trial, error) { return experiment.New(cfg, dataDir) }
-	}, "train", "--quiet", "--rows-per-class", "20", "--hidden", "4", "--iterations", "5", "--out", string(dir))
+	got := commandOn(t.Context(), func(a *app) { a.open = openExperiment },
+		"train", "--quiet", "--rows-per-class", "20", "--hidden", "4", "--iterations", "5", "--out", string(dir))
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}

@@ -13,7 +13,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Say which version this is, of what",
 		Example: "  ppal version",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			fmt.Fprintf(a.stdout, "ppal %s\n%s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			for _, module := range []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "gonum.org/v1/gonum"} {

@@ -3,8 +3,10 @@ package config
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -38,9 +40,11 @@ func TestResolve(t *testing.T) {
 		"gdpa-nesterov":     set("method=gdpa", "primal=nesterov", "gdpa-step=auto", "gdpa-ratio=1.01"),
 		"plada-inner":       set("method=plada", "x-step=inner:5", "sigma0=0.5"),
 		"adam":              set("primal=adam", "iterations=100000"),
-		"third-row":         set("dataset=fashion-mnist", "rows-per-class=1000", "hidden=64", "normalize=none", "primal=gradient", "eta-scale=fixed", "eta=0.05", "delta-p=1e-3", "iterations=4000"),
-		"linear-l1":         set("model=linear", "regularizer=l1", "regularizer-weight=1e-4", "phi=logistic", "method=unconstrained"),
-		"box-harmonic":      set("regularizer=box", "box=-1,1", "delta=harmonic", "slack-cap=3", "slack-start=zero", "out=12", "init=~", "quiet=true"),
+		"third-row": set("dataset=fashion-mnist", "rows-per-class=1000", "hidden=64", "normalize=none", "primal=gradient",
+			"eta-scale=fixed", "eta=0.05", "delta-p=1e-3", "iterations=4000"),
+		"linear-l1": set("model=linear", "regularizer=l1", "regularizer-weight=1e-4", "phi=logistic", "method=unconstrained"),
+		"box-harmonic": set("regularizer=box", "box=-1,1", "delta=harmonic", "slack-cap=3", "slack-start=zero",
+			"out=12", "init=~", "quiet=true"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Resolve(flags, nil)
@@ -144,6 +148,8 @@ func TestRefusedFlags(t *testing.T) {
 		{"kappa=-0.1", "--kappa is -0.1, want a number of at least 0, or several separated by commas"},
 		{"classes=0,0", "--classes names class 0 twice"},
 		{"classes=1", "--classes is 1, want at least two classes"},
+		{"batch-size=1", "--batch-size is 1, want at least 4, a row of each class, or 0, all rows"},
+		{"batch-size=2 classes=1,2,3", "--batch-size is 2, want at least 3, a row of each class, or 0, all rows"},
 		{"feasibility-tolerance=0", "--feasibility-tolerance is 0, want a positive number"},
 		{"time-limit=-1s", `--time-limit is "-1s", want a positive duration such as 90s or 10m, or none`},
 		{"time-limit=10", `--time-limit is "10", want a positive duration such as 90s or 10m, or none`},
@@ -173,7 +179,12 @@ func TestRefusedFiles(t *testing.T) {
 		{"alpha: 1\nalpha: 2\n", "run.yaml:2: alpha is given already in line 1"},
 		{"alpha: ten\n", `run.yaml:1: alpha is "ten", want a positive number`},
 		{"alpha: .nan\n", `run.yaml:1: alpha is ".nan", want a positive number`},
-		{"alpha: {a: 1}\n", "run.yaml:1: alpha want one value or a list"},
+		{"alpha: {a: 1}\n", "run.yaml:1: alpha is a mapping, want one value or a list"},
+		{"alpha: &x 1\nbeta: *x\n", "run.yaml:2: beta is an alias, want one value or a list"},
+		{"alpha: 3\n---\nnonsense: 0.1\n", "run.yaml:2: begins a second document; want one, without a line --- between its keys"},
+		{"alpha: 3\n---\n", "run.yaml:2: begins a second document; want one, without a line --- between its keys"},
+		{"---\n---\nalpha: 3\n", "run.yaml:2: begins a second document; want one, without a line --- between its keys"},
+		{"alpha: 3\n---\na: b: c\n", "run.yaml is no YAML: line 3: mapping values are not allowed in this context"},
 		{"alpha: [1, 2]\n", `run.yaml:1: alpha is "1,2", want a positive number`},
 		{"alpha:\n", "run.yaml:1: alpha has no value"},
 		{"kappa: [[1]]\n", "run.yaml:1: kappa is a nested list, want plain values"},
@@ -213,7 +224,8 @@ func TestTrainerMethod(t *testing.T) {
 		want  trainer.Method
 	}{
 		{"method=ppala", &trainer.PPALA{Perturbation: perturbation, Primal: practical, Tolerance: 1e-3}},
-		{"preset=paper", &trainer.PPALA{Perturbation: paper, Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Eta: 1e-3, Fixed: true}, Tolerance: 1e-3}},
+		{"preset=paper", &trainer.PPALA{Perturbation: paper, Tolerance: 1e-3,
+			Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Eta: 1e-3, Fixed: true}}},
 		{"method=plada x-step=inner:4 mu-step=box", &trainer.PLADA{Perturbation: inner, Primal: trainer.PrimalSettings{Kind: trainer.Gradient},
 			XStep: trainer.Inner, InnerSteps: 4, BoxStep: true, Tolerance: 1e-3}},
 		{"method=gdpa gdpa-step-decay=constant", &trainer.GDPA{Step: 1e-3, ConstantStep: true, Penalty: 1, Perturbation: 0.1}},
@@ -232,7 +244,8 @@ func TestTrainerMethod(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			private := cmpopts.IgnoreUnexported(trainer.PPALA{}, trainer.PLADA{}, trainer.GDPA{}, trainer.Penalty{}, trainer.GDA{}, trainer.ALM{}, trainer.Unconstrained{})
+			private := cmpopts.IgnoreUnexported(trainer.PPALA{}, trainer.PLADA{}, trainer.GDPA{}, trainer.Penalty{},
+				trainer.GDA{}, trainer.ALM{}, trainer.Unconstrained{})
 			if diff := cmp.Diff(tc.want, got, private, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
 				t.Error(diff)
 			}
@@ -302,4 +315,17 @@ func FuzzParseFile(f *testing.F) {
 			t.Errorf("not one line: %q", err)
 		}
 	})
+}
+
+// A number of threads that no machine runs well on is refused by the number of cores here.
+func TestThreads(t *testing.T) {
+	most := 8 * runtime.NumCPU()
+	if _, err := Resolve(set(fmt.Sprintf("threads=%d", most)), nil); err != nil {
+		t.Error(err)
+	}
+	_, err := Resolve(set("threads=9999999"), nil)
+	want := fmt.Sprintf("--threads is 9999999, want at most %d, 8 for each core here, or 0, all cores", most)
+	if err == nil || err.Error() != want || !errors.Is(err, ErrUsage) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
 }

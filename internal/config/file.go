@@ -1,8 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -41,14 +43,14 @@ func ReadFile(path string) (*File, error) {
 
 func parseFile(path string, data []byte) (*File, error) {
 	f := &File{Path: path, values: map[string]fileValue{}}
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
-		return nil, &Error{path, "is no YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
+	top, err := onlyDocument(path, data)
+	if err != nil {
+		return nil, err
 	}
-	if len(document.Content) == 0 {
+	if top == nil {
 		return f, nil
 	}
-	top := document.Content[0]
+	in := newTable()
 	if top.Kind != yaml.MappingNode {
 		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "want lines of the form key: value"}
 	}
@@ -58,7 +60,7 @@ func parseFile(path string, data []byte) (*File, error) {
 		if name.Value == ProvenanceKey {
 			continue
 		}
-		if Lookup(name.Value) == nil {
+		if in.byName[name.Value] == nil {
 			return nil, &Error{where, "is no key; the keys are the flags of ppal train --help"}
 		}
 		if before, twice := f.values[name.Value]; twice {
@@ -71,6 +73,25 @@ func parseFile(path string, data []byte) (*File, error) {
 		f.values[name.Value] = fileValue{text, name.Line}
 	}
 	return f, nil
+}
+
+// onlyDocument returns the value of the file's one document, nil of an empty file.
+func onlyDocument(path string, data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, second yaml.Node
+	err := decoder.Decode(&document)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err == nil {
+		switch err = decoder.Decode(&second); {
+		case errors.Is(err, io.EOF):
+			return document.Content[0], nil
+		case err == nil:
+			return nil, &Error{fmt.Sprintf("%s:%d:", path, second.Line), "begins a second document; want one, without a line --- between its keys"}
+		}
+	}
+	return nil, &Error{path, "is no YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
 // scalarText is a node's value as a flag would give it: a list's items are joined by commas.
@@ -90,7 +111,11 @@ func scalarText(n *yaml.Node) (string, error) {
 		}
 		return strings.Join(items, ","), nil
 	}
-	return "", errors.New("want one value or a list")
+	kind := "a mapping"
+	if n.Kind == yaml.AliasNode {
+		kind = "an alias"
+	}
+	return "", fmt.Errorf("is %s, want one value or a list", kind)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -104,9 +129,10 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 	}
 	top := &yaml.Node{Kind: yaml.MappingNode}
 	group := ""
-	for _, k := range Keys() {
+	in := newTable()
+	for _, k := range in.keys {
 		text := k.text(&t)
-		if k.Name == "out" || k.unmet(&t) != "" || text == "" {
+		if k.Name == "out" || k.unmet(&t, in) != "" || text == "" {
 			continue
 		}
 		name := &yaml.Node{Kind: yaml.ScalarNode, Value: k.Name}

@@ -56,9 +56,9 @@ type condition struct {
 }
 
 // unmet says why t does not have the key, "" where it has.
-func (k *Key) unmet(t *Train) string {
+func (k *Key) unmet(t *Train, in table) string {
 	for _, c := range k.when {
-		if value := lookup(c.selector).text(t); !slices.Contains(c.values, value) {
+		if value := in.key(c.selector).text(t); !slices.Contains(c.values, value) {
 			return fmt.Sprintf("is %s; the %s is %s", c.owner, c.selector, value)
 		}
 	}
@@ -111,19 +111,23 @@ func Keys() []*Key {
 	return slices.Concat(dataKeys(), modelKeys(), problemKeys(), methodKeys(), perturbationKeys(), baselineKeys(), runKeys(), deviceKeys())
 }
 
-// Lookup returns the key of that name, nil where there is none.
-func Lookup(name string) *Key {
-	for _, k := range Keys() {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
+// table is all keys, in the order of the help and by name.
+type table struct {
+	keys   []*Key
+	byName map[string]*Key
 }
 
-// lookup is Lookup for the table's own names.
-func lookup(name string) *Key {
-	if k := Lookup(name); k != nil {
+func newTable() table {
+	t := table{keys: Keys(), byName: map[string]*Key{}}
+	for _, k := range t.keys {
+		t.byName[k.Name] = k
+	}
+	return t
+}
+
+// key returns a key by a name of the program's own.
+func (t table) key(name string) *Key {
+	if k := t.byName[name]; k != nil {
 		return k
 	}
 	panic("config: no key " + name)

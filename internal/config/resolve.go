@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 )
 
@@ -11,21 +12,21 @@ type Values map[string]string
 // Resolve completes what was given to a whole configuration: a flag wins over the file, which wins over the preset. file may be
 // nil. Errors are *Error, and name the flag or the file's line.
 func Resolve(flags Values, file *File) (Train, error) {
-	given := map[string]setting{}
+	given, in := map[string]setting{}, newTable()
 	if file != nil {
 		for name, v := range file.values {
 			given[name] = setting{v.text, fmt.Sprintf("%s:%d: %s", file.Path, v.line, name)}
 		}
 	}
 	for name, text := range flags {
-		if Lookup(name) == nil {
+		if in.byName[name] == nil {
 			return Train{}, &Error{"--" + name, "is no key; see ppal train --help"}
 		}
 		given[name] = setting{text, "--" + name}
 	}
 	var t Train
-	for _, k := range resolutionOrder() {
-		if err := k.resolve(&t, given); err != nil {
+	for _, k := range in.resolutionOrder() {
+		if err := k.resolve(&t, given, in); err != nil {
 			return Train{}, err
 		}
 	}
@@ -36,12 +37,12 @@ func Resolve(flags Values, file *File) (Train, error) {
 type setting struct{ text, where string }
 
 // resolutionOrder has the keys on which other keys' existence and defaults depend first.
-func resolutionOrder() []*Key {
+func (t table) resolutionOrder() []*Key {
 	var keys []*Key
 	for _, name := range []string{"problem", "dataset", "method", "preset", "x-step", "primal"} {
-		keys = append(keys, lookup(name))
+		keys = append(keys, t.key(name))
 	}
-	for _, k := range Keys() {
+	for _, k := range t.keys {
 		if !slices.ContainsFunc(keys, func(have *Key) bool { return have.Name == k.Name }) {
 			keys = append(keys, k)
 		}
@@ -49,9 +50,9 @@ func resolutionOrder() []*Key {
 	return keys
 }
 
-func (k *Key) resolve(t *Train, given map[string]setting) error {
+func (k *Key) resolve(t *Train, given map[string]setting, in table) error {
 	s, explicit := given[k.Name]
-	reason := k.unmet(t)
+	reason := k.unmet(t, in)
 	switch {
 	case reason != "" && explicit:
 		return &Error{s.where, reason}
@@ -71,6 +72,9 @@ func (k *Key) resolve(t *Train, given map[string]setting) error {
 	return nil
 }
 
+// threadsPerCore bounds --threads: more of them only cost memory.
+const threadsPerCore = 8
+
 // consistent refuses values that fit by themselves and not together.
 func (t *Train) consistent(given map[string]setting) error {
 	refuse := func(name, format string, args ...any) error {
@@ -80,13 +84,12 @@ func (t *Train) consistent(given map[string]setting) error {
 		}
 		return &Error{where, fmt.Sprintf(format, args...)}
 	}
-	seen := map[int]bool{}
-	for _, c := range t.Classes {
-		if seen[c] {
+	for i, c := range t.Classes {
+		if slices.Contains(t.Classes[:i], c) {
 			return refuse("classes", "names class %d twice", c)
 		}
-		seen[c] = true
 	}
+	mostThreads := threadsPerCore * runtime.NumCPU()
 	constraints := len(t.Classes) - 1
 	switch {
 	case constraints < 1:
@@ -95,6 +98,10 @@ func (t *Train) consistent(given map[string]setting) error {
 		return refuse("kappa", "has %d values, want 1 or %d, one for each constraint", len(t.Kappa), constraints)
 	case t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]):
 		return refuse("box", "is %s, want LO,HI with LO at most HI", format(&t.Box))
+	case t.BatchSize > 0 && t.BatchSize < len(t.Classes):
+		return refuse("batch-size", "is %d, want at least %d, a row of each class, or 0, all rows", t.BatchSize, len(t.Classes))
+	case t.Threads > mostThreads:
+		return refuse("threads", "is %d, want at most %d, %d for each core here, or 0, all cores", t.Threads, mostThreads, threadsPerCore)
 	case t.EtaScale == "fixed" && t.Eta == "auto":
 		return refuse("eta", "is auto, which scales with the weights; --eta-scale fixed needs a number")
 	case t.Primal == "adam" && t.Eta == "auto":

@@ -182,8 +182,10 @@ func TestFinishCertifiesInFloat64(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(final.Objective-r.Objective) > 1e-5 || math.Abs(final.Certificate.Epsilon-r.Certificate.Epsilon) > 1e-4*(1+r.Certificate.Epsilon) {
-		t.Errorf("float64: objective %v, epsilon %v; the run's float32: %v, %v", final.Objective, final.Certificate.Epsilon, r.Objective, r.Certificate.Epsilon)
+	if math.Abs(final.Objective-r.Objective) > 1e-5 ||
+		math.Abs(final.Certificate.Epsilon-r.Certificate.Epsilon) > 1e-4*(1+r.Certificate.Epsilon) {
+		t.Errorf("float64: objective %v, epsilon %v; the run's float32: %v, %v",
+			final.Objective, final.Certificate.Epsilon, r.Objective, r.Certificate.Epsilon)
 	}
 	for _, k := range []string{"error", "error_2", "error_0", "loss_3", "max_violation"} {
 		if _, ok := final.Test[k]; !ok {
@@ -251,6 +253,7 @@ func TestMiniBatches(t *testing.T) {
 	}
 	start, end := run(part, 0), run(build(t, small(func(c *config.Train) { c.BatchSize = 31 })), 60)
 	if end.Objective+end.Certificate.Feasibility > 0.8*(start.Objective+start.Certificate.Feasibility) {
-		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v", start.Objective, start.Certificate.Feasibility, end.Objective, end.Certificate.Feasibility)
+		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v",
+			start.Objective, start.Certificate.Feasibility, end.Objective, end.Certificate.Feasibility)
 	}
 }

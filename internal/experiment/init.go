@@ -28,22 +28,26 @@ func initError(path string, err error) error {
 func advice(e *models.MismatchError) string {
 	var differ []string
 	for _, d := range e.Differences() {
-		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(e.File, d)))
+		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(e, d)))
 	}
 	return strings.Join(differ, "; ")
 }
 
-func remedy(file models.Spec, d models.Difference) string {
+func remedy(e *models.MismatchError, d models.Difference) string {
 	switch d.Key {
 	case "inputs":
 		return "the --dataset that it was trained on"
 	case "outputs":
 		return "as many --classes"
 	case "hidden":
-		if len(file.Hidden) == 0 {
+		if len(e.File.Hidden) == 0 {
 			return "--model linear"
 		}
-		return "--hidden " + strings.Trim(strings.ReplaceAll(fmt.Sprint(file.Hidden), " ", ","), "[]")
+		flags := "--hidden " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.File.Hidden), " ", ","), "[]")
+		if len(e.Want.Hidden) == 0 {
+			return "--model mlp " + flags
+		}
+		return flags
 	}
 	return fmt.Sprintf("--%s %v", d.Key, d.File)
 }

@@ -39,6 +39,8 @@ func TestInitRefuses(t *testing.T) {
 				"the file's model has heads shared, the run's separate: give --heads shared", config.ErrUsage},
 		"linear": {func(c *config.Train) { c.Init = linear },
 			"--init " + linear + ": the file's model has hidden [], the run's [6]: give --model linear", config.ErrUsage},
+		"network": {func(c *config.Train) { c.Model = config.Model{Model: "linear"} },
+			"--init " + path + ": the file's model has hidden [6], the run's []: give --model mlp --hidden 6", config.ErrUsage},
 		"classes": {func(c *config.Train) { c.Classes = []int{0, 1} },
 			"--init " + path + ": the file's model has outputs 3, the run's 2: give as many --classes", config.ErrUsage},
 	} {

@@ -41,14 +41,8 @@ func (c *chart) draw(canvas draw.Canvas) error {
 		p.Y.Tick.Marker = decades{}
 	}
 	for _, s := range c.series {
-		line, err := plotter.NewLine(c.points(s))
-		if err != nil {
+		if err := c.add(p, &legend, s); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		line.LineStyle = s.style.line()
-		p.Add(line)
-		if s.name != "" {
-			legend.Add(s.name, line)
 		}
 	}
 	for _, l := range c.levels {
@@ -72,11 +66,43 @@ func (c *chart) draw(canvas draw.Canvas) error {
 			p.Title.Text += fmt.Sprintf(" (0 drawn at %s)", decade(p.Y.Min))
 		}
 	}
+	if p.X.Min == p.X.Max {
+		p.X.Min, p.X.Max = c.ends()
+	}
 	canvas.SetColor(color.White)
 	canvas.Fill(canvas.Rectangle.Path())
 	room := legend.Rectangle(canvas).Size().X*fallbackFont + vg.Points(10)
 	p.Draw(draw.Crop(canvas, 0, -room, 0, -vg.Points(3)))
 	legend.Draw(draw.Crop(canvas, canvas.Max.X-canvas.Min.X-room+vg.Points(6), 0, 0, -vg.Points(24)))
+	return nil
+}
+
+// add draws a series as a line, or as a mark where it is a single point.
+func (c *chart) add(p *plot.Plot, legend *plot.Legend, s series) error {
+	points := c.points(s)
+	var shown interface {
+		plot.Plotter
+		plot.Thumbnailer
+	}
+	if len(points) == 1 {
+		mark, err := plotter.NewScatter(points)
+		if err != nil {
+			return err
+		}
+		mark.GlyphStyle = s.style.mark()
+		shown = mark
+	} else {
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return err
+		}
+		line.LineStyle = s.style.line()
+		shown = line
+	}
+	p.Add(shown)
+	if s.name != "" {
+		legend.Add(s.name, shown)
+	}
 	return nil
 }
 
@@ -100,9 +126,13 @@ func (c *chart) place(y float64) float64 {
 	return y
 }
 
-// ends are the first and the last place on the horizontal axis.
+// ends are the first and the last place on the horizontal axis: one apart where there is a single one.
 func (c *chart) ends() (first, last float64) {
-	return c.axis.of(&c.records[0]), c.axis.of(&c.records[len(c.records)-1])
+	first, last = c.axis.of(&c.records[0]), c.axis.of(&c.records[len(c.records)-1])
+	if first == last {
+		last++
+	}
+	return first, last
 }
 
 const (

@@ -67,15 +67,13 @@ func Write(dir string, run Run) ([]string, error) {
 	}
 	var tiles []*chart
 	for _, q := range run.charts() {
-		for _, axis := range []axis{iterations, seconds} {
-			c := q.against(axis)
-			if err := save(q.name+"-"+axis.name+".svg", width, height, c.draw); err != nil {
+		byIteration, bySecond := q.against(iterations()), q.against(seconds())
+		for _, c := range []*chart{byIteration, bySecond} {
+			if err := save(q.name+"-"+c.axis.name+".svg", width, height, c.draw); err != nil {
 				return names, err
 			}
-			if axis.name == iterations.name {
-				tiles = append(tiles, c)
-			}
 		}
+		tiles = append(tiles, byIteration)
 	}
 	return names, save(Overview, overviewWidth, overviewHeight, func(c draw.Canvas) error { return drawTiles(c, tiles) })
 }
@@ -83,7 +81,8 @@ func Write(dir string, run Run) ([]string, error) {
 // drawTiles draws the charts in two columns.
 func drawTiles(c draw.Canvas, charts []*chart) error {
 	tiles := draw.Tiles{Cols: 2, Rows: (len(charts) + 1) / 2,
-		PadX: tilePadding, PadY: tilePadding, PadTop: tilePadding / 2, PadBottom: tilePadding / 2, PadLeft: tilePadding / 2, PadRight: tilePadding / 2}
+		PadX: tilePadding, PadY: tilePadding,
+		PadTop: tilePadding / 2, PadBottom: tilePadding / 2, PadLeft: tilePadding / 2, PadRight: tilePadding / 2}
 	for i, chart := range charts {
 		if err := chart.draw(tiles.At(c, i%2, i/2)); err != nil {
 			return err
@@ -98,7 +97,10 @@ type axis struct {
 	of          func(r *trainer.Record) float64
 }
 
-var (
-	iterations = axis{"iterations", "iteration", func(r *trainer.Record) float64 { return float64(r.Iteration) }}
-	seconds    = axis{"seconds", "seconds of training", func(r *trainer.Record) float64 { return r.Seconds }}
-)
+func iterations() axis {
+	return axis{"iterations", "iteration", func(r *trainer.Record) float64 { return float64(r.Iteration) }}
+}
+
+func seconds() axis {
+	return axis{"seconds", "seconds of training", func(r *trainer.Record) float64 { return r.Seconds }}
+}

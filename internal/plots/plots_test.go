@@ -125,6 +125,28 @@ func TestWriteEdges(t *testing.T) {
 	}
 }
 
+// A run of one record has a mark for each series, in its colour.
+func TestSingleRecordIsMarked(t *testing.T) {
+	run := sample([]string{"b", "c"})
+	run.Records = run.Records[:1]
+	dir := t.TempDir()
+	if _, err := Write(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	for name, marks := range map[string]int{"objective-iterations.svg": 3, "violations-seconds.svg": 2, "residuals-iterations.svg": 3} {
+		content := wellFormed(t, filepath.Join(dir, name))
+		circles := 0 // a path with an arc
+		for line := range strings.Lines(content) {
+			if strings.Contains(line, "<path") && strings.Contains(line, "A") {
+				circles++
+			}
+		}
+		if circles != 2*marks { // in the picture and in the legend
+			t.Errorf("%s: %d marks, want %d", name, circles, 2*marks)
+		}
+	}
+}
+
 func TestThin(t *testing.T) {
 	records := make([]trainer.Record, 4321)
 	for i := range records {

@@ -93,7 +93,8 @@ func (run Run) violations() quantity {
 	q := quantity{name: "violations", title: "violation of each bound", label: "max(0, loss - bound)", logarithmic: true}
 	for j, constraint := range run.Constraints {
 		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
-		q.series = append(q.series, series{fmt.Sprintf("%s (bound %g)", constraint, run.Bounds[j]), constraintStyle(j), func(r *trainer.Record) (float64, bool) {
+		name := fmt.Sprintf("%s (bound %g)", constraint, run.Bounds[j])
+		q.series = append(q.series, series{name, constraintStyle(j), func(r *trainer.Record) (float64, bool) {
 			v, ok := g(r)
 			return max(0, v), ok
 		}})

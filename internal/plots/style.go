@@ -56,6 +56,10 @@ func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}
 }
 
+func (s style) mark() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+}
+
 func levelStyle() style {
 	return style{color: color.Gray{0x55}, width: vg.Points(1.2), dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
 }

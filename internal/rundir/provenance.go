@@ -11,14 +11,16 @@ type Provenance struct {
 	Parameters    int        `yaml:"parameters"`
 	Normalization string     `yaml:"normalization"`
 	Bounds        []float64  `yaml:"bounds,flow"`
+	Warnings      []string   `yaml:"warnings,omitempty"`
 	Notes         []string   `yaml:"notes,omitempty"`
 }
 
-// DataFile identifies data that were read.
+// DataFile identifies data that were read: a file, with the checksum of its bytes, or a built-in set's rows.
 type DataFile struct {
 	Name   string `yaml:"name"`
 	Bytes  int64  `yaml:"bytes"`
 	SHA256 string `yaml:"sha256"`
+	State  string `yaml:"state,omitempty"` // how a file compares with the published one: ok, differs, unverified
 }
 
 // Class is a class with its numbers of rows.

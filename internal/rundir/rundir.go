@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"ppal/internal/atomicfile"
 )
 
 // ErrExists marks a directory that holds something already.
@@ -64,18 +64,21 @@ func create(name string) error {
 	return nil
 }
 
-// WriteFile replaces the file whole: written beside it, synced, renamed, and the directory synced. A reader never sees half of it,
-// after a power failure either.
+// Discard removes the files of a run that came to nothing, and the directory unless it holds something else, so that its name can
+// be used again. What is not there is no error.
+func (d Dir) Discard() error {
+	for _, path := range []string{d.Config(), d.Metrics()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("rundir: %w", err)
+		}
+	}
+	_ = os.Remove(string(d)) // an empty directory can be used again as well
+	return nil
+}
+
+// WriteFile replaces the file whole, or leaves it as it was.
 func WriteFile(path string, data []byte) error {
-	if err := renameio.WriteFile(path, data, 0o644); err != nil {
-		return fmt.Errorf("rundir: %w", err)
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("rundir: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
+	if err := atomicfile.Write(path, data, 0o644); err != nil {
 		return fmt.Errorf("rundir: %w", err)
 	}
 	return nil

@@ -20,7 +20,9 @@ import (
 func TestCreate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	for _, want := range []string{"runs/20260304-050607-mnpc-ppala", "runs/20260304-050607-mnpc-ppala-2", "runs/20260304-050607-mnpc-ppala-3"} {
+	for _, want := range []string{
+		"runs/20260304-050607-mnpc-ppala", "runs/20260304-050607-mnpc-ppala-2", "runs/20260304-050607-mnpc-ppala-3",
+	} {
 		d, err := Create("", now, "mnpc", "ppala")
 		if err != nil || string(d) != filepath.FromSlash(want) {
 			t.Fatalf("%s, %v, want %s", d, err, want)
@@ -54,7 +56,8 @@ func records() []trainer.Record {
 			Multipliers: []float64{0, 0}, Measures: map[string]float64{"train_error": 0.5, "test_error": 0.6}},
 		{Iteration: 10, Epoch: 10, Seconds: 0.25, GradientEvaluations: 11, Objective: 0.5, Constraints: []float64{-0.3, -0.1}, Stationarity: 0.2,
 			Multipliers: []float64{0.1, 0.2}, Auxiliary: []float64{0.3, 0.4}, Slack: []float64{0.5, 0.6}, Delta: number(0.9), StepSize: number(0.01),
-			MeanStationarity: number(0.2), MeanFeasibility: number(0), MeanComplementarity: number(0), Measures: map[string]float64{"train_error": 0.1, "test_error": 0.2}},
+			MeanStationarity: number(0.2), MeanFeasibility: number(0), MeanComplementarity: number(0),
+			Measures: map[string]float64{"train_error": 0.1, "test_error": 0.2}},
 	}
 }
 
@@ -169,7 +172,8 @@ func TestSummary(t *testing.T) {
 	if err := json.Unmarshal(all["certificate"], &certificate); err != nil {
 		t.Fatal(err)
 	}
-	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration peak_bytes " +
+	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration " +
+		"peak_bytes " +
 		"residual_decay seconds status test train validation version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)
@@ -201,5 +205,41 @@ func TestHighWater(t *testing.T) {
 	}
 	if PeakBytes() < 1<<20 {
 		t.Errorf("%d bytes", PeakBytes())
+	}
+}
+
+// A discarded run's name can be used again; files of others are left alone.
+func TestDiscard(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	for range 2 {
+		dir, err := Create(out, time.Time{}, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteFile(dir.Config(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := CreateMetrics(dir.Metrics()); err != nil || m.Close() != nil {
+			t.Fatal(err)
+		}
+		if err := dir.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the directory is left: %v", err)
+		}
+	}
+	dir, err := Create(out, time.Time{}, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "other"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Discard(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "other")); err != nil {
+		t.Error(err)
 	}
 }
