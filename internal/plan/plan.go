@@ -34,6 +34,13 @@ type Matrix interface {
 	Float64(dst []float64, from, to int)
 }
 
+// Sparse is a data matrix whose entries other than zero are known: those of row i are starts[i] to starts[i+1]-1, with increasing
+// columns; nil values are ones (datasets.CSR is one). The slices are the matrix's own.
+type Sparse interface {
+	Matrix
+	Sparse() (starts []int, columns []int32, values []float64)
+}
+
 // DataOf returns the matrix of a buffer, nil where it has a node's value.
 func (p *Plan) DataOf(buffer int) Matrix {
 	for i, v := range p.Inputs {
