@@ -63,7 +63,7 @@ time. An interrupted comparison goes on where it stopped when the same command i
 	flags.StringArrayVar(&f.set, "set", nil, "one method's setting, as in plada.eta=0.1; may be repeated")
 	flags.StringVar(&f.tune, "tune", "", "a YAML file with a grid of settings for each method")
 	flags.StringVar(&f.out, "out", "", "the comparison's directory (default runs/<time>-compare)")
-	flags.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "runs at a time, each on one thread")
+	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
 	flags.StringVar(&f.measures, "measures", "test_error", "measures of the records to draw and to tabulate, separated by commas")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
 	for _, k := range config.Keys() {
@@ -161,10 +161,13 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if err != nil {
 		return nil, &config.Error{Where: "--budget", Problem: "is wrong: " + err.Error()}
 	}
-	if f.seeds < 1 || f.parallel < 1 {
-		return nil, &config.Error{Where: "--seeds, --parallel", Problem: fmt.Sprintf("are %d and %d, want positive numbers", f.seeds, f.parallel)}
+	if f.seeds < 1 || f.parallel < 0 {
+		return nil, &config.Error{Where: "--seeds, --parallel", Problem: fmt.Sprintf("are %d and %d, want at least 1 and at least 0", f.seeds, f.parallel)}
 	}
 	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1}
+	if s.Workers == 0 {
+		s.Workers = runtime.NumCPU()
+	}
 	if budget.Kind == compare.Seconds {
 		s.Threads = runtime.NumCPU()
 	}
