@@ -19,6 +19,10 @@ var (
 	ErrTrailing = errors.New("trailing bytes")
 	// ErrLabel: a label lies outside the classes that the set declares.
 	ErrLabel = errors.New("label out of range")
+	// ErrNumber: a field of a text file is no finite number.
+	ErrNumber = errors.New("not a finite number")
+	// ErrIndex: a feature's index is outside the matrix or out of order.
+	ErrIndex = errors.New("bad index")
 	// ErrMismatch: two files of one set disagree (images and labels).
 	ErrMismatch = errors.New("files disagree")
 	// ErrClass: classes were asked for that cannot be selected.
@@ -35,14 +39,17 @@ var (
 type FileError struct {
 	Path   string // the file; "archive: member" inside an archive
 	Offset int64  // byte offset in the content, after decompression; -1 where none applies
+	Line   int    // of a text file, from 1; 0 where none applies
 	Err    error  // what is wrong; wraps one of the sentinels above or fs.ErrNotExist
 	Advice string // what to do, an imperative clause; may be empty
 }
 
-// Error gives one line: path, byte offset, what is wrong, what to do.
+// Error gives one line: path, line or else byte offset, what is wrong, what to do.
 func (e *FileError) Error() string {
 	s := "datasets: " + e.Path
-	if e.Offset >= 0 {
+	if e.Line > 0 {
+		s += fmt.Sprintf(": line %d", e.Line)
+	} else if e.Offset >= 0 {
 		s += fmt.Sprintf(": byte %d", e.Offset)
 	}
 	s += ": " + e.Err.Error()
