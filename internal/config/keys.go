@@ -58,7 +58,9 @@ func dataKeys() []*Key {
 func datasetNames() []string {
 	var names []string
 	for _, d := range datasets.All() {
-		names = append(names, d.Name)
+		if !d.Tabular() { // the one problem there is has pictures
+			names = append(names, d.Name)
+		}
 	}
 	return names
 }

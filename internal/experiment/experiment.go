@@ -136,11 +136,11 @@ func (e *Experiment) chooseEngine() error {
 
 // load reads the data set and selects the classes.
 func (e *Experiment) load(ctx context.Context, dataDir string) (train, test *datasets.Selection, err error) {
-	all, held, err := datasets.Load(dataDir, e.cfg.Dataset, e.cfg.Seed)
+	all, held, err := datasets.LoadImages(dataDir, e.cfg.Dataset, e.cfg.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	report, err := datasets.Verify(ctx, dataDir, e.cfg.Dataset)
+	report, err := datasets.Verify(ctx, dataDir, e.cfg.Dataset, "")
 	if err != nil {
 		return nil, nil, err
 	}

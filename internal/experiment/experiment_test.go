@@ -100,7 +100,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		train, _, err := datasets.Load("", "synthetic", 1)
+		train, _, err := datasets.LoadImages("", "synthetic", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
