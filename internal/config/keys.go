@@ -110,7 +110,9 @@ func defaultDataset(t *Train) string {
 func datasetNames() []string {
 	var names []string
 	for _, d := range datasets.All() {
-		names = append(names, d.Name)
+		if !d.Tabular() { // the one problem there is has pictures
+			names = append(names, d.Name)
+		}
 	}
 	return names
 }
