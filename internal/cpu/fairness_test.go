@@ -120,3 +120,16 @@ func BenchmarkIntersectional(b *testing.B) {
 		}
 	}
 }
+
+// halves are two groups that alternate, every seventh row in neither.
+func halves(n int) func(rng *rand.Rand) []constraints.Group {
+	return func(*rand.Rand) []constraints.Group {
+		groups := []constraints.Group{{Name: "0"}, {Name: "1"}}
+		for i := range n {
+			if i%7 != 6 {
+				groups[i%2].Rows = append(groups[i%2].Rows, i)
+			}
+		}
+		return groups
+	}
+}
