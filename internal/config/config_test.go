@@ -169,7 +169,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp method=plada x-step=proxlinear regularizer=ball", "--x-step is proxlinear, which is for --regularizer none; it is ball"},
 		{"problem=if method=plada x-step=split", "--x-step is split, which is for gaps |h| <= eps; if has none, want subgradient or inner:N"},
 		{"problem=if batch-size=10", "--batch-size is 10; mini-batches cannot keep the shares of groups that overlap: take 0, all rows"},
-		{"method=ssg primal=adam", "--primal is not that of the methods with a published step of their own; the method is ssg"},
+		{"method=ssg", "--method ssg is not in this version, want ppala, plada, gdpa, penalty, gda, alm, unconstrained"},
 		{"device=cuda:1", "--device cuda:1 is not in this version, want auto, cpu"},
 		{"engine=tape", `--engine is "tape", want plan or gorgonia`},
 		{"engine=gorgonia simd=go", "--simd is the plan's; the engine is gorgonia"},

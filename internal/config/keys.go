@@ -110,9 +110,7 @@ func defaultDataset(t *Train) string {
 func datasetNames() []string {
 	var names []string
 	for _, d := range datasets.All() {
-		if !d.Tabular() { // the one problem there is has pictures
-			names = append(names, d.Name)
-		}
+		names = append(names, d.Name)
 	}
 	return names
 }
