@@ -94,6 +94,23 @@ type Method struct {
 
 	ALMPenalty float64
 	ALMInner   int
+
+	SSGTolerance     float64
+	SSGStep          string // a number, or auto
+	SSGStepRule      string // decay, constant
+	SSGViolationRule string // polyak, decay, constant
+	SSGViolationStep float64
+
+	IPPSSGTolerance float64
+	IPPSSGBound     string // a number, or auto
+	IPPSSGRho       string
+	IPPSSGInner     int
+
+	IPPConExT0      string
+	IPPConExBound   string
+	IPPConExRho     string
+	IPPConExInner   int
+	IPPConExRestart bool
 }
 
 // Run is how long, how often and where to.
