@@ -40,13 +40,11 @@ func (t *descent) move(p Problem, at *Point, dir direction) error {
 	}
 	b := t.set.ramp(t.k)
 	if b > 0 {
-		p.Combine(t.v, b, t.v, 1, t.d)
 		t.length = b*t.length + 1
 	}
-	t.rule.before(p, t.d)
-	p.Descend(Iterate, t.step, t.d, b, t.v)
-	p.Prox(t.step*(1+b*t.length), Iterate)
-	t.rule.after(p)
+	p.Descend(Descent{Direction: t.d, Velocity: t.v, Step: t.step, Momentum: b, Length: t.step * (1 + b*t.length)})
+	t.d = t.rule.remember(t.d)
+	t.rule.descended()
 	t.k++
 	return nil
 }
@@ -66,7 +64,7 @@ func (t *descent) size(p Problem, at *Point, dir direction) (err error) {
 		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
 		return err
 	}
-	t.rule.observe(p, t.k, t.d, scale)
+	t.rule.observe(t.k, t.d, scale)
 	t.step = t.rule.step(eta) / scale
 	return nil
 }
