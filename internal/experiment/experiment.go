@@ -97,7 +97,7 @@ func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, er
 	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
 		return nil, err
 	}
-	if all := len(e.train.labels()); cfg.BatchSize >= all {
+	if all := e.train.len(); cfg.BatchSize >= all {
 		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", cfg.BatchSize, all))
 	} else if cfg.BatchSize > 0 {
 		if e.batches, err = newBatches(e.t, e.train, cfg.BatchSize, cfg.Seed, e.dtype, weights); err != nil {
@@ -181,9 +181,11 @@ func (e *Experiment) define(train *datasets.Selection) error {
 	if err != nil {
 		return err
 	}
-	if e.t.goal, err = constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi); err != nil {
+	np, err := constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi)
+	if err != nil {
 		return err
 	}
+	e.t.goal = neymanPearson{np, e.cfg.Classes}
 	e.t.regularizer, err = e.regularizer()
 	return err
 }
@@ -220,9 +222,8 @@ func (e *Experiment) start() (models.Weights, error) {
 
 func (e *Experiment) describe(train, test *datasets.Selection) {
 	n, _ := e.problem.Dims()
-	trainCounts, testCounts := e.train.counts(), e.test.counts()
 	for k, name := range train.Names {
-		e.info.Classes = append(e.info.Classes, Class{Name: name, Train: trainCounts[k], Test: testCounts[k]})
+		e.info.Classes = append(e.info.Classes, Class{Name: name, Train: len(e.train.strata[k]), Test: len(e.test.strata[k])})
 	}
 	e.info.Features, e.info.Parameters = e.t.spec.Inputs, n
 	e.info.Normalization = e.cfg.Normalize
@@ -247,7 +248,7 @@ func (e *Experiment) ConstraintNames() []string { return e.t.goal.ConstraintName
 // Train runs the method. It adds the error rates to the settings' records and checks for a collapse.
 func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure = e.measure
-	if threshold, ok := e.t.goal.CollapseThreshold(); ok {
+	if threshold, ok := e.t.goal.collapse(); ok {
 		s.CollapseAbove = threshold
 	}
 	if e.batches == nil {
@@ -273,24 +274,22 @@ func (e *Experiment) measure() (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	measures := map[string]float64{}
-	for _, part := range []struct {
-		prefix string
-		m      constraints.Measures
-	}{{"train_", train}, {"test_", test}} {
-		for name, v := range e.named(part.m) {
-			measures[part.prefix+name] = v
-		}
+	all := map[string]float64{}
+	for name, v := range train.named {
+		all["train_"+name] = v
 	}
-	return measures, nil
+	for name, v := range test.named {
+		all["test_"+name] = v
+	}
+	return all, nil
 }
 
 // measureTest takes the iterate to the test rows.
-func (e *Experiment) measureTest() (constraints.Measures, error) {
+func (e *Experiment) measureTest() (measures, error) {
 	x := e.iterate()
 	e.testProblem.Write(trainer.Iterate, x)
 	if _, err := e.testProblem.Forward(make([]float64, len(e.Bounds()))); err != nil {
-		return constraints.Measures{}, err
+		return measures{}, err
 	}
 	return e.t.measure(e.testProblem, e.test)
 }
@@ -300,20 +299,6 @@ func (e *Experiment) iterate() []float64 {
 	x := make([]float64, n)
 	e.problem.Read(x, trainer.Iterate)
 	return x
-}
-
-// named gives the measures the names of a run's files: the classes by their numbers.
-func (e *Experiment) named(m constraints.Measures) map[string]float64 {
-	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
-	wrong, total := 0.0, 0
-	for k, class := range e.cfg.Classes {
-		named[fmt.Sprintf("loss_%d", class)] = m.Losses[k]
-		named[fmt.Sprintf("error_%d", class)] = m.Errors[k]
-		wrong += m.Errors[k] * float64(m.Rows[k])
-		total += m.Rows[k]
-	}
-	named["error"] = wrong / float64(total)
-	return named
 }
 
 // Final is a finished run, measured.
@@ -333,9 +318,11 @@ const sphereOfFloat32 = 1e-6
 func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	var final Final
 	x := e.iterate()
-	p := newExact(e.t, e.train, x)
+	p, err := newExact(e.t, e.train, x)
+	if err != nil {
+		return Final{}, err
+	}
 	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}
-	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return Final{}, err
 	}
@@ -358,8 +345,8 @@ func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	if err != nil {
 		return Final{}, err
 	}
-	final.Train, final.Test = e.named(train), e.named(test)
-	final.ClassLoss, final.TrainError, final.TestError = train.Losses, train.Errors, test.Errors
+	final.Train, final.Test = train.named, test.named
+	final.ClassLoss, final.TrainError, final.TestError = train.values, train.hard, test.hard
 	return final, nil
 }
 
