@@ -6,7 +6,7 @@ import "math"
 //
 //	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)),
 //
-// e_k by the curvature rule or fixed (PrimalSettings). c_k is what the bracket is for d_k = 1 throughout: at a fixed point it is
+// e_k by the curvature rule or fixed, b_k by PrimalSettings.momentum. c_k is what the bracket is for d_k = 1 throughout: at a fixed point it is
 // c_k d, and only a proximal map of the same length e_k c_k has the KKT points for its fixed points. It makes no difference to
 // projections. With b_k = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
 type descent struct {
@@ -35,10 +35,11 @@ func (t *descent) move(p Problem, at *Point, dir direction) error {
 	if err := at.backward(p, dir.weights, t.d); err != nil {
 		return err
 	}
+	last := t.step
 	if err := t.size(p, at, dir); err != nil {
 		return err
 	}
-	b := t.set.ramp(t.k)
+	b := t.set.momentum(t.k, last, t.step)
 	if b > 0 {
 		t.length = b*t.length + 1
 	}

@@ -131,8 +131,9 @@ func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
 		s.compose(s.d) // at the last y
 		s.rule.observe(s.k, s.d, scale)
 	}
-	b := s.set.ramp(s.k)
+	last := s.step
 	s.step = s.size(scale, dir.penaltyCurvature)
+	b := s.set.momentum(s.k, last, s.step)
 	s.solve(lambda, b)
 	s.compose(s.d)
 	p.Descend(Descent{Direction: s.d, Velocity: s.v, Step: s.step, Momentum: b})
