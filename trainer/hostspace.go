@@ -85,7 +85,7 @@ func (s *HostSpace[T]) Prox(step float64, x Vector) {
 	default:
 		p := separable[T](s.r, step)
 		for i, v := range xs {
-			xs[i] = proximal(&p, v)
+			xs[i] = clip(&p, p.Scale*v)
 		}
 	}
 }

@@ -33,9 +33,14 @@ func identity[T float32 | float64]() Proximal[T] {
 	return Proximal[T]{Scale: 1, Lower: T(math.Inf(-1)), Upper: T(math.Inf(1))}
 }
 
-// proximal is P(y).
-func proximal[T float32 | float64](p *Proximal[T], y T) T {
-	z := min(max(p.Scale*y, p.Lower), p.Upper)
+// linear says whether P is the factor Scale alone.
+func linear[T float32 | float64](p *Proximal[T]) bool {
+	return p.Threshold == 0 && p.Lower == T(math.Inf(-1)) && p.Upper == T(math.Inf(1))
+}
+
+// clip is P(y) from Scale y.
+func clip[T float32 | float64](p *Proximal[T], z T) T {
+	z = min(max(z, p.Lower), p.Upper)
 	return z - min(max(z, -p.Threshold), p.Threshold)
 }
 
@@ -84,13 +89,17 @@ func (loops[T]) Reach(x, d, v []T, e, b T) float64 {
 }
 
 func (loops[T]) Descend(x, d, v []T, e, b T, p Proximal[T]) (moved, size float64) {
+	straight := linear(&p)
 	for i, di := range d {
 		y := x[i] - e*di
 		if v != nil {
 			v[i] = b*v[i] + di
 			y = x[i] - e*(di+b*v[i])
 		}
-		next := proximal(&p, y)
+		next := p.Scale * y
+		if !straight {
+			next = clip(&p, next)
+		}
 		step := float64(next) - float64(x[i])
 		moved += step * step
 		size += float64(next) * float64(next)
@@ -104,7 +113,7 @@ func (loops[T]) Adam(x, d, m1, m2 []T, rate, root T, p Proximal[T]) (size float6
 		m1[i] = adamDecay1*m1[i] + (1-adamDecay1)*di
 		m2[i] = adamDecay2*m2[i] + (1-adamDecay2)*di*di
 		step := float64(rate) * float64(m1[i]) / (math.Sqrt(float64(root)*float64(m2[i])) + adamEpsilon)
-		x[i] = proximal(&p, x[i]-T(step))
+		x[i] = clip(&p, p.Scale*(x[i]-T(step)))
 		size += float64(x[i]) * float64(x[i])
 	}
 	return size

@@ -10,6 +10,10 @@ type job interface {
 
 // parallel does a job with n workers, the caller one of them.
 func parallel(n int, j job) {
+	if n <= 1 {
+		j.work(0)
+		return
+	}
 	var group sync.WaitGroup
 	for t := 1; t < n; t++ {
 		group.Go(func() { j.work(t) })

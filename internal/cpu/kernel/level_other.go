@@ -11,7 +11,3 @@ func products64(Level) products[float64] { return productsGo[float64]() }
 func passes32(Level) passes[float32] { return passesGo[float32]() }
 
 func passes64(Level) passes[float64] { return passesGo[float64]() }
-
-func sweeps32(Level) sweeps[float32] { return sweepsGo[float32]() }
-
-func sweeps64(Level) sweeps[float64] { return sweepsGo[float64]() }
