@@ -102,15 +102,15 @@ func table() []entry {
 		"HS2", "HS4", "HS12", "HS17", "HS23", "HS29", "HS30", "HS33", "HS34", "HS44", "HS45", "HS65", "HS66", "HS76", "HS113")
 	return []entry{
 		{name: "ppala", make: func() trainer.Method { return &trainer.PPALA{} }, tolerance: 1e-6,
-			cannot: either(perturbed, tuned("HS10", "HS86"))},
+			cannot: either(perturbed, tuned("HS86"))},
 		{name: "ppala gradient", make: func() trainer.Method { return &trainer.PPALA{Primal: rule} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
 		{name: "plada", make: func() trainer.Method { return &trainer.PLADA{} }, tolerance: 1e-6, kinks: true,
-			cannot: either(perturbed, tuned("HS10", "HS86"), slow("qp-random-50x20"))},
+			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20"))},
 		{name: "plada box", make: func() trainer.Method { return &trainer.PLADA{BoxStep: true, Sigma0: 0.5} },
-			tolerance: 1e-6, kinks: true, cannot: either(perturbed, tuned("HS10"), slow("qp-random-50x20"))},
+			tolerance: 1e-6, kinks: true, cannot: either(perturbed, slow("qp-random-50x20"))},
 		{name: "plada subgradient", make: func() trainer.Method { return &trainer.PLADA{XStep: trainer.Subgradient} },
-			tolerance: 1e-6, kinks: true, cannot: either(perturbed, tuned("HS10", "HS86"), chatter, slow("qp-random-50x20"))},
+			tolerance: 1e-6, kinks: true, cannot: either(perturbed, tuned("HS86"), chatter, slow("qp-random-50x20"))},
 		{name: "plada inner", make: func() trainer.Method { return &trainer.PLADA{XStep: trainer.Inner} },
 			tolerance: 1e-6, single: 1e-3, kinks: true, // a mean of float32 iterates
 			cannot: either(perturbed, tuned("HS86"), inner, slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS34"))},

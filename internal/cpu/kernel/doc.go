@@ -89,7 +89,8 @@
 //
 // A pass over 240 x 256 elements in the level-2 cache took, in ns an element
 // (float32, AVX-512): exp 0.37, bias and sigmoid 0.50, tanh 0.58, log1p 0.86,
-// sigmoid's derivative 0.07, step 0.11, dot 0.12.
+// sigmoid's derivative 0.07, dot 0.12; over vectors of 4,096, combine 0.08,
+// reach 0.11, descend 0.31, adam 0.61.
 package kernel
 
 //go:generate go run -C ../gen . -out ../kernel

@@ -16,7 +16,6 @@ func passesGo[F Float]() passes[F] {
 		biasSigmoid: biasSigmoidGo[F],
 		sigmoidGrad: sigmoidGradGo[F],
 		axpy:        axpyGo[F],
-		step:        stepGo[F],
 		dot: func(n int, x, y *F) float64 {
 			return sumGo(n, x, y, func(x, y float64) float64 { return x * y })
 		},
@@ -70,13 +69,6 @@ func axpyGo[F Float](n int, y *F, s F, x *F) {
 	ys := unsafe.Slice(y, n)
 	for i, v := range unsafe.Slice(x, n) {
 		ys[i] += s * v
-	}
-}
-
-func stepGo[F Float](n int, x *F, e F, d *F, b F, v *F) {
-	xs, ds := unsafe.Slice(x, n), unsafe.Slice(d, n)
-	for i, v := range unsafe.Slice(v, n) {
-		xs[i] -= e * (ds[i] + b*v)
 	}
 }
 
