@@ -8,16 +8,11 @@ import (
 	"ppal/internal/plan"
 )
 
-// Bare is the two products of an iteration with a sparse matrix and nothing else, what an iteration cannot undercut: Z = X W and
-// G = X^T Z, X of n x d, W of d x h.
-type Bare[T plan.Float] struct {
-	run plan.Executor[T]
-}
-
-// BareSparse prepares the products for width h with a small W on the device's threads.
-func BareSparse[T plan.Float](d *Device, x plan.Sparse, width int) (*Bare[T], error) {
+// BareSparse prepares the two products of an iteration with a sparse matrix, as Bare has them: Z = X W and G = X^T Z, X of n x d, W of
+// d x width. Only the entries are read; FLOPs counts them.
+func BareSparse[T plan.Float](d *Device, x plan.Sparse, width int) (*Bare, error) {
 	if width < 1 {
-		return nil, fmt.Errorf("cpu: products of width %d, want a positive one", width)
+		return nil, fmt.Errorf("cpu: bare products of width %d, want a positive one", width)
 	}
 	e, err := newExecutor[T](d, barePlan[T](x, width))
 	if err != nil {
@@ -28,15 +23,15 @@ func BareSparse[T plan.Float](d *Device, x plan.Sparse, width int) (*Bare[T], er
 	for i := range w {
 		w[i] = T(i%7-3) / 64
 	}
-	return &Bare[T]{e}, e.Bind(e.plan.Parameters[0], w)
-}
-
-// Run computes both products once.
-func (b *Bare[T]) Run() error {
-	if err := b.run.Forward(); err != nil {
-		return err
+	if err := e.Bind(e.plan.Parameters[0], w); err != nil {
+		return nil, err
 	}
-	return b.run.Backward(nil)
+	_, columns, _ := x.Sparse()
+	run := func() { // products alone: nothing in the regions can fail
+		_ = e.Forward()
+		_ = e.Backward(nil)
+	}
+	return &Bare{run: run, flops: 4 * float64(len(columns)) * float64(width)}, nil
 }
 
 // barePlan has one product in each half.
