@@ -10,6 +10,7 @@ type Kernels[F Float] struct {
 	products products[F]
 	passes   passes[F]
 	sweeps   sweeps[F]
+	sparse   sparse[F]
 }
 
 // New returns the kernels of a level. It fails with an *UnsupportedError if
@@ -21,9 +22,9 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.passes, k.sweeps = products32(level), passes32(level), sweeps32(level)
+		k.products, k.passes, k.sweeps, k.sparse = products32(level), passes32(level), sweeps32(level), sparse32(level)
 	case *Kernels[float64]:
-		k.products, k.passes, k.sweeps = products64(level), passes64(level), sweeps64(level)
+		k.products, k.passes, k.sweeps, k.sparse = products64(level), passes64(level), sweeps64(level), sparse64(level)
 	}
 	return k, nil
 }
