@@ -22,6 +22,14 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		if s.Over == plan.OverRows {
 			return newColumnSums[T](s, e.threads)
 		}
+	case *plan.SignedLoss:
+		if l := newSignedLoss[T](s); l != nil {
+			return l
+		}
+	case *plan.SignedLossGrad:
+		if g := newSignedLossGrad[T](s); g != nil {
+			return g
+		}
 	case *plan.GroupMeans:
 		if s.RowStarts != nil && s.In.Stride == 1 {
 			return newGroupMeans[T](s, e.threads)
