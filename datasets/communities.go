@@ -29,11 +29,7 @@ func communities() Dataset {
 		}},
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
-		design := communitiesDesign()
-		s, err := readSheetFile(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), &schema{
-			separator: ',', header: design.header, absent: design.absent,
-			columns: append(design.specs(), columnSpec{name: crimeColumn, numeric: true}),
-		})
+		s, err := readCommunities(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)))
 		if err != nil {
 			return nil, err
 		}
@@ -49,6 +45,14 @@ const (
 )
 
 var communitiesClasses = [2]string{fmt.Sprintf("%s<%v", crimeColumn, crimeThreshold), fmt.Sprintf("%s>=%v", crimeColumn, crimeThreshold)}
+
+func readCommunities(path string) (*sheet, error) {
+	design := communitiesDesign()
+	return readSheetFile(path, &schema{
+		separator: ',', header: design.header, absent: design.absent,
+		columns: append(design.specs(), columnSpec{name: crimeColumn, numeric: true}),
+	})
+}
 
 // communitiesTable makes the table of a sheet with the columns of the file.
 func communitiesTable(s *sheet, opts TableOptions) (*source, error) {

@@ -255,3 +255,11 @@ func (c *column) text(row int) string {
 	}
 	return c.values[c.codes[row]]
 }
+
+// firstMissing is the first row without a value, -1 where all have one.
+func (c *column) firstMissing() int {
+	if c.codes != nil {
+		return slices.Index(c.codes, -1)
+	}
+	return slices.IndexFunc(c.numbers, math.IsNaN)
+}

@@ -70,7 +70,11 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 	if opts.DropSensitive {
 		dropped = append(dropped, d.sensitive(by)...)
 	}
-	s.features = newSparse(x, d, dropped)
+	kept := newSparse(x, d, dropped)
+	if kept.cols == 0 {
+		return fmt.Errorf("datasets: %w: no feature is left", ErrColumn)
+	}
+	s.features = kept
 	return nil
 }
 
@@ -121,3 +125,5 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 func (s *sparse) columns() []string { return s.names }
 
 func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }
+
+func (s *sparse) preparation() *Preparation { return nil }
