@@ -70,8 +70,11 @@ func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []st
 		texts = d.groups
 	}
 	if len(texts) == 0 {
-		if d.by != nil {
+		switch {
+		case d.by != nil:
 			out.by = newIntersections(s, d.by)
+		case opts.DropSensitive:
+			return nil, errNoGroups
 		}
 		return d.by, nil
 	}

@@ -147,7 +147,8 @@ func (own *ownColumns) schema(opts TableOptions) *schema {
 	s := &schema{separator: opts.Separator, absent: absentTexts}
 	for i, name := range own.names {
 		s.columns = append(s.columns, columnSpec{
-			name: name, numeric: own.numeric[i], missing: opts.Impute && !own.group[i] && name != own.label,
+			name: name, numeric: own.numeric[i], label: name == own.label,
+			missing: opts.Impute && !own.group[i] && name != own.label,
 		})
 	}
 	return s

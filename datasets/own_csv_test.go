@@ -43,7 +43,9 @@ func denseOf(t *testing.T, tables *Tables) *Dense {
 }
 
 func TestOwnCSV(t *testing.T) {
-	got, err := everything(t, wages, TableOptions{Label: "paid", Groups: []string{"age<45"}, Ignore: []string{"name"}, Categorical: []string{"zip"}})
+	got, err := everything(t, wages, TableOptions{
+		Label: "paid", Groups: []string{"age<45"}, Ignore: []string{"name"}, Categorical: []string{"zip"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +161,8 @@ func TestOwnCSVLabels(t *testing.T) {
 		{"y", text("Yes", "No"), "y=Yes", ""},
 		{"y", text("false", "true"), "y=true", ""},
 		{"y=red", text("red", "green", "blue"), "y=red", ""},
-		{"y", text("red", "green"), "", `own.csv: column "y": label out of range: is "green" or "red" the class +1? say which, as in COLUMN=VALUE`},
+		{"y", text("red", "green"), "",
+			`own.csv: column "y": label out of range: is "green" or "red" the class +1? say which, as in COLUMN=VALUE`},
 		{"y", text("0", "1", "2"), "", `column "y": label out of range: it has 3 values (0, 1, 2), want two, or the one that is +1`},
 		{"y", text("1", "1"), "", "it has 1 values (1)"},
 		{"y=3", text("1", "2"), "", `it is never "3", it is one of 1, 2`},
@@ -180,6 +183,16 @@ func TestOwnCSVLabels(t *testing.T) {
 	}
 }
 
+// manyLabels is a file whose label is a measurement.
+func manyLabels() string {
+	var text strings.Builder
+	text.WriteString("x,y\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "%d,%d.5\n", i, i)
+	}
+	return text.String()
+}
+
 func TestOwnCSVErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
@@ -187,21 +200,31 @@ func TestOwnCSVErrors(t *testing.T) {
 		want       error
 		says       string
 	}{
-		{"label", wages, TableOptions{Label: "pay"}, ErrColumn, `own.csv: line 1: bad column: there is no "pay"; there are name, age`},
+		{"label", wages, TableOptions{Label: "pay"}, ErrColumn,
+			`own.csv: line 1: bad column: there is no "pay"; there are name, age`},
 		{"ignored", wages, TableOptions{Label: "paid", Ignore: []string{"x"}}, ErrColumn, `there is no "x"`},
 		{"categorical", wages, TableOptions{Label: "paid", Categorical: []string{"x"}}, ErrColumn, `there is no "x"`},
 		{"group", wages, TableOptions{Label: "paid", Groups: []string{"x=1"}}, ErrGroup, `there is no "x"`},
 		{"group by label", wages, TableOptions{Label: "paid", Groups: []string{"paid=no"}}, ErrGroup, `there is no "paid"`},
-		{"repeated column", strings.Replace(wages, "zip", "age", 1), TableOptions{Label: "paid"}, ErrColumn, `two are called "age"`},
+		{"repeated column", strings.Replace(wages, "zip", "age", 1), TableOptions{Label: "paid"}, ErrColumn,
+			`two are called "age"`},
 		{"empty group", wages, TableOptions{Label: "paid", Groups: []string{"age<20"}}, ErrEmpty,
 			"datasets: csv: no rows of group age<20 among the training rows; choose another split or seed, or other groups"},
-		{"group too small to split", wages, TableOptions{Label: "paid", Groups: []string{"age=20"}, Split: DefaultSplit}, ErrEmpty, "no rows of class paid=yes among the validation rows"},
-		{"nothing left", wages, TableOptions{Label: "paid", Ignore: []string{"name", "age", "sex", "zip", "wage"}}, ErrColumn, "no column is left"},
+		{"class too small to split", wages, TableOptions{Label: "paid", Groups: []string{"age=20"}, Split: DefaultSplit}, ErrEmpty,
+			"no rows of class paid=yes among the validation rows"},
+		{"nothing left", wages, TableOptions{Label: "paid", Ignore: []string{"name", "age", "sex", "zip", "wage"}}, ErrColumn,
+			"no column is left"},
 		{"only labels", "y,y2\n1,1\n0,1\n", TableOptions{Label: "y", Ignore: []string{"y2"}}, ErrColumn, "no column is left"},
-		{"infinite", strings.Replace(wages, "89077", "Inf", 1), TableOptions{Label: "paid"}, ErrNumber, `line 7, column 4: zip: "Inf" is not a finite number`},
-		{"nothing but missing", "x,y\n?,1\n?,0\n", TableOptions{Label: "y", Impute: true, Categorical: []string{"x"}}, ErrColumn, `"x": it has no value`},
+		{"infinite", strings.Replace(wages, "89077", "Inf", 1), TableOptions{Label: "paid"}, ErrNumber,
+			`line 7, column 4: zip: "Inf" is not a finite number`},
+		{"nothing but missing", "x,y\n?,1\n?,0\n", TableOptions{Label: "y", Impute: true, Categorical: []string{"x"}}, ErrColumn,
+			`"x": it has no value`},
+		{"no groups to drop", wages, TableOptions{Label: "paid", DropSensitive: true}, ErrOption, "no groups whose columns could be dropped"},
+		{"label of many values", manyLabels(), TableOptions{Label: "y"}, ErrLabel,
+			"line 1002, column 2: y: label out of range: more than 1000 different values, want two"},
 		{"split", wages, TableOptions{Label: "paid", Split: Split{50, 20, 20}}, ErrSplit, "50/20/20"},
-		{"cut", wages[:len(wages)-6], TableOptions{Label: "paid"}, ErrTruncated, "line 9: truncated: the last line breaks off after 5 fields of 6"},
+		{"cut", wages[:len(wages)-6], TableOptions{Label: "paid"}, ErrTruncated,
+			"line 9: truncated: the last line breaks off after 5 fields of 6"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := everything(t, tc.text, tc.opts)

@@ -30,6 +30,7 @@ type columnSpec struct {
 	numeric    bool
 	categories []string // those there may be; nil: whatever comes, in alphabetical order
 	missing    bool     // a value may be missing
+	label      bool     // two values are wanted
 }
 
 // schema says which columns of a file to read, and how.
@@ -166,6 +167,9 @@ func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 	c, spec := r.columns[i], &r.specs[i]
 	if spec.categories != nil {
 		return 0, fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted([]byte(text)), listed(spec.categories, 20))
+	}
+	if len(c.values) == maxCategories && spec.label {
+		return 0, fmt.Errorf("%w: more than %d different values, want two", ErrLabel, maxCategories)
 	}
 	if len(c.values) == maxCategories {
 		return 0, fmt.Errorf("%w: more than %d different texts in it; ignore it or make numbers of it", ErrColumn, maxCategories)

@@ -67,6 +67,9 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 			s.groups = append(s.groups, rest)
 		}
 	}
+	if opts.DropSensitive && len(by) == 0 {
+		return errNoGroups
+	}
 	if opts.DropSensitive {
 		dropped = append(dropped, d.sensitive(by)...)
 	}

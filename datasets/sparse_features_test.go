@@ -58,6 +58,7 @@ func TestOwnLIBSVM(t *testing.T) {
 		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `there is no feature "0"`},
 		{fewSparse, TableOptions{Ignore: []string{"1", "2", "3"}}, ErrColumn, "no feature is left"},
 		{"1 1:x\n", TableOptions{}, ErrNumber, "line 1"},
+		{fewSparse, TableOptions{DropSensitive: true}, ErrOption, "no groups whose columns could be dropped"},
 	} {
 		_, err := load(tc.text, tc.opts)
 		checkError(t, err, tc.want, tc.says)
@@ -130,8 +131,10 @@ func TestLoadAdultErrors(t *testing.T) {
 		want              error
 		says              string
 	}{
-		{"label", smallA9A, smallA9At + "\n3 72:1\n", ErrLabel, "a9a.t: line 4: label out of range: 3, want -1 or +1; get it with `ppal data fetch adult`"},
-		{"both sexes", smallA9A + "+1 72:1 73:1\n", smallA9At, ErrFormat, "a9a: line 3: wrong format: want one of the features 72 (female) and 73 (male)"},
+		{"label", smallA9A, smallA9At + "\n3 72:1\n", ErrLabel,
+			"a9a.t: line 4: label out of range: 3, want -1 or +1; get it with `ppal data fetch adult`"},
+		{"both sexes", smallA9A + "+1 72:1 73:1\n", smallA9At, ErrFormat,
+			"a9a: line 3: wrong format: want one of the features 72 (female) and 73 (male)"},
 		{"no sex", "+1 71:1\n", smallA9At, ErrFormat, "a9a: line 1: wrong format: want one of"},
 		{"feature 124", smallA9A + "+1 72:1 124:1\n", smallA9At, ErrIndex, "a9a: line 3: bad index"},
 		{"empty", "", smallA9At, ErrTruncated, "a9a: truncated"},

@@ -16,7 +16,9 @@ func TestParseSplit(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "70", "70/30", "70/15/15/0", "70/15/14", "0/50/50", "-10/55/55", "70/ 15/15", "70.5/15/14.5", "a/b/c", "228/28/100"} {
+	for _, text := range []string{
+		"", "70", "70/30", "70/15/15/0", "70/15/14", "0/50/50", "-10/55/55", "70/ 15/15", "70.5/15/14.5", "a/b/c", "228/28/100",
+	} {
 		_, err := ParseSplit(text)
 		checkError(t, err, ErrSplit, "split")
 	}

@@ -28,6 +28,9 @@ type TableOptions struct {
 	Separator   rune     // csv: between fields; 0: told from the file's beginning
 }
 
+// errNoGroups refuses to drop the columns of no groups.
+var errNoGroups = fmt.Errorf("datasets: %w: there are no groups whose columns could be dropped; name some", ErrOption)
+
 // check refuses options that the set has no use for.
 func (o *TableOptions) check(d Dataset) error {
 	if err := o.Split.check(); err != nil {

@@ -8,15 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const bankHeader = `"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";"campaign";"pdays";"previous";"poutcome";"emp.var.rate";"cons.price.idx";"cons.conf.idx";"euribor3m";"nr.employed";"y"`
+const bankHeader = `"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";` +
+	`"campaign";"pdays";"previous";"poutcome";"emp.var.rate";"cons.price.idx";"cons.conf.idx";"euribor3m";"nr.employed";"y"` + "\r\n"
+
+// bankRow is a row with the age, the call's duration and the label to be filled in.
+const bankRow = `%d;"student";"single";"unknown";"no";"yes";"no";"cellular";"may";"mon";%d;` +
+	`1;999;0;"nonexistent";1.1;93.994;-36.4;4.857;5191;"%s"` + "\r\n"
 
 // bankText is a small Bank: a row for each age, each second of them a yes.
 func bankText(ages ...int) string {
 	var text strings.Builder
-	text.WriteString(bankHeader + "\r\n")
+	text.WriteString(bankHeader)
 	for i, age := range ages {
-		y := [2]string{"no", "yes"}[i%2]
-		fmt.Fprintf(&text, `%d;"student";"single";"unknown";"no";"yes";"no";"cellular";"may";"mon";%d;1;999;0;"nonexistent";1.1;93.994;-36.4;4.857;5191;"%s"`+"\r\n", age, 100*i, y)
+		fmt.Fprintf(&text, bankRow, age, 100*i, [2]string{"no", "yes"}[i%2])
 	}
 	return text.String()
 }
@@ -49,12 +53,15 @@ func TestLoadBank(t *testing.T) {
 	for j, name := range got.Train.Columns {
 		set[name] = d.Data[j]
 	}
-	for name, want := range map[string]float64{"job=student": 1, "job=unknown": 0, "education=unknown": 1, "pdays": 0, "month=may": 1, "month=apr": 0} {
+	for name, want := range map[string]float64{
+		"job=student": 1, "job=unknown": 0, "education=unknown": 1, "pdays": 0, "month=may": 1, "month=apr": 0,
+	} {
 		if got, ok := set[name]; !ok || got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	note := "Constant in the training rows, so 0 as features: campaign, pdays, previous, emp.var.rate, cons.price.idx, cons.conf.idx, euribor3m, nr.employed."
+	note := "Constant in the training rows, so 0 as features: campaign, pdays, previous, emp.var.rate, cons.price.idx, " +
+		"cons.conf.idx, euribor3m, nr.employed."
 	if diff := cmp.Diff([]string{note}, got.Notes); diff != "" {
 		t.Error(diff)
 	}
@@ -74,9 +81,12 @@ func TestLoadBankErrors(t *testing.T) {
 	}{
 		{"label", strings.Replace(text, `5191;"no"`, `5191;"maybe"`, 1), TableOptions{}, ErrCategory,
 			`line 2, column 21: y: unknown category "maybe", want one of no, yes; get it with`},
-		{"category", strings.Replace(text, `"student"`, `"astronaut"`, 1), TableOptions{}, ErrCategory, `line 2, column 2: job: unknown category "astronaut", want one of admin., blue-collar`},
-		{"number", strings.Replace(text, "93.994", "NaN", 1), TableOptions{}, ErrNumber, `line 2, column 17: cons.price.idx: "NaN" is not a finite number`},
-		{"comma", strings.NewReplacer(";", ",", `"`, "").Replace(text), TableOptions{}, ErrFormat, "line 1, column 1: wrong format: no ';' separates columns"},
+		{"category", strings.Replace(text, `"student"`, `"astronaut"`, 1), TableOptions{}, ErrCategory,
+			`line 2, column 2: job: unknown category "astronaut", want one of admin., blue-collar`},
+		{"number", strings.Replace(text, "93.994", "NaN", 1), TableOptions{}, ErrNumber,
+			`line 2, column 17: cons.price.idx: "NaN" is not a finite number`},
+		{"comma", strings.NewReplacer(";", ",", `"`, "").Replace(text), TableOptions{}, ErrFormat,
+			"line 1, column 1: wrong format: no ';' separates columns"},
 		{"cut", text[:len(text)-20], TableOptions{}, ErrTruncated, "line 5: truncated: the last line breaks off after 18 fields of 21"},
 		{"ignored", text, TableOptions{Ignore: []string{"y"}}, ErrColumn, `datasets: ignored: bad column: there is no "y"`},
 		{"no group", bankText(30, 30), TableOptions{}, ErrEmpty, "bank: no rows of group the rest among the training rows"},
@@ -92,7 +102,8 @@ func TestLoadBankErrors(t *testing.T) {
 const compasPath = "compas/compas-scores-two-years.csv"
 
 // compasText has the columns of use, and rows that the filter drops one by one.
-const compasText = `sex,age,age_cat,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,days_b_screening_arrest,c_charge_degree,is_recid,score_text,priors_count,two_year_recid
+const compasText = `sex,age,age_cat,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,` +
+	`days_b_screening_arrest,c_charge_degree,is_recid,score_text,priors_count,two_year_recid
 Male,30,25 - 45,African-American,0,1,0,2,-30,F,1,Low,2,1
 Female,20,Less than 25,Caucasian,0,0,0,0,30,M,0,High,0,0
 Male,50,Greater than 45,Asian,0,0,0,0,31,F,1,Low,0,1

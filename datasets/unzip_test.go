@@ -68,12 +68,16 @@ func TestFetchZipped(t *testing.T) {
 		}, want: ErrDownload, text: "after 1000 of " + strconv.Itoa(len(archive)) + " bytes"},
 		{name: "no archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
 			want: ErrFormat, text: "zip: not a valid zip file; the download was deleted: try again, or a mirror (PPAL_MIRROR)"},
-		{name: "cut archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive[:len(archive)-30]) }, want: ErrFormat},
-		{name: "broken member", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(broken) }, want: ErrFormat, text: "folder/file.bin"},
-		{name: "another member", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(zipArchive(t, "file.bin", fetchBody)) },
-			want: ErrFormat, text: "the archive has no folder/file.bin"},
-		{name: "another file", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(zipArchive(t, "folder/file.bin", wrongBody())) },
-			want: ErrChecksum, text: "expected md5"},
+		{name: "cut archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive[:len(archive)-30]) },
+			want: ErrFormat},
+		{name: "broken member", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(broken) },
+			want: ErrFormat, text: "folder/file.bin"},
+		{name: "another member", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(zipArchive(t, "file.bin", fetchBody))
+		}, want: ErrFormat, text: "the archive has no folder/file.bin"},
+		{name: "another file", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(zipArchive(t, "folder/file.bin", wrongBody()))
+		}, want: ErrChecksum, text: "expected md5"},
 		{name: "a longer file", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(zipArchive(t, "folder/file.bin", make([]byte, 10<<20)))
 		}, want: ErrChecksum, text: "expected 307200 bytes, got 307201"},
