@@ -67,10 +67,17 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 			s.groups = append(s.groups, rest)
 		}
 	}
+	if opts.DropSensitive && len(by) == 0 {
+		return errNoGroups
+	}
 	if opts.DropSensitive {
 		dropped = append(dropped, d.sensitive(by)...)
 	}
-	s.features = newSparse(x, d, dropped)
+	kept := newSparse(x, d, dropped)
+	if kept.cols == 0 {
+		return fmt.Errorf("datasets: %w: no feature is left", ErrColumn)
+	}
+	s.features = kept
 	return nil
 }
 
@@ -121,3 +128,5 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 func (s *sparse) columns() []string { return s.names }
 
 func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }
+
+func (s *sparse) preparation() *Preparation { return nil }

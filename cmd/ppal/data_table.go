@@ -66,7 +66,8 @@ func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableO
 	case imputeMissing:
 		o.Impute = true
 	default:
-		return datasets.TableOptions{}, fmt.Errorf("%w: --missing is %q, want %s or %s", datasets.ErrOption, o.missing, refuseMissing, imputeMissing)
+		return datasets.TableOptions{},
+			fmt.Errorf("%w: --missing is %q, want %s or %s", datasets.ErrOption, o.missing, refuseMissing, imputeMissing)
 	}
 	switch r, size := utf8.DecodeRuneInString(o.separator); {
 	case o.separator == "tab":

@@ -93,6 +93,9 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+const allDatasets = "synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, " +
+	"synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities"
+
 // Bad input gives one line on stderr and a status.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
@@ -105,6 +108,7 @@ func TestRefusals(t *testing.T) {
 	}
 	unknown := file("unknown.yaml", "alpha: 1\nlearning-rate: 1\n")
 	truncated := file("fashion-mnist", "")
+	ragged := file("ragged.csv", "x,y\n1,0\n2\n3,1\n")
 	for _, tc := range []struct {
 		args   string
 		status int
@@ -113,8 +117,22 @@ func TestRefusals(t *testing.T) {
 		{"trian", exitUsage, `ppal: unknown command "trian" for "ppal" Did you mean this? train; see ppal --help`},
 		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal data --help`},
 		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
-		{"data check mnist", exitUsage, `ppal: datasets: unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
-		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
+		{"data check none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
+		{"data fetch none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
+		{"data fetch csv", exitUsage, "ppal: datasets: bad option: csv is a file of yours: there is nothing to download"},
+		{"data check csv", exitUsage, "ppal: datasets: bad option: csv needs the path of a file"},
+		{"data check synthetic --group a", exitUsage, "ppal: bad option: --group is for tables, synthetic is a set of images"},
+		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: bad option: synthetic-compas does not take a label"},
+		{"data check synthetic-compas --missing drop", exitUsage, `ppal: bad option: --missing is "drop", want refuse or impute`},
+		{"data check synthetic-compas --separator ::", exitUsage, `ppal: bad option: --separator is "::", want one character, or tab`},
+		{"data check synthetic-compas --split 50/50", exitUsage,
+			`ppal: datasets: bad split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
+		{"data check synthetic-compas --group age<x", exitUsage, `ppal: datasets: bad group "age<x": "x" is not a finite number`},
+		{"data check synthetic-compas --ignore id", exitUsage,
+			`ppal: datasets: ignored: bad column: there is no "id"; there are sex, age, age_cat, race, juv_fel_count, juv_misd_count, ` +
+				"juv_other_count, priors_count, c_charge_degree"},
+		{"data check csv --label y --file " + ragged, exitFailed,
+			"ppal: datasets: " + ragged + ": line 3: wrong format: 1 fields, want 2"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
 			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},

@@ -29,7 +29,8 @@ type Data struct {
 	Group         []string // conditions on columns
 	Categorical   []string
 	Ignore        []string
-	Impute        bool
+	Missing       string // refuse, impute
+	Separator     string // one character, tab, or auto
 	DropSensitive bool
 	Split         string // "70/15/15"
 }

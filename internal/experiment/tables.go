@@ -16,7 +16,8 @@ func (e *Experiment) loadTables(dataDir string) error {
 	}
 	t, err := datasets.LoadTable(dataDir, e.cfg.Dataset, datasets.TableOptions{
 		Seed: e.cfg.Seed, Split: split, Groups: e.cfg.Group, DropSensitive: e.cfg.DropSensitive, Ignore: e.cfg.Ignore,
-		File: e.cfg.File, Label: e.cfg.Label, Categorical: e.cfg.Categorical, Impute: e.cfg.Impute,
+		File: e.cfg.File, Label: e.cfg.Label, Categorical: e.cfg.Categorical, Impute: e.cfg.Missing == "impute",
+		Separator: e.cfg.SeparatorRune(),
 	})
 	if err != nil {
 		return err
