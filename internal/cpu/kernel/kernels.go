@@ -9,6 +9,7 @@ type Kernels[F Float] struct {
 	level    Level
 	products products[F]
 	passes   passes[F]
+	losses   losses[F]
 }
 
 // New returns the kernels of a level. It fails with an *UnsupportedError if
@@ -21,8 +22,10 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
 		k.products, k.passes = products32(level), passes32(level)
+		k.losses = losses32(level)
 	case *Kernels[float64]:
 		k.products, k.passes = products64(level), passes64(level)
+		k.losses = losses64(level)
 	}
 	return k, nil
 }
