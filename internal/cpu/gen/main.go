@@ -33,6 +33,7 @@ func main() {
 		"vectors":       vectors,
 		"sparse_groups": groups,
 		"sparse_rows":   sparseRows,
+		"losses":        losses,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)
