@@ -45,11 +45,15 @@ func (e *executor[T]) widened(buffer int) {
 type sparseProduct[T plan.Float] struct {
 	p          *plan.Product
 	w          *kernel.SparseFactor[T]
-	transposed []T
+	transposed []T // B^T
 }
 
 func newSparseProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseProduct[T] {
-	return &sparseProduct[T]{p, e.k.NewSparseFactor(x, p.Out.Cols), transposedRoom[T](p)}
+	s := &sparseProduct[T]{p: p, w: e.k.NewSparseFactor(x, p.Out.Cols)}
+	if p.TransB {
+		s.transposed = make([]T, p.B.Len())
+	}
+	return s
 }
 
 func (s *sparseProduct[T]) prepare(e *executor[T]) {
