@@ -97,6 +97,7 @@ func (by *intersections) intersect(above [][][]bool, k int) Group {
 	}
 	var terms []string
 	for c, d := range digits {
+		g.Levels = append(g.Levels, float64(intersectionQuantiles[d])/100)
 		terms = append(terms, fmt.Sprintf("%s>q%02d", by.names[c], intersectionQuantiles[d]))
 	}
 	g.Name = strings.Join(terms, " & ")

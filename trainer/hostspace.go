@@ -149,6 +149,16 @@ func (s *HostSpace[T]) Adam(d, m1, m2 Vector, step float64, t int) {
 	}
 }
 
+// Adagrad implements Space. It is for a baseline on small models, and one plain loop.
+func (s *HostSpace[T]) Adagrad(d, squares Vector, step float64) {
+	x, sums := s.vectors[Iterate], s.vectors[squares]
+	for i, v := range s.vectors[d] {
+		sums[i] += v * v
+		x[i] -= T(step * float64(v) / (math.Sqrt(float64(sums[i])) + adagradEpsilon))
+	}
+	s.Prox(step, Iterate)
+}
+
 // Read implements Space.
 func (s *HostSpace[T]) Read(dst []float64, v Vector) {
 	for i, x := range s.vectors[v] {

@@ -34,6 +34,10 @@ type Space interface {
 	//	m1 = 0.9 m1 + 0.1 d,   m2 = 0.999 m2 + 0.001 d^2,
 	//	x+ = prox_{step r}(x - step m1/(1 - 0.9^t) / (sqrt(m2/(1 - 0.999^t)) + 1e-8)).
 	Adam(d, m1, m2 Vector, step float64, t int)
+	// Adagrad moves the iterate by a step of Duchi, Hazan and Singer (2011) and r's proximal map:
+	//
+	//	s = s + d^2,   x+ = prox_{step r}(x - step d / (sqrt(s) + 1e-10)).
+	Adagrad(d, s Vector, step float64)
 	// Read copies v to the host (length n).
 	Read(dst []float64, v Vector)
 	// Write copies src (length n) to v, rounding to the space's precision.

@@ -112,6 +112,10 @@ type Method struct {
 	IPPConExRho     string
 	IPPConExInner   int
 	IPPConExRestart bool
+
+	MultiplierModelStep        float64
+	MultiplierModelNetworkStep float64
+	MultiplierModelUnits       int
 }
 
 // Run is how long, how often and where to.

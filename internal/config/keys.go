@@ -196,9 +196,9 @@ func problemKeys() []*Key {
 			choices: []string{"two", "max"}, when: []condition{{"problem", []string{"eo"}, "that of eo"}},
 			field: func(t *Train) any { return &t.EOForm }, preset: always("two")},
 		{Name: "if-form", Group: GroupProblem, Value: "each|expectation|sampled",
-			Usage:   "a bound for each group, for the mean over the groups, or for that with one group drawn at each step (default each; paper: expectation)",
+			Usage:   "a bound for each group, for the mean over the groups, or for that with one group drawn at each step (default each; paper: expectation; multiplier-model: sampled)",
 			choices: []string{"each", "expectation", "sampled"}, when: []condition{{"problem", []string{"if"}, "that of if"}},
-			field: func(t *Train) any { return &t.IFForm }, preset: presets("each", "expectation")},
+			field: func(t *Train) any { return &t.IFForm }, preset: defaultIFForm},
 		{Name: "regularizer", Group: GroupProblem, Value: "none|ball|box|l1|l2|group-l1", Usage: "convex term r on the weights (default ball; tables: none)",
 			choices: []string{"none", "ball", "box", "l1", "l2", "group-l1"},
 			field:   func(t *Train) any { return &t.Problem.Regularizer }, preset: byProblem("ball", "none")},
@@ -221,6 +221,16 @@ func defaultPhi(t *Train) string {
 		return "hinge"
 	}
 	return "sigmoid"
+}
+
+func defaultIFForm(t *Train) string {
+	switch {
+	case t.Method.Method == "multiplier-model":
+		return "sampled"
+	case t.Preset == "paper":
+		return "expectation"
+	}
+	return "each"
 }
 
 func defaultPsi(t *Train) string {

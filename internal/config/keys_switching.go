@@ -1,6 +1,7 @@
 package config
 
-// switchingKeys are those of the subgradient methods for non-smooth constraints: SSG and the inexact proximal point methods.
+// switchingKeys are those of the methods for non-smooth constraints with published steps: SSG, the inexact proximal point methods, the
+// multiplier model.
 func switchingKeys() []*Key {
 	key := func(method, owner string, k Key) *Key {
 		k.Group, k.when = GroupMethod, append([]condition{{"method", []string{method}, owner}}, k.when...)
@@ -10,6 +11,7 @@ func switchingKeys() []*Key {
 	ssg := func(k Key) *Key { return key("ssg", "SSG's", k) }
 	ippSSG := func(k Key) *Key { return key("ipp-ssg", "IPP-SSG's", k) }
 	conEx := func(k Key) *Key { return key("ipp-conex", "IPP-ConEx's", k) }
+	model := func(k Key) *Key { return key("multiplier-model", "the multiplier model's", k) }
 	sized := condition{"ssg-violation-rule", []string{"decay", "constant"}, "that of the rules decay and constant"}
 	return []*Key{
 		ssg(Key{Name: "ssg-tolerance", Value: "X", Usage: "the largest g at which a step is on f (default 1e-3)",
@@ -41,5 +43,11 @@ func switchingKeys() []*Key {
 			interval: atLeast(1), field: func(t *Train) any { return &t.IPPConExInner }, preset: always("10")}),
 		conEx(Key{Name: "ipp-conex-restart", Usage: "begin each inner loop with multipliers of 0, as published",
 			field: func(t *Train) any { return &t.IPPConExRestart }, preset: always("false")}),
+		model(Key{Name: "multiplier-model-step", Value: "X", Usage: "Adagrad step of the model (default 0.1)",
+			interval: positive(), field: func(t *Train) any { return &t.MultiplierModelStep }, preset: always("0.1")}),
+		model(Key{Name: "multiplier-model-network-step", Value: "X", Usage: "Adagrad step of the multipliers' network (default 0.1)",
+			interval: positive(), field: func(t *Train) any { return &t.MultiplierModelNetworkStep }, preset: always("0.1")}),
+		model(Key{Name: "multiplier-model-units", Value: "N", Usage: "hidden units of the multipliers' network (default 50)",
+			interval: atLeast(1), field: func(t *Train) any { return &t.MultiplierModelUnits }, preset: always("50")}),
 	}
 }

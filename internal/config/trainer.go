@@ -14,6 +14,9 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 	switch t.Method.Method {
 	case "ssg", "ipp-ssg", "ipp-conex":
 		return t.switching()
+	case "multiplier-model":
+		return &trainer.MultiplierModel{Step: t.MultiplierModelStep, NetworkStep: t.MultiplierModelNetworkStep,
+			Units: t.MultiplierModelUnits, Seed: t.Seed}, nil
 	}
 	primal, err := t.primal()
 	if err != nil {

@@ -13,7 +13,8 @@ type rows struct {
 	data   datasets.Matrix
 	labels []int // mnpc: classes by their place in the configuration; tables: -1 or +1
 	groups []constraints.Group
-	strata [][]int // the rows whose shares a mini-batch keeps; they hold every row once
+	levels [][]float64 // what describes each intersectional group
+	strata [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
 }
 
 // len is the number of rows.

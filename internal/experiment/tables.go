@@ -64,6 +64,7 @@ func newTableSplit(p datasets.Part) *split {
 	r := rows{data: p.Features, labels: p.Labels}
 	for _, g := range p.Groups {
 		r.groups = append(r.groups, constraints.Group{Name: g.Name, Rows: g.Rows})
+		r.levels = append(r.levels, g.Levels)
 	}
 	r.strata = r.byGroupAndLabel()
 	return &split{name: splitNames[p.Name], rows: r}
