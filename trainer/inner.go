@@ -78,7 +78,9 @@ func (s *innerStep) move(p Problem, at *Point, dir direction) error {
 		p.Combine(s.mean, 1-share, s.mean, share, Iterate)
 	}
 	p.Combine(Iterate, 1, s.mean, 0, s.mean)
-	s.rule.moved(p.Distance(Iterate, s.center))
+	if s.rule.on {
+		s.rule.moved(p.Distance(Iterate, s.center))
+	}
 	s.k++
 	return nil
 }

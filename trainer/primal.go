@@ -87,8 +87,9 @@ func (s PrimalSettings) ramp(k int) float64 {
 const stepLeap = 4
 
 // momentum is b_k: the ramp, times e_{k-1}/e_k where e_k > 4 e_{k-1}. v sums gradients, so that a longer step lengthens all of e b v,
-// which on a problem with large multipliers (Hock and Schittkowski's 10) runs away; this way the momentum of the last move is kept
-// instead. Scaling whenever the step grows would cost a tenth to a half of the progress where it grows slowly, as it mostly does.
+// which can run away where the multipliers fall fast (Hock and Schittkowski's problem 10); then the last move's momentum is kept as it
+// is. To do so whenever the step grows, which it mostly does slowly, is slower: on images f is a tenth to a half larger after 100
+// iterations.
 func (s PrimalSettings) momentum(k int, last, step float64) float64 {
 	b := s.ramp(k)
 	if step > stepLeap*last {

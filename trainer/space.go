@@ -10,7 +10,8 @@ const Iterate Vector = 0
 // fewest passes. Reductions accumulate in float64. A device that fails during one of these keeps the error and returns it from the
 // next Forward or Backward.
 //
-// The numbers of the vectors are of the space's precision, and results are those of the formulas up to its rounding.
+// The numbers of the vectors are of the space's precision, and results are those of the formulas up to its rounding; HostSpace with its
+// plain loops is the reference.
 type Space interface {
 	// NewVector returns a zero vector.
 	NewVector() Vector

@@ -115,7 +115,7 @@ func (o outcome[T]) near(other outcome[T]) (vectors, numbers float64) {
 }
 
 // vectorLengths reach over the kernels' vectors, one chunk, a few, and as many as three threads share.
-var vectorLengths = []int{1, 2, 15, 17, 63, 4095, 4096, 4097, 12289, 40963, 70001}
+var vectorLengths = []int{1, 2, 15, 17, 63, 4095, 4096, 4097, 50_001}
 
 // The device's steps are those of the plain loops up to rounding, with the same bits on any number of threads and at every level of
 // instructions.
@@ -135,13 +135,11 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 		for _, r := range []trainer.Regularizer{
 			{}, {Kind: trainer.Ball, Radius: 0.7 * size}, {Kind: trainer.Ball, Radius: 9 * size}, {Kind: trainer.Box, Lower: 0.5, Upper: 1},
 			{Kind: trainer.L1, Weight: 0.7}, {Kind: trainer.SquaredL2, Weight: 0.7},
-			{Kind: trainer.GroupL1, Weight: 0.7 * size, Groups: []int{(n + 2) / 3, n + 1 - (n+2)/3, n + 1}},
+			{Kind: trainer.GroupL1, Weight: 0.7 * size, Groups: []int{n / 3, n - n/3, n}},
 		} {
-			if r.Kind == trainer.GroupL1 {
-				if n < 4 {
-					continue
-				}
-				r.Groups[2] = n
+			elementwise := r.Kind != trainer.Ball && r.Kind != trainer.GroupL1
+			if n < 4 && r.Kind == trainer.GroupL1 || n > 5000 && elementwise { // no three groups; the kernels are the same
+				continue
 			}
 			want := operate[T](t, n, r, nil)
 			byLevel := map[kernel.Level]outcome[T]{}
@@ -150,7 +148,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 					got := operate(t, n, r, vectorsOf[T](t, level, threads))
 					if threads == 1 {
 						byLevel[level] = got
-						if e, sums := got.near(want); !(e <= bound) || !(sums <= bound+1e-12) { // a product near 0 of 70,000 terms
+						if e, sums := got.near(want); !(e <= bound) || !(sums <= bound+1e-12) { // a product near 0 of many terms
 							t.Errorf("n = %d, %v, %v: %.2g from the loops, sums %.2g", n, r.Kind, level, e, sums)
 						}
 					} else if !got.same(byLevel[level]) {
