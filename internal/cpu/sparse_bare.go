@@ -26,12 +26,11 @@ func BareSparse[T plan.Float](d *Device, x plan.Sparse, width int) (*Bare, error
 	if err := e.Bind(e.plan.Parameters[0], w); err != nil {
 		return nil, err
 	}
-	_, columns, _ := x.Sparse()
 	run := func() { // products alone: nothing in the regions can fail
 		_ = e.Forward()
 		_ = e.Backward(nil)
 	}
-	return &Bare{run: run, flops: 4 * float64(len(columns)) * float64(width)}, nil
+	return &Bare{run: run, flops: float64(e.plan.Forward[0].Steps[0].FLOPs() + e.plan.Backward[0].Steps[0].FLOPs())}, nil
 }
 
 // barePlan has one product in each half.
@@ -50,5 +49,6 @@ func barePlan[T plan.Float](x plan.Sparse, width int) *plan.Plan {
 	p.Inputs, p.Parameters, p.Gradients, p.Objective = []plan.View{data}, []plan.View{w}, []plan.View{g}, z
 	p.Forward = []plan.Region{{Rows: n, Steps: []plan.Step{&plan.Product{A: data, B: w, Out: z}}}}
 	p.Backward = []plan.Region{{Rows: n, Steps: []plan.Step{&plan.Product{A: data, B: z, Out: g, TransA: true}}}}
+	p.CountEntries()
 	return p
 }

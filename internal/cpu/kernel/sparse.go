@@ -10,28 +10,38 @@ import (
 var ErrSparse = errors.New("not a matrix in compressed sparse rows")
 
 // A Sparse is a data matrix X whose entries alone are read: row i has starts[i] to starts[i+1]-1, with increasing columns; all other
-// elements are 0. It refers to the caller's slices, which must not change.
+// elements are 0. It refers to the caller's slices, which must not change, where they have its form.
 type Sparse[F Float] struct {
 	rows, cols int
-	starts     []int
+	starts     []int // from 0
 	columns    []int32
 	values     []F // of the entries; one for all where step is 0
 	step       int
 	groups     *groups // for products with one column; nil where it has none
 }
 
-// NewSparse checks the slices and wraps them; nil values are ones. The error wraps ErrSparse and names the row.
+// NewSparse checks the slices and wraps them; nil values are ones. The rows may be some of a larger matrix's: starts then lie within its
+// entries. The error wraps ErrSparse and names the row.
 func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
 		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
 	}
-	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns, step: 1}
-	switch same := len(values) == 0 || !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }); {
-	case values == nil:
+	first, last := starts[0], starts[rows]
+	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns[first:last], step: 1}
+	if first > 0 {
+		x.starts = make([]int, rows+1)
+		for i, at := range starts {
+			x.starts[i] = at - first
+		}
+	}
+	if values == nil {
 		x.values, x.step = []F{1}, 0
-	case same && len(values) > 0:
+		return x, nil
+	}
+	values = values[first:last]
+	if len(values) > 0 && !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }) {
 		x.values, x.step = []F{F(values[0])}, 0
-	default:
+	} else {
 		x.values = converted[F](values)
 	}
 	return x, nil
@@ -39,7 +49,7 @@ func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []
 
 func checkSparse(rows, cols int, starts []int, columns []int32, values []float64) error {
 	switch {
-	case rows < 0 || cols < 0 || len(starts) != rows+1 || starts[0] != 0 || starts[rows] != len(columns):
+	case rows < 0 || cols < 0 || len(starts) != rows+1 || starts[0] < 0:
 		return fmt.Errorf("%d x %d with %d starts and %d entries", rows, cols, len(starts), len(columns))
 	case values != nil && len(values) != len(columns):
 		return fmt.Errorf("%d values of %d entries", len(values), len(columns))

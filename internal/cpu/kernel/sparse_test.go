@@ -286,6 +286,32 @@ func TestSparseRefers(t *testing.T) {
 	}
 }
 
+// TestSparseWindow checks that rows of a larger matrix are what they are alone.
+func TestSparseWindow(t *testing.T) {
+	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
+	for _, values := range [][]float64{nil, values} {
+		whole, err := NewSparse[float32](20, 9, starts, columns, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := NewSparse[float32](6, 9, starts[8:15], columns, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part.starts[0] != 0 || part.starts[6] != len(part.columns) || len(part.columns) != starts[14]-starts[8] {
+			t.Errorf("starts %v of %d entries", part.starts, len(part.columns))
+		}
+		a, b := sparseProblem[float32]{x: whole}, sparseProblem[float32]{x: part}
+		for i := range 6 {
+			for c := range 9 {
+				if a.element(8+i, c) != b.element(i, c) {
+					t.Errorf("element (%d, %d) is %v, want %v", i, c, b.element(i, c), a.element(8+i, c))
+				}
+			}
+		}
+	}
+}
+
 func TestNewSparseRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -295,8 +321,8 @@ func TestNewSparseRefuses(t *testing.T) {
 		want    string
 	}{
 		{"starts", []int{0, 1}, []int32{0}, nil, "2 x 3 with 2 starts"},
-		{"first start", []int{1, 1, 1}, []int32{0}, nil, "3 starts and 1 entries"},
-		{"last start", []int{0, 1, 2}, []int32{0}, nil, "3 starts and 1 entries"},
+		{"first start", []int{-1, 1, 1}, []int32{0}, nil, "3 starts and 1 entries"},
+		{"last start", []int{0, 1, 2}, []int32{0}, nil, "row 1: entries 1 to 2 of 1"},
 		{"decreasing starts", []int{0, 2, 1}, []int32{0}, nil, "row 0: entries 0 to 2 of 1"},
 		{"back", []int{0, 1, 0}, nil, nil, "row 0: entries 0 to 1 of 0"},
 		{"values", []int{0, 1, 1}, []int32{0}, []float64{1, 2}, "2 values of 1 entries"},
