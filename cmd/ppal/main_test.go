@@ -82,7 +82,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "compare", "data", "data list", "data fetch", "data check", "devices", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -123,8 +123,6 @@ func TestRefusals(t *testing.T) {
 		{"data check csv", exitUsage, "ppal: datasets: bad option: csv needs the path of a file"},
 		{"data check synthetic --group a", exitUsage, "ppal: bad option: --group is for tables, synthetic is a set of images"},
 		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: bad option: synthetic-compas does not take a label"},
-		{"data check synthetic-compas --missing drop", exitUsage, `ppal: bad option: --missing is "drop", want refuse or impute`},
-		{"data check synthetic-compas --separator ::", exitUsage, `ppal: bad option: --separator is "::", want one character, or tab`},
 		{"data check synthetic-compas --split 50/50", exitUsage,
 			`ppal: datasets: bad split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
 		{"data check synthetic-compas --group age<x", exitUsage, `ppal: datasets: bad group "age<x": "x" is not a finite number`},
