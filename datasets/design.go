@@ -105,10 +105,21 @@ var _ features = (*encoded)(nil)
 func (e *encoded) fit(train []int) ([]string, error) {
 	e.names = e.by.Columns()
 	constant, err := e.by.fit(e.sheet, train)
-	if err != nil || len(constant) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return []string{"Constant in the training rows, so 0 as features: " + listed(constant, 10) + "."}, nil
+	numbers := 0
+	for _, encoding := range e.by.Encodings {
+		if encoding.numeric() {
+			numbers++
+		}
+	}
+	notes := []string{fmt.Sprintf("%d of %d features are numbers, standardised by the mean and the deviation of the training rows.",
+		numbers, len(e.names))}
+	if len(constant) > 0 {
+		notes = append(notes, "Constant in the training rows, so 0 as features: "+listed(constant, 10)+".")
+	}
+	return notes, nil
 }
 
 func (e *encoded) columns() []string { return e.names }

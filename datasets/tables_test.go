@@ -62,7 +62,7 @@ func TestLoadBank(t *testing.T) {
 	}
 	note := "Constant in the training rows, so 0 as features: campaign, pdays, previous, emp.var.rate, cons.price.idx, " +
 		"cons.conf.idx, euribor3m, nr.employed."
-	if diff := cmp.Diff([]string{note}, got.Notes); diff != "" {
+	if diff := cmp.Diff(note, got.Notes[1]); diff != "" {
 		t.Error(diff)
 	}
 	got, err = loadText(t, "bank", bankPath, bankText(24, 25, 59, 60), TableOptions{Ignore: []string{"duration"}, DropSensitive: true})

@@ -29,7 +29,7 @@ func TestDataCheckTables(t *testing.T) {
 		"compas":      "synthetic-compas",
 		"dropped":     "synthetic-bank --drop-sensitive --ignore duration,pdays --split 80/0/20 --seed 3",
 		"communities": "synthetic-communities",
-		"csv":         "csv --file " + file + " --label pay=high --group sex --group age<30 --separator ; --missing impute",
+		"csv":         "csv --file " + file + " --label pay=high --group sex,age<30 --impute",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := command(t.Context(), nil, append([]string{"data", "check"}, strings.Fields(args)...)...)

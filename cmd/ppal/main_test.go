@@ -123,8 +123,6 @@ func TestRefusals(t *testing.T) {
 		{"data check csv", exitUsage, "ppal: datasets: bad option: csv needs the path of a file"},
 		{"data check synthetic --group a", exitUsage, "ppal: bad option: --group is for tables, synthetic is a set of images"},
 		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: bad option: synthetic-compas does not take a label"},
-		{"data check synthetic-compas --missing drop", exitUsage, `ppal: bad option: --missing is "drop", want refuse or impute`},
-		{"data check synthetic-compas --separator ::", exitUsage, `ppal: bad option: --separator is "::", want one character, or tab`},
 		{"data check synthetic-compas --split 50/50", exitUsage,
 			`ppal: datasets: bad split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
 		{"data check synthetic-compas --group age<x", exitUsage, `ppal: datasets: bad group "age<x": "x" is not a finite number`},
