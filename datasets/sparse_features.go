@@ -72,6 +72,9 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 	}
 	if opts.DropSensitive {
 		dropped = append(dropped, d.sensitive(by)...)
+		for _, g := range s.groups {
+			dropped = append(dropped, twins(x, g)...)
+		}
 	}
 	kept := newSparse(x, d, dropped)
 	if kept.cols == 0 {
@@ -89,6 +92,33 @@ func (d *sparseDesign) sensitive(by []int32) []int32 {
 			if block == d.blocks[j] {
 				out = append(out, int32(other))
 			}
+		}
+	}
+	return out
+}
+
+// twins are the features that have an entry in just the group's rows, or in
+// just the others: each tells the group by itself.
+func twins(x *CSR, g Group) []int32 {
+	inside := make([]bool, x.Rows)
+	for _, i := range g.Rows {
+		inside[i] = true
+	}
+	counts := make([][2]int, x.Cols) // of each feature's entries outside and inside
+	for i, in := range inside {
+		for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
+			if in {
+				counts[j][1]++
+			} else {
+				counts[j][0]++
+			}
+		}
+	}
+	n := len(g.Rows)
+	var out []int32
+	for j, c := range counts {
+		if n > 0 && n < x.Rows && (c == [2]int{0, n} || c == [2]int{x.Rows - n, 0}) {
+			out = append(out, int32(j))
 		}
 	}
 	return out

@@ -35,16 +35,24 @@ func TestOwnLIBSVM(t *testing.T) {
 	if diff := cmp.Diff([]Group{{"feature 3", []int{0, 3}}, {theRest, []int{1, 2}}}, table.Groups); diff != "" {
 		t.Error(diff)
 	}
-	got, err = load(fewSparse, TableOptions{Groups: []string{"1", "3"}, DropSensitive: true})
+	got, err = load(fewSparse+"1 2:1 3:1\n", TableOptions{Groups: []string{"1", "3"}, DropSensitive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = &CSR{Rows: 4, Cols: 1, Starts: []int{0, 0, 1, 2, 2}, Columns: []int32{0, 0}, Values: []float64{4, 1}}
+	want = &CSR{Rows: 5, Cols: 1, Starts: []int{0, 0, 1, 2, 2, 3}, Columns: []int32{0, 0, 0}, Values: []float64{4, 1, 1}}
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"2"}, got.Train.Columns); diff != "" || len(got.Train.Groups) != 2 {
 		t.Error(diff, got.Train.Groups)
+	}
+	// Feature 2 is there just where 1 is not: it goes too.
+	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", TableOptions{Groups: []string{"1"}, DropSensitive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"3"}, got.Train.Columns); diff != "" {
+		t.Error(diff)
 	}
 	for _, tc := range []struct {
 		text string
@@ -103,7 +111,7 @@ func TestLoadAdult(t *testing.T) {
 // Without the sensitive columns neither sex is left, nor any race where the
 // groups are by one.
 func TestLoadAdultDropSensitive(t *testing.T) {
-	dir := writeAdult(t, smallA9A, smallA9At)
+	dir := writeAdult(t, smallA9A+"-1 4:1 71:1 72:1 \n+1 5:1 67:1 73:1 123:1 \n", smallA9At)
 	for group, left := range map[string]struct {
 		features int
 		gone     string

@@ -14,7 +14,8 @@ type TableOptions struct {
 	// one each. A column's name alone makes one for each of its values.
 	Groups []string
 	// DropSensitive leaves the columns that determine the groups out of the
-	// features.
+	// features: those of the conditions; of sparse tables also features that tell
+	// a group by themselves, and of Adult those that share a question with one.
 	DropSensitive bool
 	// Ignore names columns that are to be no features.
 	Ignore []string
