@@ -110,7 +110,8 @@ func buildFair(dtype tensor.Dtype, nodes fairNodes, name string) func(g *gorgoni
 			rows.Groups = rows.Groups[:2]
 		}
 		f, c, inputs, err := nodes(scores, rows)
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Inputs: append(gorgonia.Nodes{x}, inputs...)}, err
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
+			Inputs: append(gorgonia.Nodes{x}, inputs...)}, err
 	}
 }
 

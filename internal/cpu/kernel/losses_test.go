@@ -12,8 +12,12 @@ var lossCases = []struct {
 	phi          Loss
 	value, slope func(y float64) float64
 }{
-	{"sigmoid", SigmoidLoss, func(y float64) float64 { return sigmoid64(-y) }, func(y float64) float64 { return -sigmoid64(y) * sigmoid64(-y) }},
-	{"logistic", LogisticLoss, func(y float64) float64 { return math.Max(0, -y) + math.Log1p(math.Exp(-math.Abs(y))) }, func(y float64) float64 { return -sigmoid64(-y) }},
+	{"sigmoid", SigmoidLoss, func(y float64) float64 { return sigmoid64(-y) }, func(y float64) float64 {
+		return -sigmoid64(y) * sigmoid64(-y)
+	}},
+	{"logistic", LogisticLoss, func(y float64) float64 {
+		return math.Max(0, -y) + math.Log1p(math.Exp(-math.Abs(y)))
+	}, func(y float64) float64 { return -sigmoid64(-y) }},
 	{"hinge", HingeLoss, func(y float64) float64 { return math.Max(0, 1-y) }, func(y float64) float64 {
 		switch {
 		case y < 1:
