@@ -22,6 +22,8 @@ func main() {
 		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		open:     openExperiment,
+		shrink:   1,
+		self:     runSelf,
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
@@ -33,6 +35,8 @@ type app struct {
 	getenv         func(string) string
 	now            func() time.Time
 	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
+	shrink         int                                                                 // divides the rows of bench's cases: 1 outside tests
+	self           func(ctx context.Context, args []string) (stdout []byte, err error) // runs the program in a process of its own
 
 	started bool // a command's own work, after its arguments were accepted
 }

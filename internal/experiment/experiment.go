@@ -65,15 +65,8 @@ const weightStream = 0x77656967687473
 // New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are. A cancelled ctx ends
 // it between these steps, with the context's error.
 func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, error) {
-	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
-	if cfg.Dtype == "float64" {
-		e.dtype = tensor.Float64
-	}
-	var err error
-	if e.method, err = cfg.TrainerMethod(); err != nil {
-		return nil, err
-	}
-	if err := e.chooseEngine(); err != nil {
+	e, err := configured(cfg)
+	if err != nil {
 		return nil, err
 	}
 	train, test, err := e.load(ctx, dataDir)
@@ -83,32 +76,65 @@ func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, er
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if e.normalization, err = normalization(models.NormalizationKind(cfg.Normalize), train); err != nil {
+	if err := e.assemble(train, test); err != nil {
 		return nil, err
 	}
-	e.train, e.test = newRows(train, e.normalization), newRows(test, e.normalization)
-	if err := e.define(train); err != nil {
-		return nil, err
-	}
-	weights, err := e.start()
+	return e, nil
+}
+
+// NewOn is New on rows that are at hand: those of the configuration's classes, in their order.
+func NewOn(cfg config.Train, train, test *datasets.Selection) (*Experiment, error) {
+	e, err := configured(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
+	if err := e.assemble(train, test); err != nil {
 		return nil, err
 	}
-	if all := len(e.train.labels()); cfg.BatchSize >= all {
-		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", cfg.BatchSize, all))
-	} else if cfg.BatchSize > 0 {
-		if e.batches, err = newBatches(e.t, e.train, cfg.BatchSize, cfg.Seed, e.dtype, weights); err != nil {
-			return nil, err
+	return e, nil
+}
+
+// configured has the method and the engine, and no data yet.
+func configured(cfg config.Train) (*Experiment, error) {
+	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
+	if cfg.Dtype == "float64" {
+		e.dtype = tensor.Float64
+	}
+	var err error
+	if e.method, err = cfg.TrainerMethod(); err != nil {
+		return nil, err
+	}
+	return e, e.chooseEngine()
+}
+
+// assemble makes the problems on the rows.
+func (e *Experiment) assemble(train, test *datasets.Selection) (err error) {
+	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
+		return err
+	}
+	e.train, e.test = newRows(train, e.normalization), newRows(test, e.normalization)
+	if err := e.define(train); err != nil {
+		return err
+	}
+	weights, err := e.start()
+	if err != nil {
+		return err
+	}
+	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
+		return err
+	}
+	if all, size := len(e.train.labels()), e.cfg.BatchSize; size >= all {
+		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
+	} else if size > 0 {
+		if e.batches, err = newBatches(e.t, e.train, size, e.cfg.Seed, e.dtype, weights); err != nil {
+			return err
 		}
 	}
 	if e.testProblem, err = e.t.problem(e.test, e.dtype, weights); err != nil {
-		return nil, err
+		return err
 	}
 	e.describe(train, test)
-	return e, nil
+	return nil
 }
 
 // chooseEngine makes what the configuration names.
@@ -118,20 +144,25 @@ func (e *Experiment) chooseEngine() error {
 		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
-	level := kernel.Best()
-	if e.cfg.SIMD != "auto" {
-		var err error
-		if level, err = kernel.ParseLevel(e.cfg.SIMD); err != nil {
-			return err
-		}
-	}
-	d, err := cpu.New(level, e.cfg.Threads)
+	d, err := CPU(e.cfg.Device)
 	if err != nil {
 		return err
 	}
 	e.engine = graph.Planned(d)
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
+}
+
+// CPU is the device that the configuration's plans run on.
+func CPU(cfg config.Device) (*cpu.Device, error) {
+	level := kernel.Best()
+	if cfg.SIMD != "auto" {
+		var err error
+		if level, err = kernel.ParseLevel(cfg.SIMD); err != nil {
+			return nil, err
+		}
+	}
+	return cpu.New(level, cfg.Threads)
 }
 
 // load reads the data set and selects the classes.
@@ -243,6 +274,14 @@ func (e *Experiment) Bounds() []float64 { return e.t.goal.Bounds() }
 
 // ConstraintNames are the classes whose losses are bounded.
 func (e *Experiment) ConstraintNames() []string { return e.t.goal.ConstraintNames() }
+
+// Optimization is what Train runs: the problem that is trained, all rows or mini-batches, and the method, not begun.
+func (e *Experiment) Optimization() (trainer.Problem, trainer.Method) {
+	if e.batches != nil {
+		return e.batches, e.method
+	}
+	return e.problem, e.method
+}
 
 // Train runs the method. It adds the error rates to the settings' records and checks for a collapse.
 func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
