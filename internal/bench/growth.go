@@ -52,7 +52,7 @@ func MeasureGrowth(ctx context.Context, o Options, rows []int) (Growth, error) {
 func growthCase(n int) Case {
 	perClass := n / growthClasses
 	c := imageCase(fmt.Sprintf("growth-%d", n), "auto", "", "fashion-mnist", perClass, 1, "classes", "0,1,2,3,4,5,6,7,8,9")
-	c.open = func(_ context.Context, s setting) (*workload, error) { return openRandomImages(s, 1) }
+	c.open = func(ctx context.Context, s setting) (*workload, error) { return openRandomImages(ctx, s, 1) }
 	return c
 }
 

@@ -52,7 +52,7 @@ func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass
 func openImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
 	e, err := experiment.New(ctx, s.Train, s.dataDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return openRandomImages(s, testPerClass)
+		return openRandomImages(ctx, s, testPerClass)
 	}
 	if err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func openImages(ctx context.Context, s setting, testPerClass int) (*workload, er
 
 // openRandomImages builds the run on images of the data set's shape whose pixels are random: the time of an iteration does not depend
 // on what they show.
-func openRandomImages(s setting, testPerClass int) (*workload, error) {
+func openRandomImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
 	d, err := datasets.Lookup(s.Dataset)
 	if err != nil {
 		return nil, err
 	}
-	e, err := experiment.NewOn(s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2))
+	e, err := experiment.NewOn(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2))
 	if err != nil {
 		return nil, err
 	}

@@ -113,3 +113,28 @@ func (t *Train) consistent(given map[string]setting) error {
 	}
 	return nil
 }
+
+// Applicable splits what is given into the keys that the configuration has, given the others, and the names of those that it has not:
+// settings for several methods at once, of which each takes its own. Errors are those of Resolve but for keys that do not apply.
+func Applicable(given Values) (own Values, others []string, err error) {
+	own = Values{}
+	for name, text := range given {
+		own[name] = text
+	}
+	in := newTable()
+	var t Train
+	for _, k := range in.resolutionOrder() {
+		if _, explicit := own[k.Name]; explicit && k.unmet(&t, in) != "" {
+			others = append(others, k.Name)
+			delete(own, k.Name)
+		}
+		settings := map[string]setting{}
+		if text, explicit := own[k.Name]; explicit {
+			settings[k.Name] = setting{text, "--" + k.Name}
+		}
+		if err := k.resolve(&t, settings, in); err != nil {
+			return nil, nil, err
+		}
+	}
+	return own, others, nil
+}

@@ -65,37 +65,15 @@ const weightStream = 0x77656967687473
 // New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are. A cancelled ctx ends
 // it between these steps, with the context's error.
 func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, error) {
-	e, err := configured(cfg)
-	if err != nil {
-		return nil, err
-	}
-	train, test, err := e.load(ctx, dataDir)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err := e.assemble(train, test); err != nil {
-		return nil, err
-	}
-	return e, nil
+	return assemble(ctx, cfg, func(e *Experiment) (train, test *datasets.Selection, err error) { return e.load(ctx, dataDir) })
 }
 
-// NewOn is New on rows that are at hand: those of the configuration's classes, in their order.
-func NewOn(cfg config.Train, train, test *datasets.Selection) (*Experiment, error) {
-	e, err := configured(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.assemble(train, test); err != nil {
-		return nil, err
-	}
-	return e, nil
+// NewOn is New on images that are at hand: those of the configuration's classes, in their order.
+func NewOn(ctx context.Context, cfg config.Train, train, test *datasets.Selection) (*Experiment, error) {
+	return assemble(ctx, cfg, func(*Experiment) (*datasets.Selection, *datasets.Selection, error) { return train, test, nil })
 }
 
-// configured has the method and the engine, and no data yet.
-func configured(cfg config.Train) (*Experiment, error) {
+func assemble(ctx context.Context, cfg config.Train, load func(*Experiment) (train, test *datasets.Selection, err error)) (*Experiment, error) {
 	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
 	if cfg.Dtype == "float64" {
 		e.dtype = tensor.Float64
@@ -104,37 +82,42 @@ func configured(cfg config.Train) (*Experiment, error) {
 	if e.method, err = cfg.TrainerMethod(); err != nil {
 		return nil, err
 	}
-	return e, e.chooseEngine()
-}
-
-// assemble makes the problems on the rows.
-func (e *Experiment) assemble(train, test *datasets.Selection) (err error) {
-	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
-		return err
+	if err := e.chooseEngine(); err != nil {
+		return nil, err
+	}
+	train, test, err := load(e)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if e.normalization, err = normalization(models.NormalizationKind(cfg.Normalize), train); err != nil {
+		return nil, err
 	}
 	e.train, e.test = newRows(train, e.normalization), newRows(test, e.normalization)
 	if err := e.define(train); err != nil {
-		return err
+		return nil, err
 	}
 	weights, err := e.start()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
-		return err
+		return nil, err
 	}
-	if all, size := len(e.train.labels()), e.cfg.BatchSize; size >= all {
-		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
-	} else if size > 0 {
-		if e.batches, err = newBatches(e.t, e.train, size, e.cfg.Seed, e.dtype, weights); err != nil {
-			return err
+	if all := e.train.len(); cfg.BatchSize >= all {
+		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", cfg.BatchSize, all))
+	} else if cfg.BatchSize > 0 {
+		if e.batches, err = newBatches(e.t, e.train, cfg.BatchSize, cfg.Seed, e.dtype, weights); err != nil {
+			return nil, err
 		}
 	}
 	if e.testProblem, err = e.t.problem(e.test, e.dtype, weights); err != nil {
-		return err
+		return nil, err
 	}
 	e.describe(train, test)
-	return nil
+	return e, nil
 }
 
 // chooseEngine makes what the configuration names.
@@ -212,9 +195,11 @@ func (e *Experiment) define(train *datasets.Selection) error {
 	if err != nil {
 		return err
 	}
-	if e.t.goal, err = constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi); err != nil {
+	np, err := constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi)
+	if err != nil {
 		return err
 	}
+	e.t.goal = neymanPearson{np, e.cfg.Classes}
 	e.t.regularizer, err = e.regularizer()
 	return err
 }
@@ -251,9 +236,8 @@ func (e *Experiment) start() (models.Weights, error) {
 
 func (e *Experiment) describe(train, test *datasets.Selection) {
 	n, _ := e.problem.Dims()
-	trainCounts, testCounts := e.train.counts(), e.test.counts()
 	for k, name := range train.Names {
-		e.info.Classes = append(e.info.Classes, Class{Name: name, Train: trainCounts[k], Test: testCounts[k]})
+		e.info.Classes = append(e.info.Classes, Class{Name: name, Train: len(e.train.strata[k]), Test: len(e.test.strata[k])})
 	}
 	e.info.Features, e.info.Parameters = e.t.spec.Inputs, n
 	e.info.Normalization = e.cfg.Normalize
@@ -275,7 +259,7 @@ func (e *Experiment) Bounds() []float64 { return e.t.goal.Bounds() }
 // ConstraintNames are the classes whose losses are bounded.
 func (e *Experiment) ConstraintNames() []string { return e.t.goal.ConstraintNames() }
 
-// Optimization is what Train runs: the problem that is trained, all rows or mini-batches, and the method, not begun.
+// Optimization is what Train runs: the problem that is trained, on all rows or on mini-batches, and the method, not begun.
 func (e *Experiment) Optimization() (trainer.Problem, trainer.Method) {
 	if e.batches != nil {
 		return e.batches, e.method
@@ -286,7 +270,7 @@ func (e *Experiment) Optimization() (trainer.Problem, trainer.Method) {
 // Train runs the method. It adds the error rates to the settings' records and checks for a collapse.
 func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure = e.measure
-	if threshold, ok := e.t.goal.CollapseThreshold(); ok {
+	if threshold, ok := e.t.goal.collapse(); ok {
 		s.CollapseAbove = threshold
 	}
 	if e.batches == nil {
@@ -312,24 +296,22 @@ func (e *Experiment) measure() (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	measures := map[string]float64{}
-	for _, part := range []struct {
-		prefix string
-		m      constraints.Measures
-	}{{"train_", train}, {"test_", test}} {
-		for name, v := range e.named(part.m) {
-			measures[part.prefix+name] = v
-		}
+	all := map[string]float64{}
+	for name, v := range train.named {
+		all["train_"+name] = v
 	}
-	return measures, nil
+	for name, v := range test.named {
+		all["test_"+name] = v
+	}
+	return all, nil
 }
 
 // measureTest takes the iterate to the test rows.
-func (e *Experiment) measureTest() (constraints.Measures, error) {
+func (e *Experiment) measureTest() (measures, error) {
 	x := e.iterate()
 	e.testProblem.Write(trainer.Iterate, x)
 	if _, err := e.testProblem.Forward(make([]float64, len(e.Bounds()))); err != nil {
-		return constraints.Measures{}, err
+		return measures{}, err
 	}
 	return e.t.measure(e.testProblem, e.test)
 }
@@ -339,20 +321,6 @@ func (e *Experiment) iterate() []float64 {
 	x := make([]float64, n)
 	e.problem.Read(x, trainer.Iterate)
 	return x
-}
-
-// named gives the measures the names of a run's files: the classes by their numbers.
-func (e *Experiment) named(m constraints.Measures) map[string]float64 {
-	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
-	wrong, total := 0.0, 0
-	for k, class := range e.cfg.Classes {
-		named[fmt.Sprintf("loss_%d", class)] = m.Losses[k]
-		named[fmt.Sprintf("error_%d", class)] = m.Errors[k]
-		wrong += m.Errors[k] * float64(m.Rows[k])
-		total += m.Rows[k]
-	}
-	named["error"] = wrong / float64(total)
-	return named
 }
 
 // Final is a finished run, measured.
@@ -372,9 +340,11 @@ const sphereOfFloat32 = 1e-6
 func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	var final Final
 	x := e.iterate()
-	p := newExact(e.t, e.train, x)
+	p, err := newExact(e.t, e.train, x)
+	if err != nil {
+		return Final{}, err
+	}
 	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}
-	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return Final{}, err
 	}
@@ -397,8 +367,8 @@ func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	if err != nil {
 		return Final{}, err
 	}
-	final.Train, final.Test = e.named(train), e.named(test)
-	final.ClassLoss, final.TrainError, final.TestError = train.Losses, train.Errors, test.Errors
+	final.Train, final.Test = train.named, test.named
+	final.ClassLoss, final.TrainError, final.TestError = train.values, train.hard, test.hard
 	return final, nil
 }
 
