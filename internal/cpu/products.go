@@ -22,6 +22,14 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		if s.Over == plan.OverRows {
 			return newColumnSums[T](s, e.threads)
 		}
+	case *plan.GroupMeans:
+		if s.RowStarts != nil && s.In.Stride == 1 {
+			return newGroupMeans[T](s, e.threads)
+		}
+	case *plan.GroupMeansGrad:
+		if s.RowStarts != nil && s.Out.Stride == 1 {
+			return newGroupMeansGrad[T](s, e.threads)
+		}
 	}
 	return newReference[T](s, e.threads)
 }
