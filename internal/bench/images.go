@@ -76,12 +76,13 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 
 func onImages(e *experiment.Experiment, s setting, data string) *workload {
 	info := e.Info()
-	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, setting: s, floor: bareProducts}
+	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, setting: s, keep: e}
 	w.problem, w.method = e.Optimization()
 	for _, c := range info.Classes {
 		w.shape.Rows += c.Train
 		w.held += c.Test
 	}
+	w.references = w.dense
 	return w
 }
 

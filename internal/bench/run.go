@@ -22,11 +22,21 @@ type Result struct {
 	FloorIs            string     `json:"floor"`
 	FloorGFLOPs        float64    `json:"floor_gflops"` // a second
 
+	Others []Comparison `json:"compared,omitempty"`
+
 	AskedProducts string `json:"asked_products"` // auto, or a kind
 	Products      string `json:"products"`       // the kind that ran
 	Shape
 	Allocations
 	PeakBytes uint64 `json:"peak_bytes"` // resident, from before the case was loaded to its first iterations, without the floor's memory
+}
+
+// Comparison is something else that was timed in the same turns.
+type Comparison struct {
+	Name      string     `json:"name"`
+	Time      float64    `json:"ms"`
+	Quartiles [2]float64 `json:"quartiles_ms"`
+	Ratio     float64    `json:"ratio"` // of the iteration's time to this
 }
 
 // Run prepares a case and times it.
@@ -46,25 +56,31 @@ func (c Case) Run(ctx context.Context, o Options) (Result, error) {
 	if r.Allocations, err = w.allocations(); err != nil {
 		return Result{}, err
 	}
-	f, err := w.floor(w.setting, w.shape)
+	references, err := w.references()
 	if err != nil {
 		return Result{}, err
+	}
+	activities := []activity{w.iterate}
+	for _, f := range references {
+		activities = append(activities, f.run)
 	}
 	runtime.GC() // what preparing left would be collected while something is timed
-	bare := func() (time.Duration, error) { return f.work.Run(), nil }
-	times, err := alternate(ctx, o.Time, []activity{bare, w.iterate})
+	times, err := alternate(ctx, o.Time, activities)
 	if err != nil {
 		return Result{}, err
 	}
-	r.FloorIs = f.name
-	r.compare(newTiming(times[0]), newTiming(times[1]), f.work.FLOPs())
+	r.compare(times, references)
 	return r, nil
 }
 
-// compare fills the times in.
-func (r *Result) compare(floor, iteration Timing, flops float64) {
-	r.Floor, r.FloorQuartiles = floor.Median, floor.Quartiles
+// compare fills in the times, the iteration's and then the references', the floor's first.
+func (r *Result) compare(times [][]time.Duration, references []reference) {
+	iteration, floor := newTiming(times[0]), newTiming(times[1])
 	r.Iteration, r.IterationQuartiles, r.Iterations = iteration.Median, iteration.Quartiles, iteration.Runs
-	r.Ratio = r.Iteration / r.Floor
-	r.FloorGFLOPs = flops / r.Floor / 1e6
+	r.Floor, r.FloorQuartiles, r.FloorIs = floor.Median, floor.Quartiles, references[0].name
+	r.Ratio, r.FloorGFLOPs = r.Iteration/r.Floor, references[0].flops/r.Floor/1e6
+	for i, f := range references[1:] {
+		t := newTiming(times[2+i])
+		r.Others = append(r.Others, Comparison{f.name, t.Median, t.Quartiles, r.Iteration / t.Median})
+	}
 }

@@ -17,7 +17,9 @@ type workload struct {
 	shape   Shape
 	held    int // rows that are kept for other measures than training
 	setting setting
-	floor   func(s setting, shape Shape) (*floor, error)
+	keep    any // what a run holds beside the problem
+	// references prepares what the iteration is compared with, the floor first.
+	references func() ([]reference, error)
 }
 
 // Shape is what an iteration's work depends on.
@@ -36,6 +38,12 @@ const (
 	FromFiles = "files"
 	Synthetic = "synthetic"
 )
+
+// dense is the floor of dense rows, compared with nothing else.
+func (w *workload) dense() ([]reference, error) {
+	r, err := bareProducts(w.setting, w.shape.Rows, w.shape.Features, w.shape.Width)
+	return []reference{r}, err
+}
 
 // begin starts the method as trainer.Train does.
 func (w *workload) begin() error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 
 	"gorgonia.org/tensor"
 
@@ -27,7 +28,7 @@ type Experiment struct {
 	train, test   rows
 	problem       *graph.Problem // on all training rows
 	batches       *batches       // nil: every iteration takes all rows
-	testProblem   *graph.Problem
+	testBlocks    *blocks
 	method        trainer.Method
 	engine        graph.Engine
 	info          Info
@@ -96,6 +97,7 @@ func assemble(ctx context.Context, cfg config.Train, load func(*Experiment) (tra
 		return nil, err
 	}
 	e.train, e.test = newRows(train, e.normalization), newRows(test, e.normalization)
+	debug.FreeOSMemory() // what reading left would otherwise stay beside the packed rows
 	if err := e.define(train); err != nil {
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func assemble(ctx context.Context, cfg config.Train, load func(*Experiment) (tra
 			return nil, err
 		}
 	}
-	if e.testProblem, err = e.t.problem(e.test, e.dtype, weights); err != nil {
+	if e.testBlocks, err = e.t.newBlocks(e.test.data, e.dtype, weights); err != nil {
 		return nil, err
 	}
 	e.describe(train, test)
@@ -308,12 +310,11 @@ func (e *Experiment) measure() (map[string]float64, error) {
 
 // measureTest takes the iterate to the test rows.
 func (e *Experiment) measureTest() (measures, error) {
-	x := e.iterate()
-	e.testProblem.Write(trainer.Iterate, x)
-	if _, err := e.testProblem.Forward(make([]float64, len(e.Bounds()))); err != nil {
+	scores, err := e.testBlocks.scores(e.iterate())
+	if err != nil {
 		return measures{}, err
 	}
-	return e.t.measure(e.testProblem, e.test)
+	return e.t.goal.measure(scores, e.test)
 }
 
 func (e *Experiment) iterate() []float64 {
