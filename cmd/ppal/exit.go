@@ -56,6 +56,7 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 func isUsage(err error) bool {
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
+		datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 	} {
 		if errors.Is(err, target) {
 			return true

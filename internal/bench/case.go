@@ -43,7 +43,7 @@ type Options struct {
 
 // Cases are all cases, in the order in which they run. Their rows are divided by shrink: 1 gives the cases that the names stand for.
 func Cases(shrink int) []Case {
-	return slices.Concat(imageCases(shrink), fairnessCases(shrink))
+	return slices.Concat(imageCases(shrink), tableCases(shrink))
 }
 
 // Choose picks the cases of the given names, in the names' order; no names pick all that this version can run, with a note on each

@@ -26,7 +26,7 @@ func newDensePass[T plan.Float](s setting, rows, cols int) (reference, error) {
 	if err != nil {
 		return reference{}, err
 	}
-	rng := rand.New(rand.NewPCG(4, fairnessSeed))
+	rng := rand.New(rand.NewPCG(4, tableSeed))
 	random := func(n int) []T {
 		list := kernel.Alloc[T](n)
 		for i := range list {

@@ -67,7 +67,7 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	if err != nil {
 		return nil, err
 	}
-	e, err := experiment.NewOn(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2))
+	e, err := experiment.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2))
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +86,17 @@ func onImages(e *experiment.Experiment, s setting, data string) *workload {
 	return w
 }
 
-// width is the number of columns that the data matrix is multiplied with.
+// width is the number of columns that the data matrix is multiplied with: all heads' hidden units, or the scores.
 func width(cfg config.Train) int {
 	switch {
-	case cfg.Model.Model == "linear":
-		return len(cfg.Classes)
-	case cfg.Heads == "separate":
+	case cfg.Model.Model == "mlp" && cfg.Heads == "separate":
 		return len(cfg.Classes) * cfg.Hidden[0]
+	case cfg.Model.Model == "mlp":
+		return cfg.Hidden[0]
+	case cfg.Data.Problem == "mnpc":
+		return len(cfg.Classes)
 	}
-	return cfg.Hidden[0]
+	return 1
 }
 
 // randomImages draws rowsPerClass images of each of the classes.

@@ -27,16 +27,20 @@ func newGroupForm[T plan.Float](g plan.Groups, threads int) groupForm[T] {
 	return newRowForm[T](g)
 }
 
-// rowOperations is the number of lookups of a row form's product.
+// A list's entry costs about 1.5 times what a lookup in a table does (measured, AMD Zen 5).
+const lookupsPerEntry = 1.5
+
+// rowOperations is the number of operations of a row form's product, in lookups.
 func rowOperations(g plan.Groups) int {
+	entries := int(lookupsPerEntry * float64(len(g.RowGroups)))
 	if g.RowWeights == nil {
-		return min(len(g.RowGroups), bitsOperations(g))
+		return min(entries, bitsOperations(g))
 	}
-	return len(g.RowGroups)
+	return entries
 }
 
 func newRowForm[T plan.Float](g plan.Groups) groupForm[T] {
-	if g.RowWeights == nil && bitsOperations(g) < len(g.RowGroups) {
+	if g.RowWeights == nil && rowOperations(g) == bitsOperations(g) {
 		return newGroupBits[T](g)
 	}
 	return newGroupLists[T](g)

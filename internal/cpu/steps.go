@@ -53,8 +53,11 @@ type whole[T plan.Float] struct {
 }
 
 func wholeStep[T plan.Float](s plan.Step) step[T] {
-	if p, ok := s.(*plan.Product); ok {
-		return &smallProduct[T]{p: p}
+	switch s := s.(type) {
+	case *plan.Product:
+		return &smallProduct[T]{p: s}
+	case *plan.Map:
+		return &wholeMap[T]{newElements[T](flattened(s))}
 	}
 	return &whole[T]{s, make([]float64, plan.Partials(s))}
 }
@@ -71,6 +74,13 @@ func (w *whole[T]) block(_ int, on *worker[T], _, _ int) error {
 }
 
 func (w *whole[T]) finish(*executor[T], int) {}
+
+// wholeMap is an element-wise pass outside the regions.
+type wholeMap[T plan.Float] struct{ *elements[T] }
+
+func (s *wholeMap[T]) block(t int, w *worker[T], _, _ int) error {
+	return s.elements.block(t, w, 0, s.m.Out.Rows)
+}
 
 // smallProduct is a product outside the regions: c W and the rank-one correction of its gradient, for instance. Sums run over the inner
 // index in increasing order, in T.

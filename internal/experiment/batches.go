@@ -7,23 +7,36 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 )
 
-// batches is the task on mini-batches that hold the same share of every stratum (class), each one's rows in a new random order every
+// batches binds mini-batches that hold the same share of every stratum (class, and group), each one's rows in a new random order every
 // time they have all been used. Batch k is a function of the seed and k alone.
 type batches struct {
-	*graph.Problem
+	bound  *graph.Problem
 	rows   rows
 	counts []int // rows of each stratum in a batch
 	orders []order
 	dtype  tensor.Dtype
 }
 
-var _ trainer.Sampler = (*batches)(nil)
+// smoothBatches and pieceBatches are the task on mini-batches, the latter where constraints are maxima.
+type (
+	smoothBatches struct {
+		trainer.Problem
+		*batches
+	}
+	pieceBatches struct {
+		trainer.Piecewise
+		*batches
+	}
+)
+
+var _, _ sampler = smoothBatches{}, pieceBatches{}
 
 // order is one stratum's permutation in one pass over its rows.
 type order struct {
@@ -50,7 +63,7 @@ func (o *order) at(t int) int {
 }
 
 // newBatches builds the task on batches of about size rows.
-func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (*batches, error) {
+func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
 	b := &batches{rows: r, dtype: dtype}
 	var like []int // rows of all that the goal knows of a batch: its strata
 	for k, rows := range r.strata {
@@ -61,8 +74,14 @@ func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weig
 		like = append(like, rows[:count]...)
 	}
 	var err error
-	b.Problem, err = t.problem(r.pick(like), dtype, weights)
-	return b, err
+	if b.bound, err = t.problem(r.pick(like), dtype, weights); err != nil {
+		return nil, err
+	}
+	p, err := wrapped(t.goal, b.bound)
+	if pieces, ok := p.(trainer.Piecewise); ok {
+		return pieceBatches{pieces, b}, err
+	}
+	return smoothBatches{p, b}, err
 }
 
 // perPass is the number of batches in one pass over the rows.
@@ -94,7 +113,7 @@ func bindBatch[T float32 | float64](b *batches, k int, widen func(dst []T, from,
 		}
 	}
 	var v gorgonia.Value = tensor.New(tensor.WithShape(len(values)/cols, cols), tensor.WithBacking(values))
-	if err := b.Bind(0, v); err != nil {
+	if err := b.bound.Bind(0, v); err != nil {
 		return fmt.Errorf("experiment: batch %d: %w", k, err)
 	}
 	return nil
@@ -112,8 +131,19 @@ func (p picked) Float64(dst []float64, from, to int) { clear(dst) }
 // pick is what the goal knows of some rows, their data left out until they are bound.
 func (r rows) pick(list []int) rows {
 	part := rows{data: picked{len(list), r.features()}}
-	for _, i := range list {
+	place := make([]int, r.len()) // of each row, from 1
+	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])
+		place[i] = at + 1
+	}
+	for _, g := range r.groups {
+		own := constraints.Group{Name: g.Name}
+		for _, i := range g.Rows {
+			if place[i] > 0 {
+				own.Rows = append(own.Rows, place[i]-1)
+			}
+		}
+		part.groups = append(part.groups, own)
 	}
 	return part
 }

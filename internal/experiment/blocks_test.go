@@ -14,7 +14,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 	for _, dtype := range []string{"float32", "float64"} {
 		for _, block := range []int{1, 23, 120} {
 			e := build(t, small(func(c *config.Train) { c.Dtype = dtype }))
-			s, err := e.t.blocksOf(e.train.data, block, e.dtype, e.weights(t))
+			s, err := e.t.blocksOf(e.splits[0].data, block, e.dtype, e.weights(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				if _, err := e.problem.Forward(make([]float64, len(e.Bounds()))); err != nil {
 					t.Fatal(err)
 				}
-				v, err := e.problem.Watched(0)
+				v, err := e.splits[0].problem.Watched(0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,20 +21,28 @@ func (p neymanPearson) nodes(scores *gorgonia.Node, r rows) (f, g *gorgonia.Node
 	return p.Nodes(scores, r.labels)
 }
 
+func (p neymanPearson) pieces() []trainer.Piece { return nil }
+
 func (p neymanPearson) smooth() bool { return p.Phi().Smooth() }
 
 func (p neymanPearson) collapse() (threshold float64, ok bool) { return p.CollapseThreshold() }
 
-// measure evaluates the classes' losses and error rates, named by the classes' numbers.
-func (p neymanPearson) measure(scores []float64, r rows) (measures, error) {
-	e := p.NewEvaluator()
-	if err := e.Add(scores, r.labels); err != nil {
-		return measures{}, err
-	}
-	m, err := e.Measures()
-	if err != nil {
-		return measures{}, err
-	}
+// measurer evaluates the classes' losses and error rates, named by the classes' numbers.
+func (p neymanPearson) measurer(r rows) (func(scores []float64) (measures, error), error) {
+	return func(scores []float64) (measures, error) {
+		e := p.NewEvaluator()
+		if err := e.Add(scores, r.labels); err != nil {
+			return measures{}, err
+		}
+		m, err := e.Measures()
+		if err != nil {
+			return measures{}, err
+		}
+		return p.name(m), nil
+	}, nil
+}
+
+func (p neymanPearson) name(m constraints.Measures) measures {
 	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
 	wrong, total := 0.0, 0
 	for k, class := range p.classes {
@@ -44,5 +52,5 @@ func (p neymanPearson) measure(scores []float64, r rows) (measures, error) {
 		total += m.Rows[k]
 	}
 	named["error"] = wrong / float64(total)
-	return measures{named: named, values: m.Losses, hard: m.Errors}, nil
+	return measures{named: named, values: m.Losses, decisions: m.Errors}
 }

@@ -57,15 +57,6 @@ func (t *task) nonSmooth() bool {
 	return !t.goal.smooth() || len(t.spec.Hidden) > 0 && t.spec.Activation == models.ReLU
 }
 
-// measure evaluates the scores of p's last Forward.
-func (t *task) measure(p *graph.Problem, r rows) (measures, error) {
-	v, err := p.Watched(0)
-	if err != nil {
-		return measures{}, err
-	}
-	return t.goal.measure(float64s(v), r)
-}
-
 // float64s are a value's elements.
 func float64s(v gorgonia.Value) []float64 {
 	switch data := v.Data().(type) {
