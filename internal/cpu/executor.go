@@ -16,6 +16,7 @@ type executor[T plan.Float] struct {
 	k                 *kernel.Kernels[T]
 	workers           []*worker[T]
 	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
+	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
 	forward, backward []*region[T]
 	threads           int
 }
@@ -38,8 +39,10 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, threads: d.threads}
-	e.packData()
+	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{}, threads: d.threads}
+	if err := e.packData(); err != nil {
+		return nil, err
+	}
 	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
@@ -66,16 +69,17 @@ func (e *executor[T]) newWorker() *worker[T] {
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest)}
 }
 
-// packData packs every leaf that is a factor over the data's rows, and widens the data matrices that something else reads.
-func (e *executor[T]) packData() {
+// packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens the data matrices that something else
+// reads.
+func (e *executor[T]) packData() error {
 	others := map[int]bool{} // buffers that are read as they are
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
 		for _, s := range r.Steps {
 			packed := -1
 			if p, ok := s.(*plan.Product); ok && r.Rows > 0 && e.packable(p, r.Rows) {
 				packed = p.A.Buffer
-				if b := e.plan.Buffers[packed]; e.data[packed] == nil {
-					e.data[packed] = kernel.NewMatrix[T](b.Rows, b.Cols)
+				if err := e.packed(packed); err != nil {
+					return err
 				}
 			}
 			for _, o := range s.Reads() {
@@ -87,7 +91,7 @@ func (e *executor[T]) packData() {
 	}
 	for i, b := range e.plan.Buffers {
 		data := e.plan.DataOf(i)
-		if data != nil && (others[i] || e.data[i] == nil) {
+		if data != nil && (others[i] || e.data[i] == nil && e.sparse[i] == nil) {
 			e.Data[i] = make([]T, b.Len())
 			plan.Widen(e.Data[i], data, 0, b.Rows)
 		}
@@ -95,6 +99,21 @@ func (e *executor[T]) packData() {
 			e.pack(i)
 		}
 	}
+	return nil
+}
+
+// packed makes room for a leaf's packed form, or takes its entries.
+func (e *executor[T]) packed(buffer int) error {
+	if e.data[buffer] != nil || e.sparse[buffer] != nil {
+		return nil
+	}
+	if x, err := e.sparseLeaf(buffer); x != nil || err != nil {
+		e.sparse[buffer] = x
+		return err
+	}
+	b := e.plan.Buffers[buffer]
+	e.data[buffer] = kernel.NewMatrix[T](b.Rows, b.Cols)
+	return nil
 }
 
 // packable says whether the product's kernel reads all of a leaf from its packed form.
@@ -127,6 +146,9 @@ func (e *executor[T]) Bind(v plan.View, data []T) error {
 	e.Data[v.Buffer] = data
 	for _, w := range e.workers {
 		w.Data[v.Buffer] = data
+	}
+	if e.sparse[v.Buffer] != nil {
+		e.widened(v.Buffer)
 	}
 	if e.data[v.Buffer] != nil {
 		e.pack(v.Buffer)

@@ -37,6 +37,9 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 // product compiles a product in a region, nil where the kernels have no form for it.
 func (e *executor[T]) product(p *plan.Product) step[T] {
 	data := e.data[p.A.Buffer]
+	if x := e.sparse[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
+		return newSparse(e, p, x)
+	}
 	switch {
 	case p.TransA && p.TransB, p.TransA && p.A.Rows != p.B.Rows:
 		return nil

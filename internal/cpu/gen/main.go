@@ -27,9 +27,11 @@ func main() {
 	out := flags.String("out", "../kernel", "folder to write to")
 	flags.Parse(os.Args[1:])
 	for name, emit := range map[string]func(asm){
-		"products":    products,
-		"elementwise": elementwise,
-		"reductions":  reductions,
+		"products":      products,
+		"elementwise":   elementwise,
+		"reductions":    reductions,
+		"sparse_groups": groups,
+		"sparse_rows":   sparseRows,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

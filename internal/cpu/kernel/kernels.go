@@ -9,6 +9,7 @@ type Kernels[F Float] struct {
 	level    Level
 	products products[F]
 	passes   passes[F]
+	sparse   sparse[F]
 }
 
 // New returns the kernels of a level. It fails with an *UnsupportedError if
@@ -20,9 +21,9 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.passes = products32(level), passes32(level)
+		k.products, k.passes, k.sparse = products32(level), passes32(level), sparse32(level)
 	case *Kernels[float64]:
-		k.products, k.passes = products64(level), passes64(level)
+		k.products, k.passes, k.sparse = products64(level), passes64(level), sparse64(level)
 	}
 	return k, nil
 }

@@ -11,3 +11,7 @@ func products64(Level) products[float64] { return productsGo[float64]() }
 func passes32(Level) passes[float32] { return passesGo[float32]() }
 
 func passes64(Level) passes[float64] { return passesGo[float64]() }
+
+func sparse32(Level) sparse[float32] { return sparseGo[float32]() }
+
+func sparse64(Level) sparse[float64] { return sparseGo[float64]() }

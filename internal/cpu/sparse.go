@@ -1,0 +1,104 @@
+package cpu
+
+import (
+	"fmt"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// sparseLeaf returns the entries of a buffer's data matrix where it tells them and they take no more memory than all elements, else nil.
+func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
+	s, ok := e.plan.DataOf(buffer).(plan.Sparse)
+	if !ok {
+		return nil, nil
+	}
+	rows, cols := s.Dims()
+	starts, columns, values := s.Sparse()
+	x, err := kernel.NewSparse[T](rows, cols, starts, columns, values)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)
+	}
+	if !x.Pays() {
+		return nil, nil
+	}
+	return x, nil
+}
+
+// newSparse compiles a product that reads all of a leaf's entries.
+func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) step[T] {
+	if p.TransA {
+		return newSparseGradient(e, p, x)
+	}
+	return newSparseProduct(e, p, x)
+}
+
+// widened lets a leaf be what was bound to it: a value is dense, and so are its products from then on.
+func (e *executor[T]) widened(buffer int) {
+	b := e.plan.Buffers[buffer]
+	delete(e.sparse, buffer)
+	e.data[buffer] = kernel.NewMatrix[T](b.Rows, b.Cols)
+	e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
+}
+
+// sparseProduct is Z = X W over the entries of X.
+type sparseProduct[T plan.Float] struct {
+	p          *plan.Product
+	w          *kernel.SparseFactor[T]
+	transposed []T
+}
+
+func newSparseProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseProduct[T] {
+	return &sparseProduct[T]{p, e.k.NewSparseFactor(x, p.Out.Cols), transposedRoom[T](p)}
+}
+
+func (s *sparseProduct[T]) prepare(e *executor[T]) {
+	b := s.p.B
+	if s.p.TransB {
+		transpose(e, b, s.transposed)
+		s.w.Set(s.transposed, b.Rows)
+	} else {
+		s.w.Set(e.Data[b.Buffer][b.Offset:], b.Stride)
+	}
+}
+
+func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
+	w.k.MulSparse(w.From(s.p.Out, lo), s.p.Out.Stride, lo, hi, s.w, w.scratch)
+	return nil
+}
+
+func (s *sparseProduct[T]) finish(*executor[T], int) {}
+
+// sparseGradient is G = X^T D, or G += it, over the entries of X, each worker with sums of its own.
+type sparseGradient[T plan.Float] struct {
+	p    *plan.Product
+	sums []*kernel.SparseSums[T] // by worker
+}
+
+func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseGradient[T] {
+	s := &sparseGradient[T]{p: p}
+	for range e.threads {
+		s.sums = append(s.sums, e.k.NewSparseSums(x, p.Out.Cols))
+	}
+	return s
+}
+
+func (s *sparseGradient[T]) prepare(*executor[T]) {
+	for _, g := range s.sums {
+		g.Clear()
+	}
+}
+
+func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
+	w.k.AddMulTransSparse(s.sums[t], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
+	return nil
+}
+
+func (s *sparseGradient[T]) finish(e *executor[T], workers int) {
+	for t := 1; t < workers; t++ {
+		s.sums[0].Add(s.sums[t])
+	}
+	for i := range s.p.Out.Rows {
+		s.sums[0].Row(i, e.Row(s.p.Out, i), s.p.Add)
+	}
+}
