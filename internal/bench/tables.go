@@ -35,7 +35,9 @@ func tableCases(shrink int) []Case {
 	groups := func(name string, m int) Case {
 		c := Case{Name: name, About: fmt.Sprintf("Communities and Crime, a network, intersectional fairness over random groups, m = %d", m), products: "auto",
 			settings: config.Values{"problem": "if", "dataset": "communities", "if-form": "each", "split": allTraining}}
-		c.open = func(ctx context.Context, s setting) (*workload, error) { return openCommunities(ctx, s, communitiesRows/shrink, m) }
+		c.open = func(ctx context.Context, s setting) (*workload, error) {
+			return openCommunities(ctx, s, communitiesRows/shrink, m)
+		}
 		return c
 	}
 	return []Case{adult, groups("if-communities", manyGroups), groups("if-communities-1", 1)}
