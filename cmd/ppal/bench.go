@@ -99,7 +99,6 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	if err != nil {
 		return err
 	}
-	report.Notes = notes
 	switch {
 	case opts.growth:
 		rows := bench.GrowthRows()
@@ -113,6 +112,7 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	case opts.memory:
 		err = a.measureMemory(ctx, opts, run, chosen, report)
 	default:
+		report.Notes = notes
 		err = a.timeCases(ctx, run, chosen, report)
 	}
 	switch {

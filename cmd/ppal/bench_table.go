@@ -67,6 +67,20 @@ func printTimes(out io.Writer, cases []bench.Result) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Name, c.Data, products(c), c.Constraints, allocations(c.Allocations), mebibytes(c.PeakBytes))
 	}
 	_ = w.Flush()
+	printComparisons(out, cases)
+}
+
+// printComparisons says what else a case was measured with.
+func printComparisons(out io.Writer, cases []bench.Result) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	before := "\n"
+	for _, c := range cases {
+		for _, o := range c.Others {
+			fmt.Fprintf(w, "%s%s\t%s\t%s ms\tratio %.2f\n", before, c.Name, o.Name, spread(o.Time, o.Quartiles), o.Ratio)
+			before = ""
+		}
+	}
+	_ = w.Flush()
 }
 
 func printMemory(out io.Writer, cases []bench.Memory) {

@@ -42,8 +42,9 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 	var stdout, stderr bytes.Buffer
 	a := &app{
 		stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" },
-		now:  func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
-		open: func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		shrink: 100,
+		now:    func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
+		open:   func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
 	}
 	prepare(a)
 	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
@@ -82,7 +83,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "compare", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "compare", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -115,6 +116,15 @@ func TestRefusals(t *testing.T) {
 		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
 		{"data check mnist", exitUsage, `ppal: datasets: unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
 		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
+		{"bench --cases nothing", exitUsage, `ppal: --cases has no case "nothing", want some of mnpc-fashion-mnist, mnpc-fashion-mnist-float32, ` +
+			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, if-communities, if-communities-1"},
+		{"bench --cases mnpc-fashion-mnist-int8x2", exitUsage,
+			"ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: this version has no products of 8-bit slices"},
+		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
+		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},
+		{"bench --simd sse", exitUsage, "ppal: --simd is \"sse\", want auto, avx512, avx2 or go"},
+		{"bench --memory --growth", exitUsage, "ppal: if any flags in the group [memory growth] are set none of the others can be; " +
+			"[growth memory] were all set; see ppal bench --help"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
 			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},

@@ -20,11 +20,20 @@ type densePass[T plan.Float] struct {
 	sums [][]T // g by thread
 }
 
-// newDensePass prepares the pass over random numbers.
+// newDensePass is the pass as a reference.
 func newDensePass[T plan.Float](s setting, rows, cols int) (reference, error) {
-	k, err := kernel.New[T](s.device.Level())
+	p, err := densePassOf[T](s, rows, cols)
 	if err != nil {
 		return reference{}, err
+	}
+	return reference{name: "a dense pass over the same rows in " + s.Dtype, run: p.run}, nil
+}
+
+// densePassOf prepares the pass over random numbers.
+func densePassOf[T plan.Float](s setting, rows, cols int) (*densePass[T], error) {
+	k, err := kernel.New[T](s.device.Level())
+	if err != nil {
+		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(4, tableSeed))
 	random := func(n int) []T {
@@ -38,7 +47,7 @@ func newDensePass[T plan.Float](s setting, rows, cols int) (reference, error) {
 	for range s.device.Threads() {
 		p.sums = append(p.sums, kernel.Alloc[T](cols))
 	}
-	return reference{name: "a dense pass over the same rows in " + s.Dtype, run: p.run}, nil
+	return p, nil
 }
 
 func (p *densePass[T]) run() (time.Duration, error) {

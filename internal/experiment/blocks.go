@@ -12,8 +12,11 @@ import (
 	"ppal/trainer/graph"
 )
 
-// blockNumbers is how many of the rows' numbers are widened at a time: 4 MiB in float32, 8 in float64.
-const blockNumbers = 1 << 20
+// A block has so many of the rows' numbers, 2 MiB in float32, but at least so many rows, enough for a few threads.
+const (
+	blockNumbers = 1 << 19
+	blockRows    = 480
+)
 
 // blocks are the model's scores S(x) of rows that are kept as they were read, a block at a time: rows that are only measured need no
 // packed copy, and a certificate in float64 no wide one.
@@ -30,7 +33,7 @@ type blocks struct {
 // newBlocks builds the model for blocks of the rows.
 func (t *task) newBlocks(data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	n, d := data.Dims()
-	return t.blocksOf(data, min(n, max(1, blockNumbers/d)), dtype, weights)
+	return t.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
 // blocksOf takes the number of a block's rows, at most all.
