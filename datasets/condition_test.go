@@ -36,19 +36,19 @@ func TestConditions(t *testing.T) {
 		texts []string
 		want  []Group
 	}{
-		{[]string{"age<25"}, []Group{{"age<25", []int{0}}, {theRest, []int{1, 2, 3, 4, 5}}}},
-		{[]string{"age <= 25"}, []Group{{"age <= 25", []int{0, 1, 5}}, {theRest, []int{2, 3, 4}}}},
-		{[]string{"age>25"}, []Group{{"age>25", []int{2, 3, 4}}, {theRest, []int{0, 1, 5}}}},
-		{[]string{"age>=25"}, []Group{{"age>=25", []int{1, 2, 3, 4, 5}}, {theRest, []int{0}}}},
-		{[]string{"25<=age<60"}, []Group{{"25<=age<60", []int{1, 2, 4, 5}}, {theRest, []int{0, 3}}}},
-		{[]string{"25<age<=60"}, []Group{{"25<age<=60", []int{2, 3, 4}}, {theRest, []int{0, 1, 5}}}},
-		{[]string{"25<age"}, []Group{{"25<age", []int{2, 3, 4}}, {theRest, []int{0, 1, 5}}}},
-		{[]string{"age=25.0"}, []Group{{"age=25.0", []int{1, 5}}, {theRest, []int{0, 2, 3, 4}}}},
-		{[]string{"race=B C"}, []Group{{"race=B C", []int{1, 3, 5}}, {theRest, []int{0, 2, 4}}}},
-		{[]string{"race"}, []Group{{"race=A", []int{0, 2, 4}}, {"race=B C", []int{1, 3, 5}}}},
-		{[]string{"a<b"}, []Group{{"a<b=0", []int{0, 2, 5}}, {"a<b=1", []int{1, 3, 4}}}},
-		{[]string{"race=A", "age>=59"}, []Group{{"race=A", []int{0, 2, 4}}, {"age>=59", []int{3, 4}}}},
-		{[]string{"age<0"}, []Group{{"age<0", nil}, {theRest, []int{0, 1, 2, 3, 4, 5}}}},
+		{[]string{"age<25"}, []Group{{Name: "age<25", Rows: []int{0}}, {Name: theRest, Rows: []int{1, 2, 3, 4, 5}}}},
+		{[]string{"age <= 25"}, []Group{{Name: "age <= 25", Rows: []int{0, 1, 5}}, {Name: theRest, Rows: []int{2, 3, 4}}}},
+		{[]string{"age>25"}, []Group{{Name: "age>25", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"age>=25"}, []Group{{Name: "age>=25", Rows: []int{1, 2, 3, 4, 5}}, {Name: theRest, Rows: []int{0}}}},
+		{[]string{"25<=age<60"}, []Group{{Name: "25<=age<60", Rows: []int{1, 2, 4, 5}}, {Name: theRest, Rows: []int{0, 3}}}},
+		{[]string{"25<age<=60"}, []Group{{Name: "25<age<=60", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"25<age"}, []Group{{Name: "25<age", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"age=25.0"}, []Group{{Name: "age=25.0", Rows: []int{1, 5}}, {Name: theRest, Rows: []int{0, 2, 3, 4}}}},
+		{[]string{"race=B C"}, []Group{{Name: "race=B C", Rows: []int{1, 3, 5}}, {Name: theRest, Rows: []int{0, 2, 4}}}},
+		{[]string{"race"}, []Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "race=B C", Rows: []int{1, 3, 5}}}},
+		{[]string{"a<b"}, []Group{{Name: "a<b=0", Rows: []int{0, 2, 5}}, {Name: "a<b=1", Rows: []int{1, 3, 4}}}},
+		{[]string{"race=A", "age>=59"}, []Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "age>=59", Rows: []int{3, 4}}}},
+		{[]string{"age<0"}, []Group{{Name: "age<0", Rows: nil}, {Name: theRest, Rows: []int{0, 1, 2, 3, 4, 5}}}},
 	} {
 		t.Run(tc.texts[0], func(t *testing.T) {
 			got, err := conditionGroups(tc.texts...)

@@ -14,7 +14,7 @@ import (
 )
 
 // describe writes what was read, value by value.
-func describe(s *LIBSVM) []byte {
+func describeLIBSVM(s *LIBSVM) []byte {
 	var b bytes.Buffer
 	rows, cols := s.X.Dims()
 	fmt.Fprintf(&b, "%d x %d, %d entries, values %t\n", rows, cols, len(s.X.Columns), s.X.Values != nil)
@@ -39,7 +39,7 @@ func TestLIBSVMGolden(t *testing.T) {
 	}
 	const path = "testdata/mixed.golden"
 	if *update {
-		if err := os.WriteFile(path, describe(s), 0o644); err != nil {
+		if err := os.WriteFile(path, describeLIBSVM(s), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestLIBSVMGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(describe(s))); diff != "" {
+	if diff := cmp.Diff(string(want), string(describeLIBSVM(s))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -56,7 +56,7 @@ func TestOwnCSV(t *testing.T) {
 	if diff := cmp.Diff([]int{-1, 1, -1, 1, 1, -1, -1, 1}, table.Labels); diff != "" || table.Classes != [2]string{"paid=no", "paid=yes"} {
 		t.Error(diff, table.Classes)
 	}
-	if diff := cmp.Diff([]Group{{"age<45", []int{0, 1, 2}}, {theRest, []int{3, 4, 5, 6, 7}}}, table.Groups); diff != "" {
+	if diff := cmp.Diff([]Group{{Name: "age<45", Rows: []int{0, 1, 2}}, {Name: theRest, Rows: []int{3, 4, 5, 6, 7}}}, table.Groups); diff != "" {
 		t.Error(diff)
 	}
 	d := denseOf(t, got)

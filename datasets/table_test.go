@@ -14,7 +14,7 @@ func fewLabels() *Table {
 		Features: &Dense{Rows: 4, Cols: 1, Data: []float64{1, 0, 2, 0}},
 		Columns:  []string{"x"},
 		Labels:   []int{1, -1, 1, 1},
-		Groups:   []Group{{"a", []int{0, 3}}, {"b", []int{1, 2}}},
+		Groups:   []Group{{Name: "a", Rows: []int{0, 3}}, {Name: "b", Rows: []int{1, 2}}},
 	}
 }
 
@@ -26,9 +26,9 @@ func TestTablePartition(t *testing.T) {
 	}
 	for name, groups := range map[string][]Group{
 		"0 groups, want one and the rest":     nil,
-		"3 groups":                            {{"a", []int{0}}, {"b", []int{1}}, {"c", []int{2, 3}}},
-		"a and b do not share the rows out":   {{"a", []int{0, 1}}, {"b", []int{1, 2, 3}}},
-		"low and b do not share the rows out": {{"low", []int{0}}, {"b", []int{1, 2}}},
+		"3 groups":                            {{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1}}, {Name: "c", Rows: []int{2, 3}}},
+		"a and b do not share the rows out":   {{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{1, 2, 3}}},
+		"low and b do not share the rows out": {{Name: "low", Rows: []int{0}}, {Name: "b", Rows: []int{1, 2}}},
 	} {
 		table.Groups = groups
 		_, _, err := table.Partition()

@@ -109,7 +109,7 @@ func (l *proximalLoop) proximity(p Problem) float64 {
 func (l *proximalLoop) descend(p Problem, step float64, d Vector, weight float64) {
 	pull := step * weight * l.rho
 	p.Combine(Iterate, 1-pull, Iterate, pull, l.center)
-	p.Descend(Iterate, step, d, 0, d)
+	p.Combine(Iterate, 1, Iterate, -step, d)
 }
 
 // add takes the iterate into the mean.

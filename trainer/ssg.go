@@ -145,8 +145,7 @@ func (m *SSG) descend(p Problem, at *Point) error {
 	}
 	m.last = m.stepOnObjective()
 	m.steps++
-	p.Descend(Iterate, m.last, m.d, 0, m.d)
-	p.Prox(m.last, Iterate)
+	p.Descend(Descent{Direction: m.d, Step: m.last, Length: m.last})
 	return nil
 }
 
@@ -169,7 +168,7 @@ func (m *SSG) repair(p Problem, at *Point, g float64, j int) error {
 			m.last = g / size
 		}
 	}
-	p.Descend(Iterate, m.last, m.d, 0, m.d)
+	p.Combine(Iterate, 1, Iterate, -m.last, m.d)
 	project(p)
 	return nil
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"ppal/internal/cpu/kernel"
@@ -62,9 +63,13 @@ func (e *executor[T]) newWorker() *worker[T] {
 			own.Data[i] = slots[b.Slot]
 		}
 	}
-	widest := 1
-	for _, b := range e.plan.Buffers {
-		widest = max(widest, b.Cols)
+	widest := 1 // of the factors D in A^T D, which a worker packs
+	for _, r := range slices.Concat(e.plan.Forward, e.plan.Backward) {
+		for _, s := range r.Steps {
+			if p, ok := s.(*plan.Product); ok && p.TransA {
+				widest = max(widest, p.B.Cols)
+			}
+		}
 	}
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest)}
 }

@@ -8,7 +8,7 @@ import (
 	"ppal/models"
 )
 
-// loadTables reads a table, splits it and states the fairness problem.
+// loadTables reads a table and splits it.
 func (e *Experiment) loadTables(dataDir string) error {
 	split, err := datasets.ParseSplit(e.cfg.Split)
 	if err != nil {
@@ -22,6 +22,11 @@ func (e *Experiment) loadTables(dataDir string) error {
 	if err != nil {
 		return err
 	}
+	return e.takeTables(t)
+}
+
+// takeTables states the fairness problem.
+func (e *Experiment) takeTables(t *datasets.Tables) (err error) {
 	if e.cfg.Data.Problem != "if" {
 		if _, _, err := t.Train.Partition(); err != nil {
 			return err
