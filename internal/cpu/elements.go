@@ -35,9 +35,6 @@ func (s *elements[T]) repeatedRow(k int) bool {
 	return s.m.Args[k].Rows == 1 && s.m.Args[k].Cols == s.m.Out.Cols
 }
 
-func (s *elements[T]) prepare(*executor[T])     {}
-func (s *elements[T]) finish(*executor[T], int) {}
-
 func (s *elements[T]) block(_ int, w *worker[T], lo, hi int) error {
 	for i := lo; i < hi; i++ {
 		s.pass(w, i, w.Row(s.m.Out, i))

@@ -23,13 +23,38 @@ func (k *Kernels[F]) NewPanels(rows, cols int) *Panels[F] {
 
 // Pack packs the rows x cols matrix b, whose rows are ld elements apart.
 func (p *Panels[F]) Pack(rows, cols int, b []F, ld int) {
-	checkMatrix("Pack", b, rows, cols, ld)
-	if rows*p.padded(cols) > len(p.data) {
-		panic("kernel: Pack: panels too small")
+	p.Resize(rows, cols)
+	p.PackPanels(0, p.Count(), b, ld, false)
+}
+
+// Resize sets the size of the factor that PackPanels packs.
+func (p *Panels[F]) Resize(rows, cols int) {
+	if rows < 0 || cols < 0 || rows*p.padded(cols) > len(p.data) {
+		panic("kernel: Resize: panels too small")
 	}
 	p.rows, p.cols = rows, cols
-	for j := 0; j < cols; j += p.width {
-		p.packPanel(p.panel(j), b, ld, j)
+}
+
+// Count is the number of panels.
+func (p *Panels[F]) Count() int { return (p.cols + p.width - 1) / p.width }
+
+// PackPanels packs panels from to to-1 of b or, if trans, of b^T. The rows of b are ld elements apart. Several goroutines may pack
+// different panels.
+func (p *Panels[F]) PackPanels(from, to int, b []F, ld int, trans bool) {
+	if trans {
+		checkMatrix("PackPanels", b, p.cols, p.rows, ld)
+	} else {
+		checkMatrix("PackPanels", b, p.rows, p.cols, ld)
+	}
+	if from < 0 || to > p.Count() {
+		panic("kernel: PackPanels: no such panel")
+	}
+	for i := from; i < to; i++ {
+		if j := i * p.width; trans {
+			p.packTransposed(p.panel(j), b, ld, j)
+		} else {
+			p.packPanel(p.panel(j), b, ld, j)
+		}
 	}
 }
 
@@ -41,6 +66,22 @@ func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
 		row := dst[l*width:][:width]
 		copy(row, b[l*ld+j:][:valid])
 		clear(row[valid:])
+	}
+}
+
+// packTransposed packs the rows from j on as columns.
+func (p *Panels[F]) packTransposed(dst, b []F, ld, j int) {
+	width := p.panelWidth(j)
+	for c := range width {
+		if c >= p.cols-j {
+			for l := range p.rows {
+				dst[l*width+c] = 0
+			}
+			continue
+		}
+		for l, v := range b[(j+c)*ld:][:p.rows] {
+			dst[l*width+c] = v
+		}
 	}
 }
 

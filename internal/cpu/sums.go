@@ -1,0 +1,41 @@
+package cpu
+
+import (
+	"ppal/internal/plan"
+)
+
+// columnSums is Out[0,j] = sum_i In[i,j] in float64, block by block in the rows' order, then by worker.
+type columnSums[T plan.Float] struct {
+	s    *plan.Sums
+	sums [][]float64
+}
+
+func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
+	c := &columnSums[T]{s: s, sums: make([][]float64, workers)}
+	for t := range c.sums {
+		c.sums[t] = make([]float64, s.In.Cols)
+	}
+	return c
+}
+
+func (c *columnSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(c.sums[worker]) }
+
+func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
+	sums := c.sums[t]
+	for i := lo; i < hi; i++ {
+		row := w.Row(c.s.In, i)
+		sums := sums[:len(row)]
+		for j, x := range row {
+			sums[j] += float64(x)
+		}
+	}
+	return nil
+}
+
+func (c *columnSums[T]) finish(e *executor[T], workers int) {
+	addPartials(c.sums[0], c.sums[1:workers])
+	out := e.Row(c.s.Out, 0)
+	for j := range out {
+		out[j] = T(c.sums[0][j])
+	}
+}
