@@ -5,10 +5,6 @@ import (
 	"ppal/internal/plan"
 )
 
-// narrow is the width up to which a product with activations runs by rows and not by tiles: packing a block costs more than
-// it gains.
-const narrow = 16
-
 // blockStep compiles a step of a region with rows.
 func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	switch s := s.(type) {
@@ -106,65 +102,6 @@ func (s *packedProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// narrowProduct is Z = A W for activations A with a narrow side, by rows.
-type narrowProduct[T plan.Float] struct {
-	p          *plan.Product
-	dots       bool // Z is the narrow one
-	transposed []T  // B^T, of B or of B^T, as the forms want it
-}
-
-func newNarrowProduct[T plan.Float](p *plan.Product) *narrowProduct[T] {
-	s := &narrowProduct[T]{p: p, dots: p.Out.Cols <= p.A.Cols}
-	if s.dots != p.TransB { // the columns of W in a row, or else its rows
-		s.transposed = make([]T, p.B.Len())
-	}
-	return s
-}
-
-func (s *narrowProduct[T]) prepare(e *executor[T]) {
-	if s.transposed != nil {
-		transpose(e, s.p.B, s.transposed)
-	}
-}
-
-// transpose writes v^T.
-func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
-	for i := range v.Rows {
-		for j, x := range e.Row(v, i) {
-			to[j*v.Rows+i] = x
-		}
-	}
-}
-
-func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
-	p := s.p
-	if s.dots {
-		for i := lo; i < hi; i++ {
-			a, out := w.Row(p.A, i), w.Row(p.Out, i)
-			for j := range out {
-				out[j] = T(w.k.Dot(a, s.factorRow(w, j, p.A.Cols)))
-			}
-		}
-		return nil
-	}
-	for i := lo; i < hi; i++ {
-		a, out := w.Row(p.A, i), w.Row(p.Out, i)
-		clear(out)
-		for l, x := range a {
-			w.k.Axpy(out, x, s.factorRow(w, l, p.Out.Cols))
-		}
-	}
-	return nil
-}
-
-// factorRow is a row of the factor in the order that the forms read it.
-func (s *narrowProduct[T]) factorRow(w *worker[T], i, cols int) []T {
-	if s.transposed != nil {
-		return s.transposed[i*cols : (i+1)*cols]
-	}
-	return w.Row(s.p.B, i)
-}
-
 // packRows packs rows lo to hi-1 of v for a kernel that wants a matrix.
 func (w *worker[T]) packRows(v plan.View, lo, hi int) {
 	w.rows.Resize(hi-lo, v.Cols)
@@ -226,51 +163,4 @@ func (s *gradientProduct[T]) block(t int, w *worker[T], lo, hi int) error {
 	w.packRows(s.p.A, lo, hi)
 	w.k.AddMulTrans(s.sums[t], s.p.Out.Cols, &w.rows, 0, hi-lo, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
 	return nil
-}
-
-// outerSums is G = A^T D where A or D is narrow: row by row, G or G^T gets the row's outer product, added along the wide side.
-type outerSums[T plan.Float] struct {
-	workerSums[T]
-	wide bool // A is the wide one: the sums are G^T
-}
-
-func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {
-	return &outerSums[T]{newWorkerSums(e, p), p.A.Cols > p.B.Cols}
-}
-
-func (s *outerSums[T]) block(t int, w *worker[T], lo, hi int) error {
-	g := s.sums[t]
-	for i := lo; i < hi; i++ {
-		short, long := w.Row(s.p.A, i), w.Row(s.p.B, i)
-		if s.wide {
-			short, long = long, short
-		}
-		for j, x := range short {
-			w.k.Axpy(g[j*len(long):(j+1)*len(long)], x, long)
-		}
-	}
-	return nil
-}
-
-func (s *outerSums[T]) finishShare(e *executor[T], worker, workers int) {
-	out := s.p.Out
-	down, right := out.Cols, 1
-	if s.wide {
-		down, right = 1, out.Rows
-	}
-	from, to := share(out.Rows, worker, workers)
-	for i := from; i < to; i++ {
-		row := e.Row(out, i)
-		for j := range row {
-			at := i*down + j*right
-			x := s.sums[0][at]
-			for t := 1; t < workers; t++ {
-				x += s.sums[t][at]
-			}
-			if s.p.Add {
-				x += row[j]
-			}
-			row[j] = x
-		}
-	}
 }

@@ -21,14 +21,7 @@ func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
 func (c *columnSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(c.sums[worker]) }
 
 func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
-	sums := c.sums[t]
-	for i := lo; i < hi; i++ {
-		row := w.Row(c.s.In, i)
-		sums := sums[:len(row)]
-		for j, x := range row {
-			sums[j] += float64(x)
-		}
-	}
+	w.k.AddColumns(c.sums[t], w.blockOf(c.s.In, lo, hi))
 	return nil
 }
 

@@ -30,6 +30,7 @@ func main() {
 		"products":    products,
 		"elementwise": elementwise,
 		"reductions":  reductions,
+		"narrow":      narrow,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

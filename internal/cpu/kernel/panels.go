@@ -9,6 +9,7 @@ type Panels[F Float] struct {
 	width      int // of a panel
 	half       int // of a last panel that needs no more
 	data       []F
+	pack       func(k int, b *F, ldb int, panel *F)
 }
 
 // NewPanels returns room for a factor of at most rows x cols.
@@ -16,7 +17,7 @@ func (k *Kernels[F]) NewPanels(rows, cols int) *Panels[F] {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of panels")
 	}
-	p := &Panels[F]{width: k.products.cols, half: k.products.half}
+	p := &Panels[F]{width: k.products.cols, half: k.products.half, pack: k.products.packPanel}
 	p.data = Alloc[F](rows * p.padded(cols))
 	return p
 }
@@ -62,6 +63,10 @@ func (p *Panels[F]) PackPanels(from, to int, b []F, ld int, trans bool) {
 func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
 	width := p.panelWidth(j)
 	valid := min(width, p.cols-j)
+	if valid == p.width && p.rows > 0 {
+		p.pack(p.rows, &b[j], ld, &dst[0])
+		return
+	}
 	for l := range p.rows {
 		row := dst[l*width:][:width]
 		copy(row, b[l*ld+j:][:valid])
