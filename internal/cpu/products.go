@@ -18,6 +18,14 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		if s.Over == plan.OverRows {
 			return newColumnSums[T](s, e.threads)
 		}
+	case *plan.MarginLoss:
+		if phi, known := newSurrogate[T](s.Phi.String()); known {
+			return &marginLoss[T]{newMargins(s.Margins, s.S, phi, e.threads), s.Out}
+		}
+	case *plan.MarginLossGrad:
+		if phi, known := newSurrogate[T](s.Phi.String()); known {
+			return &marginLossGrad[T]{newMargins(s.Margins, s.S, phi, e.threads), s.D, s.Out}
+		}
 	case *plan.GroupMeans:
 		if s.RowStarts == nil && s.In.Cols == 1 {
 			return newClassMeans[T](s, e.threads)
