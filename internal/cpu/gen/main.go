@@ -31,6 +31,7 @@ func main() {
 		"elementwise": elementwise,
 		"reductions":  reductions,
 		"losses":      losses,
+		"narrow":      narrow,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

@@ -8,6 +8,7 @@ type Float interface{ float32 | float64 }
 type Kernels[F Float] struct {
 	level    Level
 	products products[F]
+	narrow   narrows[F]
 	passes   passes[F]
 	losses   losses[F]
 }
@@ -21,11 +22,9 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.passes = products32(level), passes32(level)
-		k.losses = losses32(level)
+		k.products, k.narrow, k.passes, k.losses = products32(level), narrow32(level), passes32(level), losses32(level)
 	case *Kernels[float64]:
-		k.products, k.passes = products64(level), passes64(level)
-		k.losses = losses64(level)
+		k.products, k.narrow, k.passes, k.losses = products64(level), narrow64(level), passes64(level), losses64(level)
 	}
 	return k, nil
 }

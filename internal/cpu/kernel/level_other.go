@@ -11,3 +11,7 @@ func products64(Level) products[float64] { return productsGo[float64]() }
 func passes32(Level) passes[float32] { return passesGo[float32]() }
 
 func passes64(Level) passes[float64] { return passesGo[float64]() }
+
+func narrow32(Level) narrows[float32] { return narrowGo[float32]() }
+
+func narrow64(Level) narrows[float64] { return narrowGo[float64]() }

@@ -1,0 +1,129 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// Bare are the two products with the data matrix that an iteration cannot do without, and nothing else:
+//
+//	Z = X W over all rows, then G = X^T D over all rows
+//
+// with X of rows x cols and W of cols x width, random numbers all. They run as in training: X is packed beforehand, W and D are packed
+// by every run, each thread adds up a G of its own over its share of the rows and the sums are added at the end. It is the floor that
+// an iteration's time is compared with, in turns, so that both meet the same machine.
+type Bare struct {
+	run   func()
+	flops float64
+}
+
+// BareProducts prepares the products of a shape on the device's threads, with its kernels.
+func BareProducts[T plan.Float](d *Device, rows, cols, width int) (*Bare, error) {
+	if rows < 1 || cols < 1 || width < 1 {
+		return nil, fmt.Errorf("cpu: bare products of %d x %d by %d columns, want positive sizes", rows, cols, width)
+	}
+	k, err := kernel.New[T](d.level)
+	if err != nil {
+		return nil, err
+	}
+	b := newBare(k, d.pool, rows, cols, width)
+	return &Bare{run: b.run, flops: 4 * float64(rows) * float64(cols) * float64(width)}, nil
+}
+
+// Run does both products once and says how long they took.
+func (b *Bare) Run() time.Duration {
+	start := time.Now()
+	b.run()
+	return time.Since(start)
+}
+
+// FLOPs is the arithmetic of a run: 2 for a multiply-add.
+func (b *Bare) FLOPs() float64 { return b.flops }
+
+// bare holds the operands of a type.
+type bare[T plan.Float] struct {
+	k       *kernel.Kernels[T]
+	pool    *pool
+	x       *kernel.Matrix[T]
+	width   int
+	w       []T
+	panels  *kernel.Panels[T]
+	z, d    []T   // rows x width
+	sums    [][]T // G by thread
+	scratch []*kernel.Scratch[T]
+}
+
+func newBare[T plan.Float](k *kernel.Kernels[T], p *pool, rows, cols, width int) *bare[T] {
+	rng := rand.New(rand.NewPCG(1, 2))
+	fill := func(list []T) []T {
+		for i := range list {
+			list[i] = T(2*rng.Float64() - 1)
+		}
+		return list
+	}
+	random := func(n int) []T { return fill(kernel.Alloc[T](n)) }
+	b := &bare[T]{k: k, pool: p, x: kernel.NewMatrix[T](rows, cols), width: width, w: random(cols * width),
+		panels: k.NewPanels(cols, width), z: random(rows * width), d: random(rows * width)}
+	b.panels.Resize(cols, width)
+	row := make([]T, cols)
+	for i := range rows {
+		b.x.SetRow(i, fill(row))
+	}
+	for range p.threads {
+		b.sums = append(b.sums, kernel.Alloc[T](cols*width))
+		b.scratch = append(b.scratch, k.NewScratch(kernel.RowBlock, width))
+	}
+	return b
+}
+
+// The phases of a run.
+type (
+	barePack[T plan.Float]    struct{ *bare[T] }
+	bareForward[T plan.Float] struct{ *bare[T] }
+	bareSums[T plan.Float]    struct{ *bare[T] }
+	bareJoin[T plan.Float]    struct{ *bare[T] }
+)
+
+func (b *bare[T]) run() {
+	for _, j := range []job{barePack[T]{b}, bareForward[T]{b}, bareSums[T]{b}, bareJoin[T]{b}} {
+		b.pool.run(b.pool.threads, j)
+	}
+}
+
+func (b barePack[T]) work(worker int) {
+	from, to := share(b.panels.Count(), worker, b.pool.threads)
+	b.panels.PackPanels(from, to, b.w, b.width, false)
+}
+
+func (b bareForward[T]) work(worker int) {
+	b.eachBlock(worker, func(lo, hi int) {
+		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.panels, b.scratch[worker])
+	})
+}
+
+func (b bareSums[T]) work(worker int) {
+	clear(b.sums[worker])
+	b.eachBlock(worker, func(lo, hi int) {
+		b.k.AddMulTrans(b.sums[worker], b.width, b.x, lo, hi, b.d[lo*b.width:], b.width, b.width, b.scratch[worker])
+	})
+}
+
+func (b bareJoin[T]) work(worker int) {
+	from, to := share(len(b.sums[0]), worker, b.pool.threads)
+	for _, g := range b.sums[1:] {
+		b.k.Axpy(b.sums[0][from:to], 1, g[from:to])
+	}
+}
+
+// eachBlock runs do for a worker's range of the blocks of rows.
+func (b *bare[T]) eachBlock(worker int, do func(lo, hi int)) {
+	rows, _ := b.x.Dims()
+	from, to := share(blocks(rows), worker, b.pool.threads)
+	for i := from; i < to; i++ {
+		do(i*kernel.RowBlock, min((i+1)*kernel.RowBlock, rows))
+	}
+}

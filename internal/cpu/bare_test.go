@@ -1,0 +1,73 @@
+package cpu
+
+import (
+	"math"
+	"testing"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// The products are those of all rows, whatever the threads.
+func TestBareProducts(t *testing.T) {
+	for _, level := range kernel.Levels() {
+		for _, threads := range []int{1, 2, 5} {
+			testBare[float32](t, level, threads, 1e-5)
+			testBare[float64](t, level, threads, 1e-13)
+		}
+	}
+}
+
+func testBare[T plan.Float](t *testing.T, level kernel.Level, threads int, bound float64) {
+	t.Helper()
+	const rows, cols, width = 2*kernel.RowBlock + 7, 19, 13
+	k, err := kernel.New[T](level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBare(k, newPool(threads), rows, cols, width)
+	for range 2 { // the second run starts from the first's sums
+		b.run()
+	}
+	for i := range rows {
+		for j := range width {
+			var want float64
+			for l := range cols {
+				want += float64(b.x.At(i, l)) * float64(b.w[l*width+j])
+			}
+			if got := float64(b.z[i*width+j]); !(math.Abs(got-want) <= bound*cols) {
+				t.Fatalf("%v, %d threads: Z[%d,%d] = %v, want %v", level, threads, i, j, got, want)
+			}
+		}
+	}
+	for l := range cols {
+		for j := range width {
+			var want float64
+			for i := range rows {
+				want += float64(b.x.At(i, l)) * float64(b.d[i*width+j])
+			}
+			if got := float64(b.sums[0][l*width+j]); !(math.Abs(got-want) <= bound*rows) {
+				t.Fatalf("%v, %d threads: G[%d,%d] = %v, want %v", level, threads, l, j, got, want)
+			}
+		}
+	}
+}
+
+func TestBareProductsRefusesSizes(t *testing.T) {
+	d, err := New(kernel.Best(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {-1, 1, 1}} {
+		if _, err := BareProducts[float32](d, size[0], size[1], size[2]); err == nil {
+			t.Errorf("%v: no error", size)
+		}
+	}
+	b, err := BareProducts[float32](d, 300, 4, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := b.Run(); took <= 0 || b.FLOPs() != 4*300*4*5 {
+		t.Errorf("a run took %v for %v operations", took, b.FLOPs())
+	}
+}
