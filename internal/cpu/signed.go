@@ -43,15 +43,11 @@ func newSignedLoss[T plan.Float](s *plan.SignedLoss) *signedLoss[T] {
 	return &signedLoss[T]{s, phi, minusLabels[T](s.Signs)}
 }
 
-func (l *signedLoss[T]) prepare(*executor[T]) {}
-
 func (l *signedLoss[T]) block(_ int, w *worker[T], lo, hi int) error {
 	n := hi - lo
 	w.k.SignedLoss(l.phi, w.From(l.s.Out, lo)[:n], w.From(l.s.S, lo)[:n], l.minus[lo:hi])
 	return nil
 }
-
-func (l *signedLoss[T]) finish(*executor[T], int) {}
 
 // signedLossGrad is Out[i] = D[i] y phi'(y S[i]), or Out += it.
 type signedLossGrad[T plan.Float] struct {
@@ -69,13 +65,9 @@ func newSignedLossGrad[T plan.Float](s *plan.SignedLossGrad) *signedLossGrad[T] 
 	return &signedLossGrad[T]{s, phi, minusLabels[T](s.Signs)}
 }
 
-func (g *signedLossGrad[T]) prepare(*executor[T]) {}
-
 func (g *signedLossGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	n := hi - lo
 	out, s, d := w.From(g.s.Out, lo)[:n], w.From(g.s.S, lo)[:n], w.From(g.s.D, lo)[:n]
 	w.k.SignedLossGrad(g.phi, out, s, g.minus[lo:hi], d, g.s.Add)
 	return nil
 }
-
-func (g *signedLossGrad[T]) finish(*executor[T], int) {}

@@ -17,6 +17,7 @@ const (
 // of the chunks are added in their order, so that results depend neither on the number of threads nor on which was faster.
 type vectors[T plan.Float] struct {
 	k       *kernel.Kernels[T]
+	pool    *pool
 	threads int
 
 	pass    pass[T] // that is being done
@@ -30,7 +31,7 @@ func newVectors[T plan.Float](d *Device) *vectors[T] {
 	if err != nil {
 		panic(err)
 	}
-	return &vectors[T]{k: k, threads: d.threads}
+	return &vectors[T]{k: k, pool: d.pool, threads: d.threads}
 }
 
 // operation names a pass.
@@ -103,7 +104,7 @@ func (v *vectors[T]) do(p pass[T]) (first, second float64) {
 		v.sums = make([][2]float64, chunks)
 	}
 	v.pass, v.workers = p, max(1, min(v.threads, chunks/chunksPerThread))
-	parallel(v.workers, v)
+	v.pool.run(v.workers, v)
 	v.pass = pass[T]{} // holds no vector longer than it is needed
 	for _, s := range v.sums[:chunks] {
 		first += s[0]

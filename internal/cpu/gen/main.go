@@ -34,6 +34,7 @@ func main() {
 		"sparse_groups": groups,
 		"sparse_rows":   sparseRows,
 		"losses":        losses,
+		"narrow":        narrow,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

@@ -71,9 +71,9 @@ func (a asm) address(p reg.GPVirtual, at place) operand.Mem {
 
 // read and write are load and save of a sweep's vector.
 
-func (a asm) read(p reg.GPVirtual, at place) vec { return a.loadFrom(a.address(p, at), at.mask) }
+func (a asm) read(p reg.GPVirtual, at place) vec { return a.loadAt(a.address(p, at), at.mask) }
 
-func (a asm) write(v vec, p reg.GPVirtual, at place) { a.saveTo(a.address(p, at), v, at.mask) }
+func (a asm) write(v vec, p reg.GPVirtual, at place) { a.saveAt(v, a.address(p, at), at.mask) }
 
 // only zeroes the elements outside the mask.
 func (a asm) only(v vec, m mask) vec {

@@ -8,6 +8,7 @@ type Float interface{ float32 | float64 }
 type Kernels[F Float] struct {
 	level    Level
 	products products[F]
+	narrow   narrows[F]
 	passes   passes[F]
 	sweeps   sweeps[F]
 	sparse   sparse[F]
@@ -23,10 +24,10 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.passes, k.sweeps = products32(level), passes32(level), sweeps32(level)
+		k.products, k.narrow, k.passes, k.sweeps = products32(level), narrow32(level), passes32(level), sweeps32(level)
 		k.sparse, k.losses = sparse32(level), losses32(level)
 	case *Kernels[float64]:
-		k.products, k.passes, k.sweeps = products64(level), passes64(level), sweeps64(level)
+		k.products, k.narrow, k.passes, k.sweeps = products64(level), narrow64(level), passes64(level), sweeps64(level)
 		k.sparse, k.losses = sparse64(level), losses64(level)
 	}
 	return k, nil
