@@ -150,7 +150,8 @@ func (a *app) beginBench(opts *benchOptions) (bench.Options, *bench.Report, erro
 		}
 	}
 	return run, &bench.Report{Machine: bench.Machine{
-		CPU: cpuModel(), Cores: runtime.NumCPU(), Threads: device.Threads(), Kernels: device.Level().String(), Dtype: cfg.Dtype, Version: version(),
+		CPU: cpuModel(), Cores: runtime.NumCPU(), Threads: device.Threads(),
+		Kernels: device.Level().String(), Dtype: cfg.Dtype, Version: version(),
 	}}, nil
 }
 

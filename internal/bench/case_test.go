@@ -130,24 +130,17 @@ func TestRealData(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	for _, c := range Cases(1) {
-		if !strings.HasPrefix(c.Name, "dp-") && !strings.HasPrefix(c.Name, "if-") {
-			continue
-		}
+	for _, c := range tableCases(1) {
 		w, err := c.prepare(t.Context(), Options{DataDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.shape.Data != FromFiles {
-			t.Errorf("%s: data from %s", c.Name, w.shape.Data)
+		want := Shape{Rows: communitiesRows, Features: communitiesFeatures}
+		if c.Name == "dp-adult" {
+			want = Shape{Rows: adultRows, Features: adultFeatures}
 		}
-		want := map[string][2]int{"dp-adult": {adultRows, adultFeatures}}
-		if s, given := want[c.Name]; !given {
-			s = [2]int{communitiesRows, communitiesFeatures}
-			want[c.Name] = s
-		}
-		if got := [2]int{w.shape.Rows, w.shape.Features}; got != want[c.Name] {
-			t.Errorf("%s: %v, want %v", c.Name, got, want[c.Name])
+		if w.shape.Data != FromFiles || w.shape.Rows != want.Rows || w.shape.Features != want.Features {
+			t.Errorf("%s: %+v", c.Name, w.shape)
 		}
 	}
 }

@@ -31,7 +31,8 @@ func imageCases(shrink int) []Case {
 		fashion("mnpc-fashion-mnist", "auto", "Fashion-MNIST, 4 classes, 256 hidden units"),
 		fashion("mnpc-fashion-mnist-float32", "float32", "the same with products in floating point"),
 		sliced,
-		fashion("mnpc-fashion-mnist-separate", "auto", "the same with a network for each class, 64 hidden units each", "heads", "separate", "hidden", "64"),
+		fashion("mnpc-fashion-mnist-separate", "auto", "the same with a network for each class, 64 hidden units each",
+			"heads", "separate", "hidden", "64"),
 		cifar,
 	}
 }

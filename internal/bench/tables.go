@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"math/rand/v2"
-	"slices"
 
 	"ppal/datasets"
 	"ppal/internal/config"
@@ -21,19 +18,15 @@ const (
 	manyGroups                                = 800
 )
 
-// The random streams of what is drawn.
-const (
-	tableSeed = 0x7461626c65
-	groupSeed = 0x67726f7570
-)
-
 // tableCases are demographic parity on sparse rows, and intersectional fairness on dense ones with many groups and with one.
 func tableCases(shrink int) []Case {
-	adult := Case{Name: "dp-adult", About: "Adult, linear, demographic parity between two groups as two smooth constraints", products: "auto",
+	adult := Case{Name: "dp-adult", products: "auto",
+		About:    "Adult, linear, demographic parity between two groups as two smooth constraints",
 		settings: config.Values{"problem": "dp", "dataset": "adult", "split": allTraining}}
 	adult.open = func(ctx context.Context, s setting) (*workload, error) { return openAdult(ctx, s, adultRows/shrink) }
 	groups := func(name string, m int) Case {
-		c := Case{Name: name, About: fmt.Sprintf("Communities and Crime, a network, intersectional fairness over random groups, m = %d", m), products: "auto",
+		c := Case{Name: name, products: "auto",
+			About:    fmt.Sprintf("Communities and Crime, a network, intersectional fairness over random groups, m = %d", m),
 			settings: config.Values{"problem": "if", "dataset": "communities", "if-form": "each", "split": allTraining}}
 		c.open = func(ctx context.Context, s setting) (*workload, error) {
 			return openCommunities(ctx, s, communitiesRows/shrink, m)
@@ -126,64 +119,4 @@ func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*w
 	w.problem, w.method = e.Optimization()
 	w.references = w.dense
 	return w, nil
-}
-
-// randomTable has n rows' labels, a quarter of them +1.
-func randomTable(rng *rand.Rand, n int) *datasets.Table {
-	t := &datasets.Table{Classes: [2]string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
-	for i := range t.Labels {
-		t.Labels[i], t.Source[i] = -1, i
-		if rng.IntN(4) == 0 {
-			t.Labels[i] = 1
-		}
-	}
-	return t
-}
-
-// randomCategories is a table of Adult's shape: each attribute has as many columns as the others, of which one is 1. Each row is in one
-// of two groups.
-func randomCategories(n int) *datasets.Table {
-	rng := rand.New(rand.NewPCG(1, tableSeed))
-	t := randomTable(rng, n)
-	x := &datasets.CSR{Rows: n, Cols: adultFeatures, Starts: []int{0}}
-	t.Groups = []datasets.Group{{Name: "protected"}, {Name: "rest"}}
-	for i := range n {
-		for a := range adultAttributes {
-			lo, hi := adultFeatures*a/adultAttributes, adultFeatures*(a+1)/adultAttributes
-			x.Columns = append(x.Columns, int32(lo+rng.IntN(hi-lo)))
-		}
-		x.Starts = append(x.Starts, len(x.Columns))
-		g := &t.Groups[rng.IntN(2)]
-		g.Rows = append(g.Rows, i)
-	}
-	t.Features = x
-	return t
-}
-
-// randomNumbers is a table of Communities and Crime's shape.
-func randomNumbers(n int) *datasets.Table {
-	rng := rand.New(rand.NewPCG(2, tableSeed))
-	t := randomTable(rng, n)
-	x := &datasets.Dense{Rows: n, Cols: communitiesFeatures, Data: make([]float64, n*communitiesFeatures)}
-	for i := range x.Data {
-		x.Data[i] = rng.NormFloat64()
-	}
-	t.Features = x
-	return t
-}
-
-// The shares of the rows that random groups have.
-const leastShare, mostShare = 0.01, 0.5
-
-// randomGroups draws m groups of more than a hundredth of the n rows, their sizes' logarithms uniform up to a half.
-func randomGroups(n, m int) []datasets.Group {
-	rng := rand.New(rand.NewPCG(3, groupSeed))
-	groups := make([]datasets.Group, m)
-	for k := range groups {
-		share := leastShare * math.Pow(mostShare/leastShare, rng.Float64())
-		size := max(int(share*float64(n)), int(leastShare*float64(n))+1)
-		groups[k] = datasets.Group{Name: fmt.Sprintf("group %d", k+1), Rows: rng.Perm(n)[:size]}
-		slices.Sort(groups[k].Rows)
-	}
-	return groups
 }
