@@ -75,12 +75,12 @@ def _speed(title: str, unit: dict) -> Table:
 
     for name, t in _products(times) + [(k, t) for k, t in times.items() if " products " not in k]:
         add(name, t["median"], spread(t["low"], t["high"]), t["best"])
-    bench = unit["bench"]
-    for name, case in ({} if "not_run" in bench else bench).items():
+    for name, case in unit["bench"].items():
+        if "not_run" in case:
+            table.notes.append(f"ppal bench {name}: {case['not_run']}")
+            continue
         add(f"ppal bench {name}: two bare products", case["floor_ms"])
         add(f"ppal bench {name}: iteration", case["iteration_ms"])
-    if "not_run" in bench:
-        table.notes.append(f"ppal bench: {bench['not_run']}.")
     table.notes += [f"{name}: not run: {why}" for name, why in unit["not_run"].items()]
     table.notes.append("An iteration is forward, backward and step; ppal's is training time over iterations, all that it does.")
     table.notes += ["; ".join(f"{k} {v}" for k, v in unit["versions"].items()) + ".", *_random(unit)]

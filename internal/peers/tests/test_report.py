@@ -48,15 +48,17 @@ class Parts(unittest.TestCase):
 
     def test_speed_takes_each_librarys_faster_layout_and_both_ratios(self) -> None:
         times = {"numpy products by feature": 40.0, "numpy products by unit": 50.0, "torch eager": 100.0, "ppal train": 20.0}
+        bench = {"a": {"not_run": "not available"}, "b": {"iteration_ms": 10.0, "floor_ms": 40.0, "ratio": 0.25}}
         unit = {
             "shape": [24000, 784, 256], "random_data": False, "versions": {"numpy": "2"}, "not_run": {"jax": "no jax"},
-            "times": {name: sample(ms) for name, ms in times.items()}, "bench": {"not_run": "not available"},
+            "times": {name: sample(ms) for name, ms in times.items()}, "bench": bench,
         }  # fmt: skip
         (table,) = report.speed({"mnpc-fashion-mnist": unit})
         self.assertEqual([(r[0], r[4], r[5]) for r in table.rows], [
             ("numpy: two bare products", "1.00", "2.00"), ("torch eager", "2.50", "5.00"), ("ppal train", "0.500", "1.00"),
+            ("ppal bench b: two bare products", "1.00", "2.00"), ("ppal bench b: iteration", "0.250", "0.500"),
         ])  # fmt: skip
-        self.assertTrue(any("no jax" in note for note in table.notes))
+        self.assertTrue({"jax: not run: no jax", "ppal bench a: not available"} <= set(table.notes))
 
     def test_convergence_takes_cooper_best_by_feasibility_first(self) -> None:
         runs = [
