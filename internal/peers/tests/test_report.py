@@ -22,6 +22,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(table.text(), "T\n--------\nwho   ms\n--------\na|b    1\nc    100\nnote")
         self.assertEqual(table.markdown(), "### T\n\n| who | ms |\n|---|---:|\n| a\\|b | 1 |\n| c | 100 |\n\nnote")
 
+    def test_without_rows_the_notes_stand_alone(self) -> None:
+        table = Table("T", ("who", "ms"), notes=["not run"])
+        self.assertEqual((table.text(), table.markdown()), ("T\nnot run", "### T\n\nnot run"))
+
     def test_a_row_of_another_length_is_refused(self) -> None:
         with self.assertRaises(ValueError):
             Table("T", ("who", "ms")).add("a")
@@ -89,12 +93,12 @@ class Parts(unittest.TestCase):
             "best_feasible": None,
         }
         units: dict[str, dict] = {
-            "ppal": {"hit": hit, "worst_after": -0.001},
-            "cooper": {"runs": [lost], "best": None},
-            "times": {"seconds": {"ppal": [4.0], "cooper": []}, "median": {"ppal": 4.0, "cooper": None}, "ratio": None},
+            "1 ppal": {"hit": hit, "worst_after": -0.001},
+            "1 cooper": {"runs": [lost], "best": None},
+            "1 times": {"seconds": {"ppal": [4.0], "cooper": []}, "median": {"ppal": 4.0}, "ratio": None},
         }
         summary, screening = report.headline(units)
-        self.assertEqual(summary.rows[0], ("ppal, defaults", "4.00", "4.00", "100", "-1.0e-03"))
+        self.assertEqual(summary.rows[0], ("start 1: ppal", "4.00", "4.00", "100", "-1.0e-03", "1.00"))
         self.assertEqual(summary.rows[1][3], "not met")
         self.assertEqual(screening.rows, [("SGD 1, 0.1", "12.5", "150", "NO", "none")])
 
