@@ -57,9 +57,10 @@ class Context:
         """The unit in the place of one that needs the files."""
         return {"not_run": f"needs the files of {TITLES[dataset]}: random pixels have no classes to learn"}
 
-    def problem(self, case: Case) -> tuple[Problem, Path]:
-        """The case's rows and ppal's start, in memory and in a folder for the peers."""
-        start = self.ppal.train(case, "--iterations", "0", "--dtype", "float64", "--seed", str(self.seed)).weights
+    def problem(self, case: Case, seed: int | None = None) -> tuple[Problem, Path]:
+        """The case's rows and ppal's start from the seed (the run's), in memory and in a folder for the peers."""
+        seed = self.seed if seed is None else seed
+        start = self.ppal.train(case, "--iterations", "0", "--dtype", "float64", "--seed", str(seed)).weights
         pixels, counts = data.select(*data.read(case.dataset, self.folder(case.dataset)), case.rows_per_class)
         center, deviation = moments(pixels)
         problem = Problem(pixels, counts, center, deviation, case.heads, case.kappa, case.theta or inf, start)

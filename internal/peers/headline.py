@@ -18,34 +18,37 @@ CASE = FASHION
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: timed runs of each side, iterations after which a run gives up, and after the target is met."""
+    """How much to measure: starts (seeds), timed runs from each, iterations until a run gives up, and after the target."""
 
+    starts: int = 1
     repeats: int = 3
     limit: int = 800
     after: int = 50
 
 
 def run(context: Context, settings: Sequence[Setting], effort: Effort) -> None:
-    """Find ppal's first iterate that meets the target and the setting of Cooper that is the first to; then time both in turns."""
-    unit = context.results.unit
+    """From each start: find ppal's first iterate that meets the target and the setting of Cooper that is the first to; then
+    time both in turns.
+    """
     if context.is_random(CASE.dataset):
-        unit("times", partial(context.not_run, CASE.dataset))
+        context.results.unit(CASE.name, partial(context.not_run, CASE.dataset))
         return
-    ppal = unit("ppal", partial(_find, context, effort))
-    _, folder = context.problem(CASE)
     with context.client("cooper") as client:
-        client.call("load", folder=str(folder))
-        client.call("warm_up", setting=asdict(settings[0]))
-        cooper = unit("cooper", partial(_screen, context, client, settings, effort))
-        unit("times", partial(_times, context, client, ppal, cooper, effort))
+        for seed in range(context.seed, context.seed + effort.starts):
+            _, folder = context.problem(CASE, seed)
+            client.call("load", folder=str(folder))
+            client.call("warm_up", setting=asdict(settings[0]))
+            ppal = context.results.unit(f"{seed} ppal", partial(_find, context, seed, effort))
+            cooper = context.results.unit(f"{seed} cooper", partial(_screen, context, client, seed, settings, effort))
+            context.results.unit(f"{seed} times", partial(_times, context, client, seed, ppal, cooper, effort))
 
 
-def _find(context: Context, effort: Effort) -> dict:
+def _find(context: Context, seed: int, effort: Effort) -> dict:
     """One run with every iterate recorded, longer until the target is met."""
     iterations = 100 + effort.after
     while True:
-        context.say(f"headline: ppal, {iterations} iterations, all recorded")
-        records = _train(context, iterations, record_every=1).records
+        context.say(f"headline: start {seed}: ppal, {iterations} iterations, all recorded")
+        records = _train(context, seed, iterations, record_every=1).records
         points = [Point(r["iteration"], r["seconds"], r["objective"], max(r["constraints"])) for r in records]
         hit = first_hit(points, TARGET)
         if (hit and hit.iteration + effort.after <= iterations) or iterations >= effort.limit:
@@ -53,12 +56,12 @@ def _find(context: Context, effort: Effort) -> dict:
         iterations = min(2 * iterations, effort.limit)
 
 
-def _screen(context: Context, client: Client, settings: Sequence[Setting], effort: Effort) -> dict:
+def _screen(context: Context, client: Client, seed: int, settings: Sequence[Setting], effort: Effort) -> dict:
     """Every setting once, until it meets the target or has trained for longer than the fastest one so far took to."""
     seconds, outcomes = None, []
     for setting in settings:
         within = "" if seconds is None else f", at most {seconds:.1f} s"
-        context.say(f"headline: Cooper {setting}{within}")
+        context.say(f"headline: start {seed}: Cooper {setting}{within}")
         points = _advance(client, setting, effort, seconds=seconds, after=0)
         hit = first_hit(points, TARGET)
         if hit:
@@ -68,19 +71,19 @@ def _screen(context: Context, client: Client, settings: Sequence[Setting], effor
     if best is None:
         return {"runs": outcomes, "best": None}
     setting = Setting(**best["setting"])
-    context.say(f"headline: Cooper {setting} again, {effort.after} iterations beyond the target")
+    context.say(f"headline: start {seed}: Cooper {setting} again, {effort.after} iterations beyond the target")
     points = _advance(client, setting, effort, seconds=None, after=effort.after)
     return {"runs": outcomes, "best": best["setting"]} | _outcome(points, first_hit(points, TARGET))
 
 
-def _times(context: Context, client: Client, ppal: dict, cooper: dict, effort: Effort) -> dict:
+def _times(context: Context, client: Client, seed: int, ppal: dict, cooper: dict, effort: Effort) -> dict:
     """Both in turns: ppal without records up to the iterate that was found, Cooper until its forward pass shows the target."""
     seconds: dict[str, list[float]] = {"ppal": [], "cooper": []}
     for turn in range(effort.repeats):
-        context.say(f"headline: turn {turn + 1} of {effort.repeats}")
+        context.say(f"headline: start {seed}: turn {turn + 1} of {effort.repeats}")
         if ppal["hit"]:
             count = ppal["hit"]["iteration"]
-            seconds["ppal"].append(_train(context, count, record_every=count).summary["seconds"])
+            seconds["ppal"].append(_train(context, seed, count, record_every=count).summary["seconds"])
         if cooper["best"]:
             hit = first_hit(_advance(client, Setting(**cooper["best"]), effort, seconds=None, after=0), TARGET)
             if hit:
@@ -90,8 +93,8 @@ def _times(context: Context, client: Client, ppal: dict, cooper: dict, effort: E
     return {"seconds": seconds, "median": medians, "ratio": ratio}
 
 
-def _train(context: Context, iterations: int, record_every: int) -> Run:
-    flags = ["--iterations", str(iterations), "--record-every", str(record_every), "--seed", str(context.seed)]
+def _train(context: Context, seed: int, iterations: int, record_every: int) -> Run:
+    flags = ["--iterations", str(iterations), "--record-every", str(record_every), "--seed", str(seed)]
     return context.ppal.train(CASE, *flags)
 
 

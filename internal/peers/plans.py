@@ -41,12 +41,13 @@ def plan(quick: bool, full: bool) -> Plan:
             grid(QUICK_STEPS, DUAL_STEPS[:1]), HeadlineEffort(repeats=1, after=20),
         )  # fmt: skip
     speed_cases, convergence_cases = [FASHION, FASHION_SEPARATE, CIFAR], [FASHION_1000, CIFAR_1000]
-    settings = grid(STEPS, DUAL_STEPS)
+    settings, headline_effort = grid(STEPS, DUAL_STEPS), HeadlineEffort()
     if full:
         speed_cases.append(CIFAR_SEPARATE)
         convergence_cases.append(FASHION)
+        headline_effort = HeadlineEffort(starts=3)
         settings = grid(FULL_STEPS, FULL_DUAL_STEPS)
     return Plan(
         "full" if full else "default", [FASHION, FASHION_SEPARATE], speed_cases, SpeedEffort(), convergence_cases,
-        (100, 300, 1000), settings, HeadlineEffort(),
+        (100, 300, 1000), settings, headline_effort,
     )  # fmt: skip

@@ -60,14 +60,16 @@ class Ppal:
         run = self.train(case, "--iterations", str(iterations), "--record-every", str(iterations), *flags)
         return [1e3 * run.summary["seconds"] / iterations]
 
-    def bench(self, names: list[str]) -> dict[str, dict] | None:
-        """The cases of ``ppal bench --json`` by name; None where the binary has no such command."""
-        usage = subprocess.run([self.binary, "--help"], capture_output=True, text=True, check=False).stdout
-        if not any(line.split()[:1] == ["bench"] for line in usage.splitlines()):
-            return None
-        flags = ["--cases", ",".join(names)] if "--cases" in self._run(["bench", "--help"]).stdout else []
-        report = json.loads(self._run(["bench", "--json", "--threads", str(self.threads), *flags]).stdout)
-        return {case["name"]: case for case in report["cases"]}
+    def has(self, words: str, *command: str) -> bool:
+        """Whether the help of a command has these words at the start of a line."""
+        usage = self._run([*command, "--help"]).stdout
+        return any(line.strip().startswith(words) for line in usage.splitlines())
+
+    def bench(self, name: str, dataset: str) -> dict:
+        """The case of that name in ``ppal bench --json``. PpalError where this binary or machine cannot run it."""
+        shared = ["--data-dir", str(self.data_dir(dataset)), "--threads", str(self.threads)]
+        report = json.loads(self._run(["bench", "--json", "--cases", name, *shared]).stdout)
+        return next(case for case in report["cases"] if case["name"] == name)
 
     def _run(self, arguments: list[str]) -> subprocess.CompletedProcess:
         command = [str(self.binary), *arguments]

@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+FORMAT = 1  # of the file; another one is not read
 PARTS = ("check", "speed", "convergence", "headline")
 
 
@@ -25,8 +26,8 @@ class Results:
         self.resume = resume
         self.parts: dict[str, dict] = {}
         self.current: dict = {}  # the part that is open
-        if path.exists():
-            self.parts = json.loads(path.read_text())["parts"]
+        if path.exists() and (stored := json.loads(path.read_text())).get("format") == FORMAT:
+            self.parts = stored["parts"]
 
     def begin(self, part: str, environment: dict, settings: dict) -> None:
         """Open a part."""
@@ -56,7 +57,7 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".tmp")
         ordered = {part: self.parts[part] for part in PARTS if part in self.parts}
-        draft.write_text(json.dumps({"parts": ordered}, indent=1, allow_nan=False) + "\n")
+        draft.write_text(json.dumps({"format": FORMAT, "parts": ordered}, indent=1, allow_nan=False) + "\n")
         draft.replace(self.path)
 
 

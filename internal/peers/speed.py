@@ -6,7 +6,6 @@ An iteration is a forward pass, a backward pass and a step on f + w.g with given
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import partial
 from .cases import CIFAR, FASHION, FASHION_SEPARATE, Case
 from .client import Client, PeerError
 from .context import Context
+from .ppal import PpalError
 from .timing import alternate
 
 PRODUCTS = ("products by feature", "products by unit")  # W stored as [d, units], or as [units, d]
@@ -89,20 +89,22 @@ def _prepare(
 
 def _ppal_modes(context: Context) -> dict[str, list[str]]:
     """ppal's contenders: its default products and, where the binary lets one choose, plain float32 ones."""
-    usage = subprocess.run([context.binary, "train", "--help"], capture_output=True, text=True, check=False).stdout
     modes: dict[str, list[str]] = {"ppal train": []}
-    if "--products" in usage:
+    if context.ppal.has("--products", "train"):
         modes["ppal train --products float32"] = ["--products", "float32"]
     return modes
 
 
 def _bench(context: Context, case: Case) -> dict:
-    """ppal bench's own numbers for the case: iteration_ms, floor_ms and ratio by name, or why there are none."""
-    names = BENCH.get(case.name, [])
-    if context.is_random(case.dataset):
-        context.say("speed: ppal bench takes random data of its own")
-    report = context.ppal.bench(names)
-    if report is None:
-        return {"not_run": "not available: this ppal has no bench command"}
-    keys = ("iteration_ms", "floor_ms", "ratio")
-    return {name: {k: report[name].get(k) for k in keys} for name in names if name in report}
+    """ppal bench's own numbers for the case by name: iteration_ms, floor_ms and ratio, or why there are none."""
+    if not context.ppal.has("bench"):
+        return {name: {"not_run": "not available: this ppal has no bench command"} for name in BENCH.get(case.name, [])}
+    found: dict[str, dict] = {}
+    for name in BENCH.get(case.name, []):
+        context.say(f"speed: ppal bench {name}")
+        try:
+            report = context.ppal.bench(name, case.dataset)
+            found[name] = {key: report[key] for key in ("iteration_ms", "floor_ms", "ratio")}
+        except PpalError as error:
+            found[name] = {"not_run": str(error)}
+    return found

@@ -24,6 +24,8 @@ class Table:
 
     def text(self) -> str:
         """Aligned columns, the first to the left and the others to the right."""
+        if not self.rows:
+            return "\n".join([self.title, *self.notes])
         lines = [self.header, *self.rows]
         widths = [max(len(line[k]) for line in lines) for k in range(len(self.header))]
 
@@ -40,6 +42,8 @@ class Table:
         def line(cells: Sequence[str]) -> str:
             return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |"
 
+        if not self.rows:
+            return "\n\n".join([f"### {self.title}", *self.notes])
         rule = "|---" + "|---:" * (len(self.header) - 1) + "|"
         notes = [f"\n{note}" for note in self.notes]
         return "\n".join([f"### {self.title}\n", line(self.header), rule, *map(line, self.rows), *notes])

@@ -45,10 +45,11 @@ class Runs(unittest.TestCase):
         self.assertIsNone(worst_after(self.history, self.history[-1]))
 
     def test_best_of_puts_runs_without_a_point_last(self) -> None:
-        none, violates, meets = None, point(1, 0.0, 0.5), point(1, 0.9, 0.0)
-        self.assertIs(best_of([none, violates, meets], itself), meets)
-        self.assertIs(best_of([none, violates], itself), violates)
-        self.assertIsNone(best_of([], itself))
+        violates, meets = point(1, 0.0, 0.5), point(1, 0.9, 0.0)
+        runs: list[Point | None] = [None, violates, meets]
+        for count, want in ((3, meets), (2, violates), (1, None), (0, None)):
+            best = best_of(runs[:count], itself)
+            self.assertIs(best, want)
 
 
 class Grid(unittest.TestCase):

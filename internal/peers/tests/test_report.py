@@ -22,6 +22,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(table.text(), "T\n--------\nwho   ms\n--------\na|b    1\nc    100\nnote")
         self.assertEqual(table.markdown(), "### T\n\n| who | ms |\n|---|---:|\n| a\\|b | 1 |\n| c | 100 |\n\nnote")
 
+    def test_without_rows_the_notes_stand_alone(self) -> None:
+        table = Table("T", ("who", "ms"), notes=["not run"])
+        self.assertEqual((table.text(), table.markdown()), ("T\nnot run", "### T\n\nnot run"))
+
     def test_a_row_of_another_length_is_refused(self) -> None:
         with self.assertRaises(ValueError):
             Table("T", ("who", "ms")).add("a")
@@ -48,15 +52,17 @@ class Parts(unittest.TestCase):
 
     def test_speed_takes_each_librarys_faster_layout_and_both_ratios(self) -> None:
         times = {"numpy products by feature": 40.0, "numpy products by unit": 50.0, "torch eager": 100.0, "ppal train": 20.0}
+        bench = {"a": {"not_run": "not available"}, "b": {"iteration_ms": 10.0, "floor_ms": 40.0, "ratio": 0.25}}
         unit = {
             "shape": [24000, 784, 256], "random_data": False, "versions": {"numpy": "2"}, "not_run": {"jax": "no jax"},
-            "times": {name: sample(ms) for name, ms in times.items()}, "bench": {"not_run": "not available"},
+            "times": {name: sample(ms) for name, ms in times.items()}, "bench": bench,
         }  # fmt: skip
         (table,) = report.speed({"mnpc-fashion-mnist": unit})
         self.assertEqual([(r[0], r[4], r[5]) for r in table.rows], [
             ("numpy: two bare products", "1.00", "2.00"), ("torch eager", "2.50", "5.00"), ("ppal train", "0.500", "1.00"),
+            ("ppal bench b: two bare products", "1.00", "2.00"), ("ppal bench b: iteration", "0.250", "0.500"),
         ])  # fmt: skip
-        self.assertTrue(any("no jax" in note for note in table.notes))
+        self.assertTrue({"jax: not run: no jax", "ppal bench a: not available"} <= set(table.notes))
 
     def test_convergence_takes_cooper_best_by_feasibility_first(self) -> None:
         runs = [
@@ -87,12 +93,12 @@ class Parts(unittest.TestCase):
             "best_feasible": None,
         }
         units: dict[str, dict] = {
-            "ppal": {"hit": hit, "worst_after": -0.001},
-            "cooper": {"runs": [lost], "best": None},
-            "times": {"seconds": {"ppal": [4.0], "cooper": []}, "median": {"ppal": 4.0, "cooper": None}, "ratio": None},
+            "1 ppal": {"hit": hit, "worst_after": -0.001},
+            "1 cooper": {"runs": [lost], "best": None},
+            "1 times": {"seconds": {"ppal": [4.0], "cooper": []}, "median": {"ppal": 4.0}, "ratio": None},
         }
         summary, screening = report.headline(units)
-        self.assertEqual(summary.rows[0], ("ppal, defaults", "4.00", "4.00", "100", "-1.0e-03"))
+        self.assertEqual(summary.rows[0], ("start 1: ppal", "4.00", "4.00", "100", "-1.0e-03", "1.00"))
         self.assertEqual(summary.rows[1][3], "not met")
         self.assertEqual(screening.rows, [("SGD 1, 0.1", "12.5", "150", "NO", "none")])
 

@@ -48,6 +48,11 @@ class File(unittest.TestCase):
             self.assertEqual(self.measured(resume, environment, settings), again, (resume, environment, settings))
             self.assertEqual(set(Results(self.path).parts), {"speed", "headline"})
 
+    def test_a_file_of_another_format_is_not_read(self) -> None:
+        self.write()
+        self.path.write_text(self.path.read_text().replace('"format": 1', '"format": 0'))
+        self.assertEqual(Results(self.path, resume=True).parts, {})
+
     def test_a_measurement_that_fails_leaves_the_file_as_it_was(self) -> None:
         self.write()
         before = self.path.read_text()
