@@ -58,12 +58,16 @@ func newSparseProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.S
 
 func (s *sparseProduct[T]) prepare(e *executor[T]) {
 	b := s.p.B
-	if s.p.TransB {
-		transpose(e, b, s.transposed)
-		s.w.Set(s.transposed, b.Rows)
-	} else {
+	if !s.p.TransB {
 		s.w.Set(e.Data[b.Buffer][b.Offset:], b.Stride)
+		return
 	}
+	for i := range b.Rows {
+		for j, v := range e.Row(b, i) {
+			s.transposed[j*b.Rows+i] = v
+		}
+	}
+	s.w.Set(s.transposed, b.Rows)
 }
 
 func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
