@@ -222,6 +222,16 @@ func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 		ops[name] = op
 		ops[name+" gradient"] = newMarginLossGrad(op)
 	}
+	for name, op := range map[string]*SignedLoss{
+		"signed":        must(NewSignedLoss([]int{1, 1, -1, 1}, Sigmoid)),
+		"signed labels": must(NewSignedLoss([]int{1, 1, 1, -1}, Sigmoid)),
+		"signed phi":    must(NewSignedLoss([]int{1, 1, -1, 1}, Hinge)),
+		"signed vector": newSignedLoss([]int8{1, 1, -1, 1}, Sigmoid, 1),
+		"rates":         must(NewRates(4, Sigmoid)),
+	} {
+		ops[name] = op
+		ops[name+" gradient"] = newSignedLossGrad(op)
+	}
 	seen := map[uint32]string{}
 	for name, op := range ops {
 		if other, ok := seen[op.Hashcode()]; ok {

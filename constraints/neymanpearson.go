@@ -69,6 +69,12 @@ func (p *NeymanPearson) ConstraintNames() []string { return append([]string(nil)
 // Bounds are the constraints' bounds kappa_1..kappa_{C-1}.
 func (p *NeymanPearson) Bounds() []float64 { return append([]float64(nil), p.bounds...) }
 
+// Pieces is nil: the nodes are the constraints themselves.
+func (p *NeymanPearson) Pieces() []Piece { return nil }
+
+// Smooth reports whether f and g are differentiable everywhere.
+func (p *NeymanPearson) Smooth() bool { return p.phi.Smooth() }
+
 // Phi is the surrogate.
 func (p *NeymanPearson) Phi() Phi { return p.phi }
 

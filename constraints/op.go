@@ -71,6 +71,14 @@ func (d digester) ints(v ...int) {
 	_, _ = d.Write(b)
 }
 
+func (d digester) int8s(v []int8) {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
+	for _, x := range v {
+		b = append(b, byte(x))
+	}
+	_, _ = d.Write(b)
+}
+
 func (d digester) int32s(v []int32) {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
 	for _, x := range v {

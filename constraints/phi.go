@@ -25,15 +25,19 @@ const (
 func Phis() []Phi { return []Phi{Sigmoid, Logistic, Hinge} }
 
 // ParsePhi returns the surrogate of that name: sigmoid, logistic or hinge.
-func ParsePhi(name string) (Phi, error) {
-	known := make([]string, 0, len(Phis()))
-	for _, p := range Phis() {
-		if p.String() == name {
-			return p, nil
+func ParsePhi(name string) (Phi, error) { return parse("surrogate phi", name, Phis()) }
+
+// parse returns the value of that name.
+func parse[T fmt.Stringer](what, name string, values []T) (T, error) {
+	known := make([]string, len(values))
+	for i, v := range values {
+		known[i] = v.String()
+		if known[i] == name {
+			return v, nil
 		}
-		known = append(known, p.String())
 	}
-	return 0, fmt.Errorf("constraints: no surrogate phi %q: take one of %s", name, strings.Join(known, ", "))
+	var none T
+	return none, fmt.Errorf("constraints: no %s %q: take one of %s", what, name, strings.Join(known, ", "))
 }
 
 // String returns the surrogate's name in lower case.

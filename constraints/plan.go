@@ -5,6 +5,8 @@ import "ppal/internal/plan"
 var (
 	_ plan.Described = (*MarginLoss)(nil)
 	_ plan.Described = (*MarginLossGrad)(nil)
+	_ plan.Described = (*SignedLoss)(nil)
+	_ plan.Described = (*SignedLossGrad)(nil)
 	_ plan.Described = (*GroupMeans)(nil)
 	_ plan.Described = (*GroupMeansGrad)(nil)
 )
@@ -15,6 +17,14 @@ func (op *MarginLoss) PlanTerm() plan.Term { return plan.MarginLossTerm{Margins:
 // PlanTerm implements plan.Described.
 func (op *MarginLossGrad) PlanTerm() plan.Term {
 	return plan.MarginLossGradTerm{Margins: op.loss.margins()}
+}
+
+// PlanTerm implements plan.Described.
+func (op *SignedLoss) PlanTerm() plan.Term { return plan.SignedLossTerm{Signs: op.signs()} }
+
+// PlanTerm implements plan.Described.
+func (op *SignedLossGrad) PlanTerm() plan.Term {
+	return plan.SignedLossGradTerm{Signs: op.loss.signs()}
 }
 
 // PlanTerm implements plan.Described.
@@ -30,6 +40,8 @@ func (op *GroupMeansGrad) PlanTerm() plan.Term {
 func (op *MarginLoss) margins() plan.Margins {
 	return plan.Margins{Labels: op.labels, Classes: op.classes, Phi: op.phi}
 }
+
+func (op *SignedLoss) signs() plan.Signs { return plan.Signs{Labels: op.labels, Phi: op.phi} }
 
 func (m *Membership) groups() plan.Groups {
 	return plan.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}

@@ -41,22 +41,35 @@ type Counts struct {
 // Report is what Check found.
 type Report struct {
 	Dataset     Dataset
-	Files       []FileStatus // those that Load would read; none for a built-in set
-	Train, Test *Counts      // nil where the set could not be read
+	Files       []FileStatus // those that loading would read; none for a built-in set
+	Train, Test *Counts      // of images; nil where they could not be read
+	Tables      *Tables      // of a table; nil where it could not be read
 	Warnings    []string     // sentences for the user
 }
 
 // Verify compares the files of the named set in the data directory dir with the
-// published ones: it reads each once, for its checksum, and no rows. Files that
+// published ones: it reads each once, for its checksum, and no rows. own is the
+// path of the user's file for sets that have none of their own. Files that
 // differ can still be read; Warnings says so. The error is that of an unknown
 // name, of a file that cannot be read, or the context's; a file that is missing
 // is none.
-func Verify(ctx context.Context, dir, name string) (*Report, error) {
+func Verify(ctx context.Context, dir, name, own string) (*Report, error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, err
 	}
 	report := &Report{Dataset: d}
+	if d.Own {
+		if err := (&TableOptions{File: own}).checkFile(d); err != nil {
+			return nil, err
+		}
+		found, err := sumFile(ctx, own)
+		if err != nil {
+			return nil, err
+		}
+		report.Files = []FileStatus{{File: File{Path: own}, State: Unverified, Size: found.size, SHA256: found.sha256}}
+		return report, nil
+	}
 	count := map[State]int{}
 	for _, file := range filesRead(dir, d) {
 		status, err := checkFile(ctx, dir, file)
@@ -79,31 +92,40 @@ func Verify(ctx context.Context, dir, name string) (*Report, error) {
 	return report, nil
 }
 
-// Check does what Verify does, and counts the rows by reading the set as Load
-// does, with that seed.
+// Check does what Verify does, and counts the rows by reading the set: images
+// with the options' seed, which says nothing else to them, tables as LoadTable
+// does.
 //
 // When the set cannot be read, the report holds what was found about the files
-// and the error is Load's. The report is nil only where Verify fails.
-func Check(ctx context.Context, dir, name string, seed uint64) (*Report, error) {
-	report, err := Verify(ctx, dir, name)
+// and the error is that of loading. The report is nil only where Verify fails.
+func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, error) {
+	report, err := Verify(ctx, dir, name, opts.File)
 	if err != nil {
 		return nil, err
 	}
-	d := report.Dataset
-	train, test, err := Load(dir, name, seed)
-	if err != nil {
+	if report.Dataset.Tabular() {
+		if report.Tables, err = LoadTable(dir, name, opts); err == nil {
+			report.Warnings = append(report.Warnings, report.Tables.Warnings...)
+		}
 		return report, err
 	}
-	report.Train = &Counts{Rows: train.Pixels.Rows, PerClass: train.Counts()}
-	report.Test = &Counts{Rows: test.Pixels.Rows, PerClass: test.Counts()}
-	if present := classesWithRows(train); len(present) < len(d.Classes) {
-		report.Warnings = append(report.Warnings, fmt.Sprintf(
-			"only classes %v of %s have training rows.", present, name))
-	}
-	return report, nil
+	return report, report.countImages(dir, opts.Seed)
 }
 
-// filesRead lists the files that Load would read: the unpacked folder comes
+func (r *Report) countImages(dir string, seed uint64) error {
+	train, test, err := LoadImages(dir, r.Dataset.Name, seed)
+	if err != nil {
+		return err
+	}
+	r.Train = &Counts{Rows: train.Pixels.Rows, PerClass: train.Counts()}
+	r.Test = &Counts{Rows: test.Pixels.Rows, PerClass: test.Counts()}
+	if present := classesWithRows(train); len(present) < len(r.Dataset.Classes) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("only classes %v of %s have training rows.", present, r.Dataset.Name))
+	}
+	return nil
+}
+
+// filesRead lists the files that loading would read: the unpacked folder comes
 // before the archive.
 func filesRead(dir string, d Dataset) []File {
 	if len(d.unpacked) > 0 && exists(filepath.Join(dir, filepath.Dir(filepath.FromSlash(d.unpacked[0].Path)))) {

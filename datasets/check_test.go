@@ -22,7 +22,7 @@ func states(r *Report) []State {
 }
 
 func TestCheckSynthetic(t *testing.T) {
-	report, err := Check(context.Background(), "", "synthetic", 1)
+	report, err := Check(context.Background(), "", "synthetic", TableOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func TestCheckFashion(t *testing.T) {
 	if err := os.Remove(packed); err != nil {
 		t.Fatal(err)
 	}
-	report, err := Check(context.Background(), dir, "fashion-mnist", 0)
+	report, err := Check(context.Background(), dir, "fashion-mnist", TableOptions{Seed: 0})
 	checkError(t, err, fs.ErrNotExist, packed)
 	if diff := cmp.Diff([]State{Different, Different, Different, Missing}, states(report)); diff != "" {
 		t.Error(diff)
 	}
 	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 20), 20))
-	report, err = Check(context.Background(), dir, "fashion-mnist", 0)
+	report, err = Check(context.Background(), dir, "fashion-mnist", TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestCheckFashion(t *testing.T) {
 func TestCheckCIFAR(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, cifarArchive, archive(cifarFiles(), batchNames...))
-	report, err := Check(context.Background(), dir, "cifar10", 0)
+	report, err := Check(context.Background(), dir, "cifar10", TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestCheckCIFAR(t *testing.T) {
 	if diff := cmp.Diff(want, report.Warnings); diff != "" {
 		t.Error(diff)
 	}
-	report, err = Check(context.Background(), t.TempDir(), "cifar10", 0)
+	report, err = Check(context.Background(), t.TempDir(), "cifar10", TableOptions{Seed: 0})
 	if !errors.Is(err, fs.ErrNotExist) || report.Files[0].State != Missing {
 		t.Errorf("%v, %v", err, report)
 	}

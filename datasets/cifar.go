@@ -49,7 +49,7 @@ func cifar10() Dataset {
 			batch("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 		},
 	}
-	d.load = func(dir string, _ uint64) (train, test *Images, err error) {
+	d.images = func(dir string, _ uint64) (train, test *Images, err error) {
 		batches, err := cifarBatches(dir, d)
 		if err != nil {
 			return nil, nil, err

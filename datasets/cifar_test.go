@@ -42,7 +42,7 @@ func archive(files map[string][]byte, order ...string) []byte {
 		w.Write(files[name])
 	}
 	w.Close()
-	return zip(buf.Bytes())
+	return gzipped(buf.Bytes())
 }
 
 // batchNames are the files of cifarFiles in an order that is not theirs.
@@ -57,7 +57,7 @@ func TestLoadCIFAR(t *testing.T) {
 	write(t, packed, cifarArchive, archive(cifarFiles(), batchNames...))
 	for name, dir := range map[string]string{"folder": folder, "archive": packed} {
 		t.Run(name, func(t *testing.T) {
-			train, test, err := Load(dir, "cifar10", 0)
+			train, test, err := LoadImages(dir, "cifar10", 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,14 +97,14 @@ func TestLoadCIFARErrors(t *testing.T) {
 			for name, data := range files {
 				write(t, dir, cifarFolder+"/"+name, data)
 			}
-			_, _, err := Load(dir, "cifar10", 0)
+			_, _, err := LoadImages(dir, "cifar10", 0)
 			checkError(t, err, test.want, test.text)
 			checkError(t, err, test.want, "; remove "+dir)
 		})
 		t.Run("archive, "+test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, cifarArchive, archive(files, batchNames...))
-			_, _, err := Load(dir, "cifar10", 0)
+			_, _, err := LoadImages(dir, "cifar10", 0)
 			checkError(t, err, test.want, "tar.gz: data_batch_3.bin: "+test.text)
 			checkError(t, err, test.want, "; get it with `ppal data fetch cifar10`")
 		})
@@ -112,11 +112,11 @@ func TestLoadCIFARErrors(t *testing.T) {
 	t.Run("batch missing in folder", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, cifarFolder+"/data_batch_1.bin", records(0, 1))
-		_, _, err := Load(dir, "cifar10", 0)
+		_, _, err := LoadImages(dir, "cifar10", 0)
 		checkError(t, err, fs.ErrNotExist, "data_batch_2.bin")
 	})
 	t.Run("nothing there", func(t *testing.T) {
-		_, _, err := Load(t.TempDir(), "cifar10", 0)
+		_, _, err := LoadImages(t.TempDir(), "cifar10", 0)
 		checkError(t, err, fs.ErrNotExist, "nor the folder cifar-10-batches-bin; get it with `ppal data fetch cifar10`")
 	})
 }
@@ -133,7 +133,7 @@ func TestCIFARArchiveErrors(t *testing.T) {
 		{"cut in a batch", whole[:len(whole)/2], ErrTruncated, "breaks off"},
 		{"batch missing", archive(cifarFiles(), batchNames[:5]...), ErrTruncated, "the archive has no data_batch_2.bin"},
 		{"batch twice", archive(cifarFiles(), append(batchNames, "test_batch.bin")...), ErrFormat, "test_batch.bin: wrong format: twice"},
-		{"no archive", zip(bytes.Repeat([]byte("no tar "), 300)), ErrFormat, "invalid tar header"},
+		{"no archive", gzipped(bytes.Repeat([]byte("no tar "), 300)), ErrFormat, "invalid tar header"},
 		{"html", []byte("<html>"), ErrTruncated, ""},
 		{"empty", nil, ErrTruncated, "the archive has no data_batch_1.bin"},
 	} {

@@ -1,7 +1,5 @@
 package datasets
 
-import "fmt"
-
 // CSR is a matrix in compressed sparse rows: the entries of row i are
 // Starts[i] to Starts[i+1]-1, with increasing Columns, and every other element
 // is 0. LIBSVM files are read into it.
@@ -31,13 +29,7 @@ func (c *CSR) Float32(dst []float32, from, to int) { spread(c, dst, from, to) }
 func (c *CSR) Float64(dst []float64, from, to int) { spread(c, dst, from, to) }
 
 func spread[T float32 | float64](c *CSR, dst []T, from, to int) {
-	if from < 0 || to < from || to > c.Rows {
-		panic(fmt.Sprintf("datasets: rows [%d, %d) of a matrix of %d rows", from, to, c.Rows))
-	}
-	if len(dst) != (to-from)*c.Cols {
-		panic(fmt.Sprintf("datasets: destination holds %d values, %d rows of %d columns need %d",
-			len(dst), to-from, c.Cols, (to-from)*c.Cols))
-	}
+	checkBlock(c, len(dst), from, to)
 	clear(dst)
 	for i := from; i < to; i++ {
 		row := dst[(i-from)*c.Cols:][:c.Cols]

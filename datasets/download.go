@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -17,6 +18,13 @@ const maxBackoff = 30
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
+
+// unknownSize is the size of a file that has none published: what a server
+// announces counts, and a transfer that breaks off starts over.
+const unknownSize = -1
+
+// maxUnknown bounds a file of unknown size.
+const maxUnknown = 1 << 28
 
 // download fills part up to file.Size bytes from url, over as many transfers
 // as it takes, and syncs it. Whether the bytes are right is not its business.
@@ -36,15 +44,15 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 	if err != nil {
 		return fmt.Errorf("datasets: %w", err)
 	}
-	t := transfer{url: url, f: f, have: have, file: file, opts: opts}
-	if have > file.Size { // not a part of this file
+	t := transfer{url: url, f: f, have: have, size: file.Size, file: file, opts: opts}
+	if have > file.Size { // not a part of this file, or not known to be one
 		if err := t.restart(); err != nil {
 			return err
 		}
 	}
 	opts.Progress(file, t.have)
 	best, failed, pause := t.have, 0, opts.Backoff
-	for t.have < file.Size {
+	for t.have != t.size {
 		err := t.run(ctx)
 		if err == nil {
 			continue
@@ -61,8 +69,8 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 			best, failed, pause = t.have, 0, opts.Backoff
 		}
 		if failed >= opts.Attempts {
-			return fmt.Errorf("datasets: %s: %w after %d of %d bytes: %w; try again to go on from there, or another mirror (%s)",
-				url, ErrDownload, t.have, file.Size, err, EnvMirror)
+			return fmt.Errorf("datasets: %s: %w after %d of %s bytes: %w; try again to go on from there, or another mirror (%s)",
+				url, ErrDownload, t.have, t.expected(), err, EnvMirror)
 		}
 		opts.Log.Info("transfer broke off, trying again", "url", url, "bytes", t.have, "pause", pause, "error", err)
 		if err := sleep(ctx, pause); err != nil {
@@ -81,8 +89,17 @@ type transfer struct {
 	url  string
 	f    *os.File
 	have int64 // bytes in f
+	size int64 // of the whole file, unknownSize until a server announces it
 	file File
 	opts FetchOptions
+}
+
+// expected is the size in words.
+func (t *transfer) expected() string {
+	if t.size == unknownSize {
+		return "unknown"
+	}
+	return strconv.FormatInt(t.size, 10)
 }
 
 // run makes one request for the bytes that are missing and appends what comes.
@@ -101,6 +118,11 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 	// A transparent decompressor would hide the bytes that the checksum is of.
 	request.Header.Set("Accept-Encoding", "identity")
+	if t.file.Size == unknownSize {
+		if err := t.restart(); err != nil {
+			return err
+		}
+	}
 	if t.have > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.have))
 	}
@@ -116,8 +138,8 @@ func (t *transfer) run(ctx context.Context) error {
 	for {
 		n, readErr := response.Body.Read(buf)
 		stalled.Reset(t.opts.Stall)
-		if t.have+int64(n) > t.file.Size {
-			return fmt.Errorf("%w: expected %d bytes, got more", ErrChecksum, t.file.Size)
+		if most := t.most(); t.have+int64(n) > most {
+			return fmt.Errorf("%w: expected %d bytes, got more", ErrChecksum, most)
 		}
 		if _, err := t.f.Write(buf[:n]); err != nil {
 			return refusal{err}
@@ -125,14 +147,25 @@ func (t *transfer) run(ctx context.Context) error {
 		t.have += int64(n)
 		t.opts.Progress(t.file, t.have)
 		switch {
-		case readErr != nil && t.have == t.file.Size:
+		case readErr != nil && t.have == t.size:
 			return nil // whatever broke, it broke after the last byte
+		case readErr == io.EOF && t.size == unknownSize:
+			t.size = t.have
+			return nil
 		case readErr == io.EOF:
 			return io.ErrUnexpectedEOF
 		case readErr != nil:
 			return because(ctx, readErr)
 		}
 	}
+}
+
+// most is how many bytes there can be.
+func (t *transfer) most() int64 {
+	if t.size == unknownSize {
+		return maxUnknown
+	}
+	return t.size
 }
 
 // accept decides by the status where the body goes: on from what is there
@@ -148,7 +181,12 @@ func (t *transfer) accept(response *http.Response) error {
 		}
 		return nil
 	case code == http.StatusOK:
-		if n := response.ContentLength; n >= 0 && n != t.file.Size {
+		n := response.ContentLength
+		if t.file.Size == unknownSize && n <= maxUnknown {
+			t.size = n // -1 where it is not announced
+			return nil
+		}
+		if n >= 0 && n != t.file.Size {
 			return refusal{fmt.Errorf("%w: expected %d bytes, server announces %d; try another mirror (%s)",
 				ErrDownload, t.file.Size, n, EnvMirror)}
 		}

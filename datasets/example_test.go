@@ -9,7 +9,7 @@ import (
 // Two classes of the built-in set, 100 rows of each, standardised without a
 // floating-point copy of the whole.
 func Example() {
-	train, _, err := datasets.Load("", "synthetic", 1)
+	train, _, err := datasets.LoadImages("", "synthetic", 1)
 	if err != nil {
 		fmt.Println(err)
 		return

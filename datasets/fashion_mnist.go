@@ -31,7 +31,7 @@ func fashionMNIST() Dataset {
 				"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 		},
 	}
-	d.load = func(dir string, _ uint64) (train, test *Images, err error) {
+	d.images = func(dir string, _ uint64) (train, test *Images, err error) {
 		pair := func(images, labels File) (*Images, error) {
 			path := filepath.Join(dir, filepath.FromSlash(images.Path))
 			set, err := readIDXPair(path, filepath.Join(dir, filepath.FromSlash(labels.Path)), d.Classes)

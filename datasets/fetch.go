@@ -71,7 +71,9 @@ func (o FetchOptions) withDefaults() FetchOptions {
 // A file grows as FILE.part; a transfer that breaks off, or a call that was
 // cancelled, goes on from there by an HTTP range request. The whole file is
 // checked against the published checksums, synced, and only then renamed to
-// FILE. Bytes that fail the check are deleted.
+// FILE. Bytes that fail the check are deleted. A file that is published in a zip
+// archive is taken out of it, and what is checked is the file; mirrors have the
+// file itself. A user's own file (csv, libsvm) is ErrOption.
 //
 // Errors wrap ErrUnknownDataset, ErrMirror, ErrChecksum, ErrDownload, the
 // context's error, or what the file system says.
@@ -79,6 +81,9 @@ func Fetch(ctx context.Context, dir, name string, opts FetchOptions) error {
 	d, err := Lookup(name)
 	if err != nil {
 		return err
+	}
+	if d.Own {
+		return fmt.Errorf("datasets: %w: %s is a file of yours: there is nothing to download", ErrOption, name)
 	}
 	for _, base := range opts.Mirrors {
 		if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -112,8 +117,12 @@ func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) er
 		return fmt.Errorf("datasets: %w; choose another data directory", err)
 	}
 	var failures error
+	fetch := fetchFrom
+	if file.Zipped != "" && len(opts.Mirrors) == 0 {
+		fetch = fetchZipped
+	}
 	for _, url := range sources(file, opts.Mirrors) {
-		err := fetchFrom(ctx, url, path, file, opts)
+		err := fetch(ctx, url, path, file, opts)
 		if err == nil {
 			return nil
 		}
@@ -156,6 +165,11 @@ func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptio
 	if err != nil {
 		return err
 	}
+	return putInPlace(part, path)
+}
+
+// putInPlace gives a complete, synced file its name.
+func putInPlace(part, path string) error {
 	if err := os.Rename(part, path); err != nil {
 		return fmt.Errorf("datasets: %w", err)
 	}

@@ -25,10 +25,10 @@ func checkFuzzError(t *testing.T, err error) {
 func FuzzIDX(f *testing.F) {
 	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
 	f.Add(good, 3)
-	f.Add(zip(good), 3)
+	f.Add(gzipped(good), 3)
 	f.Add(idx([]byte{1, 2, 3}, 3), 1)
 	f.Add(idx([]byte{1}, 1<<31-1, 1<<15, 1<<15), 3)
-	f.Add(zip(good)[:20], 3)
+	f.Add(gzipped(good)[:20], 3)
 	f.Fuzz(func(t *testing.T, data []byte, ndims int) {
 		ndims = 1 + ndims&3
 		dims, values, err := readIDX(bytes.NewReader(data), "file", "values", ndims)

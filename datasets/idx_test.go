@@ -22,7 +22,7 @@ func idx(data []byte, dims ...uint32) []byte {
 	return append(out, data...)
 }
 
-func zip(data []byte) []byte {
+func gzipped(data []byte) []byte {
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
 	w.Write(data)
@@ -45,7 +45,7 @@ func write(t *testing.T, dir, name string, data []byte) string {
 
 func TestReadIDXErrors(t *testing.T) {
 	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
-	zipped := zip(good)
+	zipped := gzipped(good)
 	flipped := bytes.Clone(zipped)
 	flipped[len(flipped)-5] ^= 1 // in the checksum
 	for _, test := range []struct {
@@ -70,7 +70,7 @@ func TestReadIDXErrors(t *testing.T) {
 		{"gzip checksum", flipped, ErrFormat, 22},
 		{"gzip trailing", append(bytes.Clone(zipped), 1, 2, 3), ErrTruncated, 22},
 		{"gzip trailing, long", append(bytes.Clone(zipped), make([]byte, 20)...), ErrFormat, 22},
-		{"gzip content trailing", zip(append(bytes.Clone(good), 7)), ErrTrailing, 22},
+		{"gzip content trailing", gzipped(append(bytes.Clone(good), 7)), ErrTrailing, 22},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, _, err := readIDX(bytes.NewReader(test.data), "file", "pixels", 3)
@@ -95,8 +95,8 @@ func writeFashion(t *testing.T, rows int) (dir string) {
 		labels[i] = byte(i % 10)
 	}
 	for _, part := range []string{"train", "t10k"} {
-		write(t, dir, "fashion-mnist/"+part+"-images-idx3-ubyte.gz", zip(idx(pixels, uint32(rows), 28, 28)))
-		write(t, dir, "fashion-mnist/"+part+"-labels-idx1-ubyte.gz", zip(idx(labels, uint32(rows))))
+		write(t, dir, "fashion-mnist/"+part+"-images-idx3-ubyte.gz", gzipped(idx(pixels, uint32(rows), 28, 28)))
+		write(t, dir, "fashion-mnist/"+part+"-labels-idx1-ubyte.gz", gzipped(idx(labels, uint32(rows))))
 	}
 	return dir
 }
@@ -107,7 +107,7 @@ func TestLoadFashion(t *testing.T) {
 	os.Remove(filepath.Join(dir, "fashion-mnist/t10k-labels-idx1-ubyte.gz"))
 	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 13), 13))
 	write(t, dir, "fashion-mnist/train-labels-idx1-ubyte.gz", idx([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0}, 13))
-	train, test, err := Load(dir, "fashion-mnist", 0)
+	train, test, err := LoadImages(dir, "fashion-mnist", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,25 +130,25 @@ func TestLoadFashionErrors(t *testing.T) {
 		want       error
 		text       string
 	}{
-		{"label", labels, zip(idx([]byte{0, 10, 1}, 3)), ErrLabel,
+		{"label", labels, gzipped(idx([]byte{0, 10, 1}, 3)), ErrLabel,
 			"byte 9: label out of range: row 1 has label 10, classes are 0 to 9; get it with `ppal data fetch fashion-mnist`"},
-		{"counts", labels, zip(idx([]byte{0, 1}, 2)), ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
-		{"shape", images, zip(idx(make([]byte, 3*4), 3, 2, 2)), ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
-		{"images for labels", labels, zip(idx(make([]byte, 3), 3, 1, 1)), ErrFormat, "magic number"},
+		{"counts", labels, gzipped(idx([]byte{0, 1}, 2)), ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
+		{"shape", images, gzipped(idx(make([]byte, 3*4), 3, 2, 2)), ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
+		{"images for labels", labels, gzipped(idx(make([]byte, 3), 3, 1, 1)), ErrFormat, "magic number"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := writeFashion(t, 3)
 			write(t, dir, test.file, test.data)
-			_, _, err := Load(dir, "fashion-mnist", 0)
+			_, _, err := LoadImages(dir, "fashion-mnist", 0)
 			checkError(t, err, test.want, test.text)
 		})
 	}
 	t.Run("missing", func(t *testing.T) {
-		_, _, err := Load(t.TempDir(), "fashion-mnist", 0)
+		_, _, err := LoadImages(t.TempDir(), "fashion-mnist", 0)
 		checkError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
 	})
 	t.Run("unknown", func(t *testing.T) {
-		_, _, err := Load(t.TempDir(), "mnist", 0)
+		_, _, err := LoadImages(t.TempDir(), "mnist", 0)
 		checkError(t, err, ErrUnknownDataset, `unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10`)
 	})
 }

@@ -9,7 +9,7 @@ import (
 // Matrix is a data matrix in the form in which it was read. It gives its rows
 // widened to floating point, a block at a time, so that nobody needs a
 // floating-point copy of the whole. Devices that can work on the stored form
-// itself recognise the concrete type (*Bytes).
+// itself recognise the concrete type (*Bytes) or look for a method (Sparse).
 type Matrix interface {
 	// Dims returns the numbers of rows and columns.
 	Dims() (rows, cols int)
@@ -18,6 +18,19 @@ type Matrix interface {
 	Float32(dst []float32, from, to int)
 	// Float64 is Float32 in double precision.
 	Float64(dst []float64, from, to int)
+}
+
+// checkBlock panics where rows [from, to) are not m's or do not fill a
+// destination of length.
+func checkBlock(m Matrix, length, from, to int) {
+	rows, cols := m.Dims()
+	if from < 0 || to < from || to > rows {
+		panic(fmt.Sprintf("datasets: rows [%d, %d) of a matrix of %d rows", from, to, rows))
+	}
+	if length != (to-from)*cols {
+		panic(fmt.Sprintf("datasets: destination holds %d values, %d rows of %d columns need %d",
+			length, to-from, cols, (to-from)*cols))
+	}
 }
 
 // Bytes is a matrix of 8-bit values with one common scale:
@@ -49,14 +62,8 @@ func (b *Bytes) Float64(dst []float64, from, to int) {
 // widen goes through a table of the 256 possible values: one load an element,
 // and the same rounding for both widths.
 func widen[T float32 | float64](b *Bytes, dst []T, from, to int) {
-	if from < 0 || to < from || to > b.Rows {
-		panic(fmt.Sprintf("datasets: rows [%d, %d) of a matrix of %d rows", from, to, b.Rows))
-	}
+	checkBlock(b, len(dst), from, to)
 	src := b.Data[from*b.Cols : to*b.Cols]
-	if len(dst) != len(src) {
-		panic(fmt.Sprintf("datasets: destination holds %d values, %d rows of %d columns need %d",
-			len(dst), to-from, b.Cols, len(src)))
-	}
 	var table [256]T
 	for v := range table {
 		table[v] = T(float64(v) * b.Scale)

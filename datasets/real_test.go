@@ -21,7 +21,7 @@ func realData(t *testing.T) string {
 }
 
 func TestRealFashionMNIST(t *testing.T) {
-	report, err := Check(context.Background(), realData(t), "fashion-mnist", 0)
+	report, err := Check(context.Background(), realData(t), "fashion-mnist", TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestRealFashionMNIST(t *testing.T) {
 // The published mean and standard deviation of one Fashion-MNIST pixel are
 // 0.2860 and 0.3530; about the columns' means the deviation is smaller.
 func TestRealFashionMNISTMoments(t *testing.T) {
-	train, _, err := Load(realData(t), "fashion-mnist", 0)
+	train, _, err := LoadImages(realData(t), "fashion-mnist", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestRealFashionMNISTMemory(t *testing.T) {
 	dir := realData(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	train, test, err := Load(dir, "fashion-mnist", 0)
+	train, test, err := LoadImages(dir, "fashion-mnist", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRealFashionMNISTMemory(t *testing.T) {
 // The files of CIFAR-10 at hand may be the official ones or a part of them
 // (classes 0 to 3, decoded from JPEG copies).
 func TestRealCIFAR10(t *testing.T) {
-	report, err := Check(context.Background(), realData(t), "cifar10", 0)
+	report, err := Check(context.Background(), realData(t), "cifar10", TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func syntheticSet() Dataset {
 		Classes:     classes,
 		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
-	d.load = func(_ string, seed uint64) (train, test *Images, err error) {
+	d.images = func(_ string, seed uint64) (train, test *Images, err error) {
 		train, test = Synthetic(SyntheticConfig{Seed: seed})
 		return train, test, nil
 	}

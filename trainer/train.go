@@ -16,6 +16,7 @@ type Status string
 const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
+	GradientLimit  Status = "gradient limit"
 	Converged      Status = "tolerance reached" // the certificate's epsilon at a record
 	Interrupted    Status = "interrupted"       // the context was cancelled
 	Failed         Status = "failed"            // an error, which Train returns too
@@ -37,6 +38,9 @@ type Settings struct {
 	Iterations int
 	// TimeLimit on the training time (recording not counted); 0 is the default: none.
 	TimeLimit time.Duration
+	// Gradients is the limit on gradient evaluations, so that methods of one and of several backward passes an iteration get equal work;
+	// the iteration that reaches it is the last. 0 is the default: none.
+	Gradients int
 	// Tolerance stops the run at the first record whose certificate's epsilon is at most this; 0 is the default: never.
 	Tolerance float64
 	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default: about 200 records over the
@@ -189,8 +193,9 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 
 func (s Settings) validate(p Problem, n int) error {
 	switch {
-	case s.Iterations < 0 || s.RecordEvery < 0:
-		return fmt.Errorf("trainer: %w: %d iterations, a record every %d, want neither negative", ErrSettings, s.Iterations, s.RecordEvery)
+	case s.Iterations < 0 || s.RecordEvery < 0 || s.Gradients < 0:
+		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d, want none negative",
+			ErrSettings, s.Iterations, s.Gradients, s.RecordEvery)
 	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
 		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want none negative",
 			ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
@@ -261,8 +266,9 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds()
+		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
 		interrupted := ctx.Err() != nil
-		if last || overtime || interrupted || t.at.Iteration%t.every == 0 || t.seconds-t.last.Seconds >= t.share {
+		if last || overtime || spent || interrupted || t.at.Iteration%t.every == 0 || t.seconds-t.last.Seconds >= t.share {
 			if err := t.record(); err != nil {
 				return Failed, err
 			}
@@ -273,6 +279,8 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 				return IterationLimit, nil
 			case overtime:
 				return TimeLimit, nil
+			case spent:
+				return GradientLimit, nil
 			case interrupted:
 				return Interrupted, nil
 			}

@@ -139,6 +139,8 @@ func TestStatuses(t *testing.T) {
 		{"limit", context.Background(), trainer.Settings{Iterations: 3}, trainer.IterationLimit, 3},
 		{"time", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 1 << 30, TimeLimit: time.Millisecond},
 			trainer.TimeLimit, -1},
+		{"gradients", context.Background(), trainer.Settings{Iterations: 1 << 40, Gradients: 11}, // one is the first step's probe
+			trainer.GradientLimit, 10},
 		{"tolerance", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 7, Tolerance: 1e-6}, trainer.Converged, -1},
 		{"cancelled", cancelled, trainer.Settings{Iterations: 100, RecordEvery: 10, Recorder: &journal{after: func(r *trainer.Record) error {
 			if r.Iteration == 20 {

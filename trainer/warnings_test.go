@@ -187,7 +187,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]trainer.Settings{
-		"iterations": {Iterations: -1}, "every": {RecordEvery: -1}, "tolerance": {Tolerance: nan}, "feasibility": {FeasibilityTolerance: -1},
+		"iterations": {Iterations: -1}, "every": {RecordEvery: -1}, "gradients": {Gradients: -1}, "tolerance": {Tolerance: nan}, "feasibility": {FeasibilityTolerance: -1},
 		"time": {TimeLimit: -1}, "output": {Output: "first"}, "sphere": {Certificate: trainer.CertificateSettings{Sphere: nan}},
 		"epoch": {IterationsPerEpoch: -1}, "collapse": {CollapseAbove: nan},
 	} {

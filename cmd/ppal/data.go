@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,8 @@ func (a *app) dataCommand() *cobra.Command {
 		Short: "List, download and check data sets",
 		Example: `  ppal data list
   ppal data fetch fashion-mnist
-  ppal data check cifar10 --data-dir ~/data`,
+  ppal data check cifar10 --data-dir ~/data
+  ppal data check csv --file people.csv --label 'income=>50K' --group sex=Female`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
@@ -44,14 +46,32 @@ func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 				return err
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "name\timages\tclasses\tdownload\twhat it is")
+			fmt.Fprintln(w, "name\ta row\tclasses\tdownload\twhat it is")
 			for _, d := range datasets.All() {
-				fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", d.Name, d.Shape, len(d.Classes), downloadSize(d), d.Description)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, rowForm(d), classCount(d), downloadSize(d), d.Description)
 			}
 			fmt.Fprintf(w, "\nfiles are kept in %s\n", dir)
 			return w.Flush()
 		}),
 	}
+}
+
+// rowForm is what one row of the set is.
+func rowForm(d datasets.Dataset) string {
+	switch {
+	case !d.Tabular():
+		return "image " + d.Shape.String()
+	case d.Own:
+		return "any"
+	}
+	return fmt.Sprintf("%d features", d.Features)
+}
+
+func classCount(d datasets.Dataset) string {
+	if d.Own {
+		return "2"
+	}
+	return strconv.Itoa(len(d.Classes))
 }
 
 func downloadSize(d datasets.Dataset) string {

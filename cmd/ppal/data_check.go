@@ -11,25 +11,31 @@ import (
 	"ppal/datasets"
 )
 
-// checkSeed is that of the built-in set's rows, as train draws them by default.
-const checkSeed = 1
-
 // errDiffers marks files that are not the published ones.
 var errDiffers = errors.New("not as published")
 
 func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
-	return oneDataset(&cobra.Command{
+	table := &tableOptions{}
+	cmd := oneDataset(&cobra.Command{
 		Use:   "check NAME",
 		Short: "Compare a data set's files with the published ones, and count its rows",
-		Long: `Check compares a data set's files with the published checksums and counts its rows.
+		Long: `Check compares a data set's files with the published checksums and counts its rows; a table's as it is split for
+training, with its classes and groups.
 The exit status is 1 where files are missing, unreadable or not the published ones; train reads the latter all the same.`,
-		Example: "  ppal data check fashion-mnist",
+		Example: `  ppal data check fashion-mnist
+  ppal data check compas --group race=Caucasian --drop-sensitive
+  ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
+  ppal data check libsvm --file people.txt --group 72`,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)
 			if err != nil {
 				return err
 			}
-			report, err := datasets.Check(cmd.Context(), dir, args[0], checkSeed)
+			set, err := table.resolve(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			report, err := datasets.Check(cmd.Context(), dir, args[0], set)
 			if report != nil {
 				if printErr := printReport(a.stdout, report); err == nil {
 					err = printErr
@@ -46,6 +52,8 @@ The exit status is 1 where files are missing, unreadable or not the published on
 			return nil
 		}),
 	})
+	table.flags(cmd)
+	return cmd
 }
 
 func printReport(out io.Writer, r *datasets.Report) error {
@@ -62,6 +70,12 @@ func printReport(out io.Writer, r *datasets.Report) error {
 			fmt.Fprintf(w, "%d %s\t%d\t%d\n", i, name, r.Train.PerClass[i], r.Test.PerClass[i])
 		}
 		fmt.Fprintf(w, "all\t%d\t%d\n", r.Train.Rows, r.Test.Rows)
+	}
+	if r.Tables != nil {
+		if len(r.Files) > 0 {
+			fmt.Fprintln(w)
+		}
+		printTables(w, r.Tables)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -17,13 +17,14 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 		Use:   "fetch NAME",
 		Short: "Download a data set; a broken download goes on where it stopped",
 		Example: `  ppal data fetch fashion-mnist
+  ppal data fetch adult
   ppal data fetch cifar10 --data-dir ~/data --mirror https://example.org/data`,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			d, err := datasets.Lookup(args[0])
 			if err != nil {
 				return err
 			}
-			if len(d.Files) == 0 {
+			if len(d.Files) == 0 && !d.Own {
 				fmt.Fprintf(a.stdout, "%s is built in; nothing to download\n", d.Name)
 				return nil
 			}

@@ -82,7 +82,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "compare", "data", "data list", "data fetch", "data check", "devices", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -113,8 +113,8 @@ func TestRefusals(t *testing.T) {
 		{"trian", exitUsage, `ppal: unknown command "trian" for "ppal" Did you mean this? train; see ppal --help`},
 		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal data --help`},
 		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
-		{"data check adult", exitUsage, `ppal: datasets: unknown dataset "adult"; choose one of synthetic, fashion-mnist, cifar10`},
-		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10`},
+		{"data check mnist", exitUsage, `ppal: datasets: unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
+		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
 			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},

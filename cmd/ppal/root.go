@@ -26,7 +26,7 @@ certificate, which says how nearly the result is optimal and the bounds are met.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddCommand(a.trainCommand(), a.compareCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
 	return root
 }
 

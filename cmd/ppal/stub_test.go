@@ -58,7 +58,8 @@ func (s *stub) Info() experiment.Info {
 	return experiment.Info{
 		Device:    "stub",
 		DataFiles: []experiment.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
-		Classes: []experiment.Class{
+		Objective: "shirt", Rows: experiment.Part{Train: 18, Test: 9},
+		Classes: []experiment.Part{
 			{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4},
 		},
 		Features: 784, Parameters: 2, Normalization: "none",
@@ -88,8 +89,11 @@ func (s *stub) Finish(r *trainer.Result) (experiment.Final, error) {
 	return experiment.Final{
 		Certificate: c, Objective: round(r.Objective),
 		Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},
-		Train:       map[string]float64{"error": 0.25}, Test: map[string]float64{"error": 0.5},
-		ClassLoss: []float64{1, 1, 2}, TrainError: []float64{0.1, 0.25, 0.5}, TestError: []float64{0.2, 0.4, 1},
+		Values:      []float64{1, 1, 2},
+		Splits: []experiment.SplitMeasures{
+			{Name: "train", Named: map[string]float64{"error": 0.25}, Decisions: []float64{0.1, 0.25, 0.5}},
+			{Name: "test", Named: map[string]float64{"error": 0.5}, Decisions: []float64{0.2, 0.4, 1}},
+		},
 	}, nil
 }
 

@@ -15,7 +15,16 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 	sum := s.commonSummary(r)
 	sum.Objective, sum.Constraints, sum.Certificate = f.Objective, f.Constraints, f.Certificate
 	sum.MaxViolation = trainer.MaxViolation(f.Constraints)
-	sum.Train, sum.Test = f.Train, f.Test
+	for _, split := range f.Splits {
+		switch split.Name {
+		case "train":
+			sum.Train = split.Named
+		case "validation":
+			sum.Validation = split.Named
+		case "test":
+			sum.Test = split.Named
+		}
+	}
 	return sum
 }
 
@@ -48,8 +57,8 @@ func (s *session) fail(r *trainer.Result, failure error) error {
 	return failure
 }
 
-// withClass names the class of a constraint that is not finite.
-func (s *session) withClass(err error) error {
+// withName names a constraint that is not finite.
+func (s *session) withName(err error) error {
 	var bad *trainer.NonFiniteError
 	var j int
 	if !errors.As(err, &bad) {
@@ -60,7 +69,7 @@ func (s *session) withClass(err error) error {
 		return err
 	}
 	named := *bad
-	named.Term = fmt.Sprintf("constraint of class %s", names[j])
+	named.Term = fmt.Sprintf("constraint %q", names[j])
 	return &named
 }
 

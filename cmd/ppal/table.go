@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"ppal/internal/experiment"
@@ -15,7 +19,8 @@ func (s *session) printTable(sum rundir.Summary, f experiment.Final) error {
 	out := &failOnce{out: s.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
 		s.cfg.Method.Method, s.cfg.Dataset, s.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
-	s.printClasses(out, sum, f)
+	s.printConstraints(out, sum, f)
+	s.printMeasures(out, f)
 	c := sum.Certificate
 	kinks := "" // the subdifferential there is not known whole
 	if c.UpperBound {
@@ -43,21 +48,88 @@ func (s *session) printTable(sum rundir.Summary, f experiment.Final) error {
 	return out.err
 }
 
-// printClasses prints a line for each class, the objective's first.
-func (s *session) printClasses(out io.Writer, sum rundir.Summary, f experiment.Final) {
+// mostLines is how many constraints the table shows: those nearest to their bounds.
+const mostLines = 12
+
+// printConstraints prints a line for the objective and for each constraint.
+func (s *session) printConstraints(out io.Writer, sum rundir.Summary, f experiment.Final) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "class\tloss\tbound\tmet\tmultiplier\terror on training rows\ton test rows")
-	for k, class := range s.trial.Info().Classes {
-		bound, met, multiplier := "-", "objective", "-"
-		if j := k - 1; j >= 0 {
-			bound, met, multiplier = short(sum.Bounds[j]), "yes", short(sum.Certificate.Nu[j])
-			if over := sum.Constraints[j]; over > s.cfg.FeasibilityTolerance {
-				met = "no, " + short(over) + " over"
+	info, byClass := s.trial.Info(), f.Splits[0].Decisions != nil
+	title := "term\tvalue"
+	if byClass {
+		title = "class\tloss"
+	}
+	title += "\tbound\tmet\tmultiplier"
+	if byClass {
+		for _, split := range f.Splits {
+			title += "\t" + splitTitle(split.Name)
+		}
+	}
+	fmt.Fprintln(w, title)
+	line := func(name string, k int, bound, met, multiplier string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(f.Values[k]), bound, met, multiplier)
+		for _, split := range f.Splits {
+			if byClass {
+				fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			class.Name, short(f.ClassLoss[k]), bound, met, multiplier, percent(f.TrainError[k]), percent(f.TestError[k]))
+		fmt.Fprintln(w)
 	}
+	line(info.Objective, 0, "-", "objective", "-")
+	names, shown := s.trial.ConstraintNames(), worst(sum.Constraints)
+	for _, j := range shown {
+		met := "yes"
+		if over := sum.Constraints[j]; over > s.cfg.FeasibilityTolerance {
+			met = "no, " + short(over) + " over"
+		}
+		line(names[j], 1+j, short(sum.Bounds[j]), met, short(sum.Certificate.Nu[j]))
+	}
+	_ = w.Flush() // out keeps the error
+	if rest := len(names) - len(shown); rest > 0 {
+		fmt.Fprintf(out, "and %d more, further below their bounds\n", rest)
+	}
+}
+
+// worst are the constraints that are shown: all, or those with the largest values, in their order.
+func worst(g []float64) []int {
+	all := make([]int, len(g))
+	for j := range all {
+		all[j] = j
+	}
+	if len(all) <= mostLines {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(g[b], g[a]) })
+	all = all[:mostLines]
+	slices.Sort(all)
+	return all
+}
+
+// splitTitle heads the errors of one split.
+func splitTitle(name string) string {
+	if name == "train" {
+		return "error on training rows"
+	}
+	return "on " + name + " rows"
+}
+
+// printMeasures prints what is not told for each constraint: the measures of every split.
+func (s *session) printMeasures(out io.Writer, f experiment.Final) {
+	if f.Splits[0].Decisions != nil {
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "\nmeasure")
+	for _, split := range f.Splits {
+		fmt.Fprintf(w, "\t%s rows", strings.ReplaceAll(split.Name, "train", "training"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Splits[0].Named)) {
+		fmt.Fprintf(w, "\n%s", strings.ReplaceAll(name, "_", " "))
+		for _, split := range f.Splits {
+			fmt.Fprintf(w, "\t%s", short(split.Named[name]))
+		}
+	}
+	fmt.Fprintln(w)
 	_ = w.Flush() // out keeps the error
 }
 

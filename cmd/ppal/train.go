@@ -98,7 +98,7 @@ func (s *session) run(ctx context.Context) error {
 	result, err := s.optimise(ctx)
 	s.report.finish()
 	if err != nil {
-		return s.fail(result, s.withClass(err))
+		return s.fail(result, s.withName(err))
 	}
 	for _, n := range result.Notes {
 		s.report.info(n)
@@ -137,8 +137,8 @@ func (s *session) begin() error {
 		return err
 	}
 	info := s.trial.Info()
-	s.report.info(fmt.Sprintf("%s by %s: %d classes, %d features, %d parameters, at most %d iterations, files in %s",
-		s.cfg.Data.Problem, s.cfg.Method.Method, len(info.Classes), info.Features, info.Parameters, s.cfg.Iterations, s.dir))
+	s.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, %d constraints, at most %d iterations, files in %s",
+		s.cfg.Data.Problem, s.cfg.Method.Method, info.Rows.Train, info.Features, info.Parameters, len(s.trial.Bounds()), s.cfg.Iterations, s.dir))
 	if s.cfg.Explain {
 		fmt.Fprintln(s.stdout, s.trial.Explain())
 	}
@@ -167,7 +167,10 @@ func (s *session) provenance() rundir.Provenance {
 		p.Data = append(p.Data, rundir.DataFile(f))
 	}
 	for _, c := range info.Classes {
-		p.Classes = append(p.Classes, rundir.Class(c))
+		p.Classes = append(p.Classes, rundir.Part(c))
+	}
+	for _, g := range info.Groups {
+		p.Groups = append(p.Groups, rundir.Part(g))
 	}
 	for _, n := range s.cfg.Notes() {
 		p.Notes = append(p.Notes, n.String())
@@ -220,7 +223,7 @@ func (s *session) draw() error {
 	}
 	_, err = plots.Write(s.dir.Plots(), plots.Run{
 		Title:   fmt.Sprintf("%s on %s", s.cfg.Method.Method, s.cfg.Dataset),
-		Records: records, Objective: s.trial.Info().Classes[0].Name,
+		Records: records, Objective: s.trial.Info().Objective,
 		Constraints: s.trial.ConstraintNames(), Bounds: s.trial.Bounds(),
 	})
 	return err

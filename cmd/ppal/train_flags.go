@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,9 @@ import (
 
 // helpWidth is the column at which the flags' descriptions are wrapped.
 const helpWidth = 118
+
+// comparisonGroup is the heading of the flags that compare has beside train's.
+const comparisonGroup = "Comparison"
 
 // groupAnnotation is a flag's annotation with the heading under which the help lists it.
 const groupAnnotation = "group"
@@ -107,7 +111,10 @@ func trainUsage(cmd *cobra.Command) error {
 		}
 		section(group).AddFlag(f)
 	})
-	for _, name := range append(config.Groups(), other) {
+	for _, name := range slices.Concat([]string{comparisonGroup}, config.Groups(), []string{other}) {
+		if groups[name] == nil {
+			continue
+		}
 		fmt.Fprintf(out, "\n%s:\n%s\n", name, strings.TrimRight(section(name).FlagUsagesWrapped(helpWidth), "\n"))
 	}
 	return nil

@@ -175,7 +175,7 @@ func TestTrainInterruptedWhileLoading(t *testing.T) {
 func TestTrainFailsAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	got := command(t.Context(), func(s *stub) { s.g = math.Inf(-1) }, "train", "--quiet", "--iterations", "10", "--out", dir)
-	if got.status != exitFailed || !strings.Contains(got.stderr, "the constraint of class trouser is -Inf at iteration 0") {
+	if got.status != exitFailed || !strings.Contains(got.stderr, "the constraint \"trouser\" is -Inf at iteration 0") {
 		t.Errorf("%+v", got)
 	}
 	if entries, err := os.ReadDir(dir); len(entries) > 0 {

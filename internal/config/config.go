@@ -17,11 +17,21 @@ type Train struct {
 
 // Data is where the rows come from.
 type Data struct {
-	Problem      string
+	Problem      string // mnpc, dp, eo, if
 	Dataset      string
 	DataDir      string
 	RowsPerClass int    // 0: all
 	Normalize    string // none, center, standardize
+
+	// Of tables.
+	File          string
+	Label         string
+	Group         []string // conditions on columns
+	Categorical   []string
+	Ignore        []string
+	Impute        bool
+	DropSensitive bool
+	Split         string // "70/15/15"
 }
 
 // Model is the shape of the scores.
@@ -37,6 +47,10 @@ type Problem struct {
 	Classes           []int
 	Kappa             []float64
 	Phi               string // sigmoid, logistic, hinge
+	Epsilon           []float64
+	Psi               string // the constraints' surrogate: sigmoid, hinge
+	EOForm            string // two, max
+	IFForm            string // each, expectation, sampled
 	Regularizer       string // none, ball, box, l1, l2, group-l1
 	Theta             float64
 	RegularizerWeight float64
@@ -62,7 +76,7 @@ type Method struct {
 	Delta0     float64
 	SlackCap   float64 // 0: none
 	SlackStart string  // residual, zero
-	XStep      string  // subgradient, inner:N
+	XStep      string  // subgradient, proxlinear, split, inner:N
 	MuStep     string  // analysed, box
 	Sigma0     float64 // 0: none
 

@@ -162,7 +162,7 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 func (k *Key) node(t *Train) *yaml.Node {
 	text := k.text(t)
 	switch k.field(t).(type) {
-	case *[]int, *[]float64:
+	case *[]int, *[]float64, *[]string:
 		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		for _, item := range split(text, true) {
 			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: item})

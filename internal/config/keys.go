@@ -35,24 +35,76 @@ func presets(practical, paper string) func(*Train) string {
 	}
 }
 
+// The conditions under which keys exist.
+func images() condition {
+	return condition{"problem", []string{"mnpc"}, "that of mnpc, on pictures"}
+}
+
+func tables() condition {
+	return condition{"problem", []string{"dp", "eo", "if"}, "that of dp, eo and if, on tables"}
+}
+
 func dataKeys() []*Key {
+	files := condition{"dataset", []string{"csv", "libsvm"}, "that of your own files, csv and libsvm"}
+	csv := condition{"dataset", []string{"csv"}, "csv's"}
+	table := func(k Key, when ...condition) *Key {
+		k.Group, k.when = GroupData, append([]condition{tables()}, when...)
+		return &k
+	}
 	return []*Key{
-		{Name: "problem", Group: GroupData, Value: "mnpc",
-			Usage:   "multi-class Neyman-Pearson: the first class's loss is minimised, the others' are bounded",
-			choices: []string{"mnpc"}, later: []string{"dp", "eo", "if", "ranking"},
+		{Name: "problem", Group: GroupData, Value: "mnpc|dp|eo|if",
+			Usage: "mnpc: multi-class Neyman-Pearson, the first class's loss is minimised, the others' are bounded; dp, eo: demographic parity and" +
+				" equalized odds, gaps between two groups' rates are bounded; if: no group may fare much worse than all rows do (default mnpc)",
+			choices: []string{"mnpc", "dp", "eo", "if"}, later: []string{"ranking"},
 			field: func(t *Train) any { return &t.Data.Problem }, preset: always("mnpc")},
 		{Name: "dataset", Group: GroupData, Value: "NAME", Usage: datasetUsage(),
-			choices: datasetNames(), later: []string{"adult", "bank", "compas", "communities", "mslr", "mq2008", "csv", "libsvm"},
-			field: func(t *Train) any { return &t.Dataset }, preset: always("synthetic")},
+			choices: datasetNames(), later: []string{"mslr", "mq2008"},
+			field: func(t *Train) any { return &t.Dataset }, preset: defaultDataset},
 		{Name: "data-dir", Group: GroupData, Value: "DIR",
 			Usage: "where the data sets' files are (default $PPAL_DATA, else the user's cache directory)",
 			field: func(t *Train) any { return &t.DataDir }, preset: always("")},
+		table(Key{Name: "file", Value: "FILE", Usage: "csv, libsvm: your file; they need it",
+			field: func(t *Train) any { return &t.File }}, files),
+		table(Key{Name: "label", Value: "COLUMN[=VALUE]", Usage: "csv: the label's column, with the value that is positive; it needs it",
+			field: func(t *Train) any { return &t.Label }}, csv),
+		table(Key{Name: "group", Value: "CONDITION[,...]",
+			Usage: "groups by columns: race=White against the rest, 25<=age<60, or a column alone, each of its values (libsvm: a feature's" +
+				" number; default the data set's own)",
+			field: func(t *Train) any { return &t.Group }, preset: always("")}),
+		table(Key{Name: "categorical", Value: "COLUMN[,...]", Usage: "csv: columns of categories that look like numbers",
+			field: func(t *Train) any { return &t.Categorical }, preset: always("")}, csv),
+		table(Key{Name: "ignore", Value: "COLUMN[,...]", Usage: "columns that are to be no features",
+			field: func(t *Train) any { return &t.Ignore }, preset: always("")}),
+		table(Key{Name: "impute", Usage: "csv: missing values become the mean, with a flag beside; else they are refused",
+			field: func(t *Train) any { return &t.Impute }, preset: always("false")}, csv),
+		table(Key{Name: "drop-sensitive", Usage: "leave the columns that determine the groups out of the features",
+			field: func(t *Train) any { return &t.DropSensitive }, preset: always("false")}),
+		table(Key{Name: "split", Value: "70/15/15", Usage: "percentages of training, validation and test rows (default 70/15/15)",
+			check: checkSplit, field: func(t *Train) any { return &t.Split }, preset: always(datasets.DefaultSplit.String())}),
 		{Name: "rows-per-class", Group: GroupData, Value: "N", Usage: "train on the first N rows of each class; 0 is all (default 0)",
-			interval: atLeast(0), field: func(t *Train) any { return &t.RowsPerClass }, preset: always("0")},
+			interval: atLeast(0), when: []condition{images()}, field: func(t *Train) any { return &t.RowsPerClass }, preset: always("0")},
 		{Name: "normalize", Group: GroupData, Value: "none|center|standardize", Usage: "of the pixels (default standardize; paper: none)",
-			choices: []string{"none", "center", "standardize"},
-			field:   func(t *Train) any { return &t.Normalize }, preset: presets("standardize", "none")},
+			choices: []string{"none", "center", "standardize"}, when: []condition{images()},
+			field: func(t *Train) any { return &t.Normalize }, preset: presets("standardize", "none")},
 	}
+}
+
+func checkSplit(text string) error {
+	if _, err := datasets.ParseSplit(text); err != nil {
+		return fmt.Errorf("is %q, want percentages that add up to 100, as in 70/15/15", text)
+	}
+	return nil
+}
+
+// defaultDataset needs no files.
+func defaultDataset(t *Train) string {
+	switch t.Data.Problem {
+	case "dp", "eo":
+		return "synthetic-adult"
+	case "if":
+		return "synthetic-communities"
+	}
+	return "synthetic"
 }
 
 func datasetNames() []string {
@@ -64,23 +116,40 @@ func datasetNames() []string {
 }
 
 func datasetUsage() string {
-	return oneOf(datasetNames()) + " (default synthetic, which needs no files)"
+	return oneOf(datasetNames()) + " (default synthetic, synthetic-adult for dp and eo, synthetic-communities for if: they need no files)"
 }
 
 func modelKeys() []*Key {
 	network := []condition{{"model", []string{"mlp"}, "a network's"}}
 	return []*Key{
-		{Name: "model", Group: GroupModel, Value: "linear|mlp", Usage: "linear scores or a network (default mlp)",
-			choices: []string{"linear", "mlp"}, field: func(t *Train) any { return &t.Model.Model }, preset: always("mlp")},
-		{Name: "hidden", Group: GroupModel, Value: "256[,128...]", Usage: "units of each hidden layer, per head (default 256)",
-			interval: atLeast(1), when: network, field: func(t *Train) any { return &t.Hidden }, preset: always("256")},
-		{Name: "activation", Group: GroupModel, Value: "sigmoid|relu|tanh", Usage: "between the layers (default sigmoid)",
+		{Name: "model", Group: GroupModel, Value: "linear|mlp", Usage: "linear scores or a network (default mlp; dp, eo: linear)",
+			choices: []string{"linear", "mlp"}, field: func(t *Train) any { return &t.Model.Model }, preset: defaultModel},
+		{Name: "hidden", Group: GroupModel, Value: "256[,128...]", Usage: "units of each hidden layer, per head (default 256; tables: 64)",
+			interval: atLeast(1), when: network, field: func(t *Train) any { return &t.Hidden }, preset: byProblem("256", "64")},
+		{Name: "activation", Group: GroupModel, Value: "sigmoid|relu|tanh", Usage: "between the layers (default sigmoid; tables: relu)",
 			choices: []string{"sigmoid", "relu", "tanh"}, when: network,
-			field: func(t *Train) any { return &t.Activation }, preset: always("sigmoid")},
+			field: func(t *Train) any { return &t.Activation }, preset: byProblem("sigmoid", "relu")},
 		{Name: "heads", Group: GroupModel, Value: "shared|separate",
 			Usage:   "one network for all classes, or one for each (default shared; paper: separate)",
-			choices: []string{"shared", "separate"}, when: network,
+			choices: []string{"shared", "separate"}, when: append(network, images()),
 			field: func(t *Train) any { return &t.Heads }, preset: presets("shared", "separate")},
+	}
+}
+
+func defaultModel(t *Train) string {
+	if t.Data.Problem == "dp" || t.Data.Problem == "eo" {
+		return "linear"
+	}
+	return "mlp"
+}
+
+// byProblem is a default that differs for tables.
+func byProblem(mnpc, table string) func(*Train) string {
+	return func(t *Train) string {
+		if t.Data.Problem == "mnpc" {
+			return mnpc
+		}
+		return table
 	}
 }
 
@@ -88,15 +157,29 @@ func problemKeys() []*Key {
 	regularizer := func(owner string, kinds ...string) []condition { return []condition{{"regularizer", kinds, owner}} }
 	return []*Key{
 		{Name: "classes", Group: GroupProblem, Value: "0,1,2,3", Usage: "the classes by number, the objective's first (default 0,1,2,3)",
-			interval: atLeast(0), field: func(t *Train) any { return &t.Classes }, preset: always("0,1,2,3")},
+			interval: atLeast(0), when: []condition{images()}, field: func(t *Train) any { return &t.Classes }, preset: always("0,1,2,3")},
 		{Name: "kappa", Group: GroupProblem, Value: "X[,X...]",
 			Usage:    "bound on each other class's loss: one value, or one per constraint (default 0.2; cifar10: 0.6; paper: 1, cifar10: 2)",
-			interval: atLeast(0), field: func(t *Train) any { return &t.Kappa }, preset: defaultKappa},
-		{Name: "phi", Group: GroupProblem, Value: "sigmoid|logistic|hinge", Usage: "surrogate of the error (default sigmoid)",
-			choices: []string{"sigmoid", "logistic", "hinge"}, field: func(t *Train) any { return &t.Phi }, preset: always("sigmoid")},
-		{Name: "regularizer", Group: GroupProblem, Value: "none|ball|box|l1|l2|group-l1", Usage: "convex term r on the weights (default ball)",
+			interval: atLeast(0), when: []condition{images()}, field: func(t *Train) any { return &t.Kappa }, preset: defaultKappa},
+		{Name: "epsilon", Group: GroupProblem, Value: "X[,X]", Usage: "bound on each gap; eo: one for both, or one each (default 0.01)",
+			interval: atLeast(0), when: []condition{tables()}, field: func(t *Train) any { return &t.Epsilon }, preset: always("0.01")},
+		{Name: "phi", Group: GroupProblem, Value: "sigmoid|logistic|hinge",
+			Usage:   "surrogate of the error, in the objective (default sigmoid; dp, eo: logistic; if: hinge)",
+			choices: []string{"sigmoid", "logistic", "hinge"}, field: func(t *Train) any { return &t.Phi }, preset: defaultPhi},
+		{Name: "psi", Group: GroupProblem, Value: "sigmoid|hinge", Usage: "surrogate in the constraints (default sigmoid; if: hinge)",
+			choices: []string{"sigmoid", "hinge"}, when: []condition{tables()},
+			field: func(t *Train) any { return &t.Psi }, preset: defaultPsi},
+		{Name: "eo-form", Group: GroupProblem, Value: "two|max",
+			Usage:   "the gaps of the true and of the false positive rates are two constraints, or one, the larger (default two)",
+			choices: []string{"two", "max"}, when: []condition{{"problem", []string{"eo"}, "that of eo"}},
+			field: func(t *Train) any { return &t.EOForm }, preset: always("two")},
+		{Name: "if-form", Group: GroupProblem, Value: "each|expectation|sampled",
+			Usage:   "a bound for each group, for the mean over the groups, or for that with one group drawn at each step (default each; paper: expectation)",
+			choices: []string{"each", "expectation", "sampled"}, when: []condition{{"problem", []string{"if"}, "that of if"}},
+			field: func(t *Train) any { return &t.IFForm }, preset: presets("each", "expectation")},
+		{Name: "regularizer", Group: GroupProblem, Value: "none|ball|box|l1|l2|group-l1", Usage: "convex term r on the weights (default ball; tables: none)",
 			choices: []string{"none", "ball", "box", "l1", "l2", "group-l1"},
-			field:   func(t *Train) any { return &t.Problem.Regularizer }, preset: always("ball")},
+			field:   func(t *Train) any { return &t.Problem.Regularizer }, preset: byProblem("ball", "none")},
 		{Name: "theta", Group: GroupProblem, Value: "X", Usage: "radius of the ball (default 40; paper: 1)",
 			interval: positive(), when: regularizer("the ball's", "ball"),
 			field: func(t *Train) any { return &t.Theta }, preset: presets("40", "1")},
@@ -106,6 +189,23 @@ func problemKeys() []*Key {
 		{Name: "box", Group: GroupProblem, Value: "LO,HI", Usage: "bounds of every weight; the box needs them",
 			when: regularizer("the box's", "box"), field: func(t *Train) any { return &t.Box }},
 	}
+}
+
+func defaultPhi(t *Train) string {
+	switch t.Data.Problem {
+	case "dp", "eo":
+		return "logistic"
+	case "if":
+		return "hinge"
+	}
+	return "sigmoid"
+}
+
+func defaultPsi(t *Train) string {
+	if t.Data.Problem == "if" {
+		return "hinge"
+	}
+	return "sigmoid"
 }
 
 func defaultKappa(t *Train) string {

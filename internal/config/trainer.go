@@ -71,8 +71,11 @@ func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &trainer.PLADA{Perturbation: p, Primal: primal, XStep: trainer.Subgradient,
+	m := &trainer.PLADA{Perturbation: p, Primal: primal, XStep: trainer.Subgradient, // split is the problem's form
 		Sigma0: t.Sigma0, BoxStep: t.MuStep == "box", Tolerance: t.FeasibilityTolerance}
+	if t.XStep == "proxlinear" {
+		m.XStep = trainer.ProxLinear
+	}
 	if steps, inner := strings.CutPrefix(t.XStep, "inner:"); inner {
 		m.XStep = trainer.Inner
 		if m.InnerSteps, err = strconv.Atoi(steps); err != nil {

@@ -35,7 +35,7 @@ func (r interval) check(field any, text string) error {
 	number, list := "a finite number", false
 	whole := false
 	switch field.(type) {
-	case *string:
+	case *string, *[]string:
 		return nil
 	case *bool:
 		if text != "true" && text != "false" {
@@ -97,6 +97,11 @@ func parse(field any, text string) (err error) {
 	switch f := field.(type) {
 	case *string:
 		*f = text
+	case *[]string:
+		*f = nil
+		if text != "" {
+			*f = split(text, true)
+		}
 	case *bool:
 		*f = text == "true"
 	case *int:
@@ -136,6 +141,8 @@ func format(field any) string {
 		return strconv.FormatUint(*f, 10)
 	case *float64:
 		return number(*f)
+	case *[]string:
+		return strings.Join(*f, ",")
 	case *[]int:
 		return join(*f, strconv.Itoa)
 	case *[]float64:

@@ -15,7 +15,7 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	case *plan.Map:
 		return newElements[T](s)
 	case *plan.Sums:
-		if s.Over == plan.OverRows {
+		if s.Over != plan.OverColumns {
 			return newColumnSums[T](s, e.threads)
 		}
 	case *plan.MarginLoss:
@@ -26,13 +26,27 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		if phi, known := newSurrogate[T](s.Phi.String()); known {
 			return &marginLossGrad[T]{newMargins(s.Margins, s.S, phi, e.threads), s.D, s.Out}
 		}
+	case *plan.SignedLoss:
+		if phi, known := newSurrogate[T](s.Phi.String()); known {
+			return &signedLoss[T]{newSigns(s.Signs, s.S, phi, e.threads), s.Out}
+		}
+	case *plan.SignedLossGrad:
+		if phi, known := newSurrogate[T](s.Phi.String()); known {
+			return &signedLossGrad[T]{newSigns(s.Signs, s.S, phi, e.threads), s.D, s.Out, s.Add}
+		}
 	case *plan.GroupMeans:
-		if s.RowStarts == nil && s.In.Cols == 1 {
+		switch {
+		case s.RowStarts == nil:
 			return newClassMeans[T](s, e.threads)
+		case s.In.Stride == 1:
+			return newGroupMeans[T](s, e.threads)
 		}
 	case *plan.GroupMeansGrad:
-		if s.RowStarts == nil && s.W.Cols == 1 {
+		switch {
+		case s.RowStarts == nil:
 			return &classMeansGrad[T]{s, classes{s.Starts}}
+		case s.Out.Stride == 1:
+			return newGroupMeansGrad[T](s, e.threads)
 		}
 	}
 	return newReference[T](s, e.threads)

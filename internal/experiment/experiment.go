@@ -8,8 +8,6 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
@@ -24,20 +22,38 @@ type Experiment struct {
 	t             *task
 	dtype         tensor.Dtype
 	normalization models.Normalization
-	train, test   rows
-	problem       *graph.Problem // on all training rows
-	batches       *batches       // nil: every iteration takes all rows
-	testProblem   *graph.Problem
+	splits        []*split        // training rows, then those of validation and test that there are
+	problem       trainer.Problem // on all training rows
+	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
 	engine        graph.Engine
 	info          Info
+}
+
+// split is one part of the rows, with the problem on it.
+type split struct {
+	name string // train, validation, test
+	rows
+	problem *graph.Problem
+	measure func(scores []float64) (measures, error)
+}
+
+// sampler is a problem that is another one at every iteration: mini-batches, or a drawn group.
+type sampler interface {
+	trainer.Problem
+	trainer.Sampler
+	// perPass is the number of iterations in one pass over the rows.
+	perPass() float64
 }
 
 // Info describes what a run is about to do.
 type Info struct {
 	Device        string    // what computes, in words
 	DataFiles     []FileSum // what was read
-	Classes       []Class   // the objective's first
+	Objective     string    // what f is
+	Classes       []Part    // mnpc: the objective's first; tables: those of -1 and +1
+	Groups        []Part    // of tables
+	Rows          Part
 	Features      int
 	Parameters    int
 	Normalization string
@@ -53,10 +69,10 @@ type FileSum struct {
 	State  string // of a file beside the published one: that of datasets.State
 }
 
-// Class is a class with its numbers of rows.
-type Class struct {
-	Name        string
-	Train, Test int
+// Part is a named set of rows with its size in each split.
+type Part struct {
+	Name                    string
+	Train, Validation, Test int
 }
 
 // weightStream tells the initial weights' random stream from others of the same seed.
@@ -76,38 +92,21 @@ func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, er
 	if err := e.chooseEngine(); err != nil {
 		return nil, err
 	}
-	train, test, err := e.load(ctx, dataDir)
-	if err != nil {
+	e.t = &task{engine: e.engine}
+	if err := e.load(ctx, dataDir); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if e.normalization, err = normalization(models.NormalizationKind(cfg.Normalize), train); err != nil {
-		return nil, err
-	}
-	e.train, e.test = newRows(train, e.normalization), newRows(test, e.normalization)
-	if err := e.define(train); err != nil {
-		return nil, err
-	}
 	weights, err := e.start()
 	if err != nil {
 		return nil, err
 	}
-	if e.problem, err = e.t.problem(e.train, e.dtype, weights); err != nil {
+	if err := e.build(weights); err != nil {
 		return nil, err
 	}
-	if all := len(e.train.labels()); cfg.BatchSize >= all {
-		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", cfg.BatchSize, all))
-	} else if cfg.BatchSize > 0 {
-		if e.batches, err = newBatches(e.t, e.train, cfg.BatchSize, cfg.Seed, e.dtype, weights); err != nil {
-			return nil, err
-		}
-	}
-	if e.testProblem, err = e.t.problem(e.test, e.dtype, weights); err != nil {
-		return nil, err
-	}
-	e.describe(train, test)
+	e.describe()
 	return e, nil
 }
 
@@ -134,58 +133,13 @@ func (e *Experiment) chooseEngine() error {
 	return nil
 }
 
-// load reads the data set and selects the classes.
-func (e *Experiment) load(ctx context.Context, dataDir string) (train, test *datasets.Selection, err error) {
-	all, held, err := datasets.Load(dataDir, e.cfg.Dataset, e.cfg.Seed)
-	if err != nil {
-		return nil, nil, err
-	}
-	report, err := datasets.Verify(ctx, dataDir, e.cfg.Dataset)
-	if err != nil {
-		return nil, nil, err
-	}
-	e.info.Warnings = append(e.info.Warnings, report.Warnings...)
-	for _, f := range report.Files {
-		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
-	}
-	if len(report.Files) == 0 {
-		e.info.DataFiles = []FileSum{rowsSum(e.cfg.Dataset+" train", all), rowsSum(e.cfg.Dataset+" test", held)}
-	}
-	if train, err = datasets.Select(all, e.cfg.Classes, e.cfg.RowsPerClass); err != nil {
-		return nil, nil, err
-	}
-	test, err = datasets.Select(held, e.cfg.Classes, 0)
-	return train, test, err
-}
-
-// rowsSum identifies rows that come from no file.
-func rowsSum(name string, set *datasets.Images) FileSum {
-	return FileSum{Name: name, Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()}
-}
-
-// define makes the task.
-func (e *Experiment) define(train *datasets.Selection) error {
-	_, features := train.Pixels.Dims()
-	e.t = &task{center: scaledCenter(e.normalization), engine: e.engine}
-	e.t.spec = models.Spec{
-		Inputs: features, Outputs: len(train.Names),
-		Activation: models.Activation(e.cfg.Activation), Heads: models.Heads(e.cfg.Heads),
-	}
+// spec is the model's shape, for that many features and scores.
+func (e *Experiment) spec(features, outputs int) (models.Spec, error) {
+	s := models.Spec{Inputs: features, Outputs: outputs, Activation: models.Activation(e.cfg.Activation), Heads: models.Heads(e.cfg.Heads)}
 	if e.cfg.Model.Model != "linear" {
-		e.t.spec.Hidden = e.cfg.Hidden
+		s.Hidden = e.cfg.Hidden
 	}
-	if err := e.t.spec.Validate(); err != nil {
-		return err
-	}
-	phi, err := constraints.ParsePhi(e.cfg.Phi)
-	if err != nil {
-		return err
-	}
-	if e.t.goal, err = constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi); err != nil {
-		return err
-	}
-	e.t.regularizer, err = e.regularizer()
-	return err
+	return s, s.Validate()
 }
 
 // regularizer completes the configuration's r with the groups of group-l1: the parameters.
@@ -218,160 +172,67 @@ func (e *Experiment) start() (models.Weights, error) {
 	return e.normalization.Unfold(e.t.spec, m.Weights)
 }
 
-func (e *Experiment) describe(train, test *datasets.Selection) {
-	n, _ := e.problem.Dims()
-	trainCounts, testCounts := e.train.counts(), e.test.counts()
-	for k, name := range train.Names {
-		e.info.Classes = append(e.info.Classes, Class{Name: name, Train: trainCounts[k], Test: testCounts[k]})
+// build makes the problems of all splits, and what is trained.
+func (e *Experiment) build(weights models.Weights) error {
+	var err error
+	for _, s := range e.splits {
+		if s.problem, err = e.t.problem(s.rows, e.dtype, weights); err != nil {
+			return err
+		}
+		if s.measure, err = e.t.goal.measurer(s.rows); err != nil {
+			return fmt.Errorf("experiment: %s rows: %w", s.name, err)
+		}
 	}
-	e.info.Features, e.info.Parameters = e.t.spec.Inputs, n
-	e.info.Normalization = e.cfg.Normalize
-	if e.normalization.Kind == models.NormalizeStandardize {
-		e.info.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", e.cfg.Normalize, e.normalization.Deviation)
+	if e.problem, err = wrapped(e.t.goal, e.splits[0].problem); err != nil {
+		return err
+	}
+	all := e.splits[0].len()
+	switch {
+	case e.cfg.IFForm == "sampled":
+		e.sampler, err = newDraws(e.t, e.splits[0].rows, e.cfg.Seed, e.dtype, weights)
+	case e.cfg.BatchSize >= all:
+		e.info.Notes = append(e.info.Notes, fmt.Sprintf("batch-size %d: all %d rows", e.cfg.BatchSize, all))
+	case e.cfg.BatchSize > 0:
+		e.sampler, err = newBatches(e.t, e.splits[0].rows, e.cfg.BatchSize, e.cfg.Seed, e.dtype, weights)
+	}
+	return err
+}
+
+// describe completes the info.
+func (e *Experiment) describe() {
+	e.info.Parameters, _ = e.problem.Dims()
+	e.info.Features = e.t.spec.Inputs
+	e.info.Rows = e.part("rows", func(r rows) int { return r.len() })
+	if e.info.Normalization == "" {
+		e.info.Normalization = string(e.normalization.Kind)
 	}
 	e.info.Warnings = append(e.info.Warnings, e.t.goal.Warnings()...)
 }
 
+// part counts something in every split.
+func (e *Experiment) part(name string, count func(r rows) int) Part {
+	p := Part{Name: name}
+	for _, s := range e.splits {
+		switch s.name {
+		case "train":
+			p.Train = count(s.rows)
+		case "validation":
+			p.Validation = count(s.rows)
+		case "test":
+			p.Test = count(s.rows)
+		}
+	}
+	return p
+}
+
 // Explain is the engine's table of the steps of an iteration.
-func (e *Experiment) Explain() string { return e.problem.Explain() }
+func (e *Experiment) Explain() string { return e.splits[0].problem.Explain() }
 
 // Info describes the run.
 func (e *Experiment) Info() Info { return e.info }
 
-// Bounds are kappa, one for each constraint.
+// Bounds are the constraints' bounds.
 func (e *Experiment) Bounds() []float64 { return e.t.goal.Bounds() }
 
-// ConstraintNames are the classes whose losses are bounded.
+// ConstraintNames are what the constraints bound: classes, gaps, groups.
 func (e *Experiment) ConstraintNames() []string { return e.t.goal.ConstraintNames() }
-
-// Train runs the method. It adds the error rates to the settings' records and checks for a collapse.
-func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
-	s.Measure = e.measure
-	if threshold, ok := e.t.goal.CollapseThreshold(); ok {
-		s.CollapseAbove = threshold
-	}
-	if e.batches == nil {
-		return trainer.Train(ctx, e.problem, e.method, s)
-	}
-	s.Full, s.IterationsPerEpoch = e.problem, e.batches.perPass()
-	r, err := trainer.Train(ctx, e.batches, e.method, s)
-	if err == nil { // the output, which is not always the last record's
-		x := e.iterate()
-		e.batches.Read(x, trainer.Iterate)
-		e.problem.Write(trainer.Iterate, x)
-	}
-	return r, err
-}
-
-// measure evaluates training and test rows at the iterate, whose forward pass on the training rows has been done.
-func (e *Experiment) measure() (map[string]float64, error) {
-	train, err := e.t.measure(e.problem, e.train)
-	if err != nil {
-		return nil, err
-	}
-	test, err := e.measureTest()
-	if err != nil {
-		return nil, err
-	}
-	measures := map[string]float64{}
-	for _, part := range []struct {
-		prefix string
-		m      constraints.Measures
-	}{{"train_", train}, {"test_", test}} {
-		for name, v := range e.named(part.m) {
-			measures[part.prefix+name] = v
-		}
-	}
-	return measures, nil
-}
-
-// measureTest takes the iterate to the test rows.
-func (e *Experiment) measureTest() (constraints.Measures, error) {
-	x := e.iterate()
-	e.testProblem.Write(trainer.Iterate, x)
-	if _, err := e.testProblem.Forward(make([]float64, len(e.Bounds()))); err != nil {
-		return constraints.Measures{}, err
-	}
-	return e.t.measure(e.testProblem, e.test)
-}
-
-func (e *Experiment) iterate() []float64 {
-	n, _ := e.problem.Dims()
-	x := make([]float64, n)
-	e.problem.Read(x, trainer.Iterate)
-	return x
-}
-
-// named gives the measures the names of a run's files: the classes by their numbers.
-func (e *Experiment) named(m constraints.Measures) map[string]float64 {
-	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
-	wrong, total := 0.0, 0
-	for k, class := range e.cfg.Classes {
-		named[fmt.Sprintf("loss_%d", class)] = m.Losses[k]
-		named[fmt.Sprintf("error_%d", class)] = m.Errors[k]
-		wrong += m.Errors[k] * float64(m.Rows[k])
-		total += m.Rows[k]
-	}
-	named["error"] = wrong / float64(total)
-	return named
-}
-
-// Final is a finished run, measured.
-type Final struct {
-	Certificate trainer.Certificate // in float64
-	Objective   float64             // f + r, in float64
-	Constraints []float64           // g, in float64
-	Train, Test map[string]float64
-	// Per class, the objective's first.
-	ClassLoss, TrainError, TestError []float64
-}
-
-// sphereOfFloat32 is how near to the ball's sphere weights of float32 count as on it, in float64 too.
-const sphereOfFloat32 = 1e-6
-
-// Finish certifies the run's output in float64 and measures it.
-func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
-	var final Final
-	x := e.iterate()
-	p := newExact(e.t, e.train, x)
-	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}
-	var err error
-	if at.Objective, err = p.Forward(at.Constraints); err != nil {
-		return Final{}, err
-	}
-	var set trainer.CertificateSettings
-	if e.dtype == tensor.Float32 {
-		set.Sphere = sphereOfFloat32
-	}
-	if final.Certificate, err = trainer.Certify(p, &at, r.Certificate.Nu, set); err != nil {
-		return Final{}, err
-	}
-	final.Objective, final.Constraints = at.Objective+e.t.regularizer.Value(x), at.Constraints
-	if _, err := e.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
-		return Final{}, err
-	}
-	train, err := e.t.measure(e.problem, e.train)
-	if err != nil {
-		return Final{}, err
-	}
-	test, err := e.measureTest()
-	if err != nil {
-		return Final{}, err
-	}
-	final.Train, final.Test = e.named(train), e.named(test)
-	final.ClassLoss, final.TrainError, final.TestError = train.Losses, train.Errors, test.Errors
-	return final, nil
-}
-
-// Save writes the weights of the iterate, acting on raw rows, as a safetensors file.
-func (e *Experiment) Save(path string) error {
-	trained, err := models.Unstack(e.t.spec, e.iterate())
-	if err != nil {
-		return err
-	}
-	raw, err := e.normalization.Fold(e.t.spec, trained)
-	if err != nil {
-		return err
-	}
-	return models.SaveFile(path, models.Model{Spec: e.t.spec, Weights: raw, Normalization: e.normalization}, e.dtype)
-}

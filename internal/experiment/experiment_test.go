@@ -45,8 +45,11 @@ func build(t *testing.T, c config.Train) *Experiment {
 func TestExactEqualsTheWhole(t *testing.T) {
 	for _, kind := range []string{"none", "center", "standardize"} {
 		e := build(t, small(func(c *config.Train) { c.Normalize = kind }))
-		p := newExact(e.t, e.train, e.iterate())
-		p.parts = 7 // of 40 rows: uneven blocks
+		p, err := newExact(e.t, e.splits[0].rows, e.iterate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.block = 23 // of 120 rows: the last block is smaller
 		n, m := p.Dims()
 		g, want := make([]float64, m), make([]float64, m)
 		f, err := p.Forward(g)
@@ -100,7 +103,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		train, _, err := datasets.Load("", "synthetic", 1)
+		train, _, err := datasets.LoadImages("", "synthetic", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +121,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if _, err := e.problem.Forward(make([]float64, 2)); err != nil {
 			t.Fatal(err)
 		}
-		scores, err := e.problem.Watched(0)
+		scores, err := e.splits[0].problem.Watched(0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,12 +191,12 @@ func TestFinishCertifiesInFloat64(t *testing.T) {
 			final.Objective, final.Certificate.Epsilon, r.Objective, r.Certificate.Epsilon)
 	}
 	for _, k := range []string{"error", "error_2", "error_0", "loss_3", "max_violation"} {
-		if _, ok := final.Test[k]; !ok {
-			t.Errorf("no test measure %q in %v", k, final.Test)
+		if _, ok := final.Splits[1].Named[k]; !ok {
+			t.Errorf("no test measure %q in %v", k, final.Splits[1].Named)
 		}
 	}
-	if len(final.ClassLoss) != 3 || math.Abs(final.ClassLoss[0]-final.Objective) > 1e-5 {
-		t.Errorf("class losses %v, objective %v", final.ClassLoss, final.Objective)
+	if len(final.Values) != 3 || math.Abs(final.Values[0]-final.Objective) > 1e-5 {
+		t.Errorf("class losses %v, objective %v", final.Values, final.Objective)
 	}
 }
 
@@ -223,7 +226,7 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 func TestMiniBatches(t *testing.T) {
 	whole := build(t, small(nil))
 	full := build(t, small(func(c *config.Train) { c.BatchSize = 120 }))
-	if full.batches != nil || !cmp.Equal(full.Info().Notes, []string{"batch-size 120: all 120 rows"}) {
+	if full.sampler != nil || !cmp.Equal(full.Info().Notes, []string{"batch-size 120: all 120 rows"}) {
 		t.Errorf("a batch of all rows is sampled; notes %q", full.Info().Notes)
 	}
 	run := func(e *Experiment, iterations int) *trainer.Result {
@@ -239,13 +242,13 @@ func TestMiniBatches(t *testing.T) {
 	}
 
 	part := build(t, small(func(c *config.Train) { c.BatchSize = 31 }))
-	if got := part.batches.counts; !cmp.Equal(got, []int{10, 10, 10}) {
+	if got := part.sampler.(smoothBatches).counts; !cmp.Equal(got, []int{10, 10, 10}) {
 		t.Fatalf("rows of a batch: %v, want 10 of each class", got)
 	}
 	seen := map[int]int{}
 	for k := range 4 {
 		for i := range 10 {
-			seen[part.batches.orders[1].at(k*10+i)]++
+			seen[part.sampler.(smoothBatches).orders[1].at(k*10+i)]++
 		}
 	}
 	if len(seen) != 40 {

@@ -1,92 +1,28 @@
 package experiment
 
 import (
-	"fmt"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/models"
 )
 
-// rows are one split's pictures, grouped by class, with the normalisation that they are trained under: the graph sees pixels/s
-// and the centre c/s.
+// rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and what the goal knows of each row.
 type rows struct {
-	pixels  *datasets.Bytes
-	offsets []int // class k is rows offsets[k]..offsets[k+1]-1
+	data   datasets.Matrix
+	labels []int // mnpc: classes by their place in the configuration; tables: -1 or +1
+	groups []constraints.Group
+	strata [][]int // the rows whose shares a mini-batch keeps; they hold every row once
 }
 
-func newRows(s *datasets.Selection, n models.Normalization) rows {
-	scaled := *s.Pixels // shares the pixels
-	if n.Kind == models.NormalizeStandardize {
-		scaled.Scale /= n.Deviation
-	}
-	return rows{pixels: &scaled, offsets: s.Offsets}
-}
+// len is the number of rows.
+func (r rows) len() int { return len(r.labels) }
 
-// normalization measures what kind asks for on the training rows.
-func normalization(kind models.NormalizationKind, train *datasets.Selection) (models.Normalization, error) {
-	n := models.Normalization{Kind: kind}
-	if kind == models.NormalizeNone {
-		return n, nil
-	}
-	center, deviation := datasets.Moments(train.Pixels)
-	n.Center = center
-	if kind == models.NormalizeStandardize {
-		if deviation == 0 {
-			return n, fmt.Errorf("experiment: all training rows are equal, so they cannot be standardised: use --normalize none")
-		}
-		n.Deviation = deviation
-	}
-	return n, nil
-}
-
-// scaledCenter is c/s, nil without centring.
-func scaledCenter(n models.Normalization) []float64 {
-	if n.Kind == models.NormalizeNone {
-		return nil
-	}
-	c := append([]float64{}, n.Center...)
-	if n.Kind == models.NormalizeStandardize {
-		for i := range c {
-			c[i] /= n.Deviation
-		}
-	}
-	return c
-}
-
-// labels are the rows' classes.
-func (r rows) labels() []int {
-	labels := make([]int, 0, r.offsets[len(r.offsets)-1])
-	for k := range len(r.offsets) - 1 {
-		for range r.offsets[k+1] - r.offsets[k] {
-			labels = append(labels, k)
-		}
-	}
-	return labels
-}
-
-// counts are the rows of each class.
-func (r rows) counts() []int {
-	counts := make([]int, len(r.offsets)-1)
-	for k := range counts {
-		counts[k] = r.offsets[k+1] - r.offsets[k]
-	}
-	return counts
-}
-
-// block is part b of parts: the same share of every class's rows, so that each part has all classes.
-func (r rows) block(b, parts int) rows {
-	_, cols := r.pixels.Dims()
-	part := rows{pixels: &datasets.Bytes{Cols: cols, Scale: r.pixels.Scale}, offsets: []int{0}}
-	for k, n := range r.counts() {
-		lo, hi := r.offsets[k]+n*b/parts, r.offsets[k]+n*(b+1)/parts
-		part.pixels.Data = append(part.pixels.Data, r.pixels.Data[lo*cols:hi*cols]...)
-		part.pixels.Rows += hi - lo
-		part.offsets = append(part.offsets, part.pixels.Rows)
-	}
-	return part
+// features is the number of columns.
+func (r rows) features() int {
+	_, cols := r.data.Dims()
+	return cols
 }
 
 // centerNode adds c/s, nil without centring.
@@ -94,17 +30,57 @@ func centerNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, center []float64) *go
 	if center == nil {
 		return nil
 	}
-	if dtype == tensor.Float64 {
-		return matrixNode(g, "center", dtype, 1, len(center), center)
-	}
-	values := make([]float32, len(center))
-	for i, v := range center {
-		values[i] = float32(v)
-	}
-	return matrixNode(g, "center", dtype, 1, len(center), values)
+	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName("center"), gorgonia.WithShape(1, len(center)),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(1, len(center)), tensor.WithBacking(backing(dtype, center)))))
 }
 
-func matrixNode(g *gorgonia.ExprGraph, name string, dtype tensor.Dtype, rows, cols int, backing any) *gorgonia.Node {
-	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing))))
+// backing copies values in the dtype.
+func backing(dtype tensor.Dtype, values []float64) any {
+	if dtype == tensor.Float64 {
+		return append([]float64{}, values...)
+	}
+	single := make([]float32, len(values))
+	for i, v := range values {
+		single[i] = float32(v)
+	}
+	return single
+}
+
+// window is rows from to to-1 of a matrix.
+type window struct {
+	datasets.Matrix
+	from, to int
+}
+
+// newWindow keeps sparse rows sparse.
+func newWindow(m datasets.Matrix, from, to int) datasets.Matrix {
+	w := window{m, from, to}
+	if s, ok := m.(sparseMatrix); ok {
+		return sparseWindow{w, s}
+	}
+	return w
+}
+
+func (w window) Dims() (rows, cols int) {
+	_, cols = w.Matrix.Dims()
+	return w.to - w.from, cols
+}
+
+func (w window) Float32(dst []float32, from, to int) { w.Matrix.Float32(dst, w.from+from, w.from+to) }
+
+func (w window) Float64(dst []float64, from, to int) { w.Matrix.Float64(dst, w.from+from, w.from+to) }
+
+// sparseMatrix is a datasets.CSR, or a window on one.
+type sparseMatrix interface {
+	Sparse() (starts []int, columns []int32, values []float64)
+}
+
+type sparseWindow struct {
+	window
+	sparse sparseMatrix
+}
+
+func (w sparseWindow) Sparse() (starts []int, columns []int32, values []float64) {
+	starts, columns, values = w.sparse.Sparse()
+	return starts[w.from : w.to+1], columns, values
 }

@@ -4,7 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/constraints"
+	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -13,27 +13,20 @@ import (
 // task is what is learnt, apart from the rows and the numbers' precision.
 type task struct {
 	spec        models.Spec
-	goal        *constraints.NeymanPearson
+	goal        goal
 	regularizer trainer.Regularizer
 	center      []float64 // c/s, nil without centring
 	engine      graph.Engine
 }
 
-// problem builds the task on rows, from weights as trained; its one input is the
-// rows [n, d] and its one watched node the scores [n, C].
+// problem builds the task on rows, from weights as trained; its one input is the rows [n, d] and its one watched node the scores [n, C].
 func (t *task) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*graph.Problem, error) {
 	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, err := models.New(g, t.spec, dtype, weights)
+		net, x, scores, err := t.scores(g, r.data, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		n, d := r.pixels.Dims()
-		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, d))
-		scores, err := net.Scores(x, centerNode(g, dtype, t.center))
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		f, c, err := t.goal.Nodes(scores, r.labels())
+		f, c, err := t.goal.nodes(scores, r)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -41,35 +34,40 @@ func (t *task) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*gra
 			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: t.regularizer,
 			NonSmooth: t.nonSmooth(),
 			Inputs:    gorgonia.Nodes{x},
-			Data:      []graph.Matrix{r.pixels},
+			Data:      []graph.Matrix{r.data},
 			Watch:     gorgonia.Nodes{scores},
 		}, nil
 	}, t.engine)
 }
 
-// nonSmooth says whether f or g have kinks: phi's, or the network's.
-func (t *task) nonSmooth() bool {
-	return !t.goal.Phi().Smooth() || len(t.spec.Hidden) > 0 && t.spec.Activation == models.ReLU
+// scores adds the model, its input and its scores to the graph.
+func (t *task) scores(g *gorgonia.ExprGraph, data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
+	net, err := models.New(g, t.spec, dtype, weights)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	n, d := data.Dims()
+	x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, d))
+	scores, err := net.Scores(x, centerNode(g, dtype, t.center))
+	return net, x, scores, err
 }
 
-// measure evaluates the classes' losses and error rates from the scores of p's last Forward.
-func (t *task) measure(p *graph.Problem, r rows) (constraints.Measures, error) {
-	v, err := p.Watched(0)
-	if err != nil {
-		return constraints.Measures{}, err
-	}
-	scores := make([]float64, v.Shape().TotalSize())
+// nonSmooth says whether f or g have kinks: the goal's, or the network's.
+func (t *task) nonSmooth() bool {
+	return !t.goal.smooth() || len(t.spec.Hidden) > 0 && t.spec.Activation == models.ReLU
+}
+
+// float64s are a value's elements.
+func float64s(v gorgonia.Value) []float64 {
 	switch data := v.Data().(type) {
 	case []float32:
-		for i, s := range data {
-			scores[i] = float64(s)
+		wide := make([]float64, len(data))
+		for i, x := range data {
+			wide[i] = float64(x)
 		}
+		return wide
 	case []float64:
-		copy(scores, data)
+		return data
 	}
-	e := t.goal.NewEvaluator()
-	if err := e.Add(scores, r.labels()); err != nil {
-		return constraints.Measures{}, err
-	}
-	return e.Measures()
+	return nil
 }

@@ -1,7 +1,8 @@
 package plan
 
 // accumulate turns the sum of two products into one product that is added to the
-// other's result, and likewise the sum of two spread group weights M^T w.
+// other's result, and likewise the sum of two spread group weights M^T w, and of
+// two losses' derivatives ds.
 func (g *dag) accumulate() {
 	for again := true; again; {
 		again = false
@@ -29,12 +30,12 @@ func (g *dag) accumulate() {
 // addable says which operands of the sum v can be added in place: those that
 // nothing else reads.
 func addable(w, v *value, users map[*value][]*value, forward map[*value]bool) bool {
-	return (w.kind == productKind || w.kind == meansGrad) && len(users[w]) == 1 && w.sameShape(v) && forward[w] == forward[v]
+	return (w.kind == productKind || w.kind == meansGrad || w.kind == signedGrad) && len(users[w]) == 1 && w.sameShape(v) && forward[w] == forward[v]
 }
 
 // hasBase reports whether w is added to another value.
 func (w *value) hasBase() bool {
-	return w.kind == productKind && len(w.in) == 3 || w.kind == meansGrad && len(w.in) == 2
+	return (w.kind == productKind || w.kind == signedGrad) && len(w.in) == 3 || w.kind == meansGrad && len(w.in) == 2
 }
 
 // work is a product's inner dimension: of two, the smaller product is added to

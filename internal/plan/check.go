@@ -160,6 +160,8 @@ func adds(s Step) bool {
 	switch s := s.(type) {
 	case *Product:
 		return s.Add
+	case *SignedLossGrad:
+		return s.Add
 	case *GroupMeansGrad:
 		return s.Add
 	}

@@ -33,6 +33,10 @@ func (p *placer) step(v *value) Step {
 		return &MarginLoss{ids, v.term.(MarginLossTerm).Margins, in[0], out}
 	case marginGrad:
 		return &MarginLossGrad{ids, v.term.(MarginLossGradTerm).Margins, in[0], in[1], out}
+	case signedKind:
+		return &SignedLoss{ids, v.term.(SignedLossTerm).Signs, in[0], out}
+	case signedGrad:
+		return &SignedLossGrad{ids, v.term.(SignedLossGradTerm).Signs, in[0], in[1], out, v.hasBase()}
 	case meansKind:
 		t := v.term.(GroupMeansTerm)
 		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}

@@ -100,6 +100,10 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 		for i := lo; i < hi; i++ {
 			rowLossGrad(s.Margins, m.Row(s.Out, i), m.Row(s.S, i), int(s.Labels[i]), float64(m.Row(s.D, i)[0]))
 		}
+	case *SignedLoss:
+		signedLosses(s, m, lo, hi)
+	case *SignedLossGrad:
+		signedLossGrads(s, m, lo, hi)
 	case *GroupMeans:
 		groupMeans(s, m, lo, hi, sums)
 	case *GroupMeansGrad:

@@ -36,7 +36,7 @@ func (g *dag) place(s scheduled) *Plan {
 }
 
 // adopt says which of v's inputs live in v's memory: the parts of a
-// concatenation, what a product is added to, and what an element-wise pass reads
+// concatenation, what a product or a derivative is added to, and what an element-wise pass reads
 // last, so that it runs in place.
 func (p *placer) adopt(v *value) {
 	switch v.kind {
@@ -48,7 +48,7 @@ func (p *placer) adopt(v *value) {
 			p.parents[w], p.columns[w] = v, at
 			at += w.cols
 		}
-	case productKind, meansGrad:
+	case productKind, signedGrad, meansGrad:
 		if v.hasBase() {
 			p.parents[v.in[len(v.in)-1]] = v
 		}

@@ -120,7 +120,7 @@ type Operand struct {
 }
 
 // Step is one of *Product, *Map, *Copy, *Sums, *MarginLoss, *MarginLossGrad,
-// *GroupMeans, *GroupMeansGrad and *Opaque. Which rows it touches is said for
+// *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. Which rows it touches is said for
 // a step in a region with rows; elsewhere it runs whole.
 type Step interface {
 	// Reads and Writes are the matrices. One that is added to is in both.

@@ -53,6 +53,10 @@ func ofTerm(t Term) recognized {
 		return recognized{kind: marginKind, term: t}
 	case MarginLossGradTerm:
 		return recognized{kind: marginGrad, term: t}
+	case SignedLossTerm:
+		return recognized{kind: signedKind, term: t}
+	case SignedLossGradTerm:
+		return recognized{kind: signedGrad, term: t}
 	case GroupMeansTerm:
 		return recognized{kind: meansKind, term: t}
 	case GroupMeansGradTerm:

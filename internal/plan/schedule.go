@@ -57,7 +57,7 @@ func (s *scheduler) space(v *value) int {
 		for _, w := range v.in {
 			rowWise = rowWise || w.rows == v.rows && s.spaces[w] > 0
 		}
-	case marginKind, marginGrad, meansGrad:
+	case marginKind, marginGrad, signedKind, signedGrad, meansGrad:
 		rowWise = true
 	}
 	if rowWise {

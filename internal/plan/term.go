@@ -25,6 +25,12 @@ type MarginLossTerm struct{ Margins }
 // MarginLossGradTerm is S [n, C], dl [n] -> dS [n, C].
 type MarginLossGradTerm struct{ Margins }
 
+// SignedLossTerm is s [n] or [n, 1] -> l [n].
+type SignedLossTerm struct{ Signs }
+
+// SignedLossGradTerm is s, dl [n] -> ds of s's shape.
+type SignedLossGradTerm struct{ Signs }
+
 // GroupMeansTerm is l [n] -> M l - Offsets [G].
 type GroupMeansTerm struct {
 	Groups
@@ -40,6 +46,8 @@ func (ColumnsTerm) term()        {}
 func (ColumnTerm) term()         {}
 func (MarginLossTerm) term()     {}
 func (MarginLossGradTerm) term() {}
+func (SignedLossTerm) term()     {}
+func (SignedLossGradTerm) term() {}
 func (GroupMeansTerm) term()     {}
 func (GroupMeansGradTerm) term() {}
 
@@ -57,6 +65,13 @@ type Margins struct {
 	Labels  []int32
 	Classes int
 	Phi     Surrogate
+}
+
+// Signs are the constants of the losses l_i = phi(y_i s_i) with y_i = Labels[i],
+// -1 or +1.
+type Signs struct {
+	Labels []int8
+	Phi    Surrogate
 }
 
 // Groups is the sparse matrix M [G, n] of group memberships.

@@ -20,6 +20,8 @@ const (
 	reshapeKind             // in[0], its elements in the same order
 	marginKind              // term MarginLossTerm
 	marginGrad              // term MarginLossGradTerm
+	signedKind              // term SignedLossTerm
+	signedGrad              // term SignedLossGradTerm over in[0], in[1] (+ in[2])
 	meansKind               // term GroupMeansTerm
 	meansGrad               // term GroupMeansGradTerm over in[0] (+ in[1])
 	opaqueKind              // node's op

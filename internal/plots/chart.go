@@ -11,24 +11,49 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// chart is a quantity against an axis.
+// chart is a picture of curves over one axis.
 type chart struct {
-	quantity
-	axis  axis
-	floor float64 // where a logarithmic axis begins, and zeros are drawn
+	title, axis, label string
+	logarithmic        bool
+	curves             []curve
+	levels             []level
+	floor              float64 // where a logarithmic axis begins, and zeros are drawn
 }
 
-func (q quantity) against(a axis) *chart {
-	c := &chart{quantity: q, axis: a}
+// curve is one line, with or without a band around it.
+type curve struct {
+	name   string // "" has no entry in the legend
+	style  style
+	points plotter.XYs
+	band   plotter.XYs // its outline: the lower edge, then the upper one backwards
+}
+
+// finish sets what depends on all curves.
+func (c *chart) finish() *chart {
 	c.floor = c.decadeBelow()
 	return c
+}
+
+// against is the quantity's chart over an axis.
+func (q quantity) against(a axis) *chart {
+	c := &chart{title: q.title, axis: a.label, label: q.label, logarithmic: q.logarithmic, levels: q.levels}
+	for _, s := range q.series {
+		line := curve{name: s.name, style: s.style}
+		for i := range q.records {
+			if y, known := s.of(&q.records[i]); known {
+				line.points = append(line.points, plotter.XY{X: a.of(&q.records[i]), Y: y})
+			}
+		}
+		c.curves = append(c.curves, line)
+	}
+	return c.finish()
 }
 
 // draw draws the chart with its legend at the right.
 func (c *chart) draw(canvas draw.Canvas) error {
 	p := plot.New()
 	setFonts(p)
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.axis.label, c.label
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.axis, c.label
 	grid := plotter.NewGrid()
 	grid.Horizontal, grid.Vertical = gridStyle(), gridStyle()
 	p.Add(grid)
@@ -40,7 +65,12 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	if c.logarithmic {
 		p.Y.Tick.Marker = decades{}
 	}
-	for _, s := range c.series {
+	for _, s := range c.curves {
+		if err := c.addBand(p, s); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	for _, s := range c.curves {
 		if err := c.add(p, &legend, s); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -77,9 +107,26 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	return nil
 }
 
-// add draws a series as a line, or as a mark where it is a single point.
-func (c *chart) add(p *plot.Plot, legend *plot.Legend, s series) error {
-	points := c.points(s)
+// addBand fills a curve's band, under all lines.
+func (c *chart) addBand(p *plot.Plot, s curve) error {
+	if len(s.band) == 0 {
+		return nil
+	}
+	area, err := plotter.NewPolygon(c.placed(s.band))
+	if err != nil {
+		return err
+	}
+	area.Color, area.LineStyle.Width = s.style.faint(), 0
+	p.Add(area)
+	return nil
+}
+
+// add draws a curve as a line, or as a mark where it is a single point.
+func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
+	if len(s.points) == 0 {
+		return nil
+	}
+	points := c.placed(s.points)
 	var shown interface {
 		plot.Plotter
 		plot.Thumbnailer
@@ -106,15 +153,13 @@ func (c *chart) add(p *plot.Plot, legend *plot.Legend, s series) error {
 	return nil
 }
 
-// points are a series' known values.
-func (c *chart) points(s series) plotter.XYs {
-	var points plotter.XYs
-	for i := range c.records {
-		if y, known := s.of(&c.records[i]); known {
-			points = append(points, plotter.XY{X: c.axis.of(&c.records[i]), Y: c.place(y)})
-		}
+// placed are points where they are drawn.
+func (c *chart) placed(points plotter.XYs) plotter.XYs {
+	moved := make(plotter.XYs, len(points))
+	for i, at := range points {
+		moved[i] = plotter.XY{X: at.X, Y: c.place(at.Y)}
 	}
-	return points
+	return moved
 }
 
 // place is where a value is drawn: on a logarithmic axis its exponent, at least the floor's. (plot.LogScale takes the label's room
@@ -128,8 +173,16 @@ func (c *chart) place(y float64) float64 {
 
 // ends are the first and the last place on the horizontal axis: one apart where there is a single one.
 func (c *chart) ends() (first, last float64) {
-	first, last = c.axis.of(&c.records[0]), c.axis.of(&c.records[len(c.records)-1])
-	if first == last {
+	first, last = math.Inf(1), math.Inf(-1)
+	for _, s := range c.curves {
+		for _, at := range s.points {
+			first, last = math.Min(first, at.X), math.Max(last, at.X)
+		}
+	}
+	switch {
+	case first > last:
+		return 0, 1
+	case first == last:
 		last++
 	}
 	return first, last
@@ -164,11 +217,9 @@ func (c *chart) zeros() bool {
 }
 
 func (c *chart) eachValue(visit func(y float64)) {
-	for _, s := range c.series {
-		for i := range c.records {
-			if y, known := s.of(&c.records[i]); known {
-				visit(y)
-			}
+	for _, s := range c.curves {
+		for _, at := range s.points {
+			visit(at.Y)
 		}
 	}
 	for _, l := range c.levels {

@@ -45,37 +45,55 @@ const Overview = "overview.svg"
 // Write draws the pictures into the folder dir, which it makes: <quantity>-<axis>.svg and overview.svg. A quantity that the method
 // lacks has no picture. It returns the files' names.
 func Write(dir string, run Run) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("plots: %w", err)
-	}
-	var names []string
-	save := func(name string, w, h vg.Length, paint func(c draw.Canvas) error) error {
-		canvas := vgsvg.New(w, h)
-		if err := paint(draw.New(canvas)); err != nil {
-			return fmt.Errorf("plots: %s: %w", name, err)
-		}
-		var out bytes.Buffer
-		if _, err := canvas.WriteTo(&out); err != nil {
-			return fmt.Errorf("plots: %s: %w", name, err)
-		}
-		svg := bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts))
-		if err := os.WriteFile(filepath.Join(dir, name), svg, 0o644); err != nil {
-			return fmt.Errorf("plots: %w", err)
-		}
-		names = append(names, name)
-		return nil
+	f, err := newFolder(dir)
+	if err != nil {
+		return nil, err
 	}
 	var tiles []*chart
 	for _, q := range run.charts() {
-		byIteration, bySecond := q.against(iterations()), q.against(seconds())
-		for _, c := range []*chart{byIteration, bySecond} {
-			if err := save(q.name+"-"+c.axis.name+".svg", width, height, c.draw); err != nil {
-				return names, err
+		for _, a := range []axis{iterations(), seconds()} {
+			c := q.against(a)
+			if err := f.save(q.name+"-"+a.name+".svg", width, height, c.draw); err != nil {
+				return f.names, err
+			}
+			if a.name == iterations().name {
+				tiles = append(tiles, c)
 			}
 		}
-		tiles = append(tiles, byIteration)
 	}
-	return names, save(Overview, overviewWidth, overviewHeight, func(c draw.Canvas) error { return drawTiles(c, tiles) })
+	err = f.save(Overview, overviewWidth, overviewHeight, func(c draw.Canvas) error { return drawTiles(c, tiles) })
+	return f.names, err
+}
+
+// folder is where pictures go.
+type folder struct {
+	dir   string
+	names []string // saved
+}
+
+func newFolder(dir string) (*folder, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("plots: %w", err)
+	}
+	return &folder{dir: dir}, nil
+}
+
+// save writes one picture.
+func (f *folder) save(name string, w, h vg.Length, paint func(c draw.Canvas) error) error {
+	canvas := vgsvg.New(w, h)
+	if err := paint(draw.New(canvas)); err != nil {
+		return fmt.Errorf("plots: %s: %w", name, err)
+	}
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return fmt.Errorf("plots: %s: %w", name, err)
+	}
+	svg := bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts))
+	if err := os.WriteFile(filepath.Join(f.dir, name), svg, 0o644); err != nil {
+		return fmt.Errorf("plots: %w", err)
+	}
+	f.names = append(f.names, name)
+	return nil
 }
 
 // drawTiles draws the charts in two columns.
@@ -99,6 +117,10 @@ type axis struct {
 
 func iterations() axis {
 	return axis{"iterations", "iteration", func(r *trainer.Record) float64 { return float64(r.Iteration) }}
+}
+
+func gradients() axis {
+	return axis{"gradients", "gradient evaluations", func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) }}
 }
 
 func seconds() axis {

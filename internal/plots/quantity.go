@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -68,6 +69,24 @@ func element(values func(r *trainer.Record) []float64, j int) func(r *trainer.Re
 	}
 }
 
+// mostConstraints is how many constraints a picture shows: of more, those with the largest values at the end.
+const mostConstraints = 12
+
+func (run Run) shown() []int {
+	all := make([]int, len(run.Constraints))
+	for j := range all {
+		all[j] = j
+	}
+	last := run.Records[len(run.Records)-1].Constraints
+	if len(all) <= mostConstraints || len(last) < len(all) {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(last[b], last[a]) })
+	all = all[:mostConstraints]
+	slices.Sort(all)
+	return all
+}
+
 func (run Run) losses() quantity {
 	q := quantity{name: "objective", title: "objective and bounded losses", label: "loss", logarithmic: true}
 	name := "objective"
@@ -75,10 +94,10 @@ func (run Run) losses() quantity {
 		name += " (" + run.Objective + ")"
 	}
 	q.series = append(q.series, series{name, objectiveStyle(), func(r *trainer.Record) (float64, bool) { return r.Objective, true }})
-	for j, constraint := range run.Constraints {
-		bound := run.Bounds[j]
+	for k, j := range run.shown() {
+		constraint, bound := run.Constraints[j], run.Bounds[j]
 		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
-		q.series = append(q.series, series{constraint, constraintStyle(j), func(r *trainer.Record) (float64, bool) {
+		q.series = append(q.series, series{constraint, constraintStyle(k), func(r *trainer.Record) (float64, bool) {
 			v, ok := g(r)
 			return v + bound, ok
 		}})
@@ -91,10 +110,10 @@ func (run Run) losses() quantity {
 
 func (run Run) violations() quantity {
 	q := quantity{name: "violations", title: "violation of each bound", label: "max(0, loss - bound)", logarithmic: true}
-	for j, constraint := range run.Constraints {
+	for k, j := range run.shown() {
 		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
-		name := fmt.Sprintf("%s (bound %g)", constraint, run.Bounds[j])
-		q.series = append(q.series, series{name, constraintStyle(j), func(r *trainer.Record) (float64, bool) {
+		name := fmt.Sprintf("%s (bound %g)", run.Constraints[j], run.Bounds[j])
+		q.series = append(q.series, series{name, constraintStyle(k), func(r *trainer.Record) (float64, bool) {
 			v, ok := g(r)
 			return max(0, v), ok
 		}})
@@ -118,16 +137,17 @@ func (run Run) multipliers() quantity {
 	}
 	lambda := func(r *trainer.Record) []float64 { return r.Multipliers }
 	mu := func(r *trainer.Record) []float64 { return r.Auxiliary }
-	for j, constraint := range run.Constraints {
+	shown := run.shown()
+	for k, j := range shown {
 		if has(lambda) {
-			q.series = append(q.series, series{constraint, constraintStyle(j), element(lambda, j)})
+			q.series = append(q.series, series{run.Constraints[j], constraintStyle(k), element(lambda, j)})
 		}
 		if has(mu) {
 			name := ""
-			if j == len(run.Constraints)-1 {
+			if k == len(shown)-1 {
 				name = "dashed: auxiliary (mu)"
 			}
-			q.series = append(q.series, series{name, constraintStyle(j).dashed(), element(mu, j)})
+			q.series = append(q.series, series{name, constraintStyle(k).dashed(), element(mu, j)})
 		}
 	}
 	return q

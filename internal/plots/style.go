@@ -60,6 +60,12 @@ func (s style) mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
 }
 
+// faint is the line's colour for a band, through which other lines are seen.
+func (s style) faint() color.Color {
+	r, g, b, _ := s.color.RGBA()
+	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0x2E}
+}
+
 func levelStyle() style {
 	return style{color: color.Gray{0x55}, width: vg.Points(1.2), dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
 }

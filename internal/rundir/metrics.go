@@ -132,7 +132,7 @@ func decode(line []byte) (trainer.Record, error) {
 	}
 	r.Measures = map[string]float64{}
 	for name, value := range all {
-		if !strings.HasPrefix(name, "train_") && !strings.HasPrefix(name, "test_") {
+		if !strings.HasPrefix(name, "train_") && !strings.HasPrefix(name, "validation_") && !strings.HasPrefix(name, "test_") {
 			continue
 		}
 		var x float64

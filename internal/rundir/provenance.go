@@ -6,7 +6,8 @@ type Provenance struct {
 	Out           string     `yaml:"out"`
 	DataDir       string     `yaml:"data-dir,omitempty"`
 	Data          []DataFile `yaml:"data"`
-	Classes       []Class    `yaml:"classes"`
+	Classes       []Part     `yaml:"classes"`
+	Groups        []Part     `yaml:"groups,omitempty"`
 	Features      int        `yaml:"features"`
 	Parameters    int        `yaml:"parameters"`
 	Normalization string     `yaml:"normalization"`
@@ -23,9 +24,10 @@ type DataFile struct {
 	State  string `yaml:"state,omitempty"` // how a file compares with the published one: ok, differs, unverified
 }
 
-// Class is a class with its numbers of rows.
-type Class struct {
-	Name  string `yaml:"name"`
-	Train int    `yaml:"train"`
-	Test  int    `yaml:"test"`
+// Part is a class or a group with its numbers of rows in each split.
+type Part struct {
+	Name       string `yaml:"name"`
+	Train      int    `yaml:"train"`
+	Validation int    `yaml:"validation,omitempty"`
+	Test       int    `yaml:"test"`
 }

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/datasets"
+	"ppal/internal/compare"
+	"ppal/internal/config"
+)
+
+// compareFlags are those beside train's.
+type compareFlags struct {
+	methods  string
+	seeds    int
+	budget   string
+	tune     string
+	out      string
+	set      []string
+	parallel int
+	measures string
+}
+
+// comparesItself are train's flags that a comparison has in another form, or not.
+var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "threads", "output"}
+
+func (a *app) compareCommand() *cobra.Command {
+	values := config.Values{}
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Compare methods from equal starts under one budget",
+		Long: `Compare runs several methods from the same starts (a seed gives each the same rows and weights) under the same budget, and
+writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table (summary.md).
+It takes train's flags for all methods, each taking those that are its own; --set gives one method a setting.
+A search (--tune) tries a grid of settings for each method on the first seed, with the same budget.
+
+Runs go on side by side, each on one thread; with a budget in seconds one after the other on all threads, so that none takes another's
+time. An interrupted comparison goes on where it stopped when the same command is given again.`,
+		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
+  ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
+  ppal compare --methods ppala,gdpa --set gdpa.gdpa-step=0.01 --out runs/gdpa-step
+  ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {gdpa-step: [1e-3, 1e-2, 1e-1]}`,
+		Args: noArguments,
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.compare(cmd.Context(), values, f) }),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "the methods, separated by commas")
+	flags.IntVar(&f.seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
+	flags.StringVar(&f.budget, "budget", "iterations", "of every run: iterations, gradients or seconds, as in seconds:10 (default --iterations of them)")
+	flags.StringArrayVar(&f.set, "set", nil, "one method's setting, as in plada.eta=0.1; may be repeated")
+	flags.StringVar(&f.tune, "tune", "", "a YAML file with a grid of settings for each method")
+	flags.StringVar(&f.out, "out", "", "the comparison's directory (default runs/<time>-compare)")
+	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
+	flags.StringVar(&f.measures, "measures", "test_error", "measures of the records to draw and to tabulate, separated by commas")
+	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
+	for _, k := range config.Keys() {
+		if slices.Contains(comparesItself, k.Name) {
+			continue
+		}
+		flag := flags.VarPF(&setting{k, values}, k.Name, "", k.Usage)
+		flag.Annotations = map[string][]string{groupAnnotation: {k.Group}}
+		if k.Boolean() {
+			flag.NoOptDefVal = "true"
+		}
+	}
+	cmd.SetUsageFunc(trainUsage)
+	return cmd
+}
+
+// compare is the command.
+func (a *app) compare(ctx context.Context, values config.Values, f compareFlags) error {
+	study, err := newStudy(values, f)
+	if err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", a.now().Format("20060102-150405")+"-compare")
+	}
+	outcome, err := a.runStudy(ctx, study, dir)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(a.stdout, outcome.Markdown()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nFiles in %s: results.jsonl, summary.md, plots\n", dir)
+	return err
+}
+
+// runStudy does the runs, with a bar over all of them.
+func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
+	progress, finish := a.studyProgress(study.Title)
+	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train) (compare.Trial, error) {
+		dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+		if err != nil {
+			return nil, err
+		}
+		t, err := a.open(ctx, cfg, dataDir)
+		if err != nil {
+			return nil, err // without a nil trial
+		}
+		return t, nil
+	}, progress)
+	finish()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("interrupted; what was finished is in %s: give the same command with --out %s to go on", dir, dir)
+	}
+	return outcome, err
+}
+
+// studyUnits is how finely the bar divides a run.
+const studyUnits = 100
+
+// studyProgress is a bar on a terminal, and else a line for each run.
+func (a *app) studyProgress(title string) (progress compare.Progress, finish func()) {
+	if !a.terminal {
+		last := 0
+		return func(done float64, total int, running string) {
+			if int(done) > last {
+				last = int(done)
+				fmt.Fprintf(a.stderr, "%s: %d of %d runs done, the last %s\n", title, last, total, running)
+			}
+		}, func() {}
+	}
+	var bar *progressbar.ProgressBar
+	return func(done float64, total int, running string) {
+			if bar == nil {
+				bar = progressbar.NewOptions(total*studyUnits, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
+					progressbar.OptionSetWidth(barWidth))
+			}
+			bar.Describe(fmt.Sprintf("%s, %d of %d runs, %s", title, int(done), total, running))
+			_ = bar.Set(int(done * studyUnits))
+		}, func() {
+			if bar != nil {
+				_ = bar.Clear()
+			}
+		}
+}
+
+// newStudy is what the flags say.
+func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
+	iterations, err := strconv.Atoi(or(values["iterations"], "1000"))
+	if err != nil {
+		return nil, &config.Error{Where: "--iterations", Problem: fmt.Sprintf("is %q, want a whole number", values["iterations"])}
+	}
+	budget, err := compare.ParseBudget(f.budget, iterations)
+	if err != nil {
+		return nil, &config.Error{Where: "--budget", Problem: "is wrong: " + err.Error()}
+	}
+	if f.seeds < 1 || f.parallel < 0 {
+		return nil, &config.Error{Where: "--seeds, --parallel", Problem: fmt.Sprintf("are %d and %d, want at least 1 and at least 0", f.seeds, f.parallel)}
+	}
+	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1}
+	if s.Workers == 0 {
+		s.Workers = runtime.NumCPU()
+	}
+	if budget.Kind == compare.Seconds {
+		s.Threads = runtime.NumCPU()
+	}
+	for k := range f.seeds {
+		s.Seeds = append(s.Seeds, uint64(k+1))
+	}
+	if f.measures != "" {
+		s.Measures = strings.Split(f.measures, ",")
+	}
+	if s.Contenders, err = contenders(values, f); err != nil {
+		return nil, err
+	}
+	cfg, err := config.Resolve(s.Contenders[0].Values, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Title = fmt.Sprintf("%s on %s", cfg.Data.Problem, cfg.Dataset)
+	return s, nil
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// contenders are the methods with their settings.
+func contenders(values config.Values, f compareFlags) ([]compare.Contender, error) {
+	var grids map[string][]config.Values
+	if f.tune != "" {
+		var err error
+		if grids, err = compare.ReadGrid(f.tune); err != nil {
+			return nil, err
+		}
+	}
+	names := strings.Split(f.methods, ",")
+	unused := map[string]int{} // by how many methods a flag is not had
+	var list []compare.Contender
+	for _, name := range names {
+		given := config.Values{"method": name}
+		for k, v := range values {
+			given[k] = v
+		}
+		own, others, err := config.Applicable(given)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range others {
+			unused[k]++
+		}
+		list = append(list, compare.Contender{Name: name, Values: own, Grid: grids[name]})
+		delete(grids, name)
+	}
+	for k, n := range unused {
+		if n == len(names) {
+			return nil, &config.Error{Where: "--" + k, Problem: "is a key of none of the methods " + f.methods}
+		}
+	}
+	for name := range grids {
+		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("searches for %s, which is not among the methods %s", name, f.methods)}
+	}
+	for _, text := range f.set {
+		if err := setOne(list, text); err != nil {
+			return nil, &config.Error{Where: "--set", Problem: err.Error()}
+		}
+	}
+	for _, c := range list {
+		if _, err := config.Resolve(c.Values, nil); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// setOne gives a contender the setting "method.key=value".
+func setOne(list []compare.Contender, text string) error {
+	left, value, ok := strings.Cut(text, "=")
+	name, key, dotted := strings.Cut(left, ".")
+	if !ok || !dotted {
+		return fmt.Errorf("is %q, want method.key=value, as in plada.eta=0.1", text)
+	}
+	for i := range list {
+		if list[i].Name == name {
+			list[i].Values[key] = value
+			return nil
+		}
+	}
+	return errors.New(name + " is not among the methods")
+}

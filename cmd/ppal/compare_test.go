@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCompare(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	got := command(t.Context(), nil, "compare", "--methods", "ppala,gdpa,penalty", "--seeds", "2", "--iterations", "20", "--alpha", "5",
+		"--set", "gdpa.gdpa-step=0.01", "--out", dir)
+	if got.status != exitDone {
+		t.Fatal(got.stderr)
+	}
+	for _, text := range []string{"| ppala |", "| gdpa |", "`--alpha 5`", "`--gdpa-step 0.01`", "20 iterations", "Files in " + dir} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("no %q in\n%s", text, got.stdout)
+		}
+	}
+	if strings.Count(got.stdout, "--alpha 5") != 1 {
+		t.Error("--alpha was given to others than ppala")
+	}
+	if !strings.Contains(got.stderr, "6 of 6 runs done") {
+		t.Errorf("stderr: %s", got.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "plots", "overview.svg")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompareRefuses(t *testing.T) {
+	grid := filepath.Join(t.TempDir(), "grid.yaml")
+	if err := os.WriteFile(grid, []byte("alm: {alm-inner: [1]}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, text := range map[string]string{
+		"--methods ppala,sgd":                          "--method is \"sgd\"",
+		"--methods gdpa,penalty --alpha 3":             "--alpha is a key of none of the methods",
+		"--budget hours:1":                             "--budget is wrong",
+		"--seeds 0":                                    "--seeds, --parallel",
+		"--set eta=1":                                  "--set is \"eta=1\", want method.key=value",
+		"--set plada.eta=1":                            "--set plada is not among the methods",
+		"--set gdpa.alpha=1":                           "--alpha is PPALA's and PLADA's",
+		"--tune " + grid:                               "searches for alm",
+		"--methods ppala,ppala --out " + t.TempDir():   "named twice",
+		"--iterations many":                            "--iterations is \"many\"",
+		"--tune " + filepath.Join(t.TempDir(), "none"): "no such file",
+	} {
+		got := command(t.Context(), nil, append([]string{"compare"}, strings.Fields(args)...)...)
+		if got.status == exitDone || !strings.Contains(got.stderr, text) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
+		}
+	}
+}

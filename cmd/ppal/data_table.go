@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/datasets"
+)
+
+// tableOptions are the flags that say how to load a table.
+type tableOptions struct {
+	datasets.TableOptions
+	split, missing, separator string
+}
+
+// defaultSeed is the one that train draws and splits by.
+const defaultSeed = 1
+
+// What to do about missing values.
+const (
+	refuseMissing = "refuse"
+	imputeMissing = "impute"
+)
+
+func (o *tableOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Uint64Var(&o.Seed, "seed", defaultSeed, "of the split and of synthetic rows")
+	f.StringVar(&o.split, "split", datasets.DefaultSplit.String(), "a table's `TRAINING/VALIDATION/TEST` rows in percent")
+	f.StringArrayVar(&o.Groups, "group", nil,
+		"rows that meet a `CONDITION`: race=Other, age<25, 25<=age<60, a column, or a feature's number; may be repeated")
+	f.BoolVar(&o.DropSensitive, "drop-sensitive", false, "leave out the columns that determine the groups")
+	f.StringSliceVar(&o.Ignore, "ignore", nil, "`COLUMNS` of a table that are no features")
+	f.StringVar(&o.File, "file", "", "csv, libsvm: your `FILE`, plain or gzip")
+	f.StringVar(&o.Label, "label", "", "csv: the label's `COLUMN`, or COLUMN=VALUE with the value that is +1")
+	f.StringSliceVar(&o.Categorical, "categorical", nil, "csv: `COLUMNS` of categories that look like numbers")
+	f.StringVar(&o.missing, "missing", refuseMissing, "csv: `refuse|impute` missing values, imputing the mean and a flag")
+	f.StringVar(&o.separator, "separator", "", "csv: `CHARACTER` between fields, or tab (default: told from the first lines)")
+	complete(cmd, "missing", []string{refuseMissing, imputeMissing})
+}
+
+// resolve gives the options for the named set, which must have a use for the flags given.
+func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableOptions, error) {
+	d, err := datasets.Lookup(name)
+	if err != nil {
+		return datasets.TableOptions{}, err
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !d.Tabular() && f.Name != "seed" && f.Name != "data-dir" {
+			err = fmt.Errorf("%w: --%s is for tables, %s is a set of images", datasets.ErrOption, f.Name, name)
+		}
+	})
+	if err != nil {
+		return datasets.TableOptions{}, err
+	}
+	if o.Split, err = datasets.ParseSplit(o.split); err != nil {
+		return datasets.TableOptions{}, err
+	}
+	switch o.missing {
+	case refuseMissing:
+	case imputeMissing:
+		o.Impute = true
+	default:
+		return datasets.TableOptions{}, fmt.Errorf("%w: --missing is %q, want %s or %s", datasets.ErrOption, o.missing, refuseMissing, imputeMissing)
+	}
+	switch r, size := utf8.DecodeRuneInString(o.separator); {
+	case o.separator == "tab":
+		o.Separator = '\t'
+	case size == len(o.separator) && r != utf8.RuneError:
+		o.Separator = r
+	case o.separator != "":
+		return datasets.TableOptions{}, fmt.Errorf("%w: --separator is %q, want one character, or tab", datasets.ErrOption, o.separator)
+	}
+	return o.TableOptions, nil
+}
+
+// printTables prints a table's size, and its classes and groups in every part.
+func printTables(w io.Writer, t *datasets.Tables) {
+	parts := t.Parts()
+	line := func(what string, count func(p datasets.Part) int) {
+		total := 0
+		for _, p := range parts {
+			total += count(p)
+		}
+		fmt.Fprintf(w, "%s\t%d", what, total)
+		for _, p := range parts {
+			fmt.Fprintf(w, "\t%d", count(p))
+		}
+		fmt.Fprintln(w)
+	}
+	_, features := t.Train.Features.Dims()
+	fmt.Fprintf(w, "%d features\tall", features)
+	for _, p := range parts {
+		fmt.Fprintf(w, "\t%s", p.Name)
+	}
+	fmt.Fprintln(w)
+	line("rows", func(p datasets.Part) int { return p.Rows() })
+	for k, name := range t.Train.Classes {
+		line(fmt.Sprintf("class %+d, %s", 2*k-1, name), func(p datasets.Part) int { return p.ClassCounts()[k] })
+	}
+	if n := len(t.Train.Groups); n > manyGroups {
+		printGroupSizes(w, parts)
+	} else {
+		for k, g := range t.Train.Groups {
+			line("group "+g.Name, func(p datasets.Part) int { return len(p.Groups[k].Rows) })
+		}
+	}
+	for _, note := range t.Notes {
+		fmt.Fprintf(w, "note: %s\n", note)
+	}
+}
+
+// manyGroups is how many groups are too many to list.
+const manyGroups = 24
+
+// printGroupSizes prints the spread of the groups' sizes.
+func printGroupSizes(w io.Writer, parts []datasets.Part) {
+	fmt.Fprintf(w, "%d groups, rows of one\t", len(parts[0].Groups))
+	for _, p := range parts {
+		sizes := make([]int, len(p.Groups))
+		for k, g := range p.Groups {
+			sizes[k] = len(g.Rows)
+		}
+		fmt.Fprintf(w, "\t%d to %d", slices.Min(sizes), slices.Max(sizes))
+	}
+	fmt.Fprintln(w)
+}

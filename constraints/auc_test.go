@@ -1,0 +1,43 @@
+package constraints
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// The area is that of all pairs, and follows the scores' order alone.
+func TestAreaUnderCurve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	for range 200 {
+		n := 2 + rng.IntN(30)
+		scores, turned, labels := make([]float64, n), make([]float64, n), make([]int, n)
+		for i := range scores {
+			scores[i] = float64(rng.IntN(8)) // ties
+			turned[i] = -math.Exp(scores[i])
+			labels[i] = 1 - 2*rng.IntN(2)
+		}
+		labels[0], labels[1] = 1, -1
+		var won, pairs float64
+		for i, y := range labels {
+			for j, z := range labels {
+				if y != 1 || z != -1 {
+					continue
+				}
+				pairs++
+				switch {
+				case scores[i] > scores[j]:
+					won++
+				case scores[i] == scores[j]:
+					won += 0.5
+				}
+			}
+		}
+		if got := areaUnderCurve(scores, labels); got != won/pairs {
+			t.Errorf("%v %v: %g, want %g", scores, labels, got, won/pairs)
+		}
+		if got := areaUnderCurve(turned, labels); math.Abs(got-(1-won/pairs)) > 1e-15 {
+			t.Errorf("falling scores: %g, want %g", got, 1-won/pairs)
+		}
+	}
+}

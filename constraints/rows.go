@@ -1,0 +1,117 @@
+package constraints
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrEmptyClass is returned where a rate is over the rows of one label and
+// there are none, among all rows or in a group; the error's text names both.
+var ErrEmptyClass = errors.New("constraints: class has no rows")
+
+// Rows are what a fairness problem knows of a set of rows beside their scores.
+type Rows struct {
+	// Labels are -1 or +1, one a row.
+	Labels []int
+	// Groups are sets of rows, with the problem's names in the problem's order
+	// and default weights. They may overlap and leave rows out.
+	Groups []Group
+}
+
+// check checks the labels and that the groups are those named; groups without
+// rows are left to the caller.
+func (r Rows) check(names []string) error {
+	if len(r.Labels) == 0 {
+		return errors.New("constraints: no rows")
+	}
+	for i, y := range r.Labels {
+		if y != -1 && y != 1 {
+			return fmt.Errorf("constraints: row %d has label %d, want -1 or +1", i, y)
+		}
+	}
+	if len(r.Groups) != len(names) {
+		return fmt.Errorf("constraints: %d groups, the problem has %d", len(r.Groups), len(names))
+	}
+	for k, g := range r.Groups {
+		if g.Name != names[k] {
+			return fmt.Errorf("constraints: group %d is %q, the problem's is %q", k, g.Name, names[k])
+		}
+		if g.Weights != nil {
+			return fmt.Errorf("constraints: group %q has weights: a fairness problem weighs its rows itself", g.Name)
+		}
+	}
+	return nil
+}
+
+// all is the group of all rows.
+func (r Rows) all() Group {
+	g := Group{Name: "all rows", Rows: make([]int, len(r.Labels))}
+	for i := range g.Rows {
+		g.Rows[i] = i
+	}
+	return g
+}
+
+// of returns the rows of group k with that label, all of them for label 0; none
+// is ErrEmptyGroup or ErrEmptyClass.
+func (r Rows) of(k, label int) ([]int, error) {
+	g := r.Groups[k]
+	if len(g.Rows) == 0 {
+		return nil, fmt.Errorf("%w: %q", ErrEmptyGroup, g.Name)
+	}
+	if label == 0 {
+		return g.Rows, nil
+	}
+	var rows []int
+	for _, i := range g.Rows {
+		if i < 0 || i >= len(r.Labels) {
+			return nil, fmt.Errorf("constraints: group %q: row %d, want 0..%d", g.Name, i, len(r.Labels)-1)
+		}
+		if r.Labels[i] == label {
+			rows = append(rows, i)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%w: group %q has no %s row", ErrEmptyClass, g.Name, sign(label))
+	}
+	return rows, nil
+}
+
+func sign(label int) string {
+	if label < 0 {
+		return "negative"
+	}
+	return "positive"
+}
+
+// checkNames checks that there are names and that they differ.
+func checkNames(what string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("constraints: no %ss", what)
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] {
+			return fmt.Errorf("constraints: %s %q is given twice", what, name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// spreadBounds returns one bound for each name, from one for all or one each; a
+// bound is finite and not negative.
+func spreadBounds(what string, given []float64, names []string) ([]float64, error) {
+	if len(given) != 1 && len(given) != len(names) {
+		return nil, fmt.Errorf("constraints: %d bounds %s for %d constraints: give one, or one for each", len(given), what, len(names))
+	}
+	bounds := make([]float64, len(names))
+	for k := range bounds {
+		bounds[k] = given[min(k, len(given)-1)]
+		if b := bounds[k]; math.IsNaN(b) || math.IsInf(b, 0) || b < 0 {
+			return nil, fmt.Errorf("constraints: %s of %q is %v, want a finite number >= 0", what, names[k], b)
+		}
+	}
+	return bounds, nil
+}

@@ -1,0 +1,111 @@
+package constraints
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// SampledNodes adds the problem of Expectation with one group in place of all:
+// the objective f, a scalar, and the constraint g [1], the drawn group's,
+//
+//	g = sum_i c_i psi(y_i s_i) - eps,   c_i = [i in I_G]/|I_G| - 1/n,
+//
+// whose expectation over a uniformly drawn G is that of Nodes. The weights c [n]
+// are an input node: a GroupDraws has their values, step by step. Records and
+// certificates want Nodes, the problem on all groups.
+func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objective, constraint, weights *gorgonia.Node, err error) {
+	if p.form != Expectation {
+		return nil, nil, nil, fmt.Errorf("constraints: one group is sampled in place of the %v, and the form is %v", Expectation, p.form)
+	}
+	if err := rows.check(p.groups); err != nil {
+		return nil, nil, nil, err
+	}
+	s, err := p.on(rows, p.eps)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	objective, rates, err := s.base(scores)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	weights = gorgonia.NewVector(scores.Graph(), scores.Dtype(), gorgonia.WithShape(len(rows.Labels)), gorgonia.WithName("group.weights"))
+	weighted, err := gorgonia.HadamardProd(weights, rates)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("constraints: weigh the rows: %w", err)
+	}
+	// The sum is the mean over one group whose rows all weigh 1.
+	all := rows.all()
+	all.Weights = make([]float64, len(all.Rows))
+	for i := range all.Weights {
+		all.Weights[i] = 1
+	}
+	m, err := NewMembership(len(rows.Labels), []Group{all})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	sum, err := NewGroupMeans(m, p.eps)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	constraint, err = sum.Apply(weighted)
+	return objective, constraint, weights, err
+}
+
+// GroupDraws are the groups that steps draw, uniformly and each for itself: the
+// group of step k is a function of the seed and k alone.
+type GroupDraws struct {
+	members *Membership
+	seed    uint64
+	dtype   tensor.Dtype
+}
+
+// drawStream tells the draws' random streams from others of the same seed.
+const drawStream = 0x67726f757073
+
+// NewDraws makes the draws for rows, with weights of that type. A group without
+// rows is ErrEmptyGroup.
+func (p *Intersectional) NewDraws(rows Rows, dtype tensor.Dtype, seed uint64) (*GroupDraws, error) {
+	if dtype != tensor.Float32 && dtype != tensor.Float64 {
+		return nil, errors.New("constraints: weights are float32 or float64")
+	}
+	if err := rows.check(p.groups); err != nil {
+		return nil, err
+	}
+	m, err := NewMembership(len(rows.Labels), rows.Groups)
+	if err != nil {
+		return nil, err
+	}
+	return &GroupDraws{members: m, seed: seed, dtype: dtype}, nil
+}
+
+// Group is the group of step k, an index into the problem's Groups.
+func (d *GroupDraws) Group(k int) int {
+	return rand.New(rand.NewPCG(d.seed^drawStream, uint64(k))).IntN(d.members.Groups())
+}
+
+// Weights are the weights c [n] of step k, for SampledNodes' input node.
+func (d *GroupDraws) Weights(k int) gorgonia.Value {
+	if d.dtype == tensor.Float32 {
+		return newTensor(drawnWeights[float32](d.members, d.Group(k)), d.members.rows)
+	}
+	return newTensor(drawnWeights[float64](d.members, d.Group(k)), d.members.rows)
+}
+
+func drawnWeights[T float](m *Membership, group int) []T {
+	c := make([]T, m.rows)
+	for i := range c {
+		c[i] = T(-1 / float64(m.rows))
+	}
+	for e := m.starts[group]; e < m.starts[group+1]; e++ {
+		i := e
+		if m.indices != nil {
+			i = int(m.indices[e])
+		}
+		c[i] = T(1/m.size(group) - 1/float64(m.rows))
+	}
+	return c
+}

@@ -1,0 +1,141 @@
+package constraints
+
+import (
+	"fmt"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+var _ gorgonia.SDOp = (*SignedLoss)(nil)
+
+// SignedLoss is the op s [n, 1] or [n] -> l [n],
+//
+//	l_i = phi(y_i s_i),   y_i = -1 or +1,
+//
+// the loss of one score a row: with labels y the losses of a binary classifier,
+// with y = -1 everywhere the smooth decision rates phi(-s), since for Sigmoid
+// phi(-s) = 1/(1+e^-s). Losses are computed in float64 whatever s's type is; an
+// infinite score gives phi's limit, a NaN score NaN.
+type SignedLoss struct {
+	pureOp
+	labels []int8
+	phi    Phi
+	dims   int // of the scores: 2 for [n, 1], 1 for [n]
+}
+
+// NewSignedLoss makes the op for rows of the given labels, each -1 or +1, with
+// scores [n, 1]; Apply takes scores [n] too. The labels are copied.
+func NewSignedLoss(labels []int, phi Phi) (*SignedLoss, error) {
+	if err := phi.valid(); err != nil {
+		return nil, err
+	}
+	if len(labels) == 0 {
+		return nil, fmt.Errorf("constraints: no rows")
+	}
+	own := make([]int8, len(labels))
+	for i, y := range labels {
+		if y != -1 && y != 1 {
+			return nil, fmt.Errorf("constraints: row %d has label %d, want -1 or +1", i, y)
+		}
+		own[i] = int8(y)
+	}
+	return newSignedLoss(own, phi, 2), nil
+}
+
+// NewRates makes the op s -> phi(-s) for n rows: for Sigmoid the smooth rates
+// 1/(1+e^-s) of positive decisions, for Hinge max(0, 1+s).
+func NewRates(n int, phi Phi) (*SignedLoss, error) {
+	if n <= 0 {
+		return nil, fmt.Errorf("constraints: no rows")
+	}
+	labels := make([]int, n)
+	for i := range labels {
+		labels[i] = -1
+	}
+	return NewSignedLoss(labels, phi)
+}
+
+func newSignedLoss(labels []int8, phi Phi, dims int) *SignedLoss {
+	d := newDigester()
+	d.ints(int(phi), dims)
+	d.int8s(labels)
+	return &SignedLoss{
+		pureOp: pureOp{kind: "SignedLoss", arity: 1, digest: d.sum()},
+		labels: labels,
+		phi:    phi,
+		dims:   dims,
+	}
+}
+
+// Apply adds the losses' node [n] for scores [n, 1] or [n] to the scores' graph.
+func (op *SignedLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
+	if d := scores.Dims(); d != op.dims && (d == 1 || d == 2) {
+		op = newSignedLoss(op.labels, op.phi, d)
+	}
+	return apply(op, scores)
+}
+
+// Rows is n, the number of rows.
+func (op *SignedLoss) Rows() int { return len(op.labels) }
+
+// Phi is the surrogate.
+func (op *SignedLoss) Phi() Phi { return op.phi }
+
+// Labels are the rows' labels, -1 or +1: the op's own slice, not to be modified.
+func (op *SignedLoss) Labels() []int8 { return op.labels }
+
+// scoresShape is [n, 1] or [n].
+func (op *SignedLoss) scoresShape() tensor.Shape { return tensor.Shape{op.Rows(), 1}[:op.dims] }
+
+// Type is Matrix a -> Vector a, or Vector a -> Vector a.
+func (op *SignedLoss) Type() hm.Type { return hm.NewFnType(tensorOf(op.dims), tensorOf(1)) }
+
+// InferShape returns [n] for an input [n, 1] or [n].
+func (op *SignedLoss) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
+	return inferShape(op, tensor.Shape{op.Rows()}, in, op.scoresShape())
+}
+
+// Do returns the losses of the scores.
+func (op *SignedLoss) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	in, err := inputs(op, values, op.Rows())
+	if err != nil {
+		return nil, err
+	}
+	switch s := in[0].(type) {
+	case []float64:
+		return newTensor(signedLosses(op, s), op.Rows()), nil
+	case []float32:
+		return newTensor(signedLosses(op, s), op.Rows()), nil
+	}
+	panic("unreachable")
+}
+
+// DiffWRT says that the scores have a derivative.
+func (op *SignedLoss) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff returns the node ds, of the scores' shape, for grad = dl [n].
+func (op *SignedLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	if len(in) != 1 {
+		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
+	}
+	d, err := apply(newSignedLossGrad(op), in[0], grad)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.Nodes{d}, nil
+}
+
+// String names the op with its surrogate and the number of rows.
+func (op *SignedLoss) String() string {
+	return fmt.Sprintf("SignedLoss{%v, %d}", op.phi, op.Rows())
+}
+
+func signedLosses[T float](op *SignedLoss, scores []T) []T {
+	out := make([]T, len(scores))
+	for i, y := range op.labels {
+		out[i] = T(op.phi.Value(float64(y) * float64(scores[i])))
+	}
+	return out
+}

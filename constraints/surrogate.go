@@ -1,0 +1,116 @@
+package constraints
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+)
+
+// MeanLoss adds the mean of phi(y_i s_i) over all rows, a scalar, to the graph
+// of the scores s [n, 1] or [n]: with Logistic the paper's logistic loss, with
+// Hinge the hinge loss. Labels y are -1 or +1.
+func MeanLoss(scores *gorgonia.Node, labels []int, phi Phi) (*gorgonia.Node, error) {
+	loss, err := NewSignedLoss(labels, phi)
+	if err != nil {
+		return nil, err
+	}
+	mean, err := newMean(Rows{Labels: labels})
+	if err != nil {
+		return nil, err
+	}
+	losses, err := loss.Apply(scores)
+	if err != nil {
+		return nil, err
+	}
+	return mean.Apply(losses)
+}
+
+// newMean makes the mean over all rows.
+func newMean(r Rows) (*GroupMeans, error) {
+	m, err := NewMembership(len(r.Labels), []Group{r.all()})
+	if err != nil {
+		return nil, err
+	}
+	return NewGroupMean(m, 0)
+}
+
+// surrogate is a fairness problem on a set of rows: the ops that make its nodes
+// and, on the host, its values.
+//
+//	f = mean of the losses,   h = M rates - offsets (- mean of the rates)
+type surrogate struct {
+	loss, rate *SignedLoss // one op where they are the same
+	mean       *GroupMeans
+	terms      *GroupMeans
+	relative   bool // the rates' mean over all rows is subtracted
+}
+
+func newSurrogate(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*surrogate, error) {
+	mean, err := newMean(r)
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewMembership(len(r.Labels), groups)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := NewGroupMeans(m, offsets)
+	if err != nil {
+		return nil, err
+	}
+	return &surrogate{loss: loss, rate: rate, mean: mean, terms: terms}, nil
+}
+
+// base adds the losses, the objective and the rates.
+func (s *surrogate) base(scores *gorgonia.Node) (f, rates *gorgonia.Node, err error) {
+	losses, err := s.loss.Apply(scores)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f, err = s.mean.Apply(losses); err != nil {
+		return nil, nil, err
+	}
+	if s.rate == s.loss {
+		return f, losses, nil
+	}
+	rates, err = s.rate.Apply(scores)
+	return f, rates, err
+}
+
+// nodes adds f, a scalar, and h, a vector.
+func (s *surrogate) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err error) {
+	f, rates, err := s.base(scores)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h, err = s.terms.Apply(rates); err != nil || !s.relative {
+		return f, h, err
+	}
+	mean := f
+	if s.rate != s.loss {
+		if mean, err = s.mean.Apply(rates); err != nil {
+			return nil, nil, err
+		}
+	}
+	if h, err = gorgonia.Sub(h, mean); err != nil {
+		return nil, nil, fmt.Errorf("constraints: subtract the mean: %w", err)
+	}
+	return f, h, nil
+}
+
+// values returns f, h and the rates for the scores, with the nodes' arithmetic.
+func (s *surrogate) values(scores []float64) (f float64, h, rates []float64) {
+	losses := signedLosses(s.loss, scores)
+	f, rates = groupMeans(s.mean.members, s.mean.offsets, losses)[0], losses
+	if s.rate != s.loss {
+		rates = signedLosses(s.rate, scores)
+	}
+	h = groupMeans(s.terms.members, s.terms.offsets, rates)
+	if s.relative {
+		mean := groupMeans(s.mean.members, s.mean.offsets, rates)[0]
+		for k := range h {
+			h[k] -= mean
+		}
+	}
+	return f, h, rates
+}

@@ -1,0 +1,88 @@
+package datasets
+
+import (
+	"math"
+	"path/filepath"
+)
+
+// compas describes COMPAS: defendants of Broward County and whether they were
+// charged again within two years (Angwin, Larson, Mattu, Kirchner, "Machine
+// bias", ProPublica, 2016; compas-scores-two-years.csv).
+//
+// 6,172 of 7,214 rows are left by the publisher's own filter, see compasFilter.
+// The 16 features are age, two juvenile counts, other juvenile charges and
+// priors, standardised; sex (male) and the charge's degree (felony), one
+// feature each; three age bands and six races.
+func compas() Dataset {
+	d := Dataset{
+		Name:        "compas",
+		Description: "defendants charged again within two years, 6,172 rows; groups race=African-American and the rest",
+		Classes:     compasClasses[:],
+		Features:    16,
+		Files: []File{{
+			Path:   "compas/compas-scores-two-years.csv",
+			Size:   2546489,
+			SHA256: "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
+			URLs:   []string{"https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores-two-years.csv"},
+		}},
+	}
+	d.table = func(dir string, opts TableOptions) (*source, error) {
+		s, err := readCompas(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)))
+		if err != nil {
+			return nil, err
+		}
+		return compasDesign().table(s, opts)
+	}
+	return d
+}
+
+var compasClasses = [2]string{"two_year_recid=0", "two_year_recid=1"}
+
+func compasDesign() *design {
+	return &design{
+		label: "two_year_recid", positive: "1", classes: compasClasses,
+		groups: []string{"race=African-American"},
+		encodings: []Encoding{
+			{Column: "sex", Categories: []string{"Female", "Male"}, Levels: []string{"Male"}},
+			{Column: "age"},
+			{Column: "age_cat", Categories: []string{"Less than 25", "25 - 45", "Greater than 45"}},
+			{Column: "race", Categories: []string{"African-American", "Asian", "Caucasian", "Hispanic", "Native American", "Other"}},
+			{Column: "juv_fel_count"},
+			{Column: "juv_misd_count"},
+			{Column: "juv_other_count"},
+			{Column: "priors_count"},
+			{Column: "c_charge_degree", Categories: []string{"F", "M"}, Levels: []string{"F"}},
+		},
+	}
+}
+
+// compasFilter are the columns that decide which rows are of use: the arrest is
+// within 30 days of the screening, so that it is likely the one screened for;
+// there is a record at all (is_recid is not -1); the charge is no ordinary
+// traffic offence (O); and there is a score.
+var compasFilter = []columnSpec{
+	{name: "days_b_screening_arrest", numeric: true, missing: true},
+	{name: "is_recid", categories: []string{"-1", "0", "1"}},
+	{name: "score_text", categories: []string{"Low", "Medium", "High", "N/A"}},
+}
+
+// readCompas reads the file's rows that the filter leaves. The header repeats
+// two names; their columns are equal.
+func readCompas(path string) (*sheet, error) {
+	design := compasDesign()
+	columns := append(design.specs(), columnSpec{name: design.label, categories: []string{"0", "1"}})
+	for i := range columns {
+		if columns[i].name == "c_charge_degree" {
+			columns[i].categories = append(columns[i].categories, "O")
+		}
+	}
+	s, err := readSheetFile(path, &schema{separator: ',', absent: []string{""}, columns: append(columns, compasFilter...)})
+	if err != nil {
+		return nil, err
+	}
+	days, charge := s.column("days_b_screening_arrest"), s.column("c_charge_degree")
+	recorded, score := s.column("is_recid"), s.column("score_text")
+	return s.keep(func(i int) bool {
+		return math.Abs(days.numbers[i]) <= 30 && recorded.text(i) != "-1" && charge.text(i) != "O" && score.text(i) != "N/A"
+	}), nil
+}

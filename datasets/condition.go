@@ -1,0 +1,187 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// condition says which rows are in a group:
+//
+//	race=Caucasian    the category, or the number, is this one
+//	age<25            likewise <=, >, >=
+//	25<=age<60        both
+//	race              one group for each value that there is
+type condition struct {
+	text   string
+	column string
+	value  string // after =; else the bounds hold
+	lower  bound
+	upper  bound
+	each   bool // no more than a column
+}
+
+// bound is one side of an interval.
+type bound struct {
+	set, strict bool
+	at          float64
+}
+
+// maxGroups is the most values of a column that make one group each.
+const maxGroups = 100
+
+// parseCondition reads a condition on one of the columns, which are tried in
+// full first: a name may hold an operator.
+func parseCondition(text string, columns []string) (condition, error) {
+	text = strings.TrimSpace(text)
+	c := condition{text: text}
+	if slices.Contains(columns, text) {
+		c.column, c.each = text, true
+		return c, nil
+	}
+	left, op, right := cutOperator(text)
+	if op == "" {
+		return c, fmt.Errorf("%w %q: %w", ErrGroup, text, noColumn(text, columns))
+	}
+	var err error
+	if at, ok := number([]byte(left)); ok && strings.HasPrefix(op, "<") { // 25<=age...
+		c.lower = bound{set: true, strict: op == "<", at: at}
+		left, op, right = cutOperator(right)
+		if op == "=" || strings.HasPrefix(op, ">") {
+			return c, fmt.Errorf("%w %q: want an interval, as in 25<=age<60", ErrGroup, text)
+		}
+	}
+	if c.column = left; !slices.Contains(columns, left) {
+		return c, fmt.Errorf("%w %q: %w", ErrGroup, text, noColumn(left, columns))
+	}
+	switch {
+	case op == "": // 25<=age
+	case op != "=":
+		err = c.setBound(op, right)
+	case right == "":
+		err = fmt.Errorf("%w %q: want a value after =", ErrGroup, text)
+	default:
+		c.value = right
+	}
+	return c, err
+}
+
+// setBound sets the bound that an operator and the number after it give.
+func (c *condition) setBound(op, text string) error {
+	at, ok := number([]byte(text))
+	if !ok {
+		return fmt.Errorf("%w %q: %q is %w", ErrGroup, c.text, text, ErrNumber)
+	}
+	b := bound{set: true, strict: len(op) == 1, at: at}
+	if op[0] == '<' {
+		c.upper = b
+	} else {
+		c.lower = b
+	}
+	return nil
+}
+
+// cutOperator splits a text about its first operator.
+func cutOperator(text string) (left, op, right string) {
+	at := strings.IndexAny(text, "<>=")
+	if at < 0 {
+		return text, "", ""
+	}
+	op = text[at : at+1]
+	if op != "=" && strings.HasPrefix(text[at+1:], "=") {
+		op += "="
+	}
+	return strings.TrimSpace(text[:at]), op, strings.TrimSpace(text[at+len(op):])
+}
+
+// groupsBy makes the groups of conditions on the sheet's columns: of one
+// condition those that meet it and the rest, of several, one each; a column
+// alone gives one group for each of its values.
+func groupsBy(s *sheet, conditions []condition) ([]Group, error) {
+	var groups []Group
+	for _, c := range conditions {
+		col := s.column(c.column)
+		if c.each {
+			more, err := groupsOfValues(s, col)
+			if err != nil {
+				return nil, err
+			}
+			groups = append(groups, more...)
+			continue
+		}
+		test, err := c.test(col)
+		if err != nil {
+			return nil, err
+		}
+		meet, rest := Group{Name: c.text}, Group{Name: theRest}
+		for i := range s.rows {
+			if test(i) {
+				meet.Rows = append(meet.Rows, i)
+			} else {
+				rest.Rows = append(rest.Rows, i)
+			}
+		}
+		groups = append(groups, meet)
+		if len(conditions) == 1 {
+			groups = append(groups, rest)
+		}
+	}
+	return groups, nil
+}
+
+// theRest names the group of the rows that do not meet the one condition.
+const theRest = "the rest"
+
+// test makes the condition's test of a row.
+func (c *condition) test(col *column) (func(row int) bool, error) {
+	switch {
+	case col.codes != nil && c.value == "":
+		return nil, fmt.Errorf("%w %q: %s holds text, want %s=VALUE", ErrGroup, c.text, col.name, col.name)
+	case col.codes != nil:
+		code := slices.Index(col.values, c.value)
+		if code < 0 {
+			return nil, fmt.Errorf("%w %q: %s is never %q, it is one of %s", ErrGroup, c.text, col.name, c.value, listed(col.values, 20))
+		}
+		return func(row int) bool { return int(col.codes[row]) == code }, nil
+	case c.value != "":
+		at, ok := number([]byte(c.value))
+		if !ok {
+			return nil, fmt.Errorf("%w %q: %s holds numbers and %q is %w", ErrGroup, c.text, col.name, c.value, ErrNumber)
+		}
+		return func(row int) bool { return col.numbers[row] == at }, nil
+	}
+	return func(row int) bool {
+		x := col.numbers[row]
+		return !(c.lower.set && (x < c.lower.at || c.lower.strict && x == c.lower.at) ||
+			c.upper.set && (x > c.upper.at || c.upper.strict && x == c.upper.at))
+	}, nil
+}
+
+// groupsOfValues makes one group for each value of the column, in order.
+func groupsOfValues(s *sheet, col *column) ([]Group, error) {
+	var values []string
+	if col.codes != nil {
+		values = col.values
+	} else {
+		distinct := slices.Clone(col.numbers)
+		slices.Sort(distinct)
+		for _, x := range slices.Compact(distinct) {
+			values = append(values, formatNumber(x))
+		}
+	}
+	if len(values) > maxGroups {
+		return nil, fmt.Errorf("%w %q: it has %d values, want a condition, as in %s=VALUE or %s<NUMBER",
+			ErrGroup, col.name, len(values), col.name, col.name)
+	}
+	rows := map[string][]int{}
+	for i := range s.rows {
+		rows[col.text(i)] = append(rows[col.text(i)], i)
+	}
+	var groups []Group
+	for _, v := range values {
+		if len(rows[v]) > 0 { // a category that is allowed need not occur
+			groups = append(groups, Group{Name: col.name + "=" + v, Rows: rows[v]})
+		}
+	}
+	return groups, nil
+}

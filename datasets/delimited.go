@@ -1,0 +1,166 @@
+package datasets
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// separators are those that can be told from a file's beginning.
+var separators = []rune{',', ';', '\t', '|'}
+
+const (
+	sniffBytes   = 64 << 10 // of a file, to tell its separator by
+	sniffRecords = 50       // and at most so many records of it
+)
+
+// byteOrderMark is what some programs begin a text with.
+const byteOrderMark = "\ufeff"
+
+// delimited reads the records of a text of separated fields (RFC 4180): one a
+// line, fields quoted where need be, lines that end in \n or \r\n.
+type delimited struct {
+	name   string // for errors
+	csv    *csv.Reader
+	header []string
+}
+
+// newDelimited begins to read r, plain or gzip. separator 0 is told from the
+// first lines. header names the fields of a file whose first line does not.
+func newDelimited(r io.Reader, name string, separator rune, header []string) (*delimited, error) {
+	c, err := newContent(r, name)
+	if err != nil {
+		return nil, err
+	}
+	buffered := bufio.NewReaderSize(c, sniffBytes)
+	head, err := buffered.Peek(sniffBytes)
+	if err != nil && err != io.EOF {
+		return nil, c.fail(err)
+	}
+	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
+		head = head[len(byteOrderMark):]
+		_, _ = buffered.Discard(len(byteOrderMark)) // they are in the buffer
+	}
+	if len(bytes.TrimSpace(head)) == 0 {
+		return nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: there is nothing in it", ErrTruncated)}
+	}
+	if separator == 0 {
+		separator = sniffSeparator(head)
+	}
+	d := &delimited{name: name, csv: newCSVReader(buffered, separator), header: header}
+	if header != nil {
+		d.csv.FieldsPerRecord = len(header)
+		return d, nil
+	}
+	first, err := d.next()
+	if err != nil {
+		return nil, err
+	}
+	for _, field := range first {
+		d.header = append(d.header, strings.Clone(field))
+	}
+	return d, d.checkHeader(separator)
+}
+
+func newCSVReader(r io.Reader, separator rune) *csv.Reader {
+	reader := csv.NewReader(r)
+	reader.Comma = separator
+	reader.ReuseRecord = true
+	reader.TrimLeadingSpace = separator != '\t' // which would be trimmed too
+	return reader
+}
+
+// checkHeader refuses a first line that can hardly be one of names.
+func (d *delimited) checkHeader(separator rune) error {
+	numbers := 0
+	for i, name := range d.header {
+		switch _, ok := number([]byte(name)); {
+		case name == "":
+			return d.fail(i, fmt.Errorf("%w: the column has no name", ErrFormat))
+		case !utf8.ValidString(name):
+			return d.fail(i, fmt.Errorf("%w: the column's name is not in UTF-8", ErrFormat))
+		case ok:
+			numbers++
+		}
+	}
+	switch {
+	case len(d.header) == 1:
+		return d.fail(0, fmt.Errorf("%w: no %q separates columns", ErrFormat, separator))
+	case numbers == len(d.header):
+		return d.fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", ErrFormat))
+	}
+	return nil
+}
+
+// sniffSeparator chooses the separator that gives the most fields, the same
+// number in every record of the file's beginning; else the one that gives the
+// first record the most.
+func sniffSeparator(head []byte) rune {
+	best, most, regular := separators[0], 0, false
+	for _, separator := range separators {
+		reader := newCSVReader(bytes.NewReader(head), separator)
+		reader.FieldsPerRecord = -1
+		fields, same := 0, true
+		for i := range sniffRecords {
+			record, err := reader.Read()
+			// The record that the beginning ends in may be cut.
+			if err != nil || i > 0 && reader.InputOffset() == int64(len(head)) && len(head) == sniffBytes {
+				break
+			}
+			if i == 0 {
+				fields = len(record)
+			}
+			same = same && len(record) == fields
+		}
+		if same = same && fields > 1; same == regular && fields > most || same && !regular {
+			best, most, regular = separator, fields, same
+		}
+	}
+	return best
+}
+
+// next returns the fields of the next record, without blanks about them, valid
+// until the next call. After the last comes io.EOF; other errors are
+// *FileError.
+func (d *delimited) next() ([]string, error) {
+	record, err := d.csv.Read()
+	switch {
+	case err == io.EOF:
+		return nil, err
+	case err != nil:
+		return nil, d.readError(record, err)
+	}
+	for i, field := range record {
+		record[i] = strings.TrimSpace(field)
+	}
+	return record, nil
+}
+
+// readError says what is wrong with the record read last. One that the file
+// ends in is cut.
+func (d *delimited) readError(record []string, err error) error {
+	var parse *csv.ParseError
+	if !errors.As(err, &parse) {
+		return &FileError{Path: d.name, Offset: d.csv.InputOffset(), Err: err}
+	}
+	what := fmt.Errorf("%w: %w", ErrFormat, parse.Err)
+	if errors.Is(err, csv.ErrFieldCount) {
+		what = fmt.Errorf("%w: %d fields, want %d", ErrFormat, len(record), len(d.header))
+	}
+	fields := len(record)
+	if _, err := d.csv.Read(); err == io.EOF && (fields < len(d.header) || errors.Is(parse.Err, csv.ErrQuote)) {
+		what = fmt.Errorf("%w: the last line breaks off after %d fields of %d", ErrTruncated, fields, len(d.header))
+	}
+	return &FileError{Path: d.name, Offset: -1, Line: parse.StartLine, Err: what}
+}
+
+// fail puts the place of a field of the record read last to an error.
+func (d *delimited) fail(field int, err error) error {
+	line, _ := d.csv.FieldPos(field)
+	return &FileError{Path: d.name, Offset: -1, Line: line, Column: field + 1, Err: err}
+}

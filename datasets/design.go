@@ -1,0 +1,91 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+)
+
+// design says how a sheet becomes a table: which column is the label, how the
+// others become features, and what the groups are.
+type design struct {
+	label     string    // column of categories
+	positive  string    // that of class +1; every other one is -1
+	classes   [2]string // names of -1 and +1
+	encodings []Encoding
+	header    []string // as in schema
+	absent    []string // likewise
+	groups    []string // conditions, where the options give none
+	by        []string // else columns for groups by quantile
+}
+
+// specs are the columns that the features need.
+func (d *design) specs() []columnSpec { return (&Preparation{Encodings: d.encodings}).specs() }
+
+// table makes the source of the sheet.
+func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
+	out := &source{classes: d.classes, rows: s.source, labels: make([]int, s.rows)}
+	label := s.column(d.label)
+	positive := int32(slices.Index(label.values, d.positive))
+	for i, code := range label.codes {
+		out.labels[i] = -1
+		if code == positive {
+			out.labels[i] = +1
+		}
+	}
+	sensitive, err := d.group(out, s, opts)
+	if err != nil {
+		return nil, err
+	}
+	p := &Preparation{Header: d.header, Absent: d.absent}
+	for _, name := range opts.Ignore {
+		if !slices.ContainsFunc(d.encodings, func(e Encoding) bool { return e.Column == name }) {
+			return nil, fmt.Errorf("datasets: ignored: %w", noColumn(name, d.names()))
+		}
+	}
+	for _, e := range d.encodings {
+		if !slices.Contains(opts.Ignore, e.Column) && !(opts.DropSensitive && slices.Contains(sensitive, e.Column)) {
+			p.Encodings = append(p.Encodings, e)
+		}
+	}
+	if len(p.Encodings) == 0 {
+		return nil, fmt.Errorf("datasets: %w: no column is left to be a feature", ErrColumn)
+	}
+	out.features = &encoded{sheet: s, preparation: p}
+	return out, nil
+}
+
+// names lists the columns that features come from.
+func (d *design) names() []string {
+	names := make([]string, len(d.encodings))
+	for i, e := range d.encodings {
+		names[i] = e.Column
+	}
+	return names
+}
+
+// group sets the groups, and returns the columns that determine them.
+func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []string, err error) {
+	texts := opts.Groups
+	if len(texts) == 0 {
+		texts = d.groups
+	}
+	if len(texts) == 0 {
+		if d.by != nil {
+			out.by = newIntersections(s, d.by)
+		}
+		return d.by, nil
+	}
+	var conditions []condition
+	for _, text := range texts {
+		c, err := parseCondition(text, slices.DeleteFunc(s.names(), func(name string) bool { return name == d.label }))
+		if err != nil {
+			return nil, fmt.Errorf("datasets: %w", err)
+		}
+		conditions = append(conditions, c)
+		sensitive = append(sensitive, c.column)
+	}
+	if out.groups, err = groupsBy(s, conditions); err != nil {
+		return nil, fmt.Errorf("datasets: %w", err)
+	}
+	return sensitive, nil
+}

@@ -1,0 +1,114 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Intersectional groups: a row is in one when each of several columns is above
+// a quantile of its training rows, for all combinations of the quantiles. Those
+// with more than a hundredth of the training rows are kept (Narasimhan, Cotter,
+// Zhou, Wang, Guo, "Approximate heuristics for many constraints", 2020, use
+// these with three columns and ten quantiles).
+type intersections struct {
+	names  []string
+	values [][]float64 // of all rows, column by column
+}
+
+// intersectionQuantiles are 0.05, 0.15 ... 0.95, in hundredths.
+var intersectionQuantiles = [...]int{5, 15, 25, 35, 45, 55, 65, 75, 85, 95}
+
+// intersectionShare is the share of training rows, in percent, that a group
+// must exceed.
+const intersectionShare = 1
+
+func newIntersections(s *sheet, columns []string) *intersections {
+	by := &intersections{names: columns}
+	for _, name := range columns {
+		by.values = append(by.values, s.column(name).numbers)
+	}
+	return by
+}
+
+// groups lists the groups over all rows, and says how many there are.
+func (by *intersections) groups(train []int) (kept []Group, note string, err error) {
+	above := make([][][]bool, len(by.values)) // by column, quantile, row
+	for c, values := range by.values {
+		sorted := make([]float64, len(train))
+		for k, i := range train {
+			sorted[k] = values[i]
+		}
+		slices.Sort(sorted)
+		for _, q := range intersectionQuantiles {
+			threshold := quantile(sorted, q)
+			rows := make([]bool, len(values))
+			for i, x := range values {
+				rows[i] = x > threshold
+			}
+			above[c] = append(above[c], rows)
+		}
+	}
+	total := 1
+	for range by.values {
+		total *= len(intersectionQuantiles)
+	}
+	distinct := map[string]bool{}
+	for k := range total {
+		g := by.intersect(above, k)
+		count, members := 0, make([]byte, len(train))
+		for t, i := range train {
+			if _, in := slices.BinarySearch(g.Rows, i); in {
+				members[t] = 1
+				count++
+			}
+		}
+		if 100*count > intersectionShare*len(train) {
+			kept = append(kept, g)
+			distinct[string(members)] = true
+		}
+	}
+	if len(kept) == 0 {
+		return nil, "", fmt.Errorf("datasets: %w: no intersection of %s has more than %d %% of the training rows",
+			ErrGroup, strings.Join(by.names, ", "), intersectionShare)
+	}
+	return kept, fmt.Sprintf("%d of %d intersectional groups have more than %d %% of the training rows; %d of them differ.",
+		len(kept), total, intersectionShare, len(distinct)), nil
+}
+
+// intersect makes combination k: its digits, the last column's the least, are
+// the quantiles.
+func (by *intersections) intersect(above [][][]bool, k int) Group {
+	digits := make([]int, len(above))
+	for c := len(above) - 1; c >= 0; c-- {
+		digits[c] = k % len(intersectionQuantiles)
+		k /= len(intersectionQuantiles)
+	}
+	var g Group
+	for i := range by.values[0] {
+		in := true
+		for c, d := range digits {
+			in = in && above[c][d][i]
+		}
+		if in {
+			g.Rows = append(g.Rows, i)
+		}
+	}
+	var terms []string
+	for c, d := range digits {
+		terms = append(terms, fmt.Sprintf("%s>q%02d", by.names[c], intersectionQuantiles[d]))
+	}
+	g.Name = strings.Join(terms, " & ")
+	return g
+}
+
+// quantile is the q-th percentile of increasing numbers, interpolated linearly
+// between the two it lies between.
+func quantile(sorted []float64, q int) float64 {
+	at := q * (len(sorted) - 1)
+	i, rest := at/100, at%100
+	if rest == 0 {
+		return sorted[i]
+	}
+	return sorted[i] + float64(rest)/100*(sorted[i+1]-sorted[i])
+}

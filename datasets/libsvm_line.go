@@ -1,0 +1,197 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// maxIndex is the largest index: columns are int32 from 0.
+const maxIndex = math.MaxInt32
+
+// libsvmParser gathers the rows.
+type libsvmParser struct {
+	cols    int // 0: any index will do
+	largest int // index so far
+	x       *CSR
+	labels  []float64
+	queries []int64
+}
+
+// line adds the row of a line, none where it is blank or a comment.
+func (p *libsvmParser) line(line []byte) error {
+	if at := bytes.IndexByte(line, '#'); at >= 0 {
+		line = line[:at]
+	}
+	field, rest := nextField(line)
+	if len(field) == 0 {
+		return nil
+	}
+	label, ok := number(field)
+	switch {
+	case bytes.IndexByte(field, ':') >= 0:
+		return fmt.Errorf("%w: the row begins with %s, want its label", ErrFormat, quoted(field))
+	case !ok:
+		return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
+	}
+	field, rest = nextField(rest)
+	query, isQuery := bytes.CutPrefix(field, []byte("qid:"))
+	if err := p.query(query, isQuery); err != nil {
+		return err
+	}
+	if isQuery {
+		field, rest = nextField(rest)
+	}
+	p.labels = append(p.labels, label)
+	for previous := 0; len(field) > 0; field, rest = nextField(rest) {
+		index, err := p.entry(field, previous)
+		if err != nil {
+			return err
+		}
+		previous = index
+	}
+	p.x.Starts = append(p.x.Starts, len(p.x.Columns))
+	return nil
+}
+
+// query adds the row's query. All rows have one, or none.
+func (p *libsvmParser) query(digits []byte, given bool) error {
+	row := len(p.labels)
+	if given != (p.queries != nil) && row > 0 {
+		return fmt.Errorf("%w: some rows have a qid and some have none", ErrFormat)
+	}
+	if !given {
+		return nil
+	}
+	q, err := strconv.ParseInt(string(digits), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: qid %s is no whole number", ErrFormat, quoted(digits))
+	}
+	p.queries = append(p.queries, q)
+	return nil
+}
+
+// entry adds the entry "index:value" and returns its index, which must be larger than the previous.
+func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) {
+	colon := bytes.IndexByte(field, ':')
+	if colon < 0 {
+		return 0, fmt.Errorf("%w: %s is no entry index:value", ErrFormat, quoted(field))
+	}
+	index, ok := wholeNumber(field[:colon])
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%w: the index of %s is no whole number up to %d", ErrIndex, quoted(field), maxIndex)
+	case index == 0:
+		return 0, fmt.Errorf("%w: %s: indices start at 1", ErrIndex, quoted(field))
+	case p.cols > 0 && index > p.cols:
+		return 0, fmt.Errorf("%w: %s: there are %d features", ErrIndex, quoted(field), p.cols)
+	case index <= previous:
+		return 0, fmt.Errorf("%w: %s follows index %d: indices increase along a line", ErrIndex, quoted(field), previous)
+	}
+	value, ok := number(field[colon+1:])
+	if !ok {
+		return 0, fmt.Errorf("the value of %s is %w", quoted(field), ErrNumber)
+	}
+	p.largest = max(p.largest, index)
+	if value != 0 {
+		p.add(int32(index-1), value)
+	}
+	return index, nil
+}
+
+// add appends an entry. Values are kept from the first one that is not 1.
+func (p *libsvmParser) add(column int32, value float64) {
+	x := p.x
+	if value != 1 && x.Values == nil {
+		x.Values = make([]float64, len(x.Columns), cap(x.Columns)+1)
+		for i := range x.Values {
+			x.Values[i] = 1
+		}
+	}
+	if x.Values != nil {
+		x.Values = append(x.Values, value)
+	}
+	x.Columns = append(x.Columns, column)
+}
+
+// nextField splits off what comes before the next blank. A line's end may be \r\n: \r is a blank.
+func nextField(line []byte) (field, rest []byte) {
+	from := 0
+	for from < len(line) && blank(line[from]) {
+		from++
+	}
+	to := from
+	for to < len(line) && !blank(line[to]) {
+		to++
+	}
+	return line[from:to], line[to:]
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+// maxQuoted is how much of a field an error repeats.
+const maxQuoted = 40
+
+func quoted(field []byte) string {
+	if len(field) > maxQuoted {
+		return strconv.Quote(string(field[:maxQuoted])) + "..."
+	}
+	return strconv.Quote(string(field))
+}
+
+// wholeNumber reads digits alone, up to maxIndex.
+func wholeNumber(digits []byte) (n int, ok bool) {
+	if len(digits) == 0 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if n = 10*n + int(c-'0'); n > maxIndex {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// exactDigits is how many decimal digits float64 holds exactly; the power of ten that they are divided by is exact too (up to 10^22), so
+// that the quotient is rounded once.
+const exactDigits = 15
+
+// number reads a finite decimal number: short ones digit by digit, others by strconv.
+func number(text []byte) (x float64, ok bool) {
+	digits := text
+	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
+		digits = digits[1:]
+	}
+	mantissa, scale, count, point := int64(0), int64(1), 0, false
+	for _, c := range digits {
+		switch {
+		case c >= '0' && c <= '9' && count < exactDigits:
+			mantissa = 10*mantissa + int64(c-'0')
+			count++
+			if point {
+				scale *= 10
+			}
+		case c == '.' && !point:
+			point = true
+		default:
+			return parseFloat(text)
+		}
+	}
+	if count == 0 {
+		return 0, false
+	}
+	x = float64(mantissa) / float64(scale)
+	if text[0] == '-' {
+		x = -x
+	}
+	return x, true
+}
+
+func parseFloat(text []byte) (float64, bool) {
+	x, err := strconv.ParseFloat(string(text), 64)
+	return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
+}

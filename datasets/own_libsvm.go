@@ -1,0 +1,76 @@
+package datasets
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// ownLIBSVM describes a file of the user's in LIBSVM's format, whose labels
+// take two values: the larger is +1.
+func ownLIBSVM() Dataset {
+	return Dataset{
+		Name:        "libsvm",
+		Description: "a file of yours in LIBSVM's format; groups by feature number",
+		Own:         true,
+		Sparse:      true,
+		table: func(_ string, opts TableOptions) (*source, error) {
+			file, err := LoadLIBSVM(opts.File, 0)
+			if err != nil {
+				return nil, err
+			}
+			s := &source{}
+			if s.labels, s.classes, err = signs(opts.File, file.Labels); err != nil {
+				return nil, err
+			}
+			return s, s.sparse(file.X, &sparseDesign{}, opts)
+		},
+	}
+}
+
+// signs maps a file's two labels onto -1 and +1, the larger on +1.
+func signs(path string, values []float64) (labels []int, classes [2]string, err error) {
+	least, most := slices.Min(values), slices.Max(values)
+	labels = make([]int, len(values))
+	for i, v := range values {
+		switch v {
+		case least:
+			labels[i] = -1
+		case most:
+			labels[i] = +1
+		default:
+			return nil, classes, &FileError{Path: path, Offset: -1, Line: libsvmLine(path, i),
+				Err: fmt.Errorf("%w: %v, where others are %v and %v; want two values", ErrLabel, v, least, most)}
+		}
+	}
+	return labels, [2]string{fmt.Sprintf("label %v", least), fmt.Sprintf("label %v", most)}, nil
+}
+
+// libsvmLine is the line of a file's row, 0 where it cannot be found.
+func libsvmLine(path string, row int) int {
+	f, err := openFile(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	c, err := newContent(f, path)
+	if err != nil {
+		return 0
+	}
+	lines := lineReader{r: bufio.NewReader(c)}
+	for {
+		line, err := lines.next()
+		if err != nil {
+			return 0
+		}
+		text, _, _ := bytes.Cut(line, []byte("#"))
+		if field, _ := nextField(text); len(field) == 0 {
+			continue
+		}
+		if row == 0 {
+			return lines.number
+		}
+		row--
+	}
+}

@@ -1,0 +1,257 @@
+package datasets
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// sheet is a table as its file has it: columns of numbers and of categories.
+type sheet struct {
+	name    string // of the file, for errors
+	rows    int
+	columns []*column
+	source  []int // rows' numbers in the file, from 0; nil: all of them
+}
+
+// column holds one value a row: a number, or a category.
+type column struct {
+	name    string
+	numbers []float64 // NaN: missing; nil for categories
+	codes   []int32   // indices into values, -1: missing; nil for numbers
+	values  []string  // the categories
+}
+
+// columnSpec says how to read a column.
+type columnSpec struct {
+	name       string
+	numeric    bool
+	categories []string // those there may be; nil: whatever comes, in alphabetical order
+	missing    bool     // a value may be missing
+}
+
+// schema says which columns of a file to read, and how.
+type schema struct {
+	header    []string // the columns' names where the first line does not hold them
+	separator rune     // 0: told from the beginning
+	absent    []string // texts that stand for a missing value
+	columns   []columnSpec
+}
+
+// maxCategories bounds the features that one column of text can become.
+const maxCategories = 1000
+
+// sheetReader fills a sheet's columns from records.
+type sheetReader struct {
+	records *delimited
+	absent  []string
+	specs   []columnSpec
+	fields  []int // where each column is in a record
+	columns []*column
+	codes   []map[string]int32
+}
+
+// readSheet reads the columns that the schema names, in its order, from r.
+//
+// Errors are *FileError with line and column: ErrFormat, ErrTruncated,
+// ErrColumn (there is none of that name), ErrNumber, ErrCategory, ErrMissing.
+func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
+	records, err := newDelimited(r, name, s.separator, s.header)
+	if err != nil {
+		return nil, err
+	}
+	reader := &sheetReader{records: records, absent: s.absent, specs: s.columns}
+	if err := reader.begin(); err != nil {
+		return nil, err
+	}
+	rows := 0
+	for {
+		record, err := records.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, field := range reader.fields {
+			if err := reader.add(i, record[field]); err != nil {
+				return nil, records.fail(field, fmt.Errorf("%s: %w", records.header[field], err))
+			}
+		}
+		rows++
+	}
+	if rows == 0 {
+		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: there is no row", ErrTruncated)}
+	}
+	reader.end()
+	return &sheet{name: name, rows: rows, columns: reader.columns}, nil
+}
+
+// readSheetFile is readSheet on a file by its path.
+func readSheetFile(path string, s *schema) (*sheet, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readSheet(f, path, s)
+}
+
+// begin finds the columns. Of several of one name the first is taken.
+func (r *sheetReader) begin() error {
+	for _, spec := range r.specs {
+		field := slices.Index(r.records.header, spec.name)
+		if field < 0 {
+			return &FileError{Path: r.records.name, Offset: -1, Line: 1, Err: noColumn(spec.name, r.records.header)}
+		}
+		r.fields = append(r.fields, field)
+		codes := map[string]int32{}
+		for i, v := range spec.categories {
+			codes[v] = int32(i)
+		}
+		r.codes = append(r.codes, codes)
+		r.columns = append(r.columns, &column{name: spec.name, values: slices.Clone(spec.categories)})
+	}
+	return nil
+}
+
+// noColumn names the columns that there are.
+func noColumn(name string, header []string) error {
+	return fmt.Errorf("%w: there is no %q; there are %s", ErrColumn, name, listed(header, 20))
+}
+
+// listed joins the first most of the names.
+func listed(names []string, most int) string {
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// add appends a value to column i.
+func (r *sheetReader) add(i int, text string) error {
+	c, spec := r.columns[i], &r.specs[i]
+	absent := slices.Contains(r.absent, text)
+	switch {
+	case absent && !spec.missing:
+		return fmt.Errorf("%w: %q", ErrMissing, text)
+	case absent && spec.numeric:
+		c.numbers = append(c.numbers, math.NaN())
+	case absent:
+		c.codes = append(c.codes, -1)
+	case spec.numeric:
+		x, ok := number([]byte(text))
+		if !ok {
+			return fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
+		}
+		c.numbers = append(c.numbers, x)
+	default:
+		code, ok := r.codes[i][text]
+		if !ok {
+			var err error
+			if code, err = r.newCategory(i, text); err != nil {
+				return err
+			}
+		}
+		c.codes = append(c.codes, code)
+	}
+	return nil
+}
+
+// newCategory adds a category to column i where any will do.
+func (r *sheetReader) newCategory(i int, text string) (int32, error) {
+	c, spec := r.columns[i], &r.specs[i]
+	if spec.categories != nil {
+		return 0, fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted([]byte(text)), listed(spec.categories, 20))
+	}
+	if len(c.values) == maxCategories {
+		return 0, fmt.Errorf("%w: more than %d different texts in it; ignore it or make numbers of it", ErrColumn, maxCategories)
+	}
+	text = strings.Clone(text) // the record's memory is larger
+	code := int32(len(c.values))
+	r.codes[i][text] = code
+	c.values = append(c.values, text)
+	return code, nil
+}
+
+// end sorts the categories of the columns where any would do.
+func (r *sheetReader) end() {
+	for i, c := range r.columns {
+		if r.specs[i].numeric || r.specs[i].categories != nil {
+			continue
+		}
+		slices.Sort(c.values)
+		place := make([]int32, len(c.values))
+		for k, v := range c.values {
+			place[r.codes[i][v]] = int32(k)
+		}
+		for row, code := range c.codes {
+			if code >= 0 {
+				c.codes[row] = place[code]
+			}
+		}
+	}
+}
+
+// column returns the column of that name, nil where there is none.
+func (s *sheet) column(name string) *column {
+	i := slices.IndexFunc(s.columns, func(c *column) bool { return c.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.columns[i]
+}
+
+// names lists the columns.
+func (s *sheet) names() []string {
+	names := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// number is the row's number in the file, from 0, its header not counted.
+func (s *sheet) number(row int) int {
+	if s.source == nil {
+		return row
+	}
+	return s.source[row]
+}
+
+// keep drops the rows that want refuses.
+func (s *sheet) keep(want func(row int) bool) *sheet {
+	out := &sheet{name: s.name, source: []int{}}
+	for i := range s.rows {
+		if want(i) {
+			out.source = append(out.source, i)
+		}
+	}
+	out.rows = len(out.source)
+	for _, c := range s.columns {
+		kept := &column{name: c.name, values: c.values}
+		for _, i := range out.source {
+			if c.codes != nil {
+				kept.codes = append(kept.codes, c.codes[i])
+			} else {
+				kept.numbers = append(kept.numbers, c.numbers[i])
+			}
+		}
+		out.columns = append(out.columns, kept)
+	}
+	return out
+}
+
+// text is a value as written, or nearly: "" where it is missing.
+func (c *column) text(row int) string {
+	switch {
+	case c.codes == nil && math.IsNaN(c.numbers[row]), c.codes != nil && c.codes[row] < 0:
+		return ""
+	case c.codes == nil:
+		return formatNumber(c.numbers[row])
+	}
+	return c.values[c.codes[row]]
+}

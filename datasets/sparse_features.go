@@ -1,0 +1,123 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// sparseDesign says what the features of a sparse table are.
+type sparseDesign struct {
+	names  []string // nil: their numbers, from 1
+	blocks []int    // of each feature: those of one block tell the same thing, such as a person's race; nil: each is its own
+	groups []int32  // features for the groups, where the options name none
+}
+
+// name is feature j's.
+func (d *sparseDesign) name(j int32) string {
+	if d.names == nil {
+		return strconv.Itoa(int(j) + 1)
+	}
+	return d.names[j]
+}
+
+// find finds features by number, from 1, or by name.
+func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
+	var features []int32
+	for _, text := range texts {
+		j := slices.Index(d.names, text)
+		if n, ok := wholeNumber([]byte(text)); ok && n >= 1 && n <= cols {
+			j = n - 1
+		}
+		if j < 0 {
+			return nil, fmt.Errorf("datasets: %w: there is no feature %q, want a number from 1 to %d", ErrColumn, text, cols)
+		}
+		features = append(features, int32(j))
+	}
+	return features, nil
+}
+
+// sparse sets the features of a sparse table, and the groups: the rows that
+// have an entry in a feature, and with one such group the rest.
+func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
+	dropped, err := d.find(opts.Ignore, x.Cols)
+	if err != nil {
+		return err
+	}
+	by := d.groups
+	if len(opts.Groups) > 0 {
+		if by, err = d.find(opts.Groups, x.Cols); err != nil {
+			return err
+		}
+	}
+	for _, j := range by {
+		g, rest := Group{Name: d.name(j)}, Group{Name: theRest}
+		if d.names == nil {
+			g.Name = "feature " + g.Name
+		}
+		for i := range x.Rows {
+			if x.has(i, j) {
+				g.Rows = append(g.Rows, i)
+			} else {
+				rest.Rows = append(rest.Rows, i)
+			}
+		}
+		s.groups = append(s.groups, g)
+		if len(by) == 1 {
+			s.groups = append(s.groups, rest)
+		}
+	}
+	if opts.DropSensitive {
+		dropped = append(dropped, d.sensitive(by)...)
+	}
+	s.features = newSparse(x, d, dropped)
+	return nil
+}
+
+// sensitive are the features of the blocks that the given ones are of.
+func (d *sparseDesign) sensitive(by []int32) []int32 {
+	out := slices.Clone(by)
+	for _, j := range by {
+		for other, block := range d.blocks {
+			if block == d.blocks[j] {
+				out = append(out, int32(other))
+			}
+		}
+	}
+	return out
+}
+
+// sparse are the features of a CSR, some left out.
+type sparse struct {
+	x     *CSR
+	names []string // nil: numbers from 1
+	place []int32  // of each column, -1: left out; nil: as they are
+	cols  int      // that are left
+}
+
+var _ features = (*sparse)(nil)
+
+func newSparse(x *CSR, d *sparseDesign, dropped []int32) *sparse {
+	s := &sparse{x: x, names: d.names, cols: x.Cols}
+	if len(dropped) == 0 {
+		return s
+	}
+	s.names, s.place, s.cols = nil, make([]int32, x.Cols), 0
+	for _, j := range dropped {
+		s.place[j] = -1
+	}
+	for j, left := range s.place {
+		if left == 0 {
+			s.place[j] = int32(s.cols)
+			s.names = append(s.names, d.name(int32(j)))
+			s.cols++
+		}
+	}
+	return s
+}
+
+func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
+
+func (s *sparse) columns() []string { return s.names }
+
+func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }

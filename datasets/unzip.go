@@ -1,0 +1,71 @@
+package datasets
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// fetchZipped is fetchFrom for a file that is a member of the zip archive at
+// url. Archives have no published checksum or size: what counts is the member.
+func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOptions) error {
+	archive := path + ".zip.part"
+	progress := opts.Progress
+	opts.Progress = func(_ File, done int64) { progress(file, min(done, file.Size-1)) }
+	if err := download(ctx, url, archive, File{Path: file.Path, Size: unknownSize}, opts); err != nil {
+		return err
+	}
+	part := path + ".part"
+	err := unzip(archive, part, file)
+	if err == nil {
+		var found sums
+		if found, err = sumFile(ctx, part); err == nil {
+			err = found.matches(file)
+		}
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	if rmErr := os.Remove(archive); rmErr != nil && err == nil {
+		err = rmErr
+	}
+	if err != nil {
+		if rmErr := os.Remove(part); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
+			return fmt.Errorf("datasets: %w", rmErr)
+		}
+		return fmt.Errorf("datasets: %s: %w; the download was deleted: try again, or a mirror (%s)", url, err, EnvMirror)
+	}
+	progress(file, file.Size)
+	return putInPlace(part, path)
+}
+
+// unzip writes the archive's member that is the file to path, no more than the
+// file's size and one byte, and syncs it.
+func unzip(archive, path string, file File) (err error) {
+	r, err := zip.OpenReader(archive)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	defer r.Close()
+	member, err := r.Open(file.Zipped)
+	if err != nil {
+		return fmt.Errorf("%w: the archive has no %s", ErrFormat, file.Zipped)
+	}
+	defer member.Close()
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := out.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if _, err := io.Copy(out, io.LimitReader(member, file.Size+1)); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrFormat, file.Zipped, err)
+	}
+	return out.Sync()
+}

@@ -1,0 +1,260 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/config"
+	"ppal/trainer"
+)
+
+// disc is a trial: minimise -x - y on a disc, from a start that depends on the seed.
+type disc struct {
+	problem trainer.Problem
+	method  trainer.Method
+}
+
+func openDisc(_ context.Context, cfg config.Train) (Trial, error) {
+	f := trainer.Functions{N: 2, M: 1,
+		F:         func(x []float64) float64 { return -x[0] - x[1] },
+		Gradient:  func(d, x []float64) { d[0], d[1] = -1, -1 },
+		G:         func(g, x []float64) { g[0] = x[0]*x[0] + x[1]*x[1] - 2 },
+		JacobianT: func(d, x, w []float64) { d[0], d[1] = 2*w[0]*x[0], 2*w[0]*x[1] },
+	}
+	p, err := f.New([]float64{0.1 * float64(cfg.Seed), 0.5})
+	if err != nil {
+		return nil, err
+	}
+	m, err := cfg.TrainerMethod()
+	return &disc{p, m}, err
+}
+
+func (d *disc) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
+	s.Measure = func() (map[string]float64, error) { return map[string]float64{"test_error": 0.25}, nil }
+	return trainer.Train(ctx, d.problem, d.method, s)
+}
+
+func study(grid ...config.Values) *Study {
+	return &Study{
+		Title: "disc", Seeds: []uint64{1, 2}, Budget: Budget{Gradients, 101}, Workers: 2, Threads: 1, Measures: []string{"test_error"},
+		Contenders: []Contender{
+			{Name: "ppala", Values: config.Values{"method": "ppala"}},
+			{Name: "gdpa", Values: config.Values{"method": "gdpa"}, Grid: grid},
+		},
+	}
+}
+
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestEveryRunHasTheBudget(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	var told float64
+	o, err := Do(t.Context(), study(), dir, openDisc, func(done float64, total int, _ string) {
+		if total != 4 {
+			t.Errorf("%d runs in all, want 4", total)
+		}
+		told = done
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told != 4 || len(o.Runs) != 4 {
+		t.Errorf("%v of 4 runs told, %d there", told, len(o.Runs))
+	}
+	for _, r := range o.Runs {
+		if r.Last().GradientEvaluations != 101 {
+			t.Errorf("%s, seed %d: %d gradients, want 101", r.Contender, r.Seed, r.Last().GradientEvaluations)
+		}
+		if a, b := r.Records[0].Objective, -0.5-0.1*float64(r.Seed); a != b {
+			t.Errorf("%s, seed %d starts at f = %v, want %v", r.Contender, r.Seed, a, b)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(read(t, dir, "results.jsonl")), "\n")
+	want := 0
+	for _, r := range o.Runs {
+		want += len(r.Records)
+	}
+	if len(lines) != want || !strings.HasPrefix(lines[0], `{"method":"ppala","seed":1,"iteration":0,`) || !strings.Contains(lines[0], `"test_error":0.25`) {
+		t.Errorf("%d lines, want %d; the first is %s", len(lines), want, lines[0])
+	}
+	summary := read(t, dir, "summary.md")
+	for _, text := range []string{"# disc", "101 gradients", "| ppala | -2 ", "2 of 2", "`--method gdpa`"} {
+		if !strings.Contains(summary, text) {
+			t.Errorf("summary.md lacks %q:\n%s", text, summary)
+		}
+	}
+}
+
+// An interrupted comparison goes on with what was not finished, and ends as an uninterrupted one.
+func TestContinued(t *testing.T) {
+	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
+	s := study()
+	s.Workers = 1
+	if _, err := Do(t.Context(), s, whole, openDisc, nil); err != nil {
+		t.Fatal(err)
+	}
+	var opened atomic.Int32
+	ctx, cancel := context.WithCancel(t.Context())
+	counting := func(ctx context.Context, cfg config.Train) (Trial, error) {
+		if opened.Add(1) == 3 {
+			cancel()
+		}
+		return openDisc(ctx, cfg)
+	}
+	if _, err := Do(ctx, s, dir, counting, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want the context's error", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "summary.md")); err == nil {
+		t.Error("an interrupted comparison has a summary")
+	}
+	opened.Store(10)
+	if _, err := Do(t.Context(), s, dir, counting, nil); err != nil {
+		t.Fatal(err)
+	}
+	if again := opened.Load() - 10; again != 2 {
+		t.Errorf("%d runs were done again, want the 2 that were not finished", again)
+	}
+	strip := func(text string) string { // the one key that may differ
+		var kept []string
+		for _, part := range strings.Split(text, ",") {
+			if !strings.HasPrefix(part, `"seconds"`) {
+				kept = append(kept, part)
+			}
+		}
+		return strings.Join(kept, ",")
+	}
+	if diff := cmp.Diff(strip(read(t, whole, "results.jsonl")), strip(read(t, dir, "results.jsonl"))); diff != "" {
+		t.Error(diff)
+	}
+	s.Seeds = append(s.Seeds, 3)
+	if _, err := Do(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
+		t.Errorf("another study in the same folder: %v", err)
+	}
+}
+
+func TestSearchIsRecorded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	o, err := Do(t.Context(), study(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}), dir, openDisc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Search) != 2 || o.Search[0].Chosen || !o.Search[1].Chosen {
+		t.Errorf("the search: %+v", o.Search)
+	}
+	for _, r := range o.Of("gdpa") {
+		if r.Config.GDPAStep != "1e-3" && r.Config.GDPAStep != "0.001" {
+			t.Errorf("seed %d ran with the step %s", r.Seed, r.Config.GDPAStep)
+		}
+	}
+	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 2 {
+		t.Errorf("search.jsonl has %d lines", n)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tried []Trying
+		want  int
+	}{
+		"feasible first":     {[]Trying{{Objective: 1, MaxViolation: 1}, {Objective: 9, Feasible: true}}, 1},
+		"then the objective": {[]Trying{{Objective: 2, Feasible: true}, {Objective: 1, Feasible: true}}, 1},
+		"or the violation":   {[]Trying{{Objective: 1, MaxViolation: 2}, {Objective: 5, MaxViolation: 1}}, 1},
+		"failures last":      {[]Trying{{Failure: "f is NaN"}, {Objective: 5, MaxViolation: 1}}, 1},
+		"the first of equal": {[]Trying{{Objective: 1, Feasible: true}, {Objective: 1, Feasible: true}}, 0},
+	} {
+		if got := choose(tc.tried); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// A method that diverges is a result, not the end of the comparison.
+func TestDivergenceIsReported(t *testing.T) {
+	s := study()
+	s.Contenders[1].Values = config.Values{"method": "gdpa", "gdpa-step": "1e200", "gdpa-step-decay": "constant"}
+	dir := filepath.Join(t.TempDir(), "new")
+	for range 2 { // continued, the failure is read back
+		o, err := Do(t.Context(), s, dir, openDisc, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := o.Of("gdpa")[0]; r.Failure == "" {
+			t.Errorf("no failure; the last record is %+v", r.Last())
+		}
+		if text := o.Markdown(); !strings.Contains(text, "0 of 2, 2 failed") || strings.Contains(text, "NaN ±") {
+			t.Errorf("the table:\n%s", text)
+		}
+	}
+}
+
+func TestReadGrid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "grid.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("gdpa:\n  gdpa-step: [1e-3, 1e-2]\n  gdpa-penalty: [1, 2]\nppala: {alpha: 3}\n")
+	got, err := ReadGrid(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]config.Values{
+		"gdpa": {
+			{"gdpa-step": "1e-3", "gdpa-penalty": "1"}, {"gdpa-step": "1e-3", "gdpa-penalty": "2"},
+			{"gdpa-step": "1e-2", "gdpa-penalty": "1"}, {"gdpa-step": "1e-2", "gdpa-penalty": "2"},
+		},
+		"ppala": {{"alpha": "3"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for text, where := range map[string]string{
+		"gdpa: [1]": ":1:", "gdpa:\n  stepp: [1]": ":2:", "gdpa:\n  gdpa-step: []": ":2:", "gdpa:\n  gdpa-step: [[1]]": ":2:", "- a": ":1:", "a: {": "grid.yaml",
+	} {
+		write(text)
+		if _, err := ReadGrid(path); !errors.Is(err, ErrStudy) || !strings.Contains(err.Error(), where) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestParseBudget(t *testing.T) {
+	for text, want := range map[string]Budget{
+		"iterations": {Iterations, 300}, "gradients": {Gradients, 300}, "seconds:2.5": {Seconds, 2.5}, "gradients:7": {Gradients, 7},
+	} {
+		if got, err := ParseBudget(text, 300); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"seconds", "hours:1", "gradients:-1", "iterations:x", ""} {
+		if _, err := ParseBudget(text, 300); !errors.Is(err, ErrStudy) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestStatistic(t *testing.T) {
+	s := NewStatistic([]float64{1, 2, 3})
+	if s.Mean != 2 || math.Abs(s.Deviation-1) > 1e-15 || s.String() != "2 ± 1" {
+		t.Errorf("%+v: %s", s, s)
+	}
+	if text := NewStatistic(nil).String(); text != "-" {
+		t.Error(text)
+	}
+}

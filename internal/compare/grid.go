@@ -1,0 +1,86 @@
+package compare
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"ppal/internal/config"
+)
+
+// ReadGrid reads a search's file: for each contender, keys with lists of values,
+//
+//	gdpa:
+//	  gdpa-step: [1e-3, 1e-2]
+//	  gdpa-penalty: [0.1, 1]
+//
+// and returns each contender's points: every combination, the last key's values varying fastest. Errors name the file and line.
+func ReadGrid(path string) (map[string][]config.Values, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("compare: the grid: %w", err)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("compare: %s: %w: %v", path, ErrStudy, err)
+	}
+	grids := map[string][]config.Values{}
+	if len(document.Content) == 0 {
+		return grids, nil
+	}
+	top := document.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return nil, gridError(path, top, "want lines of the form method: {key: [values]}")
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		name, keys := top.Content[i], top.Content[i+1]
+		if keys.Kind != yaml.MappingNode {
+			return nil, gridError(path, keys, "want keys with lists of values for %s", name.Value)
+		}
+		if grids[name.Value] != nil {
+			return nil, gridError(path, name, "%s is given already", name.Value)
+		}
+		points := []config.Values{{}}
+		for k := 0; k+1 < len(keys.Content); k += 2 {
+			if points, err = cross(path, points, keys.Content[k], keys.Content[k+1]); err != nil {
+				return nil, err
+			}
+		}
+		grids[name.Value] = points
+	}
+	return grids, nil
+}
+
+func gridError(path string, at *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("compare: %s:%d: %w: %s", path, at.Line, ErrStudy, fmt.Sprintf(format, args...))
+}
+
+// cross gives every point each of the key's values.
+func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
+	items := list.Content
+	if list.Kind == yaml.ScalarNode {
+		items = []*yaml.Node{list}
+	}
+	if len(items) == 0 {
+		return nil, gridError(path, key, "%s has no values", key.Value)
+	}
+	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key.Value }) {
+		return nil, gridError(path, key, "%s is no key; the keys are the flags of ppal train --help", key.Value)
+	}
+	var crossed []config.Values
+	for _, p := range points {
+		for _, item := range items {
+			if item.Kind != yaml.ScalarNode {
+				return nil, gridError(path, item, "%s: want plain values", key.Value)
+			}
+			next := config.Values{key.Value: item.Value}
+			for k, v := range p {
+				next[k] = v
+			}
+			crossed = append(crossed, next)
+		}
+	}
+	return crossed, nil
+}

@@ -1,0 +1,86 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+)
+
+// write leaves the outcome in the comparison's folder: results.jsonl, search.jsonl, plots and summary.md, the last.
+func (o *Outcome) write(dir string) error {
+	if err := o.writeResults(dir); err != nil {
+		return err
+	}
+	if len(o.Search) > 0 {
+		if err := o.writeSearch(dir); err != nil {
+			return err
+		}
+	}
+	if _, err := plots.WriteComparison(filepath.Join(dir, "plots"), o.pictures()); err != nil {
+		return err
+	}
+	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
+}
+
+// writeResults joins the runs' records: each line is one of metrics.jsonl after the method and the seed.
+func (o *Outcome) writeResults(dir string) error {
+	var all bytes.Buffer
+	for _, r := range o.Runs {
+		path := filepath.Join(dir, "runs", fmt.Sprintf("%s-seed%d.jsonl", r.Contender, r.Seed))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		name, err := json.Marshal(r.Contender)
+		if err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		for line := range bytes.Lines(data) {
+			fmt.Fprintf(&all, `{"method":%s,"seed":%d,%s`, name, r.Seed, line[1:])
+		}
+	}
+	return rundir.WriteFile(filepath.Join(dir, "results.jsonl"), all.Bytes())
+}
+
+func (o *Outcome) writeSearch(dir string) error {
+	var all bytes.Buffer
+	out := json.NewEncoder(&all)
+	for _, t := range o.Search {
+		if err := out.Encode(t); err != nil {
+			return fmt.Errorf("compare: the search: %w", err)
+		}
+	}
+	return rundir.WriteFile(filepath.Join(dir, "search.jsonl"), all.Bytes())
+}
+
+// Of are a contender's runs.
+func (o *Outcome) Of(contender string) []Run {
+	var runs []Run
+	for _, r := range o.Runs {
+		if r.Contender == contender {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+func (o *Outcome) pictures() plots.Comparison {
+	c := plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures,
+		Marks: []plots.Mark{{Quantity: "violation", Name: "counts as met", Value: o.tolerance()}}}
+	for _, contender := range o.Study.Contenders {
+		m := plots.Method{Name: contender.Name}
+		for _, r := range o.Of(contender.Name) {
+			m.Runs = append(m.Runs, r.Records)
+		}
+		c.Methods = append(c.Methods, m)
+	}
+	return c
+}
+
+// tolerance is the violation that counts as met.
+func (o *Outcome) tolerance() float64 { return o.Runs[0].Config.FeasibilityTolerance }

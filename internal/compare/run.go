@@ -1,0 +1,266 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ppal/internal/config"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// Trial is one training run: *experiment.Experiment.
+type Trial interface {
+	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
+}
+
+// Opener builds a run from its configuration.
+type Opener func(ctx context.Context, cfg config.Train) (Trial, error)
+
+// Progress is told how far all runs together are, in runs. It is called by one run at a time.
+type Progress func(done float64, total int, running string)
+
+// Run is a finished run.
+type Run struct {
+	Contender string
+	Seed      uint64
+	Config    config.Train
+	Records   []trainer.Record
+	Failure   string // why it stopped early: not finite, refused
+}
+
+// Last is the last record; a run has at least one.
+func (r *Run) Last() *trainer.Record { return &r.Records[len(r.Records)-1] }
+
+// Outcome is a finished comparison.
+type Outcome struct {
+	Study  *Study
+	Search []Trying
+	Runs   []Run // contender by contender, in the order of the seeds
+}
+
+// Do runs a study in the folder dir, which is new, or an earlier one's of the same study: then it goes on from the runs that were
+// finished. A cancelled ctx ends it with the context's error; what was finished stays.
+func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progress) (*Outcome, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	if err := claim(s, dir); err != nil {
+		return nil, err
+	}
+	r := &runner{study: s, dir: dir, open: open, progress: progress}
+	r.total = len(s.Contenders) * len(s.Seeds)
+	for _, c := range s.Contenders {
+		r.total += len(c.Grid)
+	}
+	outcome := &Outcome{Study: s}
+	chosen, err := r.search(ctx, outcome)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []job
+	for _, c := range chosen {
+		for _, seed := range s.Seeds {
+			jobs = append(jobs, s.job(c, seed, -1))
+		}
+	}
+	if outcome.Runs, err = r.all(ctx, jobs); err != nil {
+		return nil, err
+	}
+	return outcome, outcome.write(dir)
+}
+
+// claim makes the folder, or checks that it is the same study's.
+func claim(s *Study, dir string) error {
+	want, err := s.description()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "study.yaml")
+	have, err := os.ReadFile(path)
+	switch {
+	case err == nil && string(have) == string(want):
+		return nil
+	case err == nil:
+		return fmt.Errorf("compare: %w: %s holds another comparison: give --out a new directory, or its own settings to continue it", ErrStudy, dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("compare: %w", err)
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("compare: %w: %s is not empty: give --out a new directory", ErrStudy, dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o755); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return rundir.WriteFile(path, want)
+}
+
+// runner does the runs.
+type runner struct {
+	study    *Study
+	dir      string
+	open     Opener
+	progress Progress
+	total    int
+
+	mu       sync.Mutex
+	finished int
+	shares   map[string]float64 // of the running ones
+}
+
+// all does jobs side by side and returns their runs in order.
+func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
+	runs, failures := make([]Run, len(jobs)), make([]error, len(jobs))
+	next := make(chan int)
+	var group sync.WaitGroup
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for range min(r.study.workers(), len(jobs)) {
+		group.Go(func() {
+			for i := range next {
+				if runs[i], failures[i] = r.one(ctx, jobs[i]); failures[i] != nil {
+					cancel(failures[i])
+				}
+			}
+		})
+	}
+	for i := range jobs {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return runs, nil
+}
+
+// one does a job, or reads what an earlier comparison left of it.
+func (r *runner) one(ctx context.Context, j job) (Run, error) {
+	run := Run{Contender: j.contender, Seed: j.seed}
+	cfg, err := config.Resolve(j.values, nil)
+	if err != nil {
+		return run, fmt.Errorf("%s: %w", j.contender, err)
+	}
+	run.Config = cfg
+	path := filepath.Join(r.dir, "runs", j.part+".jsonl")
+	if run.Failure, err = r.failure(j); err != nil {
+		return run, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		if run.Failure, err = r.train(ctx, j, cfg, path); err != nil {
+			return run, err
+		}
+	}
+	if run.Records, err = rundir.ReadMetrics(path); err != nil {
+		return run, err
+	}
+	if len(run.Records) == 0 {
+		return run, fmt.Errorf("compare: %s: %w: no records; remove it to run it again", path, ErrStudy)
+	}
+	r.done(j)
+	return run, nil
+}
+
+// train writes the job's records to path when the run has ended, and why it failed beside it.
+func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string) (failure string, err error) {
+	trial, err := r.open(ctx, cfg)
+	if err != nil {
+		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	}
+	settings, err := cfg.TrainerSettings()
+	if err != nil {
+		return "", err
+	}
+	r.study.Budget.limit(&settings)
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("compare: %w", err)
+	}
+	metrics, err := rundir.CreateMetrics(part)
+	if err != nil {
+		return "", err
+	}
+	settings.Recorder = trainer.Recorders{metrics, &watcher{r, j.part, time.Now()}}
+	result, err := trial.Train(ctx, settings)
+	if closeErr := metrics.Close(); err == nil && closeErr != nil {
+		return "", closeErr
+	}
+	var bad *trainer.NonFiniteError
+	switch {
+	case errors.As(err, &bad): // a result of the comparison: the method diverged
+		failure = bad.Error()
+		if err := rundir.WriteFile(filepath.Join(r.dir, "runs", j.part+".failed"), []byte(failure+"\n")); err != nil {
+			return "", err
+		}
+	case err != nil:
+		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	case result.Status == trainer.Interrupted:
+		return "", context.Cause(ctx)
+	}
+	if err := os.Rename(part, path); err != nil {
+		return "", fmt.Errorf("compare: %w", err)
+	}
+	return failure, nil
+}
+
+// failure reads why an earlier comparison's run failed.
+func (r *runner) failure(j job) (string, error) {
+	text, err := os.ReadFile(filepath.Join(r.dir, "runs", j.part+".failed"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("compare: %w", err)
+	}
+	return string(text[:len(text)-1]), nil
+}
+
+// done tells the progress of a run's end.
+func (r *runner) done(j job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.shares, j.part)
+	r.finished++
+	r.tell(j.part)
+}
+
+// tell needs the lock.
+func (r *runner) tell(running string) {
+	if r.progress == nil {
+		return
+	}
+	done := float64(r.finished)
+	for _, share := range r.shares {
+		done += share
+	}
+	r.progress(done, r.total, running)
+}
+
+// watcher tells the progress of one run.
+type watcher struct {
+	r     *runner
+	part  string
+	began time.Time
+}
+
+func (w *watcher) Record(*trainer.Record) error { return nil }
+
+// Tick implements trainer.Ticker.
+func (w *watcher) Tick(at *trainer.Point) {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	if w.r.shares == nil {
+		w.r.shares = map[string]float64{}
+	}
+	w.r.shares[w.part] = w.r.study.Budget.spent(at, time.Since(w.began).Seconds())
+	w.r.tell(w.part)
+}

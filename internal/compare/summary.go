@@ -1,0 +1,207 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"ppal/trainer"
+)
+
+// Statistic is a number's mean and standard deviation over runs, the latter 0 of a single one.
+type Statistic struct {
+	Mean, Deviation float64
+	N               int
+}
+
+// NewStatistic measures values; N = 0 has no mean.
+func NewStatistic(values []float64) Statistic {
+	s := Statistic{N: len(values)}
+	if s.N == 0 {
+		return s
+	}
+	for _, v := range values {
+		s.Mean += v / float64(s.N)
+	}
+	if s.N > 1 {
+		sum := 0.0
+		for _, v := range values {
+			sum += (v - s.Mean) * (v - s.Mean)
+		}
+		s.Deviation = math.Sqrt(sum / float64(s.N-1))
+	}
+	return s
+}
+
+// String gives "0.34 ± 0.01", "-" for nothing.
+func (s Statistic) String() string {
+	switch {
+	case s.N == 0:
+		return "-"
+	case s.N == 1 || s.Deviation == 0:
+		return fmt.Sprintf("%.4g", s.Mean)
+	}
+	return fmt.Sprintf("%.4g ± %.1g", s.Mean, s.Deviation)
+}
+
+// Final measures a number of the contender's last records, of the runs that did not fail; of gives it where a record has it.
+func (o *Outcome) Final(contender string, of func(r *trainer.Record) (value float64, known bool)) Statistic {
+	var values []float64
+	for _, r := range o.Of(contender) {
+		if r.Failure != "" {
+			continue
+		}
+		if v, known := of(r.Last()); known {
+			values = append(values, v)
+		}
+	}
+	return NewStatistic(values)
+}
+
+// Best is the smallest objective of a feasible record in each of the contender's runs that has one.
+func (o *Outcome) Best(contender string) Statistic {
+	var values []float64
+	for _, r := range o.Of(contender) {
+		best := math.Inf(1)
+		for i := range r.Records {
+			if r.Records[i].MaxViolation <= r.Config.FeasibilityTolerance {
+				best = min(best, r.Records[i].Objective)
+			}
+		}
+		if !math.IsInf(best, 1) {
+			values = append(values, best)
+		}
+	}
+	return NewStatistic(values)
+}
+
+// column is one of the table.
+type column struct {
+	title string
+	cell  func(contender string) string
+}
+
+func (o *Outcome) columns() []column {
+	last := func(of func(r *trainer.Record) float64) func(string) string {
+		return func(contender string) string {
+			return o.Final(contender, func(r *trainer.Record) (float64, bool) { return of(r), true }).String()
+		}
+	}
+	columns := []column{
+		{"objective", last(func(r *trainer.Record) float64 { return r.Objective })},
+		{"largest violation", last(func(r *trainer.Record) float64 { return r.MaxViolation })},
+		{"stationarity", last(func(r *trainer.Record) float64 { return r.Stationarity })},
+		{"complementarity", last(func(r *trainer.Record) float64 { return r.Complementarity })},
+		{"feasible at the end", o.feasible},
+		{"best feasible objective", func(c string) string { return o.Best(c).String() }},
+		{"iterations", last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
+		{"gradients", last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
+		{"seconds", last(func(r *trainer.Record) float64 { return r.Seconds })},
+	}
+	for _, name := range o.Study.Measures {
+		columns = append(columns, column{strings.ReplaceAll(name, "_", " "), func(contender string) string {
+			return o.Final(contender, func(r *trainer.Record) (float64, bool) { v, ok := r.Measures[name]; return v, ok }).String()
+		}})
+	}
+	return columns
+}
+
+// feasible gives "3 of 5", with the runs that failed.
+func (o *Outcome) feasible(contender string) string {
+	met, failed, all := 0, 0, o.Of(contender)
+	for _, r := range all {
+		switch {
+		case r.Failure != "":
+			failed++
+		case r.Last().MaxViolation <= r.Config.FeasibilityTolerance:
+			met++
+		}
+	}
+	text := fmt.Sprintf("%d of %d", met, len(all))
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	return text
+}
+
+// Markdown is the table of the results with the settings and the search.
+func (o *Outcome) Markdown() string {
+	var out strings.Builder
+	s := o.Study
+	fmt.Fprintf(&out, "# %s\n\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds, at the last record.\n",
+		s.Title, s.Budget.Amount, s.Budget.Kind, seedList(s.Seeds))
+	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). A bound counts as met up to %g.\n\n", s.workers(), s.threads(), o.tolerance())
+	columns := o.columns()
+	fmt.Fprint(&out, "| method |")
+	for _, c := range columns {
+		fmt.Fprintf(&out, " %s |", c.title)
+	}
+	fmt.Fprint(&out, "\n|---|"+strings.Repeat("---|", len(columns))+"\n")
+	for _, c := range s.Contenders {
+		fmt.Fprintf(&out, "| %s |", c.Name)
+		for _, column := range columns {
+			fmt.Fprintf(&out, " %s |", column.cell(c.Name))
+		}
+		fmt.Fprintln(&out)
+	}
+	o.settings(&out)
+	o.search(&out)
+	return out.String()
+}
+
+func seedList(seeds []uint64) string {
+	texts := make([]string, len(seeds))
+	for i, s := range seeds {
+		texts[i] = fmt.Sprint(s)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// settings lists what was given and what was found for each method, and why runs failed.
+func (o *Outcome) settings(out *strings.Builder) {
+	fmt.Fprint(out, "\nSettings that were given or found:\n\n")
+	for _, c := range o.Study.Contenders {
+		values := merged(c.Values, nil)
+		for _, t := range o.Search {
+			if t.Chosen && t.Contender == c.Name {
+				values = merged(values, t.Settings)
+			}
+		}
+		var given []string
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			given = append(given, fmt.Sprintf("`--%s %s`", key, values[key]))
+		}
+		fmt.Fprintf(out, "- %s: %s\n", c.Name, strings.Join(given, " "))
+		for _, r := range o.Of(c.Name) {
+			if r.Failure != "" {
+				fmt.Fprintf(out, "  - seed %d failed: %s\n", r.Seed, r.Failure)
+			}
+		}
+	}
+}
+
+// search lists the points that were tried.
+func (o *Outcome) search(out *strings.Builder) {
+	if len(o.Search) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\nThe search, on seed %d with the same budget: feasible points first, then the objective.\n\n", o.Study.Seeds[0])
+	fmt.Fprint(out, "| method | settings | objective | largest violation | chosen |\n|---|---|---|---|---|\n")
+	for _, t := range o.Search {
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+			texts = append(texts, key+" "+t.Settings[key])
+		}
+		result := fmt.Sprintf("%.4g | %.4g", t.Objective, t.MaxViolation)
+		if t.Failure != "" {
+			result = "failed: " + t.Failure + " | -"
+		}
+		chosen := ""
+		if t.Chosen {
+			chosen = "yes"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", t.Contender, strings.Join(texts, ", "), result, chosen)
+	}
+}

@@ -1,0 +1,115 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// groupBits is M as bits, for dense memberships without weights: the sums of all subsets of 8 rows are tabulated, and each group looks
+// its own up (the method of the four Russians; Arlazarov, Dinic, Kronrod and Faradzev, 1970). M^T w likewise, with subsets of 8 groups.
+// The sets' tables are looked up four at a time, so that a sum is loaded and stored once for 32 rows or groups.
+type groupBits[T plan.Float] struct {
+	rows, count int
+	sizes       []float64
+	byRows      []uint8   // [sets of rows][count]: which rows of the set are in a group
+	byGroups    []uint8   // [sets of groups][rows]: which groups of the set a row is in
+	tables      []subsets // of the sets of groups, at the last weights
+	share       []float64 // of each group's weight for a row
+}
+
+const (
+	setSize     = 8            // rows or groups of a set, the bits of a byte
+	subsetCount = 1 << setSize // a set's subsets
+	setsAtOnce  = 4            // sets whose tables are looked up together
+)
+
+// subsets holds the sums of all subsets of a set of numbers: entry j is that of the numbers at j's set bits.
+type subsets [subsetCount]float64
+
+// fill tabulates the numbers, at most setSize: the others are 0.
+func (t *subsets) fill(x []float64) {
+	for b := range setSize {
+		v := 0.0
+		if b < len(x) {
+			v = x[b]
+		}
+		half := 1 << b
+		lower, upper := t[:half], t[half:][:half]
+		for j, s := range lower {
+			upper[j] = s + v
+		}
+	}
+}
+
+// sets is the number of sets that n rows or groups fill, a multiple of setsAtOnce; a block's rows may need the next block's.
+func sets(n int) int { return (n + setSize*setsAtOnce - 1) / (setSize * setsAtOnce) * setsAtOnce }
+
+// bitsOperations is the number of lookups and of sums tabulated in M l: for every set of rows one for each group and each subset.
+func bitsOperations(g plan.Groups) int { return sets(g.Rows) * (subsetCount + g.Count) }
+
+func newGroupBits[T plan.Float](g plan.Groups) *groupBits[T] {
+	f := &groupBits[T]{rows: g.Rows, count: g.Count, sizes: groupSizes(g), share: make([]float64, g.Count)}
+	f.byRows = make([]uint8, (sets(g.Rows)+setsAtOnce)*g.Count)
+	f.byGroups, f.tables = make([]uint8, sets(g.Count)*g.Rows), make([]subsets, sets(g.Count))
+	for i := range g.Rows {
+		for _, k := range g.RowGroups[g.RowStarts[i]:g.RowStarts[i+1]] {
+			f.byRows[i/setSize*g.Count+int(k)] |= 1 << (i % setSize)
+			f.byGroups[int(k)/setSize*g.Rows+i] |= 1 << (k % setSize)
+		}
+	}
+	return f
+}
+
+func (f *groupBits[T]) partials() int { return f.count }
+
+func (f *groupBits[T]) add(sums []float64, l []T, lo int) {
+	var t [setsAtOnce]subsets
+	var x [setSize]float64
+	for at := 0; at < len(l); at += setsAtOnce * setSize {
+		for s := range t {
+			clear(x[:])
+			if from := at + s*setSize; from < len(l) {
+				for b, v := range l[from:min(from+setSize, len(l))] {
+					x[b] = float64(v)
+				}
+			}
+			t[s].fill(x[:])
+		}
+		lookUp(sums, &t, f.byRows[(lo+at)/setSize*f.count:], f.count)
+	}
+}
+
+// lookUp adds to each sum its subset of each table; which[s*stride+k] is the one of table s and sum k.
+func lookUp(sums []float64, t *[setsAtOnce]subsets, which []uint8, stride int) {
+	n := len(sums)
+	a, b, c, d := which[:n], which[stride:][:n], which[2*stride:][:n], which[3*stride:][:n]
+	for k := range sums {
+		sums[k] += (t[0][a[k]] + t[1][b[k]]) + (t[2][c[k]] + t[3][d[k]])
+	}
+}
+
+func (f *groupBits[T]) means(out, sums []float64) { divide(out, sums, f.sizes) }
+
+func (f *groupBits[T]) weigh(w []float64) {
+	divide(f.share, w, f.sizes)
+	for s := range f.tables {
+		from := min(s*setSize, len(f.share))
+		f.tables[s].fill(f.share[from:min(from+setSize, len(f.share))])
+	}
+}
+
+func (f *groupBits[T]) spread(out []T, lo int, add bool) {
+	var block [kernel.RowBlock]float64
+	sums := block[:len(out)]
+	if add {
+		for i, v := range out {
+			sums[i] = float64(v)
+		}
+	}
+	for s := 0; s < len(f.tables); s += setsAtOnce {
+		lookUp(sums, (*[setsAtOnce]subsets)(f.tables[s:]), f.byGroups[s*f.rows+lo:], f.rows)
+	}
+	for i, v := range sums {
+		out[i] = T(v)
+	}
+}

@@ -1,0 +1,77 @@
+package cpu
+
+import "ppal/internal/plan"
+
+// groupLists is M as the list of each row's groups: an operation for every entry.
+type groupLists[T plan.Float] struct {
+	g     plan.Groups
+	sizes []float64
+	share []float64 // of each group's weight for an entry that weighs 1
+}
+
+func newGroupLists[T plan.Float](g plan.Groups) *groupLists[T] {
+	return &groupLists[T]{g, groupSizes(g), make([]float64, g.Count)}
+}
+
+func (f *groupLists[T]) partials() int { return f.g.Count }
+
+func (f *groupLists[T]) add(sums []float64, l []T, lo int) {
+	at := f.g.RowStarts[lo]
+	for i, v := range l {
+		x, end := float64(v), f.g.RowStarts[lo+i+1]
+		groups := f.g.RowGroups[at:end]
+		if f.g.RowWeights == nil {
+			for _, k := range groups {
+				sums[k] += x
+			}
+		} else {
+			weights := f.g.RowWeights[at:end][:len(groups)]
+			for e, k := range groups {
+				sums[k] += weights[e] * x
+			}
+		}
+		at = end
+	}
+}
+
+func (f *groupLists[T]) means(out, sums []float64) { divide(out, sums, f.sizes) }
+
+func (f *groupLists[T]) weigh(w []float64) { divide(f.share, w, f.sizes) }
+
+func (f *groupLists[T]) spread(out []T, lo int, add bool) {
+	at := f.g.RowStarts[lo]
+	for i := range out {
+		end := f.g.RowStarts[lo+i+1]
+		groups := f.g.RowGroups[at:end]
+		var sum float64
+		if f.g.RowWeights == nil {
+			sum = gathered(f.share, groups)
+		} else {
+			weights := f.g.RowWeights[at:end][:len(groups)]
+			for e, k := range groups {
+				sum += weights[e] * f.share[k]
+			}
+		}
+		if add {
+			sum += float64(out[i])
+		}
+		out[i] = T(sum)
+		at = end
+	}
+}
+
+// gathered is the sum of v's elements at the indices, in four interleaved sums.
+func gathered(v []float64, at []int32) float64 {
+	var a, b, c, d float64
+	for len(at) >= 4 {
+		a += v[at[0]]
+		b += v[at[1]]
+		c += v[at[2]]
+		d += v[at[3]]
+		at = at[4:]
+	}
+	for _, k := range at {
+		a += v[k]
+	}
+	return (a + b) + (c + d)
+}

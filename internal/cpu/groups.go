@@ -1,0 +1,121 @@
+package cpu
+
+import "ppal/internal/plan"
+
+// groupForm is a matrix M [G, n] of general group memberships in a form that is quick to multiply with. Sums are in float64, in an order
+// that depends on M and the form alone.
+type groupForm[T plan.Float] interface {
+	// partials is the number of sums that a worker carries from block to block.
+	partials() int
+	// add adds rows lo.. of l to a worker's sums; lo is a multiple of kernel.RowBlock.
+	add(sums []float64, l []T, lo int)
+	// means writes M l from all rows' sums, which it may overwrite.
+	means(out, sums []float64)
+	// weigh takes the weights w of M^T w.
+	weigh(w []float64)
+	// spread writes rows lo.. of M^T w, or adds them.
+	spread(out []T, lo int, add bool)
+}
+
+// newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits or groupLists), or by kinds of rows
+// where there are few (groupKinds), whose groups' part runs on one thread.
+func newGroupForm[T plan.Float](g plan.Groups, threads int) groupForm[T] {
+	kind, kinds := rowKinds(g)
+	if g.Rows/threads+rowOperations(kinds) < rowOperations(g)/threads {
+		return newGroupKinds[T](kind, kinds)
+	}
+	return newRowForm[T](g)
+}
+
+// A list's entry costs about 1.5 times what a lookup in a table does (measured, AMD Zen 5).
+const lookupsPerEntry = 1.5
+
+// rowOperations is the number of operations of a row form's product, in lookups.
+func rowOperations(g plan.Groups) int {
+	entries := int(lookupsPerEntry * float64(len(g.RowGroups)))
+	if g.RowWeights == nil {
+		return min(entries, bitsOperations(g))
+	}
+	return entries
+}
+
+func newRowForm[T plan.Float](g plan.Groups) groupForm[T] {
+	if g.RowWeights == nil && rowOperations(g) == bitsOperations(g) {
+		return newGroupBits[T](g)
+	}
+	return newGroupLists[T](g)
+}
+
+// groupMeans is Out = M In - Offsets for general memberships.
+type groupMeans[T plan.Float] struct {
+	s    *plan.GroupMeans
+	form groupForm[T]
+	sums [][]float64 // by worker
+	out  []float64
+}
+
+func newGroupMeans[T plan.Float](s *plan.GroupMeans, workers int) *groupMeans[T] {
+	m := &groupMeans[T]{s: s, form: newGroupForm[T](s.Groups, workers), sums: make([][]float64, workers), out: make([]float64, s.Count)}
+	for t := range m.sums {
+		m.sums[t] = make([]float64, m.form.partials())
+	}
+	return m
+}
+
+func (m *groupMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
+
+func (m *groupMeans[T]) block(t int, w *worker[T], lo, hi int) error {
+	m.form.add(m.sums[t], w.From(m.s.In, lo)[:hi-lo], lo)
+	return nil
+}
+
+func (m *groupMeans[T]) finish(e *executor[T], workers int) {
+	addPartials(m.sums[0], m.sums[1:workers])
+	m.form.means(m.out, m.sums[0])
+	for k, x := range m.out {
+		e.Row(m.s.Out, k)[0] = T(x - m.s.Offsets[k])
+	}
+}
+
+// groupMeansGrad is Out = M^T W, or Out += it, for general memberships.
+type groupMeansGrad[T plan.Float] struct {
+	s    *plan.GroupMeansGrad
+	form groupForm[T]
+	w    []float64
+}
+
+func newGroupMeansGrad[T plan.Float](s *plan.GroupMeansGrad, workers int) *groupMeansGrad[T] {
+	return &groupMeansGrad[T]{s, newGroupForm[T](s.Groups, workers), make([]float64, s.Count)}
+}
+
+func (g *groupMeansGrad[T]) prepare(e *executor[T]) {
+	for k := range g.w {
+		g.w[k] = float64(e.Row(g.s.W, k)[0])
+	}
+	g.form.weigh(g.w)
+}
+
+func (g *groupMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	g.form.spread(w.From(g.s.Out, lo)[:hi-lo], lo, g.s.Add)
+	return nil
+}
+
+// groupSizes are the groups' numbers of rows, nil where entries have weights of their own.
+func groupSizes(g plan.Groups) []float64 {
+	if g.RowWeights != nil {
+		return nil
+	}
+	sizes := make([]float64, g.Count)
+	for k := range sizes {
+		sizes[k] = float64(g.Starts[k+1] - g.Starts[k])
+	}
+	return sizes
+}
+
+// divide writes v divided by the sizes, v itself where there are none.
+func divide(to, v, sizes []float64) {
+	copy(to, v)
+	for k, n := range sizes {
+		to[k] /= n
+	}
+}

@@ -1,0 +1,202 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"ppal/trainer"
+)
+
+// Comparison is what several methods did from equal starts.
+type Comparison struct {
+	Title    string
+	Methods  []Method // in the legend's order
+	Measures []string // names of records' measures to draw too
+	Marks    []Mark   // levels to draw
+}
+
+// Method is one curve: a method's runs, one for each seed.
+type Method struct {
+	Name string
+	Runs [][]trainer.Record
+}
+
+// Mark is a level in the picture of one quantity.
+type Mark struct {
+	Quantity, Name string
+	Value          float64
+}
+
+// WriteComparison draws <quantity>-<axis>.svg over iterations, seconds and gradient evaluations, and overview.svg, into the folder dir,
+// which it makes: for each method the mean over its runs, with the range from the smallest to the largest. A quantity that no run has
+// gets no picture. It returns the files' names.
+func WriteComparison(dir string, c Comparison) ([]string, error) {
+	f, err := newFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	var tiles []*chart
+	for _, q := range c.quantities() {
+		for _, a := range []axis{iterations(), seconds(), gradients()} {
+			picture := c.chart(q, a)
+			if err := f.save(q.name+"-"+a.name+".svg", width, height, picture.draw); err != nil {
+				return f.names, err
+			}
+			if a.name == gradients().name && len(tiles) < 4 {
+				tiles = append(tiles, picture)
+			}
+		}
+	}
+	if len(tiles) == 0 {
+		return f.names, nil
+	}
+	err = f.save(Overview, overviewWidth, overviewHeight, func(canvas draw.Canvas) error { return drawTiles(canvas, tiles) })
+	return f.names, err
+}
+
+// compared is one number of a record.
+type compared struct {
+	name, title, label string
+	logarithmic        bool
+	of                 func(r *trainer.Record) (float64, bool)
+}
+
+func (c Comparison) quantities() []compared {
+	known := func(of func(r *trainer.Record) float64) func(r *trainer.Record) (float64, bool) {
+		return func(r *trainer.Record) (float64, bool) { return of(r), true }
+	}
+	measure := func(name string) func(r *trainer.Record) (float64, bool) {
+		return func(r *trainer.Record) (float64, bool) { x, ok := r.Measures[name]; return x, ok }
+	}
+	all := []compared{
+		{"objective", "objective", "f + r", true, known(func(r *trainer.Record) float64 { return r.Objective })},
+		{"violation", "largest violation", "max(0, g)", true, known(func(r *trainer.Record) float64 { return r.MaxViolation })},
+		{"stationarity", "stationarity", "residual", true, known(func(r *trainer.Record) float64 { return r.Stationarity })},
+		{"complementarity", "complementarity", "residual", true, known(func(r *trainer.Record) float64 { return r.Complementarity })},
+	}
+	for _, m := range c.Measures {
+		all = append(all, compared{m, m, m, false, measure(m)})
+	}
+	return slices.DeleteFunc(all, func(q compared) bool { return !c.has(q) })
+}
+
+// has says whether some record has the quantity.
+func (c Comparison) has(q compared) bool {
+	for _, m := range c.Methods {
+		for _, run := range m.Runs {
+			for i := range run {
+				if _, ok := q.of(&run[i]); ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// chart draws a quantity of every method over an axis.
+func (c Comparison) chart(q compared, a axis) *chart {
+	picture := &chart{title: fmt.Sprintf("%s: %s", c.Title, q.title), axis: a.label, label: q.label, logarithmic: q.logarithmic}
+	for k, m := range c.Methods {
+		var runs []plotter.XYs
+		for _, records := range m.Runs {
+			var run plotter.XYs
+			for i := range records {
+				if y, ok := q.of(&records[i]); ok {
+					run = append(run, plotter.XY{X: a.of(&records[i]), Y: y})
+				}
+			}
+			if len(run) > 0 {
+				runs = append(runs, run)
+			}
+		}
+		line := spread(runs)
+		line.name, line.style = m.Name, constraintStyle(k)
+		picture.curves = append(picture.curves, line)
+	}
+	for _, m := range c.Marks {
+		if m.Quantity == q.name {
+			picture.levels = append(picture.levels, level{m.Name, m.Value})
+		}
+	}
+	return picture.finish()
+}
+
+// gridPoints is how many places a band has whose runs were recorded at different ones.
+const gridPoints = 200
+
+// spread is the mean of runs and the range between their smallest and largest values: at their own places where these agree, else on a
+// grid over what all of them cover, interpolated linearly.
+func spread(runs []plotter.XYs) curve {
+	var c curve
+	if len(runs) == 0 {
+		return c
+	}
+	places := sharedPlaces(runs)
+	low, high := make(plotter.XYs, len(places)), make(plotter.XYs, len(places))
+	for i, x := range places {
+		sum := 0.0
+		for k, run := range runs {
+			y := interpolate(run, x)
+			sum += y
+			if k == 0 || y < low[i].Y {
+				low[i] = plotter.XY{X: x, Y: y}
+			}
+			if k == 0 || y > high[i].Y {
+				high[i] = plotter.XY{X: x, Y: y}
+			}
+		}
+		c.points = append(c.points, plotter.XY{X: x, Y: sum / float64(len(runs))})
+	}
+	if len(runs) > 1 && len(places) > 1 {
+		slices.Reverse(high)
+		c.band = append(low, high...)
+	}
+	return c
+}
+
+func sharedPlaces(runs []plotter.XYs) []float64 {
+	first := runs[0]
+	same := !slices.ContainsFunc(runs, func(run plotter.XYs) bool {
+		return !slices.EqualFunc(run, first, func(a, b plotter.XY) bool { return a.X == b.X })
+	})
+	var places []float64
+	if same {
+		for i, at := range first {
+			if every := (len(first) + mostPoints - 1) / mostPoints; i%every == 0 || i == len(first)-1 {
+				places = append(places, at.X)
+			}
+		}
+		return places
+	}
+	lo, hi := first[0].X, first[len(first)-1].X
+	for _, run := range runs {
+		lo, hi = max(lo, run[0].X), min(hi, run[len(run)-1].X)
+	}
+	if hi <= lo {
+		return []float64{lo}
+	}
+	for i := range gridPoints {
+		places = append(places, lo+(hi-lo)*float64(i)/(gridPoints-1))
+	}
+	return places
+}
+
+// interpolate is the run's value at x, its first or last beyond its ends.
+func interpolate(run plotter.XYs, x float64) float64 {
+	i := sort.Search(len(run), func(i int) bool { return run[i].X >= x })
+	switch {
+	case i == 0:
+		return run[0].Y
+	case i == len(run):
+		return run[i-1].Y
+	case run[i].X == x:
+		return run[i].Y
+	}
+	a, b := run[i-1], run[i]
+	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
+}

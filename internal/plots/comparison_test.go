@@ -1,0 +1,68 @@
+package plots
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/plotter"
+)
+
+func TestWriteComparison(t *testing.T) {
+	dir := t.TempDir()
+	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // to look at them
+		dir = filepath.Join(keep, "comparison")
+	}
+	c := Comparison{Title: "dp on adult", Measures: []string{"validation_error"}, Marks: []Mark{{"violation", "counts as met", 1e-3}}}
+	for k, name := range []string{"ppala", "gdpa", "ssg"} {
+		m := Method{Name: name}
+		for seed := range 3 {
+			run := sample([]string{"b"}).Records
+			for i := range run {
+				run[i].Seconds *= 1 + float64(k) + 0.1*float64(seed)
+				run[i].GradientEvaluations = run[i].Iteration * (k + 1)
+				run[i].Objective *= 1 + 0.5*float64(k) + 0.2*float64(seed)
+				run[i].MaxViolation = run[i].Feasibility
+				run[i].Measures = map[string]float64{"validation_error": 0.2 + 0.01*float64(seed)}
+			}
+			m.Runs = append(m.Runs, run)
+		}
+		c.Methods = append(c.Methods, m)
+	}
+	names, err := WriteComparison(dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) != 5*3+1 {
+		t.Errorf("%d pictures: %v", len(names), names)
+	}
+	content := wellFormed(t, filepath.Join(dir, "violation-seconds.svg"))
+	for _, text := range []string{"ppala", "gdpa", "ssg", "counts as met", "seconds of training", "dp on adult"} {
+		if !strings.Contains(content, text) {
+			t.Errorf("violation-seconds.svg lacks %q", text)
+		}
+	}
+	if strings.Contains(content, "NaN") {
+		t.Error("a picture holds a number that is not finite")
+	}
+}
+
+func TestSpread(t *testing.T) {
+	same := spread([]plotter.XYs{{{X: 0, Y: 1}, {X: 2, Y: 3}}, {{X: 0, Y: 3}, {X: 2, Y: 7}}})
+	if diff := cmp.Diff(plotter.XYs{{X: 0, Y: 2}, {X: 2, Y: 5}}, same.points); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 3}, {X: 2, Y: 7}, {X: 0, Y: 3}}, same.band); diff != "" {
+		t.Error(diff)
+	}
+	other := spread([]plotter.XYs{{{X: 0, Y: 0}, {X: 4, Y: 4}}, {{X: 1, Y: 2}, {X: 3, Y: 6}}})
+	first, last := other.points[0], other.points[len(other.points)-1]
+	if first != (plotter.XY{X: 1, Y: 1.5}) || last != (plotter.XY{X: 3, Y: 4.5}) || len(other.points) != gridPoints {
+		t.Errorf("from %v to %v in %d points", first, last, len(other.points))
+	}
+	if one := spread([]plotter.XYs{{{X: 1, Y: 2}}}); one.band != nil || len(one.points) != 1 {
+		t.Errorf("a single record: %+v", one)
+	}
+}
