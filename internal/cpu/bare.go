@@ -3,7 +3,6 @@ package cpu
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"ppal/internal/cpu/kernel"
@@ -31,7 +30,7 @@ func BareProducts[T plan.Float](d *Device, rows, cols, width int) (*Bare, error)
 	if err != nil {
 		return nil, err
 	}
-	b := newBare(k, d.threads, rows, cols, width)
+	b := newBare(k, d.pool, rows, cols, width)
 	return &Bare{run: b.run, flops: 4 * float64(rows) * float64(cols) * float64(width)}, nil
 }
 
@@ -48,6 +47,7 @@ func (b *Bare) FLOPs() float64 { return b.flops }
 // bare holds the operands of a type.
 type bare[T plan.Float] struct {
 	k       *kernel.Kernels[T]
+	pool    *pool
 	x       *kernel.Matrix[T]
 	width   int
 	w       []T
@@ -57,7 +57,7 @@ type bare[T plan.Float] struct {
 	scratch []*kernel.Scratch[T]
 }
 
-func newBare[T plan.Float](k *kernel.Kernels[T], threads, rows, cols, width int) *bare[T] {
+func newBare[T plan.Float](k *kernel.Kernels[T], p *pool, rows, cols, width int) *bare[T] {
 	rng := rand.New(rand.NewPCG(1, 2))
 	fill := func(list []T) []T {
 		for i := range list {
@@ -66,48 +66,64 @@ func newBare[T plan.Float](k *kernel.Kernels[T], threads, rows, cols, width int)
 		return list
 	}
 	random := func(n int) []T { return fill(kernel.Alloc[T](n)) }
-	b := &bare[T]{k: k, x: kernel.NewMatrix[T](rows, cols), width: width, w: random(cols * width),
+	b := &bare[T]{k: k, pool: p, x: kernel.NewMatrix[T](rows, cols), width: width, w: random(cols * width),
 		panels: k.NewPanels(cols, width), z: random(rows * width), d: random(rows * width)}
+	b.panels.Resize(cols, width)
 	row := make([]T, cols)
 	for i := range rows {
 		b.x.SetRow(i, fill(row))
 	}
-	for range threads {
+	for range p.threads {
 		b.sums = append(b.sums, kernel.Alloc[T](cols*width))
 		b.scratch = append(b.scratch, k.NewScratch(kernel.RowBlock, width))
 	}
 	return b
 }
 
+// The phases of a run.
+type (
+	barePack[T plan.Float]    struct{ *bare[T] }
+	bareForward[T plan.Float] struct{ *bare[T] }
+	bareSums[T plan.Float]    struct{ *bare[T] }
+	bareJoin[T plan.Float]    struct{ *bare[T] }
+)
+
 func (b *bare[T]) run() {
-	_, cols := b.x.Dims()
-	b.panels.Pack(cols, b.width, b.w, b.width)
-	b.eachBlock(func(t, lo, hi int) {
-		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.panels, b.scratch[t])
-	})
-	for _, g := range b.sums {
-		clear(g)
-	}
-	b.eachBlock(func(t, lo, hi int) {
-		b.k.AddMulTrans(b.sums[t], b.width, b.x, lo, hi, b.d[lo*b.width:], b.width, b.width, b.scratch[t])
-	})
-	for _, g := range b.sums[1:] {
-		b.k.Axpy(b.sums[0], 1, g)
+	for _, j := range []job{barePack[T]{b}, bareForward[T]{b}, bareSums[T]{b}, bareJoin[T]{b}} {
+		b.pool.run(b.pool.threads, j)
 	}
 }
 
-// eachBlock runs do for the blocks of rows, a consecutive range of them on each thread.
-func (b *bare[T]) eachBlock(do func(t, lo, hi int)) {
-	rows, _ := b.x.Dims()
-	blocks := (rows + kernel.RowBlock - 1) / kernel.RowBlock
-	threads := len(b.sums)
-	var group sync.WaitGroup
-	for t := range threads {
-		group.Go(func() {
-			for i := blocks * t / threads; i < blocks*(t+1)/threads; i++ {
-				do(t, i*kernel.RowBlock, min((i+1)*kernel.RowBlock, rows))
-			}
-		})
+func (b barePack[T]) work(worker int) {
+	from, to := share(b.panels.Count(), worker, b.pool.threads)
+	b.panels.PackPanels(from, to, b.w, b.width, false)
+}
+
+func (b bareForward[T]) work(worker int) {
+	b.eachBlock(worker, func(lo, hi int) {
+		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.panels, b.scratch[worker])
+	})
+}
+
+func (b bareSums[T]) work(worker int) {
+	clear(b.sums[worker])
+	b.eachBlock(worker, func(lo, hi int) {
+		b.k.AddMulTrans(b.sums[worker], b.width, b.x, lo, hi, b.d[lo*b.width:], b.width, b.width, b.scratch[worker])
+	})
+}
+
+func (b bareJoin[T]) work(worker int) {
+	from, to := share(len(b.sums[0]), worker, b.pool.threads)
+	for _, g := range b.sums[1:] {
+		b.k.Axpy(b.sums[0][from:to], 1, g[from:to])
 	}
-	group.Wait()
+}
+
+// eachBlock runs do for a worker's range of the blocks of rows.
+func (b *bare[T]) eachBlock(worker int, do func(lo, hi int)) {
+	rows, _ := b.x.Dims()
+	from, to := share(blocks(rows), worker, b.pool.threads)
+	for i := from; i < to; i++ {
+		do(i*kernel.RowBlock, min((i+1)*kernel.RowBlock, rows))
+	}
 }

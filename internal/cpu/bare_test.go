@@ -25,7 +25,7 @@ func testBare[T plan.Float](t *testing.T, level kernel.Level, threads int, bound
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBare(k, threads, rows, cols, width)
+	b := newBare(k, newPool(threads), rows, cols, width)
 	for range 2 { // the second run starts from the first's sums
 		b.run()
 	}

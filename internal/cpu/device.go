@@ -8,10 +8,12 @@ import (
 	"ppal/internal/plan"
 )
 
-// Device runs plans on this machine's cores.
+// Device runs plans on this machine's cores. Its goroutines start with the first work for more than one and end with Close, or when the
+// device and what it compiled are garbage. Plans that run at the same time take turns on them, region by region.
 type Device struct {
 	level   kernel.Level
 	threads int
+	pool    *pool
 }
 
 var _ plan.Device = (*Device)(nil)
@@ -27,7 +29,7 @@ func New(level kernel.Level, threads int) (*Device, error) {
 	if _, err := kernel.New[float32](level); err != nil {
 		return nil, err
 	}
-	return &Device{level: level, threads: threads}, nil
+	return &Device{level: level, threads: threads, pool: newPool(threads)}, nil
 }
 
 // Level is that of the kernels.
@@ -35,6 +37,9 @@ func (d *Device) Level() kernel.Level { return d.level }
 
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
+
+// Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
+func (d *Device) Close() { d.pool.close() }
 
 // Compile32 implements plan.Device.
 func (d *Device) Compile32(p *plan.Plan) (plan.Executor[float32], error) {

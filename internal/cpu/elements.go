@@ -1,29 +1,49 @@
 package cpu
 
 import (
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
-// elements is an element-wise pass, row by row of a block while it is in cache: one kernel for the common forms, else the expression's
-// tree with a row of intermediate results for each operation.
+// elements is an element-wise pass over a block while it is in cache: one kernel for the common forms, else the expression's tree, row
+// by row, with a row of intermediate results for each operation. A block without gaps is one row.
 type elements[T plan.Float] struct {
 	m    *plan.Map
-	pass func(w *worker[T], i int, out []T)
+	flat bool
+	pass func(w *worker[T], lo, hi int)
 }
 
 func newElements[T plan.Float](m *plan.Map) *elements[T] {
-	s := &elements[T]{m: m}
+	s := &elements[T]{m: m, flat: flat(m)}
+	bias := len(m.Args) == 2 && s.inPlace(0) && s.repeatedRow(1)
+	slope := len(m.Args) == 2 && s.inPlace(1) && s.sameShape(0)
 	switch form := m.Expr.String(); {
-	case form == "sigmoid(($0 + $1))" && s.inPlace(0) && s.repeatedRow(1):
-		s.pass = func(w *worker[T], _ int, out []T) { w.k.BiasSigmoid(out, len(out), 1, w.Row(m.Args[1], 0)) }
-	case form == "(sigmoid'($0) * $1)" && s.inPlace(1) && s.sameShape(0):
-		s.pass = func(w *worker[T], i int, out []T) { w.k.SigmoidGrad(out, w.Row(m.Args[0], i)) }
-	case form == "($0 + $1)" && s.inPlace(0) && s.repeatedRow(1):
-		s.pass = func(w *worker[T], _ int, out []T) { w.k.Axpy(out, 1, w.Row(m.Args[1], 0)) }
+	case form == "sigmoid(($0 + $1))" && bias:
+		s.pass = s.biased((*kernel.Kernels[T]).BiasSigmoid)
+	case form == "tanh(($0 + $1))" && bias:
+		s.pass = s.biased((*kernel.Kernels[T]).BiasTanh)
+	case form == "relu(($0 + $1))" && bias:
+		s.pass = s.biased((*kernel.Kernels[T]).BiasReLU)
+	case form == "(sigmoid'($0) * $1)" && slope:
+		s.pass = s.slopes((*kernel.Kernels[T]).SigmoidGrad)
+	case form == "(tanh'($0) * $1)" && slope:
+		s.pass = s.slopes((*kernel.Kernels[T]).TanhGrad)
+	case form == "(relu'($0) * $1)" && slope:
+		s.pass = s.slopes((*kernel.Kernels[T]).ReLUGrad)
 	default:
-		s.pass = func(w *worker[T], i int, out []T) { w.evaluate(m, m.Expr, i, out, 0) }
+		s.pass = s.rows
 	}
 	return s
+}
+
+// flat says whether a block is one vector: no matrix has gaps, and what is repeated are numbers.
+func flat(m *plan.Map) bool {
+	for _, a := range m.Args {
+		if same := a.Rows == m.Out.Rows && a.Cols == m.Out.Cols && a.Stride == a.Cols; !same && a.Len() != 1 {
+			return false
+		}
+	}
+	return m.Out.Stride == m.Out.Cols
 }
 
 func (s *elements[T]) inPlace(k int) bool { return s.m.Args[k] == s.m.Out }
@@ -35,50 +55,97 @@ func (s *elements[T]) repeatedRow(k int) bool {
 	return s.m.Args[k].Rows == 1 && s.m.Args[k].Cols == s.m.Out.Cols
 }
 
-func (s *elements[T]) prepare(*executor[T])     {}
-func (s *elements[T]) finish(*executor[T], int) {}
-
 func (s *elements[T]) block(_ int, w *worker[T], lo, hi int) error {
-	for i := lo; i < hi; i++ {
-		s.pass(w, i, w.Row(s.m.Out, i))
-	}
+	s.pass(w, lo, hi)
 	return nil
 }
 
-// evaluate writes row i of an expression to out, which may be one of its operands' rows: only the tree's last operation writes it.
-func (w *worker[T]) evaluate(m *plan.Map, e *plan.Expr, i int, out []T, depth int) {
-	switch {
-	case e.Op == plan.Load:
-		w.load(m, e.Arg, i, out)
-	case e.Op == plan.Value:
-		for j := range out {
-			out[j] = T(e.Const)
-		}
-	case e.Y != nil:
-		x, y := w.row(2*depth, len(out)), w.row(2*depth+1, len(out))
-		w.evaluate(m, e.X, i, x, depth+1)
-		w.evaluate(m, e.Y, i, y, depth+1)
-		binary(e.Op, out, x, y)
-	default:
-		x := w.row(2*depth, len(out))
-		w.evaluate(m, e.X, i, x, depth+1)
-		w.unary(e.Op, out, x)
+// biased is the pass z = f(z + b) with a row b.
+func (s *elements[T]) biased(f func(k *kernel.Kernels[T], z []T, ldz, rows int, bias []T)) func(w *worker[T], lo, hi int) {
+	return func(w *worker[T], lo, hi int) {
+		f(w.k, w.From(s.m.Out, lo), s.m.Out.Stride, hi-lo, w.Row(s.m.Args[1], 0))
 	}
 }
 
-// load copies row i of an operand, repeating what is narrower.
-func (w *worker[T]) load(m *plan.Map, arg, i int, out []T) {
-	a := m.Args[arg]
-	if a.Rows != m.Out.Rows {
-		i = 0
+// slopes is the pass d = f'(a) d.
+func (s *elements[T]) slopes(f func(k *kernel.Kernels[T], d, a []T)) func(w *worker[T], lo, hi int) {
+	a, d := s.m.Args[0], s.m.Out
+	if s.flat {
+		return func(w *worker[T], lo, hi int) {
+			n := (hi - lo) * d.Cols
+			f(w.k, w.From(d, lo)[:n], w.From(a, lo)[:n])
+		}
 	}
-	row := w.Row(a, i)
-	if len(row) == len(out) {
-		copy(out, row)
-		return
+	return func(w *worker[T], lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f(w.k, w.Row(d, i), w.Row(a, i))
+		}
 	}
+}
+
+// rows evaluates the expression row by row.
+func (s *elements[T]) rows(w *worker[T], lo, hi int) {
+	step := 1
+	if s.flat {
+		step = hi - lo
+	}
+	for i := lo; i < hi; i += step {
+		r := rowsOf[T]{w, s.m, i, step}
+		r.evaluate(s.m.Expr, r.part(s.m.Out), 0)
+	}
+}
+
+// rowsOf are some rows of a pass's matrices: one, or several that are one vector.
+type rowsOf[T plan.Float] struct {
+	*worker[T]
+	m       *plan.Map
+	i, rows int
+}
+
+// part is those rows of a matrix, or its only one.
+func (r rowsOf[T]) part(v plan.View) []T {
+	if v.Rows != r.m.Out.Rows {
+		return r.Row(v, 0)
+	}
+	if r.rows == 1 {
+		return r.Row(v, r.i)
+	}
+	return r.From(v, r.i)[:r.rows*v.Cols]
+}
+
+// evaluate writes an expression to out, which may be one of its operands: only the tree's last operation writes it.
+func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
+	switch {
+	case e.Op == plan.Load:
+		if x := r.part(r.m.Args[e.Arg]); len(x) == len(out) {
+			copy(out, x)
+		} else {
+			fill(out, x[0])
+		}
+	case e.Op == plan.Value:
+		fill(out, T(e.Const))
+	case e.Y != nil:
+		binary(e.Op, out, r.operand(e.X, len(out), 2*depth), r.operand(e.Y, len(out), 2*depth+1))
+	default:
+		r.unary(e.Op, out, r.operand(e.X, len(out), 2*depth))
+	}
+}
+
+// operand is an operand of an expression: part of a matrix, or else in the worker's k-th row for intermediate results.
+func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
+	if e.Op == plan.Load {
+		if x := r.part(r.m.Args[e.Arg]); len(x) == n {
+			return x
+		}
+	}
+	row := r.row(k, n)
+	r.evaluate(e, row, k/2+1)
+	return row
+}
+
+func fill[T plan.Float](out []T, x T) {
 	for j := range out {
-		out[j] = row[0]
+		out[j] = x
 	}
 }
 

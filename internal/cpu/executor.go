@@ -1,10 +1,6 @@
 package cpu
 
 import (
-	"errors"
-	"fmt"
-	"sync"
-
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -19,6 +15,7 @@ type executor[T plan.Float] struct {
 	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
 	forward, backward []*region[T]
 	threads           int
+	pool              *pool
 }
 
 // worker is what one goroutine has of its own.
@@ -26,8 +23,8 @@ type worker[T plan.Float] struct {
 	*plan.Memory[T] // the executor's, but for local buffers
 	k               *kernel.Kernels[T]
 	scratch         *kernel.Scratch[T]
-	rows            *kernel.Matrix[T] // room to pack a block of activations
-	temporary       [][]T             // rows of intermediate results of element-wise expressions
+	rows            kernel.Matrix[T] // room to pack a block of activations
+	temporary       [][]T            // rows of intermediate results of element-wise expressions
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
@@ -39,14 +36,15 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{}, threads: d.threads}
+	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
+		threads: d.threads, pool: d.pool}
 	if err := e.packData(); err != nil {
 		return nil, err
 	}
-	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
 	}
+	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	return e, nil
 }
 
@@ -169,102 +167,8 @@ func (e *executor[T]) Backward(weights []float64) error {
 
 func (e *executor[T]) run(regions []*region[T]) error {
 	for _, r := range regions {
-		if err := r.run(e); err != nil {
+		if err := r.run(); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// parallel runs do for every worker's range of the blocks.
-func (e *executor[T]) parallel(rows int, do func(worker int, w *worker[T], lo, hi int) error) error {
-	blocks := (rows + kernel.RowBlock - 1) / kernel.RowBlock
-	n := min(len(e.workers), blocks)
-	failures := make([]error, n)
-	var group sync.WaitGroup
-	for t := range n {
-		lo, hi := blocks*t/n*kernel.RowBlock, min(blocks*(t+1)/n*kernel.RowBlock, rows)
-		if t == n-1 {
-			failures[t] = do(t, e.workers[t], lo, hi)
-			break
-		}
-		group.Go(func() { failures[t] = do(t, e.workers[t], lo, hi) })
-	}
-	group.Wait()
-	return errors.Join(failures...)
-}
-
-// region is a compiled plan.Region.
-type region[T plan.Float] struct {
-	rows  int
-	steps []step[T]
-	local []int // the local buffers
-}
-
-// step is a compiled plan.Step.
-type step[T plan.Float] interface {
-	// prepare runs once before the region, on one goroutine.
-	prepare(e *executor[T])
-	// block runs rows lo to hi-1 on a worker.
-	block(worker int, w *worker[T], lo, hi int) error
-	// finish runs once after the region, over the first workers.
-	finish(e *executor[T], workers int)
-}
-
-func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
-	var list []*region[T]
-	for _, r := range regions {
-		c := &region[T]{rows: r.Rows}
-		for i, b := range e.plan.Buffers {
-			if b.Class == plan.Local {
-				c.local = append(c.local, i)
-			}
-		}
-		for _, s := range r.Steps {
-			if r.Rows == 0 {
-				c.steps = append(c.steps, wholeStep[T](s))
-			} else {
-				c.steps = append(c.steps, e.blockStep(s))
-			}
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
-func (r *region[T]) run(e *executor[T]) error {
-	if r.rows == 0 {
-		for _, s := range r.steps {
-			if err := s.block(0, e.workers[0], 0, 0); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, s := range r.steps {
-		s.prepare(e)
-	}
-	err := e.parallel(r.rows, func(t int, w *worker[T], lo, hi int) error { return r.span(t, w, lo, hi) })
-	if err != nil {
-		return fmt.Errorf("cpu: %w", err)
-	}
-	blocks := (r.rows + kernel.RowBlock - 1) / kernel.RowBlock
-	for _, s := range r.steps {
-		s.finish(e, min(len(e.workers), blocks))
-	}
-	return nil
-}
-
-// span takes rows lo to hi-1 through the steps, a block at a time.
-func (r *region[T]) span(t int, w *worker[T], lo, hi int) error {
-	for at := lo; at < hi; at += kernel.RowBlock {
-		for _, b := range r.local {
-			w.First[b] = at
-		}
-		for _, s := range r.steps {
-			if err := s.block(t, w, at, min(at+kernel.RowBlock, hi)); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -133,3 +133,36 @@ func halves(n int) func(rng *rand.Rand) []constraints.Group {
 		return groups
 	}
 }
+
+// On every level and any number of threads fairness problems agree with Gorgonia's machine in float64, with every surrogate.
+func TestFairnessAgreesWithGorgonia(t *testing.T) {
+	const n = 517
+	for _, psi := range constraints.Phis() {
+		parity, err := constraints.NewDemographicParity(numbered(2), 0.1, constraints.Logistic, psi, constraints.GapForms()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		each, err := constraints.NewIntersectional(numbered(30), []float64{0.05}, psi, constraints.Sigmoid, constraints.Each)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []fairness{
+			{name: "parity", spec: models.Spec{Inputs: 7, Outputs: 1}, n: n, goal: parity, groups: halves(n)},
+			{name: "each", spec: models.Spec{Inputs: 9, Hidden: []int{18}, Outputs: 1, Activation: models.ReLU}, n: n, goal: each, groups: scattered(n, 30, 0.2)},
+		} {
+			want := numbers(t, f.problem(t, tensor.Float64, graph.Tape{}))
+			for _, level := range kernel.Levels() {
+				for _, threads := range []int{1, 3} {
+					for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
+						got := numbers(t, f.problem(t, dtype, engine(t, level, threads)))
+						for i, what := range []string{"f and g", "gradient", "scores"} {
+							if d := distance(got[i], want[i]); !(d <= bound) {
+								t.Errorf("%s, psi %v, %v, %d threads, %v: %s differ by %.2g", f.name, psi, level, threads, dtype, what, d)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

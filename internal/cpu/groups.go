@@ -62,11 +62,7 @@ func newGroupMeans[T plan.Float](s *plan.GroupMeans, workers int) *groupMeans[T]
 	return m
 }
 
-func (m *groupMeans[T]) prepare(*executor[T]) {
-	for _, s := range m.sums {
-		clear(s)
-	}
-}
+func (m *groupMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
 
 func (m *groupMeans[T]) block(t int, w *worker[T], lo, hi int) error {
 	m.form.add(m.sums[t], w.From(m.s.In, lo)[:hi-lo], lo)
@@ -103,8 +99,6 @@ func (g *groupMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	g.form.spread(w.From(g.s.Out, lo)[:hi-lo], lo, g.s.Add)
 	return nil
 }
-
-func (g *groupMeansGrad[T]) finish(*executor[T], int) {}
 
 // groupSizes are the groups' numbers of rows, nil where entries have weights of their own.
 func groupSizes(g plan.Groups) []float64 {

@@ -17,6 +17,8 @@ type Executor[T Float] interface {
 	Backward(weights []float64) error
 	// Contents copies a view's values, row after row.
 	Contents(v View) []T
+	// Read copies them to the first elements of dst, and allocates nothing.
+	Read(v View, dst []float64)
 }
 
 var (

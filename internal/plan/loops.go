@@ -114,7 +114,7 @@ func (g Groups) weight(e int) float64 {
 }
 
 func groupMeansGrad[T Float](s *GroupMeansGrad, m *Memory[T], lo, hi int) {
-	w := m.Contents(s.W)
+	w := func(k int) float64 { return float64(m.Row(s.W, k)[0]) }
 	for i := lo; i < hi; i++ {
 		out := m.Row(s.Out, i)
 		var sum float64
@@ -124,12 +124,12 @@ func groupMeansGrad[T Float](s *GroupMeansGrad, m *Memory[T], lo, hi int) {
 		if s.RowStarts == nil {
 			for k := range s.Count {
 				if s.Starts[k] <= i && i < s.Starts[k+1] {
-					sum += float64(w[k]) / s.size(k)
+					sum += w(k) / s.size(k)
 				}
 			}
 		} else {
 			for e := s.RowStarts[i]; e < s.RowStarts[i+1]; e++ {
-				sum += s.weight(e) * float64(w[s.RowGroups[e]])
+				sum += s.weight(e) * w(int(s.RowGroups[e]))
 			}
 		}
 		out[0] = T(sum)

@@ -43,6 +43,15 @@ func (m *Memory[T]) Contents(v View) []T {
 	return list
 }
 
+// Read copies a view's values, row after row, to the first elements of dst.
+func (m *Memory[T]) Read(v View, dst []float64) {
+	for i := range v.Rows {
+		for j, x := range m.Row(v, i) {
+			dst[i*v.Cols+j] = float64(x)
+		}
+	}
+}
+
 // Rows is the number of rows that a step runs over: of its reduction, or else of
 // its result.
 func Rows(s Step) int {

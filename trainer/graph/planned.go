@@ -47,6 +47,7 @@ type plannedProblem[T float32 | float64] struct {
 	plan *plan.Plan
 	run  plan.Executor[T]
 	m    int
+	f    [1]float64 // the objective, as it is read
 }
 
 func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[T]) (*plannedProblem[T], error) {
@@ -81,12 +82,11 @@ func (p *plannedProblem[T]) Forward(g []float64) (float64, error) {
 	}
 	at := 0
 	for _, v := range p.plan.Constraints {
-		for _, x := range p.run.Contents(v) {
-			g[at] = float64(x)
-			at++
-		}
+		p.run.Read(v, g[at:at+v.Len()])
+		at += v.Len()
 	}
-	return float64(p.run.Contents(p.plan.Objective)[0]), nil
+	p.run.Read(p.plan.Objective, p.f[:])
+	return p.f[0], nil
 }
 
 func (p *plannedProblem[T]) Backward(weights []float64, d trainer.Vector) error {

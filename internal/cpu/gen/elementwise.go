@@ -12,8 +12,13 @@ func elementwise(a asm) {
 	a.unary("sigmoid", "1 / (1 + e^-x[i])", a.sigmoid)
 	a.unary("tanh", "tanh x[i]", a.tanh)
 	a.unary("log1p", "log(1 + x[i])", a.log1p)
-	a.biasSigmoid()
-	a.sigmoidGrad()
+	a.biased("biasSigmoid", "1 / (1 + e^-(z[i] + bias[i]))", a.sigmoid)
+	a.biased("biasTanh", "tanh(z[i] + bias[i])", a.tanh)
+	a.biased("biasReLU", "z[i] + bias[i], or -0 where that is below 0,", a.relu)
+	one := func() vec { return a.num(1) }
+	a.slope("sigmoidGrad", "d[i] (s[i] (1 - s[i]))", func(s vec) vec { return a.times(s, a.minus(one(), s)) })
+	a.slope("tanhGrad", "d[i] (1 - s[i]^2)", func(s vec) vec { return a.fnma(s, s, one()) })
+	a.slope("reluGrad", "d[i] where s[i]'s sign bit is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) })
 	a.axpy()
 	a.step()
 }
@@ -28,23 +33,22 @@ func (a asm) unary(name, formula string, f func(vec) vec) {
 	a.RET()
 }
 
-func (a asm) biasSigmoid() {
-	a.text("biasSigmoid", fmt.Sprintf("func(n int, z, bias *%s)", a.elem()),
-		"computes z[i] = 1 / (1 + e^-(z[i] + bias[i])) for i in 0..n-1.")
+func (a asm) biased(name, formula string, f func(vec) vec) {
+	a.text(name, fmt.Sprintf("func(n int, z, bias *%s)", a.elem()),
+		fmt.Sprintf("computes z[i] = %s for i in 0..n-1.", formula))
 	n, z, bias := a.gp("n"), a.gp("z"), a.gp("bias")
 	a.each(n, []reg.GPVirtual{z, bias}, func(m mask) {
-		a.save(a.sigmoid(a.plus(a.load(z, m), a.load(bias, m))), z, m)
+		a.save(f(a.plus(a.load(z, m), a.load(bias, m))), z, m)
 	})
 	a.RET()
 }
 
-func (a asm) sigmoidGrad() {
-	a.text("sigmoidGrad", fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
-		"computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.")
+func (a asm) slope(name, formula string, f func(s vec) vec) {
+	a.text(name, fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
+		fmt.Sprintf("computes d[i] = %s for i in 0..n-1.", formula))
 	n, d, s := a.gp("n"), a.gp("d"), a.gp("s")
 	a.each(n, []reg.GPVirtual{d, s}, func(m mask) {
-		v := a.load(s, m)
-		slope := a.times(v, a.minus(a.num(1), v))
+		slope := f(a.load(s, m))
 		a.save(a.times(a.load(d, m), slope), d, m)
 	})
 	a.RET()

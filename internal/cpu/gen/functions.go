@@ -81,6 +81,16 @@ func (a asm) tanh(x vec) vec {
 	return a.or(a.magnitude(y), a.signOf(x))
 }
 
+// relu is x where x >= 0, with +0 for -0, and -0 below: the sign bit keeps which.
+func (a asm) relu(x vec) vec {
+	return a.choose(x, lessThan, a.num(0), a.num(math.Copysign(0, -1)), a.plus(x, a.num(0)))
+}
+
+// positive is all ones where x's sign bit is clear, else zeros.
+func (a asm) positive(x vec) vec {
+	return a.intPlus(a.shiftRight(x, 8*a.size-1), a.word(^uint64(0)>>(64-8*a.size)))
+}
+
 // log1p is log(1+x) = k ln 2 + log(1+f) with 1+f = (1+x) / 2^k in [sqrt 1/2,
 // sqrt 2). The rounding error c of 1+x is found exactly (Dekker's sum of the
 // larger and the smaller) and added to f. Then, as in FreeBSD's log,

@@ -88,8 +88,9 @@ func (a asm) maskAt(n reg.GPVirtual) operand.Mem {
 }
 
 // load reads a vector; elements outside the mask are zero and not read.
-func (a asm) load(p reg.GPVirtual, m mask) vec {
-	from := operand.Mem{Base: p}
+func (a asm) load(p reg.GPVirtual, m mask) vec { return a.loadAt(operand.Mem{Base: p}, m) }
+
+func (a asm) loadAt(from operand.Mem, m mask) vec {
 	switch {
 	case m.all():
 		return a.to(a.pick(a.VMOVUPS, a.VMOVUPD), from)
@@ -100,8 +101,9 @@ func (a asm) load(p reg.GPVirtual, m mask) vec {
 }
 
 // save writes a vector; elements outside the mask are not written.
-func (a asm) save(v vec, p reg.GPVirtual, m mask) {
-	to := operand.Mem{Base: p}
+func (a asm) save(v vec, p reg.GPVirtual, m mask) { a.saveAt(v, operand.Mem{Base: p}, m) }
+
+func (a asm) saveAt(v vec, to operand.Mem, m mask) {
 	switch {
 	case m.all():
 		a.mov(v, to)

@@ -32,6 +32,7 @@ func main() {
 		"reductions":    reductions,
 		"sparse_groups": groups,
 		"sparse_rows":   sparseRows,
+		"narrow":        narrow,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

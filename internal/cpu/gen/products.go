@@ -28,6 +28,27 @@ func products(a asm) {
 		a.tile(vecs)
 		a.tileTrans(vecs)
 	}
+	a.packPanel()
+}
+
+// packPanel emits the copy of columns of a second factor to a panel.
+func (a asm) packPanel() {
+	cols := 2 * a.lanes()
+	a.text("packPanel", fmt.Sprintf("func(k int, b *%[1]s, ldb int, panel *%[1]s)", a.elem()),
+		fmt.Sprintf("copies k rows of %d columns, panel[l*%d+j] = b[l*ldb+j]. k > 0.", cols, cols))
+	k, b, ldb, panel := a.gp("k"), a.gp("b"), a.gp("ldb"), a.gp("panel")
+	a.scale(ldb)
+	a.Label("loop")
+	for j := range 2 {
+		at := j * a.bytes()
+		a.mov(a.loadAt(operand.Mem{Base: b, Disp: at}, mask{}), operand.Mem{Base: panel, Disp: at})
+	}
+	a.ADDQ(ldb, b)
+	a.ADDQ(operand.U32(2*a.bytes()), panel)
+	a.DECQ(k)
+	a.JNZ(operand.LabelRef("loop"))
+	a.VZEROUPPER()
+	a.RET()
 }
 
 // tile emits C = X B or C += X B for tileRows rows of a panel of X.

@@ -46,7 +46,7 @@
 // X and G pass once. [RowBlock], 240 rows, balances G's traffic against D's
 // size; blocks of 120 to 2,400 rows differ by less than 2%.
 //
-// Edges. Rows of X are filled up with zeros to whole panels, columns of W and D
+// Edges. Rows of X are filled up to whole panels, columns of W and D with zeros
 // to whole or half tiles. Tiles at the edge of Z and G go through scratch, so
 // nothing outside a matrix is read or written. What fills a panel never meets
 // a valid element, so a NaN or infinity in X stays in its row of Z and its row

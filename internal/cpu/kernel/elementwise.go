@@ -5,10 +5,11 @@ package kernel
 type passes[F Float] struct {
 	exp, sigmoid, tanh, log1p func(n int, dst, x *F)
 
-	biasSigmoid func(n int, z, bias *F)
-	sigmoidGrad func(n int, d, s *F)
-	axpy        func(n int, y *F, s F, x *F)
-	step        func(n int, x *F, e F, d *F, b F, v *F)
+	biasSigmoid, biasTanh, biasReLU func(n int, z, bias *F)
+	sigmoidGrad, tanhGrad, reluGrad func(n int, d, s *F)
+
+	axpy func(n int, y *F, s F, x *F)
+	step func(n int, x *F, e F, d *F, b F, v *F)
 
 	dot, distance2 func(n int, x, y *F) float64
 }
@@ -39,21 +40,45 @@ func unary[F Float](name string, pass func(n int, dst, x *F), dst, x []F) {
 // BiasSigmoid computes z[i,j] = 1 / (1 + e^-(z[i,j] + bias[j])) for rows rows
 // of len(bias) columns, ldz elements apart.
 func (k *Kernels[F]) BiasSigmoid(z []F, ldz, rows int, bias []F) {
-	checkMatrix("BiasSigmoid", z, rows, len(bias), ldz)
+	biased("BiasSigmoid", k.passes.biasSigmoid, z, ldz, rows, bias)
+}
+
+// BiasTanh computes z[i,j] = tanh(z[i,j] + bias[j]) likewise.
+func (k *Kernels[F]) BiasTanh(z []F, ldz, rows int, bias []F) {
+	biased("BiasTanh", k.passes.biasTanh, z, ldz, rows, bias)
+}
+
+// BiasReLU computes z[i,j] = max(0, z[i,j] + bias[j]) likewise, with +0 for a
+// sum of zero and -0 below: ReLUGrad tells them apart.
+func (k *Kernels[F]) BiasReLU(z []F, ldz, rows int, bias []F) {
+	biased("BiasReLU", k.passes.biasReLU, z, ldz, rows, bias)
+}
+
+func biased[F Float](name string, pass func(n int, z, bias *F), z []F, ldz, rows int, bias []F) {
+	checkMatrix(name, z, rows, len(bias), ldz)
 	if len(bias) == 0 {
 		return
 	}
 	for i := range rows {
-		k.passes.biasSigmoid(len(bias), &z[i*ldz], &bias[0])
+		pass(len(bias), &z[i*ldz], &bias[0])
 	}
 }
 
 // SigmoidGrad computes d[i] = d[i] (s[i] (1 - s[i])): the derivative with
 // respect to the argument of s = sigmoid from that with respect to s.
-func (k *Kernels[F]) SigmoidGrad(d, s []F) {
-	checkLength("SigmoidGrad", len(d), len(s))
+func (k *Kernels[F]) SigmoidGrad(d, s []F) { slope("SigmoidGrad", k.passes.sigmoidGrad, d, s) }
+
+// TanhGrad computes d[i] = d[i] (1 - s[i]^2), likewise of s = tanh.
+func (k *Kernels[F]) TanhGrad(d, s []F) { slope("TanhGrad", k.passes.tanhGrad, d, s) }
+
+// ReLUGrad computes d[i] = d[i], or 0 d[i] where s[i]'s sign bit is set,
+// likewise of the s that BiasReLU writes.
+func (k *Kernels[F]) ReLUGrad(d, s []F) { slope("ReLUGrad", k.passes.reluGrad, d, s) }
+
+func slope[F Float](name string, pass func(n int, d, s *F), d, s []F) {
+	checkLength(name, len(d), len(s))
 	if len(d) > 0 {
-		k.passes.sigmoidGrad(len(d), &d[0], &s[0])
+		pass(len(d), &d[0], &s[0])
 	}
 }
 

@@ -29,10 +29,30 @@ func log1pF32AVX512(n int, dst *float32, x *float32)
 //go:noescape
 func biasSigmoidF32AVX512(n int, z *float32, bias *float32)
 
+// biasTanhF32AVX512 computes z[i] = tanh(z[i] + bias[i]) for i in 0..n-1.
+//
+//go:noescape
+func biasTanhF32AVX512(n int, z *float32, bias *float32)
+
+// biasReLUF32AVX512 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+//
+//go:noescape
+func biasReLUF32AVX512(n int, z *float32, bias *float32)
+
 // sigmoidGradF32AVX512 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
 //
 //go:noescape
 func sigmoidGradF32AVX512(n int, d *float32, s *float32)
+
+// tanhGradF32AVX512 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+//
+//go:noescape
+func tanhGradF32AVX512(n int, d *float32, s *float32)
+
+// reluGradF32AVX512 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+//
+//go:noescape
+func reluGradF32AVX512(n int, d *float32, s *float32)
 
 // axpyF32AVX512 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
 //
@@ -69,10 +89,30 @@ func log1pF64AVX512(n int, dst *float64, x *float64)
 //go:noescape
 func biasSigmoidF64AVX512(n int, z *float64, bias *float64)
 
+// biasTanhF64AVX512 computes z[i] = tanh(z[i] + bias[i]) for i in 0..n-1.
+//
+//go:noescape
+func biasTanhF64AVX512(n int, z *float64, bias *float64)
+
+// biasReLUF64AVX512 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+//
+//go:noescape
+func biasReLUF64AVX512(n int, z *float64, bias *float64)
+
 // sigmoidGradF64AVX512 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
 //
 //go:noescape
 func sigmoidGradF64AVX512(n int, d *float64, s *float64)
+
+// tanhGradF64AVX512 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+//
+//go:noescape
+func tanhGradF64AVX512(n int, d *float64, s *float64)
+
+// reluGradF64AVX512 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+//
+//go:noescape
+func reluGradF64AVX512(n int, d *float64, s *float64)
 
 // axpyF64AVX512 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
 //
@@ -109,10 +149,30 @@ func log1pF32AVX2(n int, dst *float32, x *float32)
 //go:noescape
 func biasSigmoidF32AVX2(n int, z *float32, bias *float32)
 
+// biasTanhF32AVX2 computes z[i] = tanh(z[i] + bias[i]) for i in 0..n-1.
+//
+//go:noescape
+func biasTanhF32AVX2(n int, z *float32, bias *float32)
+
+// biasReLUF32AVX2 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+//
+//go:noescape
+func biasReLUF32AVX2(n int, z *float32, bias *float32)
+
 // sigmoidGradF32AVX2 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
 //
 //go:noescape
 func sigmoidGradF32AVX2(n int, d *float32, s *float32)
+
+// tanhGradF32AVX2 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+//
+//go:noescape
+func tanhGradF32AVX2(n int, d *float32, s *float32)
+
+// reluGradF32AVX2 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+//
+//go:noescape
+func reluGradF32AVX2(n int, d *float32, s *float32)
 
 // axpyF32AVX2 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
 //
@@ -149,10 +209,30 @@ func log1pF64AVX2(n int, dst *float64, x *float64)
 //go:noescape
 func biasSigmoidF64AVX2(n int, z *float64, bias *float64)
 
+// biasTanhF64AVX2 computes z[i] = tanh(z[i] + bias[i]) for i in 0..n-1.
+//
+//go:noescape
+func biasTanhF64AVX2(n int, z *float64, bias *float64)
+
+// biasReLUF64AVX2 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+//
+//go:noescape
+func biasReLUF64AVX2(n int, z *float64, bias *float64)
+
 // sigmoidGradF64AVX2 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
 //
 //go:noescape
 func sigmoidGradF64AVX2(n int, d *float64, s *float64)
+
+// tanhGradF64AVX2 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+//
+//go:noescape
+func tanhGradF64AVX2(n int, d *float64, s *float64)
+
+// reluGradF64AVX2 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+//
+//go:noescape
+func reluGradF64AVX2(n int, d *float64, s *float64)
 
 // axpyF64AVX2 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
 //

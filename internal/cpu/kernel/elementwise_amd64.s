@@ -728,6 +728,184 @@ done:
 	VZEROUPPER
 	RET
 
+// func biasTanhF32AVX512(n int, z *float32, bias *float32)
+// Requires: AVX, AVX512F
+TEXT ·biasTanhF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ z+8(FP), AX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x10, CX
+	JL   tail
+
+loop:
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (DX), Z1
+	VADDPS       Z1, Z0, Z0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_c0000000<>+0(SB), Z2
+	VMULPS       Z2, Z1, Z1
+	VBROADCASTSS word32_c2200000<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VBROADCASTSS word32_3fb8aa3b<>+0(SB), Z2
+	VMULPS       Z2, Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VBROADCASTSS word32_3f317218<>+0(SB), Z3
+	VMOVAPS      Z1, Z1
+	VFNMADD231PS Z3, Z2, Z1
+	VBROADCASTSS word32_b102e308<>+0(SB), Z3
+	VMOVAPS      Z1, Z1
+	VFNMADD231PS Z3, Z2, Z1
+	VBROADCASTSS word32_4b400000<>+0(SB), Z3
+	VADDPS       Z3, Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VPADDD       Z3, Z2, Z2
+	VMULPS       Z1, Z1, Z3
+	VBROADCASTSS word32_37d00d01<>+0(SB), Z4
+	VBROADCASTSS word32_39500d01<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3ab60b61<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3c088889<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3d2aaaab<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3e2aaaab<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3f000000<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VMOVAPS      Z1, Z1
+	VFMADD231PS  Z4, Z3, Z1
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VSUBPS       Z3, Z2, Z3
+	VMOVAPS      Z3, Z3
+	VFMADD231PS  Z1, Z2, Z3
+	VBROADCASTSS word32_40000000<>+0(SB), Z1
+	VADDPS       Z3, Z1, Z1
+	VDIVPS       Z1, Z3, Z1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
+	VPANDD       Z2, Z1, Z1
+	VBROADCASTSS word32_80000000<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VPORD        Z0, Z1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x10, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_c0000000<>+0(SB), Z2
+	VMULPS       Z2, Z1, Z1
+	VBROADCASTSS word32_c2200000<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VBROADCASTSS word32_3fb8aa3b<>+0(SB), Z2
+	VMULPS       Z2, Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VBROADCASTSS word32_3f317218<>+0(SB), Z3
+	VMOVAPS      Z1, Z1
+	VFNMADD231PS Z3, Z2, Z1
+	VBROADCASTSS word32_b102e308<>+0(SB), Z3
+	VMOVAPS      Z1, Z1
+	VFNMADD231PS Z3, Z2, Z1
+	VBROADCASTSS word32_4b400000<>+0(SB), Z3
+	VADDPS       Z3, Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VPADDD       Z3, Z2, Z2
+	VMULPS       Z1, Z1, Z3
+	VBROADCASTSS word32_37d00d01<>+0(SB), Z4
+	VBROADCASTSS word32_39500d01<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3ab60b61<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3c088889<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3d2aaaab<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3e2aaaab<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VBROADCASTSS word32_3f000000<>+0(SB), Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VMOVAPS      Z1, Z1
+	VFMADD231PS  Z4, Z3, Z1
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VSUBPS       Z3, Z2, Z3
+	VMOVAPS      Z3, Z3
+	VFMADD231PS  Z1, Z2, Z3
+	VBROADCASTSS word32_40000000<>+0(SB), Z1
+	VADDPS       Z3, Z1, Z1
+	VDIVPS       Z1, Z3, Z1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
+	VPANDD       Z2, Z1, Z1
+	VBROADCASTSS word32_80000000<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VPORD        Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func biasReLUF32AVX512(n int, z *float32, bias *float32)
+// Requires: AVX, AVX512F
+TEXT ·biasReLUF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ z+8(FP), AX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x10, CX
+	JL   tail
+
+loop:
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (DX), Z1
+	VADDPS       Z1, Z0, Z0
+	VBROADCASTSS word32_0<>+0(SB), Z1
+	VBROADCASTSS word32_80000000<>+0(SB), Z4
+	VBROADCASTSS word32_0<>+0(SB), Z5
+	VADDPS       Z5, Z0, Z5
+	VCMPPS       $0x11, Z1, Z0, K1
+	VBLENDMPS    Z4, Z5, K1, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x10, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VBROADCASTSS word32_0<>+0(SB), Z1
+	VBROADCASTSS word32_80000000<>+0(SB), Z2
+	VBROADCASTSS word32_0<>+0(SB), Z4
+	VADDPS       Z4, Z0, Z4
+	VCMPPS       $0x11, Z1, Z0, K2
+	VBLENDMPS    Z2, Z4, K2, Z3
+	VMOVUPS      Z3, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sigmoidGradF32AVX512(n int, d *float32, s *float32)
 // Requires: AVX, AVX512F
 TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-24
@@ -768,6 +946,95 @@ tail:
 done:
 	VZEROUPPER
 	RET
+
+// func tanhGradF32AVX512(n int, d *float32, s *float32)
+// Requires: AVX, AVX512F
+TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ s+16(FP), DX
+	SUBQ $0x10, CX
+	JL   tail
+
+loop:
+	VMOVUPS      (DX), Z0
+	VBROADCASTSS word32_3f800000<>+0(SB), Z1
+	VMOVAPS      Z1, Z1
+	VFNMADD231PS Z0, Z0, Z1
+	VMOVUPS      (AX), Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x10, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VBROADCASTSS word32_3f800000<>+0(SB), Z1
+	VMOVAPS      Z1, Z1
+	VFNMADD231PS Z0, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, d *float32, s *float32)
+// Requires: AVX, AVX512F
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ s+16(FP), DX
+	SUBQ $0x10, CX
+	JL   tail
+
+loop:
+	VMOVUPS      (DX), Z0
+	VPSRLD       $0x1f, Z0, Z0
+	VBROADCASTSS word32_ffffffff<>+0(SB), Z1
+	VPADDD       Z1, Z0, Z0
+	VBROADCASTSS word32_3f800000<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z0
+	VMOVUPS      (AX), Z1
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x10, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VPSRLD       $0x1f, Z0, Z0
+	VBROADCASTSS word32_ffffffff<>+0(SB), Z1
+	VPADDD       Z1, Z0, Z0
+	VBROADCASTSS word32_3f800000<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z0
+	VMOVUPS.Z    (AX), K1, Z1
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word32_ffffffff<>+0(SB)/4, $0xffffffff
+GLOBL word32_ffffffff<>(SB), RODATA|NOPTR, $4
 
 // func axpyF32AVX512(n int, y *float32, s float32, x *float32)
 // Requires: AVX, AVX512F
@@ -1734,6 +2001,208 @@ done:
 	VZEROUPPER
 	RET
 
+// func biasTanhF64AVX512(n int, z *float64, bias *float64)
+// Requires: AVX, AVX512F
+TEXT ·biasTanhF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ z+8(FP), AX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x08, CX
+	JL   tail
+
+loop:
+	VMOVUPD      (AX), Z0
+	VMOVUPD      (DX), Z1
+	VADDPD       Z1, Z0, Z0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_c000000000000000<>+0(SB), Z2
+	VMULPD       Z2, Z1, Z1
+	VBROADCASTSD word64_c044000000000000<>+0(SB), Z2
+	VMAXPD       Z1, Z2, Z1
+	VBROADCASTSD word64_3ff71547652b82fe<>+0(SB), Z2
+	VMULPD       Z2, Z1, Z2
+	VRNDSCALEPD  $0x00, Z2, Z2
+	VBROADCASTSD word64_3fe62e42fefa39ef<>+0(SB), Z3
+	VMOVAPD      Z1, Z1
+	VFNMADD231PD Z3, Z2, Z1
+	VBROADCASTSD word64_3c7abc9e3b39803f<>+0(SB), Z3
+	VMOVAPD      Z1, Z1
+	VFNMADD231PD Z3, Z2, Z1
+	VBROADCASTSD word64_4338000000000000<>+0(SB), Z3
+	VADDPD       Z3, Z2, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VPADDQ       Z3, Z2, Z2
+	VMULPD       Z1, Z1, Z3
+	VBROADCASTSD word64_3da93974a8c07c9d<>+0(SB), Z4
+	VBROADCASTSD word64_3de6124613a86d09<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3e21eed8eff8d898<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3e5ae64567f544e4<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3e927e4fb7789f5c<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3ec71de3a556c734<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3efa01a01a01a01a<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3f2a01a01a01a01a<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3f56c16c16c16c17<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3f81111111111111<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3fa5555555555555<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3fc5555555555555<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3fe0000000000000<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VMOVAPD      Z1, Z1
+	VFMADD231PD  Z4, Z3, Z1
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VSUBPD       Z3, Z2, Z3
+	VMOVAPD      Z3, Z3
+	VFMADD231PD  Z1, Z2, Z3
+	VBROADCASTSD word64_4000000000000000<>+0(SB), Z1
+	VADDPD       Z3, Z1, Z1
+	VDIVPD       Z1, Z3, Z1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
+	VPANDD       Z2, Z1, Z1
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VPORD        Z0, Z1, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPD.Z    (AX), K1, Z0
+	VMOVUPD.Z    (DX), K1, Z1
+	VADDPD       Z1, Z0, Z0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_c000000000000000<>+0(SB), Z2
+	VMULPD       Z2, Z1, Z1
+	VBROADCASTSD word64_c044000000000000<>+0(SB), Z2
+	VMAXPD       Z1, Z2, Z1
+	VBROADCASTSD word64_3ff71547652b82fe<>+0(SB), Z2
+	VMULPD       Z2, Z1, Z2
+	VRNDSCALEPD  $0x00, Z2, Z2
+	VBROADCASTSD word64_3fe62e42fefa39ef<>+0(SB), Z3
+	VMOVAPD      Z1, Z1
+	VFNMADD231PD Z3, Z2, Z1
+	VBROADCASTSD word64_3c7abc9e3b39803f<>+0(SB), Z3
+	VMOVAPD      Z1, Z1
+	VFNMADD231PD Z3, Z2, Z1
+	VBROADCASTSD word64_4338000000000000<>+0(SB), Z3
+	VADDPD       Z3, Z2, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VPADDQ       Z3, Z2, Z2
+	VMULPD       Z1, Z1, Z3
+	VBROADCASTSD word64_3da93974a8c07c9d<>+0(SB), Z4
+	VBROADCASTSD word64_3de6124613a86d09<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3e21eed8eff8d898<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3e5ae64567f544e4<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3e927e4fb7789f5c<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3ec71de3a556c734<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3efa01a01a01a01a<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3f2a01a01a01a01a<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3f56c16c16c16c17<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3f81111111111111<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3fa5555555555555<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3fc5555555555555<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VBROADCASTSD word64_3fe0000000000000<>+0(SB), Z5
+	VFMADD213PD  Z5, Z1, Z4
+	VMOVAPD      Z1, Z1
+	VFMADD231PD  Z4, Z3, Z1
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VSUBPD       Z3, Z2, Z3
+	VMOVAPD      Z3, Z3
+	VFMADD231PD  Z1, Z2, Z3
+	VBROADCASTSD word64_4000000000000000<>+0(SB), Z1
+	VADDPD       Z3, Z1, Z1
+	VDIVPD       Z1, Z3, Z1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
+	VPANDD       Z2, Z1, Z1
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VPORD        Z0, Z1, Z0
+	VMOVUPD      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func biasReLUF64AVX512(n int, z *float64, bias *float64)
+// Requires: AVX, AVX512F
+TEXT ·biasReLUF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ z+8(FP), AX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x08, CX
+	JL   tail
+
+loop:
+	VMOVUPD      (AX), Z0
+	VMOVUPD      (DX), Z1
+	VADDPD       Z1, Z0, Z0
+	VBROADCASTSD word64_0<>+0(SB), Z1
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Z4
+	VBROADCASTSD word64_0<>+0(SB), Z5
+	VADDPD       Z5, Z0, Z5
+	VCMPPD       $0x11, Z1, Z0, K1
+	VBLENDMPD    Z4, Z5, K1, Z2
+	VMOVUPD      Z2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPD.Z    (AX), K1, Z0
+	VMOVUPD.Z    (DX), K1, Z1
+	VADDPD       Z1, Z0, Z0
+	VBROADCASTSD word64_0<>+0(SB), Z1
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Z2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VADDPD       Z4, Z0, Z4
+	VCMPPD       $0x11, Z1, Z0, K2
+	VBLENDMPD    Z2, Z4, K2, Z3
+	VMOVUPD      Z3, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sigmoidGradF64AVX512(n int, d *float64, s *float64)
 // Requires: AVX, AVX512F
 TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-24
@@ -1774,6 +2243,95 @@ tail:
 done:
 	VZEROUPPER
 	RET
+
+// func tanhGradF64AVX512(n int, d *float64, s *float64)
+// Requires: AVX, AVX512F
+TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ s+16(FP), DX
+	SUBQ $0x08, CX
+	JL   tail
+
+loop:
+	VMOVUPD      (DX), Z0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z1
+	VMOVAPD      Z1, Z1
+	VFNMADD231PD Z0, Z0, Z1
+	VMOVUPD      (AX), Z0
+	VMULPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPD.Z    (DX), K1, Z0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z1
+	VMOVAPD      Z1, Z1
+	VFNMADD231PD Z0, Z0, Z1
+	VMOVUPD.Z    (AX), K1, Z0
+	VMULPD       Z1, Z0, Z0
+	VMOVUPD      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, d *float64, s *float64)
+// Requires: AVX, AVX512F
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ s+16(FP), DX
+	SUBQ $0x08, CX
+	JL   tail
+
+loop:
+	VMOVUPD      (DX), Z0
+	VPSRLQ       $0x3f, Z0, Z0
+	VBROADCASTSD word64_ffffffffffffffff<>+0(SB), Z1
+	VPADDQ       Z1, Z0, Z0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z0
+	VMOVUPD      (AX), Z1
+	VMULPD       Z0, Z1, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, CX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, CX
+	JZ           done
+	MOVQ         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPD.Z    (DX), K1, Z0
+	VPSRLQ       $0x3f, Z0, Z0
+	VBROADCASTSD word64_ffffffffffffffff<>+0(SB), Z1
+	VPADDQ       Z1, Z0, Z0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z0
+	VMOVUPD.Z    (AX), K1, Z1
+	VMULPD       Z0, Z1, Z0
+	VMOVUPD      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
+GLOBL word64_ffffffffffffffff<>(SB), RODATA|NOPTR, $8
 
 // func axpyF64AVX512(n int, y *float64, s float64, x *float64)
 // Requires: AVX, AVX512F
@@ -2699,6 +3257,184 @@ done:
 	VZEROUPPER
 	RET
 
+// func biasTanhF32AVX2(n int, z *float32, bias *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·biasTanhF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ z+8(FP), CX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x08, AX
+	JL   tail
+
+loop:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VADDPS       Y1, Y0, Y0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSS word32_c0000000<>+0(SB), Y2
+	VMULPS       Y2, Y1, Y1
+	VBROADCASTSS word32_c2200000<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VBROADCASTSS word32_3fb8aa3b<>+0(SB), Y2
+	VMULPS       Y2, Y1, Y2
+	VROUNDPS     $0x00, Y2, Y2
+	VBROADCASTSS word32_3f317218<>+0(SB), Y3
+	VMOVAPS      Y1, Y1
+	VFNMADD231PS Y3, Y2, Y1
+	VBROADCASTSS word32_b102e308<>+0(SB), Y3
+	VMOVAPS      Y1, Y1
+	VFNMADD231PS Y3, Y2, Y1
+	VBROADCASTSS word32_4b400000<>+0(SB), Y3
+	VADDPS       Y3, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VBROADCASTSS word32_3f800000<>+0(SB), Y3
+	VPADDD       Y3, Y2, Y2
+	VMULPS       Y1, Y1, Y3
+	VBROADCASTSS word32_37d00d01<>+0(SB), Y4
+	VBROADCASTSS word32_39500d01<>+0(SB), Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VBROADCASTSS word32_3ab60b61<>+0(SB), Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VBROADCASTSS word32_3c088889<>+0(SB), Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VBROADCASTSS word32_3d2aaaab<>+0(SB), Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VBROADCASTSS word32_3e2aaaab<>+0(SB), Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VBROADCASTSS word32_3f000000<>+0(SB), Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VMOVAPS      Y1, Y1
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS word32_3f800000<>+0(SB), Y3
+	VSUBPS       Y3, Y2, Y3
+	VMOVAPS      Y3, Y3
+	VFMADD231PS  Y1, Y2, Y3
+	VBROADCASTSS word32_40000000<>+0(SB), Y1
+	VADDPS       Y3, Y1, Y1
+	VDIVPS       Y1, Y3, Y1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y1
+	VBROADCASTSS word32_80000000<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x02, AX
+	SUBQ         AX, BX
+	VMOVUPS      (BX), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMASKMOVPS   (DX), Y0, Y2
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSS word32_c0000000<>+0(SB), Y3
+	VMULPS       Y3, Y2, Y2
+	VBROADCASTSS word32_c2200000<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VBROADCASTSS word32_3fb8aa3b<>+0(SB), Y3
+	VMULPS       Y3, Y2, Y3
+	VROUNDPS     $0x00, Y3, Y3
+	VBROADCASTSS word32_3f317218<>+0(SB), Y4
+	VMOVAPS      Y2, Y2
+	VFNMADD231PS Y4, Y3, Y2
+	VBROADCASTSS word32_b102e308<>+0(SB), Y4
+	VMOVAPS      Y2, Y2
+	VFNMADD231PS Y4, Y3, Y2
+	VBROADCASTSS word32_4b400000<>+0(SB), Y4
+	VADDPS       Y4, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VBROADCASTSS word32_3f800000<>+0(SB), Y4
+	VPADDD       Y4, Y3, Y3
+	VMULPS       Y2, Y2, Y4
+	VBROADCASTSS word32_37d00d01<>+0(SB), Y5
+	VBROADCASTSS word32_39500d01<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS word32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS word32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS word32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS word32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS word32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VMOVAPS      Y2, Y2
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS word32_3f800000<>+0(SB), Y4
+	VSUBPS       Y4, Y3, Y4
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y2, Y3, Y4
+	VBROADCASTSS word32_40000000<>+0(SB), Y2
+	VADDPS       Y4, Y2, Y2
+	VDIVPS       Y2, Y4, Y2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y3
+	VANDPS       Y3, Y2, Y2
+	VBROADCASTSS word32_80000000<>+0(SB), Y3
+	VANDPS       Y3, Y1, Y1
+	VORPS        Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func biasReLUF32AVX2(n int, z *float32, bias *float32)
+// Requires: AVX
+TEXT ·biasReLUF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ z+8(FP), CX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x08, AX
+	JL   tail
+
+loop:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VADDPS       Y1, Y0, Y0
+	VBROADCASTSS word32_0<>+0(SB), Y1
+	VBROADCASTSS word32_80000000<>+0(SB), Y2
+	VBROADCASTSS word32_0<>+0(SB), Y3
+	VADDPS       Y3, Y0, Y3
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VBLENDVPS    Y0, Y2, Y3, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x02, AX
+	SUBQ         AX, BX
+	VMOVUPS      (BX), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMASKMOVPS   (DX), Y0, Y2
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS word32_0<>+0(SB), Y2
+	VBROADCASTSS word32_80000000<>+0(SB), Y3
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VADDPS       Y4, Y1, Y4
+	VCMPPS       $0x11, Y2, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y4, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sigmoidGradF32AVX2(n int, d *float32, s *float32)
 // Requires: AVX
 TEXT ·sigmoidGradF32AVX2(SB), NOSPLIT, $0-24
@@ -2732,6 +3468,92 @@ tail:
 	VBROADCASTSS word32_3f800000<>+0(SB), Y2
 	VSUBPS       Y1, Y2, Y2
 	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   (CX), Y0, Y2
+	VMULPS       Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanhGradF32AVX2(n int, d *float32, s *float32)
+// Requires: AVX, FMA3
+TEXT ·tanhGradF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ s+16(FP), DX
+	SUBQ $0x08, AX
+	JL   tail
+
+loop:
+	VMOVUPS      (DX), Y0
+	VBROADCASTSS word32_3f800000<>+0(SB), Y1
+	VMOVAPS      Y1, Y1
+	VFNMADD231PS Y0, Y0, Y1
+	VMOVUPS      (CX), Y0
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x02, AX
+	SUBQ         AX, BX
+	VMOVUPS      (BX), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VBROADCASTSS word32_3f800000<>+0(SB), Y2
+	VMOVAPS      Y2, Y2
+	VFNMADD231PS Y1, Y1, Y2
+	VMASKMOVPS   (CX), Y0, Y1
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX2(n int, d *float32, s *float32)
+// Requires: AVX, AVX2
+TEXT ·reluGradF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ s+16(FP), DX
+	SUBQ $0x08, AX
+	JL   tail
+
+loop:
+	VMOVUPS      (DX), Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VBROADCASTSS word32_ffffffff<>+0(SB), Y1
+	VPADDD       Y1, Y0, Y0
+	VBROADCASTSS word32_3f800000<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VMOVUPS      (CX), Y1
+	VMULPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x08, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x02, AX
+	SUBQ         AX, BX
+	VMOVUPS      (BX), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VPSRLD       $0x1f, Y1, Y1
+	VBROADCASTSS word32_ffffffff<>+0(SB), Y2
+	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS word32_3f800000<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y1
 	VMASKMOVPS   (CX), Y0, Y2
 	VMULPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
@@ -3654,6 +4476,208 @@ done:
 	VZEROUPPER
 	RET
 
+// func biasTanhF64AVX2(n int, z *float64, bias *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·biasTanhF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ z+8(FP), CX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x04, AX
+	JL   tail
+
+loop:
+	VMOVUPD      (CX), Y0
+	VMOVUPD      (DX), Y1
+	VADDPD       Y1, Y0, Y0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSD word64_c000000000000000<>+0(SB), Y2
+	VMULPD       Y2, Y1, Y1
+	VBROADCASTSD word64_c044000000000000<>+0(SB), Y2
+	VMAXPD       Y1, Y2, Y1
+	VBROADCASTSD word64_3ff71547652b82fe<>+0(SB), Y2
+	VMULPD       Y2, Y1, Y2
+	VROUNDPD     $0x00, Y2, Y2
+	VBROADCASTSD word64_3fe62e42fefa39ef<>+0(SB), Y3
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD Y3, Y2, Y1
+	VBROADCASTSD word64_3c7abc9e3b39803f<>+0(SB), Y3
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD Y3, Y2, Y1
+	VBROADCASTSD word64_4338000000000000<>+0(SB), Y3
+	VADDPD       Y3, Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y3
+	VPADDQ       Y3, Y2, Y2
+	VMULPD       Y1, Y1, Y3
+	VBROADCASTSD word64_3da93974a8c07c9d<>+0(SB), Y4
+	VBROADCASTSD word64_3de6124613a86d09<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3e21eed8eff8d898<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3e5ae64567f544e4<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3e927e4fb7789f5c<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3ec71de3a556c734<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3efa01a01a01a01a<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3f2a01a01a01a01a<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3f56c16c16c16c17<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3f81111111111111<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3fa5555555555555<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3fc5555555555555<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VBROADCASTSD word64_3fe0000000000000<>+0(SB), Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VMOVAPD      Y1, Y1
+	VFMADD231PD  Y4, Y3, Y1
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y3
+	VSUBPD       Y3, Y2, Y3
+	VMOVAPD      Y3, Y3
+	VFMADD231PD  Y1, Y2, Y3
+	VBROADCASTSD word64_4000000000000000<>+0(SB), Y1
+	VADDPD       Y3, Y1, Y1
+	VDIVPD       Y1, Y3, Y1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y1
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x04, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x03, AX
+	SUBQ         AX, BX
+	VMOVUPD      (BX), Y0
+	VMASKMOVPD   (CX), Y0, Y1
+	VMASKMOVPD   (DX), Y0, Y2
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSD word64_c000000000000000<>+0(SB), Y3
+	VMULPD       Y3, Y2, Y2
+	VBROADCASTSD word64_c044000000000000<>+0(SB), Y3
+	VMAXPD       Y2, Y3, Y2
+	VBROADCASTSD word64_3ff71547652b82fe<>+0(SB), Y3
+	VMULPD       Y3, Y2, Y3
+	VROUNDPD     $0x00, Y3, Y3
+	VBROADCASTSD word64_3fe62e42fefa39ef<>+0(SB), Y4
+	VMOVAPD      Y2, Y2
+	VFNMADD231PD Y4, Y3, Y2
+	VBROADCASTSD word64_3c7abc9e3b39803f<>+0(SB), Y4
+	VMOVAPD      Y2, Y2
+	VFNMADD231PD Y4, Y3, Y2
+	VBROADCASTSD word64_4338000000000000<>+0(SB), Y4
+	VADDPD       Y4, Y3, Y3
+	VPSLLQ       $0x34, Y3, Y3
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y4
+	VPADDQ       Y4, Y3, Y3
+	VMULPD       Y2, Y2, Y4
+	VBROADCASTSD word64_3da93974a8c07c9d<>+0(SB), Y5
+	VBROADCASTSD word64_3de6124613a86d09<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3e21eed8eff8d898<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3e5ae64567f544e4<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3e927e4fb7789f5c<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3ec71de3a556c734<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3efa01a01a01a01a<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3f2a01a01a01a01a<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3f56c16c16c16c17<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3f81111111111111<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3fa5555555555555<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3fc5555555555555<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VBROADCASTSD word64_3fe0000000000000<>+0(SB), Y6
+	VFMADD213PD  Y6, Y2, Y5
+	VMOVAPD      Y2, Y2
+	VFMADD231PD  Y5, Y4, Y2
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y4
+	VSUBPD       Y4, Y3, Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y2, Y3, Y4
+	VBROADCASTSD word64_4000000000000000<>+0(SB), Y2
+	VADDPD       Y4, Y2, Y2
+	VDIVPD       Y2, Y4, Y2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y3
+	VANDPS       Y3, Y2, Y2
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Y3
+	VANDPS       Y3, Y1, Y1
+	VORPS        Y1, Y2, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func biasReLUF64AVX2(n int, z *float64, bias *float64)
+// Requires: AVX
+TEXT ·biasReLUF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ z+8(FP), CX
+	MOVQ bias+16(FP), DX
+	SUBQ $0x04, AX
+	JL   tail
+
+loop:
+	VMOVUPD      (CX), Y0
+	VMOVUPD      (DX), Y1
+	VADDPD       Y1, Y0, Y0
+	VBROADCASTSD word64_0<>+0(SB), Y1
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Y2
+	VBROADCASTSD word64_0<>+0(SB), Y3
+	VADDPD       Y3, Y0, Y3
+	VCMPPD       $0x11, Y1, Y0, Y0
+	VBLENDVPD    Y0, Y2, Y3, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x04, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x03, AX
+	SUBQ         AX, BX
+	VMOVUPD      (BX), Y0
+	VMASKMOVPD   (CX), Y0, Y1
+	VMASKMOVPD   (DX), Y0, Y2
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD word64_0<>+0(SB), Y2
+	VBROADCASTSD word64_8000000000000000<>+0(SB), Y3
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VADDPD       Y4, Y1, Y4
+	VCMPPD       $0x11, Y2, Y1, Y1
+	VBLENDVPD    Y1, Y3, Y4, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sigmoidGradF64AVX2(n int, d *float64, s *float64)
 // Requires: AVX
 TEXT ·sigmoidGradF64AVX2(SB), NOSPLIT, $0-24
@@ -3687,6 +4711,92 @@ tail:
 	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y2
 	VSUBPD       Y1, Y2, Y2
 	VMULPD       Y2, Y1, Y1
+	VMASKMOVPD   (CX), Y0, Y2
+	VMULPD       Y1, Y2, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanhGradF64AVX2(n int, d *float64, s *float64)
+// Requires: AVX, FMA3
+TEXT ·tanhGradF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ s+16(FP), DX
+	SUBQ $0x04, AX
+	JL   tail
+
+loop:
+	VMOVUPD      (DX), Y0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y1
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD Y0, Y0, Y1
+	VMOVUPD      (CX), Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x04, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x03, AX
+	SUBQ         AX, BX
+	VMOVUPD      (BX), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y2
+	VMOVAPD      Y2, Y2
+	VFNMADD231PD Y1, Y1, Y2
+	VMASKMOVPD   (CX), Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX2(n int, d *float64, s *float64)
+// Requires: AVX, AVX2
+TEXT ·reluGradF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ s+16(FP), DX
+	SUBQ $0x04, AX
+	JL   tail
+
+loop:
+	VMOVUPD      (DX), Y0
+	VPSRLQ       $0x3f, Y0, Y0
+	VBROADCASTSD word64_ffffffffffffffff<>+0(SB), Y1
+	VPADDQ       Y1, Y0, Y0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VMOVUPD      (CX), Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, AX
+	JGE          loop
+
+tail:
+	ADDQ         $0x04, AX
+	JZ           done
+	LEAQ         masks<>+256(SB), BX
+	SHLQ         $0x03, AX
+	SUBQ         AX, BX
+	VMOVUPD      (BX), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VPSRLQ       $0x3f, Y1, Y1
+	VBROADCASTSD word64_ffffffffffffffff<>+0(SB), Y2
+	VPADDQ       Y2, Y1, Y1
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y1
 	VMASKMOVPD   (CX), Y0, Y2
 	VMULPD       Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (CX)

@@ -13,8 +13,12 @@ func passesGo[F Float]() passes[F] {
 		sigmoid:     unaryGo[F](sigmoid64),
 		tanh:        unaryGo[F](math.Tanh),
 		log1p:       unaryGo[F](math.Log1p),
-		biasSigmoid: biasSigmoidGo[F],
-		sigmoidGrad: sigmoidGradGo[F],
+		biasSigmoid: biasedGo[F](sigmoid64),
+		biasTanh:    biasedGo[F](math.Tanh),
+		biasReLU:    biasedGo[F](relu64),
+		sigmoidGrad: slopeGo(func(s F) F { return s * (1 - s) }),
+		tanhGrad:    slopeGo(func(s F) F { return 1 - s*s }),
+		reluGrad:    slopeGo(positiveGo[F]),
 		axpy:        axpyGo[F],
 		step:        stepGo[F],
 		dot: func(n int, x, y *F) float64 {
@@ -52,17 +56,37 @@ func sigmoid64(x float64) float64 {
 	return 1 / (1 + t)
 }
 
-func biasSigmoidGo[F Float](n int, z, bias *F) {
-	zs := unsafe.Slice(z, n)
-	for i, b := range unsafe.Slice(bias, n) {
-		zs[i] = F(sigmoid64(float64(zs[i] + b)))
+// relu64 is x, with +0 for -0, or else -0 below 0.
+func relu64(x float64) float64 {
+	if x < 0 {
+		return math.Copysign(0, -1)
+	}
+	return x + 0
+}
+
+// positiveGo is 1 where the sign bit is clear, else 0.
+func positiveGo[F Float](s F) F {
+	if math.Signbit(float64(s)) {
+		return 0
+	}
+	return 1
+}
+
+func biasedGo[F Float](f func(float64) float64) func(n int, z, bias *F) {
+	return func(n int, z, bias *F) {
+		zs := unsafe.Slice(z, n)
+		for i, b := range unsafe.Slice(bias, n) {
+			zs[i] = F(f(float64(zs[i] + b)))
+		}
 	}
 }
 
-func sigmoidGradGo[F Float](n int, d, s *F) {
-	ds := unsafe.Slice(d, n)
-	for i, v := range unsafe.Slice(s, n) {
-		ds[i] *= v * (1 - v)
+func slopeGo[F Float](f func(s F) F) func(n int, d, s *F) {
+	return func(n int, d, s *F) {
+		ds := unsafe.Slice(d, n)
+		for i, v := range unsafe.Slice(s, n) {
+			ds[i] *= f(v)
+		}
 	}
 }
 

@@ -67,6 +67,10 @@ func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [3][]F) {
 		{"tanh", func() { k.Tanh(x, y) }, func(_, y, _ float64) float64 { return math.Tanh(y) }},
 		{"log1p", func() { k.Exp(x, x); k.Log1p(x, x) }, func(x, _, _ float64) float64 { return math.Log1p(math.Exp(x)) }},
 		{"bias and sigmoid", func() { k.BiasSigmoid(x, len(x), 1, y) }, func(x, y, _ float64) float64 { return sigmoid64(x + y) }},
+		{"bias and tanh", func() { k.BiasTanh(x, len(x), 1, y) }, func(x, y, _ float64) float64 { return math.Tanh(x + y) }},
+		{"bias and relu", func() { k.BiasReLU(x, len(x), 1, y) }, func(x, y, _ float64) float64 { return max(0, x+y) }},
+		{"tanh's derivative", func() { k.TanhGrad(x, y) }, func(x, y, _ float64) float64 { return x * (1 - y*y) }},
+		{"relu's derivative", func() { k.ReLUGrad(x, y) }, func(x, y, _ float64) float64 { return x * positiveGo(y) }},
 		{"sigmoid's derivative", func() { k.SigmoidGrad(x, y) }, func(x, y, _ float64) float64 { return x * y * (1 - y) }},
 		{"axpy", func() { k.Axpy(x, s, y) }, func(x, y, _ float64) float64 { return x + s*y }},
 		{"step", func() { k.Step(x, s, y, b, z) }, func(x, y, z float64) float64 { return x - s*(y+b*z) }},
@@ -140,6 +144,29 @@ func TestBiasSigmoidRows(t *testing.T) {
 	})
 }
 
+// TestReLUKeepsSigns checks that the sign bit of a rectified number tells whether its argument was below zero.
+func TestReLUKeepsSigns(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k := mustNew[float64](t, level)
+		inf, negative := math.Inf(1), math.Copysign(0, -1)
+		z := []float64{3, 0, negative, -3, inf, -inf, math.NaN(), 5e-324, -5e-324}
+		k.BiasReLU(z, len(z), 1, make([]float64, len(z)))
+		for i, want := range []float64{3, 0, 0, negative, inf, negative, math.NaN(), 5e-324, negative} {
+			if math.Float64bits(z[i]) != math.Float64bits(want) && !(math.IsNaN(want) && math.IsNaN(z[i])) {
+				t.Errorf("relu %d = %v, want %v", i, z[i], want)
+			}
+		}
+		z[6] = 1
+		d := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}
+		k.ReLUGrad(d, z)
+		for i, want := range []float64{1, 2, 3, 0, 5, 0, 7, 8, 0} {
+			if d[i] != want {
+				t.Errorf("derivative %d = %v, want %v", i, d[i], want)
+			}
+		}
+	})
+}
+
 // TestPassesSameBits checks that AVX2 and AVX-512 give the same bits, also of
 // sums, which in float32 are those of the reference too.
 func TestPassesSameBits(t *testing.T) {
@@ -168,6 +195,10 @@ func testPassesSameBits[F Float](t *testing.T) {
 				results = append(results, d...)
 			}
 			k.SigmoidGrad(d, y)
+			k.TanhGrad(d, y)
+			k.BiasTanh(x, n, 1, y)
+			k.BiasReLU(x, n, 1, d)
+			k.ReLUGrad(d, x)
 			k.BiasSigmoid(x, n, 1, y)
 			k.Step(x, 0.3, d, 0.9, y)
 			k.Axpy(x, 0.7, y)

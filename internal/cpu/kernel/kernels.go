@@ -8,6 +8,7 @@ type Float interface{ float32 | float64 }
 type Kernels[F Float] struct {
 	level    Level
 	products products[F]
+	narrow   narrows[F]
 	passes   passes[F]
 	sparse   sparse[F]
 }
@@ -21,9 +22,9 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.passes, k.sparse = products32(level), passes32(level), sparse32(level)
+		k.products, k.narrow, k.passes, k.sparse = products32(level), narrow32(level), passes32(level), sparse32(level)
 	case *Kernels[float64]:
-		k.products, k.passes, k.sparse = products64(level), passes64(level), sparse64(level)
+		k.products, k.narrow, k.passes, k.sparse = products64(level), narrow64(level), passes64(level), sparse64(level)
 	}
 	return k, nil
 }

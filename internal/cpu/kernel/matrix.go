@@ -15,7 +15,8 @@ const panelRows = 12
 // takes 12 rows of one column after the other; and in squares of 12 x 12 (nine
 // cache lines of float32) by X^T D, where a tile takes 12 columns of one row
 // after the other. So one copy serves both products. The last panel is filled
-// up with zeros, and another 11 x 12 follow, for the last tile of columns.
+// up, and another 11 x 12 follow, for the last tile of columns: with zeros, but
+// after Resize with what was there. No result depends on it.
 type Matrix[F Float] struct {
 	rows, cols int
 	data       []F
@@ -23,11 +24,23 @@ type Matrix[F Float] struct {
 
 // NewMatrix returns a matrix of zeros.
 func NewMatrix[F Float](rows, cols int) *Matrix[F] {
+	x := new(Matrix[F])
+	x.Resize(rows, cols)
+	return x
+}
+
+// Resize sets the size of a matrix whose rows are to be packed anew, in its memory if that suffices.
+func (x *Matrix[F]) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
 	panels := (rows + panelRows - 1) / panelRows
-	return &Matrix[F]{rows, cols, Alloc[F]((panels*cols + panelRows - 1) * panelRows)}
+	x.rows, x.cols = rows, cols
+	if n := (panels*cols + panelRows - 1) * panelRows; n <= cap(x.data) {
+		x.data = x.data[:n]
+	} else {
+		x.data = Alloc[F](n)
+	}
 }
 
 // Dims is the number of rows and columns.

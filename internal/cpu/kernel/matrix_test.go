@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -45,4 +48,37 @@ func TestAllocAligned(t *testing.T) {
 	if len(Alloc[float64](0)) != 0 {
 		t.Error("Alloc(0) is not empty")
 	}
+}
+
+// A matrix of another size in the same memory gives the same products, whatever was there.
+func TestMatrixResize(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k := mustNew[float64](t, level)
+		r := rand.New(rand.NewPCG(1, 2))
+		used := NewMatrix[float64](60, 80)
+		room := &used.data[0]
+		for _, s := range shapes() {
+			if s.n > 60 || s.d > 80 || s.n == 0 || s.d == 0 || s.h == 0 {
+				continue
+			}
+			used.Resize(60, 80)
+			for i := range used.data {
+				used.data[i] = math.NaN()
+			}
+			used.Resize(s.n, s.d)
+			fresh := newProblem[float64](t, k, s, r)
+			again := *fresh
+			again.x, again.z, again.g = used, slices.Clone(fresh.z), slices.Clone(fresh.g)
+			for i := range s.n {
+				for j := range s.d {
+					used.data[i/panelRows*s.d*panelRows+j*panelRows+i%panelRows] = fresh.x.At(i, j)
+				}
+			}
+			fresh.run(k, RowBlock)
+			again.run(k, RowBlock)
+			if &used.data[0] != room || !slices.Equal(again.z, fresh.z) || !slices.Equal(again.g, fresh.g) {
+				t.Fatalf("%v: products differ, or the memory was not reused", s)
+			}
+		}
+	})
 }

@@ -9,6 +9,7 @@ type Panels[F Float] struct {
 	width      int // of a panel
 	half       int // of a last panel that needs no more
 	data       []F
+	pack       func(k int, b *F, ldb int, panel *F)
 }
 
 // NewPanels returns room for a factor of at most rows x cols.
@@ -16,20 +17,45 @@ func (k *Kernels[F]) NewPanels(rows, cols int) *Panels[F] {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of panels")
 	}
-	p := &Panels[F]{width: k.products.cols, half: k.products.half}
+	p := &Panels[F]{width: k.products.cols, half: k.products.half, pack: k.products.packPanel}
 	p.data = Alloc[F](rows * p.padded(cols))
 	return p
 }
 
 // Pack packs the rows x cols matrix b, whose rows are ld elements apart.
 func (p *Panels[F]) Pack(rows, cols int, b []F, ld int) {
-	checkMatrix("Pack", b, rows, cols, ld)
-	if rows*p.padded(cols) > len(p.data) {
-		panic("kernel: Pack: panels too small")
+	p.Resize(rows, cols)
+	p.PackPanels(0, p.Count(), b, ld, false)
+}
+
+// Resize sets the size of the factor that PackPanels packs.
+func (p *Panels[F]) Resize(rows, cols int) {
+	if rows < 0 || cols < 0 || rows*p.padded(cols) > len(p.data) {
+		panic("kernel: Resize: panels too small")
 	}
 	p.rows, p.cols = rows, cols
-	for j := 0; j < cols; j += p.width {
-		p.packPanel(p.panel(j), b, ld, j)
+}
+
+// Count is the number of panels.
+func (p *Panels[F]) Count() int { return (p.cols + p.width - 1) / p.width }
+
+// PackPanels packs panels from to to-1 of b or, if trans, of b^T. The rows of b are ld elements apart. Several goroutines may pack
+// different panels.
+func (p *Panels[F]) PackPanels(from, to int, b []F, ld int, trans bool) {
+	if trans {
+		checkMatrix("PackPanels", b, p.cols, p.rows, ld)
+	} else {
+		checkMatrix("PackPanels", b, p.rows, p.cols, ld)
+	}
+	if from < 0 || to > p.Count() {
+		panic("kernel: PackPanels: no such panel")
+	}
+	for i := from; i < to; i++ {
+		if j := i * p.width; trans {
+			p.packTransposed(p.panel(j), b, ld, j)
+		} else {
+			p.packPanel(p.panel(j), b, ld, j)
+		}
 	}
 }
 
@@ -37,10 +63,30 @@ func (p *Panels[F]) Pack(rows, cols int, b []F, ld int) {
 func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
 	width := p.panelWidth(j)
 	valid := min(width, p.cols-j)
+	if valid == p.width && p.rows > 0 {
+		p.pack(p.rows, &b[j], ld, &dst[0])
+		return
+	}
 	for l := range p.rows {
 		row := dst[l*width:][:width]
 		copy(row, b[l*ld+j:][:valid])
 		clear(row[valid:])
+	}
+}
+
+// packTransposed packs the rows from j on as columns.
+func (p *Panels[F]) packTransposed(dst, b []F, ld, j int) {
+	width := p.panelWidth(j)
+	for c := range width {
+		if c >= p.cols-j {
+			for l := range p.rows {
+				dst[l*width+c] = 0
+			}
+			continue
+		}
+		for l, v := range b[(j+c)*ld:][:p.rows] {
+			dst[l*width+c] = v
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ type products[F Float] struct {
 	// The tile and the narrow tile.
 	tile      [2]func(k int, x, b, c *F, ldc int, add bool)
 	tileTrans [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool)
+	// The copy of a tile's columns of a second factor.
+	packPanel func(k int, b *F, ldb int, panel *F)
 }
 
 // depth is the number of inner indices that a tile of X W runs over: a panel

@@ -48,6 +48,11 @@ func tile1F32AVX512(k int, x *float32, b *float32, c *float32, ldc int, add bool
 //go:noescape
 func tileTrans1F32AVX512(m int, x *float32, panel int, b *float32, c *float32, ldc int, add bool)
 
+// packPanelF32AVX512 copies k rows of 32 columns, panel[l*32+j] = b[l*ldb+j]. k > 0.
+//
+//go:noescape
+func packPanelF32AVX512(k int, b *float32, ldb int, panel *float32)
+
 // tile2F64AVX512 computes C = X B, or C += X B if add, for a tile of 12 x 16:
 //
 //	for i in 0..11, j in 0..15:
@@ -91,6 +96,11 @@ func tile1F64AVX512(k int, x *float64, b *float64, c *float64, ldc int, add bool
 //
 //go:noescape
 func tileTrans1F64AVX512(m int, x *float64, panel int, b *float64, c *float64, ldc int, add bool)
+
+// packPanelF64AVX512 copies k rows of 16 columns, panel[l*16+j] = b[l*ldb+j]. k > 0.
+//
+//go:noescape
+func packPanelF64AVX512(k int, b *float64, ldb int, panel *float64)
 
 // tile2F32AVX2 computes C = X B, or C += X B if add, for a tile of 6 x 16:
 //
@@ -136,6 +146,11 @@ func tile1F32AVX2(k int, x *float32, b *float32, c *float32, ldc int, add bool)
 //go:noescape
 func tileTrans1F32AVX2(m int, x *float32, panel int, b *float32, c *float32, ldc int, add bool)
 
+// packPanelF32AVX2 copies k rows of 16 columns, panel[l*16+j] = b[l*ldb+j]. k > 0.
+//
+//go:noescape
+func packPanelF32AVX2(k int, b *float32, ldb int, panel *float32)
+
 // tile2F64AVX2 computes C = X B, or C += X B if add, for a tile of 6 x 8:
 //
 //	for i in 0..5, j in 0..7:
@@ -179,3 +194,8 @@ func tile1F64AVX2(k int, x *float64, b *float64, c *float64, ldc int, add bool)
 //
 //go:noescape
 func tileTrans1F64AVX2(m int, x *float64, panel int, b *float64, c *float64, ldc int, add bool)
+
+// packPanelF64AVX2 copies k rows of 8 columns, panel[l*8+j] = b[l*ldb+j]. k > 0.
+//
+//go:noescape
+func packPanelF64AVX2(k int, b *float64, ldb int, panel *float64)

@@ -718,6 +718,27 @@ store:
 	VZEROUPPER
 	RET
 
+// func packPanelF32AVX512(k int, b *float32, ldb int, panel *float32)
+// Requires: AVX, AVX512F
+TEXT ·packPanelF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ ldb+16(FP), DX
+	MOVQ panel+24(FP), BX
+	SHLQ $0x02, DX
+
+loop:
+	VMOVUPS (CX), Z0
+	VMOVUPS Z0, (BX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS Z0, 64(BX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000080, BX
+	DECQ    AX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
 // func tile2F64AVX512(k int, x *float64, b *float64, c *float64, ldc int, add bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile2F64AVX512(SB), NOSPLIT, $0-41
@@ -1450,6 +1471,27 @@ store:
 	VZEROUPPER
 	RET
 
+// func packPanelF64AVX512(k int, b *float64, ldb int, panel *float64)
+// Requires: AVX, AVX512F
+TEXT ·packPanelF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ ldb+16(FP), DX
+	MOVQ panel+24(FP), BX
+	SHLQ $0x03, DX
+
+loop:
+	VMOVUPD (CX), Z0
+	VMOVUPD Z0, (BX)
+	VMOVUPD 64(CX), Z0
+	VMOVUPD Z0, 64(BX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000080, BX
+	DECQ    AX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
 // func tile2F32AVX2(k int, x *float32, b *float32, c *float32, ldc int, add bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile2F32AVX2(SB), NOSPLIT, $0-41
@@ -1865,6 +1907,27 @@ store:
 	VMOVUPS Y4, (SI)
 	ADDQ    DI, SI
 	VMOVUPS Y5, (SI)
+	VZEROUPPER
+	RET
+
+// func packPanelF32AVX2(k int, b *float32, ldb int, panel *float32)
+// Requires: AVX
+TEXT ·packPanelF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ ldb+16(FP), DX
+	MOVQ panel+24(FP), BX
+	SHLQ $0x02, DX
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (BX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS Y0, 32(BX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000040, BX
+	DECQ    AX
+	JNZ     loop
 	VZEROUPPER
 	RET
 
@@ -2291,5 +2354,26 @@ store:
 	VMOVUPD Y4, (SI)
 	ADDQ    DI, SI
 	VMOVUPD Y5, (SI)
+	VZEROUPPER
+	RET
+
+// func packPanelF64AVX2(k int, b *float64, ldb int, panel *float64)
+// Requires: AVX
+TEXT ·packPanelF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ ldb+16(FP), DX
+	MOVQ panel+24(FP), BX
+	SHLQ $0x03, DX
+
+loop:
+	VMOVUPD (CX), Y0
+	VMOVUPD Y0, (BX)
+	VMOVUPD 32(CX), Y0
+	VMOVUPD Y0, 32(BX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000040, BX
+	DECQ    AX
+	JNZ     loop
 	VZEROUPPER
 	RET

@@ -11,6 +11,14 @@ func productsGo[F Float]() products[F] {
 		rows: goRows, cols: goCols, half: goCols,
 		tile:      [2]func(k int, x, b, c *F, ldc int, add bool){tileGo[F]},
 		tileTrans: [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool){tileTransGo[F]},
+		packPanel: packPanelGo[F],
+	}
+}
+
+func packPanelGo[F Float](k int, b *F, ldb int, panel *F) {
+	from, to := unsafe.Slice(b, (k-1)*ldb+goCols), unsafe.Slice(panel, k*goCols)
+	for l := range k {
+		copy(to[l*goCols:][:goCols], from[l*ldb:])
 	}
 }
 

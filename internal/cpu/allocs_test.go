@@ -1,0 +1,52 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/internal/cpu/kernel"
+	"ppal/models"
+)
+
+// An iteration allocates nothing, whatever the network, the level and the number of threads.
+func TestIterationsAllocateNothing(t *testing.T) {
+	for _, spec := range []models.Spec{
+		{Inputs: 9},
+		{Inputs: 31, Hidden: []int{40, 19}},
+		{Inputs: 13, Hidden: []int{33}, Activation: models.Tanh},
+		{Inputs: 9, Hidden: []int{20}, Activation: models.ReLU},
+		{Inputs: 11, Hidden: []int{18}, Heads: models.Separate},
+	} {
+		spec.Outputs = 4
+		n := network{spec: spec, counts: []int{301, 270, 190, 250}, center: true, seed: 1}
+		for _, level := range []kernel.Level{kernel.Go, kernel.Best()} {
+			for _, threads := range []int{1, 3} {
+				for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+					p := n.problem(t, dtype, engine(t, level, threads))
+					if allocated := testing.AllocsPerRun(3, iteration(t, p)); allocated > 0 {
+						t.Errorf("%+v, %v, %d threads, %v: %v allocations an iteration", spec, level, threads, dtype, allocated)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Nor do fairness problems on groups that overlap.
+func TestFairnessAllocatesNothing(t *testing.T) {
+	const rows, groups = 700, 40
+	goal, err := constraints.NewIntersectional(numbered(groups), []float64{0.05}, constraints.Sigmoid, constraints.Hinge, constraints.Each)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fairness{n: rows, goal: goal, groups: scattered(rows, groups, 0.2),
+		spec: models.Spec{Inputs: 7, Hidden: []int{9}, Outputs: 1, Activation: models.ReLU}}
+	for _, threads := range []int{1, 2} {
+		p := f.problem(t, tensor.Float32, engine(t, kernel.Best(), threads))
+		if allocated := testing.AllocsPerRun(3, iteration(t, p)); allocated > 0 {
+			t.Errorf("%d threads: %v allocations an iteration", threads, allocated)
+		}
+	}
+}

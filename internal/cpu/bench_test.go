@@ -1,0 +1,155 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+)
+
+// images are 8-bit pixels, all of them random.
+type images struct {
+	rows, cols int
+	pixels     []byte
+}
+
+func newImages(rows, cols int) images {
+	rng := rand.New(rand.NewPCG(7, 8))
+	p := make([]byte, rows*cols)
+	for i := range p {
+		p[i] = byte(rng.Uint32())
+	}
+	return images{rows, cols, p}
+}
+
+func (m images) Dims() (rows, cols int) { return m.rows, m.cols }
+
+func (m images) Float32(dst []float32, from, to int) {
+	for i, v := range m.pixels[from*m.cols : to*m.cols] {
+		dst[i] = float32(v) / 255
+	}
+}
+
+func (m images) Float64(dst []float64, from, to int) {
+	for i, v := range m.pixels[from*m.cols : to*m.cols] {
+		dst[i] = float64(v) / 255
+	}
+}
+
+// classifier is the Neyman-Pearson problem of a network on images, with equal classes.
+func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
+	b.Helper()
+	labels, names := make([]int, data.rows), make([]string, spec.Outputs)
+	for i := range labels {
+		labels[i] = i * spec.Outputs / data.rows
+	}
+	for k := range names {
+		names[k] = fmt.Sprint(k)
+	}
+	weights, err := models.Init(spec, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, err := models.New(g, spec, dtype, weights)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(data.Dims()))
+		scores, err := net.Scores(x, random(g, dtype, rand.New(rand.NewPCG(2, 2)), "center", 1, data.cols))
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		goal, err := constraints.NewNeymanPearson(names, []float64{0.2}, constraints.Sigmoid)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		f, c, err := goal.Nodes(scores, labels)
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
+			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{data}}, err
+	}, e)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+// iteration returns a forward and a backward pass.
+func iteration(t testing.TB, p *graph.Problem) func() {
+	_, m := p.Dims()
+	g, d, weights := make([]float64, m), p.NewVector(), make([]float64, m+1)
+	for j := range weights {
+		weights[j] = 1
+	}
+	return func() {
+		if _, err := p.Forward(g); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Backward(weights, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOverBare compares iterations with the two bare products of their shape, in turns: the ratios of the medians and of the
+// shortest times. The latter is the steadier where other programs run.
+func BenchmarkOverBare(b *testing.B) {
+	for _, c := range []struct {
+		name       string
+		rows, cols int
+		spec       models.Spec
+	}{
+		{"fashion/shared", 24000, 784, models.Spec{Hidden: []int{256}}},
+		{"fashion/separate", 24000, 784, models.Spec{Hidden: []int{64}, Heads: models.Separate}},
+		{"cifar/shared", 20000, 3072, models.Spec{Hidden: []int{256}}},
+	} {
+		c.spec.Inputs, c.spec.Outputs = c.cols, 4
+		data := newImages(c.rows, c.cols)
+		for _, level := range kernel.Levels()[1:] {
+			overBare[float32](b, c.name, level, c.spec, data, tensor.Float32)
+			overBare[float64](b, c.name, level, c.spec, data, tensor.Float64)
+		}
+	}
+}
+
+func overBare[T float32 | float64](b *testing.B, name string, level kernel.Level, spec models.Spec, data images, dtype tensor.Dtype) {
+	b.Run(fmt.Sprintf("%s/%v/%v", name, level, dtype), func(b *testing.B) {
+		d, err := cpu.New(level, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bare, err := cpu.BareProducts[T](d, data.rows, data.cols, 256)
+		if err != nil {
+			b.Fatal(err)
+		}
+		run := iteration(b, classifier(b, spec, data, dtype, graph.Planned(d)))
+		run()
+		bare.Run()
+		var floors, times []time.Duration
+		for b.Loop() {
+			floors = append(floors, bare.Run())
+			start := time.Now()
+			run()
+			times = append(times, time.Since(start))
+		}
+		slices.Sort(floors)
+		slices.Sort(times)
+		floor, took := floors[len(floors)/2].Seconds(), times[len(times)/2].Seconds()
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(1e3*floor, "bare-ms")
+		b.ReportMetric(1e3*took, "ms")
+		b.ReportMetric(took/floor, "x-bare")
+		b.ReportMetric(times[0].Seconds()/floors[0].Seconds(), "x-bare-min")
+	})
+}

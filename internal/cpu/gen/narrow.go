@@ -1,0 +1,302 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// narrowRows is the number of rows, or columns, that the products with a narrow side take at a time.
+const narrowRows = 4
+
+// narrow emits products of matrices as they are, for factors with few rows or columns: nothing is packed, which would cost more than
+// the product.
+func narrow(a asm) {
+	for _, rows := range []int{narrowRows, 1} {
+		a.combine(rows)
+		a.dots(rows)
+	}
+	a.addColumns()
+}
+
+// combine emits rows of C = A B or C += A B, where A may be transposed: each is a combination of B's rows.
+func (a asm) combine(rows int) {
+	a.text(fmt.Sprintf("combine%d", rows),
+		fmt.Sprintf("func(k, n int, x *%[1]s, down, right int, b *%[1]s, ldb int, c *%[1]s, ldc int, add bool)", a.elem()),
+		fmt.Sprintf("computes C = X B, or C += X B if add, for %d rows of n columns:", rows),
+		"",
+		fmt.Sprintf("\tfor i in 0..%d, j in 0..n-1:", rows-1),
+		"\t\tc[i*ldc+j] = (add ? c[i*ldc+j] : 0) + sum_l x[i*down+l*right] * b[l*ldb+j]   (l = 0..k-1)",
+		"",
+		"The sum is a chain of fused multiply-adds from zero in increasing l. k > 0, n > 0.")
+	n, x, down, right := a.gp("n"), a.gp("x"), a.gp("down"), a.gp("right")
+	b, ldb, c, ldc := a.gp("b"), a.gp("ldb"), a.gp("c"), a.gp("ldc")
+	for _, r := range []reg.GPVirtual{down, right, ldb, ldc} {
+		a.scale(r)
+	}
+	strip := func(vecs int, m mask) {
+		a.combineStrip(rows, vecs, m, x, down, right, b, ldb, c, ldc)
+		a.ADDQ(operand.U32(vecs*a.bytes()), b)
+		a.ADDQ(operand.U32(vecs*a.bytes()), c)
+	}
+	a.columns(n, a.lanes(), a.combineVectors(), strip, func() mask { return a.first(n) })
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// combineVectors is the number of vectors of columns that combine takes at a time: with four rows 16 of 32 registers are sums, and 8 of
+// 16 at AVX2.
+func (t target) combineVectors() int {
+	if t.avx512 {
+		return 4
+	}
+	return 2
+}
+
+// columns emits strips over n columns: of so many vectors of so many lanes, then of one, the last of which may be a part.
+func (a asm) columns(n reg.GPVirtual, lanes, vecs int, strip func(vecs int, m mask), first func() mask) {
+	width, lane := operand.U32(vecs*lanes), operand.Imm(uint64(lanes))
+	a.Label("strips")
+	a.CMPQ(n, width)
+	a.JL(operand.LabelRef("rest"))
+	strip(vecs, mask{})
+	a.SUBQ(width, n)
+	a.JMP(operand.LabelRef("strips"))
+	a.Label("rest")
+	a.CMPQ(n, operand.Imm(0))
+	a.JLE(operand.LabelRef("done"))
+	strip(1, first())
+	a.SUBQ(lane, n)
+	a.JMP(operand.LabelRef("rest"))
+	a.Label("done")
+}
+
+// combineStrip emits one strip of columns.
+func (a asm) combineStrip(rows, vecs int, m mask, x, down, right, b, ldb, c, ldc reg.GPVirtual) {
+	name := fmt.Sprintf("strip%d", vecs)
+	acc := a.accumulators(rows * vecs)
+	at, from, down3 := a.GP64(), a.GP64(), a.GP64()
+	a.MOVQ(x, at)
+	a.MOVQ(b, from)
+	a.LEAQ(operand.Mem{Base: down, Index: down, Scale: 2}, down3)
+	left := a.gp("k")
+	a.Label(name)
+	row := make([]vec, vecs)
+	for j := range row {
+		row[j] = a.loadAt(operand.Mem{Base: from, Disp: j * a.bytes()}, m)
+	}
+	elements := []operand.Mem{{Base: at}, {Base: at, Index: down, Scale: 1}, {Base: at, Index: down, Scale: 2}, {Base: at, Index: down3, Scale: 1}}
+	for i := range rows {
+		v := a.vec()
+		a.splat(elements[i], v)
+		for j := range row {
+			a.fmaInto(row[j], v, acc[i*vecs+j])
+		}
+	}
+	a.ADDQ(right, at)
+	a.ADDQ(ldb, from)
+	a.DECQ(left)
+	a.JNZ(operand.LabelRef(name))
+
+	to := a.GP64()
+	a.MOVQ(c, to)
+	add := a.Load(a.Param("add"), a.GP8())
+	a.TESTB(add, add)
+	a.JZ(operand.LabelRef(name + "store"))
+	for i := range rows {
+		for j := range vecs {
+			v := acc[i*vecs+j]
+			a.add(a.loadAt(operand.Mem{Base: to, Disp: j * a.bytes()}, m), v, v)
+		}
+		a.ADDQ(ldc, to)
+	}
+	a.MOVQ(c, to)
+	a.Label(name + "store")
+	for i := range rows {
+		for j := range vecs {
+			a.saveAt(acc[i*vecs+j], operand.Mem{Base: to, Disp: j * a.bytes()}, m)
+		}
+		a.ADDQ(ldc, to)
+	}
+}
+
+// dots emits C = A B^T for some rows of B: sums along the rows of both.
+func (a asm) dots(cols int) {
+	lanes := 64 / a.size
+	a.text(fmt.Sprintf("dots%d", cols),
+		fmt.Sprintf("func(m, k int, x *%[1]s, ldx int, b *%[1]s, ldb int, c *%[1]s, ldc int)", a.elem()),
+		fmt.Sprintf("computes C = X B^T for m rows and %d columns:", cols),
+		"",
+		fmt.Sprintf("\tfor i in 0..m-1, j in 0..%d:", cols-1),
+		"\t\tc[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)",
+		"",
+		fmt.Sprintf("The sum has %d parts, one for every remainder of l by %d, chains of fused multiply-adds from zero in", lanes, lanes),
+		"increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.")
+	m, x, ldx := a.gp("m"), a.gp("x"), a.gp("ldx")
+	b, ldb, c, ldc := a.gp("b"), a.gp("ldb"), a.gp("c"), a.gp("ldc")
+	for _, r := range []reg.GPVirtual{ldx, ldb, ldc} {
+		a.scale(r)
+	}
+	ldb3 := a.GP64()
+	a.LEAQ(operand.Mem{Base: ldb, Index: ldb, Scale: 2}, ldb3)
+	parts := 64 / a.bytes()
+	rest := a.gp("k")
+	a.ANDQ(operand.Imm(uint64(lanes-1)), rest)
+	masks := make([]mask, parts)
+	for p := range masks {
+		masks[p] = a.from(rest, p*a.lanes())
+	}
+
+	a.Label("row")
+	acc := a.accumulators(cols * parts)
+	at, from, left := a.GP64(), a.GP64(), a.gp("k")
+	a.MOVQ(x, at)
+	a.MOVQ(b, from)
+	terms := func(masks []mask) {
+		for p, m := range masks {
+			v := a.loadAt(operand.Mem{Base: at, Disp: p * a.bytes()}, m)
+			rows := []operand.Mem{{Base: from}, {Base: from, Index: ldb, Scale: 1}, {Base: from, Index: ldb, Scale: 2}, {Base: from, Index: ldb3, Scale: 1}}
+			for j, row := range rows[:cols] {
+				row.Disp = p * a.bytes()
+				if m.all() {
+					a.fmaInto(row, v, acc[j*parts+p])
+				} else {
+					a.fmaInto(a.loadAt(row, m), v, acc[j*parts+p])
+				}
+			}
+		}
+	}
+	a.SUBQ(operand.Imm(uint64(lanes)), left)
+	a.JL(operand.LabelRef("tail"))
+	a.Label("loop")
+	terms(make([]mask, parts))
+	a.ADDQ(operand.Imm(64), at)
+	a.ADDQ(operand.Imm(64), from)
+	a.SUBQ(operand.Imm(uint64(lanes)), left)
+	a.JGE(operand.LabelRef("loop"))
+	a.Label("tail")
+	a.ADDQ(operand.Imm(uint64(lanes)), left)
+	a.JZ(operand.LabelRef("sum"))
+	terms(masks)
+	a.Label("sum")
+	for j := range cols {
+		a.storeSum(acc[j*parts:(j+1)*parts], operand.Mem{Base: c, Disp: j * a.size})
+	}
+	a.ADDQ(ldx, x)
+	a.ADDQ(ldc, c)
+	a.DECQ(m)
+	a.JNZ(operand.LabelRef("row"))
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// from is the mask of the elements from skip on that are before n.
+func (a asm) from(n reg.GPVirtual, skip int) mask {
+	if a.avx512 {
+		return mask{opmask: a.opmask(n, skip)}
+	}
+	at := a.maskAt(n)
+	at.Disp += skip * a.size
+	m := a.vec()
+	a.mov(at, m)
+	return mask{lanes: m}
+}
+
+// storeSum adds the halves of the partial sums until one is left, and writes it.
+func (a asm) storeSum(parts []vec, to operand.Mem) {
+	s := parts[0]
+	if a.avx512 {
+		upper := a.YMM()
+		a.VEXTRACTF64X4(operand.Imm(1), s, upper)
+		a.pick(a.VADDPS, a.VADDPD)(upper, s.AsY(), s.AsY())
+	} else {
+		a.add(parts[1], s, s)
+	}
+	half := a.XMM()
+	a.VEXTRACTF128(operand.Imm(1), s.AsY(), half)
+	a.pick(a.VADDPS, a.VADDPD)(half, s.AsX(), s.AsX())
+	a.VPERMILPD(operand.Imm(1), s.AsX(), half)
+	if a.size == 8 {
+		a.VADDSD(half, s.AsX(), s.AsX())
+		a.VMOVSD(s.AsX(), to)
+		return
+	}
+	a.VADDPS(half, s.AsX(), s.AsX())
+	a.VMOVSHDUP(s.AsX(), half)
+	a.VADDSS(half, s.AsX(), s.AsX())
+	a.VMOVSS(s.AsX(), to)
+}
+
+// addColumns emits the sums of columns in float64.
+func (a asm) addColumns() {
+	a.text("addColumns", fmt.Sprintf("func(m, n int, x *%s, ldx int, sums *float64)", a.elem()),
+		"adds the rows of X to sums, row by row:",
+		"",
+		"\tfor i in 0..m-1, j in 0..n-1: sums[j] += x[i*ldx+j]",
+		"",
+		"m > 0, n > 0.")
+	n, x, ldx, sums := a.gp("n"), a.gp("x"), a.gp("ldx"), a.gp("sums")
+	a.scale(ldx)
+	lanes := a.bytes() / 8
+	strip := func(vecs int, m mask) {
+		name := fmt.Sprintf("strip%d", vecs)
+		at, left := a.GP64(), a.gp("m")
+		a.MOVQ(x, at)
+		acc := make([]vec, vecs)
+		for j := range acc {
+			acc[j] = a.doubles(operand.Mem{Base: sums, Disp: j * a.bytes()}, m)
+		}
+		a.Label(name)
+		for j, s := range acc {
+			a.VADDPD(a.wide(at, j*lanes*a.size, m), s, s)
+		}
+		a.ADDQ(ldx, at)
+		a.DECQ(left)
+		a.JNZ(operand.LabelRef(name))
+		for j, s := range acc {
+			a.saveDoubles(s, operand.Mem{Base: sums, Disp: j * a.bytes()}, m)
+		}
+		a.ADDQ(operand.U32(vecs*lanes*a.size), x)
+		a.ADDQ(operand.U32(vecs*a.bytes()), sums)
+	}
+	a.columns(n, lanes, 4, strip, func() mask { return a.doublesMask(n) })
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// doublesMask is the mask of the first n elements of a vector of float64.
+func (a asm) doublesMask(n reg.GPVirtual) mask { return a.part(n, 0) }
+
+// doubles reads a vector of float64, whatever the element type.
+func (a asm) doubles(from operand.Mem, m mask) vec {
+	switch {
+	case m.all():
+		return a.to(a.VMOVUPD, from)
+	case a.avx512:
+		return a.to(three(a.VMOVUPD_Z), from, m.opmask)
+	}
+	return a.to(three(a.VMASKMOVPD), from, a.doublesLanes(m))
+}
+
+// saveDoubles writes a vector of float64.
+func (a asm) saveDoubles(v vec, to operand.Mem, m mask) {
+	switch {
+	case m.all():
+		a.VMOVUPD(v, to)
+	case a.avx512:
+		a.VMOVUPD(v, m.opmask, to)
+	default:
+		a.VMASKMOVPD(v, a.doublesLanes(m), to)
+	}
+}
+
+// doublesLanes widens an AVX2 mask of elements to one of float64.
+func (a asm) doublesLanes(m mask) vec {
+	if a.size == 8 {
+		return m.lanes
+	}
+	wide := a.vec()
+	a.VPMOVSXDQ(m.lanes.AsX(), wide)
+	return wide
+}

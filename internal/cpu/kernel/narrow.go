@@ -1,0 +1,117 @@
+package kernel
+
+// narrows are the products of one level for factors with few rows or columns,
+// which are read as they are: packing would cost more than the product.
+type narrows[F Float] struct {
+	// By four rows, or columns, and by one.
+	combine [2]func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool)
+	dots    [2]func(m, k int, x *F, ldx int, b *F, ldb int, c *F, ldc int)
+
+	addColumns func(m, n int, x *F, ldx int, sums *float64)
+}
+
+// narrowRows is the number of rows, or columns, that the products take at a
+// time.
+const narrowRows = 4
+
+// byFours calls do for the rows 0 to n-1, four at a time and then one, with the
+// variant of the kernel.
+func byFours(n int, do func(variant, i int)) {
+	i := 0
+	for ; i+narrowRows <= n; i += narrowRows {
+		do(0, i)
+	}
+	for ; i < n; i++ {
+		do(1, i)
+	}
+}
+
+// Strided is a matrix of Rows x Cols whose element (i, j) is
+// Data[i*Down + j*Right].
+type Strided[F Float] struct {
+	Data        []F
+	Rows, Cols  int
+	Down, Right int
+}
+
+// T is the transpose.
+func (x Strided[F]) T() Strided[F] { return Strided[F]{x.Data, x.Cols, x.Rows, x.Right, x.Down} }
+
+// Dense is the matrix of rows x cols with rows ld elements apart.
+func Dense[F Float](data []F, rows, cols, ld int) Strided[F] {
+	return Strided[F]{data, rows, cols, ld, 1}
+}
+
+// Combine computes C = X B, or C += X B if add: each row of C is a combination
+// of the rows of B. B and C have rows without gaps between elements (Right is
+// 1). It is meant for few rows of C, or of B.
+//
+// Each element is a chain of multiply-adds from zero in increasing inner
+// index, fused above level Go, and added to C in one addition: the same at
+// AVX2 and AVX512.
+func (k *Kernels[F]) Combine(c, x, b Strided[F], add bool) {
+	x.check("Combine")
+	b.check("Combine")
+	c.check("Combine")
+	if c.Rows != x.Rows || x.Cols != b.Rows || c.Cols != b.Cols || b.Right != 1 || c.Right != 1 {
+		panic("kernel: Combine: matrices of other sizes, or gaps in rows")
+	}
+	switch {
+	case c.Rows == 0 || c.Cols == 0:
+	case x.Cols > 0:
+		byFours(c.Rows, func(variant, i int) {
+			k.narrow.combine[variant](x.Cols, c.Cols, &x.Data[i*x.Down], x.Down, x.Right, &b.Data[0], b.Down, &c.Data[i*c.Down], c.Down, add)
+		})
+	case !add:
+		zeroRows(c.Data, c.Rows, c.Cols, c.Down)
+	}
+}
+
+// Dots computes C = X B^T, the dot products of the rows of X with those of B,
+// which have no gaps between elements (Right is 1), nor do C's. It is meant for
+// few rows of B.
+//
+// A sum has as many parts as 64 bytes have elements, one for each remainder of
+// the index; each is a chain of multiply-adds from zero in increasing index,
+// fused above level Go; then the upper half is added to the lower until one is
+// left. So C is the same at AVX2 and AVX512.
+func (k *Kernels[F]) Dots(c, x, b Strided[F]) {
+	x.check("Dots")
+	b.check("Dots")
+	c.check("Dots")
+	if c.Rows != x.Rows || x.Cols != b.Cols || c.Cols != b.Rows || x.Right != 1 || b.Right != 1 || c.Right != 1 {
+		panic("kernel: Dots: matrices of other sizes, or gaps in rows")
+	}
+	if c.Rows == 0 {
+		return
+	}
+	if x.Cols == 0 {
+		zeroRows(c.Data, c.Rows, c.Cols, c.Down)
+		return
+	}
+	byFours(c.Cols, func(variant, j int) {
+		k.narrow.dots[variant](x.Rows, x.Cols, &x.Data[0], x.Down, &b.Data[j*b.Down], b.Down, &c.Data[j], c.Down)
+	})
+}
+
+// AddColumns adds X's rows to sums, one after the other, in float64. X's rows
+// have no gaps between elements.
+func (k *Kernels[F]) AddColumns(sums []float64, x Strided[F]) {
+	x.check("AddColumns")
+	if x.Cols != len(sums) || x.Right != 1 {
+		panic("kernel: AddColumns: a matrix of another width, or gaps in rows")
+	}
+	if x.Rows > 0 && x.Cols > 0 {
+		k.narrow.addColumns(x.Rows, x.Cols, &x.Data[0], x.Down, &sums[0])
+	}
+}
+
+// check panics unless the elements are within the data.
+func (x Strided[F]) check(what string) {
+	switch {
+	case x.Rows < 0 || x.Cols < 0 || x.Down < 0 || x.Right < 0:
+		panic("kernel: " + what + ": negative size or stride")
+	case x.Rows > 0 && x.Cols > 0 && len(x.Data) <= (x.Rows-1)*x.Down+(x.Cols-1)*x.Right:
+		panic("kernel: " + what + ": matrix too short for its size")
+	}
+}

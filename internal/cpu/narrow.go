@@ -1,0 +1,97 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// narrow is the width up to which a product with activations reads them as they are: packing a block costs more than it gains.
+const narrow = 16
+
+// blockOf is rows lo to hi-1 of v as the kernels take it.
+func (w *worker[T]) blockOf(v plan.View, lo, hi int) kernel.Strided[T] {
+	return kernel.Dense(w.From(v, lo), hi-lo, v.Cols, v.Stride)
+}
+
+// narrowProduct is Z = A W for activations A where A or Z is narrow.
+type narrowProduct[T plan.Float] struct {
+	p          *plan.Product
+	dots       bool // Z is the narrow one: its elements are dot products
+	transposed []T  // B^T, of B or of B^T, where the kernel wants its rows
+}
+
+func newNarrowProduct[T plan.Float](p *plan.Product) *narrowProduct[T] {
+	s := &narrowProduct[T]{p: p, dots: p.Out.Cols <= p.A.Cols}
+	if s.dots != p.TransB { // the columns of W in a row, or else its rows
+		s.transposed = make([]T, p.B.Len())
+	}
+	return s
+}
+
+func (s *narrowProduct[T]) prepare(e *executor[T]) {
+	if s.transposed == nil {
+		return
+	}
+	b := s.p.B
+	for i := range b.Rows {
+		for j, x := range e.Row(b, i) {
+			s.transposed[j*b.Rows+i] = x
+		}
+	}
+}
+
+func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
+	z, a, b := w.blockOf(s.p.Out, lo, hi), w.blockOf(s.p.A, lo, hi), w.blockOf(s.p.B, 0, s.p.B.Rows)
+	if s.transposed != nil {
+		b = kernel.Dense(s.transposed, b.Cols, b.Rows, b.Rows)
+	}
+	if s.dots {
+		w.k.Dots(z, a, b)
+	} else {
+		w.k.Combine(z, a, b, false)
+	}
+	return nil
+}
+
+// outerSums is G = A^T D, or G += it, where A or D is narrow: G or G^T is a combination of the rows of the wide one.
+type outerSums[T plan.Float] struct {
+	workerSums[T]
+	wide bool // A is the wide one: the sums are G^T
+}
+
+func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {
+	return &outerSums[T]{newWorkerSums(e, p), p.A.Cols > p.B.Cols}
+}
+
+func (s *outerSums[T]) block(t int, w *worker[T], lo, hi int) error {
+	short, long := w.blockOf(s.p.A, lo, hi), w.blockOf(s.p.B, lo, hi)
+	if s.wide {
+		short, long = long, short
+	}
+	w.k.Combine(kernel.Dense(s.sums[t], short.Cols, long.Cols, long.Cols), short.T(), long, true)
+	return nil
+}
+
+// finishShare adds a part of the rows of G, worker by worker, and writes them to the product's result, or adds them.
+func (s *outerSums[T]) finishShare(e *executor[T], worker, workers int) {
+	out := s.p.Out
+	sums := kernel.Dense(s.sums[0], out.Rows, out.Cols, out.Cols)
+	if s.wide {
+		sums = kernel.Dense(s.sums[0], out.Cols, out.Rows, out.Rows).T()
+	}
+	from, to := share(out.Rows, worker, workers)
+	for i := from; i < to; i++ {
+		row := e.Row(out, i)
+		for j := range row {
+			at := i*sums.Down + j*sums.Right
+			x := s.sums[0][at]
+			for t := 1; t < workers; t++ {
+				x += s.sums[t][at]
+			}
+			if s.p.Add {
+				x += row[j]
+			}
+			row[j] = x
+		}
+	}
+}

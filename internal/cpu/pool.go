@@ -1,0 +1,157 @@
+package cpu
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A job is work that a pool's workers do at the same time, each its own share.
+type job interface {
+	// work does the share of a worker, 0 to n-1.
+	work(worker int)
+}
+
+// pool is a device's workers: the caller of run and goroutines that stay from one run to the next, so that a run starts nothing and
+// allocates nothing. They start with the first run that needs them and end with close, or when the pool is collected.
+type pool struct {
+	threads int
+	mutex   sync.Mutex // one run at a time
+	crew    *crew      // nil before the first run
+}
+
+func newPool(threads int) *pool { return &pool{threads: threads} }
+
+// run does a job with n workers, at most the pool's threads. The caller is worker 0.
+func (p *pool) run(n int, j job) {
+	if n <= 1 {
+		j.work(0)
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.crew == nil {
+		p.crew = newCrew(p.threads - 1)
+		runtime.AddCleanup(p, (*crew).end, p.crew)
+	}
+	p.crew.run(n, j)
+	runtime.KeepAlive(p)
+}
+
+// close ends the goroutines. A later run starts new ones.
+func (p *pool) close() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.crew != nil {
+		p.crew.end()
+		p.crew = nil
+	}
+}
+
+// crew is what the goroutines know. It does not lead to the pool, which can so be collected while they wait.
+type crew struct {
+	job     job
+	busy    atomic.Int32 // helpers that have not finished
+	ended   sync.Once
+	caller  seat
+	helpers []seat
+}
+
+func newCrew(helpers int) *crew {
+	spin := helpers < runtime.GOMAXPROCS(0)
+	c := &crew{caller: newSeat(spin), helpers: make([]seat, helpers)}
+	for i := range c.helpers {
+		c.helpers[i] = newSeat(spin)
+		go c.help(i)
+	}
+	return c
+}
+
+// run does a job with the caller and n-1 helpers. It returns, or panics, when all have finished.
+func (c *crew) run(n int, j job) {
+	c.job = j
+	c.busy.Store(int32(n - 1))
+	for i := range n - 1 {
+		c.helpers[i].signal()
+	}
+	defer func() {
+		c.caller.wait()
+		c.job = nil
+	}()
+	j.work(0)
+}
+
+// help waits for jobs until there is none.
+func (c *crew) help(i int) {
+	for {
+		c.helpers[i].wait()
+		j := c.job
+		if j == nil {
+			return
+		}
+		j.work(i + 1)
+		if c.busy.Add(-1) == 0 {
+			c.caller.signal()
+		}
+	}
+}
+
+// end lets the helpers return.
+func (c *crew) end() {
+	c.ended.Do(func() {
+		for i := range c.helpers {
+			c.helpers[i].signal()
+		}
+	})
+}
+
+// spinTime is how long a seat is watched before its owner sleeps: the gap between two regions is shorter, and waking takes as long.
+const spinTime = 100 * time.Microsecond
+
+// A seat is where one goroutine waits for another's signal: awake for spinTime, then asleep.
+type seat struct {
+	state atomic.Uint32
+	spin  bool // there is a processor to wait on
+	wake  chan struct{}
+	_     [128]byte // seats share no cache line
+}
+
+// The states of a seat.
+const (
+	quiet uint32 = iota
+	signalled
+	asleep
+)
+
+func newSeat(spin bool) seat { return seat{spin: spin, wake: make(chan struct{}, 1)} }
+
+// signal ends the present wait, or the next. Between two signals there is one wait.
+func (s *seat) signal() {
+	if s.state.Swap(signalled) == asleep {
+		s.wake <- struct{}{}
+	}
+}
+
+func (s *seat) wait() {
+	if !s.watch() && s.state.CompareAndSwap(quiet, asleep) {
+		<-s.wake
+	}
+	s.state.Store(quiet)
+}
+
+// watch looks for the signal for spinTime and says whether it came.
+func (s *seat) watch() bool {
+	if !s.spin {
+		return false
+	}
+	const looks = 100 // between two looks at the clock
+	for began := time.Now(); time.Since(began) < spinTime; {
+		for range looks {
+			if s.state.Load() == signalled {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package cpu
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// marks counts each worker's shares.
+type marks struct{ done []int }
+
+func (m *marks) work(worker int) { m.done[worker]++ }
+
+func TestPoolRunsEveryShareOnce(t *testing.T) {
+	p := newPool(4)
+	defer p.close()
+	for round := range 1000 {
+		n := 1 + round%4
+		m := &marks{make([]int, 4)}
+		p.run(n, m)
+		for worker, times := range m.done {
+			if want := min(1, max(0, n-worker)); times != want {
+				t.Fatalf("round %d: worker %d of %d ran %d times, want %d", round, worker, n, times, want)
+			}
+		}
+		if round%250 == 249 {
+			time.Sleep(4 * spinTime) // the helpers fall asleep
+		}
+	}
+}
+
+func TestPoolServesSeveralCallers(t *testing.T) {
+	p := newPool(3)
+	defer p.close()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			m := &marks{make([]int, 3)}
+			for range 300 {
+				p.run(3, m)
+			}
+			for worker, times := range m.done {
+				if times != 300 {
+					t.Errorf("worker %d ran %d times, want 300", worker, times)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// failing panics on the caller's share, while the helpers are still at work.
+type failing struct{ marks }
+
+func (f *failing) work(worker int) {
+	if worker == 0 {
+		panic("share 0")
+	}
+	time.Sleep(time.Millisecond)
+	f.marks.work(worker)
+}
+
+// A panic on the caller's goroutine leaves the pool usable, with no helper behind.
+func TestPoolAfterAPanic(t *testing.T) {
+	p := newPool(3)
+	defer p.close()
+	f := &failing{marks{make([]int, 3)}}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was lost")
+			}
+		}()
+		p.run(3, f)
+	}()
+	if f.done[1] != 1 || f.done[2] != 1 {
+		t.Errorf("helpers ran %v times before the panic arrived", f.done[1:])
+	}
+	m := &marks{make([]int, 3)}
+	if p.run(3, m); m.done[0] != 1 || m.done[1] != 1 || m.done[2] != 1 {
+		t.Errorf("shares ran %v times after a panic", m.done)
+	}
+}
+
+// waitForGoroutines fails unless the number of goroutines falls to n; collect runs before each look.
+func waitForGoroutines(t *testing.T, n int, collect func()) {
+	t.Helper()
+	for range 200 {
+		collect()
+		if runtime.NumGoroutine() <= n {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines, want %d", runtime.NumGoroutine(), n)
+}
+
+func TestPoolLeavesNoGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	p := newPool(5)
+	if p.run(1, &marks{make([]int, 1)}); runtime.NumGoroutine() != before {
+		t.Error("one worker needs goroutines")
+	}
+	for range 2 {
+		p.run(5, &marks{make([]int, 5)})
+		p.close()
+		p.close()
+		waitForGoroutines(t, before, func() {})
+	}
+	p.run(5, &marks{make([]int, 5)}) // and forgotten
+	waitForGoroutines(t, before, runtime.GC)
+}
+
+func TestPoolAllocatesNothing(t *testing.T) {
+	p := newPool(2)
+	defer p.close()
+	m := &marks{make([]int, 2)}
+	if n := testing.AllocsPerRun(100, func() { p.run(2, m) }); n != 0 {
+		t.Errorf("%v allocations a run, want 0", n)
+	}
+}
+
+// BenchmarkPool is the cost of handing out a job and waiting for it, with helpers awake and asleep.
+func BenchmarkPool(b *testing.B) {
+	p := newPool(2)
+	defer p.close()
+	m := &marks{make([]int, 2)}
+	b.Run("awake", func(b *testing.B) {
+		for b.Loop() {
+			p.run(2, m)
+		}
+	})
+	b.Run("asleep", func(b *testing.B) {
+		var total time.Duration
+		for range b.N {
+			time.Sleep(4 * spinTime)
+			start := time.Now()
+			p.run(2, m)
+			total += time.Since(start)
+		}
+		b.ReportMetric(float64(total.Nanoseconds())/float64(b.N), "ns/op")
+	})
+}

@@ -1,0 +1,192 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// step is a compiled plan.Step. A region may have it do more than its blocks:
+//
+//	preparer, sharedPreparer   before the first block
+//	block                      for each block of rows
+//	sharedFinisher, finisher   after the last
+type step[T plan.Float] interface {
+	// block runs rows lo to hi-1 on a worker.
+	block(worker int, w *worker[T], lo, hi int) error
+}
+
+// A preparer has something to do once, on one goroutine, before any worker's first block.
+type preparer[T plan.Float] interface{ prepare(e *executor[T]) }
+
+// A sharedPreparer has something to do before any worker's first block that the workers share: each takes the share of its number.
+type sharedPreparer[T plan.Float] interface {
+	prepareShare(e *executor[T], worker, workers int)
+}
+
+// A sharedFinisher has something to do after every worker's last block that the workers share. What they write must not depend on how
+// many they are, but through their own sums.
+type sharedFinisher[T plan.Float] interface {
+	finishShare(e *executor[T], worker, workers int)
+}
+
+// A finisher has something to do once, on one goroutine, after that.
+type finisher[T plan.Float] interface {
+	finish(e *executor[T], workers int)
+}
+
+// region is a compiled plan.Region, or a step outside of one as a region of its own.
+type region[T plan.Float] struct {
+	e        *executor[T]
+	rows     int
+	workers  int
+	steps    []step[T]
+	local    []int   // the local buffers
+	failures []error // by worker
+
+	before []preparer[T]
+	shared sharedPreparers[T]
+	spans  spans[T]
+	joined sharedFinishers[T]
+	after  []finisher[T]
+}
+
+// compile makes regions that are ready to run; each step outside of them is one too.
+func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
+	var list []*region[T]
+	for _, r := range regions {
+		if r.Rows > 0 {
+			var steps []step[T]
+			for _, s := range r.Steps {
+				steps = append(steps, e.blockStep(s))
+			}
+			list = append(list, e.newRegion(r.Rows, e.threads, steps...))
+			continue
+		}
+		for _, s := range r.Steps {
+			list = append(list, e.wholeRegion(s))
+		}
+	}
+	return list
+}
+
+// newRegion returns a region of rows rows on at most threads threads.
+func (e *executor[T]) newRegion(rows, threads int, steps ...step[T]) *region[T] {
+	r := &region[T]{e: e, rows: rows, workers: max(1, min(threads, blocks(rows)))}
+	r.failures = make([]error, r.workers)
+	r.shared.region, r.spans.region, r.joined.region = r, r, r
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Local {
+			r.local = append(r.local, i)
+		}
+	}
+	for _, s := range steps {
+		r.add(s)
+	}
+	return r
+}
+
+// blocks is the number of blocks of rows rows.
+func blocks(rows int) int { return (rows + kernel.RowBlock - 1) / kernel.RowBlock }
+
+func (r *region[T]) add(s step[T]) {
+	r.steps = append(r.steps, s)
+	if p, ok := s.(preparer[T]); ok {
+		r.before = append(r.before, p)
+	}
+	if p, ok := s.(sharedPreparer[T]); ok {
+		r.shared.steps = append(r.shared.steps, p)
+	}
+	if f, ok := s.(sharedFinisher[T]); ok {
+		r.joined.steps = append(r.joined.steps, f)
+	}
+	if f, ok := s.(finisher[T]); ok {
+		r.after = append(r.after, f)
+	}
+}
+
+// run takes the workers through the region's phases. It allocates nothing.
+func (r *region[T]) run() error {
+	for _, p := range r.before {
+		p.prepare(r.e)
+	}
+	if len(r.shared.steps) > 0 {
+		r.e.pool.run(r.workers, &r.shared)
+	}
+	r.e.pool.run(r.workers, &r.spans)
+	if err := r.failure(); err != nil {
+		return fmt.Errorf("cpu: %w", err)
+	}
+	if len(r.joined.steps) > 0 {
+		r.e.pool.run(r.workers, &r.joined)
+	}
+	for _, f := range r.after {
+		f.finish(r.e, r.workers)
+	}
+	return nil
+}
+
+func (r *region[T]) failure() error {
+	for _, err := range r.failures {
+		if err != nil {
+			return errors.Join(r.failures...)
+		}
+	}
+	return nil
+}
+
+// share is a worker's part of n things, consecutive ones.
+func share(n, worker, workers int) (from, to int) {
+	return n * worker / workers, n * (worker + 1) / workers
+}
+
+// The phases of a region that are jobs of the pool.
+type (
+	sharedPreparers[T plan.Float] struct {
+		region *region[T]
+		steps  []sharedPreparer[T]
+	}
+	spans[T plan.Float] struct {
+		region *region[T]
+	}
+	sharedFinishers[T plan.Float] struct {
+		region *region[T]
+		steps  []sharedFinisher[T]
+	}
+)
+
+func (p *sharedPreparers[T]) work(worker int) {
+	for _, s := range p.steps {
+		s.prepareShare(p.region.e, worker, p.region.workers)
+	}
+}
+
+func (p *sharedFinishers[T]) work(worker int) {
+	for _, s := range p.steps {
+		s.finishShare(p.region.e, worker, p.region.workers)
+	}
+}
+
+// work takes a worker's range of the blocks through the steps, a block at a time.
+func (p *spans[T]) work(worker int) {
+	r := p.region
+	from, to := share(blocks(r.rows), worker, r.workers)
+	r.failures[worker] = r.span(worker, from*kernel.RowBlock, min(to*kernel.RowBlock, r.rows))
+}
+
+func (r *region[T]) span(t, lo, hi int) error {
+	w := r.e.workers[t]
+	for at := lo; at < hi; at += kernel.RowBlock {
+		for _, b := range r.local {
+			w.First[b] = at
+		}
+		for _, s := range r.steps {
+			if err := s.block(t, w, at, min(at+kernel.RowBlock, hi)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

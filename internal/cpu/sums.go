@@ -1,0 +1,43 @@
+package cpu
+
+import (
+	"ppal/internal/plan"
+)
+
+// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all, in float64: each column's block by block in the rows' order, then by worker,
+// then column by column.
+type columnSums[T plan.Float] struct {
+	s    *plan.Sums
+	sums [][]float64
+}
+
+func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
+	c := &columnSums[T]{s: s, sums: make([][]float64, workers)}
+	for t := range c.sums {
+		c.sums[t] = make([]float64, s.In.Cols)
+	}
+	return c
+}
+
+func (c *columnSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(c.sums[worker]) }
+
+func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
+	w.k.AddColumns(c.sums[t], w.blockOf(c.s.In, lo, hi))
+	return nil
+}
+
+func (c *columnSums[T]) finish(e *executor[T], workers int) {
+	addPartials(c.sums[0], c.sums[1:workers])
+	out, sums := e.Row(c.s.Out, 0), c.sums[0]
+	if c.s.Over == plan.OverAll {
+		var total float64
+		for _, x := range sums {
+			total += x
+		}
+		out[0] = T(total)
+		return
+	}
+	for j := range out {
+		out[j] = T(sums[j])
+	}
+}
