@@ -6,14 +6,15 @@ import (
 )
 
 // elements is an element-wise pass over a block while it is in cache: one kernel for the common forms, else the expression's tree, row
-// by row, with a row of intermediate results for each operation.
+// by row, with a row of intermediate results for each operation. A block without gaps is one row.
 type elements[T plan.Float] struct {
 	m    *plan.Map
+	flat bool
 	pass func(w *worker[T], lo, hi int)
 }
 
 func newElements[T plan.Float](m *plan.Map) *elements[T] {
-	s := &elements[T]{m: m}
+	s := &elements[T]{m: m, flat: flat(m)}
 	bias := len(m.Args) == 2 && s.inPlace(0) && s.repeatedRow(1)
 	slope := len(m.Args) == 2 && s.inPlace(1) && s.sameShape(0)
 	switch form := m.Expr.String(); {
@@ -33,6 +34,16 @@ func newElements[T plan.Float](m *plan.Map) *elements[T] {
 		s.pass = s.rows
 	}
 	return s
+}
+
+// flat says whether a block is one vector: no matrix has gaps, and what is repeated are numbers.
+func flat(m *plan.Map) bool {
+	for _, a := range m.Args {
+		if same := a.Rows == m.Out.Rows && a.Cols == m.Out.Cols && a.Stride == a.Cols; !same && a.Len() != 1 {
+			return false
+		}
+	}
+	return m.Out.Stride == m.Out.Cols
 }
 
 func (s *elements[T]) inPlace(k int) bool { return s.m.Args[k] == s.m.Out }
@@ -59,7 +70,7 @@ func (s *elements[T]) biased(f func(k *kernel.Kernels[T], z []T, ldz, rows int, 
 // slopes is the pass d = f'(a) d.
 func (s *elements[T]) slopes(f func(k *kernel.Kernels[T], d, a []T)) func(w *worker[T], lo, hi int) {
 	a, d := s.m.Args[0], s.m.Out
-	if a.Stride == a.Cols && d.Stride == d.Cols { // a block is one vector
+	if s.flat {
 		return func(w *worker[T], lo, hi int) {
 			n := (hi - lo) * d.Cols
 			f(w.k, w.From(d, lo)[:n], w.From(a, lo)[:n])
@@ -74,52 +85,67 @@ func (s *elements[T]) slopes(f func(k *kernel.Kernels[T], d, a []T)) func(w *wor
 
 // rows evaluates the expression row by row.
 func (s *elements[T]) rows(w *worker[T], lo, hi int) {
-	for i := lo; i < hi; i++ {
-		w.evaluate(s.m, s.m.Expr, i, w.Row(s.m.Out, i), 0)
+	step := 1
+	if s.flat {
+		step = hi - lo
+	}
+	for i := lo; i < hi; i += step {
+		r := rowsOf[T]{w, s.m, i, step}
+		r.evaluate(s.m.Expr, r.part(s.m.Out), 0)
 	}
 }
 
-// evaluate writes row i of an expression to out, which may be one of its operands' rows: only the tree's last operation writes it.
-func (w *worker[T]) evaluate(m *plan.Map, e *plan.Expr, i int, out []T, depth int) {
+// rowsOf are some rows of a pass's matrices: one, or several that are one vector.
+type rowsOf[T plan.Float] struct {
+	*worker[T]
+	m       *plan.Map
+	i, rows int
+}
+
+// part is those rows of a matrix, or its only one.
+func (r rowsOf[T]) part(v plan.View) []T {
+	if v.Rows != r.m.Out.Rows {
+		return r.Row(v, 0)
+	}
+	if r.rows == 1 {
+		return r.Row(v, r.i)
+	}
+	return r.From(v, r.i)[:r.rows*v.Cols]
+}
+
+// evaluate writes an expression to out, which may be one of its operands: only the tree's last operation writes it.
+func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
 	switch {
 	case e.Op == plan.Load:
-		w.load(m, e.Arg, i, out)
-	case e.Op == plan.Value:
-		for j := range out {
-			out[j] = T(e.Const)
+		if x := r.part(r.m.Args[e.Arg]); len(x) == len(out) {
+			copy(out, x)
+		} else {
+			fill(out, x[0])
 		}
+	case e.Op == plan.Value:
+		fill(out, T(e.Const))
 	case e.Y != nil:
-		binary(e.Op, out, w.operand(m, e.X, i, len(out), 2*depth), w.operand(m, e.Y, i, len(out), 2*depth+1))
+		binary(e.Op, out, r.operand(e.X, len(out), 2*depth), r.operand(e.Y, len(out), 2*depth+1))
 	default:
-		w.unary(e.Op, out, w.operand(m, e.X, i, len(out), 2*depth))
+		r.unary(e.Op, out, r.operand(e.X, len(out), 2*depth))
 	}
 }
 
-// operand is row i of an operand of an expression: a matrix's own row, or else in the worker's k-th row for intermediate results.
-func (w *worker[T]) operand(m *plan.Map, e *plan.Expr, i, n, k int) []T {
+// operand is an operand of an expression: part of a matrix, or else in the worker's k-th row for intermediate results.
+func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
 	if e.Op == plan.Load {
-		if a := m.Args[e.Arg]; a.Cols == n {
-			return w.Row(a, i*min(1, a.Rows-1)) // one row is repeated
+		if x := r.part(r.m.Args[e.Arg]); len(x) == n {
+			return x
 		}
 	}
-	row := w.row(k, n)
-	w.evaluate(m, e, i, row, k/2+1)
+	row := r.row(k, n)
+	r.evaluate(e, row, k/2+1)
 	return row
 }
 
-// load copies row i of an operand, repeating what is narrower.
-func (w *worker[T]) load(m *plan.Map, arg, i int, out []T) {
-	a := m.Args[arg]
-	if a.Rows != m.Out.Rows {
-		i = 0
-	}
-	row := w.Row(a, i)
-	if len(row) == len(out) {
-		copy(out, row)
-		return
-	}
+func fill[T plan.Float](out []T, x T) {
 	for j := range out {
-		out[j] = row[0]
+		out[j] = x
 	}
 }
 

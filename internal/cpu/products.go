@@ -15,7 +15,7 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	case *plan.Map:
 		return newElements[T](s)
 	case *plan.Sums:
-		if s.Over == plan.OverRows {
+		if s.Over != plan.OverColumns {
 			return newColumnSums[T](s, e.threads)
 		}
 	case *plan.MarginLoss:

@@ -58,12 +58,16 @@ func newSparseProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.S
 
 func (s *sparseProduct[T]) prepare(e *executor[T]) {
 	b := s.p.B
-	if s.p.TransB {
-		transpose(e, b, s.transposed)
-		s.w.Set(s.transposed, b.Rows)
-	} else {
+	if !s.p.TransB {
 		s.w.Set(e.Data[b.Buffer][b.Offset:], b.Stride)
+		return
 	}
+	for i := range b.Rows {
+		for j, v := range e.Row(b, i) {
+			s.transposed[j*b.Rows+i] = v
+		}
+	}
+	s.w.Set(s.transposed, b.Rows)
 }
 
 // transpose writes v^T.
@@ -80,38 +84,45 @@ func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-func (s *sparseProduct[T]) finish(*executor[T], int) {}
-
 // sparseGradient is G = X^T D, or G += it, over the entries of X, each worker with sums of its own.
 type sparseGradient[T plan.Float] struct {
 	p    *plan.Product
 	sums []*kernel.SparseSums[T] // by worker
+	rows [][]float64             // room for a row of G, by worker
 }
 
 func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseGradient[T] {
 	s := &sparseGradient[T]{p: p}
 	for range e.threads {
 		s.sums = append(s.sums, e.k.NewSparseSums(x, p.Out.Cols))
+		s.rows = append(s.rows, make([]float64, p.Out.Cols))
 	}
 	return s
 }
 
-func (s *sparseGradient[T]) prepare(*executor[T]) {
-	for _, g := range s.sums {
-		g.Clear()
-	}
-}
+func (s *sparseGradient[T]) prepareShare(_ *executor[T], worker, _ int) { s.sums[worker].Clear() }
 
 func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
 	w.k.AddMulTransSparse(s.sums[t], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
 	return nil
 }
 
-func (s *sparseGradient[T]) finish(e *executor[T], workers int) {
-	for t := 1; t < workers; t++ {
-		s.sums[0].Add(s.sums[t])
-	}
-	for i := range s.p.Out.Rows {
-		s.sums[0].Row(i, e.Row(s.p.Out, i), s.p.Add)
+// finishShare adds a part of the rows of G, worker by worker, and writes them to the product's result, or adds them.
+func (s *sparseGradient[T]) finishShare(e *executor[T], worker, workers int) {
+	row := s.rows[worker]
+	from, to := share(s.p.Out.Rows, worker, workers)
+	for i := from; i < to; i++ {
+		clear(row)
+		for _, sums := range s.sums[:workers] {
+			sums.AddRow(row, i)
+		}
+		out := e.Row(s.p.Out, i)
+		for j, v := range row {
+			if s.p.Add {
+				out[j] += T(v)
+			} else {
+				out[j] = T(v)
+			}
+		}
 	}
 }

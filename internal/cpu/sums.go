@@ -4,7 +4,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// columnSums is Out[0,j] = sum_i In[i,j] in float64, block by block in the rows' order, then by worker.
+// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all, in float64: each column's block by block in the rows' order, then by worker,
+// then column by column.
 type columnSums[T plan.Float] struct {
 	s    *plan.Sums
 	sums [][]float64
@@ -27,8 +28,16 @@ func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
 
 func (c *columnSums[T]) finish(e *executor[T], workers int) {
 	addPartials(c.sums[0], c.sums[1:workers])
-	out := e.Row(c.s.Out, 0)
+	out, sums := e.Row(c.s.Out, 0), c.sums[0]
+	if c.s.Over == plan.OverAll {
+		var total float64
+		for _, x := range sums {
+			total += x
+		}
+		out[0] = T(total)
+		return
+	}
 	for j := range out {
-		out[j] = T(c.sums[0][j])
+		out[j] = T(sums[j])
 	}
 }

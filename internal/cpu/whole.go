@@ -14,13 +14,11 @@ func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	if max(s.FLOPs(), int64(s.Writes()[0].Len())) <= serialWork {
 		threads = 1
 	}
-	switch t := s.(type) {
-	case *plan.Map:
-		s = flattened(t)
+	switch s := s.(type) {
 	case *plan.Product:
-		return e.newRegion(t.Out.Rows, threads, &smallProduct[T]{t})
+		return e.newRegion(s.Out.Rows, threads, &smallProduct[T]{s})
 	case *plan.Opaque:
-		return e.newRegion(1, 1, &opaque[T]{t})
+		return e.newRegion(1, 1, &opaque[T]{s})
 	}
 	return e.newRegion(plan.Rows(s), threads, e.blockStep(s))
 }

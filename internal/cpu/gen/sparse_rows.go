@@ -20,7 +20,7 @@ const rowsSignature = "func(rows int, starts *int, columns *int32, values *%[1]s
 // rowsMul emits Z = X W.
 func (a asm) rowsMul(vecs int) {
 	a.text(fmt.Sprintf("rowsMul%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "w", "z"),
-		fmt.Sprintf("computes %s of Z = X W for rows of entries (c, x):", a.columns(vecs)),
+		fmt.Sprintf("computes %s of Z = X W for rows of entries (c, x):", a.taken(vecs)),
 		"",
 		"\tz[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
 		"",
@@ -60,7 +60,7 @@ func (a asm) rowsMul(vecs int) {
 // rowsAddTrans emits G += X^T D.
 func (a asm) rowsAddTrans(vecs int) {
 	a.text(fmt.Sprintf("rowsAddTrans%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "d", "sums"),
-		fmt.Sprintf("adds %s of X^T D to sums for rows of entries (c, x):", a.columns(vecs)),
+		fmt.Sprintf("adds %s of X^T D to sums for rows of entries (c, x):", a.taken(vecs)),
 		"",
 		"\tsums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
 		"",
@@ -92,8 +92,8 @@ func (a asm) rowsAddTrans(vecs int) {
 	}, func() {})
 }
 
-// columns says for the documentation which columns a kernel takes.
-func (a asm) columns(vecs int) string {
+// taken says for the documentation which columns a kernel takes.
+func (a asm) taken(vecs int) string {
 	if vecs == 1 {
 		return fmt.Sprintf("columns j < n <= %d", a.lanes())
 	}

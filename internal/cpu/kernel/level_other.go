@@ -12,10 +12,6 @@ func passes32(Level) passes[float32] { return passesGo[float32]() }
 
 func passes64(Level) passes[float64] { return passesGo[float64]() }
 
-func sparse32(Level) sparse[float32] { return sparseGo[float32]() }
-
-func sparse64(Level) sparse[float64] { return sparseGo[float64]() }
-
 func narrow32(Level) narrows[float32] { return narrowGo[float32]() }
 
 func narrow64(Level) narrows[float64] { return narrowGo[float64]() }

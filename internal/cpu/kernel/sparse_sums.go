@@ -15,15 +15,19 @@ type SparseSums[F Float] struct {
 	lanes       int // of a panel's vector, or of a column
 	rows, limit int // since the last flush, and until the next
 	totals      []float64
+	scale       float64 // of one column's sums: the value of all entries
 	group       [groupRows]F
 }
 
 // NewSparseSums returns zeros for products of D of cols columns with x. It may add to x: products with x must not run.
 func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
-	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols)}
+	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols), scale: 1}
 	adds := x.cols // of a flush, for each of D's columns
 	if cols == 1 {
 		k.group(x)
+		if x.step == 0 {
+			s.scale = float64(x.values[0])
+		}
 	}
 	switch {
 	case cols == 1 && x.groups != nil:
@@ -110,53 +114,43 @@ func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
 // flush moves the partial sums to the totals.
 func (s *SparseSums[F]) flush() {
 	s.rows = 0
-	switch {
-	case s.part == nil:
-		return
-	case s.cols == 1:
-		for i := range s.totals {
-			for _, v := range s.part[i*s.lanes:][:s.lanes] {
-				s.totals[i] += float64(v)
-			}
-		}
-	default:
-		for j := 0; j < s.cols; {
-			n, width := rowsPanel(s.cols-j, s.lanes)
-			for i := range s.x.cols {
-				totals := s.totals[i*s.cols+j:][:n]
-				for l, v := range s.part[j*s.x.cols+i*width:][:n] {
-					totals[l] += float64(v)
-				}
-			}
-			j += n
-		}
+	for i := range s.x.cols {
+		s.addParts(s.totals[i*s.cols:][:s.cols], i)
 	}
 	clear(s.part)
 }
 
-// Add adds the sums of another goroutine.
-func (s *SparseSums[F]) Add(other *SparseSums[F]) {
-	other.flush()
-	s.flush()
-	for i, v := range other.totals {
-		s.totals[i] += v
+// addParts adds row i of the partial sums.
+func (s *SparseSums[F]) addParts(row []float64, i int) {
+	switch {
+	case s.part == nil:
+	case s.cols == 1:
+		for _, v := range s.part[i*s.lanes:][:s.lanes] {
+			row[0] += float64(v)
+		}
+	default:
+		for j := 0; j < s.cols; {
+			n, width := rowsPanel(s.cols-j, s.lanes)
+			to := row[j:][:n]
+			for l, v := range s.part[j*s.x.cols+i*width:][:n] {
+				to[l] += float64(v)
+			}
+			j += n
+		}
 	}
 }
 
-// Row writes row i of the sums to dst, or adds it, rounded once.
-func (s *SparseSums[F]) Row(i int, dst []F, add bool) {
-	if s.rows > 0 {
-		s.flush()
-	}
-	scale := 1.0
-	if s.cols == 1 && s.x.step == 0 {
-		scale = float64(s.x.values[0])
+// AddRow adds row i of the sums so far.
+func (s *SparseSums[F]) AddRow(row []float64, i int) {
+	checkLength("AddRow", len(row), s.cols)
+	if s.cols == 1 {
+		sum := []float64{s.totals[i]}
+		s.addParts(sum, i)
+		row[0] += s.scale * sum[0]
+		return
 	}
 	for j, v := range s.totals[i*s.cols:][:s.cols] {
-		if add {
-			dst[j] += F(scale * v)
-		} else {
-			dst[j] = F(scale * v)
-		}
+		row[j] += v
 	}
+	s.addParts(row, i)
 }

@@ -17,6 +17,7 @@ type sparseProblem[F Float] struct {
 	w, z, delta, g     []F
 	factor             *SparseFactor[F]
 	sums               *SparseSums[F]
+	row                []float64
 	scratch            *Scratch[F]
 }
 
@@ -60,7 +61,7 @@ func newSparseProblem[F Float](t testing.TB, k *Kernels[F], s shape, density flo
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &sparseProblem[F]{shape: s, x: x}
+	p := &sparseProblem[F]{shape: s, x: x, row: make([]float64, s.h)}
 	operand := func(rows, cols int) ([]F, int) {
 		ld := cols + r.IntN(3)
 		a := guarded[F](t, max(0, (rows-1)*ld+cols), atEnd)
@@ -95,8 +96,37 @@ func (p *sparseProblem[F]) run(k *Kernels[F], block int) {
 		k.AddMulTransSparse(p.sums, lo, hi, p.delta[lo*p.ldd:], p.ldd)
 	}
 	for i := range p.d {
-		p.sums.Row(i, p.g[i*p.ldg:][:p.h], i%2 == 1)
+		clear(p.row)
+		p.sums.AddRow(p.row, i)
+		for j, v := range p.row {
+			if i%2 == 1 {
+				v += float64(p.g[i*p.ldg+j])
+			}
+			p.g[i*p.ldg+j] = F(v)
+		}
 	}
+}
+
+// expected is what run makes of G, in float64, and the sum of the terms' sizes.
+func (p *sparseProblem[F]) expected() (sums, sizes []float64) {
+	sums, sizes = make([]float64, p.d*p.h), make([]float64, p.d*p.h)
+	add := func(c, j int, v float64) {
+		sums[c*p.h+j] += v
+		sizes[c*p.h+j] += math.Abs(v)
+	}
+	for c := 1; c < p.d; c += 2 {
+		for j := range p.h {
+			add(c, j, float64(p.g[c*p.ldg+j]))
+		}
+	}
+	for i := range p.n {
+		for e := p.x.starts[i]; e < p.x.starts[i+1]; e++ {
+			for j := range p.h {
+				add(int(p.x.columns[e]), j, float64(p.x.values[e*p.x.step])*float64(p.delta[i*p.ldd+j]))
+			}
+		}
+	}
+	return sums, sizes
 }
 
 // element is X[i,c].
@@ -143,7 +173,7 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 	grouped, single := 0, 0
 	eachSparse(t, func(t *testing.T, s shape, density float64, kind int) {
 		p := newSparseProblem(t, k, s, density, kind, r)
-		before := append([]F{}, p.g...)
+		sums, sizes := p.expected()
 		p.run(k, []int{1, 17, 240, 10000}[r.IntN(4)])
 		compare(t, "Z", p.z, p.ldz, s.n, s.h, func(i, j int) (sum, size float64) {
 			for e := p.x.starts[i]; e < p.x.starts[i+1]; e++ {
@@ -153,15 +183,7 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 			return sum, size * float64(s.d+1)
 		})
 		compare(t, "G", p.g, p.ldg, s.d, s.h, func(c, j int) (sum, size float64) {
-			if c%2 == 1 {
-				sum = float64(before[c*p.ldg+j])
-			}
-			size = math.Abs(sum)
-			for i := range s.n {
-				v := p.element(i, c) * float64(p.delta[i*p.ldd+j])
-				sum, size = sum+v, size+math.Abs(v)
-			}
-			return sum, size * float64(min(s.n, 100)+1) // errors of many rows are random
+			return sums[c*s.h+j], sizes[c*s.h+j] * float64(min(s.n, 100)+1) // errors of many rows are random
 		})
 		if p.x.groups != nil {
 			grouped++
@@ -207,23 +229,28 @@ func testSparseSameBits[F Float](t *testing.T) {
 	})
 }
 
-// TestSparseSumsAdd checks that two goroutines' sums are the sum of all.
+// TestSparseSumsAdd checks that two goroutines' sums are the sum of all, and that reading them changes nothing.
 func TestSparseSumsAdd(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
 		for _, h := range []int{1, 6} {
 			for kind := range valueKinds {
 				p := newSparseProblem(t, k, shape{300, 20, h}, 0.5, kind, rand.New(rand.NewPCG(9, 9)))
-				p.run(k, 240)
-				want := append([]float64{}, p.sums.totals...)
-				p.sums.Clear()
-				other := k.NewSparseSums(p.x, h)
-				k.AddMulTransSparse(p.sums, 0, 130, p.delta, p.ldd)
-				k.AddMulTransSparse(other, 130, 300, p.delta[130*p.ldd:], p.ldd)
-				p.sums.Add(other)
-				for i, v := range p.sums.totals {
-					if math.Abs(v-want[i]) > 1e-12 {
-						t.Fatalf("%d columns, values %d: total %d is %v, want %v", h, kind, i, v, want[i])
+				whole, parts := k.NewSparseSums(p.x, h), [2]*SparseSums[float64]{k.NewSparseSums(p.x, h), k.NewSparseSums(p.x, h)}
+				k.AddMulTransSparse(whole, 0, 300, p.delta, p.ldd)
+				k.AddMulTransSparse(parts[0], 0, 130, p.delta, p.ldd)
+				k.AddMulTransSparse(parts[1], 130, 300, p.delta[130*p.ldd:], p.ldd)
+				for i := range p.d {
+					want, got, again := make([]float64, h), make([]float64, h), make([]float64, h)
+					whole.AddRow(want, i)
+					for _, s := range parts {
+						s.AddRow(got, i)
+						s.AddRow(again, i)
+					}
+					for j := range want {
+						if math.Abs(got[j]-want[j]) > 1e-12 || again[j] != got[j] {
+							t.Fatalf("%d columns, values %d: G[%d,%d] is %v and %v, want %v", h, kind, i, j, got[j], again[j], want[j])
+						}
 					}
 				}
 			}
