@@ -41,7 +41,8 @@ type composite struct {
 	previous, y, d Vector
 	smooth         float64 // s
 	t              float64 // of the momentum, 1 at a restart
-	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s that was accepted.
+	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s that was accepted; 0 where x moved
+	// by rounding alone.
 	residual float64
 }
 
@@ -49,6 +50,7 @@ const (
 	compositeDecay  = 0.9
 	compositeLimit  = 1e30 // of s: beyond it nothing moves
 	compositeRounds = 64   // unit roundoffs of L_c that the bound forgives
+	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step is none
 )
 
 func newComposite(a augmentedLagrangian, smooth float64, p Problem) *composite {
@@ -87,6 +89,9 @@ func (c *composite) step(p Problem, at *Point) error {
 		return err
 	}
 	c.residual = 2 * c.smooth * length
+	if length <= compositeStill*p.Roundoff()*(1+math.Sqrt(p.Dot(Iterate, Iterate))) {
+		c.residual = 0
+	}
 	p.Combine(c.y, 1, c.y, -1, Iterate)
 	if p.Dot(c.y, Iterate) > p.Dot(c.y, c.previous) { // the step goes against the momentum
 		following = 1

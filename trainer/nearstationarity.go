@@ -12,8 +12,9 @@ type NearStationaritySettings struct {
 	RhoHat float64
 	// Modulus is the largest modulus of weak convexity; 0 is the default: RhoHat/2, or what was estimated.
 	Modulus float64
-	// Tolerance is the KKT epsilon to which the proximal problem is solved; 0 is the default: 1e-7, or what rounding leaves, 128 unit
-	// roundoffs of 1 + the norms of the gradients at the iterate (8e-6 of that in float32).
+	// Tolerance is the KKT epsilon to which the proximal problem is solved; 0 is the default: 1e-7, or what rounding leaves:
+	// 128 unit roundoffs of 1 + the norms of the gradients at the iterate, and 16 of the iterate's own norm times the curvature (8e-6
+	// and 1e-6 in float32).
 	Tolerance float64
 	// Iterations is the limit of the solver's; 0 is the default, 500.
 	Iterations int
@@ -31,7 +32,9 @@ const (
 	nearProgress = 0.25
 	nearGrowth   = 4
 	nearAccuracy = 0.1
-	nearRounding = 128 // unit roundoffs of the gradients, which a residual cannot be expected to go below
+	// What a residual cannot be expected to go below: unit roundoffs of the gradients, and of what rounding x does to them.
+	nearRounding = 128
+	nearMoved    = 16
 )
 
 // NearStationarity is how far the iterate x is from the solution x^ of its proximal problem,
@@ -139,8 +142,9 @@ func (n *nearSolver) prepare(p Problem, at *Point, curvature float64) error {
 	}
 	n.acg = newComposite(newAugmentedLagrangian(penalty, constraints(n.q)), curvature, n.q)
 	if n.tolerance == 0 {
-		rounding := nearRounding * n.q.Roundoff() * (1 + math.Sqrt(n.q.Dot(n.v, n.v)) + norm1(bound))
-		n.tolerance = math.Max(DefaultNearTolerance, rounding)
+		gradients := 1 + math.Sqrt(n.q.Dot(n.v, n.v)) + norm1(bound)
+		moved := curvature * math.Sqrt(n.q.Dot(Iterate, Iterate))
+		n.tolerance = math.Max(DefaultNearTolerance, n.q.Roundoff()*(nearRounding*gradients+nearMoved*moved))
 	}
 	if n.limit == 0 {
 		n.limit = DefaultNearIterations
