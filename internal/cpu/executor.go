@@ -22,8 +22,8 @@ type worker[T plan.Float] struct {
 	*plan.Memory[T] // the executor's, but for local buffers
 	k               *kernel.Kernels[T]
 	scratch         *kernel.Scratch[T]
-	rows            kernel.Matrix[T] // room to pack a block of activations
-	temporary       [][]T            // rows of intermediate results of element-wise expressions
+	rows            *kernel.Matrix[T] // room to pack a block of activations
+	temporary       [][]T             // rows of intermediate results of element-wise expressions
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
@@ -60,7 +60,7 @@ func (e *executor[T]) newWorker() *worker[T] {
 	for _, b := range e.plan.Buffers {
 		widest = max(widest, b.Cols)
 	}
-	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest)}
+	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewMatrix(0, 0)}
 }
 
 // packData packs every leaf that is a factor over the data's rows, and widens the data matrices that something else reads.
@@ -72,7 +72,7 @@ func (e *executor[T]) packData() {
 			if p, ok := s.(*plan.Product); ok && r.Rows > 0 && e.packable(p, r.Rows) {
 				packed = p.A.Buffer
 				if b := e.plan.Buffers[packed]; e.data[packed] == nil {
-					e.data[packed] = kernel.NewMatrix[T](b.Rows, b.Cols)
+					e.data[packed] = e.k.NewMatrix(b.Rows, b.Cols)
 				}
 			}
 			for _, o := range s.Reads() {
