@@ -66,7 +66,7 @@ func newBare[T plan.Float](k *kernel.Kernels[T], p *pool, rows, cols, width int)
 		return list
 	}
 	random := func(n int) []T { return fill(kernel.Alloc[T](n)) }
-	b := &bare[T]{k: k, pool: p, x: kernel.NewMatrix[T](rows, cols), width: width, w: random(cols * width),
+	b := &bare[T]{k: k, pool: p, x: k.NewMatrix(rows, cols), width: width, w: random(cols * width),
 		panels: k.NewPanels(cols, width), z: random(rows * width), d: random(rows * width)}
 	b.panels.Resize(cols, width)
 	row := make([]T, cols)

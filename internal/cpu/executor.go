@@ -25,8 +25,8 @@ type worker[T plan.Float] struct {
 	*plan.Memory[T] // the executor's, but for local buffers
 	k               *kernel.Kernels[T]
 	scratch         *kernel.Scratch[T]
-	rows            kernel.Matrix[T] // room to pack a block of activations
-	temporary       [][]T            // rows of intermediate results of element-wise expressions
+	rows            *kernel.Matrix[T] // room to pack a block of activations
+	temporary       [][]T             // rows of intermediate results of element-wise expressions
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
@@ -70,7 +70,7 @@ func (e *executor[T]) newWorker() *worker[T] {
 			}
 		}
 	}
-	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest)}
+	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewMatrix(0, 0)}
 }
 
 // packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens the data matrices that something else
@@ -116,7 +116,7 @@ func (e *executor[T]) packed(buffer int) error {
 		return err
 	}
 	b := e.plan.Buffers[buffer]
-	e.data[buffer] = kernel.NewMatrix[T](b.Rows, b.Cols)
+	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
 	return nil
 }
 

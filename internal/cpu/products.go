@@ -123,7 +123,7 @@ type packedProduct[T plan.Float] struct{ factor[T] }
 
 func (s *packedProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	w.packRows(s.p.A, lo, hi)
-	w.k.Mul(w.From(s.p.Out, lo), s.p.Out.Stride, &w.rows, 0, hi-lo, s.panels, w.scratch)
+	w.k.Mul(w.From(s.p.Out, lo), s.p.Out.Stride, w.rows, 0, hi-lo, s.panels, w.scratch)
 	return nil
 }
 
@@ -186,6 +186,6 @@ func (s *gradientProduct[T]) block(t int, w *worker[T], lo, hi int) error {
 		return nil
 	}
 	w.packRows(s.p.A, lo, hi)
-	w.k.AddMulTrans(s.sums[t], s.p.Out.Cols, &w.rows, 0, hi-lo, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
+	w.k.AddMulTrans(s.sums[t], s.p.Out.Cols, w.rows, 0, hi-lo, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
 	return nil
 }

@@ -37,7 +37,7 @@ func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T
 func (e *executor[T]) widened(buffer int) {
 	b := e.plan.Buffers[buffer]
 	delete(e.sparse, buffer)
-	e.data[buffer] = kernel.NewMatrix[T](b.Rows, b.Cols)
+	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
 	e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
 }
 

@@ -33,7 +33,7 @@ func products32(level Level) products[float32] {
 			packPanel: packPanelF32AVX2,
 		}
 	}
-	return productsGo[float32]()
+	return productsGo32()
 }
 
 func products64(level Level) products[float64] {
@@ -57,7 +57,7 @@ func products64(level Level) products[float64] {
 			packPanel: packPanelF64AVX2,
 		}
 	}
-	return productsGo[float64]()
+	return productsGo64()
 }
 
 func passes32(level Level) passes[float32] {

@@ -4,9 +4,9 @@ package kernel
 
 func best() Level { return Go }
 
-func products32(Level) products[float32] { return productsGo[float32]() }
+func products32(Level) products[float32] { return productsGo32() }
 
-func products64(Level) products[float64] { return productsGo[float64]() }
+func products64(Level) products[float64] { return productsGo64() }
 
 func passes32(Level) passes[float32] { return passesGo[float32]() }
 

@@ -1,13 +1,12 @@
 package kernel
 
 // panelRows is the number of rows of a panel of a Matrix: the height of the
-// AVX-512 tile and a multiple of the others', so that one layout serves every
-// level.
+// AVX-512 tile and a multiple of AVX2's, so that one layout serves both.
 const panelRows = 12
 
-// A Matrix is a data matrix X, packed once for all products with it.
-//
-// Rows lie in panels of 12, a panel column by column:
+// A Matrix is a data matrix X, packed once for all products with it. At level
+// Go its rows lie one after the other. Above, rows lie in panels of 12, a panel
+// column by column:
 //
 //	X[i, l] = data[(i/12 * cols + l) * 12 + i%12]
 //
@@ -19,12 +18,13 @@ const panelRows = 12
 // after Resize with what was there. No result depends on it.
 type Matrix[F Float] struct {
 	rows, cols int
+	tileCols   int // at level Go 0: no panels
 	data       []F
 }
 
-// NewMatrix returns a matrix of zeros.
-func NewMatrix[F Float](rows, cols int) *Matrix[F] {
-	x := new(Matrix[F])
+// NewMatrix returns a matrix of zeros for the products of these kernels.
+func (k *Kernels[F]) NewMatrix(rows, cols int) *Matrix[F] {
+	x := &Matrix[F]{tileCols: k.products.cols}
 	x.Resize(rows, cols)
 	return x
 }
@@ -34,13 +34,25 @@ func (x *Matrix[F]) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
-	panels := (rows + panelRows - 1) / panelRows
 	x.rows, x.cols = rows, cols
-	if n := (panels*cols + panelRows - 1) * panelRows; n <= cap(x.data) {
+	n := rows * cols
+	if x.tileCols > 0 {
+		panels := (rows + panelRows - 1) / panelRows
+		n = (panels*cols + panelRows - 1) * panelRows
+	}
+	if n <= cap(x.data) {
 		x.data = x.data[:n]
 	} else {
 		x.data = Alloc[F](n)
 	}
+}
+
+// at is the place of X[i, j], and of the elements after it in the row the step.
+func (x *Matrix[F]) at(i, j int) (place, step int) {
+	if x.tileCols == 0 {
+		return i*x.cols + j, 1
+	}
+	return (i/panelRows*x.cols+j)*panelRows + i%panelRows, panelRows
 }
 
 // Dims is the number of rows and columns.
@@ -54,10 +66,10 @@ func (x *Matrix[F]) SetRow(i int, row []F) {
 	if i < 0 || i >= x.rows || len(row) != x.cols {
 		panic("kernel: SetRow: no such row, or not of the matrix's length")
 	}
-	at := i/panelRows*x.cols*panelRows + i%panelRows
+	at, step := x.at(i, 0)
 	for _, v := range row {
 		x.data[at] = v
-		at += panelRows
+		at += step
 	}
 }
 
@@ -66,5 +78,6 @@ func (x *Matrix[F]) At(i, j int) F {
 	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {
 		panic("kernel: At: no such element")
 	}
-	return x.data[(i/panelRows*x.cols+j)*panelRows+i%panelRows]
+	at, _ := x.at(i, j)
+	return x.data[at]
 }

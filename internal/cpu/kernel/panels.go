@@ -3,9 +3,11 @@ package kernel
 // Panels are a second factor B of a product, packed for the kernels that made
 // them: columns lie in panels of a tile's width, a panel row by row, so that
 // a tile reads it from its first to its last element. The last panel is filled
-// up with zeros, to half a tile's width if that suffices.
+// up with zeros, to half a tile's width if that suffices. At level Go they are
+// the factor as it is, row by row.
 type Panels[F Float] struct {
 	rows, cols int
+	tileCols   int // at level Go 0: one panel has all columns
 	width      int // of a panel
 	half       int // of a last panel that needs no more
 	data       []F
@@ -17,7 +19,8 @@ func (k *Kernels[F]) NewPanels(rows, cols int) *Panels[F] {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of panels")
 	}
-	p := &Panels[F]{width: k.products.cols, half: k.products.half, pack: k.products.packPanel}
+	p := &Panels[F]{tileCols: k.products.cols, width: k.products.cols, half: k.products.half, pack: k.products.packPanel}
+	p.widen(cols)
 	p.data = Alloc[F](rows * p.padded(cols))
 	return p
 }
@@ -30,10 +33,20 @@ func (p *Panels[F]) Pack(rows, cols int, b []F, ld int) {
 
 // Resize sets the size of the factor that PackPanels packs.
 func (p *Panels[F]) Resize(rows, cols int) {
-	if rows < 0 || cols < 0 || rows*p.padded(cols) > len(p.data) {
+	if rows < 0 || cols < 0 {
+		panic("kernel: negative size of panels")
+	}
+	if p.widen(cols); rows*p.padded(cols) > len(p.data) {
 		panic("kernel: Resize: panels too small")
 	}
 	p.rows, p.cols = rows, cols
+}
+
+// widen makes a panel as wide as the factor at level Go.
+func (p *Panels[F]) widen(cols int) {
+	if p.tileCols == 0 {
+		p.width, p.half = max(1, cols), max(1, cols)
+	}
 }
 
 // Count is the number of panels.
@@ -63,7 +76,7 @@ func (p *Panels[F]) PackPanels(from, to int, b []F, ld int, trans bool) {
 func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
 	width := p.panelWidth(j)
 	valid := min(width, p.cols-j)
-	if valid == p.width && p.rows > 0 {
+	if p.pack != nil && valid == p.width && p.rows > 0 {
 		p.pack(p.rows, &b[j], ld, &dst[0])
 		return
 	}

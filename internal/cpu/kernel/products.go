@@ -1,9 +1,10 @@
 package kernel
 
-// products are the tiles of one level.
+// products are the tiles of one level, or the product in their place.
 type products[F Float] struct {
-	rows, cols int // of a tile
-	half       int // columns of a narrow tile; cols if there is none
+	gemm       gemm[F] // level Go: matrices lie row by row
+	rows, cols int     // of a tile
+	half       int     // columns of a narrow tile
 	// The tile and the narrow tile.
 	tile      [2]func(k int, x, b, c *F, ldc int, add bool)
 	tileTrans [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool)
@@ -38,6 +39,13 @@ func (k *Kernels[F]) NewScratch(rows, cols int) *Scratch[F] {
 	}
 }
 
+// checkLayout panics unless an operand was made for these kernels.
+func (k *Kernels[F]) checkLayout(what string, tileCols int) {
+	if tileCols != k.products.cols {
+		panic("kernel: " + what + ": an operand of another level")
+	}
+}
+
 // Mul computes rows lo to hi of the product with w, Z = X[lo:hi] W: z has
 // hi-lo rows, ldz elements apart. lo is a multiple of 12, and so is hi unless
 // it is the number of X's rows.
@@ -46,17 +54,26 @@ func (k *Kernels[F]) NewScratch(rows, cols int) *Scratch[F] {
 //
 //	z[i,j] = s_0 + s_1 + ..., s_b = sum_{l = 512 b}^{min(512 b + 511, c-1)} x[i,l] w[l,j]
 //
-// added from left to right; the s_b are chains of multiply-adds from zero in
-// increasing l, fused above level Go. So z depends neither on the blocks of
-// rows nor on who computes them, and is the same at AVX2 and AVX512.
+// added from left to right; the s_b are chains of fused multiply-adds from zero
+// in increasing l. So z depends neither on the blocks of rows nor on who
+// computes them, and is the same at AVX2 and AVX512. At level Go it is one
+// chain over all l, without the x[i,l] that are zero.
 func (k *Kernels[F]) Mul(z []F, ldz int, x *Matrix[F], lo, hi int, w *Panels[F], s *Scratch[F]) {
 	checkBlock(x, lo, hi)
 	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
-	if w.rows != x.cols || w.width != k.products.cols {
-		panic("kernel: Mul: factor of another size, or packed for another level")
+	k.checkLayout("Mul", x.tileCols)
+	k.checkLayout("Mul", w.tileCols)
+	if w.rows != x.cols {
+		panic("kernel: Mul: factor of another size")
 	}
-	if w.rows == 0 {
+	switch {
+	case hi == lo || w.cols == 0:
+		return
+	case w.rows == 0:
 		zeroRows(z, hi-lo, w.cols, ldz)
+		return
+	case k.products.gemm != nil:
+		k.products.gemm.multiply(false, false, hi-lo, w.cols, x.cols, x.data[lo*x.cols:], x.cols, w.data, w.cols, z, ldz)
 		return
 	}
 	for l := 0; l < x.cols; l += depth {
@@ -91,16 +108,21 @@ func (k *Kernels[F]) mulPanel(z []F, ldz int, x *Matrix[F], lo, hi, l, n, j int,
 // has columns, ldg apart. lo is a multiple of 12, and so is hi unless it is
 // the number of X's rows.
 //
-// Each element of g receives one addition of a chain of multiply-adds from
-// zero over the block's rows in increasing order, fused above level Go. So g
-// depends on the blocks, and is the same at AVX2 and AVX512.
+// Each element of g receives one addition of a chain of fused multiply-adds
+// from zero over the block's rows in increasing order. So g depends on the
+// blocks, and is the same at AVX2 and AVX512. At level Go the chain begins with
+// g, without the X[l,i] that are zero.
 func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *Matrix[F], lo, hi int, d []F, ldd, cols int, s *Scratch[F]) {
 	checkBlock(x, lo, hi)
 	checkMatrix("AddMulTrans", g, x.cols, cols, ldg)
-	if s.panels.width != k.products.cols {
-		panic("kernel: AddMulTrans: scratch of another level")
-	}
-	if hi == lo {
+	checkMatrix("AddMulTrans", d, hi-lo, cols, ldd)
+	k.checkLayout("AddMulTrans", x.tileCols)
+	k.checkLayout("AddMulTrans", s.panels.tileCols)
+	switch {
+	case hi == lo || x.cols == 0 || cols == 0:
+		return
+	case k.products.gemm != nil:
+		k.products.gemm.multiply(true, true, x.cols, cols, hi-lo, x.data[lo*x.cols:], x.cols, d, ldd, g, ldg)
 		return
 	}
 	s.panels.Pack(hi-lo, cols, d, ldd)

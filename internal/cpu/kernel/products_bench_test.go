@@ -29,7 +29,7 @@ func benchProducts[F Float](b *testing.B, level Level, cores int) {
 			b.Fatal(err)
 		}
 		const n, d, h = benchRows, benchCols, benchWidth
-		x := NewMatrix[F](n, d)
+		x := k.NewMatrix(n, d)
 		row := make([]F, d)
 		for i := range n {
 			for j := range row {
@@ -80,7 +80,7 @@ func benchProducts[F Float](b *testing.B, level Level, cores int) {
 // BenchmarkTile measures a tile of X W whose operands stay in the level-1
 // cache: what a core does at best.
 func BenchmarkTile(b *testing.B) {
-	for _, level := range Levels() {
+	for _, level := range Levels()[1:] {
 		benchTile[float32](b, level)
 		benchTile[float64](b, level)
 	}
@@ -114,7 +114,7 @@ func BenchmarkPack(b *testing.B) {
 }
 
 func BenchmarkSetRow(b *testing.B) {
-	x := NewMatrix[float32](RowBlock, benchWidth)
+	x := mustNew[float32](b, Best()).NewMatrix(RowBlock, benchWidth)
 	row := Alloc[float32](benchWidth)
 	for b.Loop() {
 		for i := range RowBlock {

@@ -65,7 +65,7 @@ type problem[F Float] struct {
 func newProblem[F Float](t testing.TB, k *Kernels[F], s shape, r *rand.Rand) *problem[F] {
 	atEnd := r.IntN(2) == 0
 	buf := func(like []F) []F { return guarded[F](t, len(like), atEnd) }
-	p := &problem[F]{shape: s, x: NewMatrix[F](s.n, s.d)}
+	p := &problem[F]{shape: s, x: k.NewMatrix(s.n, s.d)}
 	p.x.data = buf(p.x.data)
 	row := make([]F, s.d)
 	for i := range s.n {
@@ -222,7 +222,8 @@ func TestProductsNonFinite(t *testing.T) {
 				r := rand.New(rand.NewPCG(7, 8))
 				p := newProblem(t, k, s, r)
 				row, col := r.IntN(s.n), r.IntN(s.d)
-				p.x.data[(row/panelRows*s.d+col)*panelRows+row%panelRows] = bad
+				at, _ := p.x.at(row, col)
+				p.x.data[at] = bad
 				p.run(k, RowBlock)
 				check := func(name string, a []float32, ld, bad int) {
 					for at, v := range a {
