@@ -43,6 +43,7 @@ type IPPConEx struct {
 var (
 	_ Method    = (*IPPConEx)(nil)
 	_ Weigher   = (*IPPConEx)(nil)
+	_ Returner  = (*IPPConEx)(nil)
 	_ Concluder = (*IPPConEx)(nil)
 )
 
@@ -85,7 +86,8 @@ func (m *IPPConEx) Iterate(p Problem, at *Point) error {
 	if err := m.descend(p, t); err != nil {
 		return err
 	}
-	return m.loop.advance(p, at, m)
+	_, err := m.loop.advance(p, at, m)
+	return err
 }
 
 // open begins an inner loop.
@@ -176,6 +178,9 @@ func (m *IPPConEx) see(p Problem, _ *Point) {
 		m.now[j] = g + m.slopes.slope[j] + quadratic
 	}
 }
+
+// Return implements Returner.
+func (m *IPPConEx) Return(p Problem) bool { return m.loop.moveToMean(p) }
 
 // OutputWeight implements Weigher.
 func (m *IPPConEx) OutputWeight(*Point) float64 { return m.loop.outputWeight() }

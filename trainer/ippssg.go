@@ -16,6 +16,9 @@ import (
 // The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; where none does, x_N. No e is longer than 1/L:
 // in the published rule L is a curvature, ||zeta||^2 <= L_0^2 + L (f~ - min f~), and as such keeps the first steps stable where f
 // is smooth. It has no multiplier of its own for the certificate.
+//
+// Where constraints leave little room, all of x_1..x_N miss it and the loop would repeat itself for ever: unless Inner is set, N
+// doubles then, for good.
 type IPPSSG struct {
 	ProximalPoint
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
@@ -28,13 +31,18 @@ type IPPSSG struct {
 	d       Vector
 	weights []float64
 	l, last float64 // L, the step
+	counted int     // of x_1, x_2, ... since the centre
 }
 
 var (
 	_ Method    = (*IPPSSG)(nil)
 	_ Weigher   = (*IPPSSG)(nil)
+	_ Returner  = (*IPPSSG)(nil)
 	_ Concluder = (*IPPSSG)(nil)
 )
+
+// ippSSGMost ends the doubling of N.
+const ippSSGMost = 1 << 20
 
 // Name implements Method.
 func (m *IPPSSG) Name() string { return "ipp-ssg" }
@@ -78,7 +86,11 @@ func (m *IPPSSG) Iterate(p Problem, at *Point) error {
 	} else {
 		project(p)
 	}
-	return m.loop.advance(p, at, m)
+	ended, err := m.loop.advance(p, at, m)
+	if ended && m.counted == 0 && m.Inner == 0 && m.loop.inner < ippSSGMost {
+		m.loop.inner *= 2
+	}
+	return err
 }
 
 // open begins an inner loop.
@@ -87,6 +99,7 @@ func (m *IPPSSG) open(p Problem, at *Point) error {
 		return err
 	}
 	m.see(p, at)
+	m.counted = 0
 	if m.Bound > 0 {
 		return nil
 	}
@@ -114,8 +127,12 @@ func (m *IPPSSG) counts(p Problem, g float64) bool {
 func (m *IPPSSG) see(p Problem, at *Point) {
 	if worst, _ := largestConstraint(at.Constraints); m.counts(p, worst) {
 		m.loop.add(p, float64(m.loop.t+1))
+		m.counted++
 	}
 }
+
+// Return implements Returner.
+func (m *IPPSSG) Return(p Problem) bool { return m.loop.moveToMean(p) }
 
 // OutputWeight implements Weigher.
 func (m *IPPSSG) OutputWeight(*Point) float64 { return m.loop.outputWeight() }
@@ -134,5 +151,6 @@ func (m *IPPSSG) Report() Report {
 func (m *IPPSSG) VisitState(v StateVisitor) {
 	v.Number("ipp-ssg.bound", &m.l)
 	v.Number("ipp-ssg.step", &m.last)
+	v.Count("ipp-ssg.counted", &m.counted)
 	m.loop.visitState(v)
 }

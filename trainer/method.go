@@ -49,6 +49,13 @@ type Weigher interface {
 	OutputWeight(at *Point) float64
 }
 
+// Returner is a Method that would return another point than its iterate if the run ended now, such as a mean of iterates. Records and
+// results are of that point; the iterations go on from the iterate.
+type Returner interface {
+	// Return makes that point p's iterate, and changes nothing else; false where it is the iterate already.
+	Return(p Problem) bool
+}
+
 // DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the weights
 // w_k at x_k and updates its dual variables with g at x_{k+1}. A user's own loop can drive it (graph.Optimizer).
 type DualRule interface {

@@ -8,6 +8,9 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
 	if failure == nil {
 		r.State = Capture(t.p, t.m)
+		if _, err := t.showReturned(); err != nil {
+			return nil, err
+		}
 		if c, ok := t.m.(Concluder); ok {
 			warnings, notes := c.Conclude(t.fullAt, t.last.Certificate)
 			t.warn(warnings...)
@@ -25,7 +28,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
 	r.Point = *t.fullAt
-	for _, v := range []Vector{t.bestAt, t.drawnAt} {
+	for _, v := range []Vector{t.bestAt, t.drawnAt, t.iterateAt} {
 		if v != Iterate {
 			t.p.Free(v)
 		}

@@ -10,10 +10,10 @@ import (
 //
 //	minimise f~ + r  subject to  g~_j <= 0,   f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2,
 //
-// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan, "Stochastic First-order Methods for Convex and
-// Nonconvex Functional Constrained Optimization", Mathematical Programming 2022, section 3). An iteration is an inner step; the
-// iterate is the inner one, and the centre after every Inner of them, so that a whole number of inner loops ends at a centre.
-// OutputRandom draws among the centres, which the theory speaks of.
+// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan, "Stochastic First-order Methods for Convex
+// and Nonconvex Functional Constrained Optimization", Mathematical Programming 2022, section 3). An iteration is an inner step.
+// Records and the result are of the mean so far, the next centre if the loop ended there (Returner); OutputRandom draws among the
+// centres, which the theory speaks of.
 type ProximalPoint struct {
 	// RhoHat is rho^ > 0, which must be above the moduli of weak convexity of f and g. 0 is the default: twice Modulus, but not
 	// less than a tenth of the largest curvature of f, which is what counts where all is convex.
@@ -22,7 +22,7 @@ type ProximalPoint struct {
 	// estimated at the start (estimateSmoothness: 18 gradients for f, as many for each of up to 4 terms of the constraints, and
 	// one, counted).
 	Modulus float64
-	// Inner is the number of inner steps; 0 is the default, 10.
+	// Inner is the number N of inner steps; 0 is the default, 10 (see IPPSSG, where it grows).
 	Inner int
 }
 
@@ -68,6 +68,7 @@ type proximalLoop struct {
 	terms        *smoothTerms
 	measured     smoothness
 	rho, strong  float64 // 0: not known yet
+	inner        int     // N
 	t            int     // inner steps since the centre
 	total        float64 // of the mean's weights
 	center, mean Vector
@@ -77,8 +78,12 @@ type proximalLoop struct {
 
 // newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the settings of rho^.
 func newProximalLoop(set ProximalPoint, measure bool, p Problem) proximalLoop {
-	return proximalLoop{set: set, measure: measure || set.RhoHat == 0, terms: newSmoothTerms(p), bound: make([]float64, constraints(p)),
-		center: p.NewVector(), mean: p.NewVector(), d: p.NewVector()}
+	l := proximalLoop{set: set, measure: measure || set.RhoHat == 0, inner: set.Inner, terms: newSmoothTerms(p),
+		bound: make([]float64, constraints(p)), center: p.NewVector(), mean: p.NewVector(), d: p.NewVector()}
+	if l.inner == 0 {
+		l.inner = DefaultInnerLoop
+	}
+	return l
 }
 
 // open makes the iterate the centre.
@@ -119,34 +124,35 @@ func (l *proximalLoop) add(p Problem, weight float64) {
 	p.Combine(l.mean, 1-share, l.mean, share, Iterate)
 }
 
-// advance counts an inner step and evaluates the iterate, or, after the last one, the next centre: the mean, or the last iterate where
-// the mean has none. The observer sees each inner iterate before that.
-func (l *proximalLoop) advance(p Problem, at *Point, observer innerObserver) error {
+// advance counts an inner step and evaluates the iterate, or, after the last one, where ended says so, the next centre: the mean, or
+// the last iterate where the mean has none. The observer sees each inner iterate before that.
+func (l *proximalLoop) advance(p Problem, at *Point, observer innerObserver) (ended bool, err error) {
 	l.t++
 	if err := at.sampleAndForward(p, at.Iteration+1); err != nil {
-		return err
+		return false, err
 	}
 	observer.see(p, at)
-	if l.t < l.steps() {
-		return nil
+	if l.t < l.inner {
+		return false, nil
 	}
+	moved := l.moveToMean(p)
 	l.t = 0
-	if l.total == 0 {
-		return nil
+	if !moved {
+		return true, nil
 	}
-	p.Combine(Iterate, 1, l.mean, 0, l.mean)
-	return at.forward(p)
+	return true, at.forward(p)
 }
 
 // innerObserver is the method of a proximalLoop.
 type innerObserver interface{ see(p Problem, at *Point) }
 
-// steps is Inner.
-func (l *proximalLoop) steps() int {
-	if l.set.Inner == 0 {
-		return DefaultInnerLoop
+// moveToMean makes the mean the iterate; false where the iterate is a centre or the mean has none.
+func (l *proximalLoop) moveToMean(p Problem) bool {
+	if l.t == 0 || l.total == 0 {
+		return false
 	}
-	return l.set.Inner
+	p.Combine(Iterate, 1, l.mean, 0, l.mean)
+	return true
 }
 
 // outputWeight is 1 at the centres.
@@ -174,6 +180,7 @@ func (l *proximalLoop) conclude() (warnings, notes []string) {
 
 func (l *proximalLoop) visitState(v StateVisitor) {
 	v.Count("proximal.t", &l.t)
+	v.Count("proximal.inner", &l.inner)
 	v.Number("proximal.total", &l.total)
 	v.Number("proximal.rho", &l.rho)
 	v.Number("proximal.strong", &l.strong)

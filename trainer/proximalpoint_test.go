@@ -271,3 +271,53 @@ func TestProximalPointRandomOutput(t *testing.T) {
 		}
 	}
 }
+
+// A run that ends inside an inner loop returns the mean so far, and so do its records; the state is of the inner iterate.
+func TestProximalPointReturnsTheMean(t *testing.T) {
+	for _, m := range []trainer.Method{
+		&trainer.IPPSSG{ProximalPoint: handProximalPoint(), Tolerance: 5, Bound: 3},
+		&trainer.IPPConEx{ProximalPoint: handProximalPoint(), T0: 1.5, Bound: 0.6},
+	} {
+		p := handProblem(t, handFunctions())
+		l := &journal{}
+		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: handInner + 2, RecordEvery: 1, Recorder: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, inner := iterate(p), r.State.Vectors["iterate"]
+		if distance(x, inner) < 1e-3 {
+			t.Errorf("%s: returned the iterate %v itself", m.Name(), x)
+		}
+		at := [2]float64{x[0], x[1]}
+		h := handH(at)
+		if math.Abs(r.Objective-handF(at)) > 1e-14 || distance(r.Point.Constraints, h[:]) > 1e-14 || l.records[handInner+2].Objective != r.Objective {
+			t.Errorf("%s: the result's f and g are %v and %v, of its point %v and %v", m.Name(), r.Objective, r.Point.Constraints, handF(at), h)
+		}
+		center := r.State.Vectors["proximal.center"]
+		if f := handF([2]float64{center[0], center[1]}); math.Abs(l.records[handInner].Objective-f) > 1e-14 {
+			t.Errorf("%s: f = %v at the centre, recorded %v", m.Name(), f, l.records[handInner].Objective)
+		}
+	}
+}
+
+// |x| <= 1/1000 is missed by every step that 10 inner steps begin with: as many for ever never leave the centre, N that doubles does.
+func TestIPPSSGLengthensLoopsThatRepeat(t *testing.T) {
+	fn := line()
+	fn.G = func(dst, x []float64) { dst[0] = x[0] }
+	fn.Pieces = trainer.Abs(1e-3)
+	for _, test := range []struct {
+		inner int
+		moves bool
+	}{{10, false}, {0, true}} {
+		p := start(t, fn, 0)
+		m := &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{Inner: test.inner}, Tolerance: 1e-4}
+		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 20000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := iterate(p)[0]
+		if moved := x > 5e-4 && x <= 1.1e-3; moved != test.moves || !test.moves && x != 0 {
+			t.Errorf("N = %d: x = %v after %d iterations", test.inner, x, r.Iterations)
+		}
+	}
+}

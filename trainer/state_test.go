@@ -19,8 +19,9 @@ func resumable() map[string]func() trainer.Method {
 		"ppala fixed": func() trainer.Method {
 			return &trainer.PPALA{Primal: trainer.PrimalSettings{Fixed: true, Eta: 0.01}}
 		},
-		"ppala adam":     func() trainer.Method { return &trainer.PPALA{Primal: trainer.PrimalSettings{Kind: trainer.Adam}} },
-		"gdpa published": func() trainer.Method { return &trainer.GDPA{} },
+		"ppala adam":      func() trainer.Method { return &trainer.PPALA{Primal: trainer.PrimalSettings{Kind: trainer.Adam}} },
+		"gdpa published":  func() trainer.Method { return &trainer.GDPA{} },
+		"ipp-ssg growing": func() trainer.Method { return &trainer.IPPSSG{} }, // here x_c alone counts at first
 	}
 	for _, e := range table() {
 		all[e.name] = e.make

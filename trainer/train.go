@@ -147,6 +147,7 @@ type run struct {
 	weight    float64 // of all iterates so far, of a Weigher
 	drawnAt   Vector
 	drawnNu   []float64
+	iterateAt Vector // the iterate, while a Returner's other point is shown
 	warnings  []string
 }
 
@@ -340,11 +341,24 @@ func (at *Point) check() error {
 	return nil
 }
 
-// record measures the iterate and tells the recorder.
+// record measures the iterate, or the point that the method would return, and tells the recorder.
 func (t *run) record() error {
 	if t.recorded == t.at.Iteration {
 		return nil
 	}
+	shown, err := t.showReturned()
+	if err != nil {
+		return err
+	}
+	err = t.recordIterate()
+	if shown && err == nil {
+		err = t.hideReturned()
+	}
+	return err
+}
+
+// recordIterate is record of the iterate.
+func (t *run) recordIterate() error {
 	if err := t.evaluate(); err != nil {
 		return err
 	}
