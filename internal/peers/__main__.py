@@ -30,7 +30,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     effort = parser.add_mutually_exclusive_group()
     effort.add_argument("--quick", action="store_true", help="a shorter look: fewer turns, problems and steps of Cooper")
     effort.add_argument(
-        "--full", action="store_true", help="also convergence on all rows, separate heads of CIFAR-10, a wider grid"
+        "--full", action="store_true", help="also convergence on all rows, CIFAR-10 with separate heads, 3 starts, a wider grid"
     )
     parser.add_argument("--resume", action="store_true", help="keep what was measured with the same settings, binary and machine")
     parser.add_argument("--show", action="store_true", help="print the tables of the JSON file and measure nothing")
@@ -87,6 +87,9 @@ def measure(options: argparse.Namespace, results: Results) -> None:
 def show(options: argparse.Namespace, results: Results) -> None:
     """Print the tables and write them as Markdown."""
     tables = report.tables(results.parts)
+    if not tables:
+        print(f"nothing measured yet: {options.json} has no results; leave out --show")
+        return
     facts = report.environment(results.parts)
     print("\n\n".join(["", *(t.text() for t in tables), "\n".join(facts)]))
     options.markdown.parent.mkdir(parents=True, exist_ok=True)
@@ -95,28 +98,40 @@ def show(options: argparse.Namespace, results: Results) -> None:
     print(f"\nresults {options.json}, tables {options.markdown}")
 
 
+def measured(options: argparse.Namespace, results: Results) -> int:
+    """Measure, and say in one line what went wrong; returns the exit status."""
+    from .check import CheckError
+    from .client import PeerError
+    from .data import DataError
+    from .ppal import PpalError
+
+    try:
+        measure(options, results)
+    except CheckError as error:
+        show(options, results)
+        print(f"peers: {error}", file=sys.stderr)
+    except (DataError, PeerError, PpalError) as error:
+        print(f"peers: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("peers: interrupted; --resume goes on", file=sys.stderr)
+        return 130
+    else:
+        return 0
+    return 1
+
+
 def main(arguments: list[str]) -> int:
     """Exit status: 0 done, 1 failed or a contender computes something else, 2 bad usage, 130 interrupted."""
     options = parse(arguments)
     results = Results(options.json, options.resume)
-    status = 0
-    start = time.monotonic()
     if not options.show:
-        from .check import CheckError
-        from .client import PeerError
-        from .ppal import PpalError
-
-        try:
-            measure(options, results)
-        except (CheckError, PeerError, PpalError) as error:
-            print(f"peers: {error}", file=sys.stderr)
-            status = 1
-        except KeyboardInterrupt:
-            print("peers: interrupted; --resume goes on", file=sys.stderr)
-            status = 130
-        print(f"{time.monotonic() - start:.0f} s")
+        start = time.monotonic()
+        status = measured(options, results)
+        if status != 0:
+            return status
+        print(f"measured in {time.monotonic() - start:.0f} s")
     show(options, results)
-    return status
+    return 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ from .problem import Weights
 
 
 class PpalError(Exception):
-    """The program failed; the message is its own."""
+    """The program failed: the command line, and the reason in its own words."""
+
+    def __init__(self, command: str, reason: str) -> None:
+        super().__init__(f"{command}: {reason}")
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,9 @@ class Ppal:
         try:
             result = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
-            raise PpalError(f"{self.binary}: {error.strerror}; build it with: make build") from error
+            raise PpalError(str(self.binary), f"{error.strerror}; build it with: make build") from error
         if result.returncode != 0:
-            raise PpalError(f"{line}: exit status {result.returncode}: {result.stderr.strip()}")
+            raise PpalError(line, result.stderr.strip().removeprefix("ppal: ") or f"exit status {result.returncode}")
         result.args = line
         return result
 

@@ -106,5 +106,5 @@ def _bench(context: Context, case: Case) -> dict:
             report = context.ppal.bench(name, case.dataset)
             found[name] = {key: report[key] for key in ("iteration_ms", "floor_ms", "ratio")}
         except PpalError as error:
-            found[name] = {"not_run": str(error)}
+            found[name] = {"not_run": error.reason}
     return found
