@@ -71,8 +71,8 @@ type Settings struct {
 	Warn func(warning string)
 	// Certificate's tolerances.
 	Certificate CertificateSettings
-	// NearEvery measures near stationarity at the first record, the last one that reaches Iterations, and each so many times RecordEvery
-	// iterations, outside the clock; 0 is the default: never.
+	// NearEvery measures near stationarity at the first record, the last one, and each so many times RecordEvery iterations, outside the
+	// clock; 0 is the default: never.
 	NearEvery int
 	// Near is how. A rho^ that is not set is estimated at the start x_0 and stays.
 	Near NearStationaritySettings
@@ -280,7 +280,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
 		interrupted := ctx.Err() != nil
 		if last || overtime || spent || interrupted || t.at.Iteration%t.every == 0 || t.seconds-t.last.Seconds >= t.share {
-			if err := t.record(); err != nil {
+			if err := t.record(last || overtime || spent || interrupted); err != nil {
 				return Failed, err
 			}
 			switch {
@@ -340,8 +340,8 @@ func (at *Point) check() error {
 	return nil
 }
 
-// record measures the iterate and tells the recorder.
-func (t *run) record() error {
+// record measures the iterate and tells the recorder; ending: it is the run's last.
+func (t *run) record(ending bool) error {
 	if t.recorded == t.at.Iteration {
 		return nil
 	}
@@ -367,7 +367,7 @@ func (t *run) record() error {
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
 	}
 	t.residuals.add(&r)
-	if err := t.near(&r); err != nil {
+	if err := t.near(&r, ending); err != nil {
 		return err
 	}
 	if t.set.Measure != nil {
