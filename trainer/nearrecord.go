@@ -21,13 +21,28 @@ func (t *run) settleNear() error {
 }
 
 // near measures near stationarity for the record where it is due.
-func (t *run) near(r *Record) error {
-	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && r.Iteration < t.set.Iterations {
+func (t *run) near(r *Record, ending bool) error {
+	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && !ending {
 		return nil
 	}
 	n, err := MeasureNearStationarity(t.full, t.fullAt, t.set.Near)
 	r.NearStationarity, r.NearReason = &n, n.Reason
 	return err
+}
+
+// nearMeasure is near stationarity's name among the measures.
+const nearMeasure = "near_stationarity"
+
+// Measured is a measure of the record by its name, or near stationarity, "near_stationarity"; false where the record has none.
+func (r *Record) Measured(name string) (float64, bool) {
+	if name == nearMeasure {
+		if r.NearStationarity == nil || r.NearReason != "" {
+			return 0, false
+		}
+		return r.NearStationarity.Distance, true
+	}
+	v, ok := r.Measures[name]
+	return v, ok
 }
 
 // MarshalJSON implements json.Marshaler: the distance, null where there is none.

@@ -71,8 +71,8 @@ type Settings struct {
 	Warn func(warning string)
 	// Certificate's tolerances.
 	Certificate CertificateSettings
-	// NearEvery measures near stationarity at the first record, the last one that reaches Iterations, and each so many times RecordEvery
-	// iterations, outside the clock; 0 is the default: never.
+	// NearEvery measures near stationarity at the first record, the last one, and each so many times RecordEvery iterations, outside the
+	// clock; 0 is the default: never.
 	NearEvery int
 	// Near is how. A rho^ that is not set is estimated at the start x_0 and stays.
 	Near NearStationaritySettings
@@ -281,7 +281,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
 		interrupted := ctx.Err() != nil
 		if last || overtime || spent || interrupted || t.at.Iteration%t.every == 0 || t.seconds-t.last.Seconds >= t.share {
-			if err := t.record(); err != nil {
+			if err := t.record(last || overtime || spent || interrupted); err != nil {
 				return Failed, err
 			}
 			switch {
@@ -341,8 +341,8 @@ func (at *Point) check() error {
 	return nil
 }
 
-// record measures the iterate, or the point that the method would return, and tells the recorder.
-func (t *run) record() error {
+// record measures the iterate, or the point that the method would return, and tells the recorder; ending: it is the run's last.
+func (t *run) record(ending bool) error {
 	if t.recorded == t.at.Iteration {
 		return nil
 	}
@@ -350,7 +350,7 @@ func (t *run) record() error {
 	if err != nil {
 		return err
 	}
-	err = t.recordIterate()
+	err = t.recordIterate(ending)
 	if shown && err == nil {
 		err = t.hideReturned()
 	}
@@ -358,7 +358,7 @@ func (t *run) record() error {
 }
 
 // recordIterate is record of the iterate.
-func (t *run) recordIterate() error {
+func (t *run) recordIterate(ending bool) error {
 	if err := t.evaluate(); err != nil {
 		return err
 	}
@@ -381,7 +381,7 @@ func (t *run) recordIterate() error {
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
 	}
 	t.residuals.add(&r)
-	if err := t.near(&r); err != nil {
+	if err := t.near(&r, ending); err != nil {
 		return err
 	}
 	if t.set.Measure != nil {

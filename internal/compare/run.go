@@ -181,6 +181,9 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 		return "", err
 	}
 	r.study.Budget.limit(&settings)
+	if j.point >= 0 {
+		settings.NearEvery = 0 // the search does not look at it
+	}
 	part := path + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("compare: %w", err)

@@ -102,7 +102,7 @@ func (o *Outcome) columns() []column {
 	}
 	for _, name := range o.Study.Measures {
 		columns = append(columns, column{strings.ReplaceAll(name, "_", " "), func(contender string) string {
-			return o.Final(contender, func(r *trainer.Record) (float64, bool) { v, ok := r.Measures[name]; return v, ok }).String()
+			return o.Final(contender, func(r *trainer.Record) (float64, bool) { return r.Measured(name) }).String()
 		}})
 	}
 	return columns

@@ -129,6 +129,7 @@ type Run struct {
 	FeasibilityTolerance float64
 	Out                  string // "": runs/<time>-<problem>-<method>
 	RecordEvery          int
+	NearStationarity     int
 	Init                 string // a safetensors file; "": from the seed
 	LogFormat            string // text, json
 	Explain              bool

@@ -277,6 +277,10 @@ func runKeys() []*Key {
 		{Name: "record-every", Group: GroupRun, Value: "N", Usage: "iterations from record to record (default: about 200 records a run)",
 			interval: atLeast(1), field: func(t *Train) any { return &t.RecordEvery },
 			preset: func(t *Train) string { return strconv.Itoa(max(1, t.Iterations/200)) }},
+		{Name: "near-stationarity", Group: GroupRun, Value: "N",
+			Usage: "every N-th record, the first and the last have the distance to the solution of the proximal problem; it costs some" +
+				" hundred passes over the rows; 0 is never (default 0)",
+			interval: atLeast(0), field: func(t *Train) any { return &t.NearStationarity }, preset: always("0")},
 		{Name: "init", Group: GroupRun, Value: "FILE", Usage: "start from these weights, a safetensors file",
 			field: func(t *Train) any { return &t.Init }, preset: always("")},
 		{Name: "log-format", Group: GroupRun, Value: "text|json",

@@ -146,7 +146,7 @@ func (t Train) TrainerRegularizer() (trainer.Regularizer, error) {
 func (t Train) TrainerSettings() (trainer.Settings, error) {
 	s := trainer.Settings{
 		Iterations: t.Iterations, Tolerance: t.Tolerance, RecordEvery: t.RecordEvery,
-		Output: trainer.Output(t.Output), FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
+		NearEvery: t.NearStationarity, Output: trainer.Output(t.Output), FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
 	}
 	if t.TimeLimit != "none" {
 		d, err := time.ParseDuration(t.TimeLimit)

@@ -70,7 +70,7 @@ func (c Comparison) quantities() []compared {
 		return func(r *trainer.Record) (float64, bool) { return of(r), true }
 	}
 	measure := func(name string) func(r *trainer.Record) (float64, bool) {
-		return func(r *trainer.Record) (float64, bool) { x, ok := r.Measures[name]; return x, ok }
+		return func(r *trainer.Record) (float64, bool) { return r.Measured(name) }
 	}
 	all := []compared{
 		{"objective", "objective", "f + r", true, known(func(r *trainer.Record) float64 { return r.Objective })},

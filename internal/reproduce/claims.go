@@ -47,7 +47,7 @@ func lastStationarity() number {
 }
 
 func lastMeasure(name string) number {
-	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { v, ok := r.Measures[name]; return v, ok })
+	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
 }
 
 // lastNear is the last near stationarity that a run measured: not every record has one.
@@ -56,7 +56,7 @@ func lastNear() number {
 		var values []float64
 		for _, r := range o.Of(contender) {
 			for i := len(r.Records) - 1; i >= 0 && r.Failure == ""; i-- {
-				if v, ok := r.Records[i].Measures["near_stationarity"]; ok {
+				if v, ok := r.Records[i].Measured("near_stationarity"); ok {
 					values = append(values, v)
 					break
 				}
