@@ -22,15 +22,17 @@ func (c classes) within(lo, hi int, do func(k, from, to int)) {
 	}
 }
 
-// classMeans is Out = M In - Offsets for groups of consecutive rows, sums in float64 in the rows' order, then by worker.
+// classMeans is Out = M In - Offsets for groups of consecutive rows, sums in float64 block by block in the rows' order (see
+// columnSum), then by worker.
 type classMeans[T plan.Float] struct {
 	s    *plan.GroupMeans
 	rows classes
+	in   columnSum[T]
 	sums [][]float64 // by worker
 }
 
 func newClassMeans[T plan.Float](s *plan.GroupMeans, workers int) *classMeans[T] {
-	m := &classMeans[T]{s, classes{s.Starts}, make([][]float64, workers)}
+	m := &classMeans[T]{s, classes{s.Starts}, newColumnSum[T](s.In), make([][]float64, workers)}
 	for t := range m.sums {
 		m.sums[t] = make([]float64, s.Count)
 	}
@@ -40,14 +42,7 @@ func newClassMeans[T plan.Float](s *plan.GroupMeans, workers int) *classMeans[T]
 func (m *classMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
 
 func (m *classMeans[T]) block(t int, w *worker[T], lo, hi int) error {
-	m.rows.within(lo, hi, func(k, from, to int) {
-		sum := m.sums[t][k]
-		column := w.From(m.s.In, from)
-		for i := range to - from {
-			sum += float64(column[i*m.s.In.Stride])
-		}
-		m.sums[t][k] = sum
-	})
+	m.rows.within(lo, hi, func(k, from, to int) { m.sums[t][k] += m.in.of(w, from, to) })
 	return nil
 }
 
@@ -70,6 +65,10 @@ type classMeansGrad[T plan.Float] struct {
 
 func (g *classMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	out, step := w.From(g.s.Out, lo), g.s.Out.Stride
+	if !g.s.Add && step == 1 {
+		g.fill(w, out[:hi-lo], lo)
+		return nil
+	}
 	if !g.s.Add {
 		for i := range hi - lo {
 			out[i*step] = 0
@@ -82,4 +81,16 @@ func (g *classMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 		}
 	})
 	return nil
+}
+
+// fill writes rows lo.. of M^T W without gaps.
+func (g *classMeansGrad[T]) fill(w *worker[T], out []T, lo int) {
+	clear(out)
+	g.rows.within(lo, lo+len(out), func(k, from, to int) {
+		x := T(float64(w.Row(g.s.W, k)[0]) / g.rows.size(k))
+		part := out[from-lo : to-lo]
+		for i := range part {
+			part[i] = x
+		}
+	})
 }

@@ -30,6 +30,8 @@ func newElements[T plan.Float](m *plan.Map) *elements[T] {
 		s.pass = s.slopes((*kernel.Kernels[T]).TanhGrad)
 	case form == "(relu'($0) * $1)" && slope:
 		s.pass = s.slopes((*kernel.Kernels[T]).ReLUGrad)
+	case form == "($0 + $1)" && s.flat && s.inPlace(0) && m.Args[1].Len() == 1:
+		s.pass = s.shifted
 	default:
 		s.pass = s.rows
 	}
@@ -64,6 +66,15 @@ func (s *elements[T]) block(_ int, w *worker[T], lo, hi int) error {
 func (s *elements[T]) biased(f func(k *kernel.Kernels[T], z []T, ldz, rows int, bias []T)) func(w *worker[T], lo, hi int) {
 	return func(w *worker[T], lo, hi int) {
 		f(w.k, w.From(s.m.Out, lo), s.m.Out.Stride, hi-lo, w.Row(s.m.Args[1], 0))
+	}
+}
+
+// shifted is the pass z = z + b with a number b, of matrices without gaps.
+func (s *elements[T]) shifted(w *worker[T], lo, hi int) {
+	b := w.Row(s.m.Args[1], 0)[0]
+	z := w.From(s.m.Out, lo)[:(hi-lo)*s.m.Out.Cols]
+	for i := range z {
+		z[i] += b
 	}
 }
 

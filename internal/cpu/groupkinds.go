@@ -11,17 +11,18 @@ import (
 // groupKinds is M by the kinds of rows, those with the same column of M: a kind's rows are added up first, and the few kinds then go to
 // the groups, on one thread.
 type groupKinds[T plan.Float] struct {
-	kind   []int32 // of each row
-	kinds  groupForm[float64]
-	values []float64 // by kind
-	sums   []float64 // by group
+	kind    []int32 // of each row
+	kinds   groupForm[float64]
+	values  []float64 // by kind
+	rounded []T       // the weights by kind, rounded
+	sums    []float64 // by group
 }
 
 // kindLanes is the number of interleaved sums of a kind: consecutive rows are often of one kind, and would wait for each other.
 const kindLanes = 4
 
 func newGroupKinds[T plan.Float](kind []int32, kinds plan.Groups) *groupKinds[T] {
-	return &groupKinds[T]{kind, newRowForm[float64](kinds), make([]float64, kinds.Rows), make([]float64, kinds.Count)}
+	return &groupKinds[T]{kind, newRowForm[float64](kinds), make([]float64, kinds.Rows), make([]T, kinds.Rows), make([]float64, kinds.Count)}
 }
 
 // rowKinds returns each row's kind and the matrix of the kinds: M's distinct columns, in the order in which they come. Its Starts are
@@ -87,6 +88,9 @@ func (f *groupKinds[T]) means(out, sums []float64) {
 func (f *groupKinds[T]) weigh(w []float64) {
 	f.kinds.weigh(w)
 	eachBlock(len(f.values), func(lo, hi int) { f.kinds.spread(f.values[lo:hi], lo, false) })
+	for c, v := range f.values {
+		f.rounded[c] = T(v)
+	}
 }
 
 func (f *groupKinds[T]) spread(out []T, lo int, add bool) {
@@ -98,7 +102,7 @@ func (f *groupKinds[T]) spread(out []T, lo int, add bool) {
 		return
 	}
 	for i, c := range kind {
-		out[i] = T(f.values[c])
+		out[i] = f.rounded[c]
 	}
 }
 

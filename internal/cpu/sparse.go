@@ -70,15 +70,6 @@ func (s *sparseProduct[T]) prepare(e *executor[T]) {
 	s.w.Set(s.transposed, b.Rows)
 }
 
-// transpose writes v^T.
-func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
-	for i := range v.Rows {
-		for j, x := range e.Row(v, i) {
-			to[j*v.Rows+i] = x
-		}
-	}
-}
-
 func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	w.k.MulSparse(w.From(s.p.Out, lo), s.p.Out.Stride, lo, hi, s.w, w.scratch)
 	return nil

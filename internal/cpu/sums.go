@@ -1,18 +1,20 @@
 package cpu
 
 import (
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
-// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all, in float64: each column's block by block in the rows' order, then by worker,
-// then column by column.
+// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all, in float64: each column's block by block in the rows' order (one column's as
+// columnSum has it), then by worker, then column by column.
 type columnSums[T plan.Float] struct {
 	s    *plan.Sums
 	sums [][]float64
+	one  columnSum[T]
 }
 
 func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
-	c := &columnSums[T]{s: s, sums: make([][]float64, workers)}
+	c := &columnSums[T]{s: s, sums: make([][]float64, workers), one: newColumnSum[T](s.In)}
 	for t := range c.sums {
 		c.sums[t] = make([]float64, s.In.Cols)
 	}
@@ -22,7 +24,11 @@ func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
 func (c *columnSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(c.sums[worker]) }
 
 func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
-	w.k.AddColumns(c.sums[t], w.blockOf(c.s.In, lo, hi))
+	if c.s.In.Cols == 1 {
+		c.sums[t][0] += c.one.of(w, lo, hi)
+	} else {
+		w.k.AddColumns(c.sums[t], w.blockOf(c.s.In, lo, hi))
+	}
 	return nil
 }
 
@@ -40,4 +46,33 @@ func (c *columnSums[T]) finish(e *executor[T], workers int) {
 	for j := range out {
 		out[j] = T(sums[j])
 	}
+}
+
+// columnSum adds up rows of one column in float64, those of a block as kernel.Dot does where the column has no gaps.
+type columnSum[T plan.Float] struct {
+	in   plan.View
+	ones []T
+}
+
+func newColumnSum[T plan.Float](in plan.View) columnSum[T] {
+	c := columnSum[T]{in: in}
+	if in.Stride == 1 {
+		c.ones = kernel.Alloc[T](kernel.RowBlock)
+		for i := range c.ones {
+			c.ones[i] = 1
+		}
+	}
+	return c
+}
+
+// of is the sum of rows lo to hi-1, at most a block.
+func (c columnSum[T]) of(w *worker[T], lo, hi int) (sum float64) {
+	column := w.From(c.in, lo)
+	if n := hi - lo; c.ones != nil {
+		return w.k.Dot(column[:n], c.ones[:n])
+	}
+	for i := range hi - lo {
+		sum += float64(column[i*c.in.Stride])
+	}
+	return sum
 }

@@ -92,6 +92,10 @@ func (k *Kernels[F]) mulGroups(z []F, ldz, lo, hi int, w *SparseFactor[F], s *Sc
 		k.sparse.groupMul(n, &g.starts[group], at(g.pairs), &w.packed[0], &z[to])
 	}, func(group, first, n, to int) {
 		k.sparse.groupMul(1, &g.starts[group], at(g.pairs), &w.packed[0], &s.group[0])
+		if ldz == 1 {
+			copy(z[to:to+n], s.group[first:])
+			return
+		}
 		for r := range n {
 			z[(to+r)*ldz] = s.group[first+r]
 		}
@@ -104,7 +108,8 @@ func (k *Kernels[F]) addTransGroups(s *SparseSums[F], lo, hi int, d []F, ldd int
 	span(lo, hi, ldd, func(group, n, from int) {
 		k.sparse.groupAddTrans(n, &g.starts[group], at(g.pairs), &d[from], &s.part[0])
 	}, func(group, first, n, from int) {
-		clear(s.group[:])
+		clear(s.group[:first])
+		clear(s.group[first+n:])
 		for r := range n {
 			s.group[first+r] = d[(from+r)*ldd]
 		}
