@@ -11,8 +11,8 @@ from . import environment, report
 from .results import PARTS, Results
 
 EXAMPLES = """examples:
-  make bench-peers                                        all parts, in less than 20 minutes on 2 cores
-  make bench-peers PEERS_FLAGS="--quick"                  about 3 minutes: fewer turns, problems and steps
+  make bench-peers                                        all parts, about 20 minutes on 2 cores
+  make bench-peers PEERS_FLAGS="--quick"                  a few minutes: fewer turns, problems and steps
   make bench-peers PEERS_FLAGS="--parts check,speed"      these parts; results of other parts are kept
   make bench-peers PEERS_FLAGS="--resume"                 goes on after an interruption
   make bench-peers PEERS_FLAGS="--show"                   prints what was measured, measures nothing

@@ -45,6 +45,7 @@ FASHION_SEPARATE = replace(FASHION, name="mnpc-fashion-mnist-separate", hidden=6
 CIFAR = Case("mnpc-cifar10", "cifar10", hidden=256, kappa=0.6)
 CIFAR_SEPARATE = replace(CIFAR, name="mnpc-cifar10-separate", hidden=64, heads="separate")
 FASHION_1000 = replace(FASHION, name="fashion-mnist-1000", hidden=64, rows_per_class=1000)
+FASHION_1000_SEPARATE = replace(FASHION_SEPARATE, name="fashion-mnist-1000-separate", rows_per_class=1000)
 CIFAR_1000 = replace(CIFAR, name="cifar10-1000", hidden=64, rows_per_class=1000)
 
 TITLES = {
@@ -53,5 +54,6 @@ TITLES = {
     CIFAR.name: "CIFAR-10, 4 classes, all rows, width 256",
     CIFAR_SEPARATE.name: "CIFAR-10, 4 classes, all rows, separate heads 4 x 64",
     FASHION_1000.name: "Fashion-MNIST, 4 classes, 1,000 rows of each, width 64",
+    FASHION_1000_SEPARATE.name: "Fashion-MNIST, 4 classes, 1,000 rows of each, separate heads 4 x 64",
     CIFAR_1000.name: "CIFAR-10, 4 classes, 1,000 rows of each, width 64",
 }

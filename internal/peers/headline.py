@@ -18,10 +18,13 @@ CASE = FASHION
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to measure: starts (seeds), timed runs from each, iterations until a run gives up, and after the target."""
+    """How much to measure: starts (seeds), timed runs from each, ppal's iterates that are looked at, iterations until
+    a run gives up, and after the target.
+    """
 
     starts: int = 1
     repeats: int = 3
+    record_every: int = 1
     limit: int = 800
     after: int = 50
 
@@ -47,9 +50,8 @@ def _find(context: Context, seed: int, effort: Effort) -> dict:
     """One run with every iterate recorded, longer until the target is met."""
     iterations = 100 + effort.after
     while True:
-        context.say(f"headline: start {seed}: ppal, {iterations} iterations, all recorded")
-        records = _train(context, seed, iterations, record_every=1).records
-        points = [Point(r["iteration"], r["seconds"], r["objective"], max(r["constraints"])) for r in records]
+        context.say(f"headline: start {seed}: ppal, {iterations} iterations, every {effort.record_every} recorded")
+        points = _points(_train(context, seed, iterations, effort.record_every))
         hit = first_hit(points, TARGET)
         if (hit and hit.iteration + effort.after <= iterations) or iterations >= effort.limit:
             return _outcome(points, hit)
@@ -81,13 +83,16 @@ def _times(context: Context, client: Client, seed: int, ppal: dict, cooper: dict
     seconds: dict[str, list[float]] = {"ppal": [], "cooper": []}
     for turn in range(effort.repeats):
         context.say(f"headline: start {seed}: turn {turn + 1} of {effort.repeats}")
+        hits: dict[str, Point | None] = {"ppal": None, "cooper": None}
         if ppal["hit"]:
             count = ppal["hit"]["iteration"]
-            seconds["ppal"].append(_train(context, seed, count, record_every=count).summary["seconds"])
+            hits["ppal"] = first_hit(_points(_train(context, seed, count, record_every=count)), TARGET)
         if cooper["best"]:
-            hit = first_hit(_advance(client, Setting(**cooper["best"]), effort, seconds=None, after=0), TARGET)
+            points = _advance(client, Setting(**cooper["best"]), effort, seconds=None, after=0)
+            hits["cooper"] = first_hit(points, TARGET)
+        for side, hit in hits.items():
             if hit:
-                seconds["cooper"].append(hit.seconds)
+                seconds[side].append(hit.seconds)
     medians = {side: median(s) for side, s in seconds.items() if s}
     ratio = medians["cooper"] / medians["ppal"] if len(medians) == len(seconds) else None
     return {"seconds": seconds, "median": medians, "ratio": ratio}
@@ -96,6 +101,10 @@ def _times(context: Context, client: Client, seed: int, ppal: dict, cooper: dict
 def _train(context: Context, seed: int, iterations: int, record_every: int) -> Run:
     flags = ["--iterations", str(iterations), "--record-every", str(record_every), "--seed", str(seed)]
     return context.ppal.train(CASE, *flags)
+
+
+def _points(trained: Run) -> list[Point]:
+    return [Point(r["iteration"], r["seconds"], r["objective"], max(r["constraints"])) for r in trained.records]
 
 
 def _advance(client: Client, setting: Setting, effort: Effort, seconds: float | None, after: int) -> list[Point]:

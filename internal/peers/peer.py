@@ -45,15 +45,15 @@ class Peer:
         """Make a contender ready: compile it and warm it up. Returns the seconds that this took."""
         start = time.perf_counter()
         step = self._step(contender)
-        clock(step, WARM_UP)
+        clock(step, 0.0, at_least=WARM_UP)
         self._steps[contender] = step
         return time.perf_counter() - start
 
-    def time(self, contender: str, repeats: int) -> list[float]:
-        """Times of repeats steps of a prepared contender in milliseconds, after one that is not counted."""
+    def time(self, contender: str, seconds: float) -> list[float]:
+        """Times of a prepared contender's steps for about so long, in milliseconds, after one that is not counted."""
         step = self._steps[contender]
         step()
-        return clock(step, repeats)
+        return clock(step, seconds)
 
     def _gradient(self, dtype: str, w: list[float]) -> tuple[list[float], Weights]:
         raise NotImplementedError

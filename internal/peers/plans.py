@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .cases import CIFAR, CIFAR_1000, CIFAR_SEPARATE, FASHION, FASHION_1000, FASHION_SEPARATE, Case
+from .cases import CIFAR, CIFAR_1000, CIFAR_SEPARATE, FASHION, FASHION_1000, FASHION_1000_SEPARATE, FASHION_SEPARATE, Case
 from .choose import Setting, grid
 from .headline import Effort as HeadlineEffort
 from .speed import Effort as SpeedEffort
@@ -39,17 +39,32 @@ def plan(quick: bool, full: bool) -> Plan:
     """The plan of the command line's choice."""
     if quick:
         return Plan(
-            "quick", [FASHION], [FASHION], SpeedEffort(rounds=3, repeats=3, ppal_iterations=10), [FASHION_1000], (100, 300),
-            grid(QUICK_STEPS, QUICK_DUAL_STEPS), HeadlineEffort(repeats=1, after=20),
-        )  # fmt: skip
-    speed_cases, convergence_cases = [FASHION, FASHION_SEPARATE, CIFAR], [FASHION_1000, CIFAR_1000]
-    settings, headline_effort = grid(STEPS, DUAL_STEPS), HeadlineEffort()
-    if full:
-        speed_cases.append(CIFAR_SEPARATE)
-        convergence_cases.append(FASHION)
-        headline_effort = HeadlineEffort(starts=3)
-        settings = grid(FULL_STEPS, FULL_DUAL_STEPS)
-    return Plan(
-        "full" if full else "default", [FASHION, FASHION_SEPARATE], speed_cases, SpeedEffort(), convergence_cases,
-        (100, 300, 1000), settings, headline_effort,
-    )  # fmt: skip
+            name="quick",
+            check=[FASHION_1000],
+            speed=[FASHION],
+            speed_effort=SpeedEffort(rounds=3, seconds=0.3, ppal_iterations=10),
+            convergence=[FASHION_1000],
+            marks=(100, 300),
+            settings=grid(QUICK_STEPS, QUICK_DUAL_STEPS),
+            headline_effort=HeadlineEffort(repeats=1, record_every=5, after=20),
+        )
+    default = Plan(
+        name="default",
+        check=[FASHION, FASHION_1000_SEPARATE],
+        speed=[FASHION, FASHION_SEPARATE, CIFAR],
+        speed_effort=SpeedEffort(),
+        convergence=[FASHION_1000, CIFAR_1000],
+        marks=(100, 300, 1000),
+        settings=grid(STEPS, DUAL_STEPS),
+        headline_effort=HeadlineEffort(),
+    )
+    if not full:
+        return default
+    return replace(
+        default,
+        name="full",
+        speed=[*default.speed, CIFAR_SEPARATE],
+        convergence=[*default.convergence, FASHION],
+        settings=grid(FULL_STEPS, FULL_DUAL_STEPS),
+        headline_effort=HeadlineEffort(starts=3),
+    )

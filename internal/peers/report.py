@@ -112,7 +112,7 @@ def convergence(units: dict[str, dict]) -> list[Table]:
 def _winners(case: str, own: dict[str, dict], runs: list[dict]) -> Table:
     table = Table(
         f"Convergence: {TITLES[case]}",
-        ("contender", "iterations", "best feasible f", "f there", "worst g there", "seconds", "step, dual step"),
+        ("contender", "iterations", "best feasible f", "f at the end", "worst g there", "seconds", "step, dual step"),
     )
     for mark, row in own.items():
         table.add("ppal", *_cells(mark, row), "automatic")
@@ -123,7 +123,7 @@ def _winners(case: str, own: dict[str, dict], runs: list[dict]) -> Table:
                 table.add(f"Cooper, {optimizer}", *_cells(mark, best["marks"][mark]), _steps(best["setting"]))
     table.notes += [
         f"best feasible f: the smallest of all iterates so far with every g <= {FEASIBLE:g}, as the float32 passes saw them.",
-        "f and worst g there: of the last iterate, in float64 from its weights.",
+        "f at the end and worst g there: of the iterate itself, in float64 from its weights.",
         "Cooper: at each mark the setting with the best feasible f (else the smallest violation), chosen afterwards.",
     ]
     return table
@@ -179,16 +179,22 @@ def headline(units: dict[str, dict]) -> list[Table]:
         best = f" {_name(cooper['best'])}" if cooper.get("best") else ""
         for side, title in (("ppal", f"start {seed}: ppal"), ("cooper", f"start {seed}: Cooper{best}")):
             unit = units.get(f"{seed} {side}", {})
-            hit, seconds = unit.get("hit"), times.get("seconds", {}).get(side, [])
+            seconds = times.get("seconds", {}).get(side, [])
             over = times.get("ratio") if side == "cooper" else 1.0
             table.add(title, number(times.get("median", {}).get(side)), ", ".join(map(number, seconds)) or "-",
-                      str(hit["iteration"]) if hit else "not met", signed(unit.get("worst_after")), number(over))  # fmt: skip
+                      _iterations(unit), signed(unit.get("worst_after")), number(over))  # fmt: skip
         screenings.append(_screening(seed, cooper.get("runs", [])))
     table.notes += [
         "Cooper: the setting of the grid that was there first. Seconds are training time only, without evaluation or records.",
         "worst g after it: the largest constraint in later iterations; above 0 a bound that was met is left again.",
     ]
     return [table, *screenings]
+
+
+def _iterations(unit: dict) -> str:
+    if not unit:
+        return "-"
+    return str(unit["hit"]["iteration"]) if unit.get("hit") else "not met"
 
 
 def _screening(seed: str, runs: list[dict]) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from .cases import CIFAR, FASHION, FASHION_SEPARATE, Case
@@ -32,11 +32,11 @@ BENCH = {  # the cases of ppal bench that belong to a case
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: rounds of turns, iterations of a turn."""
+    """How long to measure: rounds of turns, seconds of a turn, iterations of a run of ppal train."""
 
-    rounds: int = 7
-    repeats: int = 5
-    ppal_iterations: int = 20
+    rounds: int = 5
+    seconds: float = 0.6
+    ppal_iterations: int = 15
 
 
 def run(context: Context, cases: list[Case], effort: Effort) -> None:
@@ -45,46 +45,50 @@ def run(context: Context, cases: list[Case], effort: Effort) -> None:
         context.results.unit(case.name, partial(_measure, context, case, effort))
 
 
+@dataclass
+class Lineup:
+    """The contenders that are ready, and why others are not."""
+
+    turns: dict[str, Callable[[], list[float]]] = field(default_factory=dict)
+    prepared: dict[str, float] = field(default_factory=dict)  # seconds of compilation and warm-up
+    missing: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def add(self, client: Client, contender: str, seconds: float) -> None:
+        """Compile and warm up; what cannot be is noted with its reason."""
+        name = f"{client.name} {contender}"
+        try:
+            self.prepared[name] = client.call("prepare", contender=contender)
+            self.turns[name] = partial(client.call, "time", contender=contender, seconds=seconds)
+        except PeerError as error:
+            self.missing[name] = str(error)
+
+
 def _measure(context: Context, case: Case, effort: Effort) -> dict:
     problem, folder = context.problem(case)
-    turns: dict[str, Callable[[], list[float]]] = {}
-    missing: dict[str, str] = {}
-    versions: dict[str, str] = {}
+    lineup = Lineup()
     with ExitStack() as stack:
         for peer, contenders in CONTENDERS.items():
+            context.say(f"speed: {case.name}: preparing {peer}")
             try:
                 client = stack.enter_context(context.client(peer))
-                versions |= client.description
                 client.call("load", folder=str(folder))
             except PeerError as error:
-                missing[peer] = str(error)
+                lineup.missing[peer] = str(error)
                 continue
+            lineup.versions |= client.description
             for contender in contenders:
-                _prepare(context, case, client, contender, effort, turns, missing)
+                lineup.add(client, contender, effort.seconds)
         for name, flags in _ppal_modes(context).items():
-            turns[name] = partial(context.ppal.milliseconds, case, effort.ppal_iterations, "--seed", str(context.seed), *flags)
-        context.say(f"speed: {case.name}: {len(turns)} contenders in turns, {effort.rounds} rounds")
-        samples = alternate(turns, effort.rounds)
+            seed = ["--seed", str(context.seed)]
+            lineup.turns[name] = partial(context.ppal.milliseconds, case, effort.ppal_iterations, *seed, *flags)
+        context.say(f"speed: {case.name}: {len(lineup.turns)} contenders in turns, {effort.rounds} rounds")
+        samples = alternate(lineup.turns, effort.rounds)
     return {
-        "shape": [*problem.pixels.shape, case.width], "random_data": context.is_random(case.dataset), "versions": versions,
-        "times": {name: sample.record() for name, sample in samples.items()}, "not_run": missing,
-        "bench": _bench(context, case),
+        "shape": [*problem.pixels.shape, case.width], "random_data": context.is_random(case.dataset),
+        "times": {name: sample.record() for name, sample in samples.items()}, "prepare_seconds": lineup.prepared,
+        "not_run": lineup.missing, "versions": lineup.versions, "bench": _bench(context, case),
     }  # fmt: skip
-
-
-def _prepare(
-    context: Context, case: Case, client: Client, contender: str, effort: Effort,
-    turns: dict[str, Callable[[], list[float]]], missing: dict[str, str],
-) -> None:  # fmt: skip
-    """Compile and warm up; what cannot be is noted with its reason."""
-    name = f"{client.name} {contender}"
-    context.say(f"speed: {case.name}: preparing {name}")
-    try:
-        client.call("prepare", contender=contender)
-    except PeerError as error:
-        missing[name] = str(error)
-        return
-    turns[name] = partial(client.call, "time", contender=contender, repeats=effort.repeats)
 
 
 def _ppal_modes(context: Context) -> dict[str, list[str]]:

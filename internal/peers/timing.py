@@ -55,10 +55,10 @@ def alternate(contenders: Mapping[str, Callable[[], list[float]]], rounds: int, 
     return {name: Sample.of(t) for name, t in times.items()}
 
 
-def clock(step: Callable[[], None], repeats: int) -> list[float]:
-    """Times of repeats calls of step, in milliseconds."""
-    times = []
-    for _ in range(repeats):
+def clock(step: Callable[[], None], seconds: float, at_least: int = 2) -> list[float]:
+    """Times of calls of step in milliseconds: at_least so many, and on until they have taken so long."""
+    times: list[float] = []
+    while len(times) < at_least or sum(times) < 1e3 * seconds:
         start = time.perf_counter()
         step()
         times.append(1e3 * (time.perf_counter() - start))
