@@ -27,7 +27,7 @@ func gaps(problem, dataset string) Figure {
 	return Figure{
 		Name: problem + "-" + dataset, Title: fmt.Sprintf("%s on %s", title, dataset),
 		Source:   map[string]string{"dp": `"Demographic Parity Constraint"`, "eo": `"Equalized Odds Constraints"`}[problem],
-		base:     config.Values{"problem": problem, "dataset": dataset, "split": "100/0/0", "epsilon": "0.01", "near-stationarity": "25"},
+		base:     config.Values{"problem": problem, "dataset": dataset, "split": "100/0/0", "epsilon": "0.01", "near-stationarity": "40"},
 		measures: []string{"near_stationarity", "train_error"},
 		published: []compare.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper", "delta-p": "1e-3", "delta": "power"},
@@ -49,7 +49,7 @@ func gaps(problem, dataset string) Figure {
 			{Name: "ipp-ssg", Values: with(single, config.Values{"method": "ipp-ssg"})},
 			{Name: "ipp-conex", Values: with(single, config.Values{"method": "ipp-conex"})},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
+		budgets: [2]compare.Budget{{Kind: compare.Gradients, Amount: 2000}, {Kind: compare.Gradients, Amount: 1000}},
 		claims: []claim{
 			{"PLADA reaches a lower loss than SSG, IPP-SSG and IPP-ConEx at the same budget, feasibly", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, bestObjective())},
 			{"PLADA ends with a smaller violation than they", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastViolation())},
