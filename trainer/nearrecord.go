@@ -2,6 +2,10 @@ package trainer
 
 import "encoding/json"
 
+// nearMargin is rho^ over the estimate at the start: curvature is estimated from below and grows with the weights, and a proximal
+// problem that is not convex has no one solution to be near to.
+const nearMargin = 10
+
 // settleNear fixes rho^ at the start, where records are to tell near stationarity: distances compare only at the same rho^.
 func (t *run) settleNear() error {
 	if err := t.set.Near.validate(); err != nil || t.set.NearEvery == 0 || t.set.Near.RhoHat > 0 {
@@ -15,8 +19,8 @@ func (t *run) settleNear() error {
 	if err != nil {
 		return err
 	}
-	rho, strong := t.set.Near.proximity().choose(measured)
-	t.set.Near.RhoHat, t.set.Near.Modulus = rho, rho-strong
+	rho, _ := t.set.Near.proximity().choose(measured)
+	t.set.Near.RhoHat = nearMargin * rho
 	return nil
 }
 

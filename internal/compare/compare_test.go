@@ -258,3 +258,21 @@ func TestStatistic(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// Records that could not measure near stationarity are counted, with the reason.
+func TestNearNote(t *testing.T) {
+	near := func(reason string) trainer.Record {
+		return trainer.Record{NearStationarity: &trainer.NearStationarity{Distance: 1}, NearReason: reason}
+	}
+	o := &Outcome{Study: study(), Runs: []Run{
+		{Contender: "ppala", Records: []trainer.Record{near(""), {}, near("it is infeasible"), near("")}},
+		{Contender: "gdpa", Records: []trainer.Record{near(""), {}}},
+	}}
+	text := o.Markdown()
+	if !strings.Contains(text, "no near stationarity at 1 of 3 records that measured it, the last because it is infeasible") {
+		t.Errorf("the summary:\n%s", text)
+	}
+	if note := o.nearNote("gdpa"); note != "" {
+		t.Errorf("a note without need: %s", note)
+	}
+}

@@ -179,7 +179,31 @@ func (o *Outcome) settings(out *strings.Builder) {
 				fmt.Fprintf(out, "  - seed %d failed: %s\n", r.Seed, r.Failure)
 			}
 		}
+		if note := o.nearNote(c.Name); note != "" {
+			fmt.Fprintf(out, "  - %s\n", note)
+		}
 	}
+}
+
+// nearNote counts the records at which near stationarity was to be measured and could not be; "" where there are none.
+func (o *Outcome) nearNote(contender string) string {
+	asked, without, reason := 0, 0, ""
+	for _, r := range o.Of(contender) {
+		for i := range r.Records {
+			at := &r.Records[i]
+			if at.NearStationarity == nil && at.NearReason == "" {
+				continue
+			}
+			asked++
+			if at.NearReason != "" {
+				without, reason = without+1, at.NearReason
+			}
+		}
+	}
+	if without == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no near stationarity at %d of %d records that measured it, the last because %s", without, asked, reason)
 }
 
 // search lists the points that were tried.

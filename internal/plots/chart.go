@@ -209,6 +209,17 @@ func (c *chart) decadeBelow() float64 {
 	return math.Max(leastFloor, math.Pow(10, math.Floor(math.Log10(smallest))))
 }
 
+// decades is how many powers of ten the curves span.
+func (c *chart) decades() float64 {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, s := range c.curves {
+		for _, at := range s.points {
+			least, most = math.Min(least, at.Y), math.Max(most, at.Y)
+		}
+	}
+	return math.Log10(most / least) // NaN where a value is negative: not above anything
+}
+
 // zeros says whether some value lies below the floor.
 func (c *chart) zeros() bool {
 	found := false

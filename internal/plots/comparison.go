@@ -2,8 +2,10 @@ package plots
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
@@ -32,8 +34,9 @@ type Mark struct {
 }
 
 // WriteComparison draws <quantity>-<axis>.svg over iterations, seconds and gradient evaluations, and overview.svg, into the folder dir,
-// which it makes: for each method the mean over its runs, with the range from the smallest to the largest. A quantity that no run has
-// gets no picture. It returns the files' names.
+// which it makes: for each method the mean over its runs, with the range from the smallest to the largest, both over short stretches of
+// the axis: methods that switch between objective and constraints zigzag from record to record. A quantity that no run has gets no
+// picture. It returns the files' names.
 func WriteComparison(dir string, c Comparison) ([]string, error) {
 	f, err := newFolder(dir)
 	if err != nil {
@@ -47,7 +50,9 @@ func WriteComparison(dir string, c Comparison) ([]string, error) {
 				return f.names, err
 			}
 			if a.name == gradients().name && len(tiles) < 4 {
-				tiles = append(tiles, picture)
+				tile := *picture
+				tile.title = q.title // the whole would not fit
+				tiles = append(tiles, &tile)
 			}
 		}
 	}
@@ -76,13 +81,18 @@ func (c Comparison) quantities() []compared {
 		{"objective", "objective", "f + r", true, known(func(r *trainer.Record) float64 { return r.Objective })},
 		{"violation", "largest violation", "max(0, g)", true, known(func(r *trainer.Record) float64 { return r.MaxViolation })},
 		{"stationarity", "stationarity", "residual", true, known(func(r *trainer.Record) float64 { return r.Stationarity })},
-		{"complementarity", "complementarity", "residual", true, known(func(r *trainer.Record) float64 { return r.Complementarity })},
 	}
 	for _, m := range c.Measures {
-		all = append(all, compared{m, m, m, false, measure(m)})
+		words := strings.ReplaceAll(m, "_", " ")
+		all = append(all, compared{m, words, words, m == nearStationarity, measure(m)})
 	}
+	all = append(all, compared{"complementarity", "complementarity", "residual", true,
+		known(func(r *trainer.Record) float64 { return r.Complementarity })})
 	return slices.DeleteFunc(all, func(q compared) bool { return !c.has(q) })
 }
+
+// nearStationarity is the measure that falls by decades.
+const nearStationarity = "near_stationarity"
 
 // has says whether some record has the quantity.
 func (c Comparison) has(q compared) bool {
@@ -123,40 +133,55 @@ func (c Comparison) chart(q compared, a axis) *chart {
 			picture.levels = append(picture.levels, level{m.Name, m.Value})
 		}
 	}
+	if q.name == "objective" {
+		picture.logarithmic = picture.decades() >= 1
+	}
 	return picture.finish()
 }
 
-// gridPoints is how many places a band has whose runs were recorded at different ones.
-const gridPoints = 200
+const (
+	stretches = 100 // of an axis, the most
+	// gridPoints is how many places there are where runs were recorded at different ones: finer than the stretches.
+	gridPoints = 400
+)
 
-// spread is the mean of runs and the range between their smallest and largest values: at their own places where these agree, else on a
-// grid over what all of them cover, interpolated linearly.
+// spread is the mean of runs and the range between their smallest and largest values, over stretches of the places: their own where
+// these agree, else those of a grid over what all of them cover, interpolated linearly.
 func spread(runs []plotter.XYs) curve {
 	var c curve
 	if len(runs) == 0 {
 		return c
 	}
 	places := sharedPlaces(runs)
-	low, high := make(plotter.XYs, len(places)), make(plotter.XYs, len(places))
-	for i, x := range places {
-		sum := 0.0
-		for k, run := range runs {
-			y := interpolate(run, x)
-			sum += y
-			if k == 0 || y < low[i].Y {
-				low[i] = plotter.XY{X: x, Y: y}
-			}
-			if k == 0 || y > high[i].Y {
-				high[i] = plotter.XY{X: x, Y: y}
+	var low, high plotter.XYs
+	for _, stretch := range divide(places) {
+		x, sum, least, most := 0.0, 0.0, math.Inf(1), math.Inf(-1)
+		for _, place := range stretch {
+			x += place / float64(len(stretch))
+			for _, run := range runs {
+				y := interpolate(run, place)
+				sum, least, most = sum+y, min(least, y), max(most, y)
 			}
 		}
-		c.points = append(c.points, plotter.XY{X: x, Y: sum / float64(len(runs))})
+		c.points = append(c.points, plotter.XY{X: x, Y: sum / float64(len(runs)*len(stretch))})
+		low, high = append(low, plotter.XY{X: x, Y: least}), append(high, plotter.XY{X: x, Y: most})
 	}
-	if len(runs) > 1 && len(places) > 1 {
+	if len(low) > 1 && !slices.Equal(low, high) {
 		slices.Reverse(high)
 		c.band = append(low, high...)
 	}
 	return c
+}
+
+// divide cuts places into stretches: the first and the last place are their own.
+func divide(places []float64) [][]float64 {
+	n := len(places)
+	if n <= 2 {
+		return slices.Collect(slices.Chunk(places, 1))
+	}
+	all := [][]float64{places[:1]}
+	all = slices.AppendSeq(all, slices.Chunk(places[1:n-1], (n-2+stretches-3)/(stretches-2)))
+	return append(all, places[n-1:])
 }
 
 func sharedPlaces(runs []plotter.XYs) []float64 {

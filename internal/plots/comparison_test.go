@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,8 +60,19 @@ func TestSpread(t *testing.T) {
 	}
 	other := spread([]plotter.XYs{{{X: 0, Y: 0}, {X: 4, Y: 4}}, {{X: 1, Y: 2}, {X: 3, Y: 6}}})
 	first, last := other.points[0], other.points[len(other.points)-1]
-	if first != (plotter.XY{X: 1, Y: 1.5}) || last != (plotter.XY{X: 3, Y: 4.5}) || len(other.points) != gridPoints {
+	if first != (plotter.XY{X: 1, Y: 1.5}) || last != (plotter.XY{X: 3, Y: 4.5}) || len(other.points) > stretches {
 		t.Errorf("from %v to %v in %d points", first, last, len(other.points))
+	}
+	var zigzag plotter.XYs // a method that switches: the line is its mean, the band its range
+	for i := range 402 {
+		zigzag = append(zigzag, plotter.XY{X: float64(i), Y: float64(i % 2)})
+	}
+	wall := spread([]plotter.XYs{zigzag})
+	if len(wall.points) > stretches || len(wall.band) != 2*len(wall.points) {
+		t.Fatalf("%d points, a band of %d", len(wall.points), len(wall.band))
+	}
+	if at := len(wall.points) / 2; math.Abs(wall.points[at].Y-0.5) > 0.15 || wall.band[at].Y != 0 || wall.band[len(wall.band)-1-at].Y != 1 {
+		t.Errorf("a zigzag: %v in a band from %v to %v", wall.points[at], wall.band[at], wall.band[len(wall.band)-1-at])
 	}
 	if one := spread([]plotter.XYs{{{X: 1, Y: 2}}}); one.band != nil || len(one.points) != 1 {
 		t.Errorf("a single record: %+v", one)

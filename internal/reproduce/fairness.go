@@ -15,15 +15,6 @@ func gaps(problem, dataset string) Figure {
 	if problem == "eo" {
 		single["eo-form"] = "max"
 	}
-	with := func(values config.Values, more config.Values) config.Values {
-		all := config.Values{}
-		for _, v := range []config.Values{values, more} {
-			for k, x := range v {
-				all[k] = x
-			}
-		}
-		return all
-	}
 	return Figure{
 		Name: problem + "-" + dataset, Title: fmt.Sprintf("%s on %s", title, dataset),
 		Source:   map[string]string{"dp": `"Demographic Parity Constraint"`, "eo": `"Equalized Odds Constraints"`}[problem],
@@ -33,11 +24,11 @@ func gaps(problem, dataset string) Figure {
 			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper", "delta-p": "1e-3", "delta": "power"},
 				Grid: points("eta", "0.001", "0.01", "0.03", "0.1", "0.3", "1")},
 			{Name: "plada-paper", Values: config.Values{"method": "plada", "preset": "paper"}},
-			{Name: "ssg", Values: with(single, config.Values{"method": "ssg", "ssg-step-rule": "constant"}),
+			{Name: "ssg", Values: merged(single, config.Values{"method": "ssg", "ssg-step-rule": "constant"}),
 				Grid: points("ssg-step", "0.003", "0.01", "0.03", "0.1", "0.3", "1")},
-			{Name: "ipp-ssg", Values: with(single, config.Values{"method": "ipp-ssg"}),
+			{Name: "ipp-ssg", Values: merged(single, config.Values{"method": "ipp-ssg"}),
 				Grid: grid(points("ipp-ssg-rho", "0.1", "0.3", "1"), points("ipp-ssg-inner", "10", "100"))},
-			{Name: "ipp-conex", Values: with(single, config.Values{"method": "ipp-conex"}),
+			{Name: "ipp-conex", Values: merged(single, config.Values{"method": "ipp-conex"}),
 				Grid: grid(points("ipp-conex-rho", "0.1", "0.3", "1"), points("ipp-conex-inner", "10", "100"))},
 		},
 		automatic: []compare.Contender{
@@ -45,9 +36,9 @@ func gaps(problem, dataset string) Figure {
 			{Name: "ppala", Values: config.Values{"method": "ppala"}},
 			{Name: "gda", Values: config.Values{"method": "gda"}},
 			{Name: "gdpa", Values: config.Values{"method": "gdpa", "primal": "nesterov", "gdpa-step": "auto"}},
-			{Name: "ssg", Values: with(single, config.Values{"method": "ssg"})},
-			{Name: "ipp-ssg", Values: with(single, config.Values{"method": "ipp-ssg"})},
-			{Name: "ipp-conex", Values: with(single, config.Values{"method": "ipp-conex"})},
+			{Name: "ssg", Values: merged(single, config.Values{"method": "ssg"})},
+			{Name: "ipp-ssg", Values: merged(single, config.Values{"method": "ipp-ssg"})},
+			{Name: "ipp-conex", Values: merged(single, config.Values{"method": "ipp-conex"})},
 		},
 		budgets: [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
 		claims: []claim{
@@ -67,11 +58,11 @@ func intersectional() Figure {
 		measures: []string{"validation_error", "validation_group_error_violation_mean", "validation_group_error_violation_max",
 			"validation_group_loss_violation_mean", "validation_group_loss_violation_max"},
 		published: []compare.Contender{
-			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.3")},
-			{Name: "plada-sampled", Values: config.Values{"method": "plada", "preset": "paper", "if-form": "sampled"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.3")},
+			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.2", "0.3", "1")},
+			{Name: "plada-sampled", Values: config.Values{"method": "plada", "preset": "paper", "if-form": "sampled"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.2", "0.3", "1")},
 			{Name: "multiplier-model", Values: config.Values{"method": "multiplier-model", "if-form": "sampled"},
-				Grid: points("multiplier-model-step", "0.01", "0.03", "0.1", "0.3")},
-			{Name: "unconstrained", Values: config.Values{"method": "unconstrained", "preset": "paper"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.3")},
+				Grid: points("multiplier-model-step", "0.003", "0.01", "0.03", "0.1", "0.3", "1")},
+			{Name: "unconstrained", Values: config.Values{"method": "unconstrained", "preset": "paper"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.2", "0.3", "1")},
 		},
 		automatic: []compare.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada"}},

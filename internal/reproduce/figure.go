@@ -100,20 +100,26 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 
 // contender completes a contender's settings: the figure's, --full's, its own.
 func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
-	values := config.Values{}
-	layers := []config.Values{f.base}
+	values := merged(f.base)
 	if o.Full {
-		layers = append(layers, f.full)
+		values = merged(values, f.full)
 	}
-	for _, layer := range append(layers, c.Values) {
-		for k, v := range layer {
-			values[k] = v
-		}
-	}
+	values = merged(values, c.Values)
 	if o.DataDir != "" {
 		values["data-dir"] = o.DataDir
 	}
 	return compare.Contender{Name: c.Name, Values: values, Grid: c.Grid}
+}
+
+// merged has the settings of all layers, the later ones first.
+func merged(layers ...config.Values) config.Values {
+	all := config.Values{}
+	for _, layer := range layers {
+		for k, v := range layer {
+			all[k] = v
+		}
+	}
+	return all
 }
 
 // points are a search over one key.
@@ -130,13 +136,7 @@ func grid(a, b []config.Values) []config.Values {
 	var list []config.Values
 	for _, x := range a {
 		for _, y := range b {
-			point := config.Values{}
-			for _, values := range []config.Values{x, y} {
-				for k, v := range values {
-					point[k] = v
-				}
-			}
-			list = append(list, point)
+			list = append(list, merged(x, y))
 		}
 	}
 	return list

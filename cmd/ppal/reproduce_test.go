@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReproduceList(t *testing.T) {
+	got := command(t.Context(), nil, "reproduce", "--list")
+	if got.status != exitDone || got.stderr != "" {
+		t.Fatalf("status %d, %s", got.status, got.stderr)
+	}
+	golden(t, "reproduce-list.txt", got.stdout)
+}
+
+// A whole experiment, on a stub in place of the data: both comparisons, the verdicts and the files; the same command again runs nothing.
+func TestReproduce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	for range 2 {
+		got := command(t.Context(), nil, "reproduce", "duals", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
+		if got.status != exitDone {
+			t.Fatal(got.stderr)
+		}
+		for _, text := range []string{"(published steps)", "(automatic steps)", "| practical |", "Verdicts:", "|lambda - mu| converges to 0"} {
+			if !strings.Contains(got.stdout, text) {
+				t.Errorf("no %q in\n%s", text, got.stdout)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "published", "runs", "paper-seed1.jsonl.part"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"summary.md", "published/results.jsonl", "automatic/plots/overview.svg", "automatic/plots/multipliers-practical.svg"} {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "published", "runs", "paper-seed1.jsonl.part")); err != nil {
+		t.Error("a finished run was done again: ", err)
+	}
+}
+
+func TestReproduceRefuses(t *testing.T) {
+	for args, text := range map[string]string{
+		"dp-mars":           `no such experiment: "dp-mars"; choose one of dp-adult`,
+		"duals --seeds 0":   "--seeds, --parallel are 0 and 0",
+		"duals dp-adult":    "want the name of one experiment",
+		"--list duals":      "",
+		"duals --list=many": "",
+	} {
+		got := command(t.Context(), nil, append([]string{"reproduce"}, strings.Fields(args)...)...)
+		if got.status == exitDone || !strings.Contains(got.stderr, text) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
+		}
+	}
+}

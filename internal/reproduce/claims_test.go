@@ -1,0 +1,147 @@
+package reproduce
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/internal/compare"
+	"ppal/internal/config"
+	"ppal/trainer"
+)
+
+// outcome is a comparison made by hand: the runs of each contender.
+func outcome(runs ...compare.Run) *compare.Outcome {
+	o := &compare.Outcome{Study: &compare.Study{Title: "by hand", Seeds: []uint64{1}}}
+	for _, r := range runs {
+		r.Seed = 1
+		r.Config.FeasibilityTolerance, r.Config.Alpha, r.Config.Beta = 1e-3, 10, 0.1
+		o.Study.Contenders = append(o.Study.Contenders, compare.Contender{Name: r.Contender, Values: config.Values{"method": "plada"}})
+		o.Runs = append(o.Runs, r)
+	}
+	return o
+}
+
+// at is a record.
+func at(iteration int, objective, violation float64) trainer.Record {
+	return trainer.Record{Iteration: iteration, Seconds: float64(iteration), Objective: objective, MaxViolation: violation}
+}
+
+func run(name string, records ...trainer.Record) compare.Run {
+	return compare.Run{Contender: name, Records: records}
+}
+
+// judge wants a verdict, or none.
+func judge(t *testing.T, name string, c test, o *compare.Outcome, known, confirmed bool, text string) {
+	t.Helper()
+	v, ok := c(o)
+	if ok != known || ok && (v.Confirmed != confirmed || !strings.Contains(v.Numbers, text)) {
+		t.Errorf("%s: %+v, known %v; want confirmed %v, known %v, %q", name, v, ok, confirmed, known, text)
+	}
+}
+
+func TestAhead(t *testing.T) {
+	o := outcome(run("plada", at(0, 1, 1), at(5, 0.3, 0), at(9, 0.4, 0)), run("ssg", at(0, 1, 1), at(9, 0.2, 0.5)), run("ipp", at(9, 0.35, 0)))
+	judge(t, "infeasible losses do not count", ahead("plada", []string{"ssg"}, bestObjective()), o, true, true, "plada 0.3; ssg -")
+	judge(t, "the smaller is ahead", ahead("plada", []string{"ssg", "ipp"}, bestObjective()), o, true, true, "ipp 0.35")
+	judge(t, "the larger is not", ahead("ipp", []string{"plada"}, bestObjective()), o, true, false, "")
+	judge(t, "the last violation", ahead("ssg", []string{"plada"}, lastViolation()), o, true, false, "0.5")
+	judge(t, "without its own number", ahead("ssg", []string{"plada"}, bestObjective()), o, true, false, "")
+	judge(t, "nobody to compare with", ahead("plada", []string{"gdpa"}, bestObjective()), o, false, false, "")
+	judge(t, "seconds to the loss", ahead("plada", []string{"ipp"}, secondsToLoss("plada")), o, true, true, "plada 5; ipp -")
+}
+
+func TestLastNear(t *testing.T) {
+	near := func(distance float64) trainer.Record {
+		return trainer.Record{NearStationarity: &trainer.NearStationarity{Distance: distance}}
+	}
+	infeasible := trainer.Record{NearStationarity: &trainer.NearStationarity{Distance: math.NaN()}, NearReason: "infeasible"}
+	o := outcome(run("a", near(2), near(1), trainer.Record{}), run("b", near(3), infeasible), run("c", infeasible))
+	judge(t, "the last one measured", ahead("a", []string{"b", "c"}, lastNear()), o, true, true, "a 1; b 3; c -")
+}
+
+func TestFails(t *testing.T) {
+	diverged := run("gdpa", at(0, 1, 0))
+	diverged.Failure = "the objective is NaN"
+	o := outcome(run("ppala", at(9, 1, 0)), diverged, run("late", at(9, 1, 0.1)))
+	judge(t, "diverged", fails("gdpa", "ppala"), o, true, true, "1 of 1 runs, ppala in 0")
+	judge(t, "infeasible", fails("late", "ppala"), o, true, true, "")
+	judge(t, "the other way", fails("ppala", "late"), o, true, false, "")
+	judge(t, "absent", fails("ssg", "ppala"), o, false, false, "")
+}
+
+// Residuals c/sqrt(k) have squares whose running mean falls like log k/k, those like 1/k faster, constant ones not at all.
+func TestDecays(t *testing.T) {
+	falling := func(power float64) compare.Run {
+		r := run("ppala", at(0, 1, 0))
+		for k := 1; k <= 1000; k++ {
+			s := math.Pow(float64(k), power)
+			r.Records = append(r.Records, trainer.Record{Iteration: k, Stationarity: s, Feasibility: s, Complementarity: s})
+		}
+		return r
+	}
+	judge(t, "1/k", decays("ppala"), outcome(falling(-1)), true, true, "stationarity k^-1")
+	judge(t, "constant", decays("ppala"), outcome(falling(0)), true, false, "stationarity k^")
+	judge(t, "too few records", decays("ppala"), outcome(run("ppala", at(0, 1, 0), at(1, 1, 0))), true, false, "")
+}
+
+func TestInsensitive(t *testing.T) {
+	names := []string{"a", "b"}
+	judge(t, "equal", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1.005, 0))), true, true, "a: loss 1")
+	judge(t, "the loss differs", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1.1, 0))), true, false, "")
+	judge(t, "infeasible", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1, 0.1))), true, false, "")
+	failed := run("b", at(1, 1, 0))
+	failed.Failure = "NaN"
+	judge(t, "failed", insensitive(names), outcome(run("a", at(1, 1, 0)), failed), true, false, "b failed")
+}
+
+// dual is a record with one multiplier.
+func dual(lambda, mu, violation float64) trainer.Record {
+	return trainer.Record{Multipliers: []float64{lambda}, Auxiliary: []float64{mu}, MaxViolation: violation}
+}
+
+func TestMultipliers(t *testing.T) {
+	names := []string{"plada"}
+	settled := run("plada", dual(0, 0, 0), dual(1, 0.5, 0), dual(2, 1.9, 0), dual(2, 1.99, 0), dual(2, 1.999, 0))
+	judge(t, "settled", multipliersSettle(names), outcome(settled), true, true, "of at most 0.5")
+	moving := run("plada", dual(0, 0, 0), dual(1, 0.5, 0), dual(2, 1.9, 0), dual(3, 2.99, 0), dual(4, 3.999, 0))
+	judge(t, "still moving", multipliersSettle(names), outcome(moving), true, false, "moved by 25%")
+	apart := run("plada", dual(0, 0, 0), dual(2, 1.5, 0), dual(2, 1.5, 0), dual(2, 1.5, 0))
+	judge(t, "apart", multipliersSettle(names), outcome(apart), true, false, "")
+	judge(t, "without multipliers", multipliersSettle(names), outcome(run("plada", at(1, 1, 0))), false, false, "")
+}
+
+// With alpha 10 and beta 0.1, rho is 5: a gap of 0.5 owes a violation of 0.1.
+func TestOwed(t *testing.T) {
+	judge(t, "owed", owed("plada"), outcome(run("plada", dual(1, 0.5, 0.1))), true, true, "violation 0.1, |lambda - mu|/rho 0.1")
+	judge(t, "not by mu", owed("plada"), outcome(run("plada", dual(1, 0.9, 0.1))), true, false, "")
+	judge(t, "feasible", owed("plada"), outcome(run("plada", dual(1, 1, 0))), true, false, "")
+}
+
+func TestReport(t *testing.T) {
+	f := Figure{Name: "by-hand", Title: "by hand", Source: "a test", claims: []claim{
+		{"a is ahead", ahead("a", []string{"b"}, lastViolation())}, {"of somebody else", ahead("c", []string{"b"}, lastViolation())}}}
+	a := run("a", dual(1, 0.5, 0), dual(1, 0.9, 0))
+	a.Records[1].Iteration = 1
+	dir := t.TempDir()
+	if err := f.Write(dir, []string{Published}, []*compare.Outcome{outcome(a, run("b", at(0, 1, 1)))}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "summary.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# by hand", "ppal reproduce by-hand", "- **confirmed** (published steps): a is ahead. violation of a 0; b 1", "| a |"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "of somebody else") {
+		t.Error("a verdict on methods that were not compared")
+	}
+	if _, err := os.Stat(filepath.Join(dir, Published, "plots", "multipliers-a.svg")); err != nil {
+		t.Error(err)
+	}
+}
