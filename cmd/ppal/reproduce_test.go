@@ -17,27 +17,27 @@ func TestReproduceList(t *testing.T) {
 
 // A whole experiment, on a stub in place of the data: both comparisons, the verdicts and the files; the same command again runs nothing.
 func TestReproduce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "out")
+	dir, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
 	for range 2 {
-		got := command(t.Context(), nil, "reproduce", "duals", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
+		got := command(t.Context(), nil, "reproduce", "mnpc-fashion-mnist", "--seeds", "1", "--data-dir", data, "--out", dir)
 		if got.status != exitDone {
 			t.Fatal(got.stderr)
 		}
-		for _, text := range []string{"(published steps)", "(automatic steps)", "| practical |", "Verdicts:", "|lambda - mu| converges to 0"} {
+		for _, text := range []string{"(published steps)", "(automatic steps)", "| gdpa-ratio-1.1 |", "Verdicts:", "PPALA is ahead of GDPA in stationarity"} {
 			if !strings.Contains(got.stdout, text) {
 				t.Errorf("no %q in\n%s", text, got.stdout)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, "published", "runs", "paper-seed1.jsonl.part"), nil, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"summary.md", "published/results.jsonl", "automatic/plots/overview.svg", "automatic/plots/multipliers-practical.svg"} {
+	for _, name := range []string{"summary.md", "published/results.jsonl", "automatic/plots/overview.svg", "automatic/plots/multipliers-ppala.svg"} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "published", "runs", "paper-seed1.jsonl.part")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part")); err != nil {
 		t.Error("a finished run was done again: ", err)
 	}
 }

@@ -82,7 +82,7 @@ func TestDecays(t *testing.T) {
 		}
 		return r
 	}
-	judge(t, "1/k", decays("ppala"), outcome(falling(-1)), true, true, "stationarity k^-1")
+	judge(t, "1/k", decays("ppala"), outcome(falling(-1)), true, true, "stationarity k^-0.99")
 	judge(t, "constant", decays("ppala"), outcome(falling(0)), true, false, "stationarity k^")
 	judge(t, "too few records", decays("ppala"), outcome(run("ppala", at(0, 1, 0), at(1, 1, 0))), true, false, "")
 }
