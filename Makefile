@@ -1,11 +1,12 @@
-# Targets for users: run, test, build. For developers: race, lint, bench, fuzz, kernels.
+# Targets for users: run, test, build, bench-peers. For developers: race, lint, bench, fuzz, kernels.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
+PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench fuzz kernels
+.PHONY: run build test race lint bench bench-peers fuzz kernels
 
 # The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
 run: build
@@ -31,6 +32,16 @@ lint:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
 	$(GO) run $(BENCHSTAT) bench.txt
+
+# Beside PyTorch, JAX, numpy and Cooper, in a virtual environment of their own: internal/peers/README.md. PEERS_FLAGS="--quick" is
+# the shorter look, PEERS_FLAGS="--help" the rest.
+bench-peers: build .venv-peers/made
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers $(PEERS_FLAGS)
+
+.venv-peers/made: internal/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install -r $<
+	touch $@
 
 # Generate the CPU's assembly again; a test compares it with what is committed.
 kernels:

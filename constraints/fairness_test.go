@@ -74,40 +74,40 @@ func solved(t testing.TB, p fairProblem, dt tensor.Dtype, rows Rows, scores []fl
 
 func TestFairnessByHand(t *testing.T) {
 	ab, abcd := []string{"a", "b"}, []string{"a", "b", "c", "all"}
-	type dict = []Measure
+	type list = []float64
+	dp := []Measure{{"dp_gap", 1. / 6}}
+	eo := append(dp[:1:1], Measure{"tpr_gap", 0.5}, Measure{"fpr_gap", 1})
+	groups := []Measure{{"group_error_gap_max", 1. / 3}, {"group_error_violation_mean", (1./3 - 0.1) / 2}, {"group_error_violation_max", 1./3 - 0.1},
+		{"group_loss_violation_mean", (9.5/6 - 0.1) / 4}, {"group_loss_violation_max", 9.5/6 - 0.1}, {"groups_without_rows", 0}}
+	each := list{-6.5/6 - 0.1, 9.5/6 - 0.1, 0.5/6 - 0.1, -0.1}
 	for _, tc := range []struct {
 		name  string
 		p     fairProblem
 		rows  Rows
 		names []string
-		nodes []float64 // f, then the terms
+		nodes list // the terms', after f = 8.5/6
 		want  FairnessMeasures
 	}{
-		{"parity", must(NewDemographicParity(ab, 0.25, Hinge, Hinge, Absolute)), twoOfSix(), []string{"positive rate"},
-			[]float64{8.5 / 6, 1. / 3}, FairnessMeasures{Terms: []float64{1. / 3}, Constraints: []float64{1./3 - 0.25},
-				Decisions: []float64{1. / 6}, Hard: dict{{"dp_gap", 1. / 6}}}},
-		{"parity split", must(NewDemographicParity(ab, 0.25, Hinge, Hinge, Split)), twoOfSix(), []string{"positive rate +", "positive rate -"},
-			[]float64{8.5 / 6, 1./3 - 0.25, -1./3 - 0.25}, FairnessMeasures{Terms: []float64{1. / 3}, Constraints: []float64{1./3 - 0.25, -1./3 - 0.25},
-				Decisions: []float64{-1. / 6, 1. / 6}, Hard: dict{{"dp_gap", 1. / 6}}}},
-		{"odds", must(NewEqualizedOdds(ab, []float64{0.5, 1}, Hinge, Hinge, Absolute)), twoOfSix(), []string{"true positive rate", "false positive rate"},
-			[]float64{8.5 / 6, 2, -2}, FairnessMeasures{Terms: []float64{2, -2}, Constraints: []float64{1.5, 1},
-				Decisions: []float64{0.5, 1}, Hard: dict{{"dp_gap", 1. / 6}, {"tpr_gap", 0.5}, {"fpr_gap", 1}}}},
-		{"odds max", must(NewEqualizedOdds(ab, []float64{0.5, 1}, Hinge, Hinge, Maximum)), twoOfSix(), []string{"largest gap"},
-			[]float64{8.5 / 6, 2, -2}, FairnessMeasures{Terms: []float64{2, -2}, Constraints: []float64{1.5},
-				Decisions: []float64{1}, Hard: dict{{"dp_gap", 1. / 6}, {"tpr_gap", 0.5}, {"fpr_gap", 1}}}},
-		{"odds split", must(NewEqualizedOdds(ab, []float64{0.5, 1}, Hinge, Hinge, Split)), twoOfSix(),
-			[]string{"true positive rate +", "true positive rate -", "false positive rate +", "false positive rate -"},
-			[]float64{8.5 / 6, 1.5, -2.5, -3, 1}, FairnessMeasures{Terms: []float64{2, -2}, Constraints: []float64{1.5, -2.5, -3, 1},
-				Decisions: []float64{0.5, -0.5, -1, 1}, Hard: dict{{"dp_gap", 1. / 6}, {"tpr_gap", 0.5}, {"fpr_gap", 1}}}},
-		{"groups", must(NewIntersectional(abcd, []float64{0.1}, Hinge, Hinge, Each)), fourOfSix(), abcd,
-			[]float64{8.5 / 6, -6.5/6 - 0.1, 9.5/6 - 0.1, 0.5/6 - 0.1, -0.1}, FairnessMeasures{Terms: []float64{-6.5/6 - 0.1, 9.5/6 - 0.1, 0.5/6 - 0.1, -0.1},
-				Constraints: []float64{-6.5/6 - 0.1, 9.5/6 - 0.1, 0.5/6 - 0.1, -0.1}, Decisions: []float64{-1. / 3, 1. / 3, 1. / 3, 0},
-				Hard: dict{{"group_error_gap_max", 1. / 3}, {"group_error_violation_mean", (1./3 - 0.1) / 2}, {"group_error_violation_max", 1./3 - 0.1},
-					{"group_loss_violation_mean", (9.5/6 - 0.1) / 4}, {"group_loss_violation_max", 9.5/6 - 0.1}, {"groups_without_rows", 0}}}},
-		{"groups' mean", must(NewIntersectional(abcd, []float64{0.1}, Hinge, Hinge, Expectation)), fourOfSix(), []string{"mean over 4 groups"},
-			[]float64{8.5 / 6, 3.5/24 - 0.1}, FairnessMeasures{Terms: []float64{3.5/24 - 0.1}, Constraints: []float64{3.5/24 - 0.1}, Decisions: []float64{1. / 12},
-				Hard: dict{{"group_error_gap_max", 1. / 3}, {"group_error_violation_mean", (1./3 - 0.1) / 2}, {"group_error_violation_max", 1./3 - 0.1},
-					{"group_loss_violation_mean", (9.5/6 - 0.1) / 4}, {"group_loss_violation_max", 9.5/6 - 0.1}, {"groups_without_rows", 0}}}},
+		{"parity", must(NewDemographicParity(ab, 0.25, Hinge, Hinge, Absolute)), twoOfSix(),
+			[]string{"positive rate"}, list{1. / 3},
+			FairnessMeasures{Terms: list{1. / 3}, Constraints: list{1./3 - 0.25}, Decisions: list{1. / 6}, Hard: dp}},
+		{"parity split", must(NewDemographicParity(ab, 0.25, Hinge, Hinge, Split)), twoOfSix(),
+			[]string{"positive rate +", "positive rate -"}, list{1./3 - 0.25, -1./3 - 0.25},
+			FairnessMeasures{Terms: list{1. / 3}, Constraints: list{1./3 - 0.25, -1./3 - 0.25}, Decisions: list{-1. / 6, 1. / 6}, Hard: dp}},
+		{"odds", must(NewEqualizedOdds(ab, list{0.5, 1}, Hinge, Hinge, Absolute)), twoOfSix(),
+			[]string{"true positive rate", "false positive rate"}, list{2, -2},
+			FairnessMeasures{Terms: list{2, -2}, Constraints: list{1.5, 1}, Decisions: list{0.5, 1}, Hard: eo}},
+		{"odds max", must(NewEqualizedOdds(ab, list{0.5, 1}, Hinge, Hinge, Maximum)), twoOfSix(),
+			[]string{"largest gap"}, list{2, -2},
+			FairnessMeasures{Terms: list{2, -2}, Constraints: list{1.5}, Decisions: list{1}, Hard: eo}},
+		{"odds split", must(NewEqualizedOdds(ab, list{0.5, 1}, Hinge, Hinge, Split)), twoOfSix(),
+			[]string{"true positive rate +", "true positive rate -", "false positive rate +", "false positive rate -"}, list{1.5, -2.5, -3, 1},
+			FairnessMeasures{Terms: list{2, -2}, Constraints: list{1.5, -2.5, -3, 1}, Decisions: list{0.5, -0.5, -1, 1}, Hard: eo}},
+		{"groups", must(NewIntersectional(abcd, list{0.1}, Hinge, Hinge, Each)), fourOfSix(), abcd, each,
+			FairnessMeasures{Terms: each, Constraints: each, Decisions: list{-1. / 3, 1. / 3, 1. / 3, 0}, Hard: groups}},
+		{"groups' mean", must(NewIntersectional(abcd, list{0.1}, Hinge, Hinge, Expectation)), fourOfSix(),
+			[]string{"mean over 4 groups"}, list{3.5/24 - 0.1},
+			FairnessMeasures{Terms: list{3.5/24 - 0.1}, Constraints: list{3.5/24 - 0.1}, Decisions: list{1. / 12}, Hard: groups}},
 	} {
 		tc.want.Objective, tc.want.Error, tc.want.AUC = 8.5/6, 4./6, 4./9
 		got := must(must(tc.p.NewEvaluator(tc.rows)).Measures(sixScores))
@@ -129,7 +129,8 @@ func TestFairnessByHand(t *testing.T) {
 				tol = cmpopts.EquateApprox(1e-6, 1e-6)
 			}
 			for _, vector := range []bool{false, true} {
-				if d := cmp.Diff(tc.nodes, solved(t, tc.p, dt, tc.rows, sixScores, vector), tol); d != "" {
+				want := append(list{8.5 / 6}, tc.nodes...)
+				if d := cmp.Diff(want, solved(t, tc.p, dt, tc.rows, sixScores, vector), tol); d != "" {
 					t.Errorf("%s, %v: nodes (-want +got)\n%s", tc.name, dt, d)
 				}
 			}
@@ -162,7 +163,8 @@ func problems(rng *rand.Rand, n int) (list []fairProblem, rows []Rows) {
 	for _, phi := range Phis() {
 		for _, psi := range Phis() {
 			for _, form := range GapForms() {
-				list = append(list, must(NewDemographicParity(ab, 0.05, phi, psi, form)), must(NewEqualizedOdds(ab, []float64{0.05, 0.1}, phi, psi, form)))
+				list = append(list, must(NewDemographicParity(ab, 0.05, phi, psi, form)))
+				list = append(list, must(NewEqualizedOdds(ab, []float64{0.05, 0.1}, phi, psi, form)))
 				rows = append(rows, two, two)
 			}
 			for _, form := range GroupForms() {
@@ -332,12 +334,17 @@ func TestRowsErrors(t *testing.T) {
 	}{
 		{"no rows", Rows{}, []fairProblem{parity, odds, each}, nil, "no rows"},
 		{"label", rows(func(r *Rows) { r.Labels[2] = 0 }), []fairProblem{parity, each}, nil, "row 2 has label 0"},
-		{"names", rows(func(r *Rows) { r.Groups[1].Name = "c" }), []fairProblem{odds, each}, nil, `group 1 is "c", the problem's is "b"`},
+		{"names", rows(func(r *Rows) { r.Groups[1].Name = "c" }), []fairProblem{odds, each},
+			nil, `group 1 is "c", the problem's is "b"`},
 		{"number", rows(func(r *Rows) { r.Groups = r.Groups[:1] }), []fairProblem{odds, each}, nil, "1 groups, the problem has 2"},
-		{"weights", rows(func(r *Rows) { r.Groups[0].Weights = []float64{1, 2, 3} }), []fairProblem{parity, each}, nil, `group "a" has weights`},
-		{"empty group", rows(func(r *Rows) { r.Groups[1].Rows = nil }), []fairProblem{parity, odds}, ErrEmptyGroup, `no rows: "b"`},
-		{"no positive", rows(func(r *Rows) { r.Groups[1].Rows = []int{3, 5} }), []fairProblem{odds}, ErrEmptyClass, `group "b" has no positive row`},
-		{"no negative", rows(func(r *Rows) { r.Groups[0].Rows = []int{0} }), []fairProblem{odds}, ErrEmptyClass, `group "a" has no negative row`},
+		{"weights", rows(func(r *Rows) { r.Groups[0].Weights = []float64{1, 2, 3} }), []fairProblem{parity, each},
+			nil, `group "a" has weights`},
+		{"empty group", rows(func(r *Rows) { r.Groups[1].Rows = nil }), []fairProblem{parity, odds},
+			ErrEmptyGroup, `no rows: "b"`},
+		{"no positive", rows(func(r *Rows) { r.Groups[1].Rows = []int{3, 5} }), []fairProblem{odds},
+			ErrEmptyClass, `group "b" has no positive row`},
+		{"no negative", rows(func(r *Rows) { r.Groups[0].Rows = []int{0} }), []fairProblem{odds},
+			ErrEmptyClass, `group "a" has no negative row`},
 		{"range", rows(func(r *Rows) { r.Groups[0].Rows = []int{6} }), []fairProblem{parity, odds, each}, nil, `row 6, want 0..5`},
 		{"twice", rows(func(r *Rows) { r.Groups[0].Rows = []int{3, 0} }), []fairProblem{parity}, nil, "row 3 is given twice"},
 	} {
@@ -410,8 +417,10 @@ func TestFairnessWarnings(t *testing.T) {
 	}{
 		{must(NewDemographicParity(ab, 1, Logistic, Sigmoid, Absolute)), []string{"positive rate (eps 1): the bound constrains nothing"}},
 		{must(NewDemographicParity(ab, 1, Logistic, Hinge, Absolute)), nil},
-		{must(NewEqualizedOdds(ab, []float64{0, 2}, Logistic, Sigmoid, Split)), []string{"false positive rate (eps 2): the bound constrains", "true positive rate (eps 0): the bound leaves no interior"}},
-		{must(NewIntersectional([]string{"a", "b", "c", "d", "e"}, []float64{1}, Hinge, Sigmoid, Each)), []string{"group a, b, c and 2 others: the bound constrains nothing"}},
+		{must(NewEqualizedOdds(ab, []float64{0, 2}, Logistic, Sigmoid, Split)), []string{
+			"false positive rate (eps 2): the bound constrains", "true positive rate (eps 0): the bound leaves no interior"}},
+		{must(NewIntersectional([]string{"a", "b", "c", "d", "e"}, []float64{1}, Hinge, Sigmoid, Each)), []string{
+			"group a, b, c and 2 others: the bound constrains nothing"}},
 		{must(NewIntersectional(ab, []float64{0, 0.1}, Hinge, Hinge, Each)), []string{"group a: eps 0"}},
 		{must(NewIntersectional(ab, []float64{2}, Hinge, Hinge, Expectation)), nil},
 	} {

@@ -185,11 +185,12 @@ func (p *Gaps) Warnings() []string {
 		}
 	}
 	var out []string
-	if len(vacuous) > 0 {
-		out = append(out, strings.Join(vacuous, ", ")+": the bound constrains nothing: rates lie in (0, 1) and so do their differences' sizes; take a smaller eps")
+	add := func(gaps []string, what string) {
+		if len(gaps) > 0 {
+			out = append(out, strings.Join(gaps, ", ")+": "+what)
+		}
 	}
-	if len(tight) > 0 {
-		out = append(out, strings.Join(tight, ", ")+": the bound leaves no interior, without which multipliers need not be bounded; take a larger eps")
-	}
+	add(vacuous, "the bound constrains nothing: rates lie in (0, 1) and so do their differences' sizes; take a smaller eps")
+	add(tight, "the bound leaves no interior, without which multipliers need not be bounded; take a larger eps")
 	return out
 }

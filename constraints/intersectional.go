@@ -176,7 +176,7 @@ func (p *Intersectional) Warnings() []string {
 		}
 	}
 	add(vacuous, "the bound constrains nothing: losses lie in (0, 1) and so do their means' differences; take an eps below 1")
-	add(tight, "eps 0 lets no group's loss be above the mean of all rows: where the groups cover the rows no interior is left, without which multipliers need not be bounded; take a larger eps")
+	add(tight, "eps 0 leaves no interior where the groups cover the rows, without which multipliers need not be bounded; take a larger eps")
 	return out
 }
 

@@ -31,15 +31,11 @@ func bank() Dataset {
 		}},
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
-		design := bankDesign()
-		s, err := readSheetFile(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), &schema{
-			separator: ';',
-			columns:   append(design.specs(), columnSpec{name: design.label, categories: []string{"no", "yes"}}),
-		})
+		s, err := readBank(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)))
 		if err != nil {
 			return nil, err
 		}
-		out, err := design.table(s, opts)
+		out, err := bankDesign().table(s, opts)
 		if err == nil && !slices.Contains(opts.Ignore, "duration") {
 			out.warnings = append(out.warnings, "The feature duration leaks the target: a call's length is known only with its outcome, and "+
 				"flatters the errors on held-out rows. Ignore the column for a model that is to predict.")
@@ -50,6 +46,12 @@ func bank() Dataset {
 }
 
 var bankClasses = [2]string{"y=no", "y=yes"}
+
+func readBank(path string) (*sheet, error) {
+	design := bankDesign()
+	label := columnSpec{name: design.label, categories: []string{"no", "yes"}}
+	return readSheetFile(path, &schema{separator: ';', columns: append(design.specs(), label)})
+}
 
 func bankDesign() *design {
 	return &design{

@@ -57,7 +57,9 @@ func parseCondition(text string, columns []string) (condition, error) {
 	switch {
 	case op == "": // 25<=age
 	case op != "=":
-		err = c.setBound(op, right)
+		if err = c.setBound(op, right); err == nil && c.lower.set && c.upper.set && c.lower.at >= c.upper.at {
+			err = fmt.Errorf("%w %q: no number is within", ErrGroup, text)
+		}
 	case right == "":
 		err = fmt.Errorf("%w %q: want a value after =", ErrGroup, text)
 	default:
@@ -101,30 +103,37 @@ func groupsBy(s *sheet, conditions []condition) ([]Group, error) {
 	var groups []Group
 	for _, c := range conditions {
 		col := s.column(c.column)
-		if c.each {
-			more, err := groupsOfValues(s, col)
-			if err != nil {
-				return nil, err
-			}
-			groups = append(groups, more...)
-			continue
+		if row := col.firstMissing(); row >= 0 {
+			return nil, fmt.Errorf("%w %q: row %d has no %s", ErrGroup, c.text, s.number(row)+1, c.column)
 		}
-		test, err := c.test(col)
+		own, err := c.groups(s, col)
 		if err != nil {
 			return nil, err
 		}
-		meet, rest := Group{Name: c.text}, Group{Name: theRest}
-		for i := range s.rows {
-			if test(i) {
-				meet.Rows = append(meet.Rows, i)
-			} else {
-				rest.Rows = append(rest.Rows, i)
-			}
+		if !c.each && len(conditions) > 1 {
+			own = own[:1]
 		}
-		groups = append(groups, meet)
-		if len(conditions) == 1 {
-			groups = append(groups, rest)
+		groups = append(groups, own...)
+	}
+	return groups, nil
+}
+
+// groups makes the groups of one condition.
+func (c *condition) groups(s *sheet, col *column) ([]Group, error) {
+	if c.each {
+		return groupsOfValues(s, col)
+	}
+	meets, err := c.test(col)
+	if err != nil {
+		return nil, err
+	}
+	groups := []Group{{Name: c.text}, {Name: theRest}}
+	for i := range s.rows {
+		k := 1
+		if meets(i) {
+			k = 0
 		}
+		groups[k].Rows = append(groups[k].Rows, i)
 	}
 	return groups, nil
 }

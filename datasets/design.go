@@ -50,7 +50,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	if len(p.Encodings) == 0 {
 		return nil, fmt.Errorf("datasets: %w: no column is left to be a feature", ErrColumn)
 	}
-	out.features = &encoded{sheet: s, preparation: p}
+	out.features = &encoded{sheet: s, by: p}
 	return out, nil
 }
 
@@ -70,8 +70,11 @@ func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []st
 		texts = d.groups
 	}
 	if len(texts) == 0 {
-		if d.by != nil {
+		switch {
+		case d.by != nil:
 			out.by = newIntersections(s, d.by)
+		case opts.DropSensitive:
+			return nil, errNoGroups
 		}
 		return d.by, nil
 	}
@@ -89,3 +92,38 @@ func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []st
 	}
 	return sensitive, nil
 }
+
+// encoded are the features of a sheet.
+type encoded struct {
+	sheet *sheet
+	by    *Preparation
+	names []string
+}
+
+var _ features = (*encoded)(nil)
+
+func (e *encoded) fit(train []int) ([]string, error) {
+	e.names = e.by.Columns()
+	constant, err := e.by.fit(e.sheet, train)
+	if err != nil {
+		return nil, err
+	}
+	numbers := 0
+	for _, encoding := range e.by.Encodings {
+		if encoding.numeric() {
+			numbers++
+		}
+	}
+	notes := []string{fmt.Sprintf("%d of %d features are numbers, standardised by the mean and the deviation of the training rows.",
+		numbers, len(e.names))}
+	if len(constant) > 0 {
+		notes = append(notes, "Constant in the training rows, so 0 as features: "+listed(constant, 10)+".")
+	}
+	return notes, nil
+}
+
+func (e *encoded) columns() []string { return e.names }
+
+func (e *encoded) take(rows []int) (Matrix, error) { return e.by.features(e.sheet, rows) }
+
+func (e *encoded) preparation() *Preparation { return e.by }

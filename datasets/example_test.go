@@ -26,3 +26,25 @@ func Example() {
 	// [3 O] [0 100 200] 28x28
 	// center of pixel 0 0.10, deviation 0.11
 }
+
+// A table without files, split and prepared: the groups' sizes in each part.
+func ExampleLoadTable() {
+	tables, err := datasets.LoadTable("", "synthetic-compas", datasets.TableOptions{Seed: 1, DropSensitive: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range tables.Parts() {
+		_, features := p.Features.Dims()
+		protected, rest, err := p.Partition()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s: %d features; %s %d, %s %d\n", p.Name, features, protected.Name, len(protected.Rows), rest.Name, len(rest.Rows))
+	}
+	// Output:
+	// training: 10 features; race=African-American 2223, the rest 2097
+	// validation: 10 features; race=African-American 476, the rest 450
+	// test: 10 features; race=African-American 476, the rest 450
+}

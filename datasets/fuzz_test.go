@@ -3,6 +3,8 @@ package datasets
 import (
 	"bytes"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 )
 
@@ -94,6 +96,88 @@ func FuzzCIFARArchive(f *testing.F) {
 			if len(b.labels) == 0 || len(b.pixels) != len(b.labels)*cifarPixels {
 				t.Fatalf("%d labels, %d pixels", len(b.labels), len(b.pixels))
 			}
+		}
+	})
+}
+
+// tableErrors are the errors that a user's table may cause besides.
+var tableErrors = []error{ErrNumber, ErrMissing, ErrColumn, ErrGroup, ErrEmpty}
+
+func FuzzCSV(f *testing.F) {
+	f.Add([]byte(wages), "paid", "age<45", false)
+	f.Add([]byte(people), "job=smith", "town", true)
+	f.Add([]byte(threeOfThem()), "y", "g=a", false)
+	f.Add([]byte("\ufeffa\tb\r\n\"1\"\t2\r\n?\t3\r\n"), "b", "", true)
+	f.Add(gzipped([]byte(wages))[:60], "paid", "", false)
+	f.Add([]byte("a,b\n1e308,0\n-1e308,1\n"), "b", "a", false)
+	f.Fuzz(func(t *testing.T, data []byte, label, group string, impute bool) {
+		opts := TableOptions{File: "file", Label: label, Impute: impute, Split: Split{60, 20, 20}}
+		if group != "" {
+			opts.Groups = []string{group}
+		}
+		s, design, err := readOwnCSV(bytes.NewReader(data), opts)
+		var tables *Tables
+		if err == nil {
+			var source *source
+			if source, err = design.table(s, opts); err == nil {
+				tables, err = source.split(opts)
+			}
+		}
+		if err != nil {
+			if !slices.ContainsFunc(slices.Concat(expected, tableErrors), func(e error) bool { return errors.Is(err, e) }) {
+				t.Fatalf("unexpected kind of error: %v", err)
+			}
+			return
+		}
+		rows := 0
+		for _, p := range tables.Parts() {
+			checkTable(t, p.Table)
+			rows += p.Rows()
+		}
+		if rows != s.rows {
+			t.Fatalf("%d of %d rows are in a part", rows, s.rows)
+		}
+	})
+}
+
+// checkTable wants shapes that fit, labels of -1 and +1, and finite features.
+func checkTable(t *testing.T, table *Table) {
+	t.Helper()
+	d := table.Features.(*Dense)
+	if d.Rows != table.Rows() || d.Cols != len(table.Columns) || len(d.Data) != d.Rows*d.Cols || len(table.Source) != d.Rows {
+		t.Fatalf("%d x %d features for %d rows, %d columns", d.Rows, d.Cols, table.Rows(), len(table.Columns))
+	}
+	for _, x := range d.Data {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			t.Fatalf("a feature is %v", x)
+		}
+	}
+	for _, y := range table.Labels {
+		if y != 1 && y != -1 {
+			t.Fatalf("a label is %d", y)
+		}
+	}
+	for _, g := range table.Groups {
+		if !slices.IsSorted(g.Rows) || len(g.Rows) > 0 && g.Rows[len(g.Rows)-1] >= d.Rows {
+			t.Fatalf("group %s has rows %v of %d", g.Name, g.Rows, d.Rows)
+		}
+	}
+}
+
+func FuzzCondition(f *testing.F) {
+	for _, text := range []string{"age<25", "25<=age<60", "race=A", "a<b", "gap", "", "=", "<<", "1<2<3", "age<=x", "race=\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		groups, err := conditionGroups(text)
+		if err != nil {
+			if !errors.Is(err, ErrGroup) {
+				t.Fatalf("unexpected kind of error: %v", err)
+			}
+			return
+		}
+		if _, ok := exclusive(groups, citizens().rows); !ok {
+			t.Fatalf("%q: %v do not share the rows out", text, groups)
 		}
 	})
 }

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Intersectional groups: a row is in one when each of several columns is above
-// a quantile of its training rows, for all combinations of the quantiles. Those
-// with more than a hundredth of the training rows are kept (Narasimhan, Cotter,
-// Zhou, Wang, Guo, "Approximate heuristics for many constraints", 2020, use
-// these with three columns and ten quantiles).
+// intersections makes intersectional groups: a row is in one when each of
+// several columns is above a quantile of its training rows, for all
+// combinations of ten quantiles. Those with more than a hundredth of the
+// training rows are kept (after Narasimhan, Cotter, Zhou, Wang, Guo,
+// "Approximate heavily-constrained learning with Lagrange multiplier models",
+// NeurIPS 2020). Where quantiles coincide, so do groups.
 type intersections struct {
 	names  []string
 	values [][]float64 // of all rows, column by column
@@ -96,6 +97,7 @@ func (by *intersections) intersect(above [][][]bool, k int) Group {
 	}
 	var terms []string
 	for c, d := range digits {
+		g.Levels = append(g.Levels, float64(intersectionQuantiles[d])/100)
 		terms = append(terms, fmt.Sprintf("%s>q%02d", by.names[c], intersectionQuantiles[d]))
 	}
 	g.Name = strings.Join(terms, " & ")

@@ -84,8 +84,11 @@ func widen[T float32 | float64](b *Bytes, dst []T, from, to int) {
 // are equal (or there are none): such a matrix cannot be standardised, and the
 // caller must not divide by s.
 func Moments(m Matrix) (center []float64, deviation float64) {
-	if b, ok := m.(*Bytes); ok {
-		return byteMoments(b)
+	switch m := m.(type) {
+	case *Bytes:
+		return byteMoments(m)
+	case *CSR:
+		return csrMoments(m)
 	}
 	return blockMoments(m)
 }

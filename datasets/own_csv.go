@@ -20,10 +20,16 @@ func ownCSV() Dataset {
 		Description: "a file of yours, with the columns' names in its first line",
 		Own:         true,
 		table: func(_ string, opts TableOptions) (*source, error) {
-			s, design, err := readOwnCSV(opts)
+			f, err := openFile(opts.File)
 			if err != nil {
 				return nil, err
 			}
+			defer f.Close()
+			s, design, err := readOwnCSV(f, opts)
+			if err != nil {
+				return nil, err
+			}
+			opts.Ignore = nil // the design has them no more
 			return design.table(s, opts)
 		},
 	}
@@ -33,12 +39,7 @@ func ownCSV() Dataset {
 var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"}
 
 // readOwnCSV reads the file twice: for its columns' kinds, then for its values.
-func readOwnCSV(opts TableOptions) (*sheet, *design, error) {
-	f, err := openFile(opts.File)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
+func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*sheet, *design, error) {
 	records, err := newDelimited(f, opts.File, opts.Separator, nil)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +147,8 @@ func (own *ownColumns) schema(opts TableOptions) *schema {
 	s := &schema{separator: opts.Separator, absent: absentTexts}
 	for i, name := range own.names {
 		s.columns = append(s.columns, columnSpec{
-			name: name, numeric: own.numeric[i], missing: opts.Impute && !own.group[i] && name != own.label,
+			name: name, numeric: own.numeric[i], label: name == own.label,
+			missing: opts.Impute && !own.group[i] && name != own.label,
 		})
 	}
 	return s
@@ -167,7 +169,7 @@ func (own *ownColumns) design(s *sheet) (*design, error) {
 			continue
 		}
 		c := s.column(name)
-		e := Encoding{Column: name, Categories: c.values, Missing: c.missing()}
+		e := Encoding{Column: name, Categories: c.values, Missing: c.firstMissing() >= 0}
 		if err := checkCategories(c, s.rows); err != nil {
 			return nil, &FileError{Path: s.name, Offset: -1, Err: err}
 		}
@@ -201,18 +203,17 @@ func positiveClass(values []string, given string) (string, error) {
 	return "", fmt.Errorf("%w: is %q or %q the class +1? say which, as in COLUMN=VALUE", ErrLabel, values[0], values[1])
 }
 
-// missing says whether the column misses a value.
-func (c *column) missing() bool {
-	return slices.Contains(c.codes, -1) || slices.ContainsFunc(c.numbers, func(x float64) bool { return x != x })
-}
-
 // manyCategories is how many categories may do where most rows have their own.
 const manyCategories = 20
 
-// checkCategories refuses columns that tell rows apart rather than describe
-// them: names, dates, numbers of records.
+// checkCategories refuses columns of texts that tell rows apart rather than
+// describe them (names, dates, numbers of records), or that hold none.
 func checkCategories(c *column, rows int) error {
-	if n := len(c.values); n > manyCategories && n > rows/2 {
+	n := len(c.values)
+	if c.codes != nil && n == 0 {
+		return fmt.Errorf("%w %q: it has no value", ErrColumn, c.name)
+	}
+	if n > manyCategories && n > rows/2 {
 		return fmt.Errorf("%w %q: it has %d different texts in %d rows; ignore it or make numbers of it", ErrColumn, c.name, n, rows)
 	}
 	return nil

@@ -32,6 +32,9 @@ func ownLIBSVM() Dataset {
 // signs maps a file's two labels onto -1 and +1, the larger on +1.
 func signs(path string, values []float64) (labels []int, classes [2]string, err error) {
 	least, most := slices.Min(values), slices.Max(values)
+	if least == most {
+		return nil, classes, &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: all are %v, want two values", ErrLabel, least)}
+	}
 	labels = make([]int, len(values))
 	for i, v := range values {
 		switch v {

@@ -11,7 +11,7 @@ import (
 )
 
 // realData is the folder of real files that $PPAL_DATA names.
-func realData(t *testing.T) string {
+func realData(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv(EnvData)
 	if dir == "" {

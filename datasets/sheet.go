@@ -30,6 +30,7 @@ type columnSpec struct {
 	numeric    bool
 	categories []string // those there may be; nil: whatever comes, in alphabetical order
 	missing    bool     // a value may be missing
+	label      bool     // two values are wanted
 }
 
 // schema says which columns of a file to read, and how.
@@ -167,6 +168,9 @@ func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 	if spec.categories != nil {
 		return 0, fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted([]byte(text)), listed(spec.categories, 20))
 	}
+	if len(c.values) == maxCategories && spec.label {
+		return 0, fmt.Errorf("%w: more than %d different values, want two", ErrLabel, maxCategories)
+	}
 	if len(c.values) == maxCategories {
 		return 0, fmt.Errorf("%w: more than %d different texts in it; ignore it or make numbers of it", ErrColumn, maxCategories)
 	}
@@ -254,4 +258,12 @@ func (c *column) text(row int) string {
 		return formatNumber(c.numbers[row])
 	}
 	return c.values[c.codes[row]]
+}
+
+// firstMissing is the first row without a value, -1 where all have one.
+func (c *column) firstMissing() int {
+	if c.codes != nil {
+		return slices.Index(c.codes, -1)
+	}
+	return slices.IndexFunc(c.numbers, math.IsNaN)
 }

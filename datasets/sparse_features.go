@@ -67,10 +67,20 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 			s.groups = append(s.groups, rest)
 		}
 	}
+	if opts.DropSensitive && len(by) == 0 {
+		return errNoGroups
+	}
 	if opts.DropSensitive {
 		dropped = append(dropped, d.sensitive(by)...)
+		for _, g := range s.groups {
+			dropped = append(dropped, twins(x, g)...)
+		}
 	}
-	s.features = newSparse(x, d, dropped)
+	kept := newSparse(x, d, dropped)
+	if kept.cols == 0 {
+		return fmt.Errorf("datasets: %w: no feature is left", ErrColumn)
+	}
+	s.features = kept
 	return nil
 }
 
@@ -82,6 +92,33 @@ func (d *sparseDesign) sensitive(by []int32) []int32 {
 			if block == d.blocks[j] {
 				out = append(out, int32(other))
 			}
+		}
+	}
+	return out
+}
+
+// twins are the features that have an entry in just the group's rows, or in
+// just the others: each tells the group by itself.
+func twins(x *CSR, g Group) []int32 {
+	inside := make([]bool, x.Rows)
+	for _, i := range g.Rows {
+		inside[i] = true
+	}
+	counts := make([][2]int, x.Cols) // of each feature's entries outside and inside
+	for i, in := range inside {
+		for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
+			if in {
+				counts[j][1]++
+			} else {
+				counts[j][0]++
+			}
+		}
+	}
+	n := len(g.Rows)
+	var out []int32
+	for j, c := range counts {
+		if n > 0 && n < x.Rows && (c == [2]int{0, n} || c == [2]int{x.Rows - n, 0}) {
+			out = append(out, int32(j))
 		}
 	}
 	return out
@@ -121,3 +158,5 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 func (s *sparse) columns() []string { return s.names }
 
 func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }
+
+func (s *sparse) preparation() *Preparation { return nil }

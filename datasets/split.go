@@ -38,6 +38,9 @@ func ParseSplit(text string) (Split, error) {
 // String gives "70/15/15".
 func (s Split) String() string { return fmt.Sprintf("%d/%d/%d", s.Train, s.Validation, s.Test) }
 
+// shares lists the percentages.
+func (s Split) shares() [3]int { return [3]int{s.Train, s.Validation, s.Test} }
+
 func (s Split) check() error {
 	if s.Train <= 0 || s.Validation < 0 || s.Test < 0 || s.Train+s.Validation+s.Test != 100 {
 		return fmt.Errorf("datasets: %w %v; the three percentages must add up to 100, and there must be training rows", ErrSplit, s)

@@ -23,6 +23,8 @@ type Table struct {
 type Group struct {
 	Name string
 	Rows []int
+	// Levels describe an intersectional group: the quantile, in (0, 1), that each of its columns is above. Nil for other groups.
+	Levels []float64
 }
 
 // Rows is the number of rows.

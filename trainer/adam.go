@@ -40,8 +40,7 @@ func (a *adam) move(p Problem, at *Point, dir direction) error {
 	if dir.scheduledStep > 0 {
 		a.last = dir.scheduledStep
 	}
-	p.Adam(Iterate, a.d, a.m, a.v, a.last, a.t)
-	p.Prox(a.last, Iterate)
+	p.Adam(a.d, a.m, a.v, a.last, a.t)
 	return nil
 }
 

@@ -10,11 +10,14 @@ import "math"
 // The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's stability.
 // l_0 comes from one probe. The zero value measures nothing (fixed steps).
 type curvature struct {
-	on              bool
-	blind           bool   // there is no evaluating anywhere else: no probe
-	previous, start Vector // d_{k-1}; x_{k-1}
-	l               float64
-	distance        float64 // ||x_k - x_{k-1}||
+	on       bool
+	blind    bool // there is no evaluating anywhere else: no probe
+	space    Space
+	previous Vector // d_{k-1}
+	l        float64
+	distance float64 // ||x_k - x_{k-1}||
+	norm     float64 // ||x_k||, NaN where it is not known
+	pending  bool    // the last two are Space.Moved's, not yet asked for
 }
 
 const (
@@ -47,7 +50,7 @@ func (c *curvature) first(p Problem, at *Point, d Vector, dir direction, scale, 
 }
 
 func newCurvature(p Problem) curvature {
-	return curvature{on: true, previous: p.NewVector(), start: p.NewVector()}
+	return curvature{on: true, space: p, previous: p.NewVector(), norm: math.NaN()}
 }
 
 // step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0: linear, or a start
@@ -64,13 +67,17 @@ func (c *curvature) step(eta float64) float64 {
 }
 
 // observe updates l_k from d_k, the direction at the current iterate.
-func (c *curvature) observe(p Problem, k int, d Vector, scale float64) {
-	c.measure(k, p.Distance(d, c.previous), p, scale)
+func (c *curvature) observe(k int, d Vector, scale float64) {
+	c.measure(k, c.space.Distance(d, c.previous), scale)
 }
 
 // measure updates l_k from the change of the direction. A change that overflowed says nothing: an infinite l would be a step of 0.
-func (c *curvature) measure(k int, change float64, p Problem, scale float64) {
-	if c.distance <= roundoffs*p.Roundoff()*(1+math.Sqrt(p.Dot(Iterate, Iterate))) {
+func (c *curvature) measure(k int, change, scale float64) {
+	c.settle()
+	if math.IsNaN(c.norm) {
+		c.norm = math.Sqrt(c.space.Dot(Iterate, Iterate))
+	}
+	if c.distance <= roundoffs*c.space.Roundoff()*(1+c.norm) {
 		return
 	}
 	decay := math.Min(curvatureDecay, 1-4/(float64(k)+40))
@@ -80,18 +87,27 @@ func (c *curvature) measure(k int, change float64, p Problem, scale float64) {
 	}
 }
 
-// before remembers the iterate and the direction that is about to be taken.
-func (c *curvature) before(p Problem, d Vector) {
-	if c.on {
-		p.Combine(c.previous, 1, d, 0, d)
-		p.Combine(c.start, 1, Iterate, 0, Iterate)
+// remember keeps the direction that is about to be taken and returns the vector that takes its place.
+func (c *curvature) remember(d Vector) Vector {
+	if !c.on {
+		return d
 	}
+	free := c.previous
+	c.previous = d
+	return free
 }
 
-// after measures the move.
-func (c *curvature) after(p Problem) {
-	if c.on {
-		c.distance = p.Distance(Iterate, c.start)
+// descended says that the iterate moved by Space.Descend.
+func (c *curvature) descended() { c.pending = c.on }
+
+// moved says that the iterate moved by that distance in another way.
+func (c *curvature) moved(distance float64) { c.distance, c.norm = distance, math.NaN() }
+
+// settle asks for the length of the last move.
+func (c *curvature) settle() {
+	if c.pending {
+		c.distance, c.norm = c.space.Moved()
+		c.pending = false
 	}
 }
 
@@ -105,10 +121,12 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 	}
 	m := len(at.Constraints)
 	g, w := make([]float64, m), make([]float64, 1+m)
-	p.Combine(c.start, 1, Iterate, 0, Iterate)
+	start := p.NewVector()
+	defer p.Free(start)
+	p.Combine(start, 1, Iterate, 0, Iterate)
 	t := probeLength * (1 + math.Sqrt(p.Dot(Iterate, Iterate))) / length
 	for try := 0; ; try++ {
-		p.Combine(Iterate, 1, c.start, -t, d)
+		p.Combine(Iterate, 1, start, -t, d)
 		f, err := p.Forward(g)
 		if err != nil {
 			return err
@@ -117,7 +135,7 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 			break
 		}
 		if try == probeTries { // f is defined nowhere near: the run itself will say so
-			p.Combine(Iterate, 1, c.start, 0, d)
+			p.Combine(Iterate, 1, start, 0, d)
 			return at.forward(p)
 		}
 		t *= probeShrink
@@ -129,14 +147,15 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 	if err := at.backward(p, w, c.previous); err != nil {
 		return err
 	}
-	if l := p.Distance(c.previous, d) / (p.Distance(Iterate, c.start) * scale); finite(l) {
+	if l := p.Distance(c.previous, d) / (p.Distance(Iterate, start) * scale); finite(l) {
 		c.l = l
 	}
-	p.Combine(Iterate, 1, c.start, 0, d)
+	p.Combine(Iterate, 1, start, 0, d)
 	return at.forward(p) // a Backward belongs to the last Forward's iterate
 }
 
 func (c *curvature) visitState(v StateVisitor) {
+	c.settle()
 	v.Number("curvature.l", &c.l)
 	v.Number("curvature.distance", &c.distance)
 	v.Vector("curvature.previous", c.previous)

@@ -43,12 +43,12 @@ func TestCurvatureSkipsWhatIsNotFinite(t *testing.T) {
 	c := newCurvature(p)
 	c.l, c.distance = 2, 1
 	for _, change := range []float64{math.Inf(1), math.NaN()} {
-		c.measure(1000, change, p, 1)
+		c.measure(1000, change, 1)
 		if !(c.l > 1.9 && c.l <= 2) {
 			t.Errorf("l = %v after a change of %v, want 2 and a decay", c.l, change)
 		}
 	}
-	c.measure(1000, 7, p, 1)
+	c.measure(1000, 7, 1)
 	if c.l != 7 {
 		t.Errorf("l = %v after a change of 7 over 1", c.l)
 	}

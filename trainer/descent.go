@@ -6,9 +6,9 @@ import "math"
 //
 //	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)),
 //
-// e_k by the curvature rule or fixed (PrimalSettings). c_k is what the bracket is for d_k = 1 throughout: at a fixed point it is
-// c_k d, and only a proximal map of the same length e_k c_k has the KKT points for its fixed points. It makes no difference to
-// projections. With b_k = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
+// e_k by the curvature rule or fixed, b_k by PrimalSettings.momentum. c_k is what the bracket is for d_k = 1 throughout: at a
+// fixed point it is c_k d, and only a proximal map of the same length e_k c_k has the KKT points for its fixed points. It makes no
+// difference to projections. With b_k = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
 type descent struct {
 	set    PrimalSettings
 	k      int
@@ -35,18 +35,17 @@ func (t *descent) move(p Problem, at *Point, dir direction) error {
 	if err := at.backward(p, dir.weights, t.d); err != nil {
 		return err
 	}
+	last := t.step
 	if err := t.size(p, at, dir); err != nil {
 		return err
 	}
-	b := t.set.ramp(t.k)
+	b := t.set.momentum(t.k, last, t.step)
 	if b > 0 {
-		p.Combine(t.v, b, t.v, 1, t.d)
 		t.length = b*t.length + 1
 	}
-	t.rule.before(p, t.d)
-	p.Descend(Iterate, t.step, t.d, b, t.v)
-	p.Prox(t.step*(1+b*t.length), Iterate)
-	t.rule.after(p)
+	p.Descend(Descent{Direction: t.d, Velocity: t.v, Step: t.step, Momentum: b, Length: t.step * (1 + b*t.length)})
+	t.d = t.rule.remember(t.d)
+	t.rule.descended()
 	t.k++
 	return nil
 }
@@ -66,7 +65,7 @@ func (t *descent) size(p Problem, at *Point, dir direction) (err error) {
 		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
 		return err
 	}
-	t.rule.observe(p, t.k, t.d, scale)
+	t.rule.observe(t.k, t.d, scale)
 	t.step = t.rule.step(eta) / scale
 	return nil
 }

@@ -5,9 +5,11 @@ import "math"
 // HostSpace is a Space of vectors in host memory, for problems that compute there.
 // The zero value is not usable: see NewHostSpace.
 type HostSpace[T float32 | float64] struct {
-	r       Regularizer
-	vectors [][]T
-	unused  []Vector
+	r           Regularizer
+	on          Vectors[T]
+	vectors     [][]T
+	unused      []Vector
+	moved, size float64 // ||x+ - x||^2 and ||x+||^2 of the last Descend
 }
 
 var (
@@ -17,7 +19,15 @@ var (
 
 // NewHostSpace returns a space whose iterate is the slice x (not copied) and whose Prox is that of r.
 func NewHostSpace[T float32 | float64](x []T, r Regularizer) *HostSpace[T] {
-	return &HostSpace[T]{r: r, vectors: [][]T{x}}
+	return NewHostSpaceOn(x, r, nil)
+}
+
+// NewHostSpaceOn is NewHostSpace with a device's passes; nil means plain loops.
+func NewHostSpaceOn[T float32 | float64](x []T, r Regularizer, on Vectors[T]) *HostSpace[T] {
+	if on == nil {
+		on = loops[T]{}
+	}
+	return &HostSpace[T]{r: r, on: on, vectors: [][]T{x}}
 }
 
 // Slice returns v's memory.
@@ -48,66 +58,105 @@ func (s *HostSpace[T]) Free(v Vector) {
 
 // Combine implements Space.
 func (s *HostSpace[T]) Combine(dst Vector, a float64, x Vector, b float64, y Vector) {
-	d, xs := s.vectors[dst], s.vectors[x]
-	ta, tb := T(a), T(b)
-	if b == 0 {
-		for i, xi := range xs {
-			d[i] = ta * xi
-		}
-		return
-	}
-	for i, yi := range s.vectors[y] {
-		d[i] = ta*xs[i] + tb*yi
-	}
-}
-
-// Descend implements Space.
-func (s *HostSpace[T]) Descend(x Vector, step float64, d Vector, momentum float64, v Vector) {
-	xs, ds := s.vectors[x], s.vectors[d]
-	e, b := T(step), T(momentum)
-	if momentum == 0 {
-		for i, di := range ds {
-			xs[i] -= e * di
-		}
-		return
-	}
-	for i, vi := range s.vectors[v] {
-		xs[i] -= e * (ds[i] + b*vi)
-	}
+	s.on.Combine(s.vectors[dst], T(a), s.vectors[x], T(b), s.vectors[y])
 }
 
 // Dot implements Space.
-func (s *HostSpace[T]) Dot(x, y Vector) float64 {
-	ys, sum := s.vectors[y], 0.0
-	for i, v := range s.vectors[x] {
-		sum += float64(v) * float64(ys[i])
-	}
-	return sum
-}
+func (s *HostSpace[T]) Dot(x, y Vector) float64 { return s.on.Dot(s.vectors[x], s.vectors[y]) }
 
 // Distance implements Space.
 func (s *HostSpace[T]) Distance(x, y Vector) float64 {
-	ys, sum := s.vectors[y], 0.0
-	for i, v := range s.vectors[x] {
-		d := float64(v) - float64(ys[i])
-		sum += d * d
-	}
-	return math.Sqrt(sum)
+	return math.Sqrt(s.on.SquaredDistance(s.vectors[x], s.vectors[y]))
 }
 
 // Prox implements Space.
-func (s *HostSpace[T]) Prox(step float64, x Vector) { prox(s.r, step, s.vectors[x]) }
+func (s *HostSpace[T]) Prox(step float64, x Vector) {
+	xs := s.vectors[x]
+	switch s.r.Kind {
+	case NoRegularizer:
+	case Ball:
+		s.multiply(xs, s.r.ballScale(s.on.Dot(xs, xs)))
+	case GroupL1:
+		lo := 0
+		for _, hi := range s.r.Groups {
+			s.multiply(xs[lo:hi], s.r.groupScale(step, s.on.Dot(xs[lo:hi], xs[lo:hi])))
+			lo = hi
+		}
+	default:
+		p := separable[T](s.r, step)
+		for i, v := range xs {
+			xs[i] = clip(&p, p.Scale*v)
+		}
+	}
+}
+
+// multiply sets x = scale x.
+func (s *HostSpace[T]) multiply(x []T, scale float64) {
+	if scale != 1 {
+		s.on.Combine(x, T(scale), x, 0, nil)
+	}
+}
+
+// Descend implements Space. Where the map needs a norm of what it is applied to, that is a pass before: x is then moved and scaled in
+// one, and needs no copy for the length of the move.
+func (s *HostSpace[T]) Descend(t Descent) {
+	x, d, v := s.vectors[Iterate], s.vectors[t.Direction], []T(nil)
+	if t.Momentum != 0 {
+		v = s.vectors[t.Velocity]
+	}
+	e, b := T(t.Step), T(t.Momentum)
+	switch s.r.Kind {
+	case Ball:
+		p := identity[T]()
+		p.Scale = T(s.r.ballScale(s.on.Reach(x, d, v, e, b)))
+		s.moved, s.size = s.on.Descend(x, d, v, e, b, p)
+	case GroupL1:
+		s.descendGroups(x, d, v, e, b, t.Length)
+	default:
+		s.moved, s.size = s.on.Descend(x, d, v, e, b, separable[T](s.r, t.Length))
+	}
+}
+
+func (s *HostSpace[T]) descendGroups(x, d, v []T, e, b T, length float64) {
+	s.moved, s.size = 0, 0
+	p, lo := identity[T](), 0
+	for _, hi := range s.r.Groups {
+		part := v
+		if v != nil {
+			part = v[lo:hi]
+		}
+		p.Scale = T(s.r.groupScale(length, s.on.Reach(x[lo:hi], d[lo:hi], part, e, b)))
+		moved, size := s.on.Descend(x[lo:hi], d[lo:hi], part, e, b, p)
+		s.moved += moved
+		s.size += size
+		lo = hi
+	}
+}
+
+// Moved implements Space.
+func (s *HostSpace[T]) Moved() (distance, norm float64) { return math.Sqrt(s.moved), math.Sqrt(s.size) }
 
 // Adam implements Space.
-func (s *HostSpace[T]) Adam(x, d, m1, m2 Vector, step float64, t int) {
-	xs, a, b := s.vectors[x], s.vectors[m1], s.vectors[m2]
-	c1 := 1 - math.Pow(adamDecay1, float64(t))
-	c2 := 1 - math.Pow(adamDecay2, float64(t))
-	for i, di := range s.vectors[d] {
-		a[i] = adamDecay1*a[i] + (1-adamDecay1)*di
-		b[i] = adamDecay2*b[i] + (1-adamDecay2)*di*di
-		xs[i] -= T(step * float64(a[i]) / c1 / (math.Sqrt(float64(b[i])/c2) + adamEpsilon))
+func (s *HostSpace[T]) Adam(d, m1, m2 Vector, step float64, t int) {
+	rate, root := step/(1-math.Pow(adamDecay1, float64(t))), 1/(1-math.Pow(adamDecay2, float64(t)))
+	x := s.vectors[Iterate]
+	size := s.on.Adam(x, s.vectors[d], s.vectors[m1], s.vectors[m2], T(rate), T(root), separable[T](s.r, step))
+	switch s.r.Kind {
+	case Ball:
+		s.multiply(x, s.r.ballScale(size))
+	case GroupL1:
+		s.Prox(step, Iterate)
 	}
+}
+
+// Adagrad implements Space. It is for a baseline on small models, and one plain loop.
+func (s *HostSpace[T]) Adagrad(d, squares Vector, step float64) {
+	x, sums := s.vectors[Iterate], s.vectors[squares]
+	for i, v := range s.vectors[d] {
+		sums[i] += v * v
+		x[i] -= T(step * float64(v) / (math.Sqrt(float64(sums[i])) + adagradEpsilon))
+	}
+	s.Prox(step, Iterate)
 }
 
 // Read implements Space.

@@ -55,9 +55,10 @@ func (s *innerStep) move(p Problem, at *Point, dir direction) error {
 	}
 	copy(s.weights, dir.weights)
 	s.weights[0] = 0
-	s.rule.before(p, s.d)
 	p.Combine(s.center, 1, Iterate, 0, Iterate)
-	p.Combine(s.d, 1, s.d, -1, s.gradient) // the constraints' part at y_0
+	direction := s.d
+	s.d = s.rule.remember(direction)
+	p.Combine(s.d, 1, direction, -1, s.gradient) // the constraints' part at y_0
 	for t := range s.steps {
 		if t > 0 {
 			if _, err := p.Forward(s.g); err != nil {
@@ -72,13 +73,14 @@ func (s *innerStep) move(p Problem, at *Point, dir direction) error {
 		p.Combine(s.d, 1, s.d, 1, s.gradient)
 		p.Combine(s.moved, 1, Iterate, -1, s.center) // before the division: y/e - x_k/e would cancel
 		p.Combine(s.d, 1, s.d, 1/s.step, s.moved)
-		p.Descend(Iterate, length, s.d, 0, s.d)
-		p.Prox(length, Iterate)
+		p.Descend(Descent{Direction: s.d, Step: length, Length: length})
 		share := 2 / float64(t+2) // the running (t+1)-weighted mean
 		p.Combine(s.mean, 1-share, s.mean, share, Iterate)
 	}
 	p.Combine(Iterate, 1, s.mean, 0, s.mean)
-	s.rule.after(p)
+	if s.rule.on {
+		s.rule.moved(p.Distance(Iterate, s.center))
+	}
 	s.k++
 	return nil
 }
@@ -95,7 +97,7 @@ func (s *innerStep) size(p Problem, at *Point, dir direction) error {
 			return err
 		}
 	} else {
-		s.rule.observe(p, s.k, s.d, scale)
+		s.rule.observe(s.k, s.d, scale)
 	}
 	s.step = s.rule.step(s.set.Eta) / scale
 	return nil

@@ -33,7 +33,6 @@ func settings() map[string]setting {
 		"rosenbrock-cubic-line": slow(0.1, 1),
 		"HS2":                   {p: 1e-2, g: 0.1},
 		"HS3":                   {x: 0.1}, // curvature 2e-5
-		"HS10":                  slow(1, 1),
 		"HS15":                  slow(0.01, 1),
 		"HS17":                  {p: 1e-2, f: 0.01},
 		"HS18":                  slow(1, 0.01),

@@ -43,6 +43,12 @@ type Concluder interface {
 	Conclude(at *Point, c Certificate) (warnings, notes []string)
 }
 
+// Weigher is a Method whose theory draws an iterate at random with other than equal probabilities.
+type Weigher interface {
+	// OutputWeight returns the weight >= 0 of the current iterate, at which at holds f and g, in the draw of OutputRandom.
+	OutputWeight(at *Point) float64
+}
+
 // DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the weights
 // w_k at x_k and updates its dual variables with g at x_{k+1}. A user's own loop can drive it (graph.Optimizer).
 type DualRule interface {

@@ -43,6 +43,8 @@ func (t *run) choose(r *Result) error {
 		t.warn("no recorded iterate was feasible: the output is the last one")
 	case t.set.Output == OutputRandom && t.drawn > 0:
 		from, nu, r.Output = t.drawnAt, t.drawnNu, t.drawn
+	case t.set.Output == OutputRandom && t.at.Iteration > 0:
+		t.warn("no iterate had a weight in the draw: the output is the last one")
 	}
 	if r.Output == t.at.Iteration {
 		return nil

@@ -20,39 +20,6 @@ type Problem interface {
 	Space
 }
 
-// Vector is a handle on one of a problem's vectors of length n. It is valid for the Space that returned it.
-type Vector int
-
-// Iterate is the handle of x itself.
-const Iterate Vector = 0
-
-// Space is linear algebra on a problem's vectors. Reductions accumulate in float64. A device that fails during one
-// of these keeps the error and returns it from the next Forward or Backward.
-type Space interface {
-	// NewVector returns a zero vector.
-	NewVector() Vector
-	// Free gives a vector back; its handle must not be used again.
-	Free(v Vector)
-	// Combine sets dst = a x + b y. dst may be x or y; y is not read where b = 0.
-	Combine(dst Vector, a float64, x Vector, b float64, y Vector)
-	// Descend sets x = x - step (d + momentum v). v is not read where momentum = 0.
-	Descend(x Vector, step float64, d Vector, momentum float64, v Vector)
-	// Dot returns x.y.
-	Dot(x, y Vector) float64
-	// Distance returns the Euclidean norm of x - y.
-	Distance(x, y Vector) float64
-	// Prox sets x = prox_{step r}(x), r the problem's Regularizer.
-	Prox(step float64, x Vector)
-	// Adam does one step of Kingma and Ba (2015) on x with the moments m1 and m2 and the gradient d, t from 1.
-	Adam(x, d, m1, m2 Vector, step float64, t int)
-	// Read copies v to the host (length n).
-	Read(dst []float64, v Vector)
-	// Write copies src (length n) to v, rounding to the space's precision.
-	Write(v Vector, src []float64)
-	// Roundoff is the unit roundoff of the vectors' numbers: 2^-53 or 2^-24.
-	Roundoff() float64
-}
-
 // Point is what a method and the loop know of the iterate: f and g there, and what it cost.
 type Point struct {
 	Iteration           int

@@ -129,18 +129,16 @@ func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
 	}
 	if s.rule.on && s.k > 0 {
 		s.compose(s.d) // at the last y
-		s.rule.observe(p, s.k, s.d, scale)
+		s.rule.observe(s.k, s.d, scale)
 	}
-	b := s.set.ramp(s.k)
+	last := s.step
 	s.step = s.size(scale, dir.penaltyCurvature)
+	b := s.set.momentum(s.k, last, s.step)
 	s.solve(lambda, b)
 	s.compose(s.d)
-	if b > 0 {
-		p.Combine(s.v, b, s.v, 1, s.d)
-	}
-	s.rule.before(p, s.d)
-	p.Descend(Iterate, s.step, s.d, b, s.v)
-	s.rule.after(p)
+	p.Descend(Descent{Direction: s.d, Velocity: s.v, Step: s.step, Momentum: b})
+	s.d = s.rule.remember(s.d)
+	s.rule.descended()
 	s.k++
 	return nil
 }
@@ -202,9 +200,13 @@ func (s *proxLinear) gradientOf(at *Point, index int, into Vector) error {
 
 // compose sets d = grad f + H^T y.
 func (s *proxLinear) compose(d Vector) {
-	s.p.Combine(d, 1, s.gradient, 0, s.gradient)
+	sum := s.gradient
 	for j, row := range s.rows {
-		s.p.Combine(d, 1, d, s.y[j], row)
+		s.p.Combine(d, 1, sum, s.y[j], row)
+		sum = d
+	}
+	if len(s.rows) == 0 {
+		s.p.Combine(d, 1, sum, 0, sum)
 	}
 }
 

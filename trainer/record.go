@@ -25,6 +25,10 @@ type Record struct {
 	MeanFeasibility     *float64 `json:"mean_feasibility"`
 	MeanComplementarity *float64 `json:"mean_complementarity"`
 
+	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the distance, or null, with the reason.
+	NearStationarity *NearStationarity `json:"near_stationarity,omitempty"`
+	NearReason       string            `json:"near_stationarity_reason,omitempty"`
+
 	Certificate Certificate        `json:"-"`
 	Measures    map[string]float64 `json:"-"` // what Settings.Measure told
 }

@@ -71,9 +71,11 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 		{"group-l1, a group of zeros", trainer.Regularizer{Kind: trainer.GroupL1, Weight: 0.4, Groups: []int{1, 3}}, false, []float64{0.1, 0, 0}},
 	} {
 		for method, make := range map[string]func() trainer.Method{
-			"ppala": func() trainer.Method { return &trainer.PPALA{} },
-			"plada": func() trainer.Method { return &trainer.PLADA{} },
-			"alm":   func() trainer.Method { return &trainer.ALM{Primal: trainer.PrimalSettings{Momentum: 0.9}} },
+			"ppala":     func() trainer.Method { return &trainer.PPALA{} },
+			"plada":     func() trainer.Method { return &trainer.PLADA{} },
+			"alm":       func() trainer.Method { return &trainer.ALM{Primal: trainer.PrimalSettings{Momentum: 0.9}} },
+			"ipp-conex": func() trainer.Method { return &trainer.IPPConEx{} },
+			"nl-iapial": func() trainer.Method { return &trainer.NLIAPIAL{} },
 		} {
 			t.Run(method+" "+test.name, func(t *testing.T) {
 				p := start(t, towards(c, test.r, test.loaded), 0.2, 0.2, -0.2)

@@ -114,35 +114,35 @@ func (r Regularizer) eachGroup(do func(lo, hi int)) {
 	}
 }
 
-// prox sets x = prox_{step r}(x).
-func prox[T float32 | float64](r Regularizer, step float64, x []T) {
+// separable returns prox_{length r} of the terms that act on each number alone, the identity for the others.
+func separable[T float32 | float64](r Regularizer, length float64) Proximal[T] {
+	p := identity[T]()
 	switch r.Kind {
-	case Ball:
-		if n := norm(x); n > r.Radius {
-			scale(x, r.Radius/n)
-		}
 	case Box:
-		lo, hi := T(r.Lower), T(r.Upper)
-		for i, v := range x {
-			x[i] = min(max(v, lo), hi)
-		}
+		p.Lower, p.Upper = T(r.Lower), T(r.Upper)
 	case L1:
-		t := T(step * r.Weight)
-		for i, v := range x {
-			x[i] = max(v-t, 0) + min(v+t, 0)
-		}
+		p.Threshold = T(length * r.Weight)
 	case SquaredL2:
-		scale(x, 1/(1+step*r.Weight))
-	case GroupL1:
-		t := step * r.Weight
-		r.eachGroup(func(lo, hi int) {
-			if n := norm(x[lo:hi]); n > t {
-				scale(x[lo:hi], 1-t/n)
-			} else {
-				clear(x[lo:hi])
-			}
-		})
+		p.Scale = T(1 / (1 + length*r.Weight))
 	}
+	return p
+}
+
+// ballScale is the factor of the projection of a vector of that squared norm.
+func (r Regularizer) ballScale(size float64) float64 {
+	if n := math.Sqrt(size); n > r.Radius {
+		return r.Radius / n
+	}
+	return 1
+}
+
+// groupScale is the factor of the block soft threshold of a group of that squared norm; not a number where that is none.
+func (r Regularizer) groupScale(length, size float64) float64 {
+	n, t := math.Sqrt(size), length*r.Weight
+	if n <= t {
+		return 0
+	}
+	return 1 - t/n
 }
 
 // residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p|| is the distance of 0 from

@@ -7,6 +7,11 @@ import (
 	"testing"
 )
 
+// prox sets x = prox_{step r}(x).
+func prox[T float32 | float64](r Regularizer, step float64, x []T) {
+	NewHostSpace(x, r).Prox(step, Iterate)
+}
+
 // regularizers on six variables.
 func regularizers() []Regularizer {
 	return []Regularizer{

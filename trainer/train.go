@@ -29,7 +29,7 @@ type Output string
 const (
 	OutputLast   Output = "last"
 	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective; the last where there is none
-	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly
+	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly, or by the method's own weights (Weigher)
 )
 
 // Settings of a run.
@@ -71,6 +71,11 @@ type Settings struct {
 	Warn func(warning string)
 	// Certificate's tolerances.
 	Certificate CertificateSettings
+	// NearEvery measures near stationarity at the first record, the last one that reaches Iterations, and each so many times RecordEvery
+	// iterations, outside the clock; 0 is the default: never.
+	NearEvery int
+	// Near is how. A rho^ that is not set is estimated at the start x_0 and stays.
+	Near NearStationaritySettings
 }
 
 const (
@@ -139,6 +144,7 @@ type run struct {
 	bestAt    Vector
 	bestNu    []float64 // Report.Nu there, a copy
 	drawn     int
+	weight    float64 // of all iterates so far, of a Weigher
 	drawnAt   Vector
 	drawnNu   []float64
 	warnings  []string
@@ -183,6 +189,9 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	if err := m.Init(p, &t.at); err != nil {
 		return nil, err
 	}
+	if err := t.settleNear(); err != nil {
+		return nil, err
+	}
 	if s.Resume != nil {
 		if err := t.resume(); err != nil {
 			return nil, err
@@ -205,6 +214,8 @@ func (s Settings) validate(p Problem, n int) error {
 	case !(s.IterationsPerEpoch >= 0) || !(s.CollapseAbove >= 0):
 		return fmt.Errorf("trainer: %w: %v iterations per epoch, collapse above %v, want neither negative",
 			ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
+	case s.NearEvery < 0:
+		return fmt.Errorf("trainer: %w: near stationarity every %d records, want it not negative", ErrSettings, s.NearEvery)
 	case s.Output != "" && s.Output != OutputLast && s.Output != OutputBest && s.Output != OutputRandom:
 		return fmt.Errorf("trainer: %w: output %q (last, best, random)", ErrSettings, s.Output)
 	}
@@ -294,7 +305,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		if err := t.check(); err != nil {
 			return Failed, err
 		}
-		if t.set.Output == OutputRandom && t.rng.IntN(t.at.Iteration) == 0 {
+		if t.set.Output == OutputRandom && t.draws() {
 			t.p.Combine(t.drawnAt, 1, Iterate, 0, Iterate)
 			t.drawn, t.drawnNu = t.at.Iteration, slices.Clone(t.m.Report().Nu)
 		}
@@ -302,6 +313,18 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			tick.Tick(&t.at)
 		}
 	}
+}
+
+// draws says whether the current iterate takes the place of the one that was drawn before: with the probability of its weight among
+// those so far, which makes the last one drawn a draw from all.
+func (t *run) draws() bool {
+	w, ok := t.m.(Weigher)
+	if !ok {
+		return t.rng.IntN(t.at.Iteration) == 0
+	}
+	weight := w.OutputWeight(&t.at)
+	t.weight += weight
+	return t.rng.Float64()*t.weight < weight
 }
 
 // check is the one place where a run stops on a value that is not finite.
@@ -344,6 +367,9 @@ func (t *run) record() error {
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
 	}
 	t.residuals.add(&r)
+	if err := t.near(&r); err != nil {
+		return err
+	}
 	if t.set.Measure != nil {
 		if r.Measures, err = t.set.Measure(); err != nil {
 			return fmt.Errorf("trainer: measures at iteration %d: %w", t.at.Iteration, err)

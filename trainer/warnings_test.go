@@ -179,7 +179,21 @@ func TestSettingsAreRefused(t *testing.T) {
 		"gdpa perturbation": &trainer.GDPA{Perturbation: 1}, "gdpa ratio": &trainer.GDPA{Ratio: 0.5},
 		"gdpa automatic": &trainer.GDPA{Automatic: true},
 		"penalty":        &trainer.Penalty{Coefficient: -1}, "growth": &trainer.Penalty{Growth: 0.5}, "period": &trainer.Penalty{Period: -1},
-		"dual step": &trainer.GDA{DualStep: nan}, "alm": &trainer.ALM{Penalty: -1}, "alm inner": &trainer.ALM{Inner: -1},
+		"ssg tolerance": &trainer.SSG{Tolerance: -1}, "ssg step": &trainer.SSG{Step: inf}, "ssg rule": &trainer.SSG{StepRule: trainer.StepPolyak},
+		"ssg constant": &trainer.SSG{StepRule: trainer.StepConstant}, "ssg on g": &trainer.SSG{ViolationRule: "newton"},
+		"ssg constant on g":  &trainer.SSG{ViolationRule: trainer.StepConstant},
+		"ssg polyak's size":  &trainer.SSG{ViolationStep: 1},
+		"ipp-ssg rho":        &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{RhoHat: nan}},
+		"ipp-ssg modulus":    &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{RhoHat: 1, Modulus: 1}},
+		"ipp-ssg tolerance":  &trainer.IPPSSG{Tolerance: nan},
+		"ipp-ssg bound":      &trainer.IPPSSG{Bound: -1},
+		"ipp-conex inner":    &trainer.IPPConEx{ProximalPoint: trainer.ProximalPoint{Inner: -1}},
+		"ipp-conex t0":       &trainer.IPPConEx{T0: -1},
+		"ipp-conex bound":    &trainer.IPPConEx{Bound: inf},
+		"nl-iapial penalty":  &trainer.NLIAPIAL{Penalty: -1},
+		"nl-iapial sigma":    &trainer.NLIAPIAL{Sigma: 1},
+		"nl-iapial constant": &trainer.NLIAPIAL{Lipschitz: nan},
+		"dual step":          &trainer.GDA{DualStep: nan}, "alm": &trainer.ALM{Penalty: -1}, "alm inner": &trainer.ALM{Inner: -1},
 	}
 	for name, m := range methods {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +203,7 @@ func TestSettingsAreRefused(t *testing.T) {
 	for name, s := range map[string]trainer.Settings{
 		"iterations": {Iterations: -1}, "every": {RecordEvery: -1}, "gradients": {Gradients: -1}, "tolerance": {Tolerance: nan}, "feasibility": {FeasibilityTolerance: -1},
 		"time": {TimeLimit: -1}, "output": {Output: "first"}, "sphere": {Certificate: trainer.CertificateSettings{Sphere: nan}},
-		"epoch": {IterationsPerEpoch: -1}, "collapse": {CollapseAbove: nan},
+		"epoch": {IterationsPerEpoch: -1}, "near": {NearEvery: -1}, "collapse": {CollapseAbove: nan},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, start(t, line(), 0), &trainer.PPALA{}, s) })
 	}

@@ -24,7 +24,7 @@ training, with its classes and groups.
 The exit status is 1 where files are missing, unreadable or not the published ones; train reads the latter all the same.`,
 		Example: `  ppal data check fashion-mnist
   ppal data check compas --group race=Caucasian --drop-sensitive
-  ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
+  ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --impute
   ppal data check libsvm --file people.txt --group 72`,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)

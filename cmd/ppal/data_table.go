@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,33 +14,25 @@ import (
 // tableOptions are the flags that say how to load a table.
 type tableOptions struct {
 	datasets.TableOptions
-	split, missing, separator string
+	split string
 }
 
 // defaultSeed is the one that train draws and splits by.
 const defaultSeed = 1
-
-// What to do about missing values.
-const (
-	refuseMissing = "refuse"
-	imputeMissing = "impute"
-)
 
 func (o *tableOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.Uint64Var(&o.Seed, "seed", defaultSeed, "of the split and of synthetic rows")
 	f.StringVar(&o.split, "split", datasets.DefaultSplit.String(), "a table's `TRAINING/VALIDATION/TEST` rows in percent")
-	f.StringArrayVar(&o.Groups, "group", nil,
-		"rows that meet a `CONDITION`: race=Other, age<25, 25<=age<60, a column, or a feature's number; may be repeated")
+	f.StringSliceVar(&o.Groups, "group", nil,
+		"rows that meet a `CONDITION`: race=Other, age<25, 25<=age<60, a column, or a feature's number; several by commas")
 	f.BoolVar(&o.DropSensitive, "drop-sensitive", false, "leave out the columns that determine the groups")
 	f.StringSliceVar(&o.Ignore, "ignore", nil, "`COLUMNS` of a table that are no features")
 	f.StringVar(&o.File, "file", "", "csv, libsvm: your `FILE`, plain or gzip")
 	f.StringVar(&o.Label, "label", "", "csv: the label's `COLUMN`, or COLUMN=VALUE with the value that is +1")
 	f.StringSliceVar(&o.Categorical, "categorical", nil, "csv: `COLUMNS` of categories that look like numbers")
-	f.StringVar(&o.missing, "missing", refuseMissing, "csv: `refuse|impute` missing values, imputing the mean and a flag")
-	f.StringVar(&o.separator, "separator", "", "csv: `CHARACTER` between fields, or tab (default: told from the first lines)")
-	complete(cmd, "missing", []string{refuseMissing, imputeMissing})
+	f.BoolVar(&o.Impute, "impute", false, "csv: missing values become the mean, with a flag beside; else they are refused")
 }
 
 // resolve gives the options for the named set, which must have a use for the flags given.
@@ -58,25 +49,8 @@ func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableO
 	if err != nil {
 		return datasets.TableOptions{}, err
 	}
-	if o.Split, err = datasets.ParseSplit(o.split); err != nil {
-		return datasets.TableOptions{}, err
-	}
-	switch o.missing {
-	case refuseMissing:
-	case imputeMissing:
-		o.Impute = true
-	default:
-		return datasets.TableOptions{}, fmt.Errorf("%w: --missing is %q, want %s or %s", datasets.ErrOption, o.missing, refuseMissing, imputeMissing)
-	}
-	switch r, size := utf8.DecodeRuneInString(o.separator); {
-	case o.separator == "tab":
-		o.Separator = '\t'
-	case size == len(o.separator) && r != utf8.RuneError:
-		o.Separator = r
-	case o.separator != "":
-		return datasets.TableOptions{}, fmt.Errorf("%w: --separator is %q, want one character, or tab", datasets.ErrOption, o.separator)
-	}
-	return o.TableOptions, nil
+	o.Split, err = datasets.ParseSplit(o.split)
+	return o.TableOptions, err
 }
 
 // printTables prints a table's size, and its classes and groups in every part.

@@ -3,14 +3,43 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"ppal/datasets"
 )
+
+// What check says of tables: golden files.
+func TestDataCheckTables(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "people.csv")
+	text := "age;sex;wage;pay\n"
+	for i := range 40 {
+		text += fmt.Sprintf("%d;%s;%d;%s\n", 18+i, "FM"[i%2:][:1], 100*i, [2]string{"low", "high"}[i/2%2])
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string]string{
+		"compas":      "synthetic-compas",
+		"dropped":     "synthetic-bank --drop-sensitive --ignore duration,pdays --split 80/0/20 --seed 3",
+		"communities": "synthetic-communities",
+		"csv":         "csv --file " + file + " --label pay=high --group sex,age<30 --impute",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := command(t.Context(), nil, append([]string{"data", "check"}, strings.Fields(args)...)...)
+			if got.status != exitDone || got.stderr != "" {
+				t.Fatalf("%+v", got)
+			}
+			golden(t, "data-check-"+name+".txt", strings.ReplaceAll(got.stdout, file, "FILE"))
+		})
+	}
+}
 
 // A download that fails, and one that is interrupted: one line of error after the log.
 func TestDataFetchFails(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/reproduce"
 	"ppal/models"
 	"ppal/trainer"
 )
@@ -55,7 +56,7 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 // isUsage says whether the error is of what was asked for, not of what happened.
 func isUsage(err error) bool {
 	for _, target := range []error{
-		config.ErrUsage, compare.ErrStudy, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
+		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 	} {
 		if errors.Is(err, target) {

@@ -42,8 +42,9 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 	var stdout, stderr bytes.Buffer
 	a := &app{
 		stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" },
-		now:  func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
-		open: func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		shrink: 100,
+		now:    func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
+		open:   func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
 	}
 	prepare(a)
 	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
@@ -82,7 +83,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "compare", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "compare", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -92,6 +93,9 @@ func TestHelp(t *testing.T) {
 		})
 	}
 }
+
+const allDatasets = "synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, " +
+	"synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities"
 
 // Bad input gives one line on stderr and a status.
 func TestRefusals(t *testing.T) {
@@ -105,6 +109,7 @@ func TestRefusals(t *testing.T) {
 	}
 	unknown := file("unknown.yaml", "alpha: 1\nlearning-rate: 1\n")
 	truncated := file("fashion-mnist", "")
+	ragged := file("ragged.csv", "x,y\n1,0\n2\n3,1\n")
 	for _, tc := range []struct {
 		args   string
 		status int
@@ -113,8 +118,29 @@ func TestRefusals(t *testing.T) {
 		{"trian", exitUsage, `ppal: unknown command "trian" for "ppal" Did you mean this? train; see ppal --help`},
 		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal data --help`},
 		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
-		{"data check mnist", exitUsage, `ppal: datasets: unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
-		{"data fetch nothing", exitUsage, `ppal: datasets: unknown dataset "nothing"; choose one of synthetic, fashion-mnist, cifar10, adult, bank, compas, communities, csv, libsvm, synthetic-adult, synthetic-bank, synthetic-compas, synthetic-communities`},
+		{"data check none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
+		{"data fetch none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
+		{"data fetch csv", exitUsage, "ppal: datasets: bad option: csv is a file of yours: there is nothing to download"},
+		{"data check csv", exitUsage, "ppal: datasets: bad option: csv needs the path of a file"},
+		{"data check synthetic --group a", exitUsage, "ppal: bad option: --group is for tables, synthetic is a set of images"},
+		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: bad option: synthetic-compas does not take a label"},
+		{"data check synthetic-compas --split 50/50", exitUsage,
+			`ppal: datasets: bad split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
+		{"data check synthetic-compas --group age<x", exitUsage, `ppal: datasets: bad group "age<x": "x" is not a finite number`},
+		{"data check synthetic-compas --ignore id", exitUsage,
+			`ppal: datasets: ignored: bad column: there is no "id"; there are sex, age, age_cat, race, juv_fel_count, juv_misd_count, ` +
+				"juv_other_count, priors_count, c_charge_degree"},
+		{"data check csv --label y --file " + ragged, exitFailed,
+			"ppal: datasets: " + ragged + ": line 3: wrong format: 1 fields, want 2"},
+		{"bench --cases nothing", exitUsage, `ppal: --cases has no case "nothing", want some of mnpc-fashion-mnist, mnpc-fashion-mnist-float32, ` +
+			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, if-communities, if-communities-1"},
+		{"bench --cases mnpc-fashion-mnist-int8x2", exitUsage,
+			"ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: this version has no products of 8-bit slices"},
+		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
+		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},
+		{"bench --simd sse", exitUsage, "ppal: --simd is \"sse\", want auto, avx512, avx2 or go"},
+		{"bench --memory --growth", exitUsage, "ppal: if any flags in the group [memory growth] are set none of the others can be; " +
+			"[growth memory] were all set; see ppal bench --help"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
 			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},
@@ -127,7 +153,9 @@ func TestRefusals(t *testing.T) {
 		{"train --alpha NaN", exitUsage, "ppal: --alpha is NaN, want a positive number"},
 		{"train --kappa=-1", exitUsage, "ppal: --kappa is -1, want a number of at least 0, or several separated by commas"},
 		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step is GDPA's; the method is ppala"},
-		{"train --method ssg", exitUsage, "ppal: --method ssg is not in this version, want ppala, plada, gdpa, penalty, gda, alm, unconstrained"},
+		{"train --problem ranking", exitUsage, "ppal: --problem ranking is not in this version, want mnpc, dp, eo, if"},
+		{"reproduce", exitUsage, "ppal: want the name of one experiment, as ppal reproduce --list tells; see ppal reproduce --help"},
+		{"reproduce ranking-mslr", exitUsage, "ppal: reproduce: ranking-mslr: not available yet: ranking problems are not in this version"},
 		{"train --config " + unknown, exitUsage,
 			"ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
 		{"train --config " + dir + "/none.yaml", exitFailed,

@@ -29,7 +29,8 @@ type Data struct {
 	Group         []string // conditions on columns
 	Categorical   []string
 	Ignore        []string
-	Impute        bool
+	Missing       string // refuse, impute
+	Separator     string // one character, tab, or auto
 	DropSensitive bool
 	Split         string // "70/15/15"
 }
@@ -94,6 +95,27 @@ type Method struct {
 
 	ALMPenalty float64
 	ALMInner   int
+
+	SSGTolerance     float64
+	SSGStep          string // a number, or auto
+	SSGStepRule      string // decay, constant
+	SSGViolationRule string // polyak, decay, constant
+	SSGViolationStep float64
+
+	IPPSSGTolerance float64
+	IPPSSGBound     string // a number, or auto
+	IPPSSGRho       string
+	IPPSSGInner     int
+
+	IPPConExT0      string
+	IPPConExBound   string
+	IPPConExRho     string
+	IPPConExInner   int
+	IPPConExRestart bool
+
+	MultiplierModelStep        float64
+	MultiplierModelNetworkStep float64
+	MultiplierModelUnits       int
 }
 
 // Run is how long, how often and where to.

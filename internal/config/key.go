@@ -108,7 +108,7 @@ func oneOf(choices []string) string {
 
 // Keys returns all keys in the order of the help.
 func Keys() []*Key {
-	return slices.Concat(dataKeys(), modelKeys(), problemKeys(), methodKeys(), perturbationKeys(), baselineKeys(), runKeys(), deviceKeys())
+	return slices.Concat(dataKeys(), modelKeys(), problemKeys(), methodKeys(), perturbationKeys(), baselineKeys(), switchingKeys(), runKeys(), deviceKeys())
 }
 
 // table is all keys, in the order of the help and by name.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"ppal/datasets"
 )
@@ -75,8 +76,10 @@ func dataKeys() []*Key {
 			field: func(t *Train) any { return &t.Categorical }, preset: always("")}, csv),
 		table(Key{Name: "ignore", Value: "COLUMN[,...]", Usage: "columns that are to be no features",
 			field: func(t *Train) any { return &t.Ignore }, preset: always("")}),
-		table(Key{Name: "impute", Usage: "csv: missing values become the mean, with a flag beside; else they are refused",
-			field: func(t *Train) any { return &t.Impute }, preset: always("false")}, csv),
+		table(Key{Name: "missing", Value: "refuse|impute", Usage: "csv: missing values are refused, or become the mean with a flag beside (default refuse)",
+			choices: []string{"refuse", "impute"}, field: func(t *Train) any { return &t.Missing }, preset: always("refuse")}, csv),
+		table(Key{Name: "separator", Value: "CHAR", Usage: "csv: between fields, one character or tab (default auto: told from the file)",
+			check: checkSeparator, field: func(t *Train) any { return &t.Separator }, preset: always("auto")}, csv),
 		table(Key{Name: "drop-sensitive", Usage: "leave the columns that determine the groups out of the features",
 			field: func(t *Train) any { return &t.DropSensitive }, preset: always("false")}),
 		table(Key{Name: "split", Value: "70/15/15", Usage: "percentages of training, validation and test rows (default 70/15/15)",
@@ -87,6 +90,25 @@ func dataKeys() []*Key {
 			choices: []string{"none", "center", "standardize"}, when: []condition{images()},
 			field: func(t *Train) any { return &t.Normalize }, preset: presets("standardize", "none")},
 	}
+}
+
+func checkSeparator(text string) error {
+	if text != "auto" && text != "tab" && utf8.RuneCountInString(text) != 1 {
+		return fmt.Errorf("is %q, want one character, tab or auto", text)
+	}
+	return nil
+}
+
+// SeparatorRune is the separator, 0 for auto.
+func (t *Train) SeparatorRune() rune {
+	switch t.Separator {
+	case "", "auto":
+		return 0
+	case "tab":
+		return '\t'
+	}
+	r, _ := utf8.DecodeRuneInString(t.Separator)
+	return r
 }
 
 func checkSplit(text string) error {
@@ -174,9 +196,9 @@ func problemKeys() []*Key {
 			choices: []string{"two", "max"}, when: []condition{{"problem", []string{"eo"}, "that of eo"}},
 			field: func(t *Train) any { return &t.EOForm }, preset: always("two")},
 		{Name: "if-form", Group: GroupProblem, Value: "each|expectation|sampled",
-			Usage:   "a bound for each group, for the mean over the groups, or for that with one group drawn at each step (default each; paper: expectation)",
+			Usage:   "a bound for each group, for the mean over the groups, or for that with one group drawn at each step (default each; paper: expectation; multiplier-model: sampled)",
 			choices: []string{"each", "expectation", "sampled"}, when: []condition{{"problem", []string{"if"}, "that of if"}},
-			field: func(t *Train) any { return &t.IFForm }, preset: presets("each", "expectation")},
+			field: func(t *Train) any { return &t.IFForm }, preset: defaultIFForm},
 		{Name: "regularizer", Group: GroupProblem, Value: "none|ball|box|l1|l2|group-l1", Usage: "convex term r on the weights (default ball; tables: none)",
 			choices: []string{"none", "ball", "box", "l1", "l2", "group-l1"},
 			field:   func(t *Train) any { return &t.Problem.Regularizer }, preset: byProblem("ball", "none")},
@@ -199,6 +221,16 @@ func defaultPhi(t *Train) string {
 		return "hinge"
 	}
 	return "sigmoid"
+}
+
+func defaultIFForm(t *Train) string {
+	switch {
+	case t.Method.Method == "multiplier-model":
+		return "sampled"
+	case t.Preset == "paper":
+		return "expectation"
+	}
+	return "each"
 }
 
 func defaultPsi(t *Train) string {

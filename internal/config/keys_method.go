@@ -21,7 +21,7 @@ func methodKeys() []*Key {
 		"not that of the methods with a published step of their own"}
 	return []*Key{
 		{Name: "method", Group: GroupMethod, Value: "NAME", Usage: oneOf(methods()) + " (default ppala)",
-			choices: methods(), later: []string{"ssg", "ipp-ssg", "ipp-conex", "multiplier-model"},
+			choices: methods(),
 			field:   func(t *Train) any { return &t.Method.Method }, preset: always("ppala")},
 		{Name: "preset", Group: GroupMethod, Value: "practical|paper",
 			Usage:   "the defaults of all keys: what works well, or what Moon et al. used (default practical)",
@@ -45,7 +45,7 @@ func methodKeys() []*Key {
 
 // methods are all, in the order of the help.
 func methods() []string {
-	return []string{"ppala", "plada", "gdpa", "penalty", "gda", "alm", "unconstrained"}
+	return []string{"ppala", "plada", "gdpa", "ssg", "ipp-ssg", "ipp-conex", "multiplier-model", "penalty", "gda", "alm", "unconstrained"}
 }
 
 func defaultPrimal(t *Train) string {

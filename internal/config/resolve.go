@@ -134,6 +134,8 @@ func (t *Train) consistentProblem(refuse func(name, format string, args ...any) 
 		return refuse("x-step", "is proxlinear, which is for --regularizer none; it is %s", t.Problem.Regularizer)
 	case t.EOForm == "max" && t.SmoothMethod():
 		return refuse("eo-form", "is max, a constraint with a kink; %s takes the gaps apart, with --eo-form two", t.Method.Method)
+	case t.Method.Method == "multiplier-model" && t.IFForm != "sampled":
+		return refuse("method", "is multiplier-model, which is for --problem if --if-form sampled")
 	case t.Data.Problem == "mnpc":
 		return t.consistentClasses(refuse)
 	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != "eo":

@@ -11,6 +11,13 @@ import (
 
 // TrainerMethod makes the method with its settings. The error wraps trainer.ErrSettings; a resolved configuration has none.
 func (t Train) TrainerMethod() (trainer.Method, error) {
+	switch t.Method.Method {
+	case "ssg", "ipp-ssg", "ipp-conex":
+		return t.switching()
+	case "multiplier-model":
+		return &trainer.MultiplierModel{Step: t.MultiplierModelStep, NetworkStep: t.MultiplierModelNetworkStep,
+			Units: t.MultiplierModelUnits, Seed: t.Seed}, nil
+	}
 	primal, err := t.primal()
 	if err != nil {
 		return nil, err
@@ -96,6 +103,27 @@ func (t Train) gdpa(primal trainer.PrimalSettings) (trainer.Method, error) {
 		m.Primal = &primal
 	}
 	return m, nil
+}
+
+// switching makes SSG and the inexact proximal point methods.
+func (t Train) switching() (trainer.Method, error) {
+	var sizes [4]float64
+	for i, text := range []string{t.SSGStep, t.IPPSSGBound + t.IPPConExBound, t.IPPSSGRho + t.IPPConExRho, t.IPPConExT0} {
+		var err error
+		if sizes[i], err = step(text); err != nil {
+			return nil, err
+		}
+	}
+	switch t.Method.Method {
+	case "ssg":
+		return &trainer.SSG{Tolerance: t.SSGTolerance, Step: sizes[0], StepRule: trainer.StepRule(t.SSGStepRule),
+			ViolationRule: trainer.StepRule(t.SSGViolationRule), ViolationStep: t.SSGViolationStep}, nil
+	case "ipp-ssg":
+		return &trainer.IPPSSG{Tolerance: t.IPPSSGTolerance, Bound: sizes[1],
+			ProximalPoint: trainer.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPSSGInner}}, nil
+	}
+	return &trainer.IPPConEx{T0: sizes[3], Bound: sizes[1], Restart: t.IPPConExRestart,
+		ProximalPoint: trainer.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPConExInner}}, nil
 }
 
 // TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.

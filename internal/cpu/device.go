@@ -50,3 +50,9 @@ func (d *Device) Compile32(p *plan.Plan) (plan.Executor[float32], error) {
 func (d *Device) Compile64(p *plan.Plan) (plan.Executor[float64], error) {
 	return newExecutor[float64](d, p)
 }
+
+// Vectors32 implements plan.Device.
+func (d *Device) Vectors32() plan.Vectors[float32] { return newVectors[float32](d) }
+
+// Vectors64 implements plan.Device.
+func (d *Device) Vectors64() plan.Vectors[float64] { return newVectors[float64](d) }

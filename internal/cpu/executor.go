@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -12,6 +14,7 @@ type executor[T plan.Float] struct {
 	k                 *kernel.Kernels[T]
 	workers           []*worker[T]
 	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
+	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
@@ -35,8 +38,11 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, threads: d.threads, pool: d.pool}
-	e.packData()
+	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
+		threads: d.threads, pool: d.pool}
+	if err := e.packData(); err != nil {
+		return nil, err
+	}
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
 	}
@@ -56,23 +62,28 @@ func (e *executor[T]) newWorker() *worker[T] {
 			own.Data[i] = slots[b.Slot]
 		}
 	}
-	widest := 1
-	for _, b := range e.plan.Buffers {
-		widest = max(widest, b.Cols)
+	widest := 1 // of the factors D in A^T D, which a worker packs
+	for _, r := range slices.Concat(e.plan.Forward, e.plan.Backward) {
+		for _, s := range r.Steps {
+			if p, ok := s.(*plan.Product); ok && p.TransA {
+				widest = max(widest, p.B.Cols)
+			}
+		}
 	}
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewMatrix(0, 0)}
 }
 
-// packData packs every leaf that is a factor over the data's rows, and widens the data matrices that something else reads.
-func (e *executor[T]) packData() {
+// packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens the data matrices that something else
+// reads.
+func (e *executor[T]) packData() error {
 	others := map[int]bool{} // buffers that are read as they are
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
 		for _, s := range r.Steps {
 			packed := -1
 			if p, ok := s.(*plan.Product); ok && r.Rows > 0 && e.packable(p, r.Rows) {
 				packed = p.A.Buffer
-				if b := e.plan.Buffers[packed]; e.data[packed] == nil {
-					e.data[packed] = e.k.NewMatrix(b.Rows, b.Cols)
+				if err := e.packed(packed); err != nil {
+					return err
 				}
 			}
 			for _, o := range s.Reads() {
@@ -84,7 +95,7 @@ func (e *executor[T]) packData() {
 	}
 	for i, b := range e.plan.Buffers {
 		data := e.plan.DataOf(i)
-		if data != nil && (others[i] || e.data[i] == nil) {
+		if data != nil && (others[i] || e.data[i] == nil && e.sparse[i] == nil) {
 			e.Data[i] = make([]T, b.Len())
 			plan.Widen(e.Data[i], data, 0, b.Rows)
 		}
@@ -92,6 +103,21 @@ func (e *executor[T]) packData() {
 			e.pack(i)
 		}
 	}
+	return nil
+}
+
+// packed makes room for a leaf's packed form, or takes its entries.
+func (e *executor[T]) packed(buffer int) error {
+	if e.data[buffer] != nil || e.sparse[buffer] != nil {
+		return nil
+	}
+	if x, err := e.sparseLeaf(buffer); x != nil || err != nil {
+		e.sparse[buffer] = x
+		return err
+	}
+	b := e.plan.Buffers[buffer]
+	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+	return nil
 }
 
 // packable says whether the product's kernel reads all of a leaf from its packed form.
@@ -124,6 +150,9 @@ func (e *executor[T]) Bind(v plan.View, data []T) error {
 	e.Data[v.Buffer] = data
 	for _, w := range e.workers {
 		w.Data[v.Buffer] = data
+	}
+	if e.sparse[v.Buffer] != nil {
+		e.widened(v.Buffer)
 	}
 	if e.data[v.Buffer] != nil {
 		e.pack(v.Buffer)

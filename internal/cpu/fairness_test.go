@@ -1,10 +1,13 @@
 package cpu_test
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -19,7 +22,6 @@ import (
 type goal interface {
 	Nodes(scores *gorgonia.Node, rows constraints.Rows) (f, terms *gorgonia.Node, err error)
 	Pieces() []constraints.Piece
-	Smooth() bool
 }
 
 // fairness is a fairness problem on random rows.
@@ -87,6 +89,129 @@ func numbered(m int) []string {
 	return names
 }
 
+// halves are two groups that alternate, every seventh row in neither.
+func halves(n int) func(rng *rand.Rand) []constraints.Group {
+	return func(*rand.Rand) []constraints.Group {
+		groups := []constraints.Group{{Name: "0"}, {Name: "1"}}
+		for i := range n {
+			if i%7 != 6 {
+				groups[i%2].Rows = append(groups[i%2].Rows, i)
+			}
+		}
+		return groups
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// fairnesses are the problems in all forms, on layouts with groups of one row, overlapping groups and rows in none.
+func fairnesses() []fairness {
+	var list []fairness
+	phis := constraints.Phis()
+	for _, n := range []int{8, 301, 700} {
+		for i, spec := range []models.Spec{{Inputs: 5, Outputs: 1}, {Inputs: 9, Hidden: []int{12}, Outputs: 1, Activation: models.ReLU}} {
+			for k, phi := range phis {
+				psi, two := phis[(k+i)%len(phis)], numbered(2)
+				for _, form := range constraints.GapForms() {
+					name, eps := fmt.Sprintf("%v/%v/%v", phi, psi, form), []float64{0.1, 0.2}
+					list = append(list,
+						fairness{"parity/" + name, spec, n, must(constraints.NewDemographicParity(two, eps[0], phi, psi, form)), halves(n)},
+						fairness{"odds/" + name, spec, n, must(constraints.NewEqualizedOdds(two, eps, phi, psi, form)), halves(n)})
+				}
+				for _, form := range constraints.GroupForms() {
+					for _, share := range []float64{0, 0.05, 0.5} {
+						m := 3 + 10*k
+						list = append(list, fairness{fmt.Sprintf("groups/%v/%v/%v/%d,%g", phi, psi, form, m, share), spec, n,
+							must(constraints.NewIntersectional(numbered(m), []float64{0.1}, phi, psi, form)), scattered(n, m, share)})
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// On every level, with any number of threads, the device agrees with Gorgonia's machine in float64.
+func TestFairnessAgreesWithGorgonia(t *testing.T) {
+	for _, f := range fairnesses() {
+		want := numbers(t, f.problem(t, tensor.Float64, graph.Tape{}))
+		for _, level := range kernel.Levels() {
+			for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
+				threads := 1 + int(level)
+				got := numbers(t, f.problem(t, dtype, engine(t, level, threads)))
+				for i, what := range []string{"f and g", "gradient", "scores"} {
+					if d := distance(got[i], want[i]); !(d <= bound) {
+						t.Errorf("%s, %d rows, %v, %d threads, %v: %s differ by %.2g", f.name, f.n, level, threads, dtype, what, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// 200 iterations take both engines the same way in float64: PLADA with the exact x-step for |h| - eps, and each of 40 groups bounded.
+func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
+	const n = 300
+	const hinge = constraints.Hinge
+	parity := must(constraints.NewDemographicParity(numbered(2), 0.01, constraints.Logistic, constraints.Sigmoid, constraints.Absolute))
+	groups := must(constraints.NewIntersectional(numbered(40), []float64{0.01}, hinge, hinge, constraints.Each))
+	linear := models.Spec{Inputs: 6, Outputs: 1}
+	network := models.Spec{Inputs: 6, Hidden: []int{5}, Outputs: 1, Activation: models.ReLU}
+	for _, c := range []struct {
+		fairness
+		zero float64 // f at zero weights
+		step trainer.XStep
+	}{
+		{fairness{"parity", linear, n, parity, halves(n)}, math.Ln2, trainer.ProxLinear},
+		{fairness{"groups", network, n, groups, scattered(n, 40, 0.2)}, 1, trainer.Subgradient},
+	} {
+		run := func(e graph.Engine) ([]float64, trainer.Point) {
+			var p trainer.Problem = c.problem(t, tensor.Float64, e)
+			if pieces := c.goal.Pieces(); pieces != nil {
+				p = piecewise(t, p, pieces)
+			}
+			r, err := trainer.Train(context.Background(), p, &trainer.PLADA{XStep: c.step}, trainer.Settings{Iterations: 200})
+			if err != nil {
+				t.Fatal(err)
+			}
+			size, _ := p.Dims()
+			x := make([]float64, size)
+			p.Read(x, trainer.Iterate)
+			return x, r.Point
+		}
+		got, at := run(engine(t, kernel.Best(), 2))
+		want, _ := run(graph.Tape{})
+		if d := distance(got, want); d > 1e-6 { // rounding, amplified along the path
+			t.Errorf("%s: after 200 iterations the weights differ by %.2g", c.name, d)
+		}
+		if v := trainer.MaxViolation(at.Constraints); !(v < 0.02) || !(at.Objective < c.zero) {
+			t.Errorf("%s: f = %g, %g at zero weights, violation %g", c.name, at.Objective, c.zero, v)
+		}
+	}
+}
+
+// piecewise makes |h| - eps of the terms, from pieces that are those of trainer.Abs.
+func piecewise(t *testing.T, p trainer.Problem, pieces []constraints.Piece) trainer.Piecewise {
+	t.Helper()
+	converted := make([]trainer.Piece, len(pieces))
+	for i, b := range pieces {
+		converted[i] = trainer.Piece(b)
+	}
+	if d := cmp.Diff(trainer.Abs(-pieces[0].Offset), converted); d != "" {
+		t.Error(d)
+	}
+	w, err := trainer.MakePiecewise(p, converted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // BenchmarkIntersectional is a forward and a backward pass of intersectional fairness on rows of the shape of Communities and Crime: the
 // groups' cost is the difference to one group.
 func BenchmarkIntersectional(b *testing.B) {
@@ -96,10 +221,7 @@ func BenchmarkIntersectional(b *testing.B) {
 			m     int
 			share float64
 		}{{1, 0.16}, {800, 0.02}, {800, 0.16}, {800, 0.5}} {
-			goal, err := constraints.NewIntersectional(numbered(c.m), []float64{0.05}, constraints.Hinge, constraints.Hinge, constraints.Each)
-			if err != nil {
-				b.Fatal(err)
-			}
+			goal := must(constraints.NewIntersectional(numbered(c.m), []float64{0.05}, constraints.Hinge, constraints.Hinge, constraints.Each))
 			f := fairness{n: n, goal: goal, groups: scattered(n, c.m, c.share),
 				spec: models.Spec{Inputs: 145, Hidden: []int{hidden}, Outputs: 1, Activation: models.ReLU}}
 			b.Run(fmt.Sprintf("hidden=%d/groups=%d/share=%g", hidden, c.m, c.share), func(b *testing.B) {
@@ -117,52 +239,6 @@ func BenchmarkIntersectional(b *testing.B) {
 					}
 				}
 			})
-		}
-	}
-}
-
-// halves are two groups that alternate, every seventh row in neither.
-func halves(n int) func(rng *rand.Rand) []constraints.Group {
-	return func(*rand.Rand) []constraints.Group {
-		groups := []constraints.Group{{Name: "0"}, {Name: "1"}}
-		for i := range n {
-			if i%7 != 6 {
-				groups[i%2].Rows = append(groups[i%2].Rows, i)
-			}
-		}
-		return groups
-	}
-}
-
-// On every level and any number of threads fairness problems agree with Gorgonia's machine in float64, with every surrogate.
-func TestFairnessAgreesWithGorgonia(t *testing.T) {
-	const n = 517
-	for _, psi := range constraints.Phis() {
-		parity, err := constraints.NewDemographicParity(numbered(2), 0.1, constraints.Logistic, psi, constraints.GapForms()[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		each, err := constraints.NewIntersectional(numbered(30), []float64{0.05}, psi, constraints.Sigmoid, constraints.Each)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range []fairness{
-			{name: "parity", spec: models.Spec{Inputs: 7, Outputs: 1}, n: n, goal: parity, groups: halves(n)},
-			{name: "each", spec: models.Spec{Inputs: 9, Hidden: []int{18}, Outputs: 1, Activation: models.ReLU}, n: n, goal: each, groups: scattered(n, 30, 0.2)},
-		} {
-			want := numbers(t, f.problem(t, tensor.Float64, graph.Tape{}))
-			for _, level := range kernel.Levels() {
-				for _, threads := range []int{1, 3} {
-					for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
-						got := numbers(t, f.problem(t, dtype, engine(t, level, threads)))
-						for i, what := range []string{"f and g", "gradient", "scores"} {
-							if d := distance(got[i], want[i]); !(d <= bound) {
-								t.Errorf("%s, psi %v, %v, %d threads, %v: %s differ by %.2g", f.name, psi, level, threads, dtype, what, d)
-							}
-						}
-					}
-				}
-			}
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	if s.dots {
 		w.k.Dots(z, a, b)
 	} else {
-		w.k.Combine(z, a, b, false)
+		w.k.CombineRows(z, a, b, false)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *outerSums[T]) block(t int, w *worker[T], lo, hi int) error {
 	if s.wide {
 		short, long = long, short
 	}
-	w.k.Combine(kernel.Dense(s.sums[t], short.Cols, long.Cols, long.Cols), short.T(), long, true)
+	w.k.CombineRows(kernel.Dense(s.sums[t], short.Cols, long.Cols, long.Cols), short.T(), long, true)
 	return nil
 }
 

@@ -19,33 +19,33 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 			return newColumnSums[T](s, e.threads)
 		}
 	case *plan.MarginLoss:
-		if phi, known := newSurrogate[T](s.Phi.String()); known {
-			return &marginLoss[T]{newMargins(s.Margins, s.S, phi, e.threads), s.Out}
+		if l := newMarginLoss[T](s, e.threads); l != nil {
+			return l
 		}
 	case *plan.MarginLossGrad:
-		if phi, known := newSurrogate[T](s.Phi.String()); known {
-			return &marginLossGrad[T]{newMargins(s.Margins, s.S, phi, e.threads), s.D, s.Out}
+		if g := newMarginLossGrad[T](s, e.threads); g != nil {
+			return g
 		}
 	case *plan.SignedLoss:
-		if phi, known := newSurrogate[T](s.Phi.String()); known {
-			return &signedLoss[T]{newSigns(s.Signs, s.S, phi, e.threads), s.Out}
+		if l := newSignedLoss[T](s); l != nil {
+			return l
 		}
 	case *plan.SignedLossGrad:
-		if phi, known := newSurrogate[T](s.Phi.String()); known {
-			return &signedLossGrad[T]{newSigns(s.Signs, s.S, phi, e.threads), s.D, s.Out, s.Add}
+		if g := newSignedLossGrad[T](s); g != nil {
+			return g
 		}
 	case *plan.GroupMeans:
 		switch {
-		case s.RowStarts == nil:
+		case s.RowStarts == nil && s.In.Cols == 1:
 			return newClassMeans[T](s, e.threads)
-		case s.In.Stride == 1:
+		case s.RowStarts != nil && s.In.Stride == 1:
 			return newGroupMeans[T](s, e.threads)
 		}
 	case *plan.GroupMeansGrad:
 		switch {
-		case s.RowStarts == nil:
+		case s.RowStarts == nil && s.W.Cols == 1:
 			return &classMeansGrad[T]{s, classes{s.Starts}}
-		case s.Out.Stride == 1:
+		case s.RowStarts != nil && s.Out.Stride == 1:
 			return newGroupMeansGrad[T](s, e.threads)
 		}
 	}
@@ -55,6 +55,9 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 // product compiles a product in a region, nil where the kernels have no form for it.
 func (e *executor[T]) product(p *plan.Product) step[T] {
 	data := e.data[p.A.Buffer]
+	if x := e.sparse[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
+		return newSparse(e, p, x)
+	}
 	switch {
 	case p.TransA && p.TransB, p.TransA && p.A.Rows != p.B.Rows:
 		return nil

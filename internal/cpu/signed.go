@@ -5,67 +5,69 @@ import (
 	"ppal/internal/plan"
 )
 
-// signs are the margins of a block of rows with one score each. Each worker has room of its own.
-type signs[T plan.Float] struct {
-	plan.Signs
-	scores plan.View
-	phi    surrogate[T]
-	room   [][]T // by worker
+// kernelLoss is the kernels' loss for a surrogate, false where they have none.
+func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
+	switch phi.String() {
+	case "sigmoid":
+		return kernel.SigmoidLoss, true
+	case "logistic":
+		return kernel.LogisticLoss, true
+	case "hinge":
+		return kernel.HingeLoss, true
+	}
+	return 0, false
 }
 
-func newSigns[T plan.Float](s plan.Signs, scores plan.View, phi surrogate[T], workers int) signs[T] {
-	r := signs[T]{s, scores, phi, make([][]T, workers)}
-	for t := range r.room {
-		r.room[t] = kernel.Alloc[T](2 * kernel.RowBlock)
+// minusLabels are -y, as the kernels want them.
+func minusLabels[T plan.Float](s plan.Signs) []T {
+	minus := make([]T, len(s.Labels))
+	for i, y := range s.Labels {
+		minus[i] = T(-y)
 	}
-	return r
-}
-
-// negated writes -y S[i] for rows lo to hi-1.
-func (r *signs[T]) negated(t int, w *worker[T], lo, hi int) (m, room []T) {
-	n := hi - lo
-	m, room = r.room[t][:n], r.room[t][n:2*n]
-	s, step := w.From(r.scores, lo), r.scores.Stride
-	for i, y := range r.Labels[lo:hi] {
-		m[i] = -T(y) * s[i*step]
-	}
-	return m, room
+	return minus
 }
 
 // signedLoss is Out[i] = phi(y S[i]).
 type signedLoss[T plan.Float] struct {
-	signs[T]
-	out plan.View
+	s     *plan.SignedLoss
+	phi   kernel.Loss
+	minus []T
 }
 
-func (s *signedLoss[T]) block(t int, w *worker[T], lo, hi int) error {
-	m, room := s.negated(t, w, lo, hi)
-	s.phi.value(w.k, m, room)
-	out, step := w.From(s.out, lo), s.out.Stride
-	for i, v := range m {
-		out[i*step] = v
+// newSignedLoss returns nil for what the kernels have no form of.
+func newSignedLoss[T plan.Float](s *plan.SignedLoss) *signedLoss[T] {
+	phi, known := kernelLoss(s.Phi)
+	if !known || s.S.Stride != 1 || s.Out.Stride != 1 {
+		return nil
 	}
+	return &signedLoss[T]{s, phi, minusLabels[T](s.Signs)}
+}
+
+func (l *signedLoss[T]) block(_ int, w *worker[T], lo, hi int) error {
+	n := hi - lo
+	w.k.SignedLoss(l.phi, w.From(l.s.Out, lo)[:n], w.From(l.s.S, lo)[:n], l.minus[lo:hi])
 	return nil
 }
 
-// signedLossGrad is its derivative times D[i], Out[i] = D[i] y phi'(y S[i]), or Out[i] += it.
+// signedLossGrad is Out[i] = D[i] y phi'(y S[i]), or Out += it.
 type signedLossGrad[T plan.Float] struct {
-	signs[T]
-	d, out plan.View
-	add    bool
+	s     *plan.SignedLossGrad
+	phi   kernel.Loss
+	minus []T
 }
 
-func (s *signedLossGrad[T]) block(t int, w *worker[T], lo, hi int) error {
-	m, _ := s.negated(t, w, lo, hi)
-	s.phi.slope(w.k, m)
-	d, dStep := w.From(s.d, lo), s.d.Stride
-	out, step := w.From(s.out, lo), s.out.Stride
-	for i, y := range s.Labels[lo:hi] {
-		x := float64(d[i*dStep]) * float64(y) * float64(m[i])
-		if s.add {
-			x += float64(out[i*step])
-		}
-		out[i*step] = T(x)
+// newSignedLossGrad returns nil for what the kernels have no form of.
+func newSignedLossGrad[T plan.Float](s *plan.SignedLossGrad) *signedLossGrad[T] {
+	phi, known := kernelLoss(s.Phi)
+	if !known || s.S.Stride != 1 || s.D.Stride != 1 || s.Out.Stride != 1 {
+		return nil
 	}
+	return &signedLossGrad[T]{s, phi, minusLabels[T](s.Signs)}
+}
+
+func (g *signedLossGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	n := hi - lo
+	out, s, d := w.From(g.s.Out, lo)[:n], w.From(g.s.S, lo)[:n], w.From(g.s.D, lo)[:n]
+	w.k.SignedLossGrad(g.phi, out, s, g.minus[lo:hi], d, g.s.Add)
 	return nil
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 
 	"gorgonia.org/tensor"
 
+	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
@@ -30,11 +32,13 @@ type Experiment struct {
 	info          Info
 }
 
-// split is one part of the rows, with the problem on it.
+// split is one part of the rows, with what gives its scores: the problem on the training rows, blocks of the others, which are only
+// measured.
 type split struct {
 	name string // train, validation, test
 	rows
 	problem *graph.Problem
+	blocks  *blocks
 	measure func(scores []float64) (measures, error)
 }
 
@@ -81,6 +85,21 @@ const weightStream = 0x77656967687473
 // New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are. A cancelled ctx ends
 // it between these steps, with the context's error.
 func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, error) {
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.load(ctx, dataDir) })
+}
+
+// NewOnImages is New on images that are at hand: those of the configuration's classes, in their order.
+func NewOnImages(ctx context.Context, cfg config.Train, train, test *datasets.Selection) (*Experiment, error) {
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeImages(train, test) })
+}
+
+// NewOnTables is New on tables that are at hand.
+func NewOnTables(ctx context.Context, cfg config.Train, t *datasets.Tables) (*Experiment, error) {
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeTables(t) })
+}
+
+// assemble makes the experiment on what load takes.
+func assemble(ctx context.Context, cfg config.Train, load func(e *Experiment) error) (*Experiment, error) {
 	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
 	if cfg.Dtype == "float64" {
 		e.dtype = tensor.Float64
@@ -93,12 +112,13 @@ func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, er
 		return nil, err
 	}
 	e.t = &task{engine: e.engine}
-	if err := e.load(ctx, dataDir); err != nil {
+	if err := load(e); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	debug.FreeOSMemory() // what reading left would otherwise stay beside the packed rows
 	weights, err := e.start()
 	if err != nil {
 		return nil, err
@@ -117,20 +137,25 @@ func (e *Experiment) chooseEngine() error {
 		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
-	level := kernel.Best()
-	if e.cfg.SIMD != "auto" {
-		var err error
-		if level, err = kernel.ParseLevel(e.cfg.SIMD); err != nil {
-			return err
-		}
-	}
-	d, err := cpu.New(level, e.cfg.Threads)
+	d, err := CPU(e.cfg.Device)
 	if err != nil {
 		return err
 	}
 	e.engine = graph.Planned(d)
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
+}
+
+// CPU is the device that the configuration's plans run on.
+func CPU(cfg config.Device) (*cpu.Device, error) {
+	level := kernel.Best()
+	if cfg.SIMD != "auto" {
+		var err error
+		if level, err = kernel.ParseLevel(cfg.SIMD); err != nil {
+			return nil, err
+		}
+	}
+	return cpu.New(level, cfg.Threads)
 }
 
 // spec is the model's shape, for that many features and scores.
@@ -172,11 +197,16 @@ func (e *Experiment) start() (models.Weights, error) {
 	return e.normalization.Unfold(e.t.spec, m.Weights)
 }
 
-// build makes the problems of all splits, and what is trained.
+// build makes the problem of the training rows, what scores the others, and what is trained.
 func (e *Experiment) build(weights models.Weights) error {
 	var err error
-	for _, s := range e.splits {
-		if s.problem, err = e.t.problem(s.rows, e.dtype, weights); err != nil {
+	for i, s := range e.splits {
+		if i == 0 {
+			s.problem, err = e.t.problem(s.rows, e.dtype, weights)
+		} else {
+			s.blocks, err = e.t.newBlocks(s.data, e.dtype, weights)
+		}
+		if err != nil {
 			return err
 		}
 		if s.measure, err = e.t.goal.measurer(s.rows); err != nil {
@@ -223,6 +253,14 @@ func (e *Experiment) part(name string, count func(r rows) int) Part {
 		}
 	}
 	return p
+}
+
+// Optimization is what Train runs: the problem that is trained, on all rows or on samples, and the method, not begun.
+func (e *Experiment) Optimization() (trainer.Problem, trainer.Method) {
+	if e.sampler != nil {
+		return e.sampler, e.method
+	}
+	return e.problem, e.method
 }
 
 // Explain is the engine's table of the steps of an iteration.

@@ -49,7 +49,9 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.block = 23 // of 120 rows: the last block is smaller
+		if p.blocks, err = e.t.blocksOf(e.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps
+			t.Fatal(err)
+		}
 		n, m := p.Dims()
 		g, want := make([]float64, m), make([]float64, m)
 		f, err := p.Forward(g)

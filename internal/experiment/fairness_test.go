@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"ppal/internal/config"
 	"ppal/trainer"
 )
@@ -81,7 +83,9 @@ func TestExactFairness(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		smooth.block = 501 // sparse rows and dense ones are cut up
+		if smooth.blocks, err = e.t.blocksOf(e.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // sparse rows and dense ones are cut up
+			t.Fatal(err)
+		}
 		p, err := wrapped(e.t.goal, smooth)
 		if err != nil {
 			t.Fatal(err)

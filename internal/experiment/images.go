@@ -29,7 +29,7 @@ func (e *Experiment) load(ctx context.Context, dataDir string) error {
 	return nil
 }
 
-// loadImages reads pictures, selects the classes and states the Neyman-Pearson problem.
+// loadImages reads pictures and selects the classes.
 func (e *Experiment) loadImages(dataDir string) error {
 	all, held, err := datasets.LoadImages(dataDir, e.cfg.Dataset, e.cfg.Seed)
 	if err != nil {
@@ -46,6 +46,11 @@ func (e *Experiment) loadImages(dataDir string) error {
 	if err != nil {
 		return err
 	}
+	return e.takeImages(train, test)
+}
+
+// takeImages states the Neyman-Pearson problem.
+func (e *Experiment) takeImages(train, test *datasets.Selection) (err error) {
 	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
 		return err
 	}

@@ -31,13 +31,8 @@ func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Re
 // measure evaluates every split at the iterate, whose forward pass on the training rows has been done.
 func (e *Experiment) measure() (map[string]float64, error) {
 	all := map[string]float64{}
-	for i, s := range e.splits {
-		if i > 0 {
-			if err := e.bring(s); err != nil {
-				return nil, err
-			}
-		}
-		m, err := s.measured()
+	for _, s := range e.splits {
+		m, err := e.measured(s)
 		if err != nil {
 			return nil, err
 		}
@@ -48,18 +43,15 @@ func (e *Experiment) measure() (map[string]float64, error) {
 	return all, nil
 }
 
-// bring takes the iterate to a split and evaluates it there.
-func (e *Experiment) bring(s *split) error {
-	if s != e.splits[0] {
-		s.problem.Write(trainer.Iterate, e.iterate())
+// measured evaluates a split at the iterate: on the training rows the scores of the last forward pass.
+func (e *Experiment) measured(s *split) (measures, error) {
+	if s.blocks != nil {
+		scores, err := s.blocks.scores(e.iterate())
+		if err != nil {
+			return measures{}, err
+		}
+		return s.measure(scores)
 	}
-	_, terms := s.problem.Dims()
-	_, err := s.problem.Forward(make([]float64, terms))
-	return err
-}
-
-// measured evaluates the scores of the last forward pass.
-func (s *split) measured() (measures, error) {
 	v, err := s.problem.Watched(0)
 	if err != nil {
 		return measures{}, err
@@ -117,11 +109,11 @@ func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 		return Final{}, err
 	}
 	final.Objective, final.Constraints = at.Objective+e.t.regularizer.Value(x), at.Constraints
+	if _, err := e.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
+		return Final{}, err
+	}
 	for _, s := range e.splits {
-		if err := e.bring(s); err != nil {
-			return Final{}, err
-		}
-		m, err := s.measured()
+		m, err := e.measured(s)
 		if err != nil {
 			return Final{}, err
 		}

@@ -8,7 +8,7 @@ import (
 	"ppal/models"
 )
 
-// loadTables reads a table, splits it and states the fairness problem.
+// loadTables reads a table and splits it.
 func (e *Experiment) loadTables(dataDir string) error {
 	split, err := datasets.ParseSplit(e.cfg.Split)
 	if err != nil {
@@ -16,11 +16,17 @@ func (e *Experiment) loadTables(dataDir string) error {
 	}
 	t, err := datasets.LoadTable(dataDir, e.cfg.Dataset, datasets.TableOptions{
 		Seed: e.cfg.Seed, Split: split, Groups: e.cfg.Group, DropSensitive: e.cfg.DropSensitive, Ignore: e.cfg.Ignore,
-		File: e.cfg.File, Label: e.cfg.Label, Categorical: e.cfg.Categorical, Impute: e.cfg.Impute,
+		File: e.cfg.File, Label: e.cfg.Label, Categorical: e.cfg.Categorical, Impute: e.cfg.Missing == "impute",
+		Separator: e.cfg.SeparatorRune(),
 	})
 	if err != nil {
 		return err
 	}
+	return e.takeTables(t)
+}
+
+// takeTables states the fairness problem.
+func (e *Experiment) takeTables(t *datasets.Tables) (err error) {
 	if e.cfg.Data.Problem != "if" {
 		if _, _, err := t.Train.Partition(); err != nil {
 			return err
@@ -63,6 +69,7 @@ func newTableSplit(p datasets.Part) *split {
 	r := rows{data: p.Features, labels: p.Labels}
 	for _, g := range p.Groups {
 		r.groups = append(r.groups, constraints.Group{Name: g.Name, Rows: g.Rows})
+		r.levels = append(r.levels, g.Levels)
 	}
 	r.strata = r.byGroupAndLabel()
 	return &split{name: splitNames[p.Name], rows: r}

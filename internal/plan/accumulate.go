@@ -30,7 +30,8 @@ func (g *dag) accumulate() {
 // addable says which operands of the sum v can be added in place: those that
 // nothing else reads.
 func addable(w, v *value, users map[*value][]*value, forward map[*value]bool) bool {
-	return (w.kind == productKind || w.kind == meansGrad || w.kind == signedGrad) && len(users[w]) == 1 && w.sameShape(v) && forward[w] == forward[v]
+	adds := w.kind == productKind || w.kind == meansGrad || w.kind == signedGrad
+	return adds && len(users[w]) == 1 && w.sameShape(v) && forward[w] == forward[v]
 }
 
 // hasBase reports whether w is added to another value.

@@ -4,6 +4,9 @@ package plan
 type Device interface {
 	Compile32(p *Plan) (Executor[float32], error)
 	Compile64(p *Plan) (Executor[float64], error)
+	// Vectors32 and Vectors64 return the arithmetic on the iterate of one problem.
+	Vectors32() Vectors[float32]
+	Vectors64() Vectors[float64]
 }
 
 // Executor runs one plan.

@@ -21,6 +21,10 @@ func (p *Plan) String() string {
 			storage = fmt.Sprintf("slot %d", x.Slot)
 		case Local:
 			storage = fmt.Sprintf("scratch %d", x.Slot)
+		case Leaf:
+			if m, ok := p.DataOf(i).(Sparse); ok {
+				storage = fmt.Sprintf("%d entries, %s", entries(m), quantity(sparseBytes(m, size), "B"))
+			}
 		}
 		name := x.Name
 		if name == "" {
@@ -44,7 +48,7 @@ func (p *Plan) String() string {
 			w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 			for _, s := range r.Steps {
 				out := s.Writes()[0]
-				fmt.Fprintf(w, "  %v\t%dx%d\t%s\t%s\tnodes %v\n", s, out.Rows, out.Cols, quantity(bytes(s)*size, "B"), quantity(s.FLOPs(), "FLOP"), s.Nodes())
+				fmt.Fprintf(w, "  %v\t%dx%d\t%s\t%s\tnodes %v\n", s, out.Rows, out.Cols, quantity(p.bytes(s), "B"), quantity(s.FLOPs(), "FLOP"), s.Nodes())
 			}
 			w.Flush()
 		}
@@ -52,15 +56,6 @@ func (p *Plan) String() string {
 	fmt.Fprintf(&b, "\nstorage: %s in %d slots; a row of a block: %s in %d scratch slots\n",
 		quantity(total64(p.Slots)*size, "B"), len(p.Slots), quantity(total64(p.Scratch)*size, "B"), len(p.Scratch))
 	return b.String()
-}
-
-// bytes is the number of elements that a step reads and writes.
-func bytes(s Step) int64 {
-	var n int64
-	for _, o := range append(s.Reads(), s.Writes()...) {
-		n += int64(o.Len())
-	}
-	return n
 }
 
 func total64(sizes []int) (n int64) {

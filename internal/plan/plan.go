@@ -35,7 +35,7 @@ type Matrix interface {
 }
 
 // Sparse is a data matrix whose entries other than zero are known: those of row i are starts[i] to starts[i+1]-1, with increasing
-// columns; nil values are ones (datasets.CSR is one). The slices are the matrix's own.
+// columns; nil values are ones (datasets.CSR is one). The slices are the matrix's own, or a larger matrix's of whose rows it has some.
 type Sparse interface {
 	Matrix
 	Sparse() (starts []int, columns []int32, values []float64)
@@ -165,5 +165,6 @@ func Lower(s Source) (*Plan, error) {
 	g.fuse()
 	p := g.place(g.schedule())
 	p.Data = s.Data
+	p.CountEntries()
 	return p, nil
 }

@@ -70,7 +70,8 @@ func (c binary) build(dtype tensor.Dtype) func(g *gorgonia.ExprGraph) (graph.Def
 			return d, err
 		}
 		h, err := meanOf(must(rates.Apply(scores)), gap)
-		return graph.Definition{Objective: mean, Constraints: gorgonia.Nodes{h}, Parameters: net.Parameters(), Watch: gorgonia.Nodes{scores}}, err
+		return graph.Definition{Objective: mean, Constraints: gorgonia.Nodes{h}, Parameters: net.Parameters(),
+			Watch: gorgonia.Nodes{scores}}, err
 	}
 }
 

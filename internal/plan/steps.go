@@ -28,11 +28,15 @@ func (n nodes) Nodes() []int64 { return n }
 //	for i, j: sum = 0; for l: sum += A[i,l] B[l,j]; Out[i,j] = sum (+ Out[i,j])
 //
 // In a region, A B is row-wise with B read whole, and A^T B is a reduction.
+// Where A is data whose entries are known (Sparse), a device may leave out the
+// others, which are 0.
 type Product struct {
 	nodes
 	A, B, Out      View
 	TransA, TransB bool
 	Add            bool
+	Sparse         bool // A has Entries entries
+	Entries        int
 }
 
 // Map is Out[i,j] = Expr(Args[0][i,j], ...). An operand with one row, or one
@@ -128,7 +132,12 @@ func (s *Product) Writes() []Operand {
 }
 
 // FLOPs implements Step.
-func (s *Product) FLOPs() int64 { return 2 * int64(s.Out.Len()) * int64(s.Inner()) }
+func (s *Product) FLOPs() int64 {
+	if s.Sparse {
+		return 2 * int64(s.Entries) * int64(s.Out.Cols)
+	}
+	return 2 * int64(s.Out.Len()) * int64(s.Inner())
+}
 
 // Inner is the length of the products' sums.
 func (s *Product) Inner() int {

@@ -30,17 +30,17 @@ func (e planned) Compile(h *Halves) (Compiled, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newPlanned(h, lowered, run)
+		return newPlanned(h, lowered, run, e.device.Vectors32())
 	}
 	run, err := e.device.Compile64(lowered)
 	if err != nil {
 		return nil, err
 	}
-	return newPlanned(h, lowered, run)
+	return newPlanned(h, lowered, run, e.device.Vectors64())
 }
 
 // plannedProblem is a problem on an executor that shares the host's memory: the parameters' buffers are parts of x, the gradients'
-// parts of the vector that a backward pass writes.
+// parts of the vector that a backward pass writes. The device's threads take the primal steps too.
 type plannedProblem[T float32 | float64] struct {
 	*trainer.HostSpace[T]
 	h    *Halves
@@ -50,12 +50,12 @@ type plannedProblem[T float32 | float64] struct {
 	f    [1]float64 // the objective, as it is read
 }
 
-func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[T]) (*plannedProblem[T], error) {
+func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[T], on plan.Vectors[T]) (*plannedProblem[T], error) {
 	x, err := stack[T](h.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	q := &plannedProblem[T]{HostSpace: trainer.NewHostSpace(x, h.Regularizer), h: h, plan: p, run: run}
+	q := &plannedProblem[T]{HostSpace: trainer.NewHostSpaceOn(x, h.Regularizer, on), h: h, plan: p, run: run}
 	for _, n := range h.Sizes {
 		q.m += n
 	}

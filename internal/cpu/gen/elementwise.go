@@ -20,7 +20,6 @@ func elementwise(a asm) {
 	a.slope("tanhGrad", "d[i] (1 - s[i]^2)", func(s vec) vec { return a.fnma(s, s, one()) })
 	a.slope("reluGrad", "d[i] where s[i]'s sign bit is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) })
 	a.axpy()
-	a.step()
 }
 
 func (a asm) unary(name, formula string, f func(vec) vec) {
@@ -61,18 +60,6 @@ func (a asm) axpy() {
 	s := a.scalar("s")
 	a.each(n, []reg.GPVirtual{y, x}, func(m mask) {
 		a.save(a.fma(s, a.load(x, m), a.load(y, m)), y, m)
-	})
-	a.RET()
-}
-
-func (a asm) step() {
-	a.text("step", fmt.Sprintf("func(n int, x *%[1]s, e %[1]s, d *%[1]s, b %[1]s, v *%[1]s)", a.elem()),
-		"computes x[i] = x[i] - e (d[i] + b v[i]), both fused, for i in 0..n-1.")
-	n, x, d, v := a.gp("n"), a.gp("x"), a.gp("d"), a.gp("v")
-	e, b := a.scalar("e"), a.scalar("b")
-	a.each(n, []reg.GPVirtual{x, d, v}, func(m mask) {
-		direction := a.fma(b, a.load(v, m), a.load(d, m))
-		a.save(a.fnma(e, direction, a.load(x, m)), x, m)
 	})
 	a.RET()
 }

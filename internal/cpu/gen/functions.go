@@ -93,9 +93,7 @@ func (a asm) positive(x vec) vec {
 
 // log1p is log(1+x) = k ln 2 + log(1+f) with 1+f = (1+x) / 2^k in [sqrt 1/2,
 // sqrt 2). The rounding error c of 1+x is found exactly (Dekker's sum of the
-// larger and the smaller) and added to f. Then, as in FreeBSD's log,
-// log(1+f) = f - (f^2/2 - s (f^2/2 + R)), s = f / (2+f),
-// R = sum_{k>=1} 2 s^2k / (2k+1).
+// larger and the smaller) and added to f.
 func (a asm) log1p(x vec) vec {
 	one := a.num(1)
 	larger, smaller := a.atLeast(x, one), a.atMost(x, one)
@@ -105,6 +103,18 @@ func (a asm) log1p(x vec) vec {
 	shrink := a.powerOfTwo(a.minus(a.num(0), a.atMost(k, a.num(100))))
 	f := a.plus(a.minus(m, one), a.times(c, shrink))
 
+	y := a.logOf(k, f)
+	y = a.or(y, a.signOf(x)) // of zeros
+	pole := a.choose(x, equalTo, a.num(-1), a.num(math.Inf(-1)), a.word(a.nan()))
+	y = a.choose(x, greaterThan, a.num(-1), y, pole)
+	inf := a.num(math.Inf(1))
+	return a.choose(x, equalTo, inf, inf, y)
+}
+
+// logOf is k ln 2 + log(1+f), with 1+f in [sqrt 1/2, sqrt 2]. As in FreeBSD's
+// log, log(1+f) = f - (f^2/2 - s (f^2/2 + R)), s = f / (2+f),
+// R = sum_{k>=1} 2 s^2k / (2k+1).
+func (a asm) logOf(k, f vec) vec {
 	s := a.over(f, a.plus(f, a.num(2)))
 	s2 := a.times(s, s)
 	var coefficients []float64
@@ -115,13 +125,7 @@ func (a asm) log1p(x vec) vec {
 	half := a.times(a.times(f, f), a.num(0.5))
 	hi, lo := a.ln2()
 	tail := a.fma(s, a.plus(half, rest), a.times(k, a.num(lo)))
-	y := a.fma(k, a.num(hi), a.minus(f, a.minus(half, tail)))
-
-	y = a.or(y, a.signOf(x)) // of zeros
-	pole := a.choose(x, equalTo, a.num(-1), a.num(math.Inf(-1)), a.word(a.nan()))
-	y = a.choose(x, greaterThan, a.num(-1), y, pole)
-	inf := a.num(math.Inf(1))
-	return a.choose(x, equalTo, inf, inf, y)
+	return a.fma(k, a.num(hi), a.minus(f, a.minus(half, tail)))
 }
 
 // exponent splits a positive normal number u = 2^k m, m in [sqrt 1/2, sqrt 2).

@@ -27,10 +27,14 @@ func main() {
 	out := flags.String("out", "../kernel", "folder to write to")
 	flags.Parse(os.Args[1:])
 	for name, emit := range map[string]func(asm){
-		"products":    products,
-		"elementwise": elementwise,
-		"reductions":  reductions,
-		"narrow":      narrow,
+		"products":      products,
+		"elementwise":   elementwise,
+		"reductions":    reductions,
+		"vectors":       vectors,
+		"sparse_groups": groups,
+		"sparse_rows":   sparseRows,
+		"losses":        losses,
+		"narrow":        narrow,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

@@ -14,14 +14,14 @@ const narrowRows = 4
 // the product.
 func narrow(a asm) {
 	for _, rows := range []int{narrowRows, 1} {
-		a.combine(rows)
+		a.combineRows(rows)
 		a.dots(rows)
 	}
 	a.addColumns()
 }
 
-// combine emits rows of C = A B or C += A B, where A may be transposed: each is a combination of B's rows.
-func (a asm) combine(rows int) {
+// combineRows emits rows of C = A B or C += A B, where A may be transposed: each is a combination of B's rows.
+func (a asm) combineRows(rows int) {
 	a.text(fmt.Sprintf("combine%d", rows),
 		fmt.Sprintf("func(k, n int, x *%[1]s, down, right int, b *%[1]s, ldb int, c *%[1]s, ldc int, add bool)", a.elem()),
 		fmt.Sprintf("computes C = X B, or C += X B if add, for %d rows of n columns:", rows),
@@ -40,7 +40,7 @@ func (a asm) combine(rows int) {
 		a.ADDQ(operand.U32(vecs*a.bytes()), b)
 		a.ADDQ(operand.U32(vecs*a.bytes()), c)
 	}
-	a.columns(n, a.lanes(), a.combineVectors(), strip, func() mask { return a.first(n) })
+	a.acrossColumns(n, a.lanes(), a.combineVectors(), strip, func() mask { return a.first(n) })
 	a.VZEROUPPER()
 	a.RET()
 }
@@ -54,8 +54,8 @@ func (t target) combineVectors() int {
 	return 2
 }
 
-// columns emits strips over n columns: of so many vectors of so many lanes, then of one, the last of which may be a part.
-func (a asm) columns(n reg.GPVirtual, lanes, vecs int, strip func(vecs int, m mask), first func() mask) {
+// acrossColumns emits strips over n columns: of so many vectors of so many lanes, then of one, the last of which may be a part.
+func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(vecs int, m mask), first func() mask) {
 	width, lane := operand.U32(vecs*lanes), operand.Imm(uint64(lanes))
 	a.Label("strips")
 	a.CMPQ(n, width)
@@ -260,7 +260,7 @@ func (a asm) addColumns() {
 		a.ADDQ(operand.U32(vecs*lanes*a.size), x)
 		a.ADDQ(operand.U32(vecs*a.bytes()), sums)
 	}
-	a.columns(n, lanes, 4, strip, func() mask { return a.doublesMask(n) })
+	a.acrossColumns(n, lanes, 4, strip, func() mask { return a.doublesMask(n) })
 	a.VZEROUPPER()
 	a.RET()
 }

@@ -56,6 +56,25 @@
 // It depends on blocks only, and is the same at AVX2 and AVX-512: these give
 // the same bits, in all functions of this package.
 //
+// # Sparse rows
+//
+// A [Sparse] is a data matrix whose entries alone are read, from the slices
+// that the caller has. Rows of X W are kept in four vectors of registers while
+// a row's entries add rows of W to them; X^T D adds a row's vectors of D to rows
+// of G. Both are bound by the level-1 cache: W and G lie in panels of four
+// vectors, so that their rows share no sets.
+//
+// One column (a linear model) leaves nothing to fill vectors with but rows.
+// Where all entries are equal and similar rows have the same columns, as data
+// sets of attributes with one column for each value have, 32 rows go together:
+// a list of the columns that some of them have, with a bit for each row. A
+// masked addition of w[c] to the 32 rows' sums, or of their d to the column's
+// partial sums, then does the work of several entries. AVX2 makes masks of the
+// bits by comparison.
+//
+// Partial sums of X^T D are in the element type for a few thousand rows, and
+// their totals in float64.
+//
 // # Functions
 //
 // Largest errors, in units in the last place (below the normal numbers, of the
@@ -87,9 +106,15 @@
 // On both cores of that machine, shared with other programs: 108 in float32,
 // OpenBLAS with two threads 91.
 //
+// Both products with sparse rows, 48,842 x 123 with 677,323 entries of 1 (the
+// Adult data set), on both cores in float32, in microseconds: one column 47 +
+// 66 (AVX2 63 + 85; a loop in C over the entries 153 + 186, over all elements
+// with AVX-512 150 + 150 or more), 64 columns 560 + 950.
+//
 // A pass over 240 x 256 elements in the level-2 cache took, in ns an element
 // (float32, AVX-512): exp 0.37, bias and sigmoid 0.50, tanh 0.58, log1p 0.86,
-// sigmoid's derivative 0.07, step 0.11, dot 0.12.
+// sigmoid's derivative 0.07, dot 0.12; over vectors of 4,096, combine 0.08,
+// reach 0.11, descend 0.31, adam 0.61.
 package kernel
 
 //go:generate go run -C ../gen . -out ../kernel

@@ -9,7 +9,6 @@ type passes[F Float] struct {
 	sigmoidGrad, tanhGrad, reluGrad func(n int, d, s *F)
 
 	axpy func(n int, y *F, s F, x *F)
-	step func(n int, x *F, e F, d *F, b F, v *F)
 
 	dot, distance2 func(n int, x, y *F) float64
 }
@@ -90,16 +89,6 @@ func (k *Kernels[F]) Axpy(y []F, s F, x []F) {
 	}
 }
 
-// Step computes x[i] = x[i] - e (d[i] + b v[i]): a step of length e against a
-// direction with momentum.
-func (k *Kernels[F]) Step(x []F, e F, d []F, b F, v []F) {
-	checkLength("Step", len(x), len(d))
-	checkLength("Step", len(x), len(v))
-	if len(x) > 0 {
-		k.passes.step(len(x), &x[0], e, &d[0], b, &v[0])
-	}
-}
-
 // Dot is the sum of x[i] y[i] in float64.
 //
 // Like the other sums it has 32 partial sums, one for every remainder of i by
@@ -112,9 +101,6 @@ func (k *Kernels[F]) Dot(x, y []F) float64 {
 	}
 	return k.passes.dot(len(x), &x[0], &y[0])
 }
-
-// SquaredNorm is the sum of x[i]^2 in float64, added as in Dot.
-func (k *Kernels[F]) SquaredNorm(x []F) float64 { return k.Dot(x, x) }
 
 // SquaredDistance is the sum of (x[i] - y[i])^2 in float64, added as in Dot.
 func (k *Kernels[F]) SquaredDistance(x, y []F) float64 {

@@ -59,11 +59,6 @@ func reluGradF32AVX512(n int, d *float32, s *float32)
 //go:noescape
 func axpyF32AVX512(n int, y *float32, s float32, x *float32)
 
-// stepF32AVX512 computes x[i] = x[i] - e (d[i] + b v[i]), both fused, for i in 0..n-1.
-//
-//go:noescape
-func stepF32AVX512(n int, x *float32, e float32, d *float32, b float32, v *float32)
-
 // expF64AVX512 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -118,11 +113,6 @@ func reluGradF64AVX512(n int, d *float64, s *float64)
 //
 //go:noescape
 func axpyF64AVX512(n int, y *float64, s float64, x *float64)
-
-// stepF64AVX512 computes x[i] = x[i] - e (d[i] + b v[i]), both fused, for i in 0..n-1.
-//
-//go:noescape
-func stepF64AVX512(n int, x *float64, e float64, d *float64, b float64, v *float64)
 
 // expF32AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
@@ -179,11 +169,6 @@ func reluGradF32AVX2(n int, d *float32, s *float32)
 //go:noescape
 func axpyF32AVX2(n int, y *float32, s float32, x *float32)
 
-// stepF32AVX2 computes x[i] = x[i] - e (d[i] + b v[i]), both fused, for i in 0..n-1.
-//
-//go:noescape
-func stepF32AVX2(n int, x *float32, e float32, d *float32, b float32, v *float32)
-
 // expF64AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -238,8 +223,3 @@ func reluGradF64AVX2(n int, d *float64, s *float64)
 //
 //go:noescape
 func axpyF64AVX2(n int, y *float64, s float64, x *float64)
-
-// stepF64AVX2 computes x[i] = x[i] - e (d[i] + b v[i]), both fused, for i in 0..n-1.
-//
-//go:noescape
-func stepF64AVX2(n int, x *float64, e float64, d *float64, b float64, v *float64)

@@ -1074,53 +1074,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func stepF32AVX512(n int, x *float32, e float32, d *float32, b float32, v *float32)
-// Requires: AVX, AVX512F
-TEXT ·stepF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), CX
-	MOVQ         x+8(FP), AX
-	MOVQ         d+24(FP), DX
-	MOVQ         v+40(FP), BX
-	VBROADCASTSS e+16(FP), Z0
-	VBROADCASTSS b+32(FP), Z1
-	SUBQ         $0x10, CX
-	JL           tail
-
-loop:
-	VMOVUPS      (BX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVAPS      Z3, Z3
-	VFMADD231PS  Z2, Z1, Z3
-	VMOVUPS      (AX), Z2
-	VMOVAPS      Z2, Z2
-	VFNMADD231PS Z3, Z0, Z2
-	VMOVUPS      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, CX
-	JGE          loop
-
-tail:
-	ADDQ         $0x10, CX
-	JZ           done
-	MOVQ         $0x00000001, SI
-	SHLQ         CL, SI
-	DECQ         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (BX), K1, Z2
-	VMOVUPS.Z    (DX), K1, Z3
-	VMOVAPS      Z3, Z3
-	VFMADD231PS  Z2, Z1, Z3
-	VMOVUPS.Z    (AX), K1, Z1
-	VMOVAPS      Z1, Z1
-	VFNMADD231PS Z3, Z0, Z1
-	VMOVUPS      Z1, K1, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
 // func expF64AVX512(n int, dst *float64, x *float64)
 // Requires: AVX, AVX512F
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
@@ -2371,53 +2324,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func stepF64AVX512(n int, x *float64, e float64, d *float64, b float64, v *float64)
-// Requires: AVX, AVX512F
-TEXT ·stepF64AVX512(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), CX
-	MOVQ         x+8(FP), AX
-	MOVQ         d+24(FP), DX
-	MOVQ         v+40(FP), BX
-	VBROADCASTSD e+16(FP), Z0
-	VBROADCASTSD b+32(FP), Z1
-	SUBQ         $0x08, CX
-	JL           tail
-
-loop:
-	VMOVUPD      (BX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVAPD      Z3, Z3
-	VFMADD231PD  Z2, Z1, Z3
-	VMOVUPD      (AX), Z2
-	VMOVAPD      Z2, Z2
-	VFNMADD231PD Z3, Z0, Z2
-	VMOVUPD      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x08, CX
-	JGE          loop
-
-tail:
-	ADDQ         $0x08, CX
-	JZ           done
-	MOVQ         $0x00000001, SI
-	SHLQ         CL, SI
-	DECQ         SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (BX), K1, Z2
-	VMOVUPD.Z    (DX), K1, Z3
-	VMOVAPD      Z3, Z3
-	VFMADD231PD  Z2, Z1, Z3
-	VMOVUPD.Z    (AX), K1, Z1
-	VMOVAPD      Z1, Z1
-	VFNMADD231PD Z3, Z0, Z1
-	VMOVUPD      Z1, K1, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
 // func expF32AVX2(n int, dst *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -3595,53 +3501,6 @@ tail:
 	VMOVAPS     Y3, Y3
 	VFMADD231PS Y2, Y0, Y3
 	VMASKMOVPS  Y3, Y1, (CX)
-
-done:
-	VZEROUPPER
-	RET
-
-// func stepF32AVX2(n int, x *float32, e float32, d *float32, b float32, v *float32)
-// Requires: AVX, FMA3
-TEXT ·stepF32AVX2(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         d+24(FP), DX
-	MOVQ         v+40(FP), BX
-	VBROADCASTSS e+16(FP), Y0
-	VBROADCASTSS b+32(FP), Y1
-	SUBQ         $0x08, AX
-	JL           tail
-
-loop:
-	VMOVUPS      (BX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVAPS      Y3, Y3
-	VFMADD231PS  Y2, Y1, Y3
-	VMOVUPS      (CX), Y2
-	VMOVAPS      Y2, Y2
-	VFNMADD231PS Y3, Y0, Y2
-	VMOVUPS      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	SUBQ         $0x08, AX
-	JGE          loop
-
-tail:
-	ADDQ         $0x08, AX
-	JZ           done
-	LEAQ         masks<>+256(SB), SI
-	SHLQ         $0x02, AX
-	SUBQ         AX, SI
-	VMOVUPS      (SI), Y2
-	VMASKMOVPS   (BX), Y2, Y3
-	VMASKMOVPS   (DX), Y2, Y4
-	VMOVAPS      Y4, Y4
-	VFMADD231PS  Y3, Y1, Y4
-	VMASKMOVPS   (CX), Y2, Y1
-	VMOVAPS      Y1, Y1
-	VFNMADD231PS Y4, Y0, Y1
-	VMASKMOVPS   Y1, Y2, (CX)
 
 done:
 	VZEROUPPER
@@ -4838,53 +4697,6 @@ tail:
 	VMOVAPD     Y3, Y3
 	VFMADD231PD Y2, Y0, Y3
 	VMASKMOVPD  Y3, Y1, (CX)
-
-done:
-	VZEROUPPER
-	RET
-
-// func stepF64AVX2(n int, x *float64, e float64, d *float64, b float64, v *float64)
-// Requires: AVX, FMA3
-TEXT ·stepF64AVX2(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         d+24(FP), DX
-	MOVQ         v+40(FP), BX
-	VBROADCASTSD e+16(FP), Y0
-	VBROADCASTSD b+32(FP), Y1
-	SUBQ         $0x04, AX
-	JL           tail
-
-loop:
-	VMOVUPD      (BX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVAPD      Y3, Y3
-	VFMADD231PD  Y2, Y1, Y3
-	VMOVUPD      (CX), Y2
-	VMOVAPD      Y2, Y2
-	VFNMADD231PD Y3, Y0, Y2
-	VMOVUPD      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	SUBQ         $0x04, AX
-	JGE          loop
-
-tail:
-	ADDQ         $0x04, AX
-	JZ           done
-	LEAQ         masks<>+256(SB), SI
-	SHLQ         $0x03, AX
-	SUBQ         AX, SI
-	VMOVUPD      (SI), Y2
-	VMASKMOVPD   (BX), Y2, Y3
-	VMASKMOVPD   (DX), Y2, Y4
-	VMOVAPD      Y4, Y4
-	VFMADD231PD  Y3, Y1, Y4
-	VMASKMOVPD   (CX), Y2, Y1
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD Y4, Y0, Y1
-	VMASKMOVPD   Y1, Y2, (CX)
 
 done:
 	VZEROUPPER

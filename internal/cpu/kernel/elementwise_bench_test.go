@@ -32,7 +32,6 @@ func benchPasses[F Float](b *testing.B, level Level) {
 		{"biassigmoid", func() { k.BiasSigmoid(z, cols, rows, y[:cols]) }},
 		{"sigmoidgrad", func() { k.SigmoidGrad(z, y) }},
 		{"axpy", func() { k.Axpy(z, 1e-3, x) }},
-		{"step", func() { k.Step(z, 1e-3, x, 0.9, y) }},
 		{"dot", func() { k.Dot(x, y) }},
 		{"squareddistance", func() { k.SquaredDistance(x, y) }},
 	} {

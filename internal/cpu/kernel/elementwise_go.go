@@ -20,7 +20,6 @@ func passesGo[F Float]() passes[F] {
 		tanhGrad:    slopeGo(func(s F) F { return 1 - s*s }),
 		reluGrad:    slopeGo(positiveGo[F]),
 		axpy:        axpyGo[F],
-		step:        stepGo[F],
 		dot: func(n int, x, y *F) float64 {
 			return sumGo(n, x, y, func(x, y float64) float64 { return x * y })
 		},
@@ -94,13 +93,6 @@ func axpyGo[F Float](n int, y *F, s F, x *F) {
 	ys := unsafe.Slice(y, n)
 	for i, v := range unsafe.Slice(x, n) {
 		ys[i] += s * v
-	}
-}
-
-func stepGo[F Float](n int, x *F, e F, d *F, b F, v *F) {
-	xs, ds := unsafe.Slice(x, n), unsafe.Slice(d, n)
-	for i, v := range unsafe.Slice(v, n) {
-		xs[i] -= e * (ds[i] + b*v)
 	}
 }
 

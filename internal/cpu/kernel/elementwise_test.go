@@ -30,9 +30,9 @@ func testPasses[F Float](t *testing.T, level Level) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, atEnd := range []bool{false, true} {
 		most := lengths()[len(lengths())-1]
-		pages := [3][]F{guarded[F](t, most, atEnd), guarded[F](t, most, atEnd), guarded[F](t, most, atEnd)}
+		pages := [2][]F{guarded[F](t, most, atEnd), guarded[F](t, most, atEnd)}
 		for _, n := range lengths() {
-			var v [3][]F
+			var v [2][]F
 			for i, p := range pages {
 				for j := range p {
 					p[j] = F(r.NormFloat64())
@@ -50,36 +50,34 @@ func testPasses[F Float](t *testing.T, level Level) {
 	}
 }
 
-// checkPasses runs every pass on v[0], a part of all, with the operands v[1]
-// and v[2].
-func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [3][]F) {
+// checkPasses runs every pass on v[0], a part of all, with the operand v[1].
+func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [2][]F) {
 	t.Helper()
-	const s, b = 0.75, -1.25
-	x, y, z := v[0], v[1], v[2]
+	const s = 0.75
+	x, y := v[0], v[1]
 	start := append([]F(nil), all...)
 	for _, c := range []struct {
 		name string
 		pass func()
-		want func(x, y, z float64) float64
+		want func(x, y float64) float64
 	}{
-		{"exp", func() { k.Exp(x, x) }, func(x, _, _ float64) float64 { return math.Exp(x) }},
-		{"sigmoid", func() { k.Sigmoid(x, y) }, func(_, y, _ float64) float64 { return sigmoid64(y) }},
-		{"tanh", func() { k.Tanh(x, y) }, func(_, y, _ float64) float64 { return math.Tanh(y) }},
-		{"log1p", func() { k.Exp(x, x); k.Log1p(x, x) }, func(x, _, _ float64) float64 { return math.Log1p(math.Exp(x)) }},
-		{"bias and sigmoid", func() { k.BiasSigmoid(x, len(x), 1, y) }, func(x, y, _ float64) float64 { return sigmoid64(x + y) }},
-		{"bias and tanh", func() { k.BiasTanh(x, len(x), 1, y) }, func(x, y, _ float64) float64 { return math.Tanh(x + y) }},
-		{"bias and relu", func() { k.BiasReLU(x, len(x), 1, y) }, func(x, y, _ float64) float64 { return max(0, x+y) }},
-		{"tanh's derivative", func() { k.TanhGrad(x, y) }, func(x, y, _ float64) float64 { return x * (1 - y*y) }},
-		{"relu's derivative", func() { k.ReLUGrad(x, y) }, func(x, y, _ float64) float64 { return x * positiveGo(y) }},
-		{"sigmoid's derivative", func() { k.SigmoidGrad(x, y) }, func(x, y, _ float64) float64 { return x * y * (1 - y) }},
-		{"axpy", func() { k.Axpy(x, s, y) }, func(x, y, _ float64) float64 { return x + s*y }},
-		{"step", func() { k.Step(x, s, y, b, z) }, func(x, y, z float64) float64 { return x - s*(y+b*z) }},
+		{"exp", func() { k.Exp(x, x) }, func(x, _ float64) float64 { return math.Exp(x) }},
+		{"sigmoid", func() { k.Sigmoid(x, y) }, func(_, y float64) float64 { return sigmoid64(y) }},
+		{"tanh", func() { k.Tanh(x, y) }, func(_, y float64) float64 { return math.Tanh(y) }},
+		{"log1p", func() { k.Exp(x, x); k.Log1p(x, x) }, func(x, _ float64) float64 { return math.Log1p(math.Exp(x)) }},
+		{"bias and sigmoid", func() { k.BiasSigmoid(x, len(x), 1, y) }, func(x, y float64) float64 { return sigmoid64(x + y) }},
+		{"bias and tanh", func() { k.BiasTanh(x, len(x), 1, y) }, func(x, y float64) float64 { return math.Tanh(x + y) }},
+		{"bias and relu", func() { k.BiasReLU(x, len(x), 1, y) }, func(x, y float64) float64 { return max(0, x+y) }},
+		{"tanh's derivative", func() { k.TanhGrad(x, y) }, func(x, y float64) float64 { return x * (1 - y*y) }},
+		{"relu's derivative", func() { k.ReLUGrad(x, y) }, func(x, y float64) float64 { return x * positiveGo(y) }},
+		{"sigmoid's derivative", func() { k.SigmoidGrad(x, y) }, func(x, y float64) float64 { return x * y * (1 - y) }},
+		{"axpy", func() { k.Axpy(x, s, y) }, func(x, y float64) float64 { return x + s*y }},
 	} {
 		before := append([]F(nil), x...)
 		c.pass()
 		for i, got := range x {
 			// Sums of a few numbers of size 10 at most.
-			want := c.want(float64(before[i]), float64(y[i]), float64(z[i]))
+			want := c.want(float64(before[i]), float64(y[i]))
 			if !(math.Abs(float64(got)-want) <= 20*epsilon[F]()*(1+math.Abs(want))) {
 				t.Errorf("%s: element %d is %v, want %v", c.name, i, got, want)
 			}
@@ -93,12 +91,11 @@ func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [3][]F) {
 
 func checkSums[F Float](t *testing.T, k *Kernels[F], x, y []F) {
 	t.Helper()
-	var dot, size, norm, distance float64
+	var dot, size, distance float64
 	for i, v := range x {
 		a, b := float64(v), float64(y[i])
 		dot += a * b
 		size += math.Abs(a * b)
-		norm += a * a
 		distance += (a - b) * (a - b)
 	}
 	for _, c := range []struct {
@@ -106,7 +103,6 @@ func checkSums[F Float](t *testing.T, k *Kernels[F], x, y []F) {
 		got, want, size float64
 	}{
 		{"dot", k.Dot(x, y), dot, size},
-		{"squared norm", k.SquaredNorm(x), norm, norm},
 		{"squared distance", k.SquaredDistance(x, y), distance, distance},
 	} {
 		if !(math.Abs(c.got-c.want) <= 1e-14*c.size) {
@@ -200,7 +196,6 @@ func testPassesSameBits[F Float](t *testing.T) {
 			k.BiasReLU(x, n, 1, d)
 			k.ReLUGrad(d, x)
 			k.BiasSigmoid(x, n, 1, y)
-			k.Step(x, 0.3, d, 0.9, y)
 			k.Axpy(x, 0.7, y)
 			results = append(append(results, x...), d...)
 		}
@@ -252,10 +247,10 @@ func TestPassesNonFinite(t *testing.T) {
 				if s := k.SquaredDistance(y, x); !math.IsNaN(s) && !math.IsInf(s, 1) {
 					t.Errorf("distance of %v = %v", bad, s)
 				}
-				k.Step(y, 1, x, 0, x)
+				k.Axpy(y, 1, x)
 				for j, v := range y {
 					if finite := v-v == 0; finite == (i == j) {
-						t.Errorf("step of %v at %d: y[%d] = %v", bad, i, j, v)
+						t.Errorf("axpy of %v at %d: y[%d] = %v", bad, i, j, v)
 					}
 				}
 			}

@@ -59,6 +59,6 @@ func Example() {
 	for _, g := range partial[1:] {
 		k.Axpy(partial[0], 1, g)
 	}
-	fmt.Printf("squared norm of the gradient %.2f\n", k.SquaredNorm(partial[0]))
+	fmt.Printf("squared norm of the gradient %.2f\n", k.Dot(partial[0], partial[0]))
 	// Output: squared norm of the gradient 3.26
 }

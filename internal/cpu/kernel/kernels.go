@@ -10,6 +10,9 @@ type Kernels[F Float] struct {
 	products products[F]
 	narrow   narrows[F]
 	passes   passes[F]
+	sweeps   sweeps[F]
+	sparse   sparse[F]
+	losses   losses[F]
 }
 
 // New returns the kernels of a level. It fails with an *UnsupportedError if
@@ -21,9 +24,11 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.narrow, k.passes = products32(level), narrow32(level), passes32(level)
+		k.products, k.narrow, k.passes, k.sweeps = products32(level), narrow32(level), passes32(level), sweeps32(level)
+		k.sparse, k.losses = sparse32(level), losses32(level)
 	case *Kernels[float64]:
-		k.products, k.narrow, k.passes = products64(level), narrow64(level), passes64(level)
+		k.products, k.narrow, k.passes, k.sweeps = products64(level), narrow64(level), passes64(level), sweeps64(level)
+		k.sparse, k.losses = sparse64(level), losses64(level)
 	}
 	return k, nil
 }

@@ -42,19 +42,19 @@ func Dense[F Float](data []F, rows, cols, ld int) Strided[F] {
 	return Strided[F]{data, rows, cols, ld, 1}
 }
 
-// Combine computes C = X B, or C += X B if add: each row of C is a combination
+// CombineRows computes C = X B, or C += X B if add: each row of C is a combination
 // of the rows of B. B and C have rows without gaps between elements (Right is
 // 1). It is meant for few rows of C, or of B.
 //
 // Each element is a chain of multiply-adds from zero in increasing inner
 // index, fused above level Go, and added to C in one addition: the same at
 // AVX2 and AVX512.
-func (k *Kernels[F]) Combine(c, x, b Strided[F], add bool) {
-	x.check("Combine")
-	b.check("Combine")
-	c.check("Combine")
+func (k *Kernels[F]) CombineRows(c, x, b Strided[F], add bool) {
+	x.check("CombineRows")
+	b.check("CombineRows")
+	c.check("CombineRows")
 	if c.Rows != x.Rows || x.Cols != b.Rows || c.Cols != b.Cols || b.Right != 1 || c.Right != 1 {
-		panic("kernel: Combine: matrices of other sizes, or gaps in rows")
+		panic("kernel: CombineRows: matrices of other sizes, or gaps in rows")
 	}
 	switch {
 	case c.Rows == 0 || c.Cols == 0:

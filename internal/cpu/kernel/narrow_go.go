@@ -8,14 +8,14 @@ func narrowGo[F Float]() narrows[F] {
 		dots    = func(m, k int, x *F, ldx int, b *F, ldb int, c *F, ldc int)
 	)
 	return narrows[F]{
-		combine:    [2]combine{combineGo[F](narrowRows), combineGo[F](1)},
+		combine:    [2]combine{combineRowsGo[F](narrowRows), combineRowsGo[F](1)},
 		dots:       [2]dots{dotsGo[F](narrowRows), dotsGo[F](1)},
 		addColumns: addColumnsGo[F],
 	}
 }
 
-// combineGo computes C = X B, or C += X B if add, for a number of rows.
-func combineGo[F Float](rows int) func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool) {
+// combineRowsGo computes C = X B, or C += X B if add, for a number of rows.
+func combineRowsGo[F Float](rows int) func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool) {
 	return func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool) {
 		xs := unsafe.Slice(x, (rows-1)*down+(k-1)*right+1)
 		bs, cs := unsafe.Slice(b, (k-1)*ldb+n), unsafe.Slice(c, (rows-1)*ldc+n)

@@ -60,8 +60,8 @@ func testNarrow[F Float](t *testing.T) {
 			want func(i, j, l int) float64 // a term
 			add  bool
 		}{
-			{"combine", func(k *Kernels[F], c Strided[F]) { k.Combine(c, a, b, false) }, func(i, j, l int) float64 { return a.at(i, l) * b.at(l, j) }, false},
-			{"add transposed", func(k *Kernels[F], c Strided[F]) { k.Combine(c, at.T(), b, true) }, func(i, j, l int) float64 { return at.at(l, i) * b.at(l, j) }, true},
+			{"combine", func(k *Kernels[F], c Strided[F]) { k.CombineRows(c, a, b, false) }, func(i, j, l int) float64 { return a.at(i, l) * b.at(l, j) }, false},
+			{"add transposed", func(k *Kernels[F], c Strided[F]) { k.CombineRows(c, at.T(), b, true) }, func(i, j, l int) float64 { return at.at(l, i) * b.at(l, j) }, true},
 			{"dots", func(k *Kernels[F], c Strided[F]) { k.Dots(c, a, bt) }, func(i, j, l int) float64 { return a.at(i, l) * bt.at(j, l) }, false},
 		} {
 			var bits [][]F
@@ -136,15 +136,15 @@ func TestNarrowEmpty(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
 		none := Strided[float32]{Right: 1}
-		k.Combine(none, none, none, false)
+		k.CombineRows(none, none, none, false)
 		k.Dots(none, none, none)
 		k.AddColumns(nil, none)
 		c := Dense([]float32{1, 2, 3, 4}, 2, 2, 2)
 		empty := Strided[float32]{Rows: 2, Right: 1}
-		if k.Combine(c, empty, Strided[float32]{Cols: 2, Right: 1}, true); c.Data[3] != 4 {
+		if k.CombineRows(c, empty, Strided[float32]{Cols: 2, Right: 1}, true); c.Data[3] != 4 {
 			t.Error("an empty sum was added")
 		}
-		if k.Combine(c, empty, Strided[float32]{Cols: 2, Right: 1}, false); c.Data[0] != 0 || c.Data[3] != 0 {
+		if k.CombineRows(c, empty, Strided[float32]{Cols: 2, Right: 1}, false); c.Data[0] != 0 || c.Data[3] != 0 {
 			t.Errorf("empty sums are %v", c.Data)
 		}
 		c.Data[1] = 7
@@ -160,10 +160,10 @@ func TestNarrowMisuse(t *testing.T) {
 	short := m(2, 3)
 	short.Data = short.Data[:5]
 	for name, call := range map[string]func(){
-		"inner sizes":      func() { k.Combine(m(2, 3), m(2, 4), m(5, 3), false) },
-		"rows":             func() { k.Combine(m(2, 3), m(1, 4), m(4, 3), false) },
-		"gaps":             func() { k.Combine(m(2, 3), m(2, 4), m(3, 4).T(), false) },
-		"too short":        func() { k.Combine(short, m(2, 4), m(4, 3), false) },
+		"inner sizes":      func() { k.CombineRows(m(2, 3), m(2, 4), m(5, 3), false) },
+		"rows":             func() { k.CombineRows(m(2, 3), m(1, 4), m(4, 3), false) },
+		"gaps":             func() { k.CombineRows(m(2, 3), m(2, 4), m(3, 4).T(), false) },
+		"too short":        func() { k.CombineRows(short, m(2, 4), m(4, 3), false) },
 		"columns":          func() { k.Dots(m(2, 3), m(2, 4), m(2, 4)) },
 		"gaps in dots":     func() { k.Dots(m(2, 3), m(4, 2).T(), m(3, 4)) },
 		"sums":             func() { k.AddColumns(make([]float64, 2), m(2, 3)) },

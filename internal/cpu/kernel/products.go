@@ -27,6 +27,7 @@ const RowBlock = 240
 type Scratch[F Float] struct {
 	tile   []F
 	panels *Panels[F]
+	group  [groupRows]F // of a Sparse
 }
 
 // NewScratch returns scratch for blocks of at most rows rows and products of

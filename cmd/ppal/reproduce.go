@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ppal/datasets"
+	"ppal/internal/compare"
+	"ppal/internal/config"
+	"ppal/internal/reproduce"
+)
+
+func (a *app) reproduceCommand() *cobra.Command {
+	var o reproduce.Options
+	var out string
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "reproduce NAME",
+		Short: "Repeat an experiment of the paper and judge its claims",
+		Long: `Reproduce runs all methods of one of the paper's figures, twice: with the published gradient steps, a search over as many settings
+for each method; and with the same automatic primal step for every method that can take it. It writes every record (results.jsonl), the
+pictures (plots), and summary.md with the tables and, for each claim of the paper, a verdict with its numbers.
+An interrupted experiment goes on where it stopped when the same command is given again with the same --out.`,
+		Example: `  ppal reproduce --list
+  ppal reproduce dp-adult
+  ppal reproduce mnpc-fashion-mnist --full --seeds 5 --out runs/mnpc`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return noArguments(cmd, args)
+			}
+			if len(args) != 1 {
+				return fmt.Errorf("want the name of one experiment, as ppal reproduce --list tells")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+			if list {
+				return a.listFigures()
+			}
+			return a.reproduce(cmd.Context(), args[0], o, out)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&list, "list", false, "what there is")
+	flags.BoolVar(&o.Full, "full", false, "all data and the full width where the default is smaller")
+	flags.IntVar(&o.Seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
+	flags.IntVar(&o.Workers, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
+	flags.StringVar(&out, "out", "", "the directory (default runs/reproduce-NAME)")
+	flags.StringVar(&o.DataDir, "data-dir", "", "where the data sets' files are (default $PPAL_DATA, else the user's cache directory)")
+	return cmd
+}
+
+func figureNames() []string {
+	var names []string
+	for _, f := range reproduce.Figures() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func (a *app) listFigures() error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "name\twhat\twhere in the paper")
+	for _, f := range reproduce.Figures() {
+		title := f.Title
+		if f.Reason != "" {
+			title += " (not yet available: " + f.Reason + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, title, f.Source)
+	}
+	return w.Flush()
+}
+
+// reproduce runs a figure's comparisons and writes its report.
+func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, out string) error {
+	f, err := reproduce.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if o.Seeds < 1 || o.Workers < 0 {
+		return &config.Error{Where: "--seeds, --parallel", Problem: fmt.Sprintf("are %d and %d, want at least 1 and at least 0", o.Seeds, o.Workers)}
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	if out == "" {
+		out = filepath.Join("runs", "reproduce-"+name)
+	}
+	if o.DataDir, err = datasets.Dir(o.DataDir, a.getenv); err != nil {
+		return err
+	}
+	names, studies := f.Studies(o)
+	var outcomes []*compare.Outcome
+	for i, study := range studies {
+		outcome, err := a.runStudy(ctx, study, filepath.Join(out, names[i]))
+		if err != nil {
+			return err
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	if err := f.Write(out, names, outcomes); err != nil {
+		return err
+	}
+	lines := append([]string{"", "Verdicts:"}, f.Verdicts(names, outcomes)...)
+	lines = append(lines, "", "Files in "+out+": summary.md, and for each comparison results.jsonl and plots", "")
+	for _, outcome := range outcomes {
+		if _, err := io.WriteString(a.stdout, outcome.Markdown()+"\n"); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(a.stdout, strings.Join(lines, "\n"))
+	return err
+}

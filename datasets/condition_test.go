@@ -1,0 +1,99 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// citizens has a column of each kind, and one with an operator in its name.
+func citizens() *sheet {
+	return &sheet{name: "file", rows: 6, columns: []*column{
+		{name: "age", numbers: []float64{20, 25, 40, 60, 59, 25}},
+		{name: "race", codes: []int32{0, 2, 0, 2, 0, 2}, values: []string{"A", "none", "B C"}},
+		{name: "a<b", numbers: []float64{0, 1, 0, 1, 1, 0}},
+		{name: "gap", numbers: []float64{0, math.NaN(), 0, 1, 1, 0}},
+	}}
+}
+
+func conditionGroups(texts ...string) ([]Group, error) {
+	s := citizens()
+	var conditions []condition
+	for _, text := range texts {
+		c, err := parseCondition(text, s.names())
+		if err != nil {
+			return nil, err
+		}
+		conditions = append(conditions, c)
+	}
+	return groupsBy(s, conditions)
+}
+
+func TestConditions(t *testing.T) {
+	for _, tc := range []struct {
+		texts []string
+		want  []Group
+	}{
+		{[]string{"age<25"}, []Group{{Name: "age<25", Rows: []int{0}}, {Name: theRest, Rows: []int{1, 2, 3, 4, 5}}}},
+		{[]string{"age <= 25"}, []Group{{Name: "age <= 25", Rows: []int{0, 1, 5}}, {Name: theRest, Rows: []int{2, 3, 4}}}},
+		{[]string{"age>25"}, []Group{{Name: "age>25", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"age>=25"}, []Group{{Name: "age>=25", Rows: []int{1, 2, 3, 4, 5}}, {Name: theRest, Rows: []int{0}}}},
+		{[]string{"25<=age<60"}, []Group{{Name: "25<=age<60", Rows: []int{1, 2, 4, 5}}, {Name: theRest, Rows: []int{0, 3}}}},
+		{[]string{"25<age<=60"}, []Group{{Name: "25<age<=60", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"25<age"}, []Group{{Name: "25<age", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"age=25.0"}, []Group{{Name: "age=25.0", Rows: []int{1, 5}}, {Name: theRest, Rows: []int{0, 2, 3, 4}}}},
+		{[]string{"race=B C"}, []Group{{Name: "race=B C", Rows: []int{1, 3, 5}}, {Name: theRest, Rows: []int{0, 2, 4}}}},
+		{[]string{"race"}, []Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "race=B C", Rows: []int{1, 3, 5}}}},
+		{[]string{"a<b"}, []Group{{Name: "a<b=0", Rows: []int{0, 2, 5}}, {Name: "a<b=1", Rows: []int{1, 3, 4}}}},
+		{[]string{"race=A", "age>=59"}, []Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "age>=59", Rows: []int{3, 4}}}},
+		{[]string{"age<0"}, []Group{{Name: "age<0", Rows: nil}, {Name: theRest, Rows: []int{0, 1, 2, 3, 4, 5}}}},
+	} {
+		t.Run(tc.texts[0], func(t *testing.T) {
+			got, err := conditionGroups(tc.texts...)
+			if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+func TestConditionErrors(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"sex", `bad group "sex": bad column: there is no "sex"; there are age, race, a<b, gap`},
+		{"sex=F", `bad group "sex=F": bad column: there is no "sex"`},
+		{"", `bad group ""`},
+		{"age<old", `bad group "age<old": "old" is not a finite number`},
+		{"age=old", `bad group "age=old": age holds numbers and "old" is not a finite number`},
+		{"age=", `bad group "age=": want a value after =`},
+		{"race<3", `bad group "race<3": race holds text, want race=VALUE`},
+		{"race=D", `bad group "race=D": race is never "D", it is one of A, none, B C`},
+		{"25<age=30", `bad group "25<age=30": want an interval, as in 25<=age<60`},
+		{"25<age>30", `want an interval`},
+		{"25>age", `there is no "25"`},
+		{"60<age<25", `bad group "60<age<25": no number is within`},
+		{"gap=1", `bad group "gap=1": row 2 has no gap`},
+		{"gap", `bad group "gap": row 2 has no gap`},
+	} {
+		t.Run(tc.text, func(t *testing.T) {
+			_, err := conditionGroups(tc.text)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			checkError(t, fmt.Errorf("datasets: %w", err), ErrGroup, tc.want)
+		})
+	}
+}
+
+// A column of many values makes no groups by value.
+func TestConditionManyValues(t *testing.T) {
+	s := &sheet{rows: maxGroups + 1}
+	c := &column{name: "x"}
+	for i := range s.rows {
+		c.numbers = append(c.numbers, float64(i))
+	}
+	s.columns = append(s.columns, c)
+	_, err := groupsBy(s, []condition{{column: "x", each: true}})
+	checkError(t, fmt.Errorf("datasets: %w", err), ErrGroup, `"x": it has 101 values, want a condition, as in x=VALUE or x<NUMBER`)
+}

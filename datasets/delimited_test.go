@@ -1,0 +1,110 @@
+package datasets
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// allRecords reads a text to its end, the header first.
+func allRecords(text string, separator rune, header []string) ([][]string, error) {
+	d, err := newDelimited(strings.NewReader(text), "file", separator, header)
+	if err != nil {
+		return nil, err
+	}
+	out := [][]string{d.header}
+	for {
+		record, err := d.next()
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, append([]string{}, record...))
+	}
+}
+
+func TestDelimited(t *testing.T) {
+	want := [][]string{{"a", "b b", "c"}, {"1", "x", "2.5"}, {"2", "y", ""}}
+	for name, text := range map[string]string{
+		"comma":              "a,b b,c\n1,x,2.5\n2,y,\n",
+		"semicolon, no end":  "a;b b;c\n1;x;2.5\n2;y;",
+		"tab":                "a\tb b\tc\n1\tx\t2.5\n2\ty\t\n",
+		"bar":                "a|b b|c\n1|x|2.5\n2|y|\n",
+		"CRLF":               "a,b b,c\r\n1,x,2.5\r\n2,y,\r\n",
+		"quotes":             "\"a\",\"b b\",\"c\"\n\"1\",x,\"2.5\"\n2,\"y\",\"\"\n",
+		"blanks":             "a, b b ,c\n 1,x,\t2.5\n2, y , \n",
+		"byte order mark":    "\ufeffa,b b,c\n1,x,2.5\n2,y,\n",
+		"mark and quotes":    "\ufeff\"a\",b b,c\n1,x,2.5\n2,y,\n",
+		"blank lines":        "\na,b b,c\n\n1,x,2.5\n2,y,\n\n",
+		"gzip":               string(gzipped([]byte("a,b b,c\n1,x,2.5\n2,y,\n"))),
+		"commas in a column": "a;b b;c\n\"1\";x;2.5\n2;y;\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := allRecords(text, 0, nil)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+// Fields may hold separators, quotes and line ends; a header may be given.
+func TestDelimitedQuotes(t *testing.T) {
+	got, err := allRecords("\"1,5\",\"say \"\"no\"\"\"\n\"two\nlines\",2\n", 0, []string{"x", "y"})
+	want := [][]string{{"x", "y"}, {"1,5", `say "no"`}, {"two\nlines", "2"}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestSniffSeparator(t *testing.T) {
+	long := "a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100) // the beginning that is looked at ends within a line
+	for name, tc := range map[string]struct {
+		text string
+		want rune
+	}{
+		"decimal commas":            {"a;b\n1,5;2,5\n3;4,25\n", ';'},
+		"commas within quotes":      {"a;b\n\"1,2,3\";x\n", ';'},
+		"ragged, by the first line": {"a|b|c\n1|2\n", '|'},
+		"nothing to tell by":        {"a\n1\n", ','},
+		"cut beginning":             {long, ';'},
+		"semicolons in text":        {"a,b,c\n\"x;y;z;w\",1,2\n", ','},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := sniffSeparator([]byte(tc.text[:min(len(tc.text), sniffBytes)])); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDelimitedErrors(t *testing.T) {
+	whole := string(gzipped([]byte("a,b\n" + strings.Repeat("1,2\n", 100))))
+	for _, tc := range []struct {
+		name, text string
+		want       error
+		says       string
+	}{
+		{"empty", "", ErrTruncated, "byte 0: truncated: there is nothing in it"},
+		{"blank", " \n\n", ErrTruncated, "there is nothing in it"},
+		{"one column", "a\n1\n", ErrFormat, "line 1, column 1: wrong format: no ',' separates columns"},
+		{"no header", "1,2\n3,4\n", ErrFormat, "line 1, column 1: wrong format: the first line holds numbers"},
+		{"no name", "a,,c\n1,2,3\n", ErrFormat, "line 1, column 2: wrong format: the column has no name"},
+		{"not UTF-8", "a,\xff\n1,2\n", ErrFormat, "line 1, column 2: wrong format: the column's name is not in UTF-8"},
+		{"too few fields", "a,b,c\n1,2,3\n1,2\n1,2,3\n", ErrFormat, "line 3: wrong format: 2 fields, want 3"},
+		{"too many fields", "a,b\n1,2,3\n", ErrFormat, "line 2: wrong format: 3 fields, want 2"},
+		{"cut in the last line", "a,b,c\n1,2,3\n1,2", ErrTruncated, "line 3: truncated: the last line breaks off after 2 fields of 3"},
+		{"cut in a quoted field", "a,b\n1,2\n1,\"no", ErrTruncated, "line 3: truncated"},
+		{"bare quote", "a,b\n1,2\n1,n\"o\n1,2\n", ErrFormat, `line 3: wrong format: bare " in non-quoted-field`},
+		{"gzip cut", whole[:len(whole)-9], ErrTruncated, "the file breaks off"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := allRecords(tc.text, 0, nil)
+			checkError(t, err, tc.want, tc.says)
+		})
+	}
+}

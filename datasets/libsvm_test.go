@@ -1,0 +1,244 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// describe writes what was read, value by value.
+func describeLIBSVM(s *LIBSVM) []byte {
+	var b bytes.Buffer
+	rows, cols := s.X.Dims()
+	fmt.Fprintf(&b, "%d x %d, %d entries, values %t\n", rows, cols, len(s.X.Columns), s.X.Values != nil)
+	for i := range rows {
+		fmt.Fprintf(&b, "%v", s.Labels[i])
+		if s.Queries != nil {
+			fmt.Fprintf(&b, " query %d", s.Queries[i])
+		}
+		for e := s.X.Starts[i]; e < s.X.Starts[i+1]; e++ {
+			fmt.Fprintf(&b, " [%d]=%v", s.X.Columns[e], s.X.entryValues()[e])
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.Bytes()
+}
+
+// Comments, blank lines, queries, tabs, every way to write a number, no last line's end.
+func TestLIBSVMGolden(t *testing.T) {
+	s, err := LoadLIBSVM("testdata/mixed.libsvm", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "testdata/mixed.golden"
+	if *update {
+		if err := os.WriteFile(path, describeLIBSVM(s), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(describeLIBSVM(s))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadLIBSVM(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		cols       int
+		want       LIBSVM
+	}{
+		{"ones", "-1 1:1 3:1 \n+1 2:1 \n", 0,
+			LIBSVM{X: &CSR{Rows: 2, Cols: 3, Starts: []int{0, 2, 3}, Columns: []int32{0, 2, 1}}, Labels: []float64{-1, 1}}},
+		{"forced dimension", "1 1:1\n", 5, LIBSVM{X: &CSR{Rows: 1, Cols: 5, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
+		{"ones and zeros", "1 1:1 2:0 3:1\n", 0, LIBSVM{X: &CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}, Labels: []float64{1}}},
+		{"a zero in the last column", "1 1:1 4:-0\n", 0, LIBSVM{X: &CSR{Rows: 1, Cols: 4, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
+		{"a value after ones", "1 1:1\n0 1:1 2:2\n", 0,
+			LIBSVM{X: &CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{0, 0, 1}, Values: []float64{1, 1, 2}}, Labels: []float64{1, 0}}},
+		{"line ends", "1 1:1\r\n2 \t 2:1 \r\n\r\n3", 0,
+			LIBSVM{X: &CSR{Rows: 3, Cols: 2, Starts: []int{0, 1, 2, 2}, Columns: []int32{0, 1}}, Labels: []float64{1, 2, 3}}},
+		{"queries", "1 qid:4 1:1\n0 qid:4\n", 0,
+			LIBSVM{X: &CSR{Rows: 2, Cols: 1, Starts: []int{0, 1, 1}, Columns: []int32{0}}, Labels: []float64{1, 0}, Queries: []int64{4, 4}}},
+		{"rows without entries", "1\n2\n", 3, LIBSVM{X: &CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 0}}, Labels: []float64{1, 2}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, data := range [][]byte{[]byte(test.text), gzipped([]byte(test.text))} {
+				got, err := ReadLIBSVM(bytes.NewReader(data), "file", test.cols)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(&test.want, got); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+func TestReadLIBSVMErrors(t *testing.T) {
+	const good = "1 1:1\n"
+	for _, test := range []struct {
+		name, text string
+		want       error
+		message    string
+	}{
+		{"empty", "", ErrTruncated, "datasets: file: truncated: there is no row"},
+		{"comments alone", "# 1 1:1\n\n", ErrTruncated, "there is no row"},
+		{"label", "yes 1:1\n", ErrNumber, `file: line 1: label "yes" is not a finite number`},
+		{"no label", good + "1:1 2:1\n", ErrFormat, `file: line 2: wrong format: the row begins with "1:1", want its label`},
+		{"infinite label", "inf 1:1\n", ErrNumber, `label "inf"`},
+		{"several labels", "1,2 1:1\n", ErrNumber, `label "1,2"`},
+		{"no colon", good + "\n# x\n1 2\n", ErrFormat, `file: line 4: wrong format: "2" is no entry index:value`},
+		{"index 0", good + "1 0:1\n", ErrIndex, `file: line 2: bad index: "0:1": indices start at 1`},
+		{"index over d", "1 6:1\n", ErrIndex, `"6:1": there are 5 features`},
+		{"huge index", "1 2147483648:1\n", ErrIndex, `whole number up to 2147483647`},
+		{"negative index", "1 -1:1\n", ErrIndex, `the index of "-1:1" is no whole number`},
+		{"fractional index", "1 1.5:1\n", ErrIndex, `"1.5:1"`},
+		{"no index", "1 :1\n", ErrIndex, `":1"`},
+		{"decreasing", "1 2:1 1:1\n", ErrIndex, `"1:1" follows index 2: indices increase along a line`},
+		{"repeated", "1 2:1 2:1\n", ErrIndex, `"2:1" follows index 2`},
+		{"repeated zero", "1 2:0 2:1\n", ErrIndex, `"2:1" follows index 2`},
+		{"no value", "1 1:\n", ErrNumber, `the value of "1:" is not a finite number`},
+		{"value", "1 1:a\n", ErrNumber, `"1:a"`},
+		{"two values", "1 1:2:3\n", ErrNumber, `"1:2:3"`},
+		{"NaN", "1 1:nan\n", ErrNumber, `"1:nan"`},
+		{"infinity", "1 1:-Inf\n", ErrNumber, `"1:-Inf"`},
+		{"overflow", "1 1:1e999\n", ErrNumber, `"1:1e999"`},
+		{"sign alone", "1 1:-\n", ErrNumber, `"1:-"`},
+		{"point alone", "1 1:.\n", ErrNumber, `"1:."`},
+		{"query", "1 qid:x 1:1\n", ErrFormat, `qid "x" is no whole number`},
+		{"query missing", "1 qid:1 1:1\n1 1:1\n", ErrFormat, "line 2: wrong format: some rows have a qid and some have none"},
+		{"query late", "1 1:1\n1 qid:1 1:1\n", ErrFormat, "line 2: wrong format: some rows have a qid"},
+		{"query among entries", "1 1:1 qid:2\n", ErrIndex, `"qid:2"`},
+		{"long field", "1 " + strings.Repeat("x", 99) + "\n", ErrFormat, `"` + strings.Repeat("x", 40) + `"... is no entry`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := ReadLIBSVM(strings.NewReader(test.text), "file", 5)
+			checkError(t, err, test.want, test.message)
+			var fe *FileError
+			if !errors.As(err, &fe) {
+				t.Errorf("%T is no *FileError", err)
+			}
+		})
+	}
+	t.Run("no entries", func(t *testing.T) {
+		_, err := ReadLIBSVM(strings.NewReader("1\n2\n"), "file", 0)
+		checkError(t, err, ErrFormat, "no row has an entry; say how many features there are")
+	})
+	t.Run("compressed file cut", func(t *testing.T) {
+		data := gzipped([]byte(strings.Repeat(good, 99)))
+		_, err := ReadLIBSVM(bytes.NewReader(data[:len(data)-9]), "file", 5)
+		checkError(t, err, ErrTruncated, "the file breaks off")
+	})
+	t.Run("missing", func(t *testing.T) {
+		_, err := LoadLIBSVM(filepath.Join(t.TempDir(), "none"), 5)
+		checkError(t, err, os.ErrNotExist, "none")
+	})
+	t.Run("dimension", func(t *testing.T) {
+		for _, cols := range []int{-1, math.MaxInt32 + 1} {
+			if _, err := ReadLIBSVM(strings.NewReader(good), "file", cols); err == nil {
+				t.Errorf("%d features gave no error", cols)
+			}
+		}
+	})
+}
+
+// Lines longer than the reader's buffer are read whole; one that does not end is refused before it fills the memory.
+func TestLIBSVMLongLines(t *testing.T) {
+	var b strings.Builder
+	for row := range 3 {
+		fmt.Fprint(&b, row)
+		for i := 1; i <= 60000; i += 1 + row {
+			fmt.Fprintf(&b, " %d:1", i)
+		}
+		fmt.Fprintln(&b)
+	}
+	s, err := ReadLIBSVM(strings.NewReader(b.String()), "file", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{0, 60000, 90000, 110000}, s.X.Starts); diff != "" {
+		t.Error(diff)
+	}
+	if last := s.X.Columns[len(s.X.Columns)-1]; last != 59998-1 {
+		t.Errorf("the last column is %d", last)
+	}
+	_, err = ReadLIBSVM(endless{}, "file", 0)
+	checkError(t, err, ErrFormat, "line 1: wrong format: a line of more than 67108864 bytes")
+}
+
+// endless is a text without lines.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// Short numbers are what strconv makes of them.
+func TestLIBSVMNumbers(t *testing.T) {
+	for _, text := range []string{"0", "-0", "+1", "1.", ".5", "-.125", "0.1", "0.3", "123456.789012345", "99999999999999.9", "999999999999999",
+		"9999999999999999", "0.000000000000001", "0.0000000000000001", "1e5", "1E-5", "0x1p-2", "4.35", "2.2250738585072014e-308", "5e-324"} {
+		got, ok := number([]byte(text))
+		want, fine := parseFloat([]byte(text))
+		if !ok || !fine || math.Float64bits(got) != math.Float64bits(want) {
+			t.Errorf("%s is %v, want %v", text, got, want)
+		}
+	}
+}
+
+// FuzzLIBSVM reads anything; what it accepts is a matrix that is written and read again without change.
+func FuzzLIBSVM(f *testing.F) {
+	for _, seed := range []string{"-1 3:1 11:1 \n", "2 qid:1 1:3 2:0.25 # doc\r\n0 qid:1 5:-1e-3", "1\n", "1 2:1 1:1", "# c\n\n", "1 1:nan"} {
+		f.Add([]byte(seed), 0)
+		f.Add(gzipped([]byte(seed)), 200)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, cols int) {
+		cols = max(0, cols) % maxIndex
+		s, err := ReadLIBSVM(bytes.NewReader(data), "file", cols)
+		if err != nil {
+			var fe *FileError
+			known := errors.Is(err, ErrFormat) || errors.Is(err, ErrNumber) || errors.Is(err, ErrIndex) || errors.Is(err, ErrTruncated)
+			if !errors.As(err, &fe) || !known {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		again, err := ReadLIBSVM(bytes.NewReader(writeLIBSVM(s)), "again", s.X.Cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// writeLIBSVM writes what was read.
+func writeLIBSVM(s *LIBSVM) []byte {
+	var b bytes.Buffer
+	values := s.X.entryValues()
+	for i, label := range s.Labels {
+		fmt.Fprint(&b, label)
+		if s.Queries != nil {
+			fmt.Fprintf(&b, " qid:%d", s.Queries[i])
+		}
+		for e := s.X.Starts[i]; e < s.X.Starts[i+1]; e++ {
+			fmt.Fprintf(&b, " %d:%v", s.X.Columns[e]+1, values[e])
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.Bytes()
+}

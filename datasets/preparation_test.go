@@ -1,0 +1,108 @@
+package datasets
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// fewRows has one column of each kind.
+func fewRows() (*sheet, *Preparation) {
+	s := &sheet{name: "file", rows: 4, columns: []*column{
+		{name: "x", numbers: []float64{1, 3, 100, 5}},
+		{name: "y", numbers: []float64{2, math.NaN(), math.NaN(), 4}},
+		{name: "c", codes: []int32{1, 0, 2, -1}, values: []string{"a", "b", "other"}},
+		{name: "flat", numbers: []float64{0.1, 0.1, 7, 0.1}},
+	}}
+	return s, &Preparation{Encodings: []Encoding{
+		{Column: "x"},
+		{Column: "y", Missing: true},
+		{Column: "c", Categories: []string{"a", "b", "other"}, Levels: []string{"b", "a"}, Missing: true},
+		{Column: "flat"},
+	}}
+}
+
+// Of the training rows 0, 1, 3, x has mean 3 and variance (4+0+4)/3, y of the
+// two there are mean 3 and variance 1; the held-out row 2 counts for nothing.
+func TestPreparation(t *testing.T) {
+	s, p := fewRows()
+	constant, err := p.fit(s, []int{0, 1, 3})
+	if diff := cmp.Diff([]string{"flat"}, constant); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	want := []string{"x", "y", "y missing", "c=b", "c=a", "c missing", "flat"}
+	if diff := cmp.Diff(want, p.Columns()); diff != "" {
+		t.Error(diff)
+	}
+	got, err := p.features(s, []int{3, 2, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := math.Sqrt(8.0 / 3)
+	if diff := cmp.Diff(&Dense{Rows: 3, Cols: 7, Data: []float64{
+		2 / d, 1, 0, 0, 0, 1, 0,
+		97 / d, 0, 1, 0, 0, 0, 7 - 0.1,
+		-2 / d, -1, 0, 1, 0, 0, 0,
+	}}, got, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPreparationOutOfRange(t *testing.T) {
+	for name, tc := range map[string]struct {
+		numbers []float64
+		want    error
+		says    string
+	}{
+		"too large":        {[]float64{1e200, -1e200, 0}, ErrColumn, `file: bad column "x": its standard deviation is out of range`},
+		"sum overflows":    {[]float64{1.7e308, 1.6e308, 0}, ErrColumn, "out of range"},
+		"too close":        {[]float64{1e-200, 2e-200, 0}, ErrColumn, "out of range"},
+		"held out, far":    {[]float64{0, 1e-10, 1e300}, ErrNumber, `row 3 of "x" is out of range once standardised`},
+		"held out, no sum": {[]float64{0, 1e-10, -1e300}, ErrNumber, "row 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &sheet{name: "file", rows: 3, columns: []*column{{name: "x", numbers: tc.numbers}}}
+			p := &Preparation{Encodings: []Encoding{{Column: "x"}}}
+			_, err := p.fit(s, []int{0, 1})
+			if err == nil {
+				_, err = p.features(s, []int{2})
+			}
+			checkError(t, err, tc.want, tc.says)
+		})
+	}
+}
+
+// A preparation that was written and read again prepares new rows like the old.
+func TestPreparationRead(t *testing.T) {
+	s, p := fewRows()
+	p.Absent = []string{"?"}
+	if _, err := p.fit(s, []int{0, 1, 3}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := p.features(s, []int{0, 1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Preparation
+	if err := json.Unmarshal(written, &again); err != nil {
+		t.Fatal(err)
+	}
+	text := "c;flat;extra;y;x\nb;0.1;p;2;1\na;0.1;q;?;3\nother;7;r;?;100\n?;0.1;s;4;5\n"
+	got, err := again.Read(strings.NewReader(text), "new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	_, err = again.Read(strings.NewReader(strings.Replace(text, "other", "elsewhere", 1)), "new")
+	checkError(t, err, ErrCategory, `new: line 4, column 1: c: unknown category "elsewhere", want one of a, b, other`)
+}

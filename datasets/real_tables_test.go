@@ -1,0 +1,235 @@
+package datasets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The published files, as they are split with the first seed.
+func TestRealTablesGolden(t *testing.T) {
+	dir := realData(t)
+	var got bytes.Buffer
+	for _, name := range []string{"adult", "bank", "compas", "communities"} {
+		report, err := Check(context.Background(), dir, name, TableOptions{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Files {
+			if f.State != Original {
+				t.Errorf("%s: %v, %s", f.File.Path, f.State, f.Note)
+			}
+		}
+		if d := report.Dataset; d.Features != len(report.Tables.Train.Columns) || !slices.Equal(d.Classes, report.Tables.Train.Classes[:]) {
+			t.Errorf("the registry says %d features, classes %q", d.Features, d.Classes)
+		}
+		fmt.Fprintln(&got, name)
+		describe(&got, report.Tables)
+	}
+	checkGolden(t, "testdata/tables.golden", got.Bytes())
+}
+
+func TestRealAdult(t *testing.T) {
+	opts := TableOptions{Split: Split{Train: 100}}
+	tables, err := LoadTable(realData(t), "adult", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := tables.Train.Features.(*CSR)
+	if x.Rows != 32561+16281 || x.Cols != 123 || x.Values != nil {
+		t.Errorf("%d rows, %d columns, %d values", x.Rows, x.Cols, len(x.Values))
+	}
+	if c := tables.Train.ClassCounts(); c != [2]int{37155, 11687} {
+		t.Errorf("classes %v", c)
+	}
+	if last := slices.Max(x.Columns[x.Starts[32561]:]); last != 121 {
+		t.Errorf("a9a.t's last feature is %d", last+1)
+	}
+	counts := make([]int, 123)
+	for _, j := range x.Columns {
+		counts[j]++
+	}
+	var want []int // each block's: no row has two entries of one
+	for _, block := range adultBlocks {
+		first := len(want)
+		want = append(want, block.counts...)
+		for i := range x.Rows {
+			row := x.Columns[x.Starts[i]:x.Starts[i+1]]
+			from, _ := slices.BinarySearch(row, int32(first))
+			to, _ := slices.BinarySearch(row, int32(len(want)))
+			if to-from > 1 {
+				t.Fatalf("row %d has %d entries of %s", i, to-from, block.name)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// countCategories gives the rows of every category, column by column.
+func countCategories(s *sheet) map[string][]int {
+	counts := map[string][]int{}
+	for _, c := range s.columns {
+		if c.codes == nil || c.name == crimeLabel {
+			continue
+		}
+		counts[c.name] = make([]int, len(c.values))
+		for _, code := range c.codes {
+			counts[c.name][code]++
+		}
+	}
+	return counts
+}
+
+// Bank's categories are as frequent as the stand-in has them.
+func TestRealBank(t *testing.T) {
+	s, err := readBank(filepath.Join(realData(t), filepath.FromSlash(bankPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(countCategories(drawBank(1)), countCategories(s)); diff != "" {
+		t.Error(diff)
+	}
+	unknown, never, within, upTo60 := 0, 0, 0, 0
+	for i := range s.rows {
+		if slices.ContainsFunc(s.columns, func(c *column) bool { return c.codes != nil && c.text(i) == "unknown" }) {
+			unknown++
+		}
+		if s.column("pdays").numbers[i] == 999 {
+			never++
+		}
+		if age := s.column("age").numbers[i]; age >= 25 && age <= 60 {
+			upTo60++
+			if age < 60 {
+				within++
+			}
+		}
+	}
+	if got, want := [5]int{s.rows, unknown, never, within, upTo60}, [5]int{41188, 10700, 39673, 38927, 39210}; got != want {
+		t.Errorf("rows, with unknown, never called, of age 25 to 59, to 60: %v, want %v", got, want)
+	}
+}
+
+// COMPAS's categories are as frequent as the stand-in has them.
+func TestRealCompas(t *testing.T) {
+	path := filepath.Join(realData(t), filepath.FromSlash(compasPath))
+	s, err := readCompas(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := countCategories(s)
+	for _, filter := range compasFilter {
+		delete(got, filter.name)
+	}
+	got["c_charge_degree"] = got["c_charge_degree"][:2] // O has none
+	if diff := cmp.Diff(countCategories(drawCompas(1)), got); diff != "" {
+		t.Error(diff)
+	}
+	all, err := readSheetFile(path, &schema{absent: []string{""}, columns: compasFilter[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blank := 0
+	for _, x := range all.columns[0].numbers {
+		if math.IsNaN(x) {
+			blank++
+		}
+	}
+	if all.rows != 7214 || blank != 307 || s.rows != 6172 {
+		t.Errorf("%d rows, %d blank, %d left", all.rows, blank, s.rows)
+	}
+}
+
+// The header repeats names; the columns are equal, so that the first will do.
+func TestRealCompasRepeatedColumns(t *testing.T) {
+	f, err := openFile(filepath.Join(realData(t), filepath.FromSlash(compasPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := newDelimited(f, compasPath, ',', nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]int{}
+	var pairs [][2]int
+	for field, name := range d.header {
+		if other, ok := first[name]; ok {
+			pairs = append(pairs, [2]int{other, field})
+		}
+		first[name] = field
+	}
+	if len(pairs) != 2 {
+		t.Errorf("repeated columns %v", pairs)
+	}
+	for record, err := d.next(); err == nil; record, err = d.next() {
+		for _, p := range pairs {
+			if record[p[0]] != record[p[1]] {
+				t.Fatalf("columns %v hold %q and %q", p, record[p[0]], record[p[1]])
+			}
+		}
+	}
+}
+
+func TestRealCommunities(t *testing.T) {
+	s, err := readCommunities(filepath.Join(realData(t), filepath.FromSlash(communitiesPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range communitiesDesign().encodings {
+		missing, want := 0, 0
+		for _, x := range s.column(e.Column).numbers {
+			if math.IsNaN(x) {
+				missing++
+			}
+		}
+		switch {
+		case e.Column == "OtherPerCap":
+			want = 1
+		case e.Missing:
+			want = 1675
+		}
+		if missing != want {
+			t.Errorf("%s misses %d values, want %d", e.Column, missing, want)
+		}
+	}
+	crime := slices.Clone(s.column(crimeColumn).numbers)
+	slices.Sort(crime)
+	mean := 0.0
+	for _, x := range crime {
+		mean += x / float64(len(crime))
+	}
+	if s.rows != 1994 || math.Abs(mean-0.238) > 5e-4 || quantile(crime, 70) != crimeThreshold {
+		t.Errorf("%d rows, mean %.4f, 70th percentile %v", s.rows, mean, quantile(crime, 70))
+	}
+	// Split as a whole, the groups are those of all rows.
+	tables, err := LoadTable(realData(t), "communities", TableOptions{Split: Split{Train: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := "848 of 1000 intersectional groups have more than 1 % of the training rows; 636 of them differ."
+	if diff := cmp.Diff(note, tables.Notes[1]); diff != "" || tables.Train.ClassCounts() != [2]int{1386, 608} {
+		t.Error(diff, tables.Train.ClassCounts())
+	}
+}
+
+func BenchmarkReal(b *testing.B) {
+	for _, name := range []string{"adult", "bank", "compas", "communities"} {
+		b.Run(name, func(b *testing.B) {
+			dir := realData(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := LoadTable(dir, name, TableOptions{Seed: 1}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

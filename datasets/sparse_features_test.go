@@ -1,0 +1,165 @@
+package datasets
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const fewSparse = `# a comment
+
+2 1:0.5 3:1
+1 2:4
+2 1:-1 2:1
+1 3:2
+`
+
+func TestOwnLIBSVM(t *testing.T) {
+	load := func(text string, opts TableOptions) (*Tables, error) {
+		opts.File, opts.Split = write(t, t.TempDir(), "own.txt", []byte(text)), Split{Train: 100}
+		return LoadTable("", "libsvm", opts)
+	}
+	got, err := load(fewSparse, TableOptions{Groups: []string{"3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := got.Train
+	want := &CSR{Rows: 4, Cols: 3, Starts: []int{0, 2, 3, 5, 6}, Columns: []int32{0, 2, 1, 0, 1, 2}, Values: []float64{0.5, 1, 4, -1, 1, 2}}
+	if diff := cmp.Diff(want, table.Features); diff != "" || table.Columns != nil || got.Preparation != nil {
+		t.Error(diff, table.Columns)
+	}
+	if diff := cmp.Diff([]int{1, -1, 1, -1}, table.Labels); diff != "" || table.Classes != [2]string{"label 1", "label 2"} {
+		t.Error(diff, table.Classes)
+	}
+	if diff := cmp.Diff([]Group{{Name: "feature 3", Rows: []int{0, 3}}, {Name: theRest, Rows: []int{1, 2}}}, table.Groups); diff != "" {
+		t.Error(diff)
+	}
+	got, err = load(fewSparse+"1 2:1 3:1\n", TableOptions{Groups: []string{"1", "3"}, DropSensitive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = &CSR{Rows: 5, Cols: 1, Starts: []int{0, 0, 1, 2, 2, 3}, Columns: []int32{0, 0, 0}, Values: []float64{4, 1, 1}}
+	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"2"}, got.Train.Columns); diff != "" || len(got.Train.Groups) != 2 {
+		t.Error(diff, got.Train.Groups)
+	}
+	// Feature 2 is there just where 1 is not: it goes too.
+	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", TableOptions{Groups: []string{"1"}, DropSensitive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"3"}, got.Train.Columns); diff != "" {
+		t.Error(diff)
+	}
+	for _, tc := range []struct {
+		text string
+		opts TableOptions
+		want error
+		says string
+	}{
+		{fewSparse + "3 1:1\n", TableOptions{}, ErrLabel, "own.txt: line 3: label out of range: 2, where others are 1 and 3; want two values"},
+		{"1 1:1\n1 2:1\n", TableOptions{}, ErrLabel, "own.txt: label out of range: all are 1, want two values"},
+		{fewSparse, TableOptions{Groups: []string{"4"}}, ErrColumn, `there is no feature "4", want a number from 1 to 3`},
+		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `there is no feature "0"`},
+		{fewSparse, TableOptions{Ignore: []string{"1", "2", "3"}}, ErrColumn, "no feature is left"},
+		{"1 1:x\n", TableOptions{}, ErrNumber, "line 1"},
+		{fewSparse, TableOptions{DropSensitive: true}, ErrOption, "no groups whose columns could be dropped"},
+	} {
+		_, err := load(tc.text, tc.opts)
+		checkError(t, err, tc.want, tc.says)
+	}
+}
+
+// writeAdult lays out a small Adult: rows of a9a and of a9a.t, which lacks
+// feature 123.
+func writeAdult(t *testing.T, train, test string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, dir, "adult/a9a", []byte(train))
+	write(t, dir, "adult/a9a.t", []byte(test))
+	return dir
+}
+
+const (
+	smallA9A  = "-1 3:1 67:1 72:1 \n+1 5:1 71:1 73:1 123:1 \n"
+	smallA9At = "-1 1:1 67:1 73:1 \n+1 2:1 68:1 72:1 \n"
+)
+
+func TestLoadAdult(t *testing.T) {
+	got, err := LoadTable(writeAdult(t, smallA9A, smallA9At), "adult", TableOptions{Split: Split{Train: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &CSR{Rows: 4, Cols: 123, Starts: []int{0, 3, 7, 10, 13}, Columns: []int32{2, 66, 71, 4, 70, 72, 122, 0, 66, 72, 1, 67, 71}}
+	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Group{{Name: "sex=Female", Rows: []int{0, 3}}, {Name: "sex=Male", Rows: []int{1, 2}}}, got.Train.Groups); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{-1, 1, -1, 1}, got.Train.Labels); diff != "" {
+		t.Error(diff)
+	}
+	if c := got.Train.Columns; len(c) != 123 || c[66] != "race=White" || c[70] != "race=Black" || c[4] != "age=50-90" {
+		t.Errorf("columns %q", c)
+	}
+}
+
+// Without the sensitive columns neither sex is left, nor any race where the
+// groups are by one.
+func TestLoadAdultDropSensitive(t *testing.T) {
+	dir := writeAdult(t, smallA9A+"-1 4:1 71:1 72:1 \n+1 5:1 67:1 73:1 123:1 \n", smallA9At)
+	for group, left := range map[string]struct {
+		features int
+		gone     string
+	}{"": {121, "sex="}, "71": {118, "race="}, "race=White": {118, "race="}} {
+		opts := TableOptions{Split: Split{Train: 100}, DropSensitive: true}
+		if group != "" {
+			opts.Groups = []string{group}
+		}
+		got, err := LoadTable(dir, "adult", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, cols := got.Train.Features.Dims(); cols != left.features || len(got.Train.Columns) != cols {
+			t.Errorf("groups %q: %d features", group, cols)
+		}
+		if all := strings.Join(got.Train.Columns, " "); strings.Contains(all, left.gone) {
+			t.Errorf("groups %q: %s", group, all)
+		}
+	}
+}
+
+func TestLoadAdultErrors(t *testing.T) {
+	for _, tc := range []struct {
+		name, train, test string
+		want              error
+		says              string
+	}{
+		{"label", smallA9A, smallA9At + "\n3 72:1\n", ErrLabel,
+			"a9a.t: line 4: label out of range: 3, want -1 or +1; get it with `ppal data fetch adult`"},
+		{"both sexes", smallA9A + "+1 72:1 73:1\n", smallA9At, ErrFormat,
+			"a9a: line 3: wrong format: want one of the features 72 (female) and 73 (male)"},
+		{"no sex", "+1 71:1\n", smallA9At, ErrFormat, "a9a: line 1: wrong format: want one of"},
+		{"feature 124", smallA9A + "+1 72:1 124:1\n", smallA9At, ErrIndex, "a9a: line 3: bad index"},
+		{"empty", "", smallA9At, ErrTruncated, "a9a: truncated"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := LoadTable(writeAdult(t, tc.train, tc.test), "adult", TableOptions{Split: Split{Train: 100}})
+			checkError(t, err, tc.want, tc.says)
+		})
+	}
+}
+
+// Rows of a matrix with values under one without.
+func TestStack(t *testing.T) {
+	a := &CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}
+	b := &CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 1}, Columns: []int32{1}, Values: []float64{5}}
+	want := &CSR{Rows: 3, Cols: 3, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 2, 1}, Values: []float64{1, 1, 5}}
+	if diff := cmp.Diff(want, stack(a, b)); diff != "" {
+		t.Error(diff)
+	}
+}

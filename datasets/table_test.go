@@ -1,0 +1,106 @@
+package datasets
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fewLabels is a table of four rows.
+func fewLabels() *Table {
+	return &Table{
+		Features: &Dense{Rows: 4, Cols: 1, Data: []float64{1, 0, 2, 0}},
+		Columns:  []string{"x"},
+		Labels:   []int{1, -1, 1, 1},
+		Groups:   []Group{{Name: "a", Rows: []int{0, 3}}, {Name: "b", Rows: []int{1, 2}}},
+	}
+}
+
+func TestTablePartition(t *testing.T) {
+	table := fewLabels()
+	a, b, err := table.Partition()
+	if err != nil || a.Name != "a" || b.Name != "b" || table.Rows() != 4 || table.ClassCounts() != [2]int{1, 3} {
+		t.Error(a, b, err)
+	}
+	for name, groups := range map[string][]Group{
+		"0 groups, want one and the rest":     nil,
+		"3 groups":                            {{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1}}, {Name: "c", Rows: []int{2, 3}}},
+		"a and b do not share the rows out":   {{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{1, 2, 3}}},
+		"low and b do not share the rows out": {{Name: "low", Rows: []int{0}}, {Name: "b", Rows: []int{1, 2}}},
+	} {
+		table.Groups = groups
+		_, _, err := table.Partition()
+		checkError(t, err, ErrGroup, name)
+	}
+}
+
+// The checksum is of all that a table holds, in whatever form its features are.
+func TestTableSHA256(t *testing.T) {
+	sum := fewLabels().SHA256()
+	same := fewLabels()
+	same.Features = &CSR{Rows: 4, Cols: 1, Starts: []int{0, 1, 1, 2, 2}, Columns: []int32{0, 0}, Values: []float64{1, 2}}
+	if same.SHA256() != sum {
+		t.Error("the features' form changes the checksum")
+	}
+	for name, change := range map[string]func(t *Table){
+		"feature": func(t *Table) { t.Features.(*Dense).Data[1] = 1e-300 },
+		"label":   func(t *Table) { t.Labels[0] = -1 },
+		"group":   func(t *Table) { t.Groups[0].Rows[0] = 2 },
+		"shape":   func(t *Table) { t.Features = &Dense{Rows: 2, Cols: 2, Data: []float64{1, 0, 2, 0}} },
+	} {
+		other := fewLabels()
+		change(other)
+		if other.SHA256() == sum {
+			t.Errorf("another %s leaves the checksum", name)
+		}
+	}
+}
+
+// threeOfThem has 40 rows, three of them in group a.
+func threeOfThem() string {
+	var text strings.Builder
+	text.WriteString("g,x,y\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "%s,%d,%d\n", string("abbb"[min(i%14, 3)]), i, i/2%2)
+	}
+	return text.String()
+}
+
+// Rows of a group that the split leaves none of in some part are an error
+// that names both; where groups overlap, held-out parts may lack them.
+func TestTableEmptyGroup(t *testing.T) {
+	text := threeOfThem()
+	_, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a"}, Split: Split{90, 5, 5}})
+	checkError(t, err, ErrEmpty, "csv: no rows of group g=a among the validation rows; choose another split or seed")
+	got, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a", "x<20"}, Split: Split{90, 5, 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := false
+	for _, p := range got.Parts() {
+		if names := []string{p.Groups[0].Name, p.Groups[1].Name}; !cmp.Equal(names, []string{"g=a", "x<20"}) {
+			t.Errorf("%s has groups %q", p.Name, names)
+		}
+		empty = empty || len(p.Groups[0].Rows) == 0
+	}
+	if !empty || len(got.Train.Groups[0].Rows) == 0 {
+		t.Error("no held-out part lacks the group: the test shows nothing")
+	}
+}
+
+func TestTableKinds(t *testing.T) {
+	_, err := LoadTable("", "fashion-mnist", TableOptions{})
+	checkError(t, err, ErrKind, "fashion-mnist is a set of images, want a table")
+	_, _, err = LoadImages("", "adult", 1)
+	checkError(t, err, ErrKind, "adult is a table, want images")
+	_, err = LoadTable("", "nonsense", TableOptions{})
+	checkError(t, err, ErrUnknownDataset, "nonsense")
+	for _, opts := range []TableOptions{{File: "x"}, {Label: "x"}, {Impute: true}, {Separator: ','}, {Categorical: []string{"x"}}} {
+		_, err := LoadTable("", "synthetic-compas", opts)
+		checkError(t, err, ErrOption, "synthetic-compas does not take")
+	}
+	_, err = LoadTable("", "libsvm", TableOptions{File: "x", Label: "y"})
+	checkError(t, err, ErrOption, "libsvm does not take a label")
+}

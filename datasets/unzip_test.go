@@ -1,0 +1,146 @@
+package datasets
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// zipArchive holds one file of that name.
+func zipArchive(t *testing.T, name string, content []byte) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	member, err := w.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := member.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// publishedZipped is fetchBody as a member of archives.
+func publishedZipped(urls ...string) File {
+	f := published()
+	f.URLs, f.Zipped = urls, "folder/file.bin"
+	return f
+}
+
+func TestFetchZipped(t *testing.T) {
+	archive := zipArchive(t, "folder/file.bin", fetchBody)
+	broken := bytes.Clone(archive)
+	broken[len(archive)/2] ^= 1
+	tries := 0
+	for _, tc := range []struct {
+		name    string
+		handler http.HandlerFunc
+		want    error
+		text    string
+	}{
+		{name: "plain", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive) }},
+		{name: "length not announced", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			w.Write(archive)
+		}},
+		{name: "breaks off once", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
+			if tries++; tries == 1 {
+				w.Write(archive[:1000])
+				return
+			}
+			w.Write(archive)
+		}},
+		{name: "breaks off always", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
+			w.Write(archive[:1000])
+		}, want: ErrDownload, text: "after 1000 of " + strconv.Itoa(len(archive)) + " bytes"},
+		{name: "no archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
+			want: ErrFormat, text: "zip: not a valid zip file; the download was deleted: try again, or a mirror (PPAL_MIRROR)"},
+		{name: "cut archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive[:len(archive)-30]) },
+			want: ErrFormat},
+		{name: "broken member", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(broken) },
+			want: ErrFormat, text: "folder/file.bin"},
+		{name: "another member", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(zipArchive(t, "file.bin", fetchBody))
+		}, want: ErrFormat, text: "the archive has no folder/file.bin"},
+		{name: "another file", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(zipArchive(t, "folder/file.bin", wrongBody()))
+		}, want: ErrChecksum, text: "expected md5"},
+		{name: "a longer file", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(zipArchive(t, "folder/file.bin", make([]byte, 10<<20)))
+		}, want: ErrChecksum, text: "expected 307200 bytes, got 307201"},
+		{name: "gone", handler: http.NotFound, want: ErrDownload, text: "404"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newServer(t, tc.handler)
+			dir := t.TempDir()
+			write(t, dir, "set/file.bin.zip.part", []byte("what an earlier call left"))
+			var done []int64
+			opts := quick()
+			opts.Progress = func(_ File, n int64) { done = append(done, n) }
+			err := fetchFiles(context.Background(), dir, []File{publishedZipped(s.URL + "/archive.zip")}, opts)
+			if tc.want != nil {
+				checkError(t, err, tc.want, tc.text)
+				if exists(filepath.Join(dir, "set", "file.bin")) || exists(filepath.Join(dir, "set", "file.bin.part")) {
+					t.Error("a file is left")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkFetched(t, dir)
+			if exists(filepath.Join(dir, "set", "file.bin.zip.part")) {
+				t.Error("the archive is left")
+			}
+			if last := len(done) - 1; done[last] != int64(len(fetchBody)) || cmp.Equal(done[last-1], done[last]) {
+				t.Errorf("progress ends with %v", done[last-1:])
+			}
+		})
+	}
+}
+
+// A mirror has the file itself.
+func TestFetchZippedFromMirror(t *testing.T) {
+	s := newServer(t, good)
+	dir := t.TempDir()
+	opts := quick()
+	opts.Mirrors = []string{s.URL}
+	if err := fetchFiles(context.Background(), dir, []File{publishedZipped("http://127.0.0.1:1")}, opts); err != nil {
+		t.Fatal(err)
+	}
+	checkFetched(t, dir)
+}
+
+// An interrupted download leaves no file, and says to go on.
+func TestFetchZippedCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		cancel()
+		<-r.Context().Done()
+	})
+	dir := t.TempDir()
+	err := fetchFiles(ctx, dir, []File{publishedZipped(s.URL)}, quick())
+	checkError(t, err, context.Canceled, "run the same command again")
+	if _, err := os.Stat(filepath.Join(dir, "set", "file.bin")); err == nil {
+		t.Error("a file is there")
+	}
+}
+
+func TestFetchOwn(t *testing.T) {
+	err := Fetch(context.Background(), t.TempDir(), "csv", FetchOptions{})
+	checkError(t, err, ErrOption, "csv is a file of yours: there is nothing to download")
+}

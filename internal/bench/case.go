@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ppal/internal/config"
+	"ppal/internal/cpu"
+	"ppal/internal/experiment"
+)
+
+// Case is a problem whose iteration is timed.
+type Case struct {
+	Name  string
+	About string // one line
+	// Missing says what this version lacks to run the case; "" where it runs.
+	Missing string
+
+	products string        // as asked for: auto, or a kind
+	settings config.Values // as on the command line of `ppal train`
+	open     func(ctx context.Context, s setting) (*workload, error)
+}
+
+// setting is what a case is built from.
+type setting struct {
+	config.Train
+	device  *cpu.Device
+	dataDir string
+}
+
+// Options are what the cases of a run share.
+type Options struct {
+	DataDir string
+	// Device has the settings dtype, simd and threads of `ppal train`, where they were given.
+	Device config.Values
+	// Time is about how long each case is measured, its preparation not counted.
+	Time time.Duration
+}
+
+// Cases are all cases, in the order in which they run. Their rows are divided by shrink: 1 gives the cases that the names stand for.
+func Cases(shrink int) []Case {
+	return slices.Concat(imageCases(shrink), tableCases(shrink))
+}
+
+// Choose picks the cases of the given names, in the names' order; no names pick all that this version can run, with a note on each
+// that it cannot. The error, of an unknown name or of one that cannot run, is a *config.Error.
+func Choose(all []Case, names []string) (chosen []Case, notes []string, err error) {
+	if len(names) == 0 {
+		for _, c := range all {
+			if c.Missing == "" {
+				chosen = append(chosen, c)
+			} else {
+				notes = append(notes, fmt.Sprintf("%s is not measured: %s", c.Name, c.Missing))
+			}
+		}
+		return chosen, notes, nil
+	}
+	refuse := func(format string, args ...any) error {
+		return &config.Error{Where: "--cases", Problem: fmt.Sprintf(format, args...)}
+	}
+	for i, name := range names {
+		at := slices.IndexFunc(all, func(c Case) bool { return c.Name == name })
+		switch {
+		case at < 0:
+			return nil, nil, refuse("has no case %q, want some of %s", name, strings.Join(caseNames(all), ", "))
+		case all[at].Missing != "":
+			return nil, nil, refuse("names %s, which cannot run: %s", name, all[at].Missing)
+		case slices.Contains(names[:i], name):
+			return nil, nil, refuse("names %s twice", name)
+		}
+		chosen = append(chosen, all[at])
+	}
+	return chosen, nil, nil
+}
+
+func caseNames(all []Case) []string {
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// prepare builds the case's problem and begins its method.
+func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
+	settings := config.Values{}
+	maps.Copy(settings, c.settings)
+	maps.Copy(settings, o.Device)
+	cfg, err := config.Resolve(settings, nil)
+	if err != nil {
+		return nil, err
+	}
+	device, err := experiment.CPU(cfg.Device)
+	if err != nil {
+		return nil, err
+	}
+	w, err := c.open(ctx, setting{cfg, device, o.DataDir})
+	if err != nil {
+		return nil, fmt.Errorf("bench: %s: %w", c.Name, err)
+	}
+	return w, w.begin()
+}

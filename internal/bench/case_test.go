@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+)
+
+// The names are what others ask for.
+func TestCaseNames(t *testing.T) {
+	want := []string{"mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2", "mnpc-fashion-mnist-separate",
+		"mnpc-cifar10", "dp-adult", "if-communities", "if-communities-1"}
+	if diff := cmp.Diff(want, caseNames(Cases(1))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := []Case{{Name: "a"}, {Name: "b", Missing: "there is no b"}, {Name: "c"}}
+	for _, tc := range []struct {
+		names, chosen []string
+		notes         int
+		refused       string
+	}{
+		{nil, []string{"a", "c"}, 1, ""},
+		{[]string{"c", "a"}, []string{"c", "a"}, 0, ""},
+		{[]string{"d"}, nil, 0, `--cases has no case "d", want some of a, b, c`},
+		{[]string{"a", "b"}, nil, 0, "--cases names b, which cannot run: there is no b"},
+		{[]string{"a", "a"}, nil, 0, "--cases names a twice"},
+	} {
+		chosen, notes, err := Choose(all, tc.names)
+		if tc.refused != "" {
+			if !errors.Is(err, config.ErrUsage) || err.Error() != tc.refused {
+				t.Errorf("%v: %v, want %s", tc.names, err, tc.refused)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(caseNames(chosen), tc.chosen) || len(notes) != tc.notes {
+			t.Errorf("%v: %v, %q, %v", tc.names, caseNames(chosen), notes, err)
+		}
+	}
+}
+
+// Every case that can run does, on rows of its shape, in either precision.
+func TestRun(t *testing.T) {
+	shapes := map[string]Shape{
+		"mnpc-fashion-mnist":          {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
+		"mnpc-fashion-mnist-float32":  {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
+		"mnpc-fashion-mnist-separate": {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 256 + 4, Constraints: 3},
+		"mnpc-cifar10":                {Rows: 200, Features: 3072, Width: 256, Parameters: 256*3072 + 256 + 4*256 + 4, Constraints: 3},
+		"dp-adult":                    {Rows: 488, Features: 123, Width: 1, NonZeros: 14 * 488, Parameters: 124, Constraints: 2},
+		"if-communities":              {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 800},
+		"if-communities-1":            {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 1},
+	}
+	others := map[string]string{"dp-adult": "a dense pass over the same rows in ", "if-communities": "an iteration with one group"}
+	for _, dtype := range []string{"float32", "float64"} {
+		o := Options{DataDir: t.TempDir(), Device: config.Values{"dtype": dtype, "threads": "2"}, Time: time.Millisecond}
+		for _, c := range Cases(100) {
+			t.Run(c.Name+" "+dtype, func(t *testing.T) {
+				r, err := c.Run(t.Context(), o)
+				if c.Missing != "" {
+					if err == nil {
+						t.Error("a case that cannot run ran")
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := shapes[c.Name]
+				want.Data = Synthetic
+				if diff := cmp.Diff(want, r.Shape); diff != "" {
+					t.Error(diff)
+				}
+				if r.Name != c.Name || r.Products != dtype || !strings.Contains(r.FloorIs, dtype) {
+					t.Errorf("%+v", r)
+				}
+				for _, x := range []float64{r.Iteration, r.Floor, r.Ratio, r.FloorGFLOPs, float64(r.PeakBytes)} {
+					if !(x > 0) || math.IsInf(x, 0) {
+						t.Errorf("%v in %+v", x, r)
+					}
+				}
+				if r.Ratio != r.Iteration/r.Floor || r.IterationQuartiles[0] > r.Iteration || r.Iteration > r.IterationQuartiles[1] {
+					t.Errorf("%+v", r)
+				}
+				if other := others[c.Name]; (other == "") != (r.Others == nil) || other != "" && !strings.HasPrefix(r.Others[0].Name, other) {
+					t.Errorf("compared with %+v", r.Others)
+				}
+			})
+		}
+	}
+}
+
+// In the steady state an iteration allocates nothing of the parameters' or the data's size.
+func TestSteadyStateAllocations(t *testing.T) {
+	for _, c := range Cases(20) {
+		if c.Missing != "" {
+			continue
+		}
+		w, err := c.prepare(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.repeat(warmUps); err != nil {
+			t.Fatal(err)
+		}
+		a, err := w.allocations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Some kilobytes, and a few numbers for each constraint: no vectors of the parameters, let alone of the rows.
+		if most := uint64(16<<10 + 64*w.shape.Constraints); a.Bytes > most {
+			t.Errorf("%s: %d allocations of %d bytes an iteration, want at most %d bytes", c.Name, a.Count, a.Bytes, most)
+		}
+	}
+}
+
+// Files are used where they are.
+func TestRealData(t *testing.T) {
+	dir := os.Getenv(datasets.EnvData)
+	if dir == "" {
+		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
+	}
+	for _, c := range tableCases(1) {
+		w, err := c.prepare(t.Context(), Options{DataDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Shape{Rows: communitiesRows, Features: communitiesFeatures}
+		if c.Name == "dp-adult" {
+			want = Shape{Rows: adultRows, Features: adultFeatures}
+		}
+		if w.shape.Data != FromFiles || w.shape.Rows != want.Rows || w.shape.Features != want.Features {
+			t.Errorf("%s: %+v", c.Name, w.shape)
+		}
+	}
+}

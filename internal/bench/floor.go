@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"ppal/datasets"
+	"ppal/internal/cpu"
+)
+
+// reference is what iterations are compared with.
+type reference struct {
+	name  string
+	run   activity
+	flops float64 // of a run; 0: not counted
+}
+
+// bare is the reference of products alone.
+func bare(name string, b *cpu.Bare) reference {
+	return reference{name, func() (time.Duration, error) { return b.Run(), nil }, b.FLOPs()}
+}
+
+// bareProducts are the two products with a dense data matrix, with the case's kernels, threads and type.
+func bareProducts(s setting, rows, features, width int) (reference, error) {
+	prepare := cpu.BareProducts[float32]
+	if s.Dtype == "float64" {
+		prepare = cpu.BareProducts[float64]
+	}
+	b, err := prepare(s.device, rows, features, width)
+	if err != nil {
+		return reference{}, err
+	}
+	return bare(fmt.Sprintf("X W and X^T D in %s", s.Dtype), b), nil
+}
+
+// bareSparse are the two products with sparse rows.
+func bareSparse(s setting, x *datasets.CSR, width int) (reference, error) {
+	prepare := cpu.BareSparse[float32]
+	if s.Dtype == "float64" {
+		prepare = cpu.BareSparse[float64]
+	}
+	b, err := prepare(s.device, x, width)
+	if err != nil {
+		return reference{}, err
+	}
+	return bare(fmt.Sprintf("X W and X^T D over the non-zeros in %s", s.Dtype), b), nil
+}

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"strconv"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/experiment"
+)
+
+// Rows of each class in the published sets.
+const (
+	fashionTrain, fashionTest = 6000, 1000
+	cifarTrain, cifarTest     = 5000, 1000
+)
+
+// imageCases are multi-class Neyman-Pearson problems on 8-bit images with PPALA's practical settings.
+func imageCases(shrink int) []Case {
+	fashion := func(name, products, about string, more ...string) Case {
+		return imageCase(name, products, about, "fashion-mnist", fashionTrain/shrink, fashionTest/shrink, more...)
+	}
+	sliced := fashion("mnpc-fashion-mnist-int8x2", "int8x2", "the same with two 8-bit slices for each product")
+	sliced.Missing = "this version has no products of 8-bit slices"
+	cifar := imageCase("mnpc-cifar10", "auto", "CIFAR-10, 4 classes, 256 hidden units", "cifar10", cifarTrain/shrink, cifarTest/shrink)
+	return []Case{
+		fashion("mnpc-fashion-mnist", "auto", "Fashion-MNIST, 4 classes, 256 hidden units"),
+		fashion("mnpc-fashion-mnist-float32", "float32", "the same with products in floating point"),
+		sliced,
+		fashion("mnpc-fashion-mnist-separate", "auto", "the same with a network for each class, 64 hidden units each",
+			"heads", "separate", "hidden", "64"),
+		cifar,
+	}
+}
+
+// imageCase takes rowsPerClass rows of each class; settings are pairs of a key and its value.
+func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass int, settings ...string) Case {
+	c := Case{Name: name, About: about, products: products, settings: config.Values{
+		"dataset": dataset, "rows-per-class": strconv.Itoa(rowsPerClass),
+	}}
+	for i := 0; i < len(settings); i += 2 {
+		c.settings[settings[i]] = settings[i+1]
+	}
+	c.open = func(ctx context.Context, s setting) (*workload, error) { return openImages(ctx, s, testPerClass) }
+	return c
+}
+
+// openImages builds the training run of the configuration, on random images where its files are absent.
+func openImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
+	e, err := experiment.New(ctx, s.Train, s.dataDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return openRandomImages(ctx, s, testPerClass)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return onImages(e, s, FromFiles), nil
+}
+
+// openRandomImages builds the run on images of the data set's shape whose pixels are random: the time of an iteration does not depend
+// on what they show.
+func openRandomImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
+	d, err := datasets.Lookup(s.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	e, err := experiment.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2))
+	if err != nil {
+		return nil, err
+	}
+	return onImages(e, s, Synthetic), nil
+}
+
+func onImages(e *experiment.Experiment, s setting, data string) *workload {
+	info := e.Info()
+	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, setting: s, keep: e}
+	w.problem, w.method = e.Optimization()
+	for _, c := range info.Classes {
+		w.shape.Rows += c.Train
+		w.held += c.Test
+	}
+	w.references = w.dense
+	return w
+}
+
+// width is the number of columns that the data matrix is multiplied with: all heads' hidden units, or the scores.
+func width(cfg config.Train) int {
+	switch {
+	case cfg.Model.Model == "mlp" && cfg.Heads == "separate":
+		return len(cfg.Classes) * cfg.Hidden[0]
+	case cfg.Model.Model == "mlp":
+		return cfg.Hidden[0]
+	case cfg.Data.Problem == "mnpc":
+		return len(cfg.Classes)
+	}
+	return 1
+}
+
+// randomImages draws rowsPerClass images of each of the classes.
+func randomImages(d datasets.Dataset, classes []int, rowsPerClass int, seed uint64) *datasets.Selection {
+	s := &datasets.Selection{Classes: classes, Offsets: []int{0}}
+	for k, class := range classes {
+		s.Names = append(s.Names, d.Classes[class])
+		s.Offsets = append(s.Offsets, (k+1)*rowsPerClass)
+	}
+	rows, pixels := len(classes)*rowsPerClass, d.Shape.Pixels()
+	s.Pixels = &datasets.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: datasets.PixelScale}
+	return s
+}
+
+func randomBytes(n int, seed uint64) []byte {
+	rng := rand.New(rand.NewPCG(seed, 0x62656e6368))
+	data := make([]byte, 0, n+7)
+	for len(data) < n {
+		data = binary.LittleEndian.AppendUint64(data, rng.Uint64())
+	}
+	return data[:n]
+}

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"ppal/datasets"
+)
+
+// The random streams of what is drawn.
+const (
+	tableSeed = 0x7461626c65
+	groupSeed = 0x67726f7570
+)
+
+// randomTable has n rows' labels, a quarter of them +1.
+func randomTable(rng *rand.Rand, n int) *datasets.Table {
+	t := &datasets.Table{Classes: [2]string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
+	for i := range t.Labels {
+		t.Labels[i], t.Source[i] = -1, i
+		if rng.IntN(4) == 0 {
+			t.Labels[i] = 1
+		}
+	}
+	return t
+}
+
+// randomCategories is a table of Adult's shape: each attribute has as many columns as the others, of which one is 1. Each row is in one
+// of two groups.
+func randomCategories(n int) *datasets.Table {
+	rng := rand.New(rand.NewPCG(1, tableSeed))
+	t := randomTable(rng, n)
+	x := &datasets.CSR{Rows: n, Cols: adultFeatures, Starts: []int{0}}
+	t.Groups = []datasets.Group{{Name: "protected"}, {Name: "rest"}}
+	for i := range n {
+		for a := range adultAttributes {
+			lo, hi := adultFeatures*a/adultAttributes, adultFeatures*(a+1)/adultAttributes
+			x.Columns = append(x.Columns, int32(lo+rng.IntN(hi-lo)))
+		}
+		x.Starts = append(x.Starts, len(x.Columns))
+		g := &t.Groups[rng.IntN(2)]
+		g.Rows = append(g.Rows, i)
+	}
+	t.Features = x
+	return t
+}
+
+// randomNumbers is a table of Communities and Crime's shape.
+func randomNumbers(n int) *datasets.Table {
+	rng := rand.New(rand.NewPCG(2, tableSeed))
+	t := randomTable(rng, n)
+	x := &datasets.Dense{Rows: n, Cols: communitiesFeatures, Data: make([]float64, n*communitiesFeatures)}
+	for i := range x.Data {
+		x.Data[i] = rng.NormFloat64()
+	}
+	t.Features = x
+	return t
+}
+
+// The shares of the rows that random groups have.
+const leastShare, mostShare = 0.01, 0.5
+
+// randomGroups draws m groups of more than a hundredth of the n rows, their sizes' logarithms uniform up to a half.
+func randomGroups(n, m int) []datasets.Group {
+	rng := rand.New(rand.NewPCG(3, groupSeed))
+	groups := make([]datasets.Group, m)
+	for k := range groups {
+		share := leastShare * math.Pow(mostShare/leastShare, rng.Float64())
+		size := max(int(share*float64(n)), int(leastShare*float64(n))+1)
+		groups[k] = datasets.Group{Name: fmt.Sprintf("group %d", k+1), Rows: rng.Perm(n)[:size]}
+		slices.Sort(groups[k].Rows)
+	}
+	return groups
+}

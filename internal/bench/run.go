@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"ppal/internal/rundir"
+)
+
+// Result is a case, timed. Times are medians in milliseconds.
+type Result struct {
+	Name      string  `json:"name"`
+	Iteration float64 `json:"iteration_ms"`
+	Floor     float64 `json:"floor_ms"`
+	Ratio     float64 `json:"ratio"` // of the medians
+
+	IterationQuartiles [2]float64 `json:"iteration_quartiles_ms"` // the first and the third
+	FloorQuartiles     [2]float64 `json:"floor_quartiles_ms"`
+	Iterations         int        `json:"iterations"` // that were timed
+	FloorIs            string     `json:"floor"`
+	FloorGFLOPs        float64    `json:"floor_gflops"` // a second
+
+	Others []Comparison `json:"compared,omitempty"`
+
+	AskedProducts string `json:"asked_products"` // auto, or a kind
+	Products      string `json:"products"`       // the kind that ran
+	Shape
+	Allocations
+	PeakBytes uint64 `json:"peak_bytes"` // resident, from before the case was loaded to its first iterations, without the floor's memory
+}
+
+// Comparison is something else that was timed in the same turns.
+type Comparison struct {
+	Name      string     `json:"name"`
+	Time      float64    `json:"ms"`
+	Quartiles [2]float64 `json:"quartiles_ms"`
+	Ratio     float64    `json:"ratio"` // of the iteration's time to this
+}
+
+// Run prepares a case and times it.
+func (c Case) Run(ctx context.Context, o Options) (Result, error) {
+	if c.Missing != "" {
+		return Result{}, fmt.Errorf("bench: %s cannot run: %s", c.Name, c.Missing)
+	}
+	resetPeak()
+	w, err := c.prepare(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := w.repeat(warmUps); err != nil {
+		return Result{}, err
+	}
+	r := Result{Name: c.Name, AskedProducts: c.products, Products: w.setting.Dtype, Shape: w.shape, PeakBytes: rundir.PeakBytes()}
+	if r.Allocations, err = w.allocations(); err != nil {
+		return Result{}, err
+	}
+	references, err := w.references()
+	if err != nil {
+		return Result{}, err
+	}
+	activities := []activity{w.iterate}
+	for _, f := range references {
+		activities = append(activities, f.run)
+	}
+	runtime.GC() // what preparing left would be collected while something is timed
+	times, err := alternate(ctx, o.Time, activities)
+	if err != nil {
+		return Result{}, err
+	}
+	r.compare(times, references)
+	return r, nil
+}
+
+// compare fills in the times, the iteration's and then the references', the floor's first.
+func (r *Result) compare(times [][]time.Duration, references []reference) {
+	iteration, floor := newTiming(times[0]), newTiming(times[1])
+	r.Iteration, r.IterationQuartiles, r.Iterations = iteration.Median, iteration.Quartiles, iteration.Runs
+	r.Floor, r.FloorQuartiles, r.FloorIs = floor.Median, floor.Quartiles, references[0].name
+	r.Ratio, r.FloorGFLOPs = r.Iteration/r.Floor, references[0].flops/r.Floor/1e6
+	for i, f := range references[1:] {
+		t := newTiming(times[2+i])
+		r.Others = append(r.Others, Comparison{f.name, t.Median, t.Quartiles, r.Iteration / t.Median})
+	}
+}

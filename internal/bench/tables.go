@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/experiment"
+)
+
+// Sizes of the prepared tables.
+const (
+	adultRows, adultFeatures, adultAttributes = 48842, 123, 14
+	communitiesRows, communitiesFeatures      = 1994, 145
+	manyGroups                                = 800
+)
+
+// tableCases are demographic parity on sparse rows, and intersectional fairness on dense ones with many groups and with one.
+func tableCases(shrink int) []Case {
+	adult := Case{Name: "dp-adult", products: "auto",
+		About:    "Adult, linear, demographic parity between two groups as two smooth constraints",
+		settings: config.Values{"problem": "dp", "dataset": "adult", "split": allTraining}}
+	adult.open = func(ctx context.Context, s setting) (*workload, error) { return openAdult(ctx, s, adultRows/shrink) }
+	groups := func(name string, m int) Case {
+		c := Case{Name: name, products: "auto",
+			About:    fmt.Sprintf("Communities and Crime, a network, intersectional fairness over random groups, m = %d", m),
+			settings: config.Values{"problem": "if", "dataset": "communities", "if-form": "each", "split": allTraining}}
+		c.open = func(ctx context.Context, s setting) (*workload, error) {
+			return openCommunities(ctx, s, communitiesRows/shrink, m)
+		}
+		return c
+	}
+	return []Case{adult, groups("if-communities", manyGroups), groups("if-communities-1", 1)}
+}
+
+// allTraining is a split that trains on every row.
+const allTraining = "100/0/0"
+
+// openAdult builds demographic parity on Adult, on n random rows of its shape where the files are absent.
+func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
+	t, data, err := loadTable(s, func() *datasets.Table { return randomCategories(n) })
+	if err != nil {
+		return nil, err
+	}
+	w, err := onTable(ctx, s, t, data)
+	if err != nil {
+		return nil, err
+	}
+	x := t.Features.(*datasets.CSR)
+	w.shape.NonZeros = len(x.Columns)
+	w.references = func() ([]reference, error) {
+		sparse, err := bareSparse(s, x, w.shape.Width)
+		if err != nil {
+			return nil, err
+		}
+		pass := newDensePass[float32]
+		if s.Dtype == "float64" {
+			pass = newDensePass[float64]
+		}
+		dense, err := pass(s, w.shape.Rows, w.shape.Features)
+		return []reference{sparse, dense}, err
+	}
+	return w, nil
+}
+
+// openCommunities builds intersectional fairness over m random groups on Communities and Crime, on n random rows of its shape where the
+// file is absent.
+func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error) {
+	t, data, err := loadTable(s, func() *datasets.Table { return randomNumbers(n) })
+	if err != nil {
+		return nil, err
+	}
+	t.Groups = randomGroups(t.Rows(), m)
+	w, err := onTable(ctx, s, t, data)
+	if err != nil || m == 1 {
+		return w, err
+	}
+	w.references = func() ([]reference, error) {
+		floor, err := w.dense()
+		if err != nil {
+			return nil, err
+		}
+		t.Groups = t.Groups[:1]
+		single, err := onTable(ctx, s, t, data)
+		if err != nil {
+			return nil, err
+		}
+		return append(floor, reference{name: "an iteration with one group", run: single.iterate}), single.begin()
+	}
+	return w, nil
+}
+
+// loadTable reads the setting's table, or draws one.
+func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, data string, err error) {
+	split, err := datasets.ParseSplit(s.Split)
+	if err != nil {
+		return nil, "", err
+	}
+	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, datasets.TableOptions{Seed: s.Seed, Split: split})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return random(), Synthetic, nil
+	case err != nil:
+		return nil, "", err
+	}
+	return tables.Train, FromFiles, nil
+}
+
+// onTable builds the training run of the setting's configuration on the table.
+func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*workload, error) {
+	e, err := experiment.NewOnTables(ctx, s.Train, &datasets.Tables{Train: t})
+	if err != nil {
+		return nil, err
+	}
+	w := &workload{shape: Shape{Rows: t.Rows(), Features: e.Info().Features, Width: width(s.Train), Data: data}, setting: s, keep: e}
+	w.problem, w.method = e.Optimization()
+	w.references = w.dense
+	return w, nil
+}

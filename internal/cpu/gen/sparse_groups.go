@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// groupRows is the number of rows whose entries in a column are the bits of one word. laneBytes is what a column's partial sums take: an
+// AVX-512 register. Package kernel has the same constants.
+const (
+	groupRows = 32
+	laneBytes = 64
+)
+
+// groups emits the products of a matrix of ones with one column.
+func groups(a asm) {
+	a.groupMul()
+	a.groupAddTrans()
+}
+
+// groupMul emits z = X w for groups of rows.
+func (a asm) groupMul() {
+	a.text("groupMul", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, w, z *%s)", a.elem()),
+		fmt.Sprintf("computes z = X w for groups of %d rows of ones and zeros:", groupRows),
+		"",
+		fmt.Sprintf("\tz[%d*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set", groupRows),
+		"",
+		"as a chain of additions from zero in the pairs' order. groups > 0.")
+	groups, starts, pairs := a.gp("groups"), a.gp("starts"), a.gp("pairs")
+	w, z := a.gp("w"), a.gp("z")
+	acc := a.vecs(groupRows / a.lanes())
+	bits := a.rowBits()
+	a.eachPair(groups, starts, pairs, func() {
+		for _, s := range acc {
+			a.zero(s)
+		}
+	}, func(p, column reg.GPVirtual) {
+		term := a.vec()
+		a.splat(operand.Mem{Base: w, Index: column, Scale: uint8(a.size)}, term)
+		word := a.pairBits(p)
+		for k, s := range acc {
+			a.addWhere(p, word, k, bits, term, s)
+		}
+	}, func() {
+		for k, s := range acc {
+			a.mov(s, operand.Mem{Base: z, Disp: k * a.bytes()})
+		}
+		a.ADDQ(operand.U32(groupRows*a.size), z)
+	})
+}
+
+// groupAddTrans emits g += X^T d for groups of rows.
+func (a asm) groupAddTrans() {
+	n := laneBytes / a.size
+	a.text("groupAddTrans", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, d, sums *%s)", a.elem()),
+		fmt.Sprintf("adds X^T d to sums for groups of %d rows of ones and zeros, with %d partial sums for every column:", groupRows, n),
+		"",
+		fmt.Sprintf("\tsums[%d*(p>>32) + r%%%d] += d[%d*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]", n, n, groupRows),
+		"",
+		"in increasing r. groups > 0.")
+	groups, starts, pairs := a.gp("groups"), a.gp("starts"), a.gp("pairs")
+	d, sums := a.gp("d"), a.gp("sums")
+	delta := a.vecs(groupRows / a.lanes())
+	lanes := a.vecs(laneBytes / a.bytes())
+	bits := a.rowBits()
+	a.eachPair(groups, starts, pairs, func() {
+		for k, v := range delta {
+			a.mov(operand.Mem{Base: d, Disp: k * a.bytes()}, v)
+		}
+		a.ADDQ(operand.U32(groupRows*a.size), d)
+	}, func(p, column reg.GPVirtual) {
+		a.SHLQ(operand.Imm(6), column)
+		a.ADDQ(sums, column)
+		at := func(i int) operand.Mem { return operand.Mem{Base: column, Disp: i * a.bytes()} }
+		for i, s := range lanes {
+			a.mov(at(i), s)
+		}
+		word := a.pairBits(p)
+		for k, v := range delta {
+			a.addWhere(p, word, k, bits, v, lanes[k%len(lanes)])
+		}
+		for i, s := range lanes {
+			a.mov(s, at(i))
+		}
+	}, func() {})
+}
+
+// vecs returns n new registers.
+func (a asm) vecs(n int) []vec {
+	list := make([]vec, n)
+	for i := range list {
+		list[i] = a.vec()
+	}
+	return list
+}
+
+// eachPair emits the loop over groups and, in each, over its pairs p, with the pair's column.
+func (a asm) eachPair(groups, starts, pairs reg.GPVirtual, begin func(), body func(p, column reg.GPVirtual), end func()) {
+	p, stop, column := a.GP64(), a.GP64(), a.GP64()
+	a.MOVL(operand.Mem{Base: starts}, p.As32())
+	a.LEAQ(operand.Mem{Base: pairs, Index: p, Scale: 8}, p)
+	a.Label("group")
+	a.MOVL(operand.Mem{Base: starts, Disp: 4}, stop.As32())
+	a.LEAQ(operand.Mem{Base: pairs, Index: stop, Scale: 8}, stop)
+	a.ADDQ(operand.Imm(4), starts)
+	begin()
+	a.CMPQ(p, stop)
+	a.JE(operand.LabelRef("end"))
+	a.Label("pair")
+	a.MOVL(operand.Mem{Base: p, Disp: 4}, column.As32())
+	body(p, column)
+	a.ADDQ(operand.Imm(8), p)
+	a.CMPQ(p, stop)
+	a.JNE(operand.LabelRef("pair"))
+	a.Label("end")
+	end()
+	a.DECQ(groups)
+	a.JNZ(operand.LabelRef("group"))
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// pairBits broadcasts a pair's word where there are no opmasks.
+func (a asm) pairBits(p reg.GPVirtual) vec {
+	if a.avx512 {
+		return nil
+	}
+	return a.to(a.pick(a.VPBROADCASTD, a.VPBROADCASTQ), operand.Mem{Base: p})
+}
+
+// addWhere adds v to s in the rows of the group's k-th vector whose bits are set in the pair at p.
+func (a asm) addWhere(p reg.GPVirtual, word vec, k int, bits []operand.Op, v, s vec) {
+	if a.avx512 {
+		m, at := a.K(), operand.Mem{Base: p, Disp: k * a.lanes() / 8}
+		if a.lanes() == 16 {
+			a.KMOVW(at, m)
+		} else {
+			a.KMOVB(at, m)
+		}
+		a.pick(a.VADDPS, a.VADDPD)(v, s, m, s)
+		return
+	}
+	m := a.to(three(a.VPAND), bits[k], word)
+	a.pick(a.VPCMPEQD, a.VPCMPEQQ)(bits[k], m, m)
+	a.VANDPS(v, m, m)
+	a.add(m, s, s)
+}
+
+// rowBits are the bits of a group's rows, a vector after another: in registers where there are enough.
+func (a asm) rowBits() []operand.Op {
+	if a.avx512 {
+		return nil
+	}
+	table := a.rowBitsTable()
+	list := make([]operand.Op, groupRows/a.lanes())
+	for k := range list {
+		list[k] = table.Offset(k * a.bytes())
+		if len(list) <= 4 {
+			list[k] = a.to(a.pick(a.VMOVUPS, a.VMOVUPD), list[k])
+		}
+	}
+	return list
+}
+
+// rowBitsTable has 1 << r for each row r of a group.
+func (a asm) rowBitsTable() operand.Mem {
+	name := fmt.Sprintf("rowbits%d", 8*a.size)
+	table, ok := a.constants[name]
+	if !ok {
+		table = a.StaticGlobal(name)
+		a.DataAttributes(attr.RODATA | attr.NOPTR)
+		for r := range groupRows {
+			if a.size == 4 {
+				a.AppendDatum(operand.U32(1 << r))
+			} else {
+				a.AppendDatum(operand.U64(1 << r))
+			}
+		}
+		a.constants[name] = table
+	}
+	return table
+}

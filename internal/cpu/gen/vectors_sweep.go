@@ -1,0 +1,140 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vectors emits the passes over the iterate and its companions: steps that
+// move and measure at once.
+func vectors(a asm) {
+	a.combine()
+	a.scaledCopy()
+	for _, momentum := range []bool{true, false} {
+		a.reach(momentum)
+		a.descend(momentum)
+	}
+	a.adam()
+}
+
+// sweepLanes is the number of elements that a sweep takes at a time, and of
+// the partial sums of each of its reductions: fewer than of a reduction alone,
+// so that two of them leave AVX2 registers to compute with.
+const sweepLanes = 16
+
+// A place is one vector of a sweep's elements.
+type place struct {
+	index int // of the vector among those of a step
+	mask  mask
+}
+
+// sweep emits a loop over n elements, sweepLanes at a time, then a part of
+// them. The body gets each vector's place; sweep advances the pointers.
+func (a asm) sweep(n reg.GPVirtual, pointers []reg.GPVirtual, body func(at place)) {
+	vectors := sweepLanes / a.lanes()
+	a.SUBQ(operand.Imm(sweepLanes), n)
+	a.JL(operand.LabelRef("tail"))
+	a.Label("loop")
+	for i := range vectors {
+		body(place{index: i})
+	}
+	for _, p := range pointers {
+		a.ADDQ(operand.Imm(uint64(sweepLanes*a.size)), p)
+	}
+	a.SUBQ(operand.Imm(sweepLanes), n)
+	a.JGE(operand.LabelRef("loop"))
+	a.Label("tail")
+	a.ADDQ(operand.Imm(sweepLanes), n)
+	a.JZ(operand.LabelRef("done"))
+	for i := range vectors {
+		body(place{i, a.rest(n, i*a.lanes())})
+	}
+	a.Label("done")
+}
+
+// rest is the mask of a vector's elements that are before n, skip being the
+// index of its first.
+func (a asm) rest(n reg.GPVirtual, skip int) mask {
+	if a.avx512 {
+		return mask{opmask: a.opmask(n, skip)}
+	}
+	at := a.maskAt(n)
+	at.Disp += skip * a.size
+	m := a.vec()
+	a.mov(at, m)
+	return mask{lanes: m}
+}
+
+func (a asm) address(p reg.GPVirtual, at place) operand.Mem {
+	return operand.Mem{Base: p, Disp: at.index * a.bytes()}
+}
+
+// read and write are load and save of a sweep's vector.
+
+func (a asm) read(p reg.GPVirtual, at place) vec { return a.loadAt(a.address(p, at), at.mask) }
+
+func (a asm) write(v vec, p reg.GPVirtual, at place) { a.saveAt(v, a.address(p, at), at.mask) }
+
+// only zeroes the elements outside the mask.
+func (a asm) only(v vec, m mask) vec {
+	switch {
+	case m.all():
+		return v
+	case a.avx512:
+		return a.to(a.pick(three(a.VMOVAPS_Z), three(a.VMOVAPD_Z)), v, m.opmask)
+	}
+	return a.and(v, m.lanes)
+}
+
+// held is an argument in every element: kept in a register where there are
+// 32 of them, else read again at each use.
+func (a asm) held(arg string) func() vec {
+	if !a.avx512 {
+		return func() vec { return a.scalar(arg) }
+	}
+	v := a.scalar(arg)
+	return func() vec { return v }
+}
+
+// A tally is a sweep's reduction in float64.
+type tally struct {
+	asm
+	sums []vec
+}
+
+func (a asm) tally() tally { return tally{a, a.accumulators(sweepLanes * 8 / a.bytes())} }
+
+// square adds the squares of a vector's wide halves.
+func (t tally) square(wide []vec, at place) {
+	for i, v := range wide {
+		t.VFMADD231PD(v, v, t.sums[at.index*len(wide)+i])
+	}
+}
+
+// store writes the sum to a result.
+func (t tally) store(result int) { t.Store(t.fold(t.sums), t.ReturnIndex(result)) }
+
+// widened is a vector in float64: itself, or two halves.
+func (a asm) widened(v vec) []vec {
+	if a.size == 8 {
+		return []vec{v}
+	}
+	if a.avx512 {
+		high := a.YMM()
+		a.VEXTRACTF64X4(operand.Imm(1), v, high)
+		return []vec{a.to(a.VCVTPS2PD, v.AsY()), a.to(a.VCVTPS2PD, high)}
+	}
+	high := a.XMM()
+	a.VEXTRACTF128(operand.Imm(1), v, high)
+	return []vec{a.to(a.VCVTPS2PD, v.AsX()), a.to(a.VCVTPS2PD, high)}
+}
+
+// apart is x - y in float64.
+func (a asm) apart(x, y []vec) []vec {
+	d := make([]vec, len(x))
+	for i := range x {
+		d[i] = a.vec()
+		a.VSUBPD(y[i], x[i], d[i])
+	}
+	return d
+}

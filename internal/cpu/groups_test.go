@@ -1,0 +1,204 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// memberships draws groups that have each row with that probability, and one each for certain; from kinds on, rows repeat earlier ones.
+func memberships(n, count, kinds int, share float64, weighted bool) plan.Groups {
+	rng := rand.New(rand.NewPCG(uint64(n), uint64(count)))
+	g := plan.Groups{Rows: n, Count: count, Starts: make([]int, count+1), RowStarts: []int{0}}
+	sizes := make([]int, count)
+	var lists [][]int32
+	var weights [][]float64
+	for i := range n {
+		if i >= kinds {
+			j := rng.IntN(kinds)
+			lists, weights = append(lists, lists[j]), append(weights, weights[j])
+		} else {
+			var list []int32
+			var w []float64
+			for k := range count {
+				if i == k%kinds || rng.Float64() < share {
+					list, w = append(list, int32(k)), append(w, float64(rng.IntN(3))-1)
+				}
+			}
+			lists, weights = append(lists, list), append(weights, w)
+		}
+		for _, k := range lists[i] {
+			sizes[k]++
+		}
+		g.RowGroups = append(g.RowGroups, lists[i]...)
+		if weighted {
+			g.RowWeights = append(g.RowWeights, weights[i]...)
+		}
+		g.RowStarts = append(g.RowStarts, len(g.RowGroups))
+	}
+	for k, s := range sizes {
+		g.Starts[k+1] = g.Starts[k] + s
+	}
+	return g
+}
+
+// forms are all that M has one of.
+func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
+	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "kinds": newGroupKinds[T](rowKinds(g)),
+		"chosen for 1": newGroupForm[T](g, 1), "chosen for 64": newGroupForm[T](g, 64)}
+	if g.RowWeights == nil {
+		list["bits"] = newGroupBits[T](g)
+	}
+	return list
+}
+
+// Every form's products are M's, from blocks whose rows two workers share.
+func TestGroupForms(t *testing.T) {
+	for _, n := range []int{1, 7, 8, 240, 241, 500, 1000} {
+		for _, count := range []int{1, 2, 8, 9, 33} {
+			for _, share := range []float64{0, 0.03, 0.4, 1} {
+				for _, kinds := range []int{1, 5, n} {
+					for _, weighted := range []bool{false, true} {
+						g := memberships(n, count, min(kinds, n), share, weighted)
+						name := fmt.Sprintf("%dx%d, share %g, kinds %d, weighted %t", count, n, share, kinds, weighted)
+						t.Run(name, func(t *testing.T) {
+							checkForms[float64](t, g)
+							checkForms[float32](t, g)
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkForms compares the forms with M's entries, on numbers that all of the sums are exact for.
+func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	l, base, w := make([]T, g.Rows), make([]T, g.Rows), make([]float64, g.Count)
+	for i := range l {
+		l[i], base[i] = T(rng.IntN(9)-4), T(rng.IntN(9)-4)
+	}
+	sums, spread := make([]float64, g.Count), make([]float64, g.Rows)
+	for k := range w {
+		w[k] = float64(rng.IntN(9) - 4)
+		if g.RowWeights == nil {
+			w[k] *= float64(g.Starts[k+1] - g.Starts[k]) // so that its share is whole
+		}
+	}
+	for i := range g.Rows {
+		for e := g.RowStarts[i]; e < g.RowStarts[i+1]; e++ {
+			k, m := g.RowGroups[e], 1.0
+			if g.RowWeights != nil {
+				m = g.RowWeights[e]
+			} else {
+				spread[i] += w[k] / float64(g.Starts[k+1]-g.Starts[k])
+			}
+			sums[k] += m * float64(l[i])
+			if g.RowWeights != nil {
+				spread[i] += m * w[k]
+			}
+		}
+	}
+	for name, f := range forms[T](g) {
+		workers := [][]float64{make([]float64, f.partials()), make([]float64, f.partials())}
+		eachBlock(g.Rows, func(lo, hi int) { f.add(workers[lo/kernel.RowBlock%2], l[lo:hi], lo) })
+		addPartials(workers[0], workers[1:])
+		means := make([]float64, g.Count)
+		f.means(means, workers[0])
+		f.weigh(w)
+		written, added := make([]T, g.Rows), append([]T(nil), base...)
+		for i := range written {
+			written[i] = T(math.NaN())
+		}
+		eachBlock(g.Rows, func(lo, hi int) {
+			f.spread(written[lo:hi], lo, false)
+			f.spread(added[lo:hi], lo, true)
+		})
+		for k, s := range sums {
+			if g.RowWeights == nil {
+				s /= float64(g.Starts[k+1] - g.Starts[k])
+			}
+			if means[k] != s {
+				t.Errorf("%s, %T: the mean of group %d is %g, want %g", name, l[0], k, means[k], s)
+			}
+		}
+		for i, s := range spread {
+			if written[i] != T(s) || added[i] != T(s)+base[i] {
+				t.Errorf("%s, %T: row %d gets %g and %g, want %g and %g", name, l[0], i, written[i], added[i], s, T(s)+base[i])
+			}
+		}
+	}
+}
+
+// A row that is not a number spoils its own groups alone.
+func TestNaNStaysInItsGroups(t *testing.T) {
+	for _, weighted := range []bool{false, true} {
+		g := memberships(100, 20, 100, 0.3, weighted)
+		l := make([]float64, 100)
+		l[37] = math.NaN()
+		var in [20]bool
+		for _, k := range g.RowGroups[g.RowStarts[37]:g.RowStarts[38]] {
+			in[k] = true
+		}
+		for name, f := range forms[float64](g) {
+			sums, means := make([]float64, f.partials()), make([]float64, 20)
+			f.add(sums, l, 0)
+			f.means(means, sums)
+			for k, x := range means {
+				if math.IsNaN(x) != in[k] {
+					t.Errorf("%s: the mean of group %d is %g, has the row: %t", name, k, x, in[k])
+				}
+			}
+		}
+	}
+}
+
+// The form follows the number of entries and of kinds.
+func TestChoiceOfForm(t *testing.T) {
+	for _, c := range []struct {
+		n, count, kinds int
+		share           float64
+		weighted        bool
+		want            groupForm[float32]
+	}{
+		{1994, 800, 1994, 0.02, false, &groupLists[float32]{}},
+		{1994, 800, 1994, 0.16, false, &groupBits[float32]{}},
+		{1994, 800, 1994, 0.16, true, &groupLists[float32]{}},
+		{5000, 2, 4, 0.5, false, &groupKinds[float32]{}},
+		{5000, 2, 4, 0.5, true, &groupKinds[float32]{}},
+		{1994, 800, 60, 0.16, false, &groupKinds[float32]{}},
+	} {
+		got := newGroupForm[float32](memberships(c.n, c.count, c.kinds, c.share, c.weighted), 2)
+		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", c.want) {
+			t.Errorf("%+v: %T", c, got)
+		}
+	}
+}
+
+// BenchmarkGroupForms is both products of M with 800 groups of the rows of Communities and Crime, and with the two of Adult.
+func BenchmarkGroupForms(b *testing.B) {
+	for _, c := range []struct {
+		n, count, kinds int
+		share           float64
+	}{{1994, 800, 1994, 0.02}, {1994, 800, 1994, 0.16}, {1994, 800, 1994, 0.5}, {1994, 800, 558, 0.16}, {48842, 2, 4, 0.5}} {
+		g := memberships(c.n, c.count, c.kinds, c.share, false)
+		l, w, out, means := make([]float32, c.n), make([]float64, c.count), make([]float32, c.n), make([]float64, c.count)
+		for name, f := range forms[float32](g) {
+			sums := make([]float64, f.partials())
+			b.Run(fmt.Sprintf("%dx%d,kinds=%d,share=%g/%s", c.count, c.n, c.kinds, c.share, name), func(b *testing.B) {
+				for b.Loop() {
+					clear(sums)
+					eachBlock(c.n, func(lo, hi int) { f.add(sums, l[lo:hi], lo) })
+					f.means(means, sums)
+					f.weigh(w)
+					eachBlock(c.n, func(lo, hi int) { f.spread(out[lo:hi], lo, false) })
+				}
+			})
+		}
+	}
+}

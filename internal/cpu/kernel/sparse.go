@@ -1,0 +1,238 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrSparse tells that slices are no matrix in compressed sparse rows.
+var ErrSparse = errors.New("not a matrix in compressed sparse rows")
+
+// A Sparse is a data matrix X whose entries alone are read: row i has starts[i] to starts[i+1]-1, with increasing columns; all other
+// elements are 0. It refers to the caller's slices, which must not change, where they have its form.
+type Sparse[F Float] struct {
+	rows, cols int
+	starts     []int // from 0
+	columns    []int32
+	values     []F // of the entries; one for all where step is 0
+	step       int
+	groups     *groups // for products with one column; nil where it has none
+}
+
+// NewSparse checks the slices and wraps them; nil values are ones. The rows may be some of a larger matrix's: starts then lie within its
+// entries. The error wraps ErrSparse and names the row.
+func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
+	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
+		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
+	}
+	first, last := starts[0], starts[rows]
+	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns[first:last], step: 1}
+	if first > 0 {
+		x.starts = make([]int, rows+1)
+		for i, at := range starts {
+			x.starts[i] = at - first
+		}
+	}
+	if values == nil {
+		x.values, x.step = []F{1}, 0
+		return x, nil
+	}
+	values = values[first:last]
+	if len(values) > 0 && !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }) {
+		x.values, x.step = []F{F(values[0])}, 0
+	} else {
+		x.values = converted[F](values)
+	}
+	return x, nil
+}
+
+func checkSparse(rows, cols int, starts []int, columns []int32, values []float64) error {
+	switch {
+	case rows < 0 || cols < 0 || len(starts) != rows+1 || starts[0] < 0:
+		return fmt.Errorf("%d x %d with %d starts and %d entries", rows, cols, len(starts), len(columns))
+	case values != nil && len(values) != len(columns):
+		return fmt.Errorf("%d values of %d entries", len(values), len(columns))
+	}
+	for i := range rows {
+		if starts[i+1] < starts[i] || starts[i+1] > len(columns) {
+			return fmt.Errorf("row %d: entries %d to %d of %d", i, starts[i], starts[i+1], len(columns))
+		}
+		previous := int32(-1)
+		for _, c := range columns[starts[i]:starts[i+1]] {
+			if c <= previous || int(c) >= cols {
+				return fmt.Errorf("row %d: column %d after %d, of %d", i, c, previous, cols)
+			}
+			previous = c
+		}
+	}
+	return nil
+}
+
+// converted are the values as they are, or rounded.
+func converted[F Float](values []float64) []F {
+	if same, ok := any(values).([]F); ok {
+		return same
+	}
+	list := make([]F, len(values))
+	for i, v := range values {
+		list[i] = F(v)
+	}
+	return list
+}
+
+// Pays tells whether the entries, each with its column, take no more memory than all elements would. It is always so where they are equal.
+func (x *Sparse[F]) Pays() bool {
+	entry := 4 + x.step*int(sizeof[F]())
+	return entry*len(x.columns) <= int(sizeof[F]())*x.rows*x.cols
+}
+
+// A SparseFactor is the factor W of X W.
+type SparseFactor[F Float] struct {
+	x      *Sparse[F]
+	cols   int
+	lanes  int
+	data   []F // in panels where they are packed, else as they were given
+	ld     int // 0: in panels
+	packed []F // room for panels, or for one column
+}
+
+// panelRoom is the size up to which a panel of W stays in a level-2 cache of 512 KiB: rows of W, far apart, would share a few of its sets.
+const panelRoom = 256 << 10
+
+// NewSparseFactor returns a factor of cols columns for products with x. It may add to x: products with x must not run.
+func (k *Kernels[F]) NewSparseFactor(x *Sparse[F], cols int) *SparseFactor[F] {
+	w := &SparseFactor[F]{x: x, cols: cols, lanes: k.sparse.lanes}
+	if cols == 1 {
+		k.group(x)
+		w.packed = Alloc[F](x.cols)
+	} else if x.cols*rowsVectors*w.lanes*int(sizeof[F]()) <= panelRoom {
+		w.packed = Alloc[F](x.cols * rowsWidth(cols, w.lanes))
+	}
+	return w
+}
+
+// Set gives the factor its elements, as many rows as X has columns, ld apart. They must not change until products with it are done.
+func (w *SparseFactor[F]) Set(b []F, ld int) {
+	checkMatrix("SparseFactor", b, w.x.cols, w.cols, ld)
+	switch {
+	case w.cols == 1:
+		w.setColumn(b, ld)
+	case w.packed == nil:
+		w.data, w.ld = b, ld
+	default:
+		w.data = w.packed
+		for j := 0; j < w.cols; {
+			n, width := rowsPanel(w.cols-j, w.lanes)
+			for i := range w.x.cols {
+				copy(w.packed[j*w.x.cols+i*width:][:n], b[i*ld+j:][:n])
+			}
+			j += n
+		}
+	}
+}
+
+// setColumn copies one column, times the value of all entries if they have one.
+func (w *SparseFactor[F]) setColumn(b []F, ld int) {
+	scale := F(1)
+	if w.x.step == 0 {
+		scale = w.x.values[0]
+	}
+	for i := range w.packed {
+		w.packed[i] = scale * b[i*ld]
+	}
+}
+
+// panel is where columns j on begin, and the distance of their rows.
+func (w *SparseFactor[F]) panel(j, width int) (from *F, ld int) {
+	if w.packed == nil {
+		return &w.data[j], w.ld
+	}
+	return &w.packed[j*w.x.cols], width
+}
+
+// MulSparse computes rows lo to hi-1 of the product with w, Z = X[lo:hi] W: z has hi-lo rows, ldz elements apart.
+//
+// Each element is the sum over its row's entries x at columns c,
+//
+//	z[i,j] = x w[c,j] + ...
+//
+// a chain of multiply-adds from zero in increasing c, fused above level Go where there are several columns; where W has one column and all
+// entries are equal, they multiply W instead. So z depends on nothing but its row and W, and is the same at AVX2 and AVX512.
+func (k *Kernels[F]) MulSparse(z []F, ldz int, lo, hi int, w *SparseFactor[F], s *Scratch[F]) {
+	x := w.x
+	if w.lanes != k.sparse.lanes || x.cols > 0 && w.data == nil && w.cols != 1 {
+		panic("kernel: MulSparse: factor without elements, or of another level")
+	}
+	checkSparseBlock(x, lo, hi)
+	checkMatrix("MulSparse", z, hi-lo, w.cols, ldz)
+	switch {
+	case hi == lo || w.cols == 0:
+	case x.cols == 0:
+		zeroRows(z, hi-lo, w.cols, ldz)
+	case w.cols == 1 && x.groups != nil:
+		k.mulGroups(z, ldz, lo, hi, w, s)
+	case w.cols == 1:
+		x.mulColumn(z, ldz, lo, hi, w.packed)
+	default:
+		for j := 0; j < w.cols; {
+			n, width := rowsPanel(w.cols-j, k.sparse.lanes)
+			from, ld := w.panel(j, width)
+			k.sparse.rowsMul[passOf(width, k.sparse.lanes)](hi-lo, &x.starts[lo], at(x.columns), at(x.values), x.step, from, ld, &z[j], ldz, n)
+			j += n
+		}
+	}
+}
+
+// mulColumn is z = X w.
+func (x *Sparse[F]) mulColumn(z []F, ldz, lo, hi int, w []F) {
+	for i := lo; i < hi; i++ {
+		from, to := x.starts[i], x.starts[i+1]
+		columns := x.columns[from:to]
+		var sum F
+		if x.step == 0 {
+			for _, c := range columns {
+				sum += w[c]
+			}
+		} else {
+			values := x.values[from:to][:len(columns)]
+			for e, c := range columns {
+				sum += values[e] * w[c]
+			}
+		}
+		z[(i-lo)*ldz] = sum
+	}
+}
+
+// rowsPanel is how many of the columns that are left a pass takes, and the width of their panel.
+func rowsPanel(left, lanes int) (n, width int) {
+	if width := rowsVectors * lanes; left >= width {
+		return width, width
+	}
+	return min(left, lanes), lanes
+}
+
+// rowsWidth is the width of all panels of a matrix's columns.
+func rowsWidth(cols, lanes int) int { return (cols + lanes - 1) / lanes * lanes }
+
+// passOf is the index of the pass for panels of a width.
+func passOf(width, lanes int) int {
+	if width == lanes {
+		return 1
+	}
+	return 0
+}
+
+// at is the first element's address, nil if there is none.
+func at[E any](s []E) *E {
+	if len(s) == 0 {
+		return nil
+	}
+	return &s[0]
+}
+
+func checkSparseBlock[F Float](x *Sparse[F], lo, hi int) {
+	if lo < 0 || hi < lo || hi > x.rows {
+		panic("kernel: rows outside the matrix")
+	}
+}

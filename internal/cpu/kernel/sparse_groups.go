@@ -1,0 +1,113 @@
+package kernel
+
+import "slices"
+
+// groupRows is the number of rows of a group, the bits of half a word; laneBytes is what a column's partial sums take: a cache line. The
+// generator has the same constants.
+const (
+	groupRows = 32
+	laneBytes = 64
+)
+
+// Groups pay where there are passes for them, the columns' partial sums fit in half a level-2 cache of 512 KiB, and a pair stands for groupFill entries or more.
+const (
+	groupRoom = 256 << 10
+	groupFill = 2
+)
+
+// lanes is the number of partial sums of a column.
+func lanes[F Float]() int { return laneBytes / int(sizeof[F]()) }
+
+// groups are the entries of a matrix in which all are equal, 32 rows at a time: the columns in which some of the rows have an entry, in
+// increasing order, each with a bit for every row that has one. Data sets of few attributes in many columns (one for each of an
+// attribute's values) have the same columns in most rows: an instruction on vectors then does the work of several entries.
+type groups struct {
+	starts []uint32 // of the groups' pairs
+	pairs  []uint64 // column<<32 | bits of the rows, the first row's lowest
+}
+
+// group makes the groups where they pay.
+func (k *Kernels[F]) group(x *Sparse[F]) {
+	if k.sparse.groupMul == nil || x.groups != nil || x.step != 0 || x.cols*laneBytes > groupRoom {
+		return
+	}
+	pairs := 0
+	x.eachGroup(func(touched []int32, _ []uint32) { pairs += len(touched) })
+	if groupFill*pairs > len(x.columns) || pairs > 1<<32-1 {
+		return
+	}
+	g := &groups{pairs: make([]uint64, 0, pairs)}
+	x.eachGroup(func(touched []int32, bits []uint32) {
+		g.starts = append(g.starts, uint32(len(g.pairs)))
+		slices.Sort(touched)
+		for _, c := range touched {
+			g.pairs = append(g.pairs, uint64(c)<<32|uint64(bits[c]))
+		}
+	})
+	g.starts = append(g.starts, uint32(len(g.pairs)))
+	x.groups = g
+}
+
+// eachGroup visits the groups: the columns that have entries, and for every column the rows' bits.
+func (x *Sparse[F]) eachGroup(visit func(touched []int32, bits []uint32)) {
+	bits := make([]uint32, x.cols)
+	var touched []int32
+	for from := 0; from < x.rows; from += groupRows {
+		for i := from; i < min(from+groupRows, x.rows); i++ {
+			for _, c := range x.columns[x.starts[i]:x.starts[i+1]] {
+				if bits[c] == 0 {
+					touched = append(touched, c)
+				}
+				bits[c] |= 1 << (i - from)
+			}
+		}
+		visit(touched, bits)
+		for _, c := range touched {
+			bits[c] = 0
+		}
+		touched = touched[:0]
+	}
+}
+
+// span cuts rows lo to hi-1 into runs of whole groups and parts of one. The vectors of a part of a group, or that have gaps, go through a
+// group's worth of memory.
+func span(lo, hi, ld int, whole func(group, n, at int), part func(group, first, n, at int)) {
+	for i := lo; i < hi; {
+		group, first := i/groupRows, i%groupRows
+		n := min(groupRows-first, hi-i)
+		if full := (hi - i) / groupRows; first == 0 && full > 0 && ld == 1 {
+			n = full * groupRows
+			whole(group, full, i-lo)
+		} else {
+			part(group, first, n, i-lo)
+		}
+		i += n
+	}
+}
+
+// mulGroups is z = X w.
+func (k *Kernels[F]) mulGroups(z []F, ldz, lo, hi int, w *SparseFactor[F], s *Scratch[F]) {
+	g := w.x.groups
+	span(lo, hi, ldz, func(group, n, to int) {
+		k.sparse.groupMul(n, &g.starts[group], at(g.pairs), &w.packed[0], &z[to])
+	}, func(group, first, n, to int) {
+		k.sparse.groupMul(1, &g.starts[group], at(g.pairs), &w.packed[0], &s.group[0])
+		for r := range n {
+			z[(to+r)*ldz] = s.group[first+r]
+		}
+	})
+}
+
+// addTransGroups is G += X^T d in the columns' lanes.
+func (k *Kernels[F]) addTransGroups(s *SparseSums[F], lo, hi int, d []F, ldd int) {
+	g := s.x.groups
+	span(lo, hi, ldd, func(group, n, from int) {
+		k.sparse.groupAddTrans(n, &g.starts[group], at(g.pairs), &d[from], &s.part[0])
+	}, func(group, first, n, from int) {
+		clear(s.group[:])
+		for r := range n {
+			s.group[first+r] = d[(from+r)*ldd]
+		}
+		k.sparse.groupAddTrans(1, &g.starts[group], at(g.pairs), &s.group[0], &s.part[0])
+	})
+}

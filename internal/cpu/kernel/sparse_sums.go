@@ -1,0 +1,156 @@
+package kernel
+
+// Partial sums in F are moved to the totals in float64 after at least flushRows rows, and after as many entries as take flushCost times
+// as long to add.
+const (
+	flushRows = 4096
+	flushCost = 64
+)
+
+// A SparseSums is what one goroutine adds up X^T D in.
+type SparseSums[F Float] struct {
+	x           *Sparse[F]
+	cols        int
+	part        []F // of the rows since the last flush: panels, or a column's lanes; nil where totals are added to at once
+	lanes       int // of a panel's vector, or of a column
+	rows, limit int // since the last flush, and until the next
+	totals      []float64
+	scale       float64 // of one column's sums: the value of all entries
+	group       [groupRows]F
+}
+
+// NewSparseSums returns zeros for products of D of cols columns with x. It may add to x: products with x must not run.
+func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
+	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols), scale: 1}
+	adds := x.cols // of a flush, for each of D's columns
+	if cols == 1 {
+		k.group(x)
+		if x.step == 0 {
+			s.scale = float64(x.values[0])
+		}
+	}
+	switch {
+	case cols == 1 && x.groups != nil:
+		s.lanes = lanes[F]()
+		s.part = Alloc[F](x.cols * s.lanes)
+		adds *= s.lanes
+	case cols != 1:
+		s.lanes = k.sparse.lanes
+		s.part = Alloc[F](x.cols * rowsWidth(cols, s.lanes))
+	}
+	s.limit = max(flushRows, flushCost*adds*x.rows/max(len(x.columns), 1))
+	return s
+}
+
+// Clear sets the sums to zero.
+func (s *SparseSums[F]) Clear() {
+	clear(s.part)
+	clear(s.totals)
+	s.rows = 0
+}
+
+// AddMulTransSparse adds the product of rows lo to hi-1: G += X[lo:hi]^T D, where d has hi-lo rows, ldd elements apart.
+//
+// Each element of G is a chain of multiply-adds in the order of the rows, fused above level Go where there are several columns, that is cut
+// every few thousand rows: the parts are in F and their sum in float64. Where D has one column, the products are rounded and summed in
+// float64 at once; or, where all entries are equal and the matrix is dense enough for groups of rows, every 16th row (float32; every 8th in
+// float64) goes to one of as many chains, which are added in increasing order when they are cut. So G depends on the rows that were
+// added in turn, not on how they were cut into blocks, and is the same at AVX2 and AVX512.
+func (k *Kernels[F]) AddMulTransSparse(s *SparseSums[F], lo, hi int, d []F, ldd int) {
+	x := s.x
+	checkSparseBlock(x, lo, hi)
+	checkMatrix("AddMulTransSparse", d, hi-lo, s.cols, ldd)
+	if x.cols == 0 || s.cols == 0 {
+		return
+	}
+	for lo < hi {
+		n := min(hi-lo, s.limit-s.rows)
+		switch {
+		case s.cols != 1:
+			k.addTransRows(s, lo, n, d, ldd)
+		case x.groups != nil:
+			k.addTransGroups(s, lo, lo+n, d, ldd)
+		default:
+			s.addColumn(lo, lo+n, d, ldd)
+		}
+		if s.rows += n; s.rows == s.limit {
+			s.flush()
+		}
+		lo += n
+		d = d[min(n*ldd, len(d)):]
+	}
+}
+
+// addTransRows is G += X[lo:lo+rows]^T D in panels.
+func (k *Kernels[F]) addTransRows(s *SparseSums[F], lo, rows int, d []F, ldd int) {
+	x := s.x
+	for j := 0; j < s.cols; {
+		n, width := rowsPanel(s.cols-j, s.lanes)
+		pass := k.sparse.rowsAddTrans[passOf(width, s.lanes)]
+		pass(rows, &x.starts[lo], at(x.columns), at(x.values), x.step, &d[j], ldd, &s.part[j*x.cols], width, n)
+		j += n
+	}
+}
+
+// addColumn is g += X^T d.
+func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
+	x, g := s.x, s.totals
+	for i := lo; i < hi; i++ {
+		from, to := x.starts[i], x.starts[i+1]
+		columns, di := x.columns[from:to], float64(d[(i-lo)*ldd])
+		if x.step == 0 {
+			for _, c := range columns {
+				g[c] += di
+			}
+			continue
+		}
+		values := x.values[from:to][:len(columns)]
+		for e, c := range columns {
+			g[c] += float64(values[e]) * di
+		}
+	}
+}
+
+// flush moves the partial sums to the totals.
+func (s *SparseSums[F]) flush() {
+	s.rows = 0
+	for i := range s.x.cols {
+		s.addParts(s.totals[i*s.cols:][:s.cols], i)
+	}
+	clear(s.part)
+}
+
+// addParts adds row i of the partial sums.
+func (s *SparseSums[F]) addParts(row []float64, i int) {
+	switch {
+	case s.part == nil:
+	case s.cols == 1:
+		for _, v := range s.part[i*s.lanes:][:s.lanes] {
+			row[0] += float64(v)
+		}
+	default:
+		for j := 0; j < s.cols; {
+			n, width := rowsPanel(s.cols-j, s.lanes)
+			to := row[j:][:n]
+			for l, v := range s.part[j*s.x.cols+i*width:][:n] {
+				to[l] += float64(v)
+			}
+			j += n
+		}
+	}
+}
+
+// AddRow adds row i of the sums so far.
+func (s *SparseSums[F]) AddRow(row []float64, i int) {
+	checkLength("AddRow", len(row), s.cols)
+	if s.cols == 1 {
+		sum := []float64{s.totals[i]}
+		s.addParts(sum, i)
+		row[0] += s.scale * sum[0]
+		return
+	}
+	for j, v := range s.totals[i*s.cols:][:s.cols] {
+		row[j] += v
+	}
+	s.addParts(row, i)
+}

@@ -1,0 +1,91 @@
+package kernel
+
+// sweeps are the passes over a problem's iterate and the vectors beside it, of
+// one level. Pointers are to n elements.
+type sweeps[F Float] struct {
+	combine    func(n int, dst *F, s F, x *F, t F, y *F)
+	scaledCopy func(n int, dst *F, s F, x *F)
+
+	reach        func(n int, x, d, v *F, e, b F) float64
+	reachPlain   func(n int, x, d *F, e F) float64
+	descend      func(n int, x, d, v *F, e, b, scale, lower, upper, threshold F) (moved, size float64)
+	descendPlain func(n int, x, d *F, e, scale, lower, upper, threshold F) (moved, size float64)
+	adam         func(n int, x, d, m, v *F, rate, root, scale, lower, upper, threshold F) (size float64)
+}
+
+// Combine computes dst[i] = s x[i] + t y[i]. dst may be x or y.
+func (k *Kernels[F]) Combine(dst []F, s F, x []F, t F, y []F) {
+	checkLength("Combine", len(dst), len(x))
+	checkLength("Combine", len(dst), len(y))
+	if len(dst) > 0 {
+		k.sweeps.combine(len(dst), &dst[0], s, &x[0], t, &y[0])
+	}
+}
+
+// Scale computes dst[i] = s x[i]. dst may be x.
+func (k *Kernels[F]) Scale(dst []F, s F, x []F) {
+	checkLength("Scale", len(dst), len(x))
+	if len(dst) > 0 {
+		k.sweeps.scaledCopy(len(dst), &dst[0], s, &x[0])
+	}
+}
+
+// Proximal is the map of single numbers
+//
+//	P(y) = z - min(max(z, -Threshold), Threshold),   z = min(max(Scale y, Lower), Upper),
+//
+// that ends a step: a shrinkage, a projection onto a box or a soft threshold.
+// A NaN stays one.
+type Proximal[F Float] = struct{ Scale, Lower, Upper, Threshold F }
+
+// Reach is the sum of the squares of what Descend applies the map to, in
+// float64. It writes nothing. v is nil where there is no momentum.
+//
+// Like the sums of Descend and Adam it has 16 partial sums, one for every
+// remainder of i by 16, each in increasing i; then the upper half is added to
+// the lower, 8 to 8, 4 to 4, until one is left.
+func (k *Kernels[F]) Reach(x, d, v []F, e, b F) float64 {
+	checkLength("Reach", len(x), len(d))
+	if len(x) == 0 {
+		return 0
+	}
+	if v == nil {
+		return k.sweeps.reachPlain(len(x), &x[0], &d[0], e)
+	}
+	checkLength("Reach", len(x), len(v))
+	return k.sweeps.reach(len(x), &x[0], &d[0], &v[0], e, b)
+}
+
+// Descend is a step with momentum: it computes
+//
+//	v[i] = b v[i] + d[i],   x[i] = P(x[i] - e (d[i] + b v[i]))
+//
+// and returns the sums of the squares of x's changes and of the new x, in
+// float64. v is nil where there is no momentum.
+func (k *Kernels[F]) Descend(x, d, v []F, e, b F, p Proximal[F]) (moved, size float64) {
+	checkLength("Descend", len(x), len(d))
+	if len(x) == 0 {
+		return 0, 0
+	}
+	if v == nil {
+		return k.sweeps.descendPlain(len(x), &x[0], &d[0], e, p.Scale, p.Lower, p.Upper, p.Threshold)
+	}
+	checkLength("Descend", len(x), len(v))
+	return k.sweeps.descend(len(x), &x[0], &d[0], &v[0], e, b, p.Scale, p.Lower, p.Upper, p.Threshold)
+}
+
+// Adam is a step of Kingma and Ba (2015) with the moments m and v: it computes
+//
+//	m[i] = 0.9 m[i] + 0.1 d[i],   v[i] = 0.999 v[i] + 0.001 d[i]^2,
+//	x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8))
+//
+// and returns the sum of the squares of the new x, in float64.
+func (k *Kernels[F]) Adam(x, d, m, v []F, rate, root F, p Proximal[F]) (size float64) {
+	for _, other := range [][]F{d, m, v} {
+		checkLength("Adam", len(x), len(other))
+	}
+	if len(x) == 0 {
+		return 0
+	}
+	return k.sweeps.adam(len(x), &x[0], &d[0], &m[0], &v[0], rate, root, p.Scale, p.Lower, p.Upper, p.Threshold)
+}

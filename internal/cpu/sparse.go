@@ -1,0 +1,128 @@
+package cpu
+
+import (
+	"fmt"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// sparseLeaf returns the entries of a buffer's data matrix where it tells them and they take no more memory than all elements, else nil.
+func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
+	s, ok := e.plan.DataOf(buffer).(plan.Sparse)
+	if !ok {
+		return nil, nil
+	}
+	rows, cols := s.Dims()
+	starts, columns, values := s.Sparse()
+	x, err := kernel.NewSparse[T](rows, cols, starts, columns, values)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)
+	}
+	if !x.Pays() {
+		return nil, nil
+	}
+	return x, nil
+}
+
+// newSparse compiles a product that reads all of a leaf's entries.
+func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) step[T] {
+	if p.TransA {
+		return newSparseGradient(e, p, x)
+	}
+	return newSparseProduct(e, p, x)
+}
+
+// widened lets a leaf be what was bound to it: a value is dense, and so are its products from then on.
+func (e *executor[T]) widened(buffer int) {
+	b := e.plan.Buffers[buffer]
+	delete(e.sparse, buffer)
+	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+	e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
+}
+
+// sparseProduct is Z = X W over the entries of X.
+type sparseProduct[T plan.Float] struct {
+	p          *plan.Product
+	w          *kernel.SparseFactor[T]
+	transposed []T // B^T
+}
+
+func newSparseProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseProduct[T] {
+	s := &sparseProduct[T]{p: p, w: e.k.NewSparseFactor(x, p.Out.Cols)}
+	if p.TransB {
+		s.transposed = make([]T, p.B.Len())
+	}
+	return s
+}
+
+func (s *sparseProduct[T]) prepare(e *executor[T]) {
+	b := s.p.B
+	if !s.p.TransB {
+		s.w.Set(e.Data[b.Buffer][b.Offset:], b.Stride)
+		return
+	}
+	for i := range b.Rows {
+		for j, v := range e.Row(b, i) {
+			s.transposed[j*b.Rows+i] = v
+		}
+	}
+	s.w.Set(s.transposed, b.Rows)
+}
+
+// transpose writes v^T.
+func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
+	for i := range v.Rows {
+		for j, x := range e.Row(v, i) {
+			to[j*v.Rows+i] = x
+		}
+	}
+}
+
+func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
+	w.k.MulSparse(w.From(s.p.Out, lo), s.p.Out.Stride, lo, hi, s.w, w.scratch)
+	return nil
+}
+
+// sparseGradient is G = X^T D, or G += it, over the entries of X, each worker with sums of its own.
+type sparseGradient[T plan.Float] struct {
+	p    *plan.Product
+	sums []*kernel.SparseSums[T] // by worker
+	rows [][]float64             // room for a row of G, by worker
+}
+
+func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseGradient[T] {
+	s := &sparseGradient[T]{p: p}
+	for range e.threads {
+		s.sums = append(s.sums, e.k.NewSparseSums(x, p.Out.Cols))
+		s.rows = append(s.rows, make([]float64, p.Out.Cols))
+	}
+	return s
+}
+
+func (s *sparseGradient[T]) prepareShare(_ *executor[T], worker, _ int) { s.sums[worker].Clear() }
+
+func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
+	w.k.AddMulTransSparse(s.sums[t], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
+	return nil
+}
+
+// finishShare adds a part of the rows of G, worker by worker, and writes them to the product's result, or adds them.
+func (s *sparseGradient[T]) finishShare(e *executor[T], worker, workers int) {
+	row := s.rows[worker]
+	from, to := share(s.p.Out.Rows, worker, workers)
+	for i := from; i < to; i++ {
+		clear(row)
+		for _, sums := range s.sums[:workers] {
+			sums.AddRow(row, i)
+		}
+		out := e.Row(s.p.Out, i)
+		for j, v := range row {
+			if s.p.Add {
+				out[j] += T(v)
+			} else {
+				out[j] = T(v)
+			}
+		}
+	}
+}

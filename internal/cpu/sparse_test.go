@@ -1,0 +1,371 @@
+package cpu_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+)
+
+// sparseRows is a CSR that counts the rows it is asked to widen.
+type sparseRows struct {
+	*datasets.CSR
+	widened *int
+}
+
+func (s sparseRows) Float32(dst []float32, from, to int) {
+	*s.widened += to - from
+	s.CSR.Float32(dst, from, to)
+}
+
+func (s sparseRows) Float64(dst []float64, from, to int) {
+	*s.widened += to - from
+	s.CSR.Float64(dst, from, to)
+}
+
+// denseRows hides that a matrix is sparse.
+type denseRows struct{ datasets.Matrix }
+
+// draw makes rows with some empty ones and empty columns. Values are of float32, the same in both precisions; kind 0 are ones, 1 all equal.
+func draw(rng *rand.Rand, rows, cols, kind int) *datasets.CSR {
+	x := &datasets.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
+	density := []float64{0.05, 0.3, 0.5}[rng.IntN(3)]
+	for range rows {
+		empty := rng.IntN(6) == 0
+		for c := range cols {
+			if !empty && c%5 != 2 && rng.Float64() < density {
+				x.Columns = append(x.Columns, int32(c))
+			}
+		}
+		x.Starts = append(x.Starts, len(x.Columns))
+	}
+	if kind > 0 {
+		x.Values = make([]float64, len(x.Columns))
+		for i := range x.Values {
+			if x.Values[i] = 0.75; kind > 1 {
+				x.Values[i] = float64(float32(rng.NormFloat64()))
+			}
+		}
+	}
+	return x
+}
+
+// sparseNetwork is a network's Neyman-Pearson problem over a matrix.
+type sparseNetwork struct {
+	rows, cols, width, outputs int
+	kind                       int
+	center, separate           bool
+	seed                       uint64
+}
+
+func (n sparseNetwork) data() *datasets.CSR {
+	return draw(rand.New(rand.NewPCG(n.seed, 2)), n.rows, n.cols, n.kind)
+}
+
+func (n sparseNetwork) spec() models.Spec {
+	spec := models.Spec{Inputs: n.cols, Outputs: n.outputs, Activation: models.Tanh}
+	if n.width > 0 {
+		spec.Hidden = []int{n.width}
+	}
+	if n.separate {
+		spec.Heads = models.Separate
+	}
+	return spec
+}
+
+func (n sparseNetwork) problem(dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) (*graph.Problem, error) {
+	rng := rand.New(rand.NewPCG(n.seed, 1))
+	weights, err := models.Init(n.spec(), rng)
+	if err != nil {
+		return nil, err
+	}
+	labels, names := make([]int, n.rows), []string{}
+	for i := range labels {
+		labels[i] = i % n.outputs
+	}
+	for k := range n.outputs {
+		names = append(names, fmt.Sprint(k))
+	}
+	return graph.New(func(g *gorgonia.ExprGraph) (d graph.Definition, err error) {
+		net, err := models.New(g, n.spec(), dtype, weights)
+		if err != nil {
+			return d, err
+		}
+		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n.rows, n.cols))
+		var center *gorgonia.Node
+		if n.center {
+			center = random(g, dtype, rng, "center", 1, n.cols)
+		}
+		scores, err := net.Scores(x, center)
+		if err != nil {
+			return d, err
+		}
+		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, constraints.Logistic)
+		if err != nil {
+			return d, err
+		}
+		f, c, err := goal.Nodes(scores, labels)
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x},
+			Data: []graph.Matrix{data}, Watch: gorgonia.Nodes{scores}, Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 5}}, err
+	}, engine)
+}
+
+func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) *graph.Problem {
+	t.Helper()
+	p, err := n.problem(dtype, engine, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// sparseNetworks are linear models and networks of many widths over matrices of every kind.
+func sparseNetworks() []sparseNetwork {
+	list := []sparseNetwork{{rows: 700, cols: 30, outputs: 2}, {rows: 2, cols: 9, outputs: 2, width: 3}, {rows: 50, cols: 1, outputs: 2, width: 1},
+		{rows: 700, cols: 40, outputs: 2, width: 1}, {rows: 650, cols: 33, outputs: 2, width: 1}, {rows: 333, cols: 20, outputs: 2, width: 1}}
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, width := range []int{0, 1, 2, 3, 5, 8, 13, 16, 17, 31, 40, 63, 64} {
+		list = append(list, sparseNetwork{rows: 3 + rng.IntN(600), cols: 1 + rng.IntN(60), outputs: 2 + rng.IntN(2), width: width, separate: width > 0 && width < 17 && rng.IntN(2) == 0})
+	}
+	for i := range list {
+		list[i].kind, list[i].center, list[i].seed = i%3, i%2 == 1, uint64(i)
+	}
+	return list
+}
+
+// On every level and any number of threads the sparse products agree with Gorgonia's machine in float64, and no row is widened.
+func TestSparseAgreesWithGorgonia(t *testing.T) {
+	for _, n := range sparseNetworks() {
+		data := n.data()
+		want := numbers(t, n.must(t, tensor.Float64, graph.Tape{}, data))
+		for _, level := range kernel.Levels() {
+			for _, threads := range []int{1, 2, 3} {
+				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
+					widened := 0
+					got := numbers(t, n.must(t, dtype, engine(t, level, threads), sparseRows{data, &widened}))
+					for i, what := range []string{"f and g", "gradient", "scores"} {
+						if d := distance(got[i], want[i]); !(d <= bound) {
+							t.Errorf("%+v, %v, %d threads, %v: %s differ by %.2g", n, level, threads, dtype, what, d)
+						}
+					}
+					if widened > 0 {
+						t.Errorf("%+v, %v: %d rows were widened", n, level, widened)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Adult's first column of products, float32 and float64, is that of the dense matrix.
+func TestRealAdultSparse(t *testing.T) {
+	dir := os.Getenv(datasets.EnvData)
+	if dir == "" {
+		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
+	}
+	adult, err := datasets.LoadLIBSVM(filepath.Join(dir, "adult", "a9a"), 123)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := sparseNetwork{rows: adult.X.Rows, cols: 123, outputs: 2, width: 1, seed: 1}
+	want := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), denseRows{adult.X}))
+	for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
+		got := numbers(t, n.must(t, dtype, engine(t, kernel.Best(), 2), adult.X))
+		for i, what := range []string{"f and g", "gradient", "scores"} {
+			if d := distance(got[i], want[i]); !(d <= bound) {
+				t.Errorf("%v: %s differ by %.2g", dtype, what, d)
+			}
+		}
+	}
+}
+
+// The sparse products take training the way of the dense ones, and repeat to the bit.
+func TestSparseTrainingAgreesWithDense(t *testing.T) {
+	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
+	run := func(data datasets.Matrix) []float64 {
+		p := n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data)
+		if _, err := trainer.Train(t.Context(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
+			t.Fatal(err)
+		}
+		size, _ := p.Dims()
+		x := make([]float64, size)
+		p.Read(x, trainer.Iterate)
+		return x
+	}
+	sparse := run(n.data())
+	if d := distance(sparse, run(denseRows{n.data()})); d > 1e-8 { // rounding, amplified along the path
+		t.Errorf("after 100 iterations the weights differ by %.2g", d)
+	}
+	if d := distance(sparse, run(n.data())); d != 0 {
+		t.Errorf("a second run differs by %.2g", d)
+	}
+}
+
+// Entries that take more memory than all elements are packed like other data, a row at a time.
+func TestFullSparseMatrixIsPacked(t *testing.T) {
+	n := sparseNetwork{rows: 40, cols: 6, outputs: 2, width: 4}
+	full := &datasets.CSR{Rows: 40, Cols: 6, Starts: []int{0}}
+	for i := range 240 {
+		full.Columns, full.Values = append(full.Columns, int32(i%6)), append(full.Values, float64(i%11)-4)
+		if i%6 == 5 {
+			full.Starts = append(full.Starts, i+1)
+		}
+	}
+	want := numbers(t, n.must(t, tensor.Float64, graph.Tape{}, full))
+	widened := 0
+	got := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), sparseRows{full, &widened}))
+	for i := range got {
+		if d := distance(got[i], want[i]); d > 1e-12 {
+			t.Errorf("part %d differs by %.2g", i, d)
+		}
+	}
+	if widened != 40 {
+		t.Errorf("%d rows were widened, want each of the 40 once", widened)
+	}
+}
+
+// What reads the input itself gets a widened copy beside the entries.
+func TestSparseInputReadWhole(t *testing.T) {
+	data := draw(rand.New(rand.NewPCG(8, 8)), 500, 12, 2)
+	build := func(e graph.Engine, m datasets.Matrix) *graph.Problem {
+		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			rng := rand.New(rand.NewPCG(4, 4))
+			x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(500, 12))
+			w := random(g, tensor.Float64, rng, "w", 12, 3)
+			scores := gorgonia.Must(gorgonia.Mul(x, w))
+			f := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(scores))))
+			c := gorgonia.Must(gorgonia.Mul(f, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x))))))
+			return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: gorgonia.Nodes{w},
+				Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{m}, Watch: gorgonia.Nodes{scores}}, nil
+		}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	widened := 0
+	got, want := numbers(t, build(engine(t, kernel.Best(), 2), sparseRows{data, &widened})), numbers(t, build(graph.Tape{}, data))
+	for i := range got {
+		if d := distance(got[i], want[i]); d > 1e-12 {
+			t.Errorf("part %d differs by %.2g", i, d)
+		}
+	}
+	if widened != 500 {
+		t.Errorf("%d rows were widened, want each of the 500 once", widened)
+	}
+}
+
+// A value that is bound takes the place of the entries.
+func TestBindReplacesSparseRows(t *testing.T) {
+	n := sparseNetwork{rows: 50, cols: 6, outputs: 2, width: 5, seed: 9}
+	values := make([]float64, 300)
+	for i := range values {
+		values[i] = float64(i%17) - 8
+	}
+	v := tensor.New(tensor.WithShape(50, 6), tensor.WithBacking(values))
+	results := [2][][]float64{}
+	for i, e := range []graph.Engine{engine(t, kernel.Best(), 2), graph.Tape{}} {
+		p := n.must(t, tensor.Float64, e, n.data())
+		numbers(t, p) // a run over the entries before
+		for range 2 {
+			if err := p.Bind(0, v); err != nil {
+				t.Fatal(err)
+			}
+			results[i] = numbers(t, p)
+		}
+	}
+	for i := range results[0] {
+		if d := distance(results[0][i], results[1][i]); d > 1e-12 {
+			t.Errorf("part %d differs by %.2g after Bind", i, d)
+		}
+	}
+}
+
+// The memory of a sparse problem is a fraction of the dense matrix's.
+func TestSparseMemory(t *testing.T) {
+	const rows, cols = 20000, 500 // 80 MB in float64
+	data := &datasets.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
+	for i := range rows {
+		for c := i % 7; c < cols; c += 50 {
+			data.Columns = append(data.Columns, int32(c))
+		}
+		data.Starts = append(data.Starts, len(data.Columns))
+	}
+	n := sparseNetwork{rows: rows, cols: cols, outputs: 2}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data))
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 20<<20 {
+		t.Errorf("allocated %d MiB", allocated>>20)
+	}
+}
+
+// Rows that repeat a column, and others that are none, are refused by name.
+func TestMalformedSparseRowsAreRefused(t *testing.T) {
+	n := sparseNetwork{rows: 40, cols: 6, outputs: 2}
+	for want, damage := range map[string]func(x *datasets.CSR){
+		"row 0: column 1 after 1": func(x *datasets.CSR) { x.Columns[0], x.Columns[1], x.Starts[1] = 1, 1, 2 },
+		"row 39: entries":         func(x *datasets.CSR) { x.Starts[40]++ },
+		"with 0 starts":           func(x *datasets.CSR) { x.Starts = nil },
+	} {
+		data := n.data()
+		damage(data)
+		_, err := n.problem(tensor.Float64, engine(t, kernel.Best(), 2), data)
+		if !errors.Is(err, kernel.ErrSparse) || !strings.Contains(err.Error(), "rows: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+// Explain says how many entries the data have, and counts their arithmetic alone.
+func TestExplainSparse(t *testing.T) {
+	n := sparseNetwork{rows: 2000, cols: 30, outputs: 2, width: 4}
+	data := n.data()
+	text := n.must(t, tensor.Float32, engine(t, kernel.Best(), 2), data).Explain()
+	entries := len(data.Columns)
+	for _, want := range []string{fmt.Sprintf("%d entries", entries), fmt.Sprintf("%.4g kFLOP", float64(8*entries)/1000)} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// The bare products count the entries' arithmetic.
+func TestBareSparse(t *testing.T) {
+	data := draw(rand.New(rand.NewPCG(1, 1)), 500, 12, 0)
+	for _, level := range kernel.Levels() {
+		d, err := cpu.New(level, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := cpu.BareSparse[float32](d, data, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := b.Run(); took <= 0 || b.FLOPs() != float64(12*len(data.Columns)) {
+			t.Errorf("%v for %v FLOPs of %d entries", took, b.FLOPs(), len(data.Columns))
+		}
+		if _, err := cpu.BareSparse[float32](d, data, 0); err == nil {
+			t.Error("width 0 gave no error")
+		}
+	}
+}
+
+var _ plan.Sparse = sparseRows{}

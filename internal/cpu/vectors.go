@@ -1,0 +1,149 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+const (
+	// vectorChunk is the number of elements that a kernel takes at a time: short enough that all operands stay in the level-1 cache's
+	// neighbourhood and that many cores share a vector evenly, long enough that a call costs nothing. Sums are kept for each chunk.
+	vectorChunk = 4096
+	// chunksPerThread is the number of chunks that are worth a thread, some 5 microseconds of work.
+	chunksPerThread = 4
+)
+
+// vectors is the device's arithmetic on a problem's iterate: chunk by chunk, every thread a range of chunks, one pass at a time. The sums
+// of the chunks are added in their order, so that results depend neither on the number of threads nor on which was faster.
+type vectors[T plan.Float] struct {
+	k       *kernel.Kernels[T]
+	pool    *pool
+	threads int
+
+	pass    pass[T] // that is being done
+	workers int
+	sums    [][2]float64 // of the chunks
+}
+
+// newVectors needs kernels of a level that the machine has, as the device's are.
+func newVectors[T plan.Float](d *Device) *vectors[T] {
+	k, err := kernel.New[T](d.level)
+	if err != nil {
+		panic(err)
+	}
+	return &vectors[T]{k: k, pool: d.pool, threads: d.threads}
+}
+
+// operation names a pass.
+type operation int
+
+const (
+	combining operation = iota // x = a y + b z
+	scaling                    // x = a y
+	multiplying
+	subtracting
+	reaching
+	descending
+	adapting
+)
+
+// A pass is an operation with its operands, vectors and numbers; what an operation does not have is nil or 0. It is kept beside the
+// vectors rather than in a closure, so that it allocates nothing.
+type pass[T plan.Float] struct {
+	operation  operation
+	x, y, z, w []T
+	a, b       T
+	p          plan.Proximal[T]
+}
+
+// Combine implements plan.Vectors.
+func (v *vectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
+	if b == 0 {
+		v.do(pass[T]{operation: scaling, x: dst, a: a, y: x})
+		return
+	}
+	v.do(pass[T]{operation: combining, x: dst, a: a, y: x, b: b, z: y})
+}
+
+// Dot implements plan.Vectors.
+func (v *vectors[T]) Dot(x, y []T) float64 {
+	sum, _ := v.do(pass[T]{operation: multiplying, x: x, y: y})
+	return sum
+}
+
+// SquaredDistance implements plan.Vectors.
+func (v *vectors[T]) SquaredDistance(x, y []T) float64 {
+	sum, _ := v.do(pass[T]{operation: subtracting, x: x, y: y})
+	return sum
+}
+
+// Reach implements plan.Vectors.
+func (v *vectors[T]) Reach(x, d, velocity []T, e, b T) float64 {
+	sum, _ := v.do(pass[T]{operation: reaching, x: x, y: d, z: velocity, a: e, b: b})
+	return sum
+}
+
+// Descend implements plan.Vectors.
+func (v *vectors[T]) Descend(x, d, velocity []T, e, b T, p plan.Proximal[T]) (moved, size float64) {
+	return v.do(pass[T]{operation: descending, x: x, y: d, z: velocity, a: e, b: b, p: p})
+}
+
+// Adam implements plan.Vectors.
+func (v *vectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T]) (size float64) {
+	size, _ = v.do(pass[T]{operation: adapting, x: x, y: d, z: m1, w: m2, a: rate, b: root, p: p})
+	return size
+}
+
+// do runs a pass and returns its sums.
+func (v *vectors[T]) do(p pass[T]) (first, second float64) {
+	chunks := (len(p.x) + vectorChunk - 1) / vectorChunk
+	if chunks <= 1 {
+		return p.on(v.k, 0, len(p.x))
+	}
+	if len(v.sums) < chunks {
+		v.sums = make([][2]float64, chunks)
+	}
+	v.pass, v.workers = p, max(1, min(v.threads, chunks/chunksPerThread))
+	v.pool.run(v.workers, v)
+	v.pass = pass[T]{} // holds no vector longer than it is needed
+	for _, s := range v.sums[:chunks] {
+		first += s[0]
+		second += s[1]
+	}
+	return first, second
+}
+
+// work implements job.
+func (v *vectors[T]) work(worker int) {
+	n := len(v.pass.x)
+	chunks := (n + vectorChunk - 1) / vectorChunk
+	for c := chunks * worker / v.workers; c < chunks*(worker+1)/v.workers; c++ {
+		v.sums[c][0], v.sums[c][1] = v.pass.on(v.k, c*vectorChunk, min((c+1)*vectorChunk, n))
+	}
+}
+
+// on does elements lo to hi-1.
+func (p *pass[T]) on(k *kernel.Kernels[T], lo, hi int) (first, second float64) {
+	x, y := p.x[lo:hi], p.y[lo:hi]
+	var z []T
+	if p.z != nil {
+		z = p.z[lo:hi]
+	}
+	switch p.operation {
+	case combining:
+		k.Combine(x, p.a, y, p.b, z)
+	case scaling:
+		k.Scale(x, p.a, y)
+	case multiplying:
+		first = k.Dot(x, y)
+	case subtracting:
+		first = k.SquaredDistance(x, y)
+	case reaching:
+		first = k.Reach(x, y, z, p.a, p.b)
+	case descending:
+		first, second = k.Descend(x, y, z, p.a, p.b, p.p)
+	case adapting:
+		first = k.Adam(x, y, z, p.w[lo:hi], p.a, p.b, p.p)
+	}
+	return first, second
+}

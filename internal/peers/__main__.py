@@ -1,0 +1,123 @@
+"""Compares ppal with PyTorch, JAX, numpy and Cooper on this machine. See README.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from . import environment, report
+from .results import PARTS, Results
+
+EXAMPLES = """examples:
+  make bench-peers                                        all parts, in less than 20 minutes on 2 cores
+  make bench-peers PEERS_FLAGS="--quick"                  about 3 minutes: fewer turns, problems and steps
+  make bench-peers PEERS_FLAGS="--parts check,speed"      these parts; results of other parts are kept
+  make bench-peers PEERS_FLAGS="--resume"                 goes on after an interruption
+  make bench-peers PEERS_FLAGS="--show"                   prints what was measured, measures nothing
+  make bench-peers PEERS_FLAGS="--threads 1 --markdown peers.md"
+"""
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="make bench-peers PEERS_FLAGS=...", description=__doc__, epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--parts", default=",".join(PARTS), metavar="P,...", help=f"of {', '.join(PARTS)} (default: all)")
+    effort = parser.add_mutually_exclusive_group()
+    effort.add_argument("--quick", action="store_true", help="a shorter look: fewer turns, problems and steps of Cooper")
+    effort.add_argument(
+        "--full", action="store_true", help="also convergence on all rows, separate heads of CIFAR-10, a wider grid"
+    )
+    parser.add_argument("--resume", action="store_true", help="keep what was measured with the same settings, binary and machine")
+    parser.add_argument("--show", action="store_true", help="print the tables of the JSON file and measure nothing")
+    parser.add_argument(
+        "--data-dir", metavar="DIR", help="the data sets' files (default $PPAL_DATA, else the user's cache directory)"
+    )
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="cores for every contender; 0 is all (default 0)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of ppal's initial weights, the start of all (default 1)"
+    )
+    parser.add_argument("--ppal", type=Path, default=Path("bin/ppal"), metavar="FILE", help="the binary (default bin/ppal)")
+    parser.add_argument(
+        "--json", type=Path, default=Path("build/peers.json"), metavar="FILE", help="results (default build/peers.json)"
+    )
+    parser.add_argument(
+        "--markdown", type=Path, default=Path("build/peers.md"), metavar="FILE", help="tables (default build/peers.md)"
+    )
+    parser.add_argument(
+        "--work", type=Path, default=Path("build/peers"), metavar="DIR", help="working files (default build/peers)"
+    )
+    options = parser.parse_args(arguments)
+    options.parts = options.parts.split(",")
+    unknown = [p for p in options.parts if p not in PARTS]
+    if unknown:
+        parser.error(f"argument --parts: no part {unknown[0]!r}: take some of {', '.join(PARTS)}")
+    if options.threads < 0:
+        parser.error(f"argument --threads: {options.threads} is negative")
+    return options
+
+
+def measure(options: argparse.Namespace, results: Results) -> None:
+    """Run the parts that were asked for."""
+    from . import check, convergence, data, headline, speed  # they need numpy; --help and --show do not
+    from .context import Context
+    from .plans import plan
+
+    threads = environment.restrict(options.threads)
+    context = Context(options.work, data.directory(options.data_dir), options.ppal.resolve(), threads, options.seed, results)
+    facts = environment.describe(threads, context.ppal.version(), context.binary)
+    chosen = plan(options.quick, options.full)
+    settings = {"effort": chosen.name, "seed": options.seed}
+    runs = {
+        "check": lambda: check.run(context, chosen.check),
+        "speed": lambda: speed.run(context, chosen.speed, chosen.speed_effort),
+        "convergence": lambda: convergence.run(context, chosen.convergence, chosen.marks, chosen.settings),
+        "headline": lambda: headline.run(context, chosen.settings, chosen.headline_effort),
+    }
+    for part in PARTS:
+        if part in options.parts:
+            results.begin(part, facts, settings)
+            runs[part]()
+
+
+def show(options: argparse.Namespace, results: Results) -> None:
+    """Print the tables and write them as Markdown."""
+    tables = report.tables(results.parts)
+    facts = report.environment(results.parts)
+    print("\n\n".join(["", *(t.text() for t in tables), "\n".join(facts)]))
+    options.markdown.parent.mkdir(parents=True, exist_ok=True)
+    body = "\n\n".join([*(t.markdown() for t in tables), "### Where\n\n" + "\n".join(f"- {line}" for line in facts)])
+    options.markdown.write_text(body + "\n")
+    print(f"\nresults {options.json}, tables {options.markdown}")
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status: 0 done, 1 failed or a contender computes something else, 2 bad usage, 130 interrupted."""
+    options = parse(arguments)
+    results = Results(options.json, options.resume)
+    status = 0
+    start = time.monotonic()
+    if not options.show:
+        from .check import CheckError
+        from .client import PeerError
+        from .ppal import PpalError
+
+        try:
+            measure(options, results)
+        except (CheckError, PeerError, PpalError) as error:
+            print(f"peers: {error}", file=sys.stderr)
+            status = 1
+        except KeyboardInterrupt:
+            print("peers: interrupted; --resume goes on", file=sys.stderr)
+            status = 130
+        print(f"{time.monotonic() - start:.0f} s")
+    show(options, results)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

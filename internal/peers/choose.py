@@ -1,0 +1,97 @@
+"""Which setting of a grid is the best, and when a run meets a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import TypeVar
+
+from .cases import FEASIBLE
+
+FINALISTS = 2  # settings of each optimizer that go on after a first stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of Cooper: the primal optimizer, its step, and the dual step (gradient ascent)."""
+
+    optimizer: str
+    step: float
+    dual_step: float
+
+    def __str__(self) -> str:
+        return f"{self.optimizer} {self.step:g}, dual {self.dual_step:g}"
+
+
+def grid(steps: Mapping[str, Sequence[float]], dual_steps: Sequence[float]) -> list[Setting]:
+    """All combinations."""
+    return [Setting(optimizer, step, dual) for optimizer, all_steps in steps.items() for step in all_steps for dual in dual_steps]
+
+
+@dataclass(frozen=True)
+class Point:
+    """An iterate: when it was reached, its objective f and its largest constraint max_j g_j."""
+
+    iteration: int
+    seconds: float
+    objective: float
+    worst: float
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every bound is met, up to FEASIBLE; never with a number that is not finite."""
+        return isfinite(self.objective) and self.worst <= FEASIBLE
+
+    def meets(self, target: float) -> bool:
+        """Whether the point is feasible with an objective of at most target."""
+        return self.feasible and self.objective <= target
+
+
+def rank(point: Point) -> tuple[int, float, float]:
+    """Sorts points by feasibility first, then objective; infeasible ones by their worst constraint."""
+    if point.feasible:
+        return (0, point.objective, point.worst)
+    return (1, point.worst if isfinite(point.worst) else inf, point.objective if isfinite(point.objective) else inf)
+
+
+def best_until(points: Iterable[Point], iteration: int) -> Point | None:
+    """The feasible point with the smallest objective up to iteration; None when no point is feasible."""
+    feasible = [p for p in points if p.iteration <= iteration and p.feasible]
+    return min(feasible, key=rank, default=None)
+
+
+def best_of(runs: Iterable[T], point: Callable[[T], Point | None]) -> T | None:
+    """The run with the best point; runs without one come last, None when there is no run."""
+    last = (2, inf, inf)
+
+    def key(run: T) -> tuple[int, float, float]:
+        p = point(run)
+        return last if p is None else rank(p)
+
+    return min(runs, key=key, default=None)
+
+
+def first_hit(points: Sequence[Point], target: float) -> Point | None:
+    """The first point that meets the target."""
+    return next((p for p in points if p.meets(target)), None)
+
+
+def worst_after(points: Iterable[Point], hit: Point) -> float | None:
+    """The largest constraint after a hit: how far a bound that was met is left again; None when nothing follows."""
+    return max((p.worst for p in points if p.iteration > hit.iteration), default=None)
+
+
+def finalists(points: Mapping[Setting, Sequence[Point]], mark: int) -> list[Setting]:
+    """The FINALISTS best settings of each optimizer by their best feasible point up to mark."""
+    chosen: list[Setting] = []
+    for optimizer in dict.fromkeys(s.optimizer for s in points):
+        left = [s for s in points if s.optimizer == optimizer]
+        for _ in range(min(FINALISTS, len(left))):
+            best = best_of(left, lambda s: best_until(points[s], mark) or next(reversed(points[s]), None))
+            assert best is not None
+            left.remove(best)
+            chosen.append(best)
+    return chosen

@@ -1,0 +1,50 @@
+"""The machine and what runs on it, as recorded beside every result."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+from pathlib import Path
+
+FEATURES = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_int8")
+
+
+def describe(threads: int, ppal_version: str, binary: Path) -> dict[str, str]:
+    """CPU, threads, operating system, Python, compiler and the ppal binary."""
+    compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
+    return {
+        "CPU": _cpu(),
+        "threads": f"{threads} of {os.cpu_count()} cores",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "Python": platform.python_version(),
+        "C++ compiler": compiler or "none",
+        "ppal": f"{ppal_version}, sha256 {hashlib.sha256(binary.read_bytes()).hexdigest()[:12]}",
+    }
+
+
+def restrict(threads: int) -> int:
+    """Bind this process and those that it starts to so many of its cores (0: all); returns how many it has then.
+
+    Elsewhere than on Linux processes cannot be bound: only the libraries' own settings apply.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return threads or os.cpu_count() or 1
+    cores = sorted(os.sched_getaffinity(0))
+    if 0 < threads < len(cores):
+        cores = cores[:threads]
+        os.sched_setaffinity(0, cores)
+    return len(cores)
+
+
+def _cpu() -> str:
+    """The CPU's name and those of its features that decide which kernels a library takes."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    flags = fields.get("flags", "").split()
+    ids = ", ".join(f"{k} {fields[k]}" for k in ("cpu family", "model") if k in fields)
+    return f"{fields.get('model name', platform.machine())} ({ids}; {' '.join(f for f in FEATURES if f in flags)})"

@@ -1,0 +1,101 @@
+"""The ppal binary: runs of ``ppal train``, their weights as trained, and ``ppal bench``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import safetensors
+from .cases import CLASSES, Case
+from .problem import Weights
+
+
+class PpalError(Exception):
+    """The program failed; the message is its own."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a finished run left: model, records and summary."""
+
+    summary: dict
+    records: list[dict]
+    weights: Weights  # as trained: the normalisation that the file folds in is undone
+    normalization: dict
+    command: str
+
+
+@dataclass(frozen=True)
+class Ppal:
+    """The binary with what all its runs share."""
+
+    binary: Path
+    threads: int
+    data_dir: Callable[[str], Path]  # where a data set's files are
+    log: Callable[[str], None]  # is told each command
+
+    def version(self) -> str:
+        """The first line of ``ppal version``."""
+        return self._run(["version"]).stdout.splitlines()[0]
+
+    def train(self, case: Case, *flags: str) -> Run:
+        """Train the case with the practical preset and these flags; the run's files are read and removed."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "run"
+            shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads)]
+            result = self._run(["train", *case.flags(), *flags, *shared, "--out", str(out), "--quiet"])
+            weights, normalization = load_model(out / "model.safetensors", case)
+            records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+            return Run(json.loads((out / "summary.json").read_text()), records, weights, normalization, result.args)
+
+    def milliseconds(self, case: Case, iterations: int, *flags: str) -> list[float]:
+        """Training time of an iteration in a run without records but the first and the last."""
+        run = self.train(case, "--iterations", str(iterations), "--record-every", str(iterations), *flags)
+        return [1e3 * run.summary["seconds"] / iterations]
+
+    def has(self, words: str, *command: str) -> bool:
+        """Whether the help of a command has these words at the start of a line."""
+        usage = self._run([*command, "--help"]).stdout
+        return any(line.strip().startswith(words) for line in usage.splitlines())
+
+    def bench(self, name: str, dataset: str) -> dict:
+        """The case of that name in ``ppal bench --json``. PpalError where this binary or machine cannot run it."""
+        shared = ["--data-dir", str(self.data_dir(dataset)), "--threads", str(self.threads)]
+        report = json.loads(self._run(["bench", "--json", "--cases", name, *shared]).stdout)
+        return next(case for case in report["cases"] if case["name"] == name)
+
+    def _run(self, arguments: list[str]) -> subprocess.CompletedProcess:
+        command = [str(self.binary), *arguments]
+        line = shlex.join(command)
+        if arguments[0] in ("train", "bench"):
+            self.log(line)
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise PpalError(f"{self.binary}: {error.strerror}; build it with: make build") from error
+        if result.returncode != 0:
+            raise PpalError(f"{line}: exit status {result.returncode}: {result.stderr.strip()}")
+        result.args = line
+        return result
+
+
+def load_model(path: Path, case: Case) -> tuple[Weights, dict]:
+    """The weights that act on standardised rows, b = b_raw + W_raw c and W = s W_raw, and the normalisation's c and s."""
+    tensors, metadata = safetensors.read(path)
+    normalization = json.loads(metadata["normalization"])
+    center, deviation = np.array(normalization["center"]), normalization["deviation"]
+    if case.heads == "shared":
+        raw = [tensors[f"{layer}.{kind}"] for layer in ("hidden", "output") for kind in ("weight", "bias")]
+    else:
+        heads = range(len(CLASSES))
+        raw = [np.concatenate([tensors[f"head.{i}.{layer}.{kind}"] for i in heads])
+               for layer in ("hidden", "output") for kind in ("weight", "bias")]  # fmt: skip
+    hidden, bias, output, output_bias = raw
+    return Weights(hidden * deviation, bias + hidden @ center, output, output_bias), {"center": center, "deviation": deviation}

@@ -1,0 +1,110 @@
+"""Part 2: times of the two bare products and of whole iterations, all contenders in turns on the same threads, float32.
+
+An iteration is a forward pass, a backward pass and a step on f + w.g with given weights. ppal's is that of ``ppal train``
+(training time over iterations: with its multipliers, its step size rule and the projection), and that of ``ppal bench``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from .cases import CIFAR, FASHION, FASHION_SEPARATE, Case
+from .client import Client, PeerError
+from .context import Context
+from .ppal import PpalError
+from .timing import alternate
+
+PRODUCTS = ("products by feature", "products by unit")  # W stored as [d, units], or as [units, d]
+CONTENDERS = {
+    "numpy": PRODUCTS,
+    "torch": (*PRODUCTS, "eager", "compiled", "compiled, max-autotune"),
+    "jax": (*PRODUCTS, "jit"),
+}
+BENCH = {  # the cases of ppal bench that belong to a case
+    FASHION.name: ["mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2"],
+    FASHION_SEPARATE.name: ["mnpc-fashion-mnist-separate"],
+    CIFAR.name: ["mnpc-cifar10"],
+}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure: rounds of turns, iterations of a turn."""
+
+    rounds: int = 7
+    repeats: int = 5
+    ppal_iterations: int = 20
+
+
+def run(context: Context, cases: list[Case], effort: Effort) -> None:
+    """Measure every case."""
+    for case in cases:
+        context.results.unit(case.name, partial(_measure, context, case, effort))
+
+
+def _measure(context: Context, case: Case, effort: Effort) -> dict:
+    problem, folder = context.problem(case)
+    turns: dict[str, Callable[[], list[float]]] = {}
+    missing: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    with ExitStack() as stack:
+        for peer, contenders in CONTENDERS.items():
+            try:
+                client = stack.enter_context(context.client(peer))
+                versions |= client.description
+                client.call("load", folder=str(folder))
+            except PeerError as error:
+                missing[peer] = str(error)
+                continue
+            for contender in contenders:
+                _prepare(context, case, client, contender, effort, turns, missing)
+        for name, flags in _ppal_modes(context).items():
+            turns[name] = partial(context.ppal.milliseconds, case, effort.ppal_iterations, "--seed", str(context.seed), *flags)
+        context.say(f"speed: {case.name}: {len(turns)} contenders in turns, {effort.rounds} rounds")
+        samples = alternate(turns, effort.rounds)
+    return {
+        "shape": [*problem.pixels.shape, case.width], "random_data": context.is_random(case.dataset), "versions": versions,
+        "times": {name: sample.record() for name, sample in samples.items()}, "not_run": missing,
+        "bench": _bench(context, case),
+    }  # fmt: skip
+
+
+def _prepare(
+    context: Context, case: Case, client: Client, contender: str, effort: Effort,
+    turns: dict[str, Callable[[], list[float]]], missing: dict[str, str],
+) -> None:  # fmt: skip
+    """Compile and warm up; what cannot be is noted with its reason."""
+    name = f"{client.name} {contender}"
+    context.say(f"speed: {case.name}: preparing {name}")
+    try:
+        client.call("prepare", contender=contender)
+    except PeerError as error:
+        missing[name] = str(error)
+        return
+    turns[name] = partial(client.call, "time", contender=contender, repeats=effort.repeats)
+
+
+def _ppal_modes(context: Context) -> dict[str, list[str]]:
+    """ppal's contenders: its default products and, where the binary lets one choose, plain float32 ones."""
+    modes: dict[str, list[str]] = {"ppal train": []}
+    if context.ppal.has("--products", "train"):
+        modes["ppal train --products float32"] = ["--products", "float32"]
+    return modes
+
+
+def _bench(context: Context, case: Case) -> dict:
+    """ppal bench's own numbers for the case by name: iteration_ms, floor_ms and ratio, or why there are none."""
+    if not context.ppal.has("bench"):
+        return {name: {"not_run": "not available: this ppal has no bench command"} for name in BENCH.get(case.name, [])}
+    found: dict[str, dict] = {}
+    for name in BENCH.get(case.name, []):
+        context.say(f"speed: ppal bench {name}")
+        try:
+            report = context.ppal.bench(name, case.dataset)
+            found[name] = {key: report[key] for key in ("iteration_ms", "floor_ms", "ratio")}
+        except PpalError as error:
+            found[name] = {"not_run": str(error)}
+    return found

@@ -1,0 +1,65 @@
+"""Turns and medians: contenders are timed alternately, so that a slow spell of the machine meets all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from statistics import median
+
+PAUSE = 0.2  # seconds between turns, in which the last contender's idle threads stop spinning
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Times of one contender in milliseconds."""
+
+    median: float
+    low: float  # quartiles
+    high: float
+    best: float  # the shortest
+    count: int
+
+    @staticmethod
+    def of(times: list[float]) -> Sample:
+        """Summarise times; ValueError when there are none."""
+        if not times:
+            raise ValueError("no times")
+        ordered = sorted(times)
+        return Sample(median(ordered), _quantile(ordered, 0.25), _quantile(ordered, 0.75), ordered[0], len(ordered))
+
+    def record(self) -> dict:
+        """The sample as JSON."""
+        return asdict(self)
+
+
+def _quantile(ordered: list[float], q: float) -> float:
+    """The linearly interpolated q-quantile."""
+    place = q * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def alternate(contenders: Mapping[str, Callable[[], list[float]]], rounds: int, pause: float = PAUSE) -> dict[str, Sample]:
+    """Give every contender a turn in each round, the order reversed in every other one, and summarise all its times.
+
+    A turn returns the times of the iterations that it did, in milliseconds.
+    """
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(rounds):
+        order = list(contenders)
+        for name in order if turn % 2 == 0 else reversed(order):
+            time.sleep(pause)
+            times[name] += contenders[name]()
+    return {name: Sample.of(t) for name, t in times.items()}
+
+
+def clock(step: Callable[[], None], repeats: int) -> list[float]:
+    """Times of repeats calls of step, in milliseconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        step()
+        times.append(1e3 * (time.perf_counter() - start))
+    return times

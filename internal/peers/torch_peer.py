@@ -1,0 +1,123 @@
+"""PyTorch: the bare products, and whole iterations eagerly and compiled."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from .peer import STEP_SIZE, Peer, Step
+from .problem import Problem, Weights
+
+COMPILERS = ("c++", "g++", "clang++")  # one of them is what torch.compile needs on a CPU
+MODES = {"compiled": "default", "compiled, max-autotune": "max-autotune-no-cudagraphs"}
+
+
+@dataclass(frozen=True)
+class Network:
+    """The problem's rows as tensors, and the classes' losses of a two-layer network on them."""
+
+    rows: torch.Tensor  # [n, d]
+    labels: torch.Tensor  # [n, 1]
+    counts: tuple[int, ...]
+    separate: bool
+
+    @staticmethod
+    def of(problem: Problem, dtype: str) -> Network:
+        """Standardise the rows once, contiguous in dtype."""
+        labels = torch.from_numpy(problem.labels)[:, None]
+        return Network(torch.from_numpy(problem.rows(dtype)), labels, problem.counts, problem.heads == "separate")
+
+    def class_losses(
+        self, hidden: torch.Tensor, bias: torch.Tensor, output: torch.Tensor, output_bias: torch.Tensor
+    ) -> torch.Tensor:
+        """L [C]. Separate heads are one layer of all their units and a block-diagonal one: the fastest of their forms."""
+        if self.separate:
+            output = torch.block_diag(*output)
+        units = torch.sigmoid(functional.linear(self.rows, hidden, bias))
+        scores = functional.linear(units, output, output_bias)
+        own = scores.gather(1, self.labels)
+        losses = torch.sigmoid(scores - own).sum(1) - 0.5  # the own class's term is 1/2
+        return torch.stack([part.mean() for part in losses.split(self.counts)])
+
+
+def parameters(weights: Weights, dtype: str) -> list[torch.nn.Parameter]:
+    """The weights as trainable tensors of their own."""
+    return [torch.nn.Parameter(torch.from_numpy(a.astype(dtype))) for a in weights.arrays()]
+
+
+def to_weights(tensors: Sequence[torch.Tensor | None]) -> Weights:
+    """Copies of four tensors in the order of Weights."""
+    return Weights(*(t.detach().numpy().copy() for t in tensors if t is not None))
+
+
+class TorchPeer(Peer):
+    """Contenders: "products by feature", "products by unit", "eager", and the MODES of torch.compile."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        torch.set_num_threads(threads)
+
+    def describe(self) -> dict[str, str]:
+        build = torch.__config__.show()
+        blas = next((line.strip(" -") for line in build.splitlines() if "Math Kernel Library" in line), "see torch.__config__")
+        return {"PyTorch": torch.__version__, "BLAS of PyTorch": blas, "threads of PyTorch": str(torch.get_num_threads())}
+
+    def _gradient(self, dtype: str, w: list[float]) -> tuple[list[float], Weights]:
+        at = parameters(self.problem.start, dtype)
+        losses = Network.of(self.problem, dtype).class_losses(*at)
+        (losses @ losses.new_tensor([1.0, *w])).backward()
+        return losses.tolist(), to_weights([p.grad for p in at])
+
+    def _step(self, contender: str) -> Step:
+        if contender.startswith("products"):
+            return self._products(contender)
+        if contender == "eager":
+            return self._iteration(None)
+        if not any(map(shutil.which, COMPILERS)):
+            raise RuntimeError("torch.compile needs a C++ compiler, and none of " + ", ".join(COMPILERS) + " is there")
+        return self._iteration(MODES[contender])
+
+    def _products(self, contender: str) -> Step:
+        x = torch.from_numpy(self.problem.rows("float32"))
+        n, d = x.shape
+        units = self.problem.start.hidden.shape[0]
+        delta = torch.from_numpy(np.random.default_rng(1).standard_normal((n, units), dtype=np.float32))
+        scores = torch.empty(n, units)
+        shape = (d, units) if contender == "products by feature" else (units, d)
+        weights, gradient = torch.randn(shape), torch.empty(shape)
+
+        @torch.inference_mode()
+        def by_feature() -> None:
+            torch.mm(x, weights, out=scores)
+            torch.mm(x.t(), delta, out=gradient)
+
+        @torch.inference_mode()
+        def by_unit() -> None:
+            torch.mm(x, weights.t(), out=scores)
+            torch.mm(delta.t(), x, out=gradient)
+
+        return by_feature if contender == "products by feature" else by_unit
+
+    def _iteration(self, mode: str | None) -> Step:
+        """Forward, backward and a step on f + sum_k g_k, the multipliers being given (1)."""
+        network = Network.of(self.problem, "float32")
+        trained = parameters(self.problem.start, "float32")
+        optimizer = torch.optim.SGD(trained, lr=STEP_SIZE, fused=True)
+        multipliers = torch.ones(len(self.problem.counts))
+
+        def lagrangian(*at: torch.Tensor) -> torch.Tensor:
+            return network.class_losses(*at) @ multipliers
+
+        value = lagrangian if mode is None else torch.compile(lagrangian, mode=mode, dynamic=False)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            value(*trained).backward()
+            optimizer.step()
+
+        return step

@@ -1,0 +1,53 @@
+"""The process of one peer: reads calls as lines of JSON from stdin and answers each with a line.
+
+    {"call": "time", "arguments": {...}}   ->   {"result": ...} or {"error": "why"}
+
+One process for each library, so that no thread pool meets another one's and no library's settings another's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+PEERS = {
+    "numpy": ("numpy_peer", "NumpyPeer"),
+    "torch": ("torch_peer", "TorchPeer"),
+    "jax": ("jax_peer", "JaxPeer"),
+    "cooper": ("cooper_peer", "CooperPeer"),
+}
+
+
+def answer(peer: Any, line: str) -> dict:
+    """Carry out one call of a public method."""
+    request = json.loads(line)
+    try:
+        return {"result": getattr(peer, request["call"])(**request["arguments"])}
+    except Exception as error:  # a peer's failure is a result like any other: the parent says what did not run
+        traceback.print_exc()
+        return {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"}
+
+
+def main(name: str, threads: int) -> None:
+    """Serve until stdin closes. What a library prints goes to stderr."""
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    module, kind = PEERS[name]
+    try:
+        peer = getattr(importlib.import_module(f".{module}", __package__), kind)(threads)
+        reply = {"result": peer.describe()}
+    except Exception as error:
+        traceback.print_exc()
+        reply = {"error": f"{type(error).__name__}: {error}"}
+        peer = None
+    print(json.dumps(reply), file=replies, flush=True)
+    for line in sys.stdin if peer else ():
+        print(json.dumps(answer(peer, line)), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

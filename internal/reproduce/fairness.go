@@ -1,0 +1,90 @@
+package reproduce
+
+import (
+	"fmt"
+
+	"ppal/internal/compare"
+	"ppal/internal/config"
+)
+
+// gaps is demographic parity or equalized odds on one data set: "Classification Problems Under Non-smooth Fairness Constraints". As in
+// the paper all rows are for training. The methods that take a single constraint get the larger gap of equalized odds.
+func gaps(problem, dataset string) Figure {
+	title := map[string]string{"dp": "demographic parity", "eo": "equalized odds"}[problem]
+	single := config.Values{}
+	if problem == "eo" {
+		single["eo-form"] = "max"
+	}
+	with := func(values config.Values, more config.Values) config.Values {
+		all := config.Values{}
+		for _, v := range []config.Values{values, more} {
+			for k, x := range v {
+				all[k] = x
+			}
+		}
+		return all
+	}
+	return Figure{
+		Name: problem + "-" + dataset, Title: fmt.Sprintf("%s on %s", title, dataset),
+		Source:   map[string]string{"dp": `"Demographic Parity Constraint"`, "eo": `"Equalized Odds Constraints"`}[problem],
+		base:     config.Values{"problem": problem, "dataset": dataset, "split": "100/0/0", "epsilon": "0.01", "near-stationarity": "20"},
+		measures: []string{"near_stationarity", "train_error"},
+		published: []compare.Contender{
+			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper", "delta-p": "1e-3", "delta": "power"},
+				Grid: points("eta", "0.001", "0.01", "0.03", "0.1", "0.3", "1")},
+			{Name: "plada-paper", Values: config.Values{"method": "plada", "preset": "paper"}},
+			{Name: "ssg", Values: with(single, config.Values{"method": "ssg", "ssg-step-rule": "constant"}),
+				Grid: points("ssg-step", "0.003", "0.01", "0.03", "0.1", "0.3", "1")},
+			{Name: "ipp-ssg", Values: with(single, config.Values{"method": "ipp-ssg"}),
+				Grid: grid(points("ipp-ssg-rho", "0.1", "0.3", "1"), points("ipp-ssg-inner", "10", "100"))},
+			{Name: "ipp-conex", Values: with(single, config.Values{"method": "ipp-conex"}),
+				Grid: grid(points("ipp-conex-rho", "0.1", "0.3", "1"), points("ipp-conex-inner", "10", "100"))},
+		},
+		automatic: []compare.Contender{
+			{Name: "plada", Values: config.Values{"method": "plada"}},
+			{Name: "ppala", Values: config.Values{"method": "ppala"}},
+			{Name: "gda", Values: config.Values{"method": "gda"}},
+			{Name: "gdpa", Values: config.Values{"method": "gdpa", "primal": "nesterov", "gdpa-step": "auto"}},
+			{Name: "ssg", Values: with(single, config.Values{"method": "ssg"})},
+			{Name: "ipp-ssg", Values: with(single, config.Values{"method": "ipp-ssg"})},
+			{Name: "ipp-conex", Values: with(single, config.Values{"method": "ipp-conex"})},
+		},
+		budgets: [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
+		claims: []claim{
+			{"PLADA reaches a lower loss than SSG, IPP-SSG and IPP-ConEx at the same budget, feasibly", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, bestObjective())},
+			{"PLADA ends with a smaller violation than they", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastViolation())},
+			{"PLADA ends nearer to stationarity than they", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastNear())},
+			{"PLADA needs fewer seconds than they to its feasible loss", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, secondsToLoss("plada"))},
+		},
+	}
+}
+
+// intersectional is "Intersectional Group Fairness on Neural Networks": validation error and violations per epoch.
+func intersectional() Figure {
+	return Figure{
+		Name: "if-communities", Title: "intersectional fairness on Communities and Crime", Source: `"Intersectional Group Fairness on Neural Networks"`,
+		base: config.Values{"problem": "if", "dataset": "communities", "if-form": "expectation", "epsilon": "0.01"},
+		measures: []string{"validation_error", "validation_group_error_violation_mean", "validation_group_error_violation_max",
+			"validation_group_loss_violation_mean", "validation_group_loss_violation_max"},
+		published: []compare.Contender{
+			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.3")},
+			{Name: "plada-sampled", Values: config.Values{"method": "plada", "preset": "paper", "if-form": "sampled"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.3")},
+			{Name: "multiplier-model", Values: config.Values{"method": "multiplier-model", "if-form": "sampled"},
+				Grid: points("multiplier-model-step", "0.01", "0.03", "0.1", "0.3")},
+			{Name: "unconstrained", Values: config.Values{"method": "unconstrained", "preset": "paper"}, Grid: points("eta", "0.01", "0.03", "0.1", "0.3")},
+		},
+		automatic: []compare.Contender{
+			{Name: "plada", Values: config.Values{"method": "plada"}},
+			{Name: "plada-each", Values: config.Values{"method": "plada", "if-form": "each"}},
+			{Name: "ppala-each", Values: config.Values{"method": "ppala", "if-form": "each"}},
+			{Name: "gda", Values: config.Values{"method": "gda"}},
+			{Name: "unconstrained", Values: config.Values{"method": "unconstrained"}},
+		},
+		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 1000}, {Kind: compare.Iterations, Amount: 300}},
+		claims: []claim{
+			{"PLADA has a lower validation error than the multiplier model", ahead("plada", []string{"multiplier-model"}, lastMeasure("validation_error"))},
+			{"PLADA has a lower mean violation over the groups", ahead("plada", []string{"multiplier-model"}, lastMeasure("validation_group_error_violation_mean"))},
+			{"PLADA has a lower maximum violation over the groups", ahead("plada", []string{"multiplier-model"}, lastMeasure("validation_group_error_violation_max"))},
+		},
+	}
+}

@@ -1,0 +1,143 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppal/internal/compare"
+	"ppal/internal/config"
+)
+
+// ErrUnknown is returned for a name that is no experiment; ErrUnavailable for one that cannot be run yet.
+var (
+	ErrUnknown     = errors.New("no such experiment")
+	ErrUnavailable = errors.New("not available yet")
+)
+
+// Figure is one experiment of the paper.
+type Figure struct {
+	Name   string // on the command line
+	Title  string
+	Source string // where the paper has it
+	Reason string // why it is not available; "" where it is
+
+	base     config.Values // of all contenders
+	full     config.Values // what --full changes
+	measures []string
+	// published and automatic are the contenders of the two comparisons; nil: there is none.
+	published, automatic []compare.Contender
+	budgets              [2]compare.Budget // of the two
+	claims               []claim
+}
+
+// Options of a run.
+type Options struct {
+	Full    bool
+	Seeds   int
+	DataDir string
+	Workers int
+}
+
+// The comparisons of a figure.
+const (
+	Published = "published"
+	Automatic = "automatic"
+)
+
+// Figures are all experiments in the order of the list.
+func Figures() []Figure {
+	var list []Figure
+	for _, problem := range []string{"dp", "eo"} {
+		for _, dataset := range []string{"adult", "bank", "compas"} {
+			list = append(list, gaps(problem, dataset))
+		}
+	}
+	return append(list, intersectional(), neymanPearson("fashion-mnist"), neymanPearson("cifar10"), alphaSweep(), betaSweep(), duals(),
+		Figure{Name: "ranking-mslr", Title: "ranking fairness on MSLR-WEB10K", Source: `"Additional Experiments"`,
+			Reason: "ranking problems are not in this version"})
+}
+
+// Lookup finds an experiment; the error is ErrUnknown or ErrUnavailable.
+func Lookup(name string) (Figure, error) {
+	var names []string
+	for _, f := range Figures() {
+		if f.Name == name {
+			if f.Reason != "" {
+				return f, fmt.Errorf("reproduce: %s: %w: %s", name, ErrUnavailable, f.Reason)
+			}
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Figure{}, fmt.Errorf("reproduce: %w: %q; choose one of %s", ErrUnknown, name, strings.Join(names, ", "))
+}
+
+// Dataset is what the figure needs the files of.
+func (f Figure) Dataset() string { return f.base["dataset"] }
+
+// Studies are the figure's comparisons, by name and in order.
+func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
+	var names []string
+	var studies []*compare.Study
+	for i, contenders := range [][]compare.Contender{f.published, f.automatic} {
+		if contenders == nil {
+			continue
+		}
+		name := []string{Published, Automatic}[i]
+		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures,
+			Workers: o.Workers, Threads: 1}
+		for k := range o.Seeds {
+			s.Seeds = append(s.Seeds, uint64(k+1))
+		}
+		for _, c := range contenders {
+			s.Contenders = append(s.Contenders, f.contender(c, o))
+		}
+		names, studies = append(names, name), append(studies, s)
+	}
+	return names, studies
+}
+
+// contender completes a contender's settings: the figure's, --full's, its own.
+func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
+	values := config.Values{}
+	layers := []config.Values{f.base}
+	if o.Full {
+		layers = append(layers, f.full)
+	}
+	for _, layer := range append(layers, c.Values) {
+		for k, v := range layer {
+			values[k] = v
+		}
+	}
+	if o.DataDir != "" {
+		values["data-dir"] = o.DataDir
+	}
+	return compare.Contender{Name: c.Name, Values: values, Grid: c.Grid}
+}
+
+// points are a search over one key.
+func points(key string, values ...string) []config.Values {
+	var list []config.Values
+	for _, v := range values {
+		list = append(list, config.Values{key: v})
+	}
+	return list
+}
+
+// grid are all combinations of two searches.
+func grid(a, b []config.Values) []config.Values {
+	var list []config.Values
+	for _, x := range a {
+		for _, y := range b {
+			point := config.Values{}
+			for _, values := range []config.Values{x, y} {
+				for k, v := range values {
+					point[k] = v
+				}
+			}
+			list = append(list, point)
+		}
+	}
+	return list
+}

@@ -1,0 +1,85 @@
+package reproduce
+
+import (
+	"ppal/internal/compare"
+	"ppal/internal/config"
+)
+
+// neymanPearson is "Non-convex Multi-class Neyman-Pearson Classification" on one set of pictures: 1,000 rows of each class and 64 hidden
+// units, the whole with --full.
+func neymanPearson(dataset string) Figure {
+	return Figure{
+		Name: "mnpc-" + dataset, Title: "Neyman-Pearson classification on " + dataset,
+		Source:   `"Non-convex Multi-class Neyman-Pearson Classification"`,
+		base:     config.Values{"problem": "mnpc", "dataset": dataset, "rows-per-class": "1000", "hidden": "64"},
+		full:     config.Values{"rows-per-class": "0", "hidden": "256"},
+		measures: []string{"test_error"},
+		published: []compare.Contender{
+			{Name: "ppala", Values: config.Values{"method": "ppala", "preset": "paper"}},
+			{Name: "gdpa", Values: config.Values{"method": "gdpa", "preset": "paper"}},
+			{Name: "gdpa-ratio-1.01", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.01"}},
+			{Name: "gdpa-ratio-1.1", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.1"}},
+		},
+		automatic: []compare.Contender{
+			{Name: "ppala", Values: config.Values{"method": "ppala"}},
+			{Name: "gdpa", Values: config.Values{"method": "gdpa", "primal": "nesterov", "gdpa-step": "auto"}},
+			{Name: "gda", Values: config.Values{"method": "gda"}},
+			{Name: "penalty", Values: config.Values{"method": "penalty"}},
+		},
+		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 500}, {Kind: compare.Iterations, Amount: 300}},
+		claims: []claim{
+			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, lastStationarity())},
+			{"PPALA is ahead of GDPA in feasibility", ahead("ppala", []string{"gdpa"}, lastViolation())},
+			{"GDPA fails with a large ratio of the penalty", fails("gdpa-ratio-1.1", "ppala")},
+			{"the residuals decay like O(1/epsilon^2) iterations: the mean of their squares at least like 1/k", decays("ppala")},
+		},
+	}
+}
+
+// alphaSweep and betaSweep are "Hyperparameter robustness": PLADA for demographic parity on Adult.
+func alphaSweep() Figure {
+	return sweep("alpha-sweep", "alpha", "0.1 fixed for beta", "beta", "0.1", "1.5", "2", "5", "10", "20", "50")
+}
+
+func betaSweep() Figure {
+	return sweep("beta-sweep", "beta", "10 fixed for alpha", "alpha", "10", "0.05", "0.1", "0.2", "0.5", "0.9")
+}
+
+func sweep(name, key, fixed, other, value string, values ...string) Figure {
+	f := Figure{
+		Name: name, Title: "PLADA with several " + key + ", demographic parity on adult", Source: `"Hyperparameter robustness", ` + fixed,
+		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada", other: value, "near-stationarity": "20"},
+		measures: []string{"near_stationarity"},
+		budgets:  [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
+	}
+	var names []string
+	for _, v := range values {
+		c := compare.Contender{Name: key + "-" + v, Values: config.Values{key: v}}
+		f.automatic = append(f.automatic, c)
+		f.published = append(f.published, compare.Contender{Name: c.Name,
+			Values: config.Values{key: v, "preset": "paper", "eta": "0.1", "delta": "power", "delta-p": "1e-3"}})
+		names = append(names, c.Name)
+	}
+	f.claims = []claim{{"PLADA is insensitive to " + key, insensitive(names)}}
+	return f
+}
+
+// duals is "Dual variables convergence": lambda and mu of PLADA for demographic parity on Adult.
+func duals() Figure {
+	return Figure{
+		Name: "duals", Title: "the multipliers of PLADA, demographic parity on adult", Source: `"Convergence of dual variables"`,
+		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada"},
+		measures: []string{"train_error"},
+		published: []compare.Contender{
+			{Name: "paper", Values: config.Values{"preset": "paper"}},
+			{Name: "paper-eta-0.1", Values: config.Values{"preset": "paper", "eta": "0.1"}},
+			{Name: "slow-delta", Values: config.Values{"preset": "paper", "eta": "0.1", "delta": "power", "delta-p": "1e-3"}},
+		},
+		automatic: []compare.Contender{{Name: "practical", Values: config.Values{}}},
+		budgets:   [2]compare.Budget{{Kind: compare.Gradients, Amount: 10000}, {Kind: compare.Gradients, Amount: 2000}},
+		claims: []claim{
+			{"|lambda - mu| converges to 0 and the multipliers converge", multipliersSettle([]string{"paper", "paper-eta-0.1", "slow-delta", "practical"})},
+			{"the published schedule leaves a violation that mu owes: (lambda - mu)/rho", owed("paper-eta-0.1")},
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package reproduce
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"ppal/internal/compare"
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+)
+
+// Report is a figure's summary: each comparison's table and, for each claim, a verdict with its numbers.
+func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `ppal reproduce %s`\n\n## Verdicts\n\n", f.Title, f.Source, f.Name)
+	for _, v := range f.Verdicts(names, outcomes) {
+		fmt.Fprintf(&out, "- %s\n", v)
+	}
+	for i, o := range outcomes {
+		fmt.Fprintf(&out, "\n#%s\n![%s](%s/plots/overview.svg)\n", o.Markdown(), names[i], names[i])
+	}
+	return out.String()
+}
+
+// Verdicts are lines of the form "confirmed (published steps): claim: numbers".
+func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
+	var lines []string
+	for _, c := range f.claims {
+		for i, o := range outcomes {
+			v, ok := c.test(o)
+			if !ok {
+				continue
+			}
+			word := "not confirmed"
+			if v.Confirmed {
+				word = "confirmed"
+			}
+			lines = append(lines, fmt.Sprintf("**%s** (%s steps): %s. %s", word, names[i], c.text, v.Numbers))
+		}
+	}
+	return lines
+}
+
+// Write leaves the report and the pictures of the multipliers beside the comparisons.
+func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) error {
+	for i, o := range outcomes {
+		for _, contender := range o.Study.Contenders {
+			r := o.Of(contender.Name)[0]
+			if len(r.Records) < 2 || len(r.Last().Multipliers) == 0 || len(r.Last().Auxiliary) == 0 || len(r.Last().Multipliers) > mostMultipliers {
+				continue
+			}
+			title := fmt.Sprintf("%s, %s", contender.Name, names[i])
+			if err := plots.WriteMultipliers(filepath.Join(dir, names[i], "plots", "multipliers-"+contender.Name+".svg"), title, r.Records); err != nil {
+				return err
+			}
+		}
+	}
+	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(f.Report(names, outcomes)))
+}
+
+// mostMultipliers is how many a picture can show.
+const mostMultipliers = 6

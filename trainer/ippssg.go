@@ -1,0 +1,138 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// IPPSSG is the inexact proximal point method whose inner loop is the switching subgradient method (Huang and Lin, NeurIPS 2023, and
+// Jia and Grimmer, "First-Order Methods for Nonsmooth Nonconvex Functional Constrained Optimization with or without Slater Points",
+// 2022). With s = rho^ - modulus, g~ = max_j g~_j, and t from 0 at the centre x_0 = x_c (see ProximalPoint):
+//
+//	g~(x_t) <= tol:  x_{t+1} = prox_{e r}(x_t - e (zeta_f + rho^ (x_t - x_c))), and x_t counts
+//	otherwise:       x_{t+1} = Proj(x_t - e (zeta_g + rho^ (x_t - x_c)))
+//	e = 2/(s (t+2) + L^2/(s (t+1)))
+//
+// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; where none does, x_N. No e is longer than 1/L:
+// in the published rule L is a curvature, ||zeta||^2 <= L_0^2 + L (f~ - min f~), and as such keeps the first steps stable where f
+// is smooth. It has no multiplier of its own for the certificate.
+type IPPSSG struct {
+	ProximalPoint
+	// Tolerance is tol > 0; 0 is the default, 1e-3.
+	Tolerance float64
+	// Bound is L > 0. 0 is the default: the largest of the norms of zeta_f and the subgradients of g at x_c, and of the curvatures of f~
+	// and g~ estimated at the start.
+	Bound float64
+
+	loop    proximalLoop
+	d       Vector
+	weights []float64
+	l, last float64 // L, the step
+}
+
+var (
+	_ Method    = (*IPPSSG)(nil)
+	_ Weigher   = (*IPPSSG)(nil)
+	_ Concluder = (*IPPSSG)(nil)
+)
+
+// Name implements Method.
+func (m *IPPSSG) Name() string { return "ipp-ssg" }
+
+// Init implements Method.
+func (m *IPPSSG) Init(p Problem, at *Point) error {
+	if err := m.validate(m.Name()); err != nil {
+		return err
+	}
+	if !(m.Tolerance >= 0) || math.IsInf(m.Tolerance, 0) || !(m.Bound >= 0) || math.IsInf(m.Bound, 0) {
+		return fmt.Errorf("trainer: %w: ipp-ssg's tolerance is %v and the bound %v, want positive numbers", ErrSettings, m.Tolerance, m.Bound)
+	}
+	m.loop, m.d, m.weights = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.NewVector(), make([]float64, 1+len(at.Constraints))
+	m.l, m.last = m.Bound, math.NaN()
+	return nil
+}
+
+// Iterate implements Method.
+func (m *IPPSSG) Iterate(p Problem, at *Point) error {
+	if m.loop.t == 0 {
+		if err := m.open(p, at); err != nil {
+			return err
+		}
+	}
+	worst, j := largestConstraint(at.Constraints)
+	feasible := m.counts(p, worst)
+	clear(m.weights)
+	if feasible {
+		m.weights[0] = 1
+	} else {
+		m.weights[1+j] = 1
+	}
+	if err := at.backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	t, s := float64(m.loop.t), m.loop.strong
+	m.last = 2 / (s*(t+2) + m.l*m.l/(s*(t+1)))
+	m.loop.descend(p, m.last, m.d, 1)
+	if feasible {
+		p.Prox(m.last, Iterate)
+	} else {
+		project(p)
+	}
+	return m.loop.advance(p, at, m)
+}
+
+// open begins an inner loop.
+func (m *IPPSSG) open(p Problem, at *Point) error {
+	if err := m.loop.open(p, at); err != nil {
+		return err
+	}
+	m.see(p, at)
+	if m.Bound > 0 {
+		return nil
+	}
+	if err := m.loop.bounds(at); err != nil {
+		return err
+	}
+	clear(m.weights)
+	m.weights[0] = 1
+	if err := at.backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	m.l = math.Max(math.Sqrt(p.Dot(m.d, m.d)), m.loop.rho+math.Max(m.loop.measured.objective, m.loop.measured.constraint))
+	for _, b := range m.loop.bound {
+		m.l = math.Max(m.l, b)
+	}
+	return nil
+}
+
+// counts says whether g~ <= tol at the iterate, where the largest constraint is g.
+func (m *IPPSSG) counts(p Problem, g float64) bool {
+	return g+m.loop.proximity(p) <= orDefault(m.Tolerance, DefaultSSGTolerance)
+}
+
+// see takes an inner iterate that counts into the mean.
+func (m *IPPSSG) see(p Problem, at *Point) {
+	if worst, _ := largestConstraint(at.Constraints); m.counts(p, worst) {
+		m.loop.add(p, float64(m.loop.t+1))
+	}
+}
+
+// OutputWeight implements Weigher.
+func (m *IPPSSG) OutputWeight(*Point) float64 { return m.loop.outputWeight() }
+
+// Conclude implements Concluder.
+func (m *IPPSSG) Conclude(*Point, Certificate) (warnings, notes []string) { return m.loop.conclude() }
+
+// Report implements Method.
+func (m *IPPSSG) Report() Report {
+	r := newReport()
+	r.StepSize = m.last
+	return r
+}
+
+// VisitState implements Method.
+func (m *IPPSSG) VisitState(v StateVisitor) {
+	v.Number("ipp-ssg.bound", &m.l)
+	v.Number("ipp-ssg.step", &m.last)
+	m.loop.visitState(v)
+}

@@ -1,0 +1,224 @@
+package trainer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"ppal/internal/testproblems"
+	"ppal/trainer"
+)
+
+// evaluated is a point with f and g at p's iterate.
+func evaluated(t testing.TB, p trainer.Problem) *trainer.Point {
+	t.Helper()
+	_, m := p.Dims()
+	at := &trainer.Point{Constraints: make([]float64, m)}
+	var err error
+	if at.Objective, err = p.Forward(at.Constraints); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// On min (y-3)^2/2 s.t. y <= 1 with rho^ = 1, from x: y^ minimises (y-3)^2/2 + (y-x)^2/2 s.t. y - 1 + (y-x)^2/2 <= 0, whose right end is
+// y = x - 1 + sqrt(3 - 2x), for x <= 3/2.
+func TestNearStationarityByHand(t *testing.T) {
+	for _, test := range []struct {
+		x, want float64
+		reason  string
+	}{
+		{0, math.Sqrt(3) - 1, ""},
+		{-5, math.Sqrt(13) - 1, ""},
+		{1, 0, ""},                        // the solution of the problem itself
+		{1.4, 1 - math.Sqrt(0.2), ""},     // infeasible, but not its proximal problem
+		{2, 0, "maximum is at least 0."},  // the least of y - 1 + (y-2)^2/2 is 1/2
+		{11, 0, "maximum is at least 9."}, // 9.5
+	} {
+		for form, make := range map[string]func(testing.TB, trainer.Functions, []float64) trainer.Problem{
+			"float64": functionsProblem, "float32": narrowProblem} {
+			p := make(t, line(), []float64{test.x})
+			at := evaluated(t, p)
+			n, err := trainer.MeasureNearStationarity(p, at, trainer.NearStationaritySettings{RhoHat: 1, Modulus: 0.25})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.reason != "" {
+				if !math.IsNaN(n.Distance) || !strings.Contains(n.Reason, test.reason) {
+					t.Errorf("%s, x = %v: distance %v, reason %q, want %q", form, test.x, n.Distance, n.Reason, test.reason)
+				}
+				continue
+			}
+			if d := math.Abs(n.Distance - test.want); n.Reason != "" || d > n.Error+p.Roundoff() || d > 1e-4 || form == "float64" && d > 1e-6 {
+				t.Errorf("%s, x = %v: distance %v with error %v, reason %q, want %v", form, test.x, n.Distance, n.Error, n.Reason, test.want)
+			}
+		}
+	}
+}
+
+// With |h| <= eps for h = x_1 + x_2 in a ball: from x = (2, 2), f = 0, the proximal point is the nearest one with h + ||y - x||^2 <= eps.
+func TestNearStationarityOfKinksInABall(t *testing.T) {
+	fn := trainer.Functions{N: 2, M: 1, Pieces: trainer.Abs(5), Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 1},
+		F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) },
+		G:         func(dst, x []float64) { dst[0] = x[0] + x[1] },
+		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], w[0] }}
+	p := start(t, fn, 2, 2)
+	n, err := trainer.MeasureNearStationarity(p, evaluated(t, p), trainer.NearStationaritySettings{RhoHat: 0.4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2*math.Sqrt2 - 1; n.Reason != "" || math.Abs(n.Distance-want) > 1e-6 {
+		t.Errorf("distance %v, reason %q, want %v to the ball", n.Distance, n.Reason, want)
+	}
+}
+
+// A KKT point is its own proximal point; every problem of the library has one.
+func TestNearStationarityAtKKTPoints(t *testing.T) {
+	solved := 0
+	for _, tp := range testproblems.All() {
+		if tp.BadlyScaled || !tp.MFCQ {
+			continue
+		}
+		p := problem(t, tp)
+		p.Write(trainer.Iterate, tp.Optimum)
+		n, err := trainer.MeasureNearStationarity(p, evaluated(t, p), trainer.NearStationaritySettings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Reason == "" && n.Distance > math.Min(n.Error+1e-7, 1e-3) {
+			t.Errorf("%s: distance %v with error %v", tp.Name, n.Distance, n.Error)
+		}
+		if n.Reason == "" {
+			solved++
+		} else {
+			t.Logf("%s: %s", tp.Name, n.Reason)
+		}
+	}
+	if solved < 50 {
+		t.Errorf("%d problems solved, want at least 50", solved)
+	}
+}
+
+// counting counts the vectors in use.
+type counting struct {
+	trainer.Problem
+	vectors int
+}
+
+func (c *counting) NewVector() trainer.Vector { c.vectors++; return c.Problem.NewVector() }
+
+func (c *counting) Free(v trainer.Vector) { c.vectors--; c.Problem.Free(v) }
+
+// The measurement leaves the iterate, the forward pass, the count of gradients and the vectors as they were.
+func TestNearStationarityLeavesNoTrace(t *testing.T) {
+	for _, x := range []float64{0, 2} { // solved, infeasible
+		p := &counting{Problem: start(t, line(), x)}
+		at := evaluated(t, p)
+		before := *at
+		if _, err := trainer.MeasureNearStationarity(p, at, trainer.NearStationaritySettings{}); err != nil {
+			t.Fatal(err)
+		}
+		if p.vectors != 0 {
+			t.Errorf("%d vectors not given back", p.vectors)
+		}
+		d := p.NewVector()
+		if err := p.Backward([]float64{1, 0}, d); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Dot(d, d); iterate(p)[0] != x || got != (x-3)*(x-3) || at.Objective != before.Objective ||
+			at.GradientEvaluations != 0 || at.Constraints[0] != x-1 {
+			t.Errorf("left at %v with ||grad f||^2 = %v, f = %v, g = %v, %d gradients",
+				iterate(p), got, at.Objective, at.Constraints, at.GradientEvaluations)
+		}
+	}
+}
+
+func TestNearStationaritySettingsAreRefused(t *testing.T) {
+	p := start(t, line(), 0)
+	for name, s := range map[string]trainer.NearStationaritySettings{
+		"rho": {RhoHat: -1}, "modulus": {RhoHat: 1, Modulus: 1}, "tolerance": {Tolerance: math.NaN()}, "iterations": {Iterations: -1}} {
+		_, err := trainer.MeasureNearStationarity(p, evaluated(t, p), s)
+		if !errors.Is(err, trainer.ErrSettings) {
+			t.Errorf("%s: error %v, want ErrSettings", name, err)
+		}
+		refused(t, p, &trainer.GDA{}, trainer.Settings{Near: s})
+	}
+}
+
+func TestNearStationarityInRecords(t *testing.T) {
+	settings := func(iterations int, l *journal) trainer.Settings {
+		return trainer.Settings{Iterations: iterations, RecordEvery: 5, NearEvery: 2, Recorder: l}
+	}
+	l := &journal{}
+	whole, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{}, settings(35, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range l.records {
+		if due := r.Iteration%10 == 0 || r.Iteration == 35; due != (r.NearStationarity != nil) {
+			t.Errorf("iteration %d: near stationarity %v", r.Iteration, r.NearStationarity)
+		}
+	}
+	first, last := l.records[0].NearStationarity, l.records[len(l.records)-1].NearStationarity
+	if first.RhoHat != last.RhoHat || !(last.Distance < first.Distance/4) {
+		t.Errorf("from %+v to %+v", first, last)
+	}
+	plain := &journal{}
+	without, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+		trainer.Settings{Iterations: 35, RecordEvery: 5, Recorder: plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if without.Objective != whole.Objective || plain.records[7].GradientEvaluations != l.records[7].GradientEvaluations {
+		t.Error("the measurement changed the run")
+	}
+	// A resumed run measures at the same rho^.
+	half, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{}, settings(20, &journal{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := &journal{}
+	set := settings(35, rest)
+	set.Resume, set.ResumeAt = half.State, half.Point
+	if _, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{}, set); err != nil {
+		t.Fatal(err)
+	}
+	if got := rest.records[len(rest.records)-1].NearStationarity; got.Distance != last.Distance || got.RhoHat != last.RhoHat {
+		t.Errorf("resumed %+v, whole %+v", got, last)
+	}
+}
+
+// The JSON of a record has the distance, null with the reason where there is none, and nothing where it was not measured.
+func TestNearStationarityJSON(t *testing.T) {
+	for _, test := range []struct {
+		near *trainer.NearStationarity
+		want string
+	}{
+		{nil, ""},
+		{&trainer.NearStationarity{Distance: 0.25}, `"near_stationarity":0.25`},
+		{&trainer.NearStationarity{Distance: math.NaN(), Reason: "infeasible"},
+			`"near_stationarity":null,"near_stationarity_reason":"infeasible"`},
+	} {
+		r := trainer.Record{NearStationarity: test.near}
+		if test.near != nil {
+			r.NearReason = test.near.Reason
+		}
+		line, err := json.Marshal(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(line); strings.Contains(got, "near") != (test.want != "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+		var back trainer.Record
+		if err := json.Unmarshal(line, &back); err != nil {
+			t.Fatal(err)
+		}
+		if test.near != nil && test.near.Reason == "" && back.NearStationarity.Distance != test.near.Distance || back.NearReason != r.NearReason {
+			t.Errorf("read back as %+v", back)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// ProximalPoint holds the settings that the inexact proximal point methods IPP-SSG and IPP-ConEx share. From a centre x_c they
+// do Inner steps on the strongly convex problem
+//
+//	minimise f~ + r  subject to  g~_j <= 0,   f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2,
+//
+// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan, "Stochastic First-order Methods for Convex and
+// Nonconvex Functional Constrained Optimization", Mathematical Programming 2022, section 3). An iteration is an inner step; the
+// iterate is the inner one, and the centre after every Inner of them, so that a whole number of inner loops ends at a centre.
+// OutputRandom draws among the centres, which the theory speaks of.
+type ProximalPoint struct {
+	// RhoHat is rho^ > 0, which must be above the moduli of weak convexity of f and g. 0 is the default: twice Modulus, but not
+	// less than a tenth of the largest curvature of f, which is what counts where all is convex.
+	RhoHat float64
+	// Modulus is the largest modulus of weak convexity of f and the g_j. 0 is the default: half of RhoHat where that is set, else
+	// estimated at the start (estimateSmoothness: 18 gradients for f, as many for each of up to 4 terms of the constraints, and
+	// one, counted).
+	Modulus float64
+	// Inner is the number of inner steps; 0 is the default, 10.
+	Inner int
+}
+
+const (
+	// DefaultInnerLoop is the default of ProximalPoint.Inner.
+	DefaultInnerLoop = 10
+
+	proximalFactor = 2   // of the modulus
+	proximalFloor  = 0.1 // of the curvature
+)
+
+func (s ProximalPoint) validate(name string) error {
+	switch {
+	case !(s.RhoHat >= 0) || math.IsInf(s.RhoHat, 0) || !(s.Modulus >= 0) || math.IsInf(s.Modulus, 0):
+		return fmt.Errorf("trainer: %w: %s's rho^ is %v and the modulus %v, want positive numbers", ErrSettings, name, s.RhoHat, s.Modulus)
+	case s.RhoHat > 0 && s.RhoHat <= s.Modulus:
+		return fmt.Errorf("trainer: %w: %s's rho^ is %v, want it above the modulus %v", ErrSettings, name, s.RhoHat, s.Modulus)
+	case s.Inner < 0:
+		return fmt.Errorf("trainer: %w: %s's inner steps are %d, want a positive number", ErrSettings, name, s.Inner)
+	}
+	return nil
+}
+
+// choose settles rho^ and the modulus of strong convexity rho^ - modulus, given what was measured.
+func (s ProximalPoint) choose(measured smoothness) (rho, strong float64) {
+	modulus := orDefault(s.Modulus, measured.weak)
+	rho = s.RhoHat
+	if rho == 0 {
+		rho = math.Max(proximalFactor*modulus, proximalFloor*measured.objective)
+		if rho == 0 { // no curvature at all: any will do
+			rho = 1
+		}
+	} else if s.Modulus == 0 {
+		modulus = rho / proximalFactor
+	}
+	return rho, rho - modulus
+}
+
+// proximalLoop is the outer loop: the centre x_c and the mean that will follow it.
+type proximalLoop struct {
+	set          ProximalPoint
+	measure      bool // the curvature, at the first centre
+	terms        *smoothTerms
+	measured     smoothness
+	rho, strong  float64 // 0: not known yet
+	t            int     // inner steps since the centre
+	total        float64 // of the mean's weights
+	center, mean Vector
+	d            Vector    // scratch
+	bound        []float64 // of each constraint's subgradients at the centre
+}
+
+// newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the settings of rho^.
+func newProximalLoop(set ProximalPoint, measure bool, p Problem) proximalLoop {
+	return proximalLoop{set: set, measure: measure || set.RhoHat == 0, terms: newSmoothTerms(p), bound: make([]float64, constraints(p)),
+		center: p.NewVector(), mean: p.NewVector(), d: p.NewVector()}
+}
+
+// open makes the iterate the centre.
+func (l *proximalLoop) open(p Problem, at *Point) (err error) {
+	if l.rho == 0 {
+		if l.measure {
+			if l.measured, err = estimateSmoothness(p, at, true); err != nil {
+				return err
+			}
+		}
+		l.rho, l.strong = l.set.choose(l.measured)
+	}
+	p.Combine(l.center, 1, Iterate, 0, Iterate)
+	l.total = 0
+	return nil
+}
+
+// bounds sets bound.
+func (l *proximalLoop) bounds(at *Point) error { return l.terms.bounds(at, l.bound, l.d) }
+
+// proximity is (rho^/2)||x - x_c||^2.
+func (l *proximalLoop) proximity(p Problem) float64 {
+	distance := p.Distance(Iterate, l.center)
+	return l.rho / 2 * distance * distance
+}
+
+// descend sets x = x - step (d + weight rho^ (x - x_c)), weight the sum of those of f~ and the g~_j in d.
+func (l *proximalLoop) descend(p Problem, step float64, d Vector, weight float64) {
+	pull := step * weight * l.rho
+	p.Combine(Iterate, 1-pull, Iterate, pull, l.center)
+	p.Combine(Iterate, 1, Iterate, -step, d)
+}
+
+// add takes the iterate into the mean.
+func (l *proximalLoop) add(p Problem, weight float64) {
+	l.total += weight
+	share := weight / l.total
+	p.Combine(l.mean, 1-share, l.mean, share, Iterate)
+}
+
+// advance counts an inner step and evaluates the iterate, or, after the last one, the next centre: the mean, or the last iterate where
+// the mean has none. The observer sees each inner iterate before that.
+func (l *proximalLoop) advance(p Problem, at *Point, observer innerObserver) error {
+	l.t++
+	if err := at.sampleAndForward(p, at.Iteration+1); err != nil {
+		return err
+	}
+	observer.see(p, at)
+	if l.t < l.steps() {
+		return nil
+	}
+	l.t = 0
+	if l.total == 0 {
+		return nil
+	}
+	p.Combine(Iterate, 1, l.mean, 0, l.mean)
+	return at.forward(p)
+}
+
+// innerObserver is the method of a proximalLoop.
+type innerObserver interface{ see(p Problem, at *Point) }
+
+// steps is Inner.
+func (l *proximalLoop) steps() int {
+	if l.set.Inner == 0 {
+		return DefaultInnerLoop
+	}
+	return l.set.Inner
+}
+
+// outputWeight is 1 at the centres.
+func (l *proximalLoop) outputWeight() float64 {
+	if l.t == 0 {
+		return 1
+	}
+	return 0
+}
+
+// conclude tells rho^ where it was chosen here, and warns where the one that was set is too small.
+func (l *proximalLoop) conclude() (warnings, notes []string) {
+	switch {
+	case l.rho == 0:
+		return nil, nil
+	case l.set.RhoHat > 0 && l.measured.weak >= l.set.RhoHat:
+		return []string{fmt.Sprintf("rho^ = %.3g is not above the weak convexity modulus %.3g estimated at the start: the subproblems may "+
+			"not be convex", l.rho, l.measured.weak)}, nil
+	case l.set.RhoHat > 0:
+		return nil, nil
+	}
+	return nil, []string{fmt.Sprintf("rho^ = %.3g, from the weak convexity modulus %.3g and the curvature of f %.3g estimated at the start",
+		l.rho, orDefault(l.set.Modulus, l.measured.weak), l.measured.objective)}
+}
+
+func (l *proximalLoop) visitState(v StateVisitor) {
+	v.Count("proximal.t", &l.t)
+	v.Number("proximal.total", &l.total)
+	v.Number("proximal.rho", &l.rho)
+	v.Number("proximal.strong", &l.strong)
+	v.Number("proximal.weak", &l.measured.weak)
+	v.Number("proximal.objective", &l.measured.objective)
+	v.Number("proximal.constraint", &l.measured.constraint)
+	v.Numbers("proximal.bound", l.bound)
+	v.Vector("proximal.center", l.center)
+	v.Vector("proximal.mean", l.mean)
+}

@@ -1,0 +1,273 @@
+package trainer_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"ppal/trainer"
+)
+
+// The inner loops by hand: rho^ = 2, modulus 1/2, so s = 3/2.
+const (
+	handRho    = 2.0
+	handStrong = 1.5
+	handInner  = 3
+)
+
+func handProximalPoint() trainer.ProximalPoint {
+	return trainer.ProximalPoint{RhoHat: handRho, Modulus: handRho - handStrong, Inner: handInner}
+}
+
+// handPull is (rho^/2)||x - c||^2.
+func handPull(x, c [2]float64) float64 {
+	d := minus(x, c)
+	return handRho / 2 * (d[0]*d[0] + d[1]*d[1])
+}
+
+// handMean is a weighted mean under way.
+type handMean struct {
+	sum   [2]float64
+	total float64
+}
+
+func (m *handMean) add(x [2]float64, w float64) {
+	m.sum[0] += w * x[0]
+	m.sum[1] += w * x[1]
+	m.total += w
+}
+
+func (m *handMean) of(x [2]float64) [2]float64 {
+	if m.total == 0 {
+		return x
+	}
+	return [2]float64{m.sum[0] / m.total, m.sum[1] / m.total}
+}
+
+func TestIPPSSGStepsByHand(t *testing.T) {
+	for _, tol := range []float64{0.3, 5} {
+		const bound = 3
+		var center [2]float64
+		var mean handMean
+		inner, feasible, repaired := 0, 0, 0
+		counts := func(x [2]float64) bool {
+			g, _ := handWorst(x)
+			return g+handPull(x, center) <= tol
+		}
+		m := &trainer.IPPSSG{ProximalPoint: handProximalPoint(), Tolerance: tol, Bound: bound}
+		compare(t, handProblem(t, handFunctions()), m, 4*handInner, func(x [2]float64) ([2]float64, []float64) {
+			if inner == 0 {
+				center, mean = x, handMean{}
+				if counts(x) {
+					mean.add(x, 1)
+				}
+			}
+			d := handGradient(x)
+			if counts(x) {
+				feasible++
+			} else {
+				repaired++
+				_, j := handWorst(x)
+				d = handRows(x)[j]
+			}
+			k := float64(inner)
+			e := 2 / (handStrong*(k+2) + bound*bound/(handStrong*(k+1)))
+			for i := range x {
+				x[i] -= e * (d[i] + handRho*(x[i]-center[i]))
+			}
+			inner++
+			if counts(x) {
+				mean.add(x, float64(inner+1))
+			}
+			if inner == handInner {
+				inner = 0
+				x = mean.of(x)
+			}
+			return x, nil
+		})
+		if feasible < 2 || repaired < 2 && tol < 1 {
+			t.Errorf("tolerance %v: %d steps on f, %d on g", tol, feasible, repaired)
+		}
+	}
+}
+
+// conexByHand is the inner loop of IPP-ConEx for any constraints, with y along the whole run.
+type conexByHand struct {
+	t0, bound   float64
+	value       func(x [2]float64) [2]float64
+	rows        func(x [2]float64) [2][2]float64
+	restart     bool
+	inner       int
+	center      [2]float64
+	mean        handMean
+	before, now [2]float64
+	y           [2]float64
+}
+
+func (h *conexByHand) step(x [2]float64) [2]float64 {
+	if h.inner == 0 {
+		h.center, h.mean = x, handMean{}
+		h.now = h.value(x)
+		h.before = h.now
+		if h.restart {
+			h.y = [2]float64{}
+		}
+	}
+	k := float64(h.inner)
+	theta := (k + h.t0 + 1) / (k + h.t0 + 2)
+	for j := range h.y {
+		q := (1+theta)*h.now[j] - theta*h.before[j]
+		h.y[j] = math.Max(0, h.y[j]+(k+1)*handRho/(32*h.bound*h.bound)*q)
+	}
+	e := 2 / (handRho * (k + h.t0 + 1))
+	pull, rows, d := minus(x, h.center), h.rows(x), handGradient(x)
+	next := x
+	for i := range x {
+		total := d[i] + handRho*pull[i]
+		for j := range rows {
+			total += h.y[j] * (rows[j][i] + handRho*pull[i])
+		}
+		next[i] -= e * total
+	}
+	h.before = h.now
+	for j, g := range h.value(x) { // g~ linearised at x, at next
+		h.now[j] = g + handPull(x, h.center)
+		for i := range x {
+			h.now[j] += (rows[j][i] + handRho*pull[i]) * (next[i] - x[i])
+		}
+	}
+	h.mean.add(next, k+h.t0+2)
+	h.inner++
+	if h.inner == handInner {
+		h.inner = 0
+		next = h.mean.of(next)
+	}
+	return next
+}
+
+func TestIPPConExStepsByHand(t *testing.T) {
+	absolute := handFunctions()
+	absolute.Pieces = trainer.Abs(0.1, 0.1)
+	for _, test := range []struct {
+		name  string
+		fn    trainer.Functions
+		kinks bool
+	}{{"smooth", handFunctions(), false}, {"kinks", absolute, true}} {
+		for _, restart := range []bool{false, true} {
+			t.Run(test.name, func(t *testing.T) {
+				h := &conexByHand{t0: 1.5, bound: 0.6, value: handH, rows: handRows, restart: restart}
+				if test.kinks {
+					h.value = func(x [2]float64) [2]float64 {
+						v := handH(x)
+						return [2]float64{math.Abs(v[0]) - 0.1, math.Abs(v[1]) - 0.1}
+					}
+					h.rows = func(x [2]float64) [2][2]float64 {
+						rows, v := handRows(x), handH(x)
+						for j := range rows {
+							for i := range rows[j] {
+								rows[j][i] *= math.Copysign(1, v[j])
+							}
+						}
+						return rows
+					}
+				}
+				m := &trainer.IPPConEx{ProximalPoint: handProximalPoint(), T0: h.t0, Bound: h.bound, Restart: restart}
+				compare(t, handProblem(t, test.fn), m, 4*handInner+1, func(x [2]float64) ([2]float64, []float64) {
+					x = h.step(x)
+					return x, h.y[:]
+				})
+				if h.y[0] == 0 && h.y[1] == 0 {
+					t.Error("the multipliers never rose")
+				}
+			})
+		}
+	}
+}
+
+// Five constraints are linearised by differences, two by gradients: the iterates agree where the other three are idle.
+func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
+	few := handFunctions()
+	many := few
+	many.M = 5
+	many.G = func(dst, x []float64) {
+		few.G(dst[:2], x)
+		dst[2], dst[3], dst[4] = -100, -100, -100
+	}
+	many.JacobianT = func(dst, x, w []float64) { few.JacobianT(dst, x, w[:2]) }
+	run := func(fn trainer.Functions) ([]float64, *trainer.Result) {
+		p := handProblem(t, fn)
+		r, err := trainer.Train(context.Background(), p, &trainer.IPPConEx{ProximalPoint: handProximalPoint(), T0: 1.5, Bound: 0.6},
+			trainer.Settings{Iterations: 40})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return iterate(p), r
+	}
+	x, a := run(few)
+	y, b := run(many)
+	if distance(y, x) > 1e-8 {
+		t.Errorf("x = %v by differences, %v by gradients", y, x)
+	}
+	if a.Point.GradientEvaluations != 3*40 || b.Point.GradientEvaluations != 40 {
+		t.Errorf("%d and %d gradients, want 1 + m = 3 and 1 an iteration", a.Point.GradientEvaluations, b.Point.GradientEvaluations)
+	}
+}
+
+// rho^ follows the settings, or the curvature at the start: f = x^2/2 - y^2 has the eigenvalues 1 and -2.
+func TestProximalPointChoosesRho(t *testing.T) {
+	saddle := trainer.Functions{N: 2,
+		F:        func(x []float64) float64 { return x[0]*x[0]/2 - x[1]*x[1] },
+		Gradient: func(dst, x []float64) { dst[0], dst[1] = x[0], -2*x[1] }}
+	bowl := saddle
+	bowl.F = func(x []float64) float64 { return x[0]*x[0]/2 + x[1]*x[1] }
+	bowl.Gradient = func(dst, x []float64) { dst[0], dst[1] = x[0], 2*x[1] }
+	for _, test := range []struct {
+		name string
+		fn   trainer.Functions
+		set  trainer.ProximalPoint
+		note string // "": none
+		warn string
+	}{
+		{"estimated", saddle, trainer.ProximalPoint{}, "rho^ = 4, from the weak convexity modulus 2", ""},
+		{"convex", bowl, trainer.ProximalPoint{}, "rho^ = 0.2,", ""},
+		{"modulus", saddle, trainer.ProximalPoint{Modulus: 3}, "rho^ = 6, from the weak convexity modulus 3", ""},
+		{"given", saddle, trainer.ProximalPoint{RhoHat: 5}, "", ""},
+		{"too small", saddle, trainer.ProximalPoint{RhoHat: 1}, "", "is not above the weak convexity modulus 2"},
+	} {
+		for _, m := range []trainer.Method{&trainer.IPPSSG{ProximalPoint: test.set}, &trainer.IPPConEx{ProximalPoint: test.set}} {
+			r, err := trainer.Train(context.Background(), start(t, test.fn, 1, 0.1), m, trainer.Settings{Iterations: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (test.note != "") != (len(r.Notes) == 1) || test.note != "" && !mentions(r.Notes, test.note) {
+				t.Errorf("%s %s: notes %q, want %q", m.Name(), test.name, r.Notes, test.note)
+			}
+			if (test.warn != "") != (len(r.Warnings) == 1) || test.warn != "" && !mentions(r.Warnings, test.warn) {
+				t.Errorf("%s %s: warnings %q, want %q", m.Name(), test.name, r.Warnings, test.warn)
+			}
+		}
+	}
+}
+
+// OutputRandom draws a centre.
+func TestProximalPointRandomOutput(t *testing.T) {
+	for name, make := range map[string]func() trainer.Method{
+		"ipp-ssg":   func() trainer.Method { return &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{Inner: 4}} },
+		"ipp-conex": func() trainer.Method { return &trainer.IPPConEx{ProximalPoint: trainer.ProximalPoint{Inner: 4}} },
+	} {
+		var drawn []int
+		for seed := range uint64(50) {
+			r, err := trainer.Train(context.Background(), start(t, line(), 0), make(), trainer.Settings{
+				Iterations: 14, Output: trainer.OutputRandom, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			drawn = append(drawn, r.Output)
+		}
+		slices.Sort(drawn)
+		if got := slices.Compact(drawn); !slices.Equal(got, []int{4, 8, 12}) {
+			t.Errorf("%s: drew %v, want the centres 4, 8 and 12", name, got)
+		}
+	}
+}

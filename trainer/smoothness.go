@@ -1,0 +1,203 @@
+package trainer
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// smoothness is what the subgradient and proximal point methods know of a problem's curvature: estimates, made where they start.
+type smoothness struct {
+	weak       float64 // the largest weak-convexity modulus of f and the g_j: g + (weak/2)||.||^2 is convex
+	objective  float64 // the largest absolute eigenvalue of f's Hessian
+	constraint float64 // the same of the constraints' smooth terms
+}
+
+const (
+	lanczosSteps = 8
+	// lanczosBreakdown is the remainder, of the product's length, at which the directions span all that the Hessian reaches.
+	lanczosBreakdown = 1e-8
+)
+
+// estimateSmoothness examines f and, with terms, the largest terms of the constraints at two points: the iterate, and one a unit
+// length down the gradient of f (less where f or g is not finite there), since a start may be a point of symmetry: at x = 0 a
+// linear model's sigmoids have no curvature at all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on
+// differences of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few directions at
+// two points. The iterate and its forward pass are left as they were.
+func estimateSmoothness(p Problem, at *Point, terms bool) (smoothness, error) {
+	n, m := p.Dims()
+	e := &spectrum{p: p, at: at, terms: newSmoothTerms(p), g: make([]float64, m), direction: make([]float64, n)}
+	for _, v := range []*Vector{&e.start, &e.point, &e.base, &e.q, &e.previous, &e.product} {
+		*v = p.NewVector()
+		defer p.Free(*v)
+	}
+	p.Combine(e.start, 1, Iterate, 0, Iterate)
+	var s smoothness
+	if err := e.examine(&s, terms); err != nil {
+		return s, err
+	}
+	moved, err := e.displace()
+	if err != nil {
+		return s, err
+	}
+	if moved {
+		if err := e.examine(&s, terms); err != nil {
+			return s, err
+		}
+	}
+	p.Combine(Iterate, 1, e.start, 0, e.start)
+	return s, at.forward(p)
+}
+
+// spectrum is the state of the estimates.
+type spectrum struct {
+	p            Problem
+	at           *Point
+	terms        *smoothTerms
+	g, direction []float64
+	// start is the iterate to come back to, point where the Hessian is examined; base is the gradient there; q, previous and product
+	// are Lanczos's.
+	start, point, base, q, previous, product Vector
+}
+
+// displace moves the iterate a unit length down the gradient of f; false where it is zero or nothing near is finite.
+func (e *spectrum) displace() (bool, error) {
+	p := e.p
+	p.Combine(Iterate, 1, e.start, 0, e.start)
+	if _, err := p.Forward(e.g); err != nil {
+		return false, err
+	}
+	if err := e.terms.gradient(e.at, 0, e.base); err != nil {
+		return false, err
+	}
+	length := math.Sqrt(p.Dot(e.base, e.base))
+	if !(length > 0) || !finite(length) {
+		return false, nil
+	}
+	for t := 1 / length; t*length > probeLength; t *= probeShrink {
+		p.Combine(Iterate, 1, e.start, -t, e.base)
+		project(p)
+		f, err := p.Forward(e.g)
+		if err != nil {
+			return false, err
+		}
+		if finite(f) && firstNonFinite(e.g) < 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// examine raises s to the curvatures at the iterate.
+func (e *spectrum) examine(s *smoothness, terms bool) error {
+	e.p.Combine(e.point, 1, Iterate, 0, Iterate)
+	least, largest, err := e.extremes(0)
+	if err != nil {
+		return err
+	}
+	s.objective = math.Max(s.objective, math.Max(-least, largest))
+	s.weak = math.Max(s.weak, -least)
+	if !terms {
+		return nil
+	}
+	if err := e.forwardAt(0); err != nil {
+		return err
+	}
+	for _, t := range e.terms.largest(e.g) {
+		if least, largest, err = e.extremes(1 + t); err != nil {
+			return err
+		}
+		s.constraint = math.Max(s.constraint, math.Max(-least, largest))
+		positive, negative := e.terms.signs(t)
+		if positive {
+			s.weak = math.Max(s.weak, -least)
+		}
+		if negative {
+			s.weak = math.Max(s.weak, largest)
+		}
+	}
+	return nil
+}
+
+// forwardAt evaluates at point + t q.
+func (e *spectrum) forwardAt(t float64) error {
+	e.p.Combine(Iterate, 1, e.point, t, e.q)
+	_, err := e.p.Forward(e.g)
+	return err
+}
+
+// extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps (Golub and Van Loan, Matrix Computations,
+// 10.1) from a fixed random direction, H q = (gradient(point + h q) - gradient(point))/h. Where gradients are not finite it
+// returns zeros.
+func (e *spectrum) extremes(term int) (least, largest float64, err error) {
+	p, h := e.p, differenceStep(e.p, e.point)
+	e.draw()
+	if err := e.forwardAt(0); err != nil {
+		return 0, 0, err
+	}
+	if err := e.terms.gradient(e.at, term, e.base); err != nil {
+		return 0, 0, err
+	}
+	var diagonal, beside []float64
+	for k := range min(lanczosSteps, len(e.direction)) {
+		if err := e.forwardAt(h); err != nil {
+			return 0, 0, err
+		}
+		if err := e.terms.gradient(e.at, term, e.product); err != nil {
+			return 0, 0, err
+		}
+		p.Combine(e.product, 1/h, e.product, -1/h, e.base)
+		size := math.Sqrt(p.Dot(e.product, e.product))
+		along := p.Dot(e.product, e.q)
+		p.Combine(e.product, 1, e.product, -along, e.q)
+		if k > 0 {
+			p.Combine(e.product, 1, e.product, -beside[k-1], e.previous)
+		}
+		rest := math.Sqrt(p.Dot(e.product, e.product))
+		diagonal, beside = append(diagonal, along), append(beside, rest)
+		if !(rest > lanczosBreakdown*size) {
+			break
+		}
+		e.q, e.previous = e.previous, e.q
+		p.Combine(e.q, 1/rest, e.product, 0, e.product)
+	}
+	least, largest = tridiagonalExtremes(diagonal, beside)
+	return least, largest, nil
+}
+
+// draw sets q to the fixed random direction of length 1.
+func (e *spectrum) draw() {
+	randomDirection(e.direction)
+	e.p.Write(e.q, e.direction)
+}
+
+// randomDirection sets d to a direction of length 1, always the same.
+func randomDirection(d []float64) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for i := range d {
+		d[i] = rng.NormFloat64()
+	}
+	scale(d, 1/norm(d))
+}
+
+// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, zeros where it is not finite.
+func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
+	n := len(diagonal)
+	if n == 0 || firstNonFinite(diagonal) >= 0 || firstNonFinite(beside) >= 0 {
+		return 0, 0
+	}
+	t := mat.NewSymDense(n, nil)
+	for i, d := range diagonal {
+		t.SetSym(i, i, d)
+		if i > 0 {
+			t.SetSym(i-1, i, beside[i-1])
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(t, false) {
+		return 0, 0
+	}
+	values := eigen.Values(nil)
+	return values[0], values[n-1]
+}

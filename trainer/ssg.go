@@ -1,0 +1,205 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of the same kind so far, this one
+// included.
+type StepRule string
+
+// The rules.
+const (
+	StepConstant StepRule = "constant" // c
+	StepDecay    StepRule = "decay"    // c/sqrt(count)
+	StepPolyak   StepRule = "polyak"   // g(x)/||zeta_g||^2: for the steps on g, and without a c
+)
+
+// SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of Single-Loop Switching Subgradient
+// Methods for Non-Smooth Weakly Convex Functional Constrained Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through
+// their maximum g(x) = max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
+//
+//	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x is one of the iterates that count
+//	otherwise:    x+ = Proj(x - (g(x)/||zeta_g||^2) zeta_g)
+//
+// Its theory is about an iterate that counts, drawn with probability proportional to its eta: OutputRandom draws so, among x_1..x_K.
+// The Polyak step aims at g = 0, below tol, and needs that distance: with tol = 0 the iterates would freeze on the boundary.
+//
+// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand, the default here decays from
+// one that is measured; StepConstant is the published one. It has no multiplier of its own for the certificate.
+type SSG struct {
+	// Tolerance is tol > 0; 0 is the default, 1e-3.
+	Tolerance float64
+	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the largest curvature of f that
+	// estimateSmoothness finds at the start (19 gradients, counted). StepConstant needs it.
+	Step float64
+	// StepRule is eta's: StepDecay, the default for "", or StepConstant.
+	StepRule StepRule
+	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or StepDecay with ViolationStep > 0.
+	ViolationRule StepRule
+	ViolationStep float64
+
+	d              Vector
+	weights        []float64
+	c              float64 // Step, or what was measured
+	steps, repairs int     // on f and on g, so far
+	last           float64 // step
+}
+
+var (
+	_ Method  = (*SSG)(nil)
+	_ Weigher = (*SSG)(nil)
+)
+
+const (
+	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of Settings.FeasibilityTolerance.
+	DefaultSSGTolerance = DefaultFeasibilityTolerance
+
+	ssgStability = 2 // of 1/L
+)
+
+// Name implements Method.
+func (m *SSG) Name() string { return "ssg" }
+
+func (m *SSG) validate() error {
+	for _, v := range []struct {
+		name string
+		x    float64
+	}{{"tolerance", m.Tolerance}, {"step", m.Step}, {"step on the constraints", m.ViolationStep}} {
+		if !(v.x >= 0) || math.IsInf(v.x, 0) {
+			return fmt.Errorf("trainer: %w: SSG's %s is %v, want a positive number", ErrSettings, v.name, v.x)
+		}
+	}
+	switch m.StepRule {
+	case "", StepDecay:
+	case StepConstant:
+		if m.Step == 0 {
+			return fmt.Errorf("trainer: %w: SSG's constant step needs its size", ErrSettings)
+		}
+	default:
+		return fmt.Errorf("trainer: %w: SSG's step rule %q (decay, constant)", ErrSettings, m.StepRule)
+	}
+	switch m.ViolationRule {
+	case "", StepPolyak:
+		if m.ViolationStep != 0 {
+			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints has no size to set", ErrSettings)
+		}
+	case StepConstant, StepDecay:
+		if m.ViolationStep == 0 {
+			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs its size", ErrSettings, m.ViolationRule)
+		}
+	default:
+		return fmt.Errorf("trainer: %w: SSG's rule of steps on the constraints %q (polyak, constant, decay)", ErrSettings, m.ViolationRule)
+	}
+	return nil
+}
+
+// Init implements Method.
+func (m *SSG) Init(p Problem, at *Point) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	m.d, m.weights = p.NewVector(), make([]float64, 1+len(at.Constraints))
+	m.c, m.steps, m.repairs, m.last = m.Step, 0, 0, math.NaN()
+	return nil
+}
+
+// Iterate implements Method.
+func (m *SSG) Iterate(p Problem, at *Point) error {
+	if m.c == 0 {
+		if err := m.measure(p, at); err != nil {
+			return err
+		}
+	}
+	var err error
+	if worst, j := largestConstraint(at.Constraints); m.counts(worst) {
+		err = m.descend(p, at)
+	} else {
+		err = m.repair(p, at, worst, j)
+	}
+	if err != nil {
+		return err
+	}
+	return at.sampleAndForward(p, at.Iteration+1)
+}
+
+// measure sets c where the settings do not.
+func (m *SSG) measure(p Problem, at *Point) error {
+	s, err := estimateSmoothness(p, at, false)
+	if m.c = 1; s.objective > 0 { // a linear f has no scale of its own
+		m.c = ssgStability / s.objective
+	}
+	return err
+}
+
+// counts says whether g <= tol.
+func (m *SSG) counts(g float64) bool { return g <= orDefault(m.Tolerance, DefaultSSGTolerance) }
+
+// descend does the step on f.
+func (m *SSG) descend(p Problem, at *Point) error {
+	clear(m.weights)
+	m.weights[0] = 1
+	if err := at.backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	m.last = m.stepOnObjective()
+	m.steps++
+	p.Descend(Descent{Direction: m.d, Step: m.last, Length: m.last})
+	return nil
+}
+
+// repair does the step on g = g_j.
+func (m *SSG) repair(p Problem, at *Point, g float64, j int) error {
+	clear(m.weights)
+	m.weights[1+j] = 1
+	if err := at.backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	m.repairs++
+	switch m.ViolationRule {
+	case StepConstant:
+		m.last = m.ViolationStep
+	case StepDecay:
+		m.last = m.ViolationStep / math.Sqrt(float64(m.repairs))
+	default:
+		m.last = 0 // where zeta_g = 0 there is nowhere to go
+		if size := p.Dot(m.d, m.d); size > 0 {
+			m.last = g / size
+		}
+	}
+	p.Combine(Iterate, 1, Iterate, -m.last, m.d)
+	project(p)
+	return nil
+}
+
+// stepOnObjective is eta of the next step on f.
+func (m *SSG) stepOnObjective() float64 {
+	if m.StepRule == StepConstant {
+		return m.c
+	}
+	return m.c / math.Sqrt(float64(m.steps+1))
+}
+
+// OutputWeight implements Weigher: the step that leaves an iterate that counts.
+func (m *SSG) OutputWeight(at *Point) float64 {
+	if worst, _ := largestConstraint(at.Constraints); !m.counts(worst) {
+		return 0
+	}
+	return m.stepOnObjective()
+}
+
+// Report implements Method.
+func (m *SSG) Report() Report {
+	r := newReport()
+	r.StepSize = m.last
+	return r
+}
+
+// VisitState implements Method.
+func (m *SSG) VisitState(v StateVisitor) {
+	v.Number("ssg.c", &m.c)
+	v.Number("ssg.step", &m.last)
+	v.Count("ssg.steps", &m.steps)
+	v.Count("ssg.repairs", &m.repairs)
+}

@@ -1,0 +1,121 @@
+package trainer
+
+import (
+	"math"
+	"slices"
+)
+
+// mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the largest.
+const mostTerms = 4
+
+// smoothTerms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem, or the constraints
+// themselves, each its own piece.
+type smoothTerms struct {
+	p       Problem
+	pw      Piecewise // nil where the constraints are smooth
+	pieces  []Piece
+	weights []float64 // one term at a time
+	chosen  [mostTerms]int
+}
+
+func newSmoothTerms(p Problem) *smoothTerms {
+	m := constraints(p)
+	if pw, ok := p.(Piecewise); ok {
+		return &smoothTerms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
+	}
+	s := &smoothTerms{p: p, pieces: make([]Piece, m), weights: make([]float64, 1+m)}
+	for j := range s.pieces {
+		s.pieces[j] = Piece{Constraint: j, Term: j, Sign: 1}
+	}
+	return s
+}
+
+// values returns the terms at the iterate of the last Forward, which gave g.
+func (s *smoothTerms) values(g []float64) []float64 {
+	if s.pw != nil {
+		return s.pw.Terms()
+	}
+	return g
+}
+
+// gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the term t. It counts.
+func (s *smoothTerms) gradient(at *Point, index int, d Vector) error {
+	clear(s.weights)
+	s.weights[index] = 1
+	return s.backward(at, s.weights, d)
+}
+
+// backward writes weights[0] grad f + sum_t weights[1+t] grad h_t at the iterate of the last Forward. It counts.
+func (s *smoothTerms) backward(at *Point, weights []float64, d Vector) error {
+	if s.pw == nil {
+		return at.backward(s.p, weights, d)
+	}
+	at.GradientEvaluations++
+	return s.pw.BackwardTerms(weights, d)
+}
+
+// largest lists up to mostTerms terms, those whose pieces are largest where g was evaluated. The slice is s's own.
+func (s *smoothTerms) largest(g []float64) []int {
+	h, chosen := s.values(g), s.chosen[:0]
+	for len(chosen) < mostTerms {
+		next, most := -1, math.Inf(-1)
+		for _, b := range s.pieces {
+			if v := b.value(h); b.Sign != 0 && v > most && !slices.Contains(chosen, b.Term) {
+				next, most = b.Term, v
+			}
+		}
+		if next < 0 {
+			break
+		}
+		chosen = append(chosen, next)
+	}
+	return chosen
+}
+
+// signs says whether a piece takes the term with a positive and with a negative sign.
+func (s *smoothTerms) signs(term int) (positive, negative bool) {
+	for _, b := range s.pieces {
+		if b.Term == term {
+			positive = positive || b.Sign > 0
+			negative = negative || b.Sign < 0
+		}
+	}
+	return positive, negative
+}
+
+// bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last Forward, which gave at: at a kink
+// the subgradient that Backward takes may be 0. Only the largest terms are examined; bound is 0 for constraints without one.
+func (s *smoothTerms) bounds(at *Point, bound []float64, d Vector) error {
+	clear(bound)
+	for _, t := range s.largest(at.Constraints) {
+		if err := s.gradient(at, 1+t, d); err != nil {
+			return err
+		}
+		size := math.Sqrt(s.p.Dot(d, d))
+		for _, b := range s.pieces {
+			if b.Term == t {
+				bound[b.Constraint] = math.Max(bound[b.Constraint], math.Abs(b.Sign)*size)
+			}
+		}
+	}
+	return nil
+}
+
+// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1 without constraints.
+func largestConstraint(g []float64) (value float64, j int) {
+	value, j = math.Inf(-1), -1
+	for i, v := range g {
+		if v > value {
+			value, j = v, i
+		}
+	}
+	return value, j
+}
+
+// project brings the iterate to dom r.
+func project(p Problem) {
+	switch p.Regularizer().Kind {
+	case Ball, Box:
+		p.Prox(1, Iterate)
+	}
+}
