@@ -9,22 +9,31 @@ import (
 type margins[T plan.Float] struct {
 	plan.Margins
 	scores plan.View
-	phi    surrogate[T]
+	phi    kernel.Loss
 	room   [][]T // by worker
+	ones   []T
 }
 
-func newMargins[T plan.Float](m plan.Margins, scores plan.View, phi surrogate[T], workers int) margins[T] {
-	r := margins[T]{m, scores, phi, make([][]T, workers)}
-	for t := range r.room {
-		r.room[t] = kernel.Alloc[T](2 * kernel.RowBlock * max(1, scores.Cols-1))
+// newMargins returns false for surrogates that the kernels have no form of.
+func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r margins[T], known bool) {
+	phi, known := kernelLoss(m.Phi)
+	if !known {
+		return r, false
 	}
-	return r
+	n := kernel.RowBlock * (scores.Cols - 1)
+	r = margins[T]{m, scores, phi, make([][]T, workers), kernel.Alloc[T](n)}
+	fill(r.ones, 1)
+	for t := range r.room {
+		r.room[t] = kernel.Alloc[T](n)
+	}
+	return r, true
 }
 
-// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j but c; 0 for equal scores, infinite ones too.
-func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, room []T) {
+// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j but c; 0 for equal scores, infinite ones too. As many ones
+// come with them: to the kernels these are scores of label -1.
+func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, ones []T) {
 	n := (hi - lo) * (r.scores.Cols - 1)
-	m, room = r.room[t][:n], r.room[t][n:2*n]
+	m = r.room[t][:n]
 	at := 0
 	for i := lo; i < hi; i++ {
 		row, c := w.Row(r.scores, i), int(r.Labels[i])
@@ -41,7 +50,7 @@ func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, room []T) {
 			at++
 		}
 	}
-	return m, room
+	return m, r.ones[:n]
 }
 
 // marginLoss is Out[i] = sum_{j != c} phi(S[i,c] - S[i,j]), the sum in float64.
@@ -50,9 +59,18 @@ type marginLoss[T plan.Float] struct {
 	out plan.View
 }
 
+// newMarginLoss returns nil for what the kernels have no form of.
+func newMarginLoss[T plan.Float](s *plan.MarginLoss, workers int) *marginLoss[T] {
+	m, known := newMargins[T](s.Margins, s.S, workers)
+	if !known {
+		return nil
+	}
+	return &marginLoss[T]{m, s.Out}
+}
+
 func (s *marginLoss[T]) block(t int, w *worker[T], lo, hi int) error {
-	m, room := s.negated(t, w, lo, hi)
-	s.phi.value(w.k, m, room)
+	m, ones := s.negated(t, w, lo, hi)
+	w.k.SignedLoss(s.phi, m, m, ones)
 	others := s.scores.Cols - 1
 	for i := lo; i < hi; i++ {
 		var sum float64
@@ -71,9 +89,18 @@ type marginLossGrad[T plan.Float] struct {
 	d, out plan.View
 }
 
+// newMarginLossGrad returns nil for what the kernels have no form of.
+func newMarginLossGrad[T plan.Float](s *plan.MarginLossGrad, workers int) *marginLossGrad[T] {
+	m, known := newMargins[T](s.Margins, s.S, workers)
+	if !known {
+		return nil
+	}
+	return &marginLossGrad[T]{m, s.D, s.Out}
+}
+
 func (s *marginLossGrad[T]) block(t int, w *worker[T], lo, hi int) error {
-	m, _ := s.negated(t, w, lo, hi)
-	s.phi.slope(w.k, m)
+	m, ones := s.negated(t, w, lo, hi)
+	w.k.SignedLossGrad(s.phi, m, m, ones, ones, false) // -phi'
 	at := 0
 	for i := lo; i < hi; i++ {
 		out, c, dl := w.Row(s.out, i), int(s.Labels[i]), float64(w.Row(s.d, i)[0])
@@ -83,8 +110,8 @@ func (s *marginLossGrad[T]) block(t int, w *worker[T], lo, hi int) error {
 				continue
 			}
 			d := dl * float64(m[at])
-			out[j] = T(-d)
-			sum += d
+			out[j] = T(d)
+			sum -= d
 			at++
 		}
 		out[c] = T(sum)

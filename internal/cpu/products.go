@@ -19,12 +19,12 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 			return newColumnSums[T](s, e.threads)
 		}
 	case *plan.MarginLoss:
-		if phi, known := newSurrogate[T](s.Phi.String()); known {
-			return &marginLoss[T]{newMargins(s.Margins, s.S, phi, e.threads), s.Out}
+		if l := newMarginLoss[T](s, e.threads); l != nil {
+			return l
 		}
 	case *plan.MarginLossGrad:
-		if phi, known := newSurrogate[T](s.Phi.String()); known {
-			return &marginLossGrad[T]{newMargins(s.Margins, s.S, phi, e.threads), s.D, s.Out}
+		if g := newMarginLossGrad[T](s, e.threads); g != nil {
+			return g
 		}
 	case *plan.SignedLoss:
 		if l := newSignedLoss[T](s); l != nil {
