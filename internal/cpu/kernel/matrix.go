@@ -61,6 +61,18 @@ func (x *Matrix[F]) SetRow(i int, row []F) {
 	}
 }
 
+// Row writes row i to dst, the inverse of SetRow.
+func (x *Matrix[F]) Row(dst []F, i int) {
+	if i < 0 || i >= x.rows || len(dst) != x.cols {
+		panic("kernel: Row: no such row, or not of the matrix's length")
+	}
+	at := i/panelRows*x.cols*panelRows + i%panelRows
+	for j := range dst {
+		dst[j] = x.data[at]
+		at += panelRows
+	}
+}
+
 // At is X[i, j].
 func (x *Matrix[F]) At(i, j int) F {
 	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {

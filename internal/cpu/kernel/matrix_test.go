@@ -25,6 +25,15 @@ func TestMatrix(t *testing.T) {
 				}
 			}
 		}
+		row := make([]float64, s.d)
+		for i := range s.n {
+			x.Row(row, i)
+			for j, v := range row {
+				if v != float64(100*i+j) {
+					t.Errorf("%v: row %d has %v in column %d", s, i, v, j)
+				}
+			}
+		}
 		if rows, cols := x.Dims(); rows != s.n || cols != s.d {
 			t.Errorf("%v: dimensions %d, %d", s, rows, cols)
 		}
