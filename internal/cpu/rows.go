@@ -22,11 +22,7 @@ func (p packedRows[T]) Float64(dst []float64, from, to int) { unpack(dst, p.Matr
 // unpack writes rows from to to-1, row by row.
 func unpack[D, T plan.Float](dst []D, x *kernel.Matrix[T], from, to int) {
 	_, cols := x.Dims()
-	row := make([]T, cols)
 	for i := from; i < to; i++ {
-		x.Row(row, i)
-		for j, v := range row {
-			dst[(i-from)*cols+j] = D(v)
-		}
+		kernel.Row(dst[(i-from)*cols:(i-from+1)*cols], x, i)
 	}
 }

@@ -22,7 +22,7 @@ func recoverBytes(data datasets.Matrix, rounded graph.Matrix) datasets.Matrix {
 	r := &recovered{Matrix: rounded, inverse: 1 / b.Scale}
 	for v := range r.wide {
 		r.wide[v] = float64(v) * b.Scale
-		if int(r.byte(float32(r.wide[v]))) != v {
+		if int(r.byte(float64(float32(r.wide[v])))) != v {
 			return data
 		}
 	}
@@ -30,16 +30,12 @@ func recoverBytes(data datasets.Matrix, rounded graph.Matrix) datasets.Matrix {
 }
 
 // byte is the 8-bit value of an element.
-func (r *recovered) byte(x float32) uint8 { return uint8(float64(x)*r.inverse + 0.5) }
+func (r *recovered) byte(x float64) uint8 { return uint8(x*r.inverse + 0.5) }
 
 // Float64 implements datasets.Matrix.
 func (r *recovered) Float64(dst []float64, from, to int) {
-	_, cols := r.Dims()
-	row := make([]float32, cols)
-	for i := from; i < to; i++ {
-		r.Float32(row, i, i+1)
-		for j, x := range row {
-			dst[(i-from)*cols+j] = r.wide[r.byte(x)]
-		}
+	r.Matrix.Float64(dst, from, to)
+	for i, x := range dst {
+		dst[i] = r.wide[r.byte(x)]
 	}
 }

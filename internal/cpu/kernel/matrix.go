@@ -61,14 +61,14 @@ func (x *Matrix[F]) SetRow(i int, row []F) {
 	}
 }
 
-// Row writes row i to dst, the inverse of SetRow.
-func (x *Matrix[F]) Row(dst []F, i int) {
+// Row writes row i to dst, the inverse of SetRow, in either precision.
+func Row[D, F Float](dst []D, x *Matrix[F], i int) {
 	if i < 0 || i >= x.rows || len(dst) != x.cols {
 		panic("kernel: Row: no such row, or not of the matrix's length")
 	}
 	at := i/panelRows*x.cols*panelRows + i%panelRows
 	for j := range dst {
-		dst[j] = x.data[at]
+		dst[j] = D(x.data[at])
 		at += panelRows
 	}
 }

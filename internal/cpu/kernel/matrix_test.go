@@ -27,7 +27,7 @@ func TestMatrix(t *testing.T) {
 		}
 		row := make([]float64, s.d)
 		for i := range s.n {
-			x.Row(row, i)
+			Row(row, x, i)
 			for j, v := range row {
 				if v != float64(100*i+j) {
 					t.Errorf("%v: row %d has %v in column %d", s, i, v, j)
