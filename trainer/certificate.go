@@ -57,7 +57,7 @@ const gramLimit = 32
 func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
-	c := &certifier{p: p, at: at, set: s, x: make([]float64, n), v: make([]float64, n), residual: make([]float64, n)}
+	c := &certifier{p: p, at: at, set: s, x: make([]float64, n), residual: make([]float64, n)}
 	p.Read(c.x, Iterate)
 	defer c.free()
 	cert := Certificate{Nu: make([]float64, m)}
@@ -89,11 +89,11 @@ func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certifi
 
 // certifier holds the vectors of one certificate.
 type certifier struct {
-	p              Problem
-	at             *Point
-	set            CertificateSettings
-	x, v, residual []float64 // on the host
-	vectors        []Vector
+	p           Problem
+	at          *Point
+	set         CertificateSettings
+	x, residual []float64 // on the host
+	vectors     []Vector
 }
 
 func (c *certifier) vector() Vector {
@@ -110,8 +110,8 @@ func (c *certifier) free() {
 
 // measure sets residual to the smallest element of v + subdifferential of r.
 func (c *certifier) measure(v Vector) {
-	c.p.Read(c.v, v)
-	c.p.Regularizer().residual(c.residual, c.x, c.v, c.set.Sphere)
+	c.p.Read(c.residual, v)
+	c.p.Regularizer().residual(c.residual, c.x, c.residual, c.set.Sphere)
 }
 
 // smooth certifies with nu, or finds it.

@@ -28,6 +28,7 @@ type blocks struct {
 	widen     func(from, to int) gorgonia.Value // rows of the data
 	direction func(d []float64) gorgonia.Value  // rows of D
 	gradient  trainer.Vector
+	part      []float64 // the gradient on the host
 }
 
 // newBlocks builds the model for blocks of the rows.
@@ -111,10 +112,9 @@ func (b *blocks) scores(x []float64) ([]float64, error) {
 // pullBack writes J^T D to sum, J the derivative of the scores by the stacked weights at x, D [n, C] row by row.
 func (b *blocks) pullBack(sum, x, d []float64) error {
 	if b.gradient == trainer.Iterate {
-		b.gradient = b.block.NewVector()
+		b.gradient, b.part = b.block.NewVector(), make([]float64, len(sum))
 	}
 	clear(sum)
-	part := make([]float64, len(sum))
 	return b.each(x, func(at, from int) error {
 		if err := b.block.Bind(1, b.direction(d[at*b.outputs:(from+b.rows)*b.outputs])); err != nil {
 			return err
@@ -122,8 +122,8 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 		if err := b.block.Backward([]float64{1}, b.gradient); err != nil {
 			return err
 		}
-		b.block.Read(part, b.gradient)
-		for i, g := range part {
+		b.block.Read(b.part, b.gradient)
+		for i, g := range b.part {
 			sum[i] += g
 		}
 		return nil

@@ -24,9 +24,9 @@ type exact struct {
 
 var _ trainer.Problem = (*exact)(nil)
 
-// newExact returns the problem with its iterate at x, weights as trained, stacked.
+// newExact returns the problem with its iterate x, weights as trained, stacked: the slice itself, not a copy.
 func newExact(t *task, r rows, x []float64) (*exact, error) {
-	e := &exact{HostSpace: trainer.NewHostSpace(append([]float64{}, x...), t.regularizer), t: t}
+	e := &exact{HostSpace: trainer.NewHostSpace(x, t.regularizer), t: t}
 	weights, err := models.Unstack(t.spec, x)
 	if err != nil {
 		return nil, err

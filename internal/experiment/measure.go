@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"runtime/debug"
 
 	"gorgonia.org/tensor"
 
@@ -93,6 +94,7 @@ func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	if err != nil {
 		return Final{}, err
 	}
+	debug.FreeOSMemory() // what training and building it left would otherwise stay beside the vectors in float64
 	p, err := wrapped(e.t.goal, smooth)
 	if err != nil {
 		return Final{}, err

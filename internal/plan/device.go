@@ -24,6 +24,13 @@ type Executor[T Float] interface {
 	Read(v View, dst []float64)
 }
 
+// RowReader is an Executor that can give data matrices back.
+type RowReader interface {
+	// Rows returns what the executor made of an input's data matrix, rounded to the plan's dtype, nil where it keeps no such form. It
+	// shares the executor's memory: after the input's next Bind its rows are those of what was bound.
+	Rows(v View) Matrix
+}
+
 var (
 	_ Executor[float32] = (*Reference[float32])(nil)
 	_ Executor[float64] = (*Reference[float64])(nil)

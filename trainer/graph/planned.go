@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -55,11 +56,31 @@ func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[
 	if err != nil {
 		return nil, err
 	}
-	q := &plannedProblem[T]{HostSpace: trainer.NewHostSpaceOn(x, h.Regularizer, on), h: h, plan: p, run: run}
+	release(p, run)
+	kept := *h
+	kept.Data = nil // see release
+	q := &plannedProblem[T]{HostSpace: trainer.NewHostSpaceOn(x, h.Regularizer, on), h: &kept, plan: p, run: run}
 	for _, n := range h.Sizes {
 		q.m += n
 	}
 	return q, q.bind(p.Parameters, trainer.Iterate)
+}
+
+// release lets the plan's data matrices be what the executor made of them, so that nothing here keeps what they were read to.
+func release[T plan.Float](p *plan.Plan, run plan.Executor[T]) {
+	reader, ok := run.(plan.RowReader)
+	if !ok {
+		return
+	}
+	p.Data = slices.Clone(p.Data)
+	for i, data := range p.Data {
+		if data == nil {
+			continue
+		}
+		if own := reader.Rows(p.Inputs[i]); own != nil {
+			p.Data[i] = own
+		}
+	}
 }
 
 // bind lets the views' buffers be the parts of a vector.
@@ -115,6 +136,14 @@ func (p *plannedProblem[T]) Bind(i int, value gorgonia.Value) error {
 		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, p.h.Inputs[i].Name(), p.h.Inputs[i].Shape(), p.h.Dtype, value.Shape(), value.Dtype())
 	}
 	return p.run.Bind(p.plan.Inputs[i], data)
+}
+
+// Data implements what Problem.Data asks for.
+func (p *plannedProblem[T]) Data(i int) Matrix {
+	if i < 0 || i >= len(p.plan.Data) {
+		return nil
+	}
+	return p.plan.Data[i]
 }
 
 // Explain is the plan's table of steps.

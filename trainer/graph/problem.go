@@ -76,6 +76,15 @@ func (p *Problem) Watched(i int) (gorgonia.Value, error) { return p.compiled.Wat
 // Bind gives Definition.Inputs[i] a value of the same shape and dtype, from the next Forward on.
 func (p *Problem) Bind(i int, value gorgonia.Value) error { return p.compiled.Bind(i, value) }
 
+// Data is the matrix that stands for Definition.Data[i] now, nil where the engine does not say. Where it is another one, the engine has
+// let go of the one that it was given: this one has its elements rounded to the definition's dtype, until the input's next Bind.
+func (p *Problem) Data(i int) Matrix {
+	if d, ok := p.compiled.(interface{ Data(i int) Matrix }); ok {
+		return d.Data(i)
+	}
+	return nil
+}
+
 // Explain is a table of the steps that the engine runs, "" where it has none to show.
 func (p *Problem) Explain() string {
 	if e, ok := p.compiled.(interface{ Explain() string }); ok {
