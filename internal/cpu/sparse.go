@@ -62,21 +62,8 @@ func (s *sparseProduct[T]) prepare(e *executor[T]) {
 		s.w.Set(e.Data[b.Buffer][b.Offset:], b.Stride)
 		return
 	}
-	for i := range b.Rows {
-		for j, v := range e.Row(b, i) {
-			s.transposed[j*b.Rows+i] = v
-		}
-	}
+	transpose(e, b, s.transposed)
 	s.w.Set(s.transposed, b.Rows)
-}
-
-// transpose writes v^T.
-func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
-	for i := range v.Rows {
-		for j, x := range e.Row(v, i) {
-			to[j*v.Rows+i] = x
-		}
-	}
 }
 
 func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
