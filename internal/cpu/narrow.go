@@ -29,13 +29,16 @@ func newNarrowProduct[T plan.Float](p *plan.Product) *narrowProduct[T] {
 }
 
 func (s *narrowProduct[T]) prepare(e *executor[T]) {
-	if s.transposed == nil {
-		return
+	if s.transposed != nil {
+		transpose(e, s.p.B, s.transposed)
 	}
-	b := s.p.B
-	for i := range b.Rows {
-		for j, x := range e.Row(b, i) {
-			s.transposed[j*b.Rows+i] = x
+}
+
+// transpose writes v^T.
+func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
+	for i := range v.Rows {
+		for j, x := range e.Row(v, i) {
+			to[j*v.Rows+i] = x
 		}
 	}
 }

@@ -62,11 +62,7 @@ func (s *sparseProduct[T]) prepare(e *executor[T]) {
 		s.w.Set(e.Data[b.Buffer][b.Offset:], b.Stride)
 		return
 	}
-	for i := range b.Rows {
-		for j, v := range e.Row(b, i) {
-			s.transposed[j*b.Rows+i] = v
-		}
-	}
+	transpose(e, b, s.transposed)
 	s.w.Set(s.transposed, b.Rows)
 }
 

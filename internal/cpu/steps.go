@@ -4,6 +4,53 @@ import (
 	"ppal/internal/plan"
 )
 
+// blockStep compiles a step of a region with rows.
+func (e *executor[T]) blockStep(s plan.Step) step[T] {
+	switch s := s.(type) {
+	case *plan.Product:
+		if p := e.product(s); p != nil {
+			return p
+		}
+	case *plan.Map:
+		return newElements[T](s)
+	case *plan.Sums:
+		if s.Over != plan.OverColumns {
+			return newColumnSums[T](s, e.threads)
+		}
+	case *plan.MarginLoss:
+		if l := newMarginLoss[T](s, e.threads); l != nil {
+			return l
+		}
+	case *plan.MarginLossGrad:
+		if g := newMarginLossGrad[T](s, e.threads); g != nil {
+			return g
+		}
+	case *plan.SignedLoss:
+		if l := newSignedLoss[T](s); l != nil {
+			return l
+		}
+	case *plan.SignedLossGrad:
+		if g := newSignedLossGrad[T](s); g != nil {
+			return g
+		}
+	case *plan.GroupMeans:
+		switch {
+		case s.RowStarts == nil && s.In.Cols == 1:
+			return newClassMeans[T](s, e.threads)
+		case s.RowStarts != nil && s.In.Stride == 1:
+			return newGroupMeans[T](s, e.threads)
+		}
+	case *plan.GroupMeansGrad:
+		switch {
+		case s.RowStarts == nil && s.W.Cols == 1:
+			return &classMeansGrad[T]{s, classes{s.Starts}}
+		case s.RowStarts != nil && s.Out.Stride == 1:
+			return newGroupMeansGrad[T](s, e.threads)
+		}
+	}
+	return newReference[T](s, e.threads)
+}
+
 // reference is a step that runs through the plan's own loops.
 type reference[T plan.Float] struct {
 	s    plan.Step

@@ -1,0 +1,94 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens the data matrices that something else
+// reads.
+func (e *executor[T]) packData() error {
+	others := map[int]bool{} // buffers that are read as they are
+	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
+		for _, s := range r.Steps {
+			packed := -1
+			if p, ok := s.(*plan.Product); ok && r.Rows > 0 && e.packable(p, r.Rows) {
+				packed = p.A.Buffer
+				if err := e.packed(packed); err != nil {
+					return err
+				}
+			}
+			for _, o := range s.Reads() {
+				if o.Buffer != packed {
+					others[o.Buffer] = true
+				}
+			}
+		}
+	}
+	for i, b := range e.plan.Buffers {
+		data := e.plan.DataOf(i)
+		if data != nil && (others[i] || e.data[i] == nil && e.sparse[i] == nil) {
+			e.Data[i] = make([]T, b.Len())
+			plan.Widen(e.Data[i], data, 0, b.Rows)
+		}
+		if e.data[i] != nil {
+			e.pack(i)
+		}
+	}
+	return nil
+}
+
+// packed makes room for a leaf's packed form, or takes its entries.
+func (e *executor[T]) packed(buffer int) error {
+	if e.data[buffer] != nil || e.sparse[buffer] != nil {
+		return nil
+	}
+	if x, err := e.sparseLeaf(buffer); x != nil || err != nil {
+		e.sparse[buffer] = x
+		return err
+	}
+	b := e.plan.Buffers[buffer]
+	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+	return nil
+}
+
+// packable says whether the product's kernel reads all of a leaf from its packed form.
+func (e *executor[T]) packable(p *plan.Product, rows int) bool {
+	b := e.plan.Buffers[p.A.Buffer]
+	known := p.TransA && !p.TransB || !p.TransA && !p.Add
+	return b.Class == plan.Leaf && p.A.Rows == rows && p.A.Len() == b.Len() && known
+}
+
+// pack fills a packed matrix from the leaf's values, shared out, or else from the data matrix.
+func (e *executor[T]) pack(buffer int) {
+	p := &packing[T]{m: e.data[buffer], values: e.Data[buffer], data: e.plan.DataOf(buffer), workers: 1}
+	if rows, _ := p.m.Dims(); p.values != nil {
+		p.workers = max(1, min(e.threads, blocks(rows)))
+	}
+	e.pool.run(p.workers, p)
+}
+
+// packing is the job of packing a matrix, row by row.
+type packing[T plan.Float] struct {
+	m       *kernel.Matrix[T]
+	values  []T // nil: those of data
+	data    plan.Matrix
+	workers int
+}
+
+func (p *packing[T]) work(worker int) {
+	rows, cols := p.m.Dims()
+	from, to := share(blocks(rows), worker, p.workers)
+	var row []T
+	if p.values == nil {
+		row = make([]T, cols)
+	}
+	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i++ {
+		if p.values != nil {
+			row = p.values[i*cols : (i+1)*cols]
+		} else {
+			plan.Widen(row, p.data, i, i+1)
+		}
+		p.m.SetRow(i, row)
+	}
+}
