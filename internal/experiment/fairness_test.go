@@ -37,7 +37,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 		"if, expectation":  {config.Values{"problem": "if", "if-form": "expectation", "hidden": "8"}, "group_error_gap_max", true},
 		"if, each":         {config.Values{"problem": "if", "hidden": "8"}, "group_loss_violation_max", false},
 		"if, sampled":      {config.Values{"problem": "if", "if-form": "sampled", "method": "plada", "hidden": "8"}, "group_error_violation_mean", false},
-		"if, multipliers":  {config.Values{"problem": "if", "method": "multiplier-model", "hidden": "8"}, "group_error_violation_max", false},
+		"if, multipliers":  {config.Values{"problem": "if", "method": "multiplier-model", "multiplier-model-step": "0.01", "hidden": "8"}, "group_error_violation_max", false},
 		"dp, mini-batches": {config.Values{"problem": "dp", "dataset": "synthetic-compas", "method": "plada", "batch-size": "500"}, "dp_gap", false},
 	} {
 		t.Run(name, func(t *testing.T) {
