@@ -17,8 +17,8 @@ import (
 // in the published rule L is a curvature, ||zeta||^2 <= L_0^2 + L (f~ - min f~), and as such keeps the first steps stable where f
 // is smooth. It has no multiplier of its own for the certificate.
 //
-// Where constraints leave little room, all of x_1..x_N miss it and the loop would repeat itself for ever: unless Inner is set, N
-// doubles then, for good.
+// Where constraints leave little room, all of x_1..x_N miss it: the centre stays, or wanders without coming nearer, for ever. N, at
+// first Inner, doubles after a loop in which none of them counts and g at the centre does not fall, for good.
 type IPPSSG struct {
 	ProximalPoint
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
@@ -32,6 +32,8 @@ type IPPSSG struct {
 	weights []float64
 	l, last float64 // L, the step
 	counted int     // of x_1, x_2, ... since the centre
+
+	centerWorst float64 // g at the centre
 }
 
 var (
@@ -87,10 +89,18 @@ func (m *IPPSSG) Iterate(p Problem, at *Point) error {
 		project(p)
 	}
 	ended, err := m.loop.advance(p, at, m)
-	if ended && m.counted == 0 && m.Inner == 0 && m.loop.inner < ippSSGMost {
-		m.loop.inner *= 2
+	if ended && err == nil {
+		m.lengthen(at)
 	}
 	return err
+}
+
+// lengthen doubles N where the loop that ended at the new centre got nowhere.
+func (m *IPPSSG) lengthen(at *Point) {
+	worst, _ := largestConstraint(at.Constraints)
+	if m.counted == 0 && worst >= m.centerWorst && m.loop.inner < ippSSGMost {
+		m.loop.inner *= 2
+	}
 }
 
 // open begins an inner loop.
@@ -100,6 +110,7 @@ func (m *IPPSSG) open(p Problem, at *Point) error {
 	}
 	m.see(p, at)
 	m.counted = 0
+	m.centerWorst, _ = largestConstraint(at.Constraints)
 	if m.Bound > 0 {
 		return nil
 	}
@@ -152,5 +163,6 @@ func (m *IPPSSG) VisitState(v StateVisitor) {
 	v.Number("ipp-ssg.bound", &m.l)
 	v.Number("ipp-ssg.step", &m.last)
 	v.Count("ipp-ssg.counted", &m.counted)
+	v.Number("ipp-ssg.center", &m.centerWorst)
 	m.loop.visitState(v)
 }

@@ -22,7 +22,7 @@ type ProximalPoint struct {
 	// estimated at the start (estimateSmoothness: 18 gradients for f, as many for each of up to 4 terms of the constraints, and
 	// one, counted).
 	Modulus float64
-	// Inner is the number N of inner steps; 0 is the default, 10 (see IPPSSG, where it grows).
+	// Inner is the number N of inner steps, with IPPSSG at first; 0 is the default, 10.
 	Inner int
 }
 

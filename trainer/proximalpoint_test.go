@@ -300,24 +300,24 @@ func TestProximalPointReturnsTheMean(t *testing.T) {
 	}
 }
 
-// |x| <= 1/1000 is missed by every step that 10 inner steps begin with: as many for ever never leave the centre, N that doubles does.
+// |x| <= 1/1000 is missed by every step of a loop of 10, which would stay at its centre for ever: N doubles until one arrives.
 func TestIPPSSGLengthensLoopsThatRepeat(t *testing.T) {
 	fn := line()
 	fn.G = func(dst, x []float64) { dst[0] = x[0] }
 	fn.Pieces = trainer.Abs(1e-3)
-	for _, test := range []struct {
-		inner int
-		moves bool
-	}{{10, false}, {0, true}} {
+	run := func(iterations int) (x, inner float64) {
 		p := start(t, fn, 0)
-		m := &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{Inner: test.inner}, Tolerance: 1e-4}
-		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 20000})
+		m := &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{Inner: 10}, Tolerance: 1e-4}
+		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: iterations})
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := iterate(p)[0]
-		if moved := x > 5e-4 && x <= 1.1e-3; moved != test.moves || !test.moves && x != 0 {
-			t.Errorf("N = %d: x = %v after %d iterations", test.inner, x, r.Iterations)
-		}
+		return iterate(p)[0], r.State.Numbers["proximal.inner"][0]
+	}
+	if x, inner := run(10); x != 0 || inner != 20 {
+		t.Errorf("after one loop x = %v and N = %v, want 0 and 20", x, inner)
+	}
+	if x, inner := run(20000); !(x > 5e-4 && x <= 1.1e-3) || inner < 100 {
+		t.Errorf("x = %v, N = %v, want x near 1e-3 and N long", x, inner)
 	}
 }

@@ -31,7 +31,7 @@ func switchingKeys() []*Key {
 			check: checkStep, field: func(t *Train) any { return &t.IPPSSGBound }, preset: always("auto")}),
 		ippSSG(Key{Name: "ipp-ssg-rho", Value: "X|auto", Usage: "rho^ of the proximal problems (default auto: twice the measured modulus)",
 			check: checkStep, field: func(t *Train) any { return &t.IPPSSGRho }, preset: always("auto")}),
-		ippSSG(Key{Name: "ipp-ssg-inner", Value: "N", Usage: "inner steps of a proximal problem (default 10)",
+		ippSSG(Key{Name: "ipp-ssg-inner", Value: "N", Usage: "inner steps of a proximal problem, at first (default 10)",
 			interval: atLeast(1), field: func(t *Train) any { return &t.IPPSSGInner }, preset: always("10")}),
 		conEx(Key{Name: "ipp-conex-t0", Value: "X|auto", Usage: "t0 of the inner steps (default auto: by the measured curvature)",
 			check: checkStep, field: func(t *Train) any { return &t.IPPConExT0 }, preset: always("auto")}),
