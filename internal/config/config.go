@@ -138,9 +138,11 @@ type Run struct {
 
 // Device is what computes.
 type Device struct {
-	Device  string // auto, cpu
-	Engine  string // plan, gorgonia
-	SIMD    string // auto, avx512, avx2, go
-	Dtype   string // float32, float64
-	Threads int    // 0: all
+	Device     string // auto, cpu, cuda, cuda:N
+	Engine     string // plan, gorgonia
+	SIMD       string // auto, avx512, avx2, go
+	Products   string // auto, float32, tf32
+	MicroBatch int    // rows; 0: all
+	Dtype      string // float32, float64
+	Threads    int    // 0: all
 }

@@ -99,6 +99,9 @@ func (t *Train) consistent(given map[string]setting) error {
 	if err := t.consistentProblem(refuse); err != nil {
 		return err
 	}
+	if err := t.consistentDevice(refuse); err != nil {
+		return err
+	}
 	switch {
 	case t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]):
 		return refuse("box", "is %s, want LO,HI with LO at most HI", format(&t.Box))
