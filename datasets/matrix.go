@@ -49,6 +49,9 @@ const PixelScale = 1.0 / 255
 // Dims returns the numbers of rows and columns.
 func (b *Bytes) Dims() (rows, cols int) { return b.Rows, b.Cols }
 
+// Quantized returns the values, row by row, and what one of them stands for.
+func (b *Bytes) Quantized() (values []uint8, scale float64) { return b.Data, b.Scale }
+
 // Float32 writes rows [from, to), scaled and then rounded once, into dst.
 func (b *Bytes) Float32(dst []float32, from, to int) {
 	widen(b, dst, from, to)

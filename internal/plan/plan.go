@@ -41,6 +41,12 @@ type Sparse interface {
 	Sparse() (starts []int, columns []int32, values []float64)
 }
 
+// Quantized is a data matrix of 8-bit values v, row by row, that stand for scale v (datasets.Bytes is one).
+type Quantized interface {
+	Matrix
+	Quantized() (values []uint8, scale float64)
+}
+
 // DataOf returns the matrix of a buffer, nil where it has a node's value.
 func (p *Plan) DataOf(buffer int) Matrix {
 	for i, v := range p.Inputs {
