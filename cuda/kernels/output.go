@@ -88,10 +88,10 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	}
 	hidden := max(p.A.Cols, p.DA.Cols)
 	c := &call{name: fmt.Sprintf("output_backward_%d", atLeast(p.D.Cols, Narrow))}
-	x := atLeast(hidden, 128)
+	x := atLeast(hidden, 32)
 	y := blockSize / x
 	columns := ceil(hidden, x)
-	parts := min(max(ceil(p.D.Rows, 16*y), 1), max(1, ceil(1024, columns)), 512)
+	parts := min(max(ceil(p.D.Rows, 8*y), 1), max(1, ceil(528, columns)), 256)
 	c.grid, c.block = [3]int{columns, parts, 1}, [3]int{x, y, 1}
 	c.ints(int(p.Activation))
 	c.in(s, p.A, p.D, p.W)
