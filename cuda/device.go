@@ -23,6 +23,9 @@ type Device struct {
 	staging *staging
 	sets    [2]*kernels.Set // by kernels.Dtype
 	queue   queue
+
+	programs []*Program
+	hosts    [][]byte // pinned memory that lives as long as the device
 }
 
 // Open makes a device of a driver, which Close closes. Errors leave the driver closed.
@@ -64,6 +67,13 @@ func (d *Device) Close() error {
 	if d.stream != 0 {
 		failed = append(failed, d.driver.Synchronize(d.stream))
 	}
+	for _, p := range d.programs {
+		failed = append(failed, p.close())
+	}
+	for _, b := range d.hosts {
+		failed = append(failed, d.driver.FreePinned(b))
+	}
+	d.programs, d.hosts = nil, nil
 	if d.staging != nil {
 		failed = append(failed, d.staging.close())
 	}
@@ -93,6 +103,16 @@ func (d *Device) table(name string, contents []byte) (driver.Pointer, error) {
 		return 0, err
 	}
 	return at, d.uploadBytes(at, contents)
+}
+
+// pinned allocates host memory that is given back with the device.
+func (d *Device) pinned(bytes int) ([]byte, error) {
+	b, err := d.driver.Pinned(bytes)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: pinned memory: %w", err)
+	}
+	d.hosts = append(d.hosts, b)
+	return b, nil
 }
 
 // queue is the compute stream with the room that kernels share.

@@ -51,8 +51,9 @@ func (d *Device) Compile(p *plan.Plan, iterate driver.Pointer) (*Program, error)
 	q := &Program{device: d, plan: p, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
 		lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(iterate); err != nil {
-		return nil, errors.Join(err, q.Close())
+		return nil, errors.Join(err, q.close())
 	}
+	d.programs = append(d.programs, q)
 	return q, nil
 }
 
@@ -189,8 +190,13 @@ func (p *Program) Contents(v plan.View, dst []float64) error {
 	return nil
 }
 
-// Close gives the program's memory back.
+// Close gives the program's memory back before the device does.
 func (p *Program) Close() error {
+	p.device.programs = slices.DeleteFunc(p.device.programs, func(q *Program) bool { return q == p })
+	return p.close()
+}
+
+func (p *Program) close() error {
 	failed := []error{p.device.driver.Synchronize(p.device.stream), p.forgetGraphs()}
 	if p.numbers.pinned != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.numbers.pinned))
