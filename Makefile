@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, bench-peers. For developers: race, lint, bench, fuzz, kernels.
+# Targets for users: run, test, build, gpu, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench bench-peers fuzz kernels
+.PHONY: run build test race lint bench bench-peers fuzz kernels gpu gpu-test cuda-headers
 
 # The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
 run: build
@@ -14,6 +14,24 @@ run: build
 
 build:
 	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
+
+# The program with support for NVIDIA's GPUs. It needs a C compiler and CUDA's header cuda.h: a toolkit's, or the one that cuda-headers
+# fetches; CUDA=12 or CUDA=13 asks for a fetched one of that version. It links no library of CUDA and starts without a GPU.
+HEADERS = cuda/nvidia/headers
+GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
+	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
+GPU_PACKAGES ?= ./cuda/... ./cmd/ppal
+
+gpu:
+	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
+
+gpu-test:
+	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) && \
+		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) && \
+		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES)
+
+cuda-headers:
+	$(HEADERS)/headers.sh fetch $(CUDA)
 
 test:
 	$(GO) test $(TESTFLAGS) ./...

@@ -32,6 +32,7 @@ func main() {
 		open:     openExperiment,
 		shrink:   1,
 		self:     runSelf,
+		gpus:     machineGPUs(),
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
@@ -45,6 +46,7 @@ type app struct {
 	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
 	shrink         int                                                                 // divides the rows of bench's cases: 1 outside tests
 	self           func(ctx context.Context, args []string) (stdout []byte, err error) // runs the program in a process of its own
+	gpus           gpus
 
 	started bool // a command's own work, after its arguments were accepted
 }

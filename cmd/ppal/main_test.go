@@ -45,6 +45,7 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 		shrink: 100,
 		now:    func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
 		open:   func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		gpus:   machineGPUs(),
 	}
 	prepare(a)
 	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
@@ -186,7 +187,7 @@ func TestVersion(t *testing.T) {
 func TestDevices(t *testing.T) {
 	got := command(t.Context(), nil, "devices")
 	plan := regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`)
-	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
+	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "\ngpu      cuda: no GPU available: ") {
 		t.Errorf("%+v", got)
 	}
 }
