@@ -23,12 +23,13 @@ type trial interface {
 	Finish(r *trainer.Result) (experiment.Final, error)
 	Save(path string) error
 	Explain() string
+	Close() error
 }
 
 var _ trial = (*experiment.Experiment)(nil)
 
 // train is the command.
-func (a *app) train(ctx context.Context, values config.Values, path string) error {
+func (a *app) train(ctx context.Context, values config.Values, path string) (failure error) {
 	var file *config.File
 	var err error
 	if path != "" {
@@ -57,6 +58,11 @@ func (a *app) train(ctx context.Context, values config.Values, path string) erro
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if closeErr := t.Close(); failure == nil {
+			failure = closeErr
+		}
+	}()
 	dir, err := rundir.Create(cfg.Out, a.now(), cfg.Data.Problem, cfg.Method.Method)
 	if err != nil {
 		return err
@@ -158,7 +164,7 @@ func (s *session) provenance() rundir.Provenance {
 	info := s.trial.Info()
 	p := rundir.Provenance{
 		Version: version(), Out: string(s.dir),
-		Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization, Bounds: s.trial.Bounds(),
+		Device: info.Device, Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization, Bounds: s.trial.Bounds(),
 	}
 	if d, err := datasets.Lookup(s.cfg.Dataset); err == nil && len(d.Files) > 0 {
 		p.DataDir = s.dataDir

@@ -87,7 +87,7 @@ func caseNames(all []Case) []string {
 
 // prepare builds the case's problem and begins its method.
 func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
-	settings := config.Values{}
+	settings := config.Values{"device": "cpu"}
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
 	cfg, err := config.Resolve(settings, nil)

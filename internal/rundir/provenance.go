@@ -12,6 +12,7 @@ type Provenance struct {
 	Parameters    int        `yaml:"parameters"`
 	Normalization string     `yaml:"normalization"`
 	Bounds        []float64  `yaml:"bounds,flow"`
+	Device        string     `yaml:"device,omitempty"`
 	Warnings      []string   `yaml:"warnings,omitempty"`
 	Notes         []string   `yaml:"notes,omitempty"`
 }
