@@ -63,7 +63,7 @@ __device__ inline double rows_tree(double v) {
   int t = thread_of_block();
   part[t] = v;
   __syncthreads();
-  for (int h = blockDim.y / 2; h; h >>= 1) {
+  for (unsigned h = blockDim.y / 2; h; h >>= 1) {
     if (threadIdx.y < h) part[t] += part[t + h * blockDim.x];
     __syncthreads();
   }
