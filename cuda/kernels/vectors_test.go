@@ -40,7 +40,9 @@ func (v deviceVectors[T]) proximal(p plan.Proximal[T]) kernels.Proximal {
 	return kernels.Proximal{Scale: v.scalar(p.Scale), Lower: v.scalar(p.Lower), Upper: v.scalar(p.Upper), Threshold: v.scalar(p.Threshold)}
 }
 
-func (v deviceVectors[T]) results() driver.Pointer { return v.put(bytesOf([]float64{math.NaN(), math.NaN()})) }
+func (v deviceVectors[T]) results() driver.Pointer {
+	return v.put(bytesOf([]float64{math.NaN(), math.NaN()}))
+}
 
 func (v deviceVectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 	px, py := v.up(x), v.up(y)
