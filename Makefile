@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench bench-peers fuzz kernels gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: run build test race lint bench bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
 run: build
@@ -71,9 +71,21 @@ bench-peers: build .venv-peers/made
 	.venv-peers/bin/python -m pip install -r $<
 	touch $@
 
-# Generate the CPU's assembly again; a test compares it with what is committed.
-kernels:
+# Generate the CPU's assembly and the GPU's PTX again. A test compares the assembly with what is committed, kernels-check the PTX.
+kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
+
+# The GPU's PTX, by compilers of NVIDIA's from PyPI in a virtual environment of their own; no GPU and no CUDA are needed.
+kernels-ptx: .venv-kernels/made
+	.venv-kernels/bin/python cuda/kernels/compile.py
+
+kernels-check: .venv-kernels/made
+	.venv-kernels/bin/python cuda/kernels/compile.py --check
+
+.venv-kernels/made: cuda/kernels/requirements.txt
+	$(PYTHON) -m venv .venv-kernels
+	.venv-kernels/bin/python -m pip install -q -r $<
+	touch $@
 
 # Every fuzz target in turn, FUZZTIME each.
 fuzz:

@@ -1,9 +1,6 @@
 package kernels
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Entry is a kernel of a module: its name and the bytes of each of its parameters.
 type Entry struct {
@@ -11,21 +8,28 @@ type Entry struct {
 	Params []int
 }
 
-var (
-	entryPattern = regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
-	paramPattern = regexp.MustCompile(`\.param \.[ubsf](\d+) `)
-	paramSizes   = map[string]int{"8": 1, "16": 2, "32": 4, "64": 8}
-)
+// paramBytes are the sizes of the types of parameters.
+var paramBytes = map[string]int{".u8": 1, ".s8": 1, ".b8": 1, ".u16": 2, ".s16": 2, ".b16": 2, ".u32": 4, ".s32": 4, ".b32": 4, ".f32": 4,
+	".u64": 8, ".s64": 8, ".b64": 8, ".f64": 8}
 
-// Entries lists the kernels of a module's PTX in their order.
+// Entries lists the kernels of a module's PTX in their order. A parameter of another type than numbers and addresses has size 0.
 func Entries(ptx string) []Entry {
+	const begin = ".visible .entry "
 	var list []Entry
-	for _, m := range entryPattern.FindAllStringSubmatch(ptx, -1) {
-		e := Entry{Name: m[1]}
-		for _, p := range paramPattern.FindAllStringSubmatch(strings.TrimSpace(m[2]), -1) {
-			e.Params = append(e.Params, paramSizes[p[1]])
+	for {
+		_, rest, ok := strings.Cut(ptx, begin)
+		if !ok {
+			return list
+		}
+		name, rest, _ := strings.Cut(rest, "(")
+		params, rest, _ := strings.Cut(rest, ")")
+		e := Entry{Name: strings.TrimSpace(name)}
+		for p := range strings.SplitSeq(params, ",") {
+			if fields := strings.Fields(p); len(fields) > 1 && fields[0] == ".param" {
+				e.Params = append(e.Params, paramBytes[fields[1]])
+			}
 		}
 		list = append(list, e)
+		ptx = rest
 	}
-	return list
 }

@@ -24,9 +24,12 @@ typedef float real;
 
 #ifdef PPAL_HOST
 #define KERNEL(name) static void NAME(name)
+#define KERNEL_WIDE(name, blocks) KERNEL(name)
 #define EXPORT(name) static const emulated::Registration JOIN(NAME(name), _registered)(EMULATED_STRING(NAME(name)), &NAME(name));
 #else
 #define KERNEL(name) extern "C" __global__ void __launch_bounds__(256) NAME(name)
+// KERNEL_WIDE says how many blocks a multiprocessor is to hold at least: where the compiler's own choice would spill registers.
+#define KERNEL_WIDE(name, blocks) extern "C" __global__ void __launch_bounds__(256, blocks) NAME(name)
 #define EXPORT(name)
 #endif
 
@@ -60,7 +63,7 @@ __device__ inline double rows_tree(double v) {
   int t = thread_of_block();
   part[t] = v;
   __syncthreads();
-  for (int h = blockDim.y / 2; h; h >>= 1) {
+  for (unsigned h = blockDim.y / 2; h; h >>= 1) {
     if (threadIdx.y < h) part[t] += part[t + h * blockDim.x];
     __syncthreads();
   }

@@ -123,8 +123,8 @@ __device__ void output_backward(int64 f, const real *a, int64 as, const real *__
   if (to.out_bias && blockIdx.x == 0 && t < cols) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
 }
 
-#define OUTPUT_BACKWARD(name, C)                                                                                                 \
-  KERNEL(name)(int64 f, const real *a, int64 as, const real *d, int64 ds, const real *w, int64 ws, int64 transposed, real *da,   \
+#define OUTPUT_BACKWARD(name, C, B)                                                                                                 \
+  KERNEL_WIDE(name, B)(int64 f, const real *a, int64 as, const real *d, int64 ds, const real *w, int64 ws, int64 transposed, real *da,   \
                int64 das, int64 rows, int64 hidden, int64 cols, real *bias, int64 bs, real *out_bias, int64 obs, int64 add_sums, \
                real *g, int64 gs, int64 add_g, double *partial, unsigned *tickets) {                                             \
     Gradients to = {da, das, bias, out_bias, add_sums, g, gs, add_g};                                                            \
@@ -132,8 +132,8 @@ __device__ void output_backward(int64 f, const real *a, int64 as, const real *__
   }                                                                                                                              \
   EXPORT(name)
 
-OUTPUT_BACKWARD(output_backward_1, 1)
-OUTPUT_BACKWARD(output_backward_2, 2)
-OUTPUT_BACKWARD(output_backward_4, 4)
-OUTPUT_BACKWARD(output_backward_8, 8)
-OUTPUT_BACKWARD(output_backward_16, 16)
+OUTPUT_BACKWARD(output_backward_1, 1, 3)
+OUTPUT_BACKWARD(output_backward_2, 2, 3)
+OUTPUT_BACKWARD(output_backward_4, 4, sizeof(real) == 4 ? 3 : 2)
+OUTPUT_BACKWARD(output_backward_8, 8, 2)
+OUTPUT_BACKWARD(output_backward_16, 16, 1)

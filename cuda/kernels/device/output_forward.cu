@@ -44,15 +44,15 @@ __device__ void output_forward(real *a, int64 as, int64 f, const real *__restric
   }
 }
 
-#define OUTPUT_FORWARD(name, C, R)                                                                                               \
-  KERNEL(name)(real *a, int64 as, int64 f, const real *b, int64 bs, const real *w, int64 ws, int64 transposed, const real *c,    \
+#define OUTPUT_FORWARD(name, C, R, B)                                                                                               \
+  KERNEL_WIDE(name, B)(real *a, int64 as, int64 f, const real *b, int64 bs, const real *w, int64 ws, int64 transposed, const real *c,    \
                int64 cs, int64 rows, int64 hidden, int64 cols, real *out, int64 os, int64 add) {                                 \
     output_forward<C, R>(a, as, f, b, w, ws, transposed, c, rows, hidden, cols, out, os, add);                                   \
   }                                                                                                                              \
   EXPORT(name)
 
-OUTPUT_FORWARD(output_forward_1, 1, 4)
-OUTPUT_FORWARD(output_forward_2, 2, 4)
-OUTPUT_FORWARD(output_forward_4, 4, 4)
-OUTPUT_FORWARD(output_forward_8, 8, 2)
-OUTPUT_FORWARD(output_forward_16, 16, 1)
+OUTPUT_FORWARD(output_forward_1, 1, 4, 2)
+OUTPUT_FORWARD(output_forward_2, 2, 4, 2)
+OUTPUT_FORWARD(output_forward_4, 4, 4, 2)
+OUTPUT_FORWARD(output_forward_8, 8, 2, 2)
+OUTPUT_FORWARD(output_forward_16, 16, 1, 2)

@@ -36,7 +36,7 @@ KERNEL(total_sum)(const real *a, int64 as, int64 rows, int64 cols, real *out, in
   if (gridDim.x > 1) {
     if (t == 0) partial[blockIdx.x] = sum;
     if (!last_block(tickets, gridDim.x)) return;
-    sum = block_sum(t < gridDim.x ? __ldcg(&partial[t]) : 0);
+    sum = block_sum((unsigned)t < gridDim.x ? __ldcg(&partial[t]) : 0);
   }
   if (t == 0) out[0] = (real)(add ? out[0] + sum : sum);
 }

@@ -74,7 +74,7 @@ KERNEL(adam)(int64 n, real *x, const real *d, real *m1, real *m2, NUMBER(rate), 
 }
 EXPORT(adam)
 
-KERNEL(adagrad)(int64 n, real *x, const real *d, real *squares, NUMBER(step), PROXIMAL) {
+KERNEL_WIDE(adagrad, 1)(int64 n, real *x, const real *d, real *squares, NUMBER(step), PROXIMAL) {
   double step = NUMBER_OF(step);
   Proximal p = PROXIMAL_OF;
   FOR_ELEMENTS(i, n) {
