@@ -167,9 +167,10 @@ func (r *Recorder) transferred(a action) error {
 		return nil
 	}
 	t := transfer{call: a.call, host: host, stream: a.Stream, number: r.sequence, upload: a.upload != nil}
-	if t.upload {
+	switch {
+	case t.upload:
 		t.sum = maphash.Bytes(seed, host)
-	} else {
+	case r.options.Inner == nil: // another driver says itself when a download is done
 		t.contents = slices.Clone(host)
 		for i := range host {
 			host[i] = poison
