@@ -244,7 +244,3 @@ func Distance(a, b []float64) float64 {
 	}
 	return math.Sqrt(d / max(n, 1e-300))
 }
-
-func small(context.Context, Options) ([]Result, error) {
-	return []Result{Skipped("small", "there is no such check yet")}, nil
-}
