@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack.
+# Targets for users: run, test, build, gpu, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test cuda-headers
+.PHONY: run build test race lint bench bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
 run: build
@@ -29,6 +29,16 @@ gpu-test:
 	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) && \
 		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) && \
 		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES)
+
+# What the check on a machine with a GPU needs goes into build/gpu-check, to be copied there: it needs neither Go nor this repository.
+DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
+
+gpu-pack: gpu
+	cuda/check/pack.sh bin/ppal-gpu $(DATA) build/gpu-check
+
+# On the machine with the GPU. GPU_CHECK_FLAGS="--part bench" is one part.
+gpu-check:
+	$(firstword $(wildcard build/gpu-check/ppal-gpu bin/ppal-gpu) ./ppal-gpu) gpu-check --out gpu-check.json $(GPU_CHECK_FLAGS)
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)

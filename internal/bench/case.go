@@ -30,6 +30,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
+	options []experiment.Option
 }
 
 // Options are what the cases of a run share.
@@ -37,6 +38,8 @@ type Options struct {
 	DataDir string
 	// Device has the settings dtype, simd and threads of `ppal train`, where they were given.
 	Device config.Values
+	// Experiment changes what the cases find around them: another GPU than this machine's.
+	Experiment []experiment.Option
 	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
 }
@@ -98,7 +101,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.open(ctx, setting{cfg, device, o.DataDir})
+	w, err := c.open(ctx, setting{cfg, device, o.DataDir, o.Experiment})
 	if err != nil {
 		return nil, fmt.Errorf("bench: %s: %w", c.Name, err)
 	}
