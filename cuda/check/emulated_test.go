@@ -17,9 +17,9 @@ import (
 )
 
 // emulated are options whose GPU is the emulator behind a recorder: the kernels' own code, every call checked.
-func emulated(t *testing.T) Options {
+func emulated(t *testing.T, set emulator.Options) Options {
 	return Options{Log: t.Logf, Open: func() (driver.Driver, error) {
-		r := recorder.New(recorder.Options{Inner: emulator.New(emulator.Options{})})
+		r := recorder.New(recorder.Options{Inner: emulator.New(set)})
 		t.Cleanup(func() {
 			for _, v := range r.Violations() {
 				t.Error(v)
@@ -50,12 +50,26 @@ func allPassed(t *testing.T, list []Result, err error) {
 // The kernels' code passes the checks: every model and constraint in float64, also by slices of the rows, and the rest of parity on
 // some of them.
 func TestParity(t *testing.T) {
-	o, all := emulated(t), graphcases.All()
+	o, all := emulated(t, emulator.Options{}), graphcases.All()
 	for _, slice := range []int{0, sliceRows} {
 		list, err := passes(t.Context(), o, precisions()[0], all, slice)
 		allPassed(t, list, err)
 	}
 	list, err := small(t.Context(), o)
+	allPassed(t, list, err)
+}
+
+// Nothing depends on work being done before it is waited for, and every launch reads and writes what it says, and nothing else.
+func TestParityWaitsAndDeclares(t *testing.T) {
+	list, err := small(t.Context(), emulated(t, emulator.Options{Lazy: true}))
+	allPassed(t, list, err)
+	var few []graphcases.Case
+	for i, c := range graphcases.All() {
+		if i%9 == 0 {
+			few = append(few, c)
+		}
+	}
+	list, err = passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), precisions()[1], few, 0)
 	allPassed(t, list, err)
 }
 
@@ -69,13 +83,13 @@ func TestTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := trainingOn(t.Context(), emulated(t), images, size{8, 4, 200}, size{20, 20, 20})
+	list, err := trainingOn(t.Context(), emulated(t, emulator.Options{}), images, size{8, 4, 200}, size{20, 20, 20})
 	allPassed(t, list, err)
 }
 
 // Every method takes the device where it takes the CPU: all that they ask of a space is there.
 func TestMethods(t *testing.T) {
-	o := emulated(t)
+	o := emulated(t, emulator.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
 	if err != nil {
 		t.Fatal(err)

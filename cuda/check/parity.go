@@ -57,8 +57,8 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 	return append(list, vectors...), err
 }
 
-// sliceRows is an odd number of rows at a time, of which the cases have one to 45 slices.
-const sliceRows = 7
+// sliceRows is an odd number of rows at a time, of which the larger cases have nine slices.
+const sliceRows = 37
 
 // small is parity on a few cases, with every kernel: for a tool that slows everything down.
 func small(ctx context.Context, o Options) ([]Result, error) {
