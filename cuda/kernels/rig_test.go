@@ -4,8 +4,10 @@ package kernels_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"ppal/cuda/driver"
@@ -25,6 +27,7 @@ type rig[T plan.Float] struct {
 	memory   plan.Memory[T]
 	at       []driver.Pointer // of the buffers
 	computed map[int]bool     // buffers that may differ by rounding
+	held     []driver.Pointer // by put
 }
 
 // queue is a stream of the device's.
@@ -32,11 +35,9 @@ type queue struct {
 	d        *emulator.Driver
 	scratch  []driver.Pointer
 	counters driver.Pointer
-	launches []driver.Launch
 }
 
 func (q *queue) Launch(l *driver.Launch) error {
-	q.launches = append(q.launches, *l)
 	return q.d.Launch(0, l)
 }
 
@@ -55,13 +56,16 @@ func (q *queue) Counters(n int) (driver.Pointer, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := q.d.Clear(0, p, 4*1<<14); err != nil {
+		if err := q.d.Clear(0, p, 4*counters); err != nil {
 			return 0, err
 		}
 		q.counters = p
 	}
 	return q.counters, nil
 }
+
+// counters is the number of counters.
+const counters = 1 << 12
 
 func dtypeOf[T plan.Float]() kernels.Dtype {
 	var x T
@@ -71,14 +75,37 @@ func dtypeOf[T plan.Float]() kernels.Dtype {
 	return kernels.Float64
 }
 
+// labs are the devices of the tests, one for each type, with its kernels loaded once.
+var labs = [2]func() (*lab, error){
+	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float32) }),
+	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float64) }),
+}
+
+type lab struct {
+	s       *kernels.Set
+	q       *queue
+	release func() error // of the last rig
+}
+
+func newLab(dtype kernels.Dtype) (*lab, error) {
+	d := emulator.New(emulator.Options{Strict: true})
+	s, err := kernels.Load(d, dtype)
+	return &lab{s, &queue{d: d}, func() error { return nil }}, err
+}
+
+// newRig returns an empty one; the last of its type is of no use any more.
 func newRig[T plan.Float](t *testing.T, seed uint64) *rig[T] {
 	t.Helper()
-	d := emulator.New(emulator.Options{Strict: true})
-	s, err := kernels.Load(d, dtypeOf[T]())
+	l, err := labs[dtypeOf[T]()]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig[T]{t: t, rng: rand.New(rand.NewPCG(7, seed)), d: d, s: s, q: &queue{d: d}, computed: map[int]bool{}}
+	if err := l.release(); err != nil {
+		t.Fatalf("after the last test: %v", err)
+	}
+	r := &rig[T]{t: t, rng: rand.New(rand.NewPCG(7, seed)), d: l.q.d, s: l.s, q: l.q, computed: map[int]bool{}}
+	l.release = r.release
+	return r
 }
 
 // do checks an error.
@@ -98,7 +125,18 @@ func (r *rig[T]) put(b []byte) driver.Pointer {
 	p, err := r.d.Allocate(len(b))
 	r.do(err)
 	r.do(r.d.Upload(0, p, b))
+	r.held = append(r.held, p)
 	return p
+}
+
+// release frees the rig's memory, and thereby checks that nothing was written beside it.
+func (r *rig[T]) release() error {
+	var err error
+	for _, p := range append(r.held, r.q.scratch...) {
+		err = errors.Join(err, r.d.Free(p))
+	}
+	r.held, r.q.scratch = nil, nil
+	return err
 }
 
 func bytesOf(list any) []byte {
@@ -216,7 +254,7 @@ func (r *rig[T]) check(scale, units float64) {
 		}
 	}
 	if r.q.counters != 0 {
-		b := make([]byte, 4*1<<14)
+		b := make([]byte, 4*counters)
 		r.do(r.d.Download(0, b, r.q.counters))
 		for i, x := range b {
 			if x != 0 {
@@ -224,10 +262,6 @@ func (r *rig[T]) check(scale, units float64) {
 			}
 		}
 	}
-	for _, p := range r.q.scratch {
-		r.do(r.d.Free(p))
-	}
-	r.q.scratch = nil
 }
 
 // shapes are the matrices that the passes are tried on.
