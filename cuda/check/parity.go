@@ -48,7 +48,7 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 		}
 		list = append(list, passes...)
 	}
-	sliced, err := passes(ctx, o, precisions()[1], graphcases.All(), 7)
+	sliced, err := passes(ctx, o, precisions()[0], graphcases.All(), sliceRows)
 	if err != nil {
 		return list, err
 	}
@@ -56,6 +56,9 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 	vectors, err := vectors(o)
 	return append(list, vectors...), err
 }
+
+// sliceRows is an odd number of rows at a time, of which the larger cases have nine slices.
+const sliceRows = 37
 
 // small is parity on a few cases, with every kernel: for a tool that slows everything down.
 func small(ctx context.Context, o Options) ([]Result, error) {
