@@ -33,6 +33,15 @@ struct Widened {
   }
 };
 
+// add is sums += x row, by the widest instructions that the processor has.
+#if defined __x86_64__ && defined __gnu_linux__ && !defined __clang__
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static void
+add(double *sums, double x, const double *row, long n) {
+  for (long j = 0; j < n; j++) sums[j] += x * row[j];
+}
+
 template <class Operand, class In, class Out>
 static void multiply(long rows, long cols, long inner, bool trans_a, bool trans_b, double alpha, double beta, const In *a, long lda,
                      const In *b, long ldb, Out *c, long ldc) {
@@ -43,8 +52,7 @@ static void multiply(long rows, long cols, long inner, bool trans_a, bool trans_
     sums.assign(cols, 0);
     for (long l = 0; l < inner; l++) {
       double x = Operand::of(trans_a ? a[l * lda + i] : a[i * lda + l]);
-      const double *row = &factor[l * cols];
-      for (long j = 0; j < cols; j++) sums[j] += x * row[j];
+      add(sums.data(), x, &factor[l * cols], cols);
     }
     for (long j = 0; j < cols; j++) {
       double v = alpha * sums[j];

@@ -38,18 +38,18 @@ func (r *recorder) Launch(l *driver.Launch) error {
 	return nil
 }
 
-func (r *recorder) Clear(driver.Pointer, int) error        { return nil }
-func (r *recorder) Scratch(int) (driver.Pointer, error)    { return 0x1000, nil }
-func (r *recorder) Counters(n int) (driver.Pointer, error) { return 0x2000, nil }
+func (r *recorder) Clear(driver.Pointer, int) error      { return nil }
+func (r *recorder) Scratch(int) (driver.Pointer, error)  { return 0x1000, nil }
+func (r *recorder) Counters(int) (driver.Pointer, error) { return 0x2000, nil }
+
 func matrix(rows, cols int) kernels.Operand {
 	return kernels.Operand{At: 0x4000, Rows: rows, Cols: cols, Stride: cols}
 }
-func program(t *testing.T, e *plan.Expr) (m *kernels.Map) {
-	return mapOf(t, e, matrix(3, 4), matrix(3, 4))
-}
-func mapOf(t *testing.T, e *plan.Expr, a ...kernels.Operand) *kernels.Map {
+
+// mapped2 is an expression of two operands.
+func mapped2(t *testing.T, e *plan.Expr) *kernels.Map {
 	t.Helper()
-	m, err := kernels.NewMap(e, a, matrix(3, 4))
+	m, err := kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	}
 	do(s.RankOne(q, -1, matrix(1, 5), matrix(1, 4), matrix(5, 4)))
 	do(s.Copy(q, matrix(5, 4), matrix(5, 4)))
-	do(s.Map(q, program(t, &plan.Expr{Op: plan.Sub, X: &plan.Expr{Op: plan.Load}, Y: &plan.Expr{Op: plan.Load, Arg: 1}}), 0))
-	do(s.Map(q, program(t, &plan.Expr{Op: plan.Exp, X: &plan.Expr{Op: plan.Load}}), p))
+	do(s.Map(q, mapped2(t, &plan.Expr{Op: plan.Sub, X: &plan.Expr{Op: plan.Load}, Y: &plan.Expr{Op: plan.Load, Arg: 1}}), 0))
+	do(s.Map(q, mapped2(t, &plan.Expr{Op: plan.Exp, X: &plan.Expr{Op: plan.Load}}), p))
 	for _, over := range []plan.Axis{plan.OverRows, plan.OverColumns, plan.OverAll} {
 		do(s.Sums(q, over, matrix(5, 4), matrix(1, 1), true))
 	}
@@ -102,6 +102,9 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	do(s.Round(q, matrix(5, 4), p))
 	do(s.Pack(q, p, p, matrix(5, 4)))
 	do(s.Unpack(q, p, p, matrix(5, 4)))
+	terms := kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}
+	do(s.WidenBFloat16(q, terms, p, 5, 4))
+	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
 	everyVector(t, s, q, p)
 }
 

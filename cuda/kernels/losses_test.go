@@ -217,8 +217,7 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 	var means []kernels.MeansStep
 	var spread []kernels.SpreadStep
 	// On the host the losses are rounded to T before they are summed, and the rows' weights are.
-	losses, d := plan.View{Buffer: len(r.at), Stride: 1, Rows: rows, Cols: 1}, r.result(rows, 1, 0)
-	losses = r.result(rows, 1, 0)
+	losses, d := r.result(rows, 1, 0), r.result(rows, 1, 0)
 	r.step(value(losses))
 	for k, g := range groupings(r, rows) {
 		out, w := r.result(g.Count, 1, 0), r.random(g.Count, 1, 1)

@@ -25,6 +25,7 @@ type rig[T plan.Float] struct {
 	memory   plan.Memory[T]
 	at       []driver.Pointer // of the buffers
 	computed map[int]bool     // buffers that may differ by rounding
+	held     []driver.Pointer // by put
 }
 
 // queue is a stream of the device's.
@@ -55,13 +56,16 @@ func (q *queue) Counters(n int) (driver.Pointer, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := q.d.Clear(0, p, 4*1<<14); err != nil {
+		if err := q.d.Clear(0, p, 4*counters); err != nil {
 			return 0, err
 		}
 		q.counters = p
 	}
 	return q.counters, nil
 }
+
+// counters is the number of counters.
+const counters = 1 << 12
 
 func dtypeOf[T plan.Float]() kernels.Dtype {
 	var x T
@@ -98,7 +102,17 @@ func (r *rig[T]) put(b []byte) driver.Pointer {
 	p, err := r.d.Allocate(len(b))
 	r.do(err)
 	r.do(r.d.Upload(0, p, b))
+	r.held = append(r.held, p)
 	return p
+}
+
+// release frees what put has made.
+func (r *rig[T]) release() {
+	r.t.Helper()
+	for _, p := range append(r.held, r.q.scratch...) {
+		r.do(r.d.Free(p))
+	}
+	r.held, r.q.scratch = nil, nil
 }
 
 func bytesOf(list any) []byte {
@@ -216,7 +230,7 @@ func (r *rig[T]) check(scale, units float64) {
 		}
 	}
 	if r.q.counters != 0 {
-		b := make([]byte, 4*1<<14)
+		b := make([]byte, 4*counters)
 		r.do(r.d.Download(0, b, r.q.counters))
 		for i, x := range b {
 			if x != 0 {

@@ -88,11 +88,6 @@ func (s *Set) span(o Operand) driver.Span {
 	return driver.Span{At: o.At, Bytes: ((o.Rows-1)*o.Stride + o.Cols) * s.dtype.Size()}
 }
 
-// vector is the memory of n elements.
-func (s *Set) vector(p driver.Pointer, n int) driver.Span {
-	return driver.Span{At: p, Bytes: n * s.dtype.Size()}
-}
-
 // in adds arguments that are read: matrices, by address and stride. One that is not given is address 0.
 func (c *call) in(s *Set, operands ...Operand) {
 	for _, o := range operands {

@@ -45,6 +45,7 @@ func (v deviceVectors[T]) results() driver.Pointer {
 }
 
 func (v deviceVectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
+	defer v.release()
 	px, py := v.up(x), v.up(y)
 	pd := v.up(make([]T, len(dst)))
 	if len(dst) > 0 && &dst[0] == &x[0] {
@@ -57,6 +58,7 @@ func (v deviceVectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 }
 
 func (v deviceVectors[T]) Dot(x, y []T) float64 {
+	defer v.release()
 	px, result := v.up(x), v.results()
 	py := px
 	if &x[0] != &y[0] {
@@ -67,12 +69,14 @@ func (v deviceVectors[T]) Dot(x, y []T) float64 {
 }
 
 func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
+	defer v.release()
 	result := v.results()
 	v.do(v.s.SquaredDistance(v.q, len(x), v.up(x), v.up(y), result))
 	return v.numbers(result, 1)[0]
 }
 
 func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
+	defer v.release()
 	result := v.results()
 	v.do(v.s.Reach(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
 	n := v.numbers(result, 2)
@@ -83,6 +87,7 @@ func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
 }
 
 func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (moved, size float64) {
+	defer v.release()
 	px, pw, result := v.up(x), v.up(w), v.results()
 	v.do(v.s.Descend(v.q, len(x), px, v.up(d), pw, v.scalar(e), v.scalar(b), v.proximal(p), result))
 	v.down(x, px)
@@ -94,6 +99,7 @@ func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (move
 }
 
 func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T]) (size float64) {
+	defer v.release()
 	px, p1, p2, result := v.up(x), v.up(m1), v.up(m2), v.results()
 	v.do(v.s.Adam(v.q, len(x), px, v.up(d), p1, p2, v.scalar(rate), v.scalar(root), v.proximal(p), 0, result))
 	v.down(x, px)
@@ -117,7 +123,7 @@ func TestVectors(t *testing.T) {
 }
 
 func vectors[T plan.Float](t *testing.T) {
-	for _, n := range []int{1, 7, 1000, 5000} {
+	for _, n := range []int{1, 7, 2100} {
 		for _, reg := range regularizers(n) {
 			for _, number := range []bool{false, true} {
 				t.Run(fmt.Sprint(n, reg.Kind, number), func(t *testing.T) {
@@ -194,7 +200,7 @@ func TestSpace(t *testing.T) {
 }
 
 func space[T plan.Float](t *testing.T) {
-	for _, n := range []int{1, 7, 3000} {
+	for _, n := range []int{1, 7, 2500} {
 		for _, reg := range regularizers(n) {
 			r := newRig[T](t, uint64(n))
 			v := deviceVectors[T]{r, n == 7}

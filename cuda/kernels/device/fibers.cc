@@ -52,6 +52,7 @@ void prepare(Context *c, char *stack, size_t bytes, void (*f)()) {
 #endif
 
 const size_t stack_bytes = 256 << 10;
+const size_t colour = 448; // by which the stacks' tops differ, so that they do not meet in the same lines of the cache
 const int warp = 32, max_threads = 1024;
 
 // A gate opens for all that wait when the last has arrived.
@@ -62,8 +63,10 @@ struct Gate {
 
 struct Fiber {
   Context context;
+  size_t place; // among the fibers
   dim3 thread;
-  const Gate *waits; // null: it runs threads that have not begun
+  int number;        // of the thread
+  const Gate *waits; // null: it runs, or is to run threads that have not begun
   unsigned since;
 };
 
@@ -75,6 +78,7 @@ struct Warp {
 Context scheduler;
 std::vector<Fiber *> fibers; // made when needed, and kept
 Fiber *current;
+size_t used; // fibers of this block
 int threads, begun, ended;
 Gate block_gate;
 Warp warps[max_threads / warp];
@@ -90,18 +94,60 @@ dim3 index_of(int t) {
   return d;
 }
 
-int number_of(const dim3 &d) { return (d.z * block_size.y + d.y) * block_size.x + d.x; }
+void run();
+
+// fiber returns the k-th, which is made when it is first wanted.
+Fiber *fiber(size_t k) {
+  if (k == fibers.size()) {
+    void *stack = mmap(0, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED) {
+      perror("emulator: no memory for a stack");
+      abort();
+    }
+    Fiber *f = new Fiber();
+    f->place = k;
+    prepare(&f->context, (char *)stack, stack_bytes - k % 128 * colour, run);
+    fibers.push_back(f);
+  }
+  return fibers[k];
+}
+
+// next is a fiber that can go on, one for threads that have not begun before all others, and then the one behind the current; null where
+// there is none.
+Fiber *next() {
+  if (begun < threads) return fiber(used++);
+  for (size_t i = 0, k = current ? current->place : 0; i < used; i++) {
+    k = k + 1 < used ? k + 1 : 0;
+    Fiber *f = fibers[k];
+    if (f->waits && f->waits->opened != f->since) return f;
+  }
+  return 0;
+}
+
+// leave goes on with another fiber or, where none can go on, with run_block.
+void leave(Context *self) {
+  Fiber *f = next();
+  current = f;
+  if (!f) {
+    change(self, &scheduler);
+    return;
+  }
+  f->waits = 0;
+  thread_index = f->thread;
+  change(self, &f->context);
+}
 
 // run is a fiber's code: threads, one after the other, until none is left; those that wait keep the fiber for themselves.
 void run() {
   for (;;) {
+    Fiber *self = current;
     while (begun < threads) {
-      current->thread = thread_index = index_of(begun++);
+      self->number = begun;
+      self->thread = thread_index = index_of(begun++);
       kernel_call(kernel, kernel_args);
       ended++;
     }
-    current->waits = 0;
-    change(&current->context, &scheduler);
+    leave(&self->context);
   }
 }
 
@@ -115,49 +161,17 @@ void pass(Gate &g) {
   Fiber *self = current;
   self->waits = &g;
   self->since = g.opened;
-  change(&self->context, &scheduler);
-  current = self;
-  thread_index = self->thread;
-}
-
-Fiber *fiber(size_t k) {
-  if (k == fibers.size()) {
-    void *stack = mmap(0, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED) {
-      perror("emulator: no memory for a stack");
-      abort();
-    }
-    Fiber *f = new Fiber();
-    prepare(&f->context, (char *)stack, stack_bytes, run);
-    fibers.push_back(f);
-  }
-  return fibers[k];
-}
-
-void resume(Fiber *f) {
-  current = f;
-  thread_index = f->thread;
-  f->waits = 0;
-  change(&scheduler, &f->context);
+  leave(&self->context);
 }
 
 // run_block returns whether all threads ended.
 bool run_block() {
   begun = ended = 0;
+  used = 0;
+  current = 0;
   block_gate = Gate{0, threads, 0};
   for (int w = 0; w * warp < threads; w++) warps[w].gate = Gate{0, threads - w * warp < warp ? threads - w * warp : warp, 0};
-  size_t used = 0;
-  while (begun < threads) resume(fiber(used++));
-  for (bool moved = true; ended < threads && moved;) {
-    moved = false;
-    for (size_t k = 0; k < used; k++) {
-      Fiber *f = fibers[k];
-      if (f->waits && f->waits->opened != f->since) {
-        resume(f);
-        moved = true;
-      }
-    }
-  }
+  leave(&scheduler);
   return ended == threads;
 }
 
@@ -183,12 +197,12 @@ void add(const char *name, Erased f, Call call, int params, const int *sizes) {
 void barrier() { pass(block_gate); }
 
 uint64_t exchange(uint64_t bits, int delta, int width) {
-  int t = number_of(thread_index), lane = t % warp, from = lane + delta;
+  unsigned t = current->number, lane = t % warp, from = lane + delta;
   Warp &w = warps[t / warp];
   uint64_t *slots = w.slots[w.gate.opened & 1];
   slots[lane] = bits;
   pass(w.gate);
-  return from / width == lane / width && from < warp ? slots[from] : bits;
+  return from < (lane & -width) + width && from < warp ? slots[from] : bits; // width is a power of two
 }
 
 } // namespace emulated

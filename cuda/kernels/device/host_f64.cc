@@ -45,6 +45,9 @@ namespace slopes_cu {
 namespace sparse_cu {
 #include "sparse.cu"
 }
+namespace split_cu {
+#include "split.cu"
+}
 namespace sums_cu {
 #include "sums.cu"
 }
