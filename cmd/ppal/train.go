@@ -52,17 +52,19 @@ func (a *app) train(ctx context.Context, values config.Values, path string) (fai
 	defer announceStop(ctx, report)()
 	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
 	t, err := a.open(ctx, cfg, dataDir)
+	if err == nil {
+		defer func() {
+			if closeErr := t.Close(); failure == nil {
+				failure = closeErr
+			}
+		}()
+	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted before the first iteration; nothing was written")
 	}
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := t.Close(); failure == nil {
-			failure = closeErr
-		}
-	}()
 	dir, err := rundir.Create(cfg.Out, a.now(), cfg.Data.Problem, cfg.Method.Method)
 	if err != nil {
 		return err

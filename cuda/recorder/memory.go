@@ -13,6 +13,7 @@ import (
 // heap is the device's memory: the live allocations by address, and what was freed.
 type heap struct {
 	blocks []*block
+	busy   map[*block]bool // those that work which may still run uses
 	freed  []driver.Span
 	next   driver.Pointer
 	held   int64
@@ -30,7 +31,7 @@ type block struct {
 // guard is the room between allocations, so that one that is left is not another.
 const guard = 4096
 
-func newHeap() heap { return heap{next: 1 << 20} }
+func newHeap() heap { return heap{busy: map[*block]bool{}, next: 1 << 20} }
 
 // place finds an address for bytes.
 func (h *heap) place(bytes int) driver.Pointer {

@@ -61,8 +61,11 @@ func (b *block) touch(s driver.Span, stream driver.Stream, number uint64, write 
 // complete lets the host know that what now covers is done.
 func (r *Recorder) complete(now clock) error {
 	r.host.join(now)
-	for _, b := range r.heap.blocks {
+	for b := range r.heap.busy {
 		b.uses = slices.DeleteFunc(b.uses, func(u use) bool { return u.number <= r.host[u.stream] })
+		if len(b.uses) == 0 {
+			delete(r.heap.busy, b)
+		}
 	}
 	var failed error
 	r.pending = slices.DeleteFunc(r.pending, func(t transfer) bool {

@@ -135,6 +135,7 @@ func (r *Recorder) access(a action, s driver.Span, write bool, now clock) error 
 		return r.violation("%s touches memory that stream %d uses, with no event between", a.title(), u.stream)
 	}
 	b.touch(s, a.Stream, r.sequence, write)
+	r.heap.busy[b] = true
 	if write {
 		b.mark(s)
 	}
