@@ -16,7 +16,8 @@ import (
 
 // Options choose how much is checked. The zero value checks addresses and arguments.
 type Options struct {
-	// Strict poisons, while a launch runs, all memory outside its Reads and Writes, and fails where anything outside its Writes changed.
+	// Strict poisons, while a launch runs, all memory outside its Reads and Writes, and fails where anything outside its Writes changed. It
+	// runs every launch twice, in two orders of its blocks and threads, and fails where the results are not the same to the bit.
 	Strict bool
 	// Lazy runs what is queued when a stream is synchronized and not before, so that a result that nobody waited for is not there.
 	Lazy bool

@@ -62,7 +62,7 @@ func (d *Driver) run(k device.Kernel, l *driver.Launch) error {
 		}
 	}
 	if !d.set.Strict {
-		if err := k.Launch(l.Grid, l.Block, l.Args); err != nil {
+		if err := k.Launch(l.Grid, l.Block, l.Args, false); err != nil {
 			return failed("launch "+l.Name, launchFailed, "%v", err)
 		}
 		return nil
@@ -70,42 +70,70 @@ func (d *Driver) run(k device.Kernel, l *driver.Launch) error {
 	return d.runAlone(k, l)
 }
 
-// runAlone runs a kernel while all memory but what it declares is poison.
+// runAlone runs a kernel while all memory but what it declares is poison, twice, in two orders of its blocks and threads.
 func (d *Driver) runAlone(k device.Kernel, l *driver.Launch) error {
 	saved := make([][]byte, len(d.heap.live))
 	touched, written := make([][]bool, len(saved)), make([][]bool, len(saved))
 	for i, a := range d.heap.live {
 		saved[i] = bytes.Clone(a.data)
 		touched[i], written[i] = marked(a, l.Reads, l.Writes), marked(a, l.Writes)
-		for b, t := range touched[i] {
-			if !t {
-				a.data[b] = poison
-			}
-		}
 	}
-	err := k.Launch(l.Grid, l.Block, l.Args)
+	d.hide(touched)
+	err := k.Launch(l.Grid, l.Block, l.Args, true)
+	backwards := make([][]byte, len(saved))
+	for i, a := range d.heap.live {
+		backwards[i] = bytes.Clone(a.data)
+		copy(a.data, saved[i])
+	}
+	d.hide(touched)
+	if err == nil {
+		err = k.Launch(l.Grid, l.Block, l.Args, false)
+	}
 	if err != nil {
 		err = failed("launch "+l.Name, launchFailed, "%v", err)
 	}
 	for i, a := range d.heap.live {
-		for b := range a.data {
-			expect := saved[i][b]
-			if !touched[i][b] {
-				expect = poison
-			}
-			if !written[i][b] {
-				if a.data[b] != expect && err == nil {
-					err = failed("launch "+l.Name, illegalAddress, "byte %d of %d at %#x changed, which is not among what it writes", b,
-						len(a.data), a.at)
-				}
-				a.data[b] = saved[i][b]
-			}
+		if !bytes.Equal(backwards[i], a.data) && err == nil {
+			err = failed("launch "+l.Name, launchFailed, "what is in the %d bytes at %#x depends on the order of the threads", len(a.data), a.at)
+		}
+		if b := a.compare(saved[i], touched[i], written[i]); b >= 0 && err == nil {
+			err = failed("launch "+l.Name, illegalAddress, "byte %d of %d at %#x changed, which is not among what it writes", b, len(a.data), a.at)
 		}
 		if !a.intact() && err == nil {
 			err = failed("launch "+l.Name, illegalAddress, "something wrote beside the %d bytes at %#x", len(a.data), a.at)
 		}
 	}
 	return err
+}
+
+// hide poisons all memory that is not touched.
+func (d *Driver) hide(touched [][]bool) {
+	for i, a := range d.heap.live {
+		for b, t := range touched[i] {
+			if !t {
+				a.data[b] = poison
+			}
+		}
+	}
+}
+
+// compare restores what was not to be written, and returns the first such byte that was, -1 where there is none.
+func (a *allocation) compare(saved []byte, touched, written []bool) int {
+	changed := -1
+	for b, x := range a.data {
+		if written[b] {
+			continue
+		}
+		expected := saved[b]
+		if !touched[b] {
+			expected = poison
+		}
+		if x != expected && changed < 0 {
+			changed = b
+		}
+		a.data[b] = saved[b]
+	}
+	return changed
 }
 
 // marked says which bytes of an allocation the spans hold.

@@ -4,8 +4,10 @@ package kernels_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"ppal/cuda/driver"
@@ -33,11 +35,9 @@ type queue struct {
 	d        *emulator.Driver
 	scratch  []driver.Pointer
 	counters driver.Pointer
-	launches []driver.Launch
 }
 
 func (q *queue) Launch(l *driver.Launch) error {
-	q.launches = append(q.launches, *l)
 	return q.d.Launch(0, l)
 }
 
@@ -75,14 +75,37 @@ func dtypeOf[T plan.Float]() kernels.Dtype {
 	return kernels.Float64
 }
 
+// labs are the devices of the tests, one for each type, with its kernels loaded once.
+var labs = [2]func() (*lab, error){
+	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float32) }),
+	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float64) }),
+}
+
+type lab struct {
+	s       *kernels.Set
+	q       *queue
+	release func() error // of the last rig
+}
+
+func newLab(dtype kernels.Dtype) (*lab, error) {
+	d := emulator.New(emulator.Options{Strict: true})
+	s, err := kernels.Load(d, dtype)
+	return &lab{s, &queue{d: d}, func() error { return nil }}, err
+}
+
+// newRig returns an empty one; the last of its type is of no use any more.
 func newRig[T plan.Float](t *testing.T, seed uint64) *rig[T] {
 	t.Helper()
-	d := emulator.New(emulator.Options{Strict: true})
-	s, err := kernels.Load(d, dtypeOf[T]())
+	l, err := labs[dtypeOf[T]()]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig[T]{t: t, rng: rand.New(rand.NewPCG(7, seed)), d: d, s: s, q: &queue{d: d}, computed: map[int]bool{}}
+	if err := l.release(); err != nil {
+		t.Fatalf("after the last test: %v", err)
+	}
+	r := &rig[T]{t: t, rng: rand.New(rand.NewPCG(7, seed)), d: l.q.d, s: l.s, q: l.q, computed: map[int]bool{}}
+	l.release = r.release
+	return r
 }
 
 // do checks an error.
@@ -106,13 +129,14 @@ func (r *rig[T]) put(b []byte) driver.Pointer {
 	return p
 }
 
-// release frees what put has made.
-func (r *rig[T]) release() {
-	r.t.Helper()
+// release frees the rig's memory, and thereby checks that nothing was written beside it.
+func (r *rig[T]) release() error {
+	var err error
 	for _, p := range append(r.held, r.q.scratch...) {
-		r.do(r.d.Free(p))
+		err = errors.Join(err, r.d.Free(p))
 	}
 	r.held, r.q.scratch = nil, nil
+	return err
 }
 
 func bytesOf(list any) []byte {
@@ -238,10 +262,6 @@ func (r *rig[T]) check(scale, units float64) {
 			}
 		}
 	}
-	for _, p := range r.q.scratch {
-		r.do(r.d.Free(p))
-	}
-	r.q.scratch = nil
 }
 
 // shapes are the matrices that the passes are tried on.

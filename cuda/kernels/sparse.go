@@ -41,8 +41,13 @@ func Transpose(cols int, starts []int, columns []int32, values []float64) (tstar
 	return tstarts, trows, tvalues
 }
 
-// longRow is the number of entries from which a row is summed in parts, by several blocks.
-const longRow = 512
+const (
+	// longRow is the number of entries from which a row has blocks of its own.
+	longRow = 512
+	// longPart is the number of entries of such a row that a block sums, while the parts are at most longParts.
+	longPart  = 2048
+	longParts = 64
+)
 
 // SparseProduct sets out = X B (X.Rows x B.Cols) for a sparse X, sums of float64 in a fixed order. X^T D is the product of X^T's
 // entries (Transpose). With add it is added to what is there.
@@ -53,7 +58,7 @@ func (s *Set) SparseProduct(q Queue, x Sparse, b, out Operand, add bool) error {
 	c := &call{name: "sparse_rows"}
 	width := atLeast(b.Cols, 32)
 	c.block = [3]int{width, blockSize / width, 1}
-	parts := min(ceil(x.Longest, longRow), 64)
+	parts := min(ceil(x.Longest, longPart), longParts)
 	if x.Longest > longRow {
 		c.name = "sparse_long_rows"
 		c.grid = [3]int{ceil(b.Cols, width), parts, min(x.Rows, maxGrid)}

@@ -14,7 +14,7 @@ func TestSparseProduct(t *testing.T) {
 }
 
 func sparse[T plan.Float](t *testing.T) {
-	for i, size := range [][3]int{{1, 1, 1}, {40, 9, 1}, {3000, 5, 1}, {70, 30, 3}, {1200, 4, 16}, {30, 50, 40}} {
+	for i, size := range [][3]int{{1, 1, 1}, {40, 9, 1}, {3000, 5, 1}, {9000, 3, 2}, {70, 30, 3}, {1200, 4, 16}, {30, 50, 40}} {
 		for _, ones := range []bool{false, true} {
 			r := newRig[T](t, uint64(i))
 			rows, cols, width := size[0], size[1], size[2]

@@ -20,6 +20,9 @@ type deviceVectors[T plan.Float] struct {
 	number bool // numbers are given in device memory
 }
 
+// forget frees what a pass needed.
+func (v deviceVectors[T]) forget() { v.do(v.release()) }
+
 func (v deviceVectors[T]) up(x []T) driver.Pointer { return v.put(bytesOf(x)) }
 
 func (v deviceVectors[T]) down(x []T, p driver.Pointer) {
@@ -45,7 +48,7 @@ func (v deviceVectors[T]) results() driver.Pointer {
 }
 
 func (v deviceVectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
-	defer v.release()
+	defer v.forget()
 	px, py := v.up(x), v.up(y)
 	pd := v.up(make([]T, len(dst)))
 	if len(dst) > 0 && &dst[0] == &x[0] {
@@ -58,7 +61,7 @@ func (v deviceVectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 }
 
 func (v deviceVectors[T]) Dot(x, y []T) float64 {
-	defer v.release()
+	defer v.forget()
 	px, result := v.up(x), v.results()
 	py := px
 	if &x[0] != &y[0] {
@@ -69,14 +72,14 @@ func (v deviceVectors[T]) Dot(x, y []T) float64 {
 }
 
 func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
-	defer v.release()
+	defer v.forget()
 	result := v.results()
 	v.do(v.s.SquaredDistance(v.q, len(x), v.up(x), v.up(y), result))
 	return v.numbers(result, 1)[0]
 }
 
 func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
-	defer v.release()
+	defer v.forget()
 	result := v.results()
 	v.do(v.s.Reach(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
 	n := v.numbers(result, 2)
@@ -87,7 +90,7 @@ func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
 }
 
 func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (moved, size float64) {
-	defer v.release()
+	defer v.forget()
 	px, pw, result := v.up(x), v.up(w), v.results()
 	v.do(v.s.Descend(v.q, len(x), px, v.up(d), pw, v.scalar(e), v.scalar(b), v.proximal(p), result))
 	v.down(x, px)
@@ -99,7 +102,7 @@ func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (move
 }
 
 func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T]) (size float64) {
-	defer v.release()
+	defer v.forget()
 	px, p1, p2, result := v.up(x), v.up(m1), v.up(m2), v.results()
 	v.do(v.s.Adam(v.q, len(x), px, v.up(d), p1, p2, v.scalar(rate), v.scalar(root), v.proximal(p), 0, result))
 	v.down(x, px)

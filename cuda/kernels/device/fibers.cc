@@ -80,6 +80,7 @@ std::vector<Fiber *> fibers; // made when needed, and kept
 Fiber *current;
 size_t used; // fibers of this block
 int threads, begun, ended;
+bool backwards; // the last thread and block first
 Gate block_gate;
 Warp warps[max_threads / warp];
 Erased kernel;
@@ -142,8 +143,9 @@ void run() {
   for (;;) {
     Fiber *self = current;
     while (begun < threads) {
-      self->number = begun;
-      self->thread = thread_index = index_of(begun++);
+      self->number = backwards ? threads - 1 - begun : begun;
+      self->thread = thread_index = index_of(self->number);
+      begun++;
       kernel_call(kernel, kernel_args);
       ended++;
     }
@@ -217,19 +219,20 @@ int kernel_params(int i) { return known()[i].params; }
 
 int kernel_param_size(int i, int k) { return known()[i].sizes[k]; }
 
-int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args) {
+int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args, int reverse) {
+  backwards = reverse;
   grid_size = dim3{grid[0], grid[1], grid[2]};
   block_size = dim3{block[0], block[1], block[2]};
   threads = block[0] * block[1] * block[2];
   kernel = known()[i].f, kernel_call = known()[i].call, kernel_args = args;
-  for (unsigned z = 0; z < grid[2]; z++)
-    for (unsigned y = 0; y < grid[1]; y++)
-      for (unsigned x = 0; x < grid[0]; x++) {
-        block_index = dim3{x, y, z};
-        if (!run_block()) {
-          fibers.clear(); // they wait for ever: their stacks are lost
-          return 1;
-        }
-      }
+  const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  for (uint64_t n = 0; n < blocks; n++) {
+    const uint64_t b = backwards ? blocks - 1 - n : n;
+    block_index = dim3{(unsigned)(b % grid[0]), (unsigned)(b / grid[0] % grid[1]), (unsigned)(b / grid[0] / grid[1])};
+    if (!run_block()) {
+      fibers.clear(); // they wait for ever: their stacks are lost
+      return 1;
+    }
+  }
   return 0;
 }

@@ -12,8 +12,9 @@ const char *kernel_name(int i);
 int kernel_params(int i);
 int kernel_param_size(int i, int k);
 
-// kernel_launch runs a kernel; 1 means that threads wait for others that have ended, or for each other.
-int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args);
+// kernel_launch runs a kernel, with reverse its last thread and block first; 1 means that threads wait for others that have ended, or for
+// each other.
+int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args, int reverse);
 
 #ifdef __cplusplus
 }

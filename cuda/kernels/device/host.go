@@ -40,9 +40,10 @@ var ErrBarrier = errors.New("threads of a block wait at a barrier that others do
 // launching guards the emulated device: there is one.
 var launching sync.Mutex
 
-// Launch runs the kernel for a grid of blocks. args are as many as parameters, a slot of 8 bytes each; pointers are addresses of the
-// host's memory, which nothing checks.
-func (k Kernel) Launch(grid, block [3]int, args []uint64) error {
+// Launch runs the kernel for a grid of blocks, in the order of the blocks and threads or, with reverse, the last first: what depends on
+// that is a race. args are as many as parameters, a slot of 8 bytes each; pointers are addresses of the host's memory, which nothing
+// checks.
+func (k Kernel) Launch(grid, block [3]int, args []uint64, reverse bool) error {
 	launching.Lock()
 	defer launching.Unlock()
 	var g, b [3]C.uint
@@ -53,7 +54,11 @@ func (k Kernel) Launch(grid, block [3]int, args []uint64) error {
 	for i, a := range args {
 		slots[i] = C.uint64_t(a)
 	}
-	if C.kernel_launch(k.number, &g[0], &b[0], &slots[0]) != 0 {
+	order := C.int(0)
+	if reverse {
+		order = 1
+	}
+	if C.kernel_launch(k.number, &g[0], &b[0], &slots[0], order) != 0 {
 		return ErrBarrier
 	}
 	return nil
