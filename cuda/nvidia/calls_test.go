@@ -21,17 +21,17 @@ const ptx = ".version 8.4\n.entry store(\n.entry add(\n"
 func TestCopies(t *testing.T) {
 	d := open(t)
 	s := must[driver.Stream](t)(d.NewStream())
-	t.Cleanup(func() { check(t, d.FreeStream(s)) })
+	t.Cleanup(func() { ok(t, d.FreeStream(s)) })
 	a, b := buffer(t, d, []byte("abcdefgh")), buffer(t, d, make([]byte, 8))
-	check(t, d.Copy(s, b.Offset(2), a.Offset(1), 4))
-	check(t, d.Clear(s, b.Offset(3), 2))
+	ok(t, d.Copy(s, b.Offset(2), a.Offset(1), 4))
+	ok(t, d.Clear(s, b.Offset(3), 2))
 	pinned := must[[]byte](t)(d.Pinned(8))
-	check(t, d.Download(s, pinned, b))
-	check(t, d.Synchronize(s))
+	ok(t, d.Download(s, pinned, b))
+	ok(t, d.Synchronize(s))
 	if want := []byte("\x00\x00b\x00\x00e\x00\x00"); !bytes.Equal(pinned, want) {
 		t.Errorf("got %q, want %q", pinned, want)
 	}
-	check(t, d.FreePinned(pinned))
+	ok(t, d.FreePinned(pinned))
 	free, all, err := d.Memory()
 	if free != 1000 || all != 1<<20 || err != nil {
 		t.Errorf("memory: %d of %d, %v", free, all, err)
@@ -41,7 +41,7 @@ func TestCopies(t *testing.T) {
 // Nothing is asked of the driver where there is nothing to do.
 func TestNothing(t *testing.T) {
 	d := open(t)
-	check(t, errors.Join(d.Free(0), d.FreePinned(nil), d.Upload(0, 0, nil), d.Download(0, nil, 0), d.Copy(0, 0, 0, 0), d.Clear(0, 0, 0)))
+	ok(t, errors.Join(d.Free(0), d.FreePinned(nil), d.Upload(0, 0, nil), d.Download(0, nil, 0), d.Copy(0, 0, 0, 0), d.Clear(0, 0, 0)))
 	if b, err := d.Pinned(0); b != nil || err != nil {
 		t.Errorf("no pinned memory: %v, %v", b, err)
 	}
@@ -50,11 +50,11 @@ func TestNothing(t *testing.T) {
 func TestEvents(t *testing.T) {
 	d := open(t)
 	from, to := must[driver.Event](t)(d.NewEvent()), must[driver.Event](t)(d.NewEvent())
-	check(t, errors.Join(d.Record(from, 0), d.Record(to, 0), d.Wait(0, to)))
+	ok(t, errors.Join(d.Record(from, 0), d.Record(to, 0), d.Wait(0, to)))
 	if ms := must[float64](t)(d.Elapsed(from, to)); ms != 1 { // the stub's clock counts records
 		t.Errorf("elapsed %v, want 1", ms)
 	}
-	check(t, errors.Join(d.FreeEvent(from), d.FreeEvent(to)))
+	ok(t, errors.Join(d.FreeEvent(from), d.FreeEvent(to)))
 }
 
 // Every argument is 8 bytes of its own, whatever it is.
@@ -64,12 +64,12 @@ func TestLaunch(t *testing.T) {
 	m := must[driver.Module](t)(d.Load(ptx))
 	store := must[driver.Function](t)(d.Function(m, "store"))
 	p := buffer(t, d, make([]byte, 24))
-	check(t, d.Launch(0, &driver.Launch{
+	ok(t, d.Launch(0, &driver.Launch{
 		Function: store, Name: "store", Grid: [3]int{2, 3, 4}, Block: [3]int{32, 2, 1}, Shared: 48,
 		Args: []uint64{uint64(p), driver.Float32Arg(1.5), driver.IntArg(-7), driver.Float64Arg(math.Pi)},
 	}))
 	got := make([]byte, 24)
-	check(t, d.Download(0, got, p))
+	ok(t, d.Download(0, got, p))
 	if x := math.Float32frombits(binary.LittleEndian.Uint32(got)); x != 1.5 {
 		t.Errorf("float32: %v", x)
 	}
@@ -94,7 +94,7 @@ func TestAnyThread(t *testing.T) {
 			p, err := d.Allocate(8)
 			done <- errors.Join(err, d.Upload(0, p, make([]byte, 8)), d.Synchronize(0), d.Free(p))
 		}()
-		check(t, <-done)
+		ok(t, <-done)
 	}
 }
 
@@ -108,27 +108,27 @@ func TestCapture(t *testing.T) {
 	p := buffer(t, d, make([]byte, 4))
 	one := buffer(t, d, float32s(2))
 	out := buffer(t, d, make([]byte, 4))
-	check(t, d.BeginCapture(s))
-	check(t, d.Launch(s, &driver.Launch{Function: add, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1},
+	ok(t, d.BeginCapture(s))
+	ok(t, d.Launch(s, &driver.Launch{Function: add, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1},
 		Args: []uint64{uint64(p), driver.Float32Arg(3)}}))
-	check(t, d.Multiply(s, &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: one, C: out, StrideA: 1, StrideB: 1, StrideC: 1}))
+	ok(t, d.Multiply(s, &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: one, C: out, StrideA: 1, StrideB: 1, StrideC: 1}))
 	g := must[driver.Graph](t)(d.EndCapture(s))
 	read := func() [2]float32 {
 		b := make([]byte, 8)
-		check(t, errors.Join(d.Download(s, b[:4], p), d.Download(s, b[4:], out), d.Synchronize(s)))
+		ok(t, errors.Join(d.Download(s, b[:4], p), d.Download(s, b[4:], out), d.Synchronize(s)))
 		return [2]float32{math.Float32frombits(binary.LittleEndian.Uint32(b)), math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))}
 	}
 	if got := read(); got != [2]float32{0, 0} {
 		t.Errorf("the capture has run: %v", got)
 	}
 	for i := range 3 {
-		check(t, d.LaunchGraph(g, s))
+		ok(t, d.LaunchGraph(g, s))
 		if want := float32(3 * (i + 1)); read() != [2]float32{want, 2 * want} {
 			t.Errorf("launch %d: %v, want %v and twice that", i, read(), want)
 		}
 	}
-	check(t, d.FreeGraph(g))
-	check(t, d.FreeStream(s))
+	ok(t, d.FreeGraph(g))
+	ok(t, d.FreeStream(s))
 	var order []string
 	for _, l := range lines() {
 		if strings.Contains(l, "capture") || strings.Contains(l, "handle") || strings.Contains(l, "graph") || strings.Contains(l, "instance") {

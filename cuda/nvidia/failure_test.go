@@ -18,7 +18,7 @@ func TestErrors(t *testing.T) {
 	f := must[driver.Function](t)(d.Function(m, "store"))
 	p := buffer(t, d, make([]byte, 64))
 	s := must[driver.Stream](t)(d.NewStream())
-	t.Cleanup(func() { check(t, d.FreeStream(s)) })
+	t.Cleanup(func() { ok(t, d.FreeStream(s)) })
 	launch := &driver.Launch{Function: f, Name: "store", Grid: [3]int{1, 1, 1}, Block: [3]int{64, 1, 1}, Args: make([]uint64, 4)}
 	gemm := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
 	ignore := func(_ any, err error) error { return err }
@@ -73,14 +73,14 @@ func TestErrors(t *testing.T) {
 func TestInstantiateFails(t *testing.T) {
 	d := open(t)
 	s := must[driver.Stream](t)(d.NewStream())
-	check(t, d.BeginCapture(s))
+	ok(t, d.BeginCapture(s))
 	t.Setenv("PPAL_STUB_FAIL", "cuGraphInstantiateWithFlags=2")
 	_, err := d.EndCapture(s)
 	t.Setenv("PPAL_STUB_FAIL", "")
 	if err == nil || !strings.Contains(err.Error(), "cuGraphInstantiateWithFlags(") || !errors.Is(err, driver.ErrOutOfMemory) {
 		t.Errorf("got %v", err)
 	}
-	check(t, d.FreeStream(s))
+	ok(t, d.FreeStream(s))
 }
 
 // Out of memory is one error, whoever says it.

@@ -37,18 +37,35 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// buildStub compiles the stub and names it in the environment. Driver and cuBLAS are one file, which they share their state in.
+// buildStub compiles the stub, with the kernels for the host, and names it in the environment. Driver and cuBLAS are one file, which
+// they share their state in.
 func buildStub(dir string) error {
-	sources, err := filepath.Glob("testdata/stub/*.c")
+	var objects []string
+	for _, source := range []string{"driver", "cublas"} {
+		object := filepath.Join(dir, source+".o")
+		objects = append(objects, object)
+		if err := compile("cc", "-c", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-o", object,
+			"testdata/stub/"+source+".c"); err != nil {
+			return err
+		}
+	}
+	kernels, err := filepath.Glob("../kernels/device/*.cc")
 	if err != nil {
 		return err
 	}
 	file := filepath.Join(dir, "libcuda.so.1")
-	args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-o", file}, sources...)
-	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("cc: %w\n%s", err, out)
+	args := append([]string{"-shared", "-fPIC", "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-fvisibility=hidden", "-o", file}, objects...)
+	if err := compile("c++", append(args, kernels...)...); err != nil {
+		return err
 	}
 	return errors.Join(os.Setenv(nvidia.DriverFile, file), os.Setenv(nvidia.ProductsFile, file))
+}
+
+func compile(compiler string, args ...string) error {
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
+	}
+	return nil
 }
 
 func printOpen() {
@@ -119,7 +136,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-func check(t testing.TB, err error) {
+func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +147,7 @@ func check(t testing.TB, err error) {
 func buffer(t testing.TB, d driver.Driver, content []byte) driver.Pointer {
 	t.Helper()
 	p := must[driver.Pointer](t)(d.Allocate(len(content)))
-	check(t, d.Upload(0, p, content))
-	t.Cleanup(func() { check(t, d.Free(p)) })
+	ok(t, d.Upload(0, p, content))
+	t.Cleanup(func() { ok(t, d.Free(p)) })
 	return p
 }

@@ -20,7 +20,7 @@ func TestInfo(t *testing.T) {
 		t.Error(diff)
 	}
 	all, err := nvidia.Devices()
-	check(t, err)
+	ok(t, err)
 	if diff := cmp.Diff([]driver.Info{want}, all); diff != "" {
 		t.Error(diff)
 	}
@@ -68,12 +68,12 @@ func TestDevicesWithoutProducts(t *testing.T) {
 func TestOpenTwice(t *testing.T) {
 	lines := logTo(t)
 	d := must[driver.Driver](t)(nvidia.Open(0))
-	check(t, d.Close())
-	check(t, d.Close()) // does nothing
+	ok(t, d.Close())
+	ok(t, d.Close()) // does nothing
 	if _, err := d.Allocate(1); err == nil || !strings.Contains(err.Error(), "was closed") {
 		t.Errorf("allocate after close: %v", err)
 	}
-	check(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
+	ok(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
 	if diff := cmp.Diff([]string{"retain 0", "release 0", "retain 0", "release 0"}, lines()); diff != "" {
 		t.Error(diff)
 	}
@@ -88,7 +88,7 @@ func TestCloseNames(t *testing.T) {
 	must[[]byte](t)(d.Pinned(7))
 	must[driver.Event](t)(d.NewEvent())
 	s := must[driver.Stream](t)(d.NewStream())
-	check(t, d.BeginCapture(s))
+	ok(t, d.BeginCapture(s))
 	must[driver.Graph](t)(d.EndCapture(s))
 	err := d.Close()
 	want := "cuda: close: still held: 2 buffers of 128 bytes, 1 pinned buffer of 7 bytes, 1 stream, 1 event, 1 graph"
@@ -109,9 +109,9 @@ func TestCloseNames(t *testing.T) {
 func copyFile(t *testing.T, file string) {
 	t.Helper()
 	content, err := os.ReadFile(os.Getenv(nvidia.ProductsFile))
-	check(t, err)
-	check(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	check(t, os.WriteFile(file, content, 0o755))
+	ok(t, err)
+	ok(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	ok(t, os.WriteFile(file, content, 0o755))
 }
 
 // cuBLAS is found where the loader finds it and in Python's environments, in versions that the driver runs.

@@ -87,7 +87,7 @@ func expected(a, b, c matrix, transA, transB bool, inner int, alpha, beta float6
 func TestMultiply(t *testing.T) {
 	d := open(t)
 	s := must[driver.Stream](t)(d.NewStream())
-	t.Cleanup(func() { check(t, d.FreeStream(s)) })
+	t.Cleanup(func() { ok(t, d.FreeStream(s)) })
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rows, cols, inner = 5, 3, 4
 	for _, p := range []struct {
@@ -108,13 +108,13 @@ func TestMultiply(t *testing.T) {
 						b = small(rng, cols, inner, 1)
 					}
 					to := buffer(t, d, c.bytes(p.out))
-					check(t, d.Multiply(s, &driver.Gemm{
+					ok(t, d.Multiply(s, &driver.Gemm{
 						Precision: p.precision, Rows: rows, Cols: cols, Inner: inner, TransA: trans[0], TransB: trans[1],
 						Alpha: scale[0], Beta: scale[1], A: buffer(t, d, a.bytes(p.in)), B: buffer(t, d, b.bytes(p.in)), C: to,
 						StrideA: a.stride, StrideB: b.stride, StrideC: c.stride,
 					}))
 					got := make([]byte, len(c.values)*p.out)
-					check(t, d.Download(s, got, to))
+					ok(t, d.Download(s, got, to))
 					want := expected(a, b, c, trans[0], trans[1], inner, scale[0], scale[1])
 					if !slices.Equal(numbers(got, p.out), want) {
 						t.Errorf("got %v, want %v", numbers(got, p.out), want)
@@ -131,10 +131,10 @@ func TestPrecision(t *testing.T) {
 	x := float32(1 + 1.0/(1<<12))
 	p, q, to := buffer(t, d, float32s(x)), buffer(t, d, float32s(1)), buffer(t, d, float32s(0))
 	for precision, want := range map[driver.Precision]float32{driver.Float32: x, driver.TF32: 1} {
-		check(t, d.Multiply(0, &driver.Gemm{Precision: precision, Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: q, C: to,
+		ok(t, d.Multiply(0, &driver.Gemm{Precision: precision, Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: q, C: to,
 			StrideA: 1, StrideB: 1, StrideC: 1}))
 		got := make([]byte, 4)
-		check(t, d.Download(0, got, to))
+		ok(t, d.Download(0, got, to))
 		if x := math.Float32frombits(binary.LittleEndian.Uint32(got)); x != want {
 			t.Errorf("precision %d: %v, want %v", precision, x, want)
 		}
@@ -149,7 +149,7 @@ func TestHandles(t *testing.T) {
 	g := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
 	for range 2 {
 		s := must[driver.Stream](t)(d.NewStream())
-		check(t, errors.Join(d.Multiply(s, g), d.Multiply(s, g), d.FreeStream(s)))
+		ok(t, errors.Join(d.Multiply(s, g), d.Multiply(s, g), d.FreeStream(s)))
 	}
 	all := strings.Join(lines(), "\n")
 	want := "stream flags 1\nalloc 33554432\ncreate handle\nworkspace 33554432\ndestroy handle\nfree 33554432\n"
@@ -178,5 +178,5 @@ func TestBadProducts(t *testing.T) {
 	}
 	empty := good
 	empty.Rows = 0
-	check(t, d.Multiply(0, &empty))
+	ok(t, d.Multiply(0, &empty))
 }

@@ -17,13 +17,13 @@ func calls(t testing.TB, d driver.Driver) map[string]func() error {
 	e := must[driver.Event](t)(d.NewEvent())
 	launch := &driver.Launch{Function: add, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Args: []uint64{uint64(p), 0}}
 	gemm := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
-	check(t, d.BeginCapture(s))
+	ok(t, d.BeginCapture(s))
 	g := must[driver.Graph](t)(d.EndCapture(s))
 	t.Cleanup(func() {
-		check(t, d.FreeGraph(g))
-		check(t, d.FreeEvent(e))
-		check(t, d.FreePinned(host))
-		check(t, d.FreeStream(s))
+		ok(t, d.FreeGraph(g))
+		ok(t, d.FreeEvent(e))
+		ok(t, d.FreePinned(host))
+		ok(t, d.FreeStream(s))
 	})
 	return map[string]func() error{
 		"launch":       func() error { return d.Launch(s, launch) },
@@ -41,8 +41,8 @@ func calls(t testing.TB, d driver.Driver) map[string]func() error {
 
 func TestNoAllocations(t *testing.T) {
 	for name, call := range calls(t, open(t)) {
-		check(t, call())
-		if n := testing.AllocsPerRun(100, func() { check(t, call()) }); n != 0 {
+		ok(t, call())
+		if n := testing.AllocsPerRun(100, func() { ok(t, call()) }); n != 0 {
 			t.Errorf("%s: %v allocations a call", name, n)
 		}
 	}
@@ -53,7 +53,7 @@ func BenchmarkCalls(b *testing.B) {
 	for name, call := range calls(b, open(b)) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				check(b, call())
+				ok(b, call())
 			}
 		})
 	}

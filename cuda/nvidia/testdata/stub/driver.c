@@ -106,11 +106,12 @@ API int cuGetErrorString(int code, const char **text) {
 
 // Memory.
 
-enum { MOST = 4096 };
+enum { MOST = 1 << 16 };
 static struct { uint64_t at; size_t bytes; } live[MOST];
+static int ever; // how many of them were ever used
 
 int inside(uint64_t p, size_t bytes) {
-  for (int i = 0; i < MOST; i++)
+  for (int i = 0; i < ever; i++)
     if (live[i].at && p >= live[i].at && p + bytes <= live[i].at + live[i].bytes) return 1;
   return 0;
 }
@@ -121,6 +122,7 @@ API int cuMemAlloc_v2(uint64_t *p, size_t bytes) {
     if (live[i].at) continue;
     *p = live[i].at = (uint64_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
     live[i].bytes = bytes;
+    if (i >= ever) ever = i + 1;
     memset((void *)*p, 0xA5, bytes); // as little zero as a GPU's memory is
     logged("alloc %zu", bytes);
     return OK;
@@ -129,7 +131,7 @@ API int cuMemAlloc_v2(uint64_t *p, size_t bytes) {
 }
 API int cuMemFree_v2(uint64_t p) {
   BEGIN_IN_CONTEXT(cuMemFree_v2);
-  for (int i = 0; i < MOST; i++) {
+  for (int i = 0; i < ever; i++) {
     if (live[i].at != p) continue;
     logged("free %zu", live[i].bytes);
     free((void *)p);
@@ -252,7 +254,21 @@ API int cuModuleGetFunction(char **f, char *module, const char *name) {
   return strstr(module, entry) ? (*f = strdup(name), OK) : NOT_FOUND;
 }
 
-// The stub's kernels. store(p, a, b, c) writes its last three arguments to p; add(p, x) adds a float32 to that at p.
+// Kernels compiled for the host (cuda/kernels/device/fibers.h), where the library was linked with them.
+__attribute__((weak)) int kernels_count(void);
+__attribute__((weak)) const char *kernel_name(int i);
+__attribute__((weak)) int kernel_params(int i);
+__attribute__((weak)) int kernel_param_size(int i, int k);
+__attribute__((weak)) int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args);
+
+// run_kernel runs one: its number is to, its grid and block are at the end of the arguments.
+static int run_kernel(const work *w) {
+  unsigned shape[6];
+  for (int i = 0; i < 6; i++) shape[i] = (unsigned)w->args[MOST_ARGS - 6 + i];
+  return kernel_launch((int)w->to, shape, shape + 3, w->args) ? ILLEGAL_ADDRESS : OK;
+}
+
+// The stub's own kernels. store(p, a, b, c) writes its last three arguments to p; add(p, x) adds a float32 to that at p.
 
 static int run_store(const work *w) {
   return inside(w->args[0], 24) ? (memcpy((void *)w->args[0], &w->args[1], 24), OK) : ILLEGAL_ADDRESS;
@@ -268,6 +284,14 @@ API int cuLaunchKernel(char *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   BEGIN_IN_CONTEXT(cuLaunchKernel);
   if (extra || !gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID_VALUE;
   logged("launch %s grid %u %u %u block %u %u %u shared %u", f, gx, gy, gz, bx, by, bz, shared);
+  for (int k = 0; kernels_count && k < kernels_count(); k++) {
+    if (strcmp(kernel_name(k), f) != 0) continue;
+    work w = {.run = run_kernel, .to = (uint64_t)k};
+    for (int i = 0; i < kernel_params(k); i++) memcpy(&w.args[i], params[i], (size_t)kernel_param_size(k, i)); // as much as the device reads
+    unsigned shape[] = {gx, gy, gz, bx, by, bz};
+    for (int i = 0; i < 6; i++) w.args[MOST_ARGS - 6 + i] = shape[i];
+    return submit(s, &w);
+  }
   work w = {.run = strcmp(f, "add") == 0 ? run_add : run_store};
   int count = w.run == run_add ? 2 : 4;
   for (int i = 0; i < count; i++) w.args[i] = *(uint64_t *)params[i];

@@ -28,13 +28,15 @@ int inside(uint64_t p, size_t bytes);
 
 int has_context(void);
 
+enum { MOST_ARGS = 64 };
+
 // A piece of work of a stream. run returns a result of the driver.
 typedef struct work {
   int (*run)(const struct work *);
   uint64_t to, from;
   size_t bytes;
   void *function;
-  uint64_t args[64];
+  uint64_t args[MOST_ARGS];
   struct work *next;
 } work;
 
