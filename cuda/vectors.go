@@ -18,12 +18,14 @@ type Vectors struct {
 	dtype   kernels.Dtype
 	n       int
 	results driver.Pointer // what Dot and the like leave, the factor beside it; what Descend leaves
-	host    []byte         // pinned, for one of them
+	host    []byte         // pinned, for all of them
+	values  [4]float64     // of the results when they were last fetched
+	settled bool           // that was after the last descent
 	groups  kernels.VectorGroups
 	scales  driver.Pointer // of the groups
 }
 
-// Each result is two float64.
+// Each of the two results is two float64.
 const (
 	resultBytes = 16
 	reachResult = 0
@@ -46,7 +48,7 @@ func (d *Device) NewVectors(t tensor.Dtype, n int, ends []int) (*Vectors, error)
 	if err := d.driver.Clear(d.stream, v.results, 2*resultBytes); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	if v.host, err = d.pinned(resultBytes); err != nil || ends == nil {
+	if v.host, err = d.pinned(2 * resultBytes); err != nil || ends == nil {
 		return v, err
 	}
 	v.groups.Count = len(ends)
@@ -111,8 +113,8 @@ func (v *Vectors) Dot(x, y driver.Pointer) (float64, error) {
 	if err := v.set.Dot(&v.d.queue, v.n, x, y, v.results.Offset(reachResult)); err != nil {
 		return 0, err
 	}
-	r, err := v.fetch(reachResult, 1)
-	return r[0], err
+	err := v.fetch()
+	return v.values[0], err
 }
 
 // SquaredDistance returns ||x - y||^2.
@@ -120,21 +122,21 @@ func (v *Vectors) SquaredDistance(x, y driver.Pointer) (float64, error) {
 	if err := v.set.SquaredDistance(&v.d.queue, v.n, x, y, v.results.Offset(reachResult)); err != nil {
 		return 0, err
 	}
-	r, err := v.fetch(reachResult, 1)
-	return r[0], err
+	err := v.fetch()
+	return v.values[0], err
 }
 
-// fetch waits for one or both numbers of a result.
-func (v *Vectors) fetch(at, count int) (r [2]float64, err error) {
-	host := v.host[:8*count]
-	if err := v.d.driver.Download(v.d.stream, host, v.results.Offset(at)); err != nil {
-		return r, err
+// fetch waits for the results: the lengths of the last descent come with a product or a distance that is asked for anyway.
+func (v *Vectors) fetch() error {
+	if err := v.d.driver.Download(v.d.stream, v.host, v.results); err != nil {
+		return err
 	}
 	if err := v.d.driver.Synchronize(v.d.stream); err != nil {
-		return r, err
+		return err
 	}
-	copy(r[:], typed[float64](host))
-	return r, nil
+	copy(v.values[:], typed[float64](v.host))
+	v.settled = true
+	return nil
 }
 
 // Step is x - e (d + b v') with v' = b v + d, what a proximal map is applied to; v is not used where b = 0.
@@ -152,6 +154,7 @@ func (s Step) velocity() driver.Pointer {
 
 // Descend sets v = b v + d and x = P(x - e (d + b v)). Moved has the lengths.
 func (v *Vectors) Descend(s Step, p kernels.Proximal) error {
+	v.settled = false
 	return v.set.Descend(&v.d.queue, v.n, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B), p, v.results.Offset(movedResult))
 }
 
@@ -166,6 +169,7 @@ func (v *Vectors) DescendBall(s Step, radius float64) error {
 
 // DescendGroups is Descend with the block soft threshold.
 func (v *Vectors) DescendGroups(s Step, threshold float64) error {
+	v.settled = false
 	if err := v.set.GroupReach(&v.d.queue, v.n, v.groups, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B),
 		kernels.Value(threshold), v.scales); err != nil {
 		return err
@@ -176,8 +180,10 @@ func (v *Vectors) DescendGroups(s Step, threshold float64) error {
 
 // Moved returns ||x+ - x||^2 and ||x+||^2 of the last descent.
 func (v *Vectors) Moved() (moved, size float64, err error) {
-	r, err := v.fetch(movedResult, 2)
-	return r[0], r[1], err
+	if !v.settled {
+		err = v.fetch()
+	}
+	return v.values[2], v.values[3], err
 }
 
 // Prox sets x = P(x).

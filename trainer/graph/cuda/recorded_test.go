@@ -330,3 +330,23 @@ func TestMisuse(t *testing.T) {
 		t.Error("there is no table of steps")
 	}
 }
+
+// The two measurements that a step rule makes in an iteration, of the gradient's change and of the last step, wait for the device once.
+func TestMeasurementsWaitOnce(t *testing.T) {
+	d, r := recorded(t, device.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := p.NewVector(), p.NewVector()
+	for range 3 {
+		p.Descend(trainer.Descent{Direction: a, Step: 0.1, Length: 0.1})
+		from := r.Count("Synchronize")
+		p.Distance(a, b)
+		p.Moved()
+		p.Moved()
+		if got := r.Count("Synchronize") - from; got != 1 {
+			t.Errorf("waited %d times", got)
+		}
+	}
+}
