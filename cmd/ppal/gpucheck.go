@@ -102,6 +102,9 @@ func (a *app) checkOptions(opts *checkOptions) (check.Options, error) {
 	if data, err = datasets.Dir(data, a.getenv); err != nil {
 		return check.Options{}, err
 	}
+	if found, _ := filepath.Glob(filepath.Join(data, "fashion-mnist", "train-images*")); found == nil {
+		data = "" // what needs the files is not run; the only error is of a bad pattern
+	}
 	return check.Options{
 		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
 		Data: data, Self: self, Python: opts.python,
