@@ -5,15 +5,22 @@ package check
 import (
 	"context"
 	"maps"
+	"math"
 	"os"
 	"testing"
 
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
 	"ppal/cuda/driver"
 	"ppal/cuda/emulator"
 	"ppal/cuda/recorder"
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/graphcases"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+	engine "ppal/trainer/graph/cuda"
 )
 
 // emulated are options whose GPU is the emulator behind a recorder: the kernels' own code, every call checked.
@@ -112,6 +119,52 @@ func TestMethods(t *testing.T) {
 		if d := Distance(ends[1].x, ends[0].x); !(d <= 1e-8) {
 			t.Errorf("%v: the weights differ by %.2g", settings, d)
 		}
+	}
+}
+
+// Weights that are not finite make f and g what they are on the CPU, and the gradient not finite where it is not there.
+func TestNonFinite(t *testing.T) {
+	host, err := reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = withDevice(emulated(t, emulator.Options{}), cuda.Options{}, func(d *cuda.Device) error {
+		for i, c := range graphcases.All() {
+			if i%5 != 0 {
+				continue
+			}
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+				var all [2][][]float64
+				for k, e := range []graph.Engine{host, engine.Engine(d)} {
+					p, err := c.Problem(tensor.Float64, e)
+					if err != nil {
+						return err
+					}
+					n, _ := p.Dims()
+					x := make([]float64, n)
+					p.Read(x, trainer.Iterate)
+					x[n/2] = bad
+					p.Write(trainer.Iterate, x)
+					if all[k], err = Numbers(p); err != nil {
+						return err
+					}
+				}
+				for part, want := range all[0] {
+					for j, w := range want {
+						got := all[1][part][j]
+						same := math.Abs(got-w) <= 1e-9*math.Abs(w)+1e-12 || got == w || math.IsNaN(got) && math.IsNaN(w)
+						if !same {
+							t.Errorf("%s, a weight of %v: part %d, number %d is %v, %v on the CPU", c.Name, bad, part, j, got, w)
+							break
+						}
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -263,3 +263,70 @@ func TestUnknownOps(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Slices of rows take less memory, and what needs all rows at once is refused by name.
+func TestMicroBatches(t *testing.T) {
+	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, 0, false, graphcases.Bytes)
+	var peaks []int64
+	for _, o := range []device.Options{{}, {MicroBatch: 100}} {
+		d, _ := recorded(t, o, 0)
+		p, err := c.Problem(tensor.Float32, cuda.Engine(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 3, p.NewVector())
+		peaks = append(peaks, d.PeakBytes())
+	}
+	if activations := int64(4 * 64 * 3000); peaks[1] > peaks[0]-activations {
+		t.Errorf("%d bytes with slices, %d without", peaks[1], peaks[0])
+	}
+	for _, o := range []device.Options{{}, {MicroBatch: 4}} {
+		d, _ := recorded(t, o, 0)
+		_, err := graph.New(pairwise, cuda.Engine(d))
+		switch {
+		case o.MicroBatch == 0 && err != nil:
+			t.Error(err)
+		case o.MicroBatch > 0 && (err == nil || !strings.Contains(err.Error(), "--micro-batch 4") || !strings.Contains(err.Error(), "all rows")):
+			t.Errorf("error %v, want a refusal of --micro-batch 4", err)
+		}
+	}
+}
+
+// pairwise is the mean over all pairs of rows of the product of their scores.
+func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(10, 3), gorgonia.WithName("rows"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(10, 3), tensor.Of(tensor.Float64))))
+	w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float64))))
+	scores := gorgonia.Must(gorgonia.Tanh(gorgonia.Must(gorgonia.Mul(x, w))))
+	pairs, err := gorgonia.OuterProd(scores, scores)
+	if err != nil {
+		return graph.Definition{}, err
+	}
+	f, err := gorgonia.Mean(pairs)
+	return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}, Inputs: gorgonia.Nodes{x}}, err
+}
+
+// What is wrongly asked for is an error.
+func TestMisuse(t *testing.T) {
+	d, _ := recorded(t, device.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Backward([]float64{1}, p.NewVector()); err == nil {
+		t.Error("too few weights were taken")
+	}
+	if _, err := p.Watched(1); err == nil {
+		t.Error("there is a second watched value")
+	}
+	if err := p.Bind(1, nil); err == nil {
+		t.Error("there is a second input")
+	}
+	if rows := p.Data(0); rows == nil || p.Data(1) != nil {
+		t.Errorf("data %v, %v", rows, p.Data(1))
+	}
+	if p.Explain() == "" {
+		t.Error("there is no table of steps")
+	}
+}
