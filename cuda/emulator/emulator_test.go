@@ -160,6 +160,14 @@ func TestStrict(t *testing.T) {
 	}
 }
 
+// A kernel whose threads read what others write is found: a copy onto itself, one number further.
+func TestStrictFindsRaces(t *testing.T) {
+	d, f := device(t, emulator.Options{Strict: true})
+	p := allocate(t, d, 20)
+	ok(t, d.Upload(0, p, encode(1, 2, 3, 4, 5)))
+	refused(t, d.Launch(0, copying(f, p.Offset(4), p, 4)), "CUDA_ERROR_LAUNCH_FAILED", "depends on the order of the threads")
+}
+
 // A write beside an allocation is found when it is freed.
 func TestGuards(t *testing.T) {
 	d, f := device(t, emulator.Options{})

@@ -4,9 +4,13 @@
 
 enum { IDENTITY, SIGMOID, TANH, RELU };
 
+// reciprocal is 1/x for x between 1 and 2, in float to 2 ulps.
+__device__ inline float reciprocal(float x) { return __fdividef(1, x); }
+__device__ inline double reciprocal(double x) { return 1 / x; }
+
 // sigmoid is 1/(1 + e^-x).
 __device__ inline real sigmoid(real x) {
-  real e = exp(-fabs(x)), r = 1 / (1 + e);
+  real e = exp(-fabs(x)), r = reciprocal(1 + e);
   return x < 0 ? e * r : r;
 }
 
@@ -20,6 +24,20 @@ __device__ inline real activation(int f, real x) {
   case RELU: return relu(x);
   }
   return x;
+}
+
+// activations applies f to n numbers.
+template <int n> __device__ inline void activations(int f, real *v) {
+  if (f == SIGMOID) {
+#pragma unroll
+    for (int i = 0; i < n; i++) v[i] = sigmoid(v[i]);
+  } else if (f == TANH) {
+#pragma unroll
+    for (int i = 0; i < n; i++) v[i] = tanh(v[i]);
+  } else if (f == RELU) {
+#pragma unroll
+    for (int i = 0; i < n; i++) v[i] = relu(v[i]);
+  }
 }
 
 // slope is the derivative written in a = f(x).

@@ -11,6 +11,7 @@
 #define __shared__ static
 #define __ldcg(p) (*(p))
 #define __threadfence()
+#define __fdividef(x, y) ((x) / (y))
 
 struct dim3 {
   unsigned x, y, z;

@@ -11,34 +11,39 @@ struct Gradients {
   int64 g_stride, add_g;
 };
 
-// column_part sums a thread's rows lo + threadIdx.y, ... < hi of column k: g[j] = sum a d[j], g[C] = sum da.
+// column_part sums a thread's rows lo + threadIdx.y, ... < hi of column k: g[j] = sum a d[j], g[C] = sum da. w_row is 0 from cols on, and
+// g without meaning.
 template <int C>
 __device__ void column_part(int f, const real *a, int64 as, const real *__restrict__ d, int64 ds, const real *w_row, int64 cols,
                             const Gradients &to, int64 k, int64 lo, int64 hi, double *g) {
   const int U = 4; // rows at a time: their loads are under way together
   real sum[C] = {};
   double bias = 0;
-  for (int64 i = lo + threadIdx.y; i < hi; i += U * blockDim.y) {
+  const int64 first = lo + threadIdx.y, step = blockDim.y;
+  const real *activations = a ? a + first * as + k : 0, *scores = d + first * ds;
+  real *back_to = to.da ? to.da + first * to.da_stride + k : 0;
+  for (int64 i = first; i < hi; i += U * step) {
     real v[U];
 #pragma unroll
     for (int u = 0; u < U; u++) {
-      int64 row = i + u * blockDim.y;
-      v[u] = a && row < hi ? a[row * as + k] : 0;
+      v[u] = a && i + u * step < hi ? *activations : 0;
+      activations += step * as;
     }
 #pragma unroll
     for (int u = 0; u < U; u++) {
-      int64 row = i + u * blockDim.y;
-      if (row >= hi) break;
+      if (i + u * step >= hi) break;
       real back = 0;
 #pragma unroll
       for (int j = 0; j < C; j++) {
-        real x = j < cols ? d[row * ds + j] : 0;
+        real x = scores[smaller(j, cols - 1)];
         back += x * w_row[j];
         sum[j] += v[u] * x;
       }
-      if (to.da) {
+      scores += step * ds;
+      if (back_to) {
         back *= slope(f, v[u]);
-        to.da[row * to.da_stride + k] = back;
+        *back_to = back;
+        back_to += step * to.da_stride;
         bias += back;
       }
     }
