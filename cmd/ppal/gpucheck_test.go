@@ -58,3 +58,13 @@ func TestGPUCheckReports(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Without the training files the part that needs them is not run, and that is no failure.
+func TestGPUCheckWithoutData(t *testing.T) {
+	got := commandOn(t.Context(), func(a *app) {
+		a.gpus.open = func(int) (driver.Driver, error) { return recorder.New(recorder.Options{}), nil }
+	}, "gpu-check", "--part", "training", "--data-dir", t.TempDir())
+	if got.status != exitDone || !strings.Contains(got.stdout, "not run") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -125,7 +125,8 @@ func (c timedCase) judge(s bench.Shape, iteration, floor, rate float64) []Result
 		bound := floor + otherBytes(s)/(bytesShare*rate)*1e3 + launchesBound
 		ratio.Bound = math.Max(c.overBare, bound/floor)
 		ratio.Status = passed(ratio.Value <= ratio.Bound)
-		ratio.Detail = fmt.Sprintf("or products + %.0f MB at %.0f%% of the copies' rate + %.0f us", otherBytes(s)/1e6, 100*bytesShare, 1e3*launchesBound)
+		ratio.Detail = fmt.Sprintf("or products + %.0f MB at %.0f%% of the copies' rate + %.0f us", otherBytes(s)/1e6, 100*bytesShare,
+			1e3*launchesBound)
 	}
 	return append(results, ratio)
 }

@@ -29,8 +29,10 @@ type timedCase struct {
 func timedCases() []timedCase {
 	const compiled, captured = "compiled, CUDA graphs", "captured"
 	return []timedCase{
-		{name: "mnpc-fashion-mnist", products: "float32", precision: driver.Float32, overBare: 1.3, busy: 0.9, eager: 1.3, library: 1, form: compiled},
-		{name: "mnpc-fashion-mnist", products: "tf32", precision: driver.TF32, overBare: 2, orBytes: true, busy: 0.8, eager: 2, library: 1.1, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "float32", precision: driver.Float32, overBare: 1.3, busy: 0.9,
+			eager: 1.3, library: 1, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "tf32", precision: driver.TF32, overBare: 2, orBytes: true, busy: 0.8,
+			eager: 2, library: 1.1, form: compiled},
 		{name: "mnpc-cifar10", products: "float32", precision: driver.Float32, overBare: 1.2, busy: 0.9, form: compiled},
 		{name: "mnpc-cifar10", products: "tf32", precision: driver.TF32, overBare: 1.6, busy: 0.8, form: compiled},
 		{name: "if-communities", products: "float32", precision: driver.Float32, groups: true, eager: 5, library: 1.5, form: captured},

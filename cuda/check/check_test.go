@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -232,5 +233,38 @@ func TestJudge(t *testing.T) {
 	}
 	if r := timedCases()[0].judge(s, 0.4, 0.3, 4e12); r[2].Status != Failed || r[2].Bound != 1.3 {
 		t.Errorf("float32: %+v", r[2])
+	}
+}
+
+// The pack has the program and the training files, and nothing is packed without them.
+func TestPack(t *testing.T) {
+	dir := t.TempDir()
+	program, folder := filepath.Join(dir, "program"), filepath.Join(dir, "pack")
+	data := filepath.Join(dir, "fashion-mnist")
+	for _, err := range []error{os.WriteFile(program, []byte("program"), 0o755), os.Mkdir(data, 0o755),
+		os.WriteFile(filepath.Join(data, "train-images-idx3-ubyte.gz"), nil, 0o400)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pack := func() (string, error) {
+		out, err := exec.Command("sh", "pack.sh", program, dir, folder).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := pack(); err == nil || !strings.Contains(out, "train-labels-idx1-ubyte.gz is not there") {
+		t.Errorf("without labels: %v, %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(data, "train-labels-idx1-ubyte.gz"), nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second replaces the first
+		if out, err := pack(); err != nil {
+			t.Fatalf("%v, %s", err, out)
+		}
+	}
+	for _, name := range []string{"ppal-gpu", "fashion-mnist/train-images-idx3-ubyte.gz", "fashion-mnist/train-labels-idx1-ubyte.gz"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

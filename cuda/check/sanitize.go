@@ -25,7 +25,8 @@ func sanitize(ctx context.Context, o Options) ([]Result, error) {
 		}
 		o.Log("compute-sanitizer --tool %s", kind)
 		limited, stop := context.WithTimeout(ctx, sanitizerLimit)
-		out, err := exec.CommandContext(limited, tool, "--tool", kind, "--error-exitcode", "86", o.Self, "gpu-check", "--part", "small").CombinedOutput()
+		args := []string{"--tool", kind, "--error-exitcode", "86", o.Self, "gpu-check", "--part", "small"}
+		out, err := exec.CommandContext(limited, tool, args...).CombinedOutput()
 		timedOut := limited.Err() != nil
 		stop()
 		if ctx.Err() != nil {
@@ -58,7 +59,7 @@ func findSanitizer(getenv func(string) string) (string, error) {
 // What the tool ends with, and what it says where it cannot watch.
 var (
 	errorSummary = regexp.MustCompile(`(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)`)
-	unsupported  = regexp.MustCompile(`(?i)device not supported|error: target application terminated before first instrumented api call|unable to find`)
+	unsupported  = regexp.MustCompile(`(?i)device not supported|target application terminated before first instrumented api call`)
 )
 
 // sanitized reads the tool's output.

@@ -4,6 +4,7 @@ package nvidia_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -131,5 +132,21 @@ func TestFolders(t *testing.T) {
 	out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH="+filepath.Dir(file), "PPAL_STUB_VERSION=11080")
 	if want := "cuBLAS (libcublas.so.11 to .11) was not found"; !strings.Contains(out, want) {
 		t.Errorf("newer than the driver: got %q, want %q", out, want)
+	}
+}
+
+// A toolkit's header is preferred.
+func TestHeaders(t *testing.T) {
+	home := t.TempDir()
+	ok(t, os.MkdirAll(filepath.Join(home, "include"), 0o755))
+	ok(t, os.WriteFile(filepath.Join(home, "include", "cuda.h"), nil, 0o644))
+	cmd := exec.Command("sh", "headers/headers.sh", "find")
+	cmd.Env = append(os.Environ(), "CUDA_HOME="+home)
+	out, err := cmd.Output()
+	if got, want := strings.TrimSpace(string(out)), filepath.Join(home, "include"); err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if out, err := exec.Command("sh", "headers/headers.sh").CombinedOutput(); err == nil || !strings.Contains(string(out), "usage: headers.sh find|fetch") {
+		t.Errorf("without arguments: %q, %v", out, err)
 	}
 }

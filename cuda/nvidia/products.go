@@ -54,13 +54,15 @@ func (p *products) prepare(s driver.Stream) error {
 	}
 	memory, err := cu.MemAlloc(int64(p.workspace))
 	if err != nil {
-		return failed(fmt.Sprintf("allocate %d bytes of cuBLAS's workspace", p.workspace), fmt.Sprintf("cuMemAlloc(&p, %d)", p.workspace), err)
+		return failed(fmt.Sprintf("allocate %d bytes of cuBLAS's workspace", p.workspace),
+			fmt.Sprintf("cuMemAlloc(&p, %d)", p.workspace), err)
 	}
 	h := blasHandle{workspace: memory}
 	status := C.ppal_cublas_create(&p.lib.functions, &h.handle, handle[unsafe.Pointer](s), C.uint64_t(memory), C.size_t(p.workspace))
 	if status != 0 {
 		_ = cu.MemFree(memory) // the first error is the one to tell
-		return p.lib.failed("make a handle of cuBLAS", fmt.Sprintf("cublasCreate, SetStream(%#x), SetWorkspace(%d), SetMathMode", s, p.workspace), status)
+		return p.lib.failed("make a handle of cuBLAS",
+			fmt.Sprintf("cublasCreate, SetStream(%#x), SetWorkspace(%d), SetMathMode", s, p.workspace), status)
 	}
 	p.handles[s] = h
 	return nil
