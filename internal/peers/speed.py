@@ -20,6 +20,7 @@ from .timing import alternate
 PRODUCTS = ("products by feature", "products by unit")  # W stored as [d, units], or as [units, d]
 CONTENDERS = {
     "numpy": PRODUCTS,
+    "onednn": PRODUCTS,
     "torch": (*PRODUCTS, "eager", "compiled", "compiled, max-autotune"),
     "jax": (*PRODUCTS, "jit"),
 }
