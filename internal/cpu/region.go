@@ -41,6 +41,7 @@ type finisher[T plan.Float] interface {
 type region[T plan.Float] struct {
 	e        *executor[T]
 	rows     int
+	cut      cut
 	workers  int
 	steps    []step[T]
 	local    []int   // the local buffers
@@ -56,13 +57,10 @@ type region[T plan.Float] struct {
 // compile makes regions that are ready to run; each step outside of them is one too.
 func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	var list []*region[T]
+	filled := map[*tails[T]]bool{}
 	for _, r := range regions {
 		if r.Rows > 0 {
-			var steps []step[T]
-			for _, s := range r.Steps {
-				steps = append(steps, e.blockStep(s))
-			}
-			list = append(list, e.newRegion(r.Rows, e.threads, steps...))
+			list = append(list, e.newRegion(r.Rows, e.threads, e.cutOf(r), e.blockSteps(r, filled)...))
 			continue
 		}
 		for _, s := range r.Steps {
@@ -73,8 +71,8 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 }
 
 // newRegion returns a region of rows rows on at most threads threads.
-func (e *executor[T]) newRegion(rows, threads int, steps ...step[T]) *region[T] {
-	r := &region[T]{e: e, rows: rows, workers: max(1, min(threads, blocks(rows)))}
+func (e *executor[T]) newRegion(rows, threads int, c cut, steps ...step[T]) *region[T] {
+	r := &region[T]{e: e, rows: rows, cut: c, workers: max(1, min(threads, c.units(rows)))}
 	r.failures = make([]error, r.workers)
 	r.shared.region, r.spans.region, r.joined.region = r, r, r
 	for i, b := range e.plan.Buffers {
@@ -169,21 +167,21 @@ func (p *sharedFinishers[T]) work(worker int) {
 	}
 }
 
-// work takes a worker's range of the blocks through the steps, a block at a time.
+// work takes a worker's range of the rows through the steps, a block at a time.
 func (p *spans[T]) work(worker int) {
 	r := p.region
-	from, to := share(blocks(r.rows), worker, r.workers)
-	r.failures[worker] = r.span(worker, from*kernel.RowBlock, min(to*kernel.RowBlock, r.rows))
+	from, to := share(r.cut.units(r.rows), worker, r.workers)
+	r.failures[worker] = r.span(worker, from*r.cut.unit, min(to*r.cut.unit, r.rows))
 }
 
 func (r *region[T]) span(t, lo, hi int) error {
 	w := r.e.workers[t]
-	for at := lo; at < hi; at += kernel.RowBlock {
+	for at := lo; at < hi; at += r.cut.block {
 		for _, b := range r.local {
 			w.First[b] = at
 		}
 		for _, s := range r.steps {
-			if err := s.block(t, w, at, min(at+kernel.RowBlock, hi)); err != nil {
+			if err := s.block(t, w, at, min(at+r.cut.block, hi)); err != nil {
 				return err
 			}
 		}
