@@ -20,7 +20,10 @@ func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 
 // minusLabels are -y, as the kernels want them: one vector for a loss, its derivative and all others with the same labels.
 func (e *executor[T]) minusLabels(s plan.Signs) []T {
-	if minus := e.minus[&s.Labels[0]]; minus != nil {
+	if len(s.Labels) == 0 {
+		return nil
+	}
+	if minus := e.minus[&s.Labels[0]]; len(minus) == len(s.Labels) {
 		return minus
 	}
 	minus := make([]T, len(s.Labels))
