@@ -48,29 +48,33 @@ func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *tails[T] {
 	return nil
 }
 
-// blockSteps compiles the steps of a region with rows. filled are the tails that are there.
+// blockSteps compiles the steps of a region with rows; where a vector has one reader only, what writes it and what reads it may be one.
+// filled are the tails that are there.
 func (e *executor[T]) blockSteps(r plan.Region, filled map[*tails[T]]bool) []step[T] {
 	var steps []step[T]
-	summed := map[*plan.GroupMeans]step[T]{}
-	for _, s := range r.Steps {
+	joined := map[plan.Step]step[T]{} // by the reader
+	for i, s := range r.Steps {
+		if j := joined[s]; j != nil {
+			steps = append(steps, j)
+			continue
+		}
 		switch s := s.(type) {
 		case *plan.SignedLoss:
 			t := e.tailsOf(s.Signs, s.S)
-			if t == nil {
-				break
-			}
-			if !filled[t] {
+			if t != nil && !filled[t] {
 				filled[t] = true
 				steps = append(steps, &tailsStep[T]{t})
 			}
-			if means := e.meansAlone(r, s); means != nil {
-				summed[means] = newLogisticMeans(e, s, means, t)
+			if m, ok := e.onlyReader(s.Out, r.Steps[i+1:]).(*plan.GroupMeans); ok && t != nil && isLogisticMeans(s, m) {
+				joined[m] = newLogisticMeans(e, s, m, t)
 				continue
 			}
-		case *plan.GroupMeans:
-			if sum := summed[s]; sum != nil {
-				steps = append(steps, sum)
-				continue
+		case *plan.GroupMeansGrad:
+			if g, ok := e.onlyReader(s.Out, r.Steps[i+1:]).(*plan.SignedLossGrad); ok {
+				if j := e.newTailGradWhere(s, g); j != nil {
+					joined[g] = j
+					continue
+				}
 			}
 		}
 		steps = append(steps, e.blockStep(s))
@@ -78,27 +82,24 @@ func (e *executor[T]) blockSteps(r plan.Region, filled map[*tails[T]]bool) []ste
 	return steps
 }
 
-// meansAlone returns the means over classes that are all that reads a logistic loss, nil if there is more, or none.
-func (e *executor[T]) meansAlone(r plan.Region, l *plan.SignedLoss) *plan.GroupMeans {
-	if phi, _ := kernelLoss(l.Phi); phi != kernel.LogisticLoss || e.plan.Buffers[l.Out.Buffer].Class != plan.Local {
+// onlyReader returns the step that is all that reads a local vector, of the steps after the one that wrote it; nil if there is more, or none.
+func (e *executor[T]) onlyReader(v plan.View, steps []plan.Step) (reader plan.Step) {
+	if e.plan.Buffers[v.Buffer].Class != plan.Local {
 		return nil
 	}
-	var readers []plan.Step
-	for _, s := range r.Steps[slices.Index(r.Steps, plan.Step(l))+1:] {
-		if slices.ContainsFunc(s.Writes(), func(o plan.Operand) bool { return o.Buffer == l.Out.Buffer }) {
+	touches := func(o plan.Operand) bool { return o.Buffer == v.Buffer }
+	for _, s := range steps {
+		if slices.ContainsFunc(s.Reads(), touches) {
+			if reader != nil {
+				return nil
+			}
+			reader = s
+		}
+		if slices.ContainsFunc(s.Writes(), touches) {
 			break
 		}
-		if slices.ContainsFunc(s.Reads(), func(o plan.Operand) bool { return o.Buffer == l.Out.Buffer }) {
-			readers = append(readers, s)
-		}
 	}
-	if len(readers) != 1 {
-		return nil
-	}
-	if m, ok := readers[0].(*plan.GroupMeans); ok && m.RowStarts == nil && m.In == l.Out {
-		return m
-	}
-	return nil
+	return reader
 }
 
 // tailsStep fills the tails of a block.
@@ -133,46 +134,4 @@ func (g *tailGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	n := hi - lo
 	w.k.TailGrad(g.phi, w.From(g.s.Out, lo)[:n], g.t.values[lo:hi], g.minus[lo:hi], w.From(g.s.D, lo)[:n], g.s.Add)
 	return nil
-}
-
-// logisticMeans is Out = M phi(y S) - Offsets of the logistic loss for groups of consecutive rows: the losses are not written, and their
-// logarithms are those of products (kernel.LogisticSum), by group and worker.
-type logisticMeans[T plan.Float] struct {
-	s     *plan.GroupMeans
-	t     *tails[T]
-	minus []T
-	rows  classes
-	sums  [][]kernel.LogisticSum // by worker
-}
-
-func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.GroupMeans, t *tails[T]) *logisticMeans[T] {
-	m := &logisticMeans[T]{s, t, e.minusLabels(l.Signs), classes{s.Starts}, make([][]kernel.LogisticSum, e.threads)}
-	for t := range m.sums {
-		m.sums[t] = make([]kernel.LogisticSum, s.Count)
-	}
-	return m
-}
-
-func (m *logisticMeans[T]) prepareShare(_ *executor[T], worker, _ int) {
-	for k := range m.sums[worker] {
-		m.sums[worker][k].Clear()
-	}
-}
-
-func (m *logisticMeans[T]) block(t int, w *worker[T], lo, hi int) error {
-	scores := w.From(m.t.scores, lo)
-	m.rows.within(lo, hi, func(k, from, to int) {
-		w.k.AddLogistic(&m.sums[t][k], m.t.values[from:to], scores[from-lo:to-lo], m.minus[from:to])
-	})
-	return nil
-}
-
-func (m *logisticMeans[T]) finish(e *executor[T], workers int) {
-	for k := range m.s.Count {
-		var sum float64
-		for t := range workers {
-			sum += m.sums[t][k].Value()
-		}
-		writeMean(e, m.s, k, sum)
-	}
 }

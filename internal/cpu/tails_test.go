@@ -14,7 +14,7 @@ import (
 )
 
 // rates is a plan on n rows: scores s = 2 x, an objective of logistic losses with labels, two groups' means of sigmoids, and the
-// derivative of all of them.
+// derivative of all of them. The groups have all rows between them, or else all but every seventh.
 //
 //	b0 x [n]  b1 weights [3]  b2 s [n]  b3 mean [1]  b4 means [2]  b5, b6 losses  b7, b8 derivatives of the losses  b9 ds [n]
 type rates struct {
@@ -22,14 +22,14 @@ type rates struct {
 	n int
 }
 
-func newRates(n int) rates {
+func newRates(n int, all bool) rates {
 	labels, ones := plan.Signs{Phi: constraints.Logistic}, plan.Signs{Phi: constraints.Sigmoid}
-	all := plan.Groups{Rows: n, Count: 1, Starts: []int{0, n}}
+	one := plan.Groups{Rows: n, Count: 1, Starts: []int{0, n}}
 	two := plan.Groups{Rows: n, Count: 2, RowStarts: []int{0}}
 	sizes := [2]int{}
 	for i := range n {
 		labels.Labels, ones.Labels = append(labels.Labels, int8(1-2*(i%3%2))), append(ones.Labels, -1)
-		if i%7 != 6 { // every seventh row is in neither
+		if all || i%7 != 6 {
 			two.RowGroups = append(two.RowGroups, int32(i%2))
 			sizes[i%2]++
 		}
@@ -58,14 +58,14 @@ func newRates(n int) rates {
 	r.Forward = []plan.Region{{Rows: n, Steps: []plan.Step{
 		&plan.Map{Expr: &plan.Expr{Op: plan.Add, X: load, Y: load}, Args: []plan.View{r.view(0)}, Out: r.view(2)},
 		&plan.SignedLoss{Signs: labels, S: r.view(2), Out: r.view(5)},
-		&plan.GroupMeans{Groups: all, In: r.view(5), Out: r.view(3)},
+		&plan.GroupMeans{Groups: one, In: r.view(5), Out: r.view(3)},
 		&plan.SignedLoss{Signs: ones, S: r.view(2), Out: r.view(6)},
 		&plan.GroupMeans{Groups: two, Offsets: []float64{0.25, 0}, In: r.view(6), Out: r.view(4)},
 	}}}
 	r.Backward = []plan.Region{{Rows: n, Steps: []plan.Step{
 		&plan.GroupMeansGrad{Groups: two, W: rest, Out: r.view(7)},
 		&plan.SignedLossGrad{Signs: ones, S: r.view(2), D: r.view(7), Out: r.view(9)},
-		&plan.GroupMeansGrad{Groups: all, W: first, Out: r.view(8)},
+		&plan.GroupMeansGrad{Groups: one, W: first, Out: r.view(8)},
 		&plan.SignedLossGrad{Signs: labels, S: r.view(2), D: r.view(8), Out: r.view(9), Add: true},
 	}}}
 	return r
@@ -138,32 +138,38 @@ func count(names []string, s step[float64]) (n int) {
 	return n
 }
 
-// One exponential a row serves both losses and both derivatives, and the logistic losses are not written.
+// One exponential a row serves both losses and both derivatives; the logistic losses and the weights of rows of two kinds are not written.
 func TestTailsServeBothHalves(t *testing.T) {
-	for _, n := range []int{2, 31, 240, 5000} {
-		for _, level := range kernel.Levels() {
-			for _, threads := range []int{1, 3} {
-				newRates(n).check(t, level, threads)
+	for _, all := range []bool{true, false} {
+		for _, n := range []int{2, 31, 240, 5000} {
+			for _, level := range kernel.Levels() {
+				for _, threads := range []int{1, 3} {
+					newRates(n, all).check(t, level, threads)
+				}
 			}
 		}
-	}
-	steps := newRates(5000).compiled(t)
-	for _, c := range []struct {
-		step step[float64]
-		want int
-	}{
-		{&tailsStep[float64]{}, 1}, {&tailSigmoid[float64]{}, 1}, {&logisticMeans[float64]{}, 1}, {&tailGrad[float64]{}, 2},
-		{&signedLoss[float64]{}, 0}, {&signedLossGrad[float64]{}, 0},
-	} {
-		if got := count(steps, c.step); got != c.want {
-			t.Errorf("%d steps %T, want %d: %v", got, c.step, c.want, steps)
+		joined := 1 // the losses' weights, which are one number
+		if all && kernel.Best() > kernel.Go {
+			joined = 2
+		}
+		steps := newRates(5000, all).compiled(t)
+		for _, c := range []struct {
+			step step[float64]
+			want int
+		}{
+			{&tailsStep[float64]{}, 1}, {&tailSigmoid[float64]{}, 1}, {&logisticMeans[float64]{}, 1}, {&tailGradWhere[float64]{}, joined},
+			{&tailGrad[float64]{}, 2 - joined}, {&signedLoss[float64]{}, 0}, {&signedLossGrad[float64]{}, 0},
+		} {
+			if got := count(steps, c.step); got != c.want {
+				t.Errorf("%d steps %T, want %d: %v", got, c.step, c.want, steps)
+			}
 		}
 	}
 }
 
 // A logistic loss that something else reads too is written.
 func TestLogisticLossesThatAreRead(t *testing.T) {
-	r := newRates(700)
+	r := newRates(700, true)
 	steps := &r.Forward[0].Steps
 	*steps = append(*steps, &plan.Sums{Over: plan.OverAll, In: r.view(5), Out: r.view(3)})
 	r.check(t, kernel.Best(), 2)
@@ -174,7 +180,7 @@ func TestLogisticLossesThatAreRead(t *testing.T) {
 
 // Scores that may change between the halves, or after the first loss, have no tails.
 func TestScoresWithoutTails(t *testing.T) {
-	bound := newRates(700)
+	bound := newRates(700, true)
 	for _, region := range slices.Concat(bound.Forward, bound.Backward) {
 		for _, s := range region.Steps {
 			switch s := s.(type) {
@@ -185,7 +191,7 @@ func TestScoresWithoutTails(t *testing.T) {
 			}
 		}
 	}
-	rewritten := newRates(700)
+	rewritten := newRates(700, true)
 	load := &plan.Expr{Op: plan.Load}
 	rewritten.Forward = append(rewritten.Forward, plan.Region{Rows: 700, Steps: []plan.Step{
 		&plan.Map{Expr: &plan.Expr{Op: plan.Square, X: load}, Args: []plan.View{rewritten.view(2)}, Out: rewritten.view(2)}}})

@@ -22,9 +22,9 @@ func (a asm) sumWhere() {
 	n, x, set := a.gp("n"), a.gp("x"), a.gp("set")
 	lanes := a.bytes() / 8
 	sums := a.accumulators(sumLanes / lanes)
-	a.eachWord(n, set, []reg.GPVirtual{x}, func(in func(lanes, k int) mask) {
+	a.eachWord(n, set, []reg.GPVirtual{x}, func(in, first func(lanes, k int) mask) {
 		for i, s := range sums {
-			a.VADDPD(a.wide(x, i*lanes*a.size, in(lanes, i)), s, s)
+			a.VADDPD(a.wide(x, i*lanes*a.size, a.both(in(lanes, i), first(lanes, i))), s, s)
 		}
 	})
 	a.Store(a.fold(sums), a.ReturnIndex(0))
@@ -37,29 +37,30 @@ func (a asm) setWhere(name, assign string, write func(v vec, out operand.Mem, m 
 	a.text(name, fmt.Sprintf("func(n int, out *%s, set *uint16, v %s)", a.elem(), a.elem()),
 		fmt.Sprintf("computes out[i] %s v for the i in 0..n-1 whose bits are set.", assign))
 	n, out, set, v := a.gp("n"), a.gp("out"), a.gp("set"), a.scalar("v")
-	a.eachWord(n, set, []reg.GPVirtual{out}, func(in func(lanes, k int) mask) {
+	a.eachWord(n, set, []reg.GPVirtual{out}, func(in, first func(lanes, k int) mask) {
 		for k := range groupRows / a.lanes() {
-			write(v, operand.Mem{Base: out, Disp: k * a.bytes()}, in(a.lanes(), k))
+			write(v, operand.Mem{Base: out, Disp: k * a.bytes()}, a.both(in(a.lanes(), k), first(a.lanes(), k)))
 		}
 	})
 	a.VZEROUPPER()
 	a.RET()
 }
 
-// eachWord emits the loop over words of a set, and the part of one. In the body, in is the mask of the k-th lanes elements of the word's.
-func (a asm) eachWord(n, set reg.GPVirtual, pointers []reg.GPVirtual, body func(in func(lanes, k int) mask)) {
-	bits := func() (word vec) {
+// eachWord emits the loop over words of a set, and the part of one. In the body, in and first are the masks of the k-th lanes elements of
+// the word's: those in the set, perhaps beyond the last, and those that there are.
+func (a asm) eachWord(n, set reg.GPVirtual, pointers []reg.GPVirtual, body func(in, first func(lanes, k int) mask)) {
+	in := func() func(lanes, k int) mask {
+		var word vec
 		if !a.avx512 {
 			word = a.vec()
 			a.VPBROADCASTD(operand.Mem{Base: set}, word)
 		}
-		return word
+		return func(lanes, k int) mask { return a.setBits(set, word, lanes, k) }
 	}
 	a.SUBQ(operand.Imm(groupRows), n)
 	a.JL(operand.LabelRef("part"))
 	a.Label("word")
-	word := bits()
-	body(func(lanes, k int) mask { return a.setBits(set, word, lanes, k) })
+	body(in(), func(int, int) mask { return mask{} })
 	a.ADDQ(operand.Imm(groupRows/8), set)
 	for _, p := range pointers {
 		a.ADDQ(operand.U32(groupRows*a.size), p)
@@ -69,17 +70,28 @@ func (a asm) eachWord(n, set reg.GPVirtual, pointers []reg.GPVirtual, body func(
 	a.Label("part")
 	a.ADDQ(operand.Imm(groupRows), n)
 	a.JZ(operand.LabelRef("last"))
-	rest := bits()
-	body(func(lanes, k int) mask {
-		m, first := a.setBits(set, rest, lanes, k), a.firstOf(n, lanes, k)
-		if a.avx512 {
-			a.KANDW(m.opmask, first.opmask, m.opmask)
-		} else {
-			a.VPAND(m.lanes, first.lanes, m.lanes)
-		}
-		return m
-	})
+	body(in(), func(lanes, k int) mask { return a.firstOf(n, lanes, k) })
 	a.Label("last")
+}
+
+// both is the mask of the elements in m and in first; it may overwrite m.
+func (a asm) both(m, first mask) mask {
+	switch {
+	case first.all():
+	case a.avx512:
+		a.KANDW(m.opmask, first.opmask, m.opmask)
+	default:
+		a.VPAND(m.lanes, first.lanes, m.lanes)
+	}
+	return m
+}
+
+// chooseWhere is yes in the mask, else no.
+func (a asm) chooseWhere(m mask, yes, no vec) vec {
+	if a.avx512 {
+		return a.to(a.pick(a.VBLENDMPS, a.VBLENDMPD), yes, no, m.opmask)
+	}
+	return a.to(a.pick(four(a.VBLENDVPS), four(a.VBLENDVPD)), m.lanes, yes, no)
 }
 
 // setBits is the mask of the k-th lanes elements by the bits of the word.

@@ -58,27 +58,48 @@ func (a asm) tailPass(name, formula string, f func(tail vec) vec) {
 	a.RET()
 }
 
-// tailGrads emits the pass that writes a derivative and the one that adds it.
+// tailGrads emits the pass that writes a derivative and the one that adds it, and both for weights of two values, by a set of rows.
 func (a asm) tailGrads(name, formula string, slope func(tail, minus vec) vec) {
 	for _, add := range []bool{false, true} {
 		kernel, assign := name, "="
 		if add {
 			kernel, assign = name+"Add", "+="
 		}
-		a.text(kernel, fmt.Sprintf("func(n int, out, tails, minus, d *%s)", a.elem()),
-			fmt.Sprintf("computes out[i] %s d[i] minus[i] %s, where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.", assign, formula))
+		write := func(out operand.Mem, tail, minus, d vec, m mask) {
+			g, signed := slope(tail, minus), a.times(d, minus)
+			if add {
+				a.saveAt(a.fma(signed, g, a.loadAt(out, m)), out, m)
+			} else {
+				a.saveAt(a.times(signed, g), out, m)
+			}
+		}
+		where := fmt.Sprintf("minus[i] %s, where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1", formula)
+		a.text(kernel, fmt.Sprintf("func(n int, out, tails, minus, d *%s)", a.elem()), fmt.Sprintf("computes out[i] %s d[i] %s.", assign, where))
 		n, out, tails, minus, d := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus"), a.gp("d")
 		a.each(n, []reg.GPVirtual{out, tails, minus, d}, func(m mask) {
-			sign := a.load(minus, m)
-			g, signed := slope(a.load(tails, m), sign), a.times(a.load(d, m), sign)
-			if add {
-				a.save(a.fma(signed, g, a.load(out, m)), out, m)
-			} else {
-				a.save(a.times(signed, g), out, m)
-			}
+			write(operand.Mem{Base: out}, a.load(tails, m), a.load(minus, m), a.load(d, m), m)
 		})
 		a.RET()
+		a.tailGradWhere(kernel+"Where", assign+" d "+where, write)
 	}
+}
+
+// tailGradWhere emits the pass with d = yes for the rows of a set, else no.
+func (a asm) tailGradWhere(name, formula string, write func(out operand.Mem, tail, minus, d vec, m mask)) {
+	a.text(name, fmt.Sprintf("func(n int, out, tails, minus *%[1]s, set *uint16, yes, no %[1]s)", a.elem()),
+		fmt.Sprintf("computes out[i] %s, with d = yes where the bit is set, else no.", formula))
+	n, out, tails, minus, set := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus"), a.gp("set")
+	yes, no := a.scalar("yes"), a.scalar("no")
+	a.eachWord(n, set, []reg.GPVirtual{out, tails, minus}, func(in, first func(lanes, k int) mask) {
+		for k := range groupRows / a.lanes() {
+			at := func(p reg.GPVirtual) operand.Mem { return operand.Mem{Base: p, Disp: k * a.bytes()} }
+			m := first(a.lanes(), k)
+			d := a.chooseWhere(in(a.lanes(), k), yes, no)
+			write(at(out), a.loadAt(at(tails), m), a.loadAt(at(minus), m), d, m)
+		}
+	})
+	a.VZEROUPPER()
+	a.RET()
 }
 
 // productLanes is the number of sums and of products of the logistic loss. Package kernel has the same constant.

@@ -75,10 +75,15 @@ func rowSetsGo[F Float]() rowSets[F] {
 }
 
 func eachMember(n int, set *uint16, do func(i int)) {
-	words := unsafe.Slice(set, (n+SetRows-1)/SetRows)
 	for i := range n {
-		if words[i/SetRows]>>(i%SetRows)&1 == 1 {
+		if member(set, i) {
 			do(i)
 		}
 	}
+}
+
+// member says whether row i, counted from the first of the words on, is in the set.
+func member(set *uint16, i int) bool {
+	word := *(*uint16)(unsafe.Add(unsafe.Pointer(set), 2*(i/SetRows)))
+	return word>>(i%SetRows)&1 == 1
 }

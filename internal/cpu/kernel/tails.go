@@ -6,9 +6,14 @@ import "math"
 type tails[F Float] struct {
 	of            func(n int, out, s *F)
 	sigmoid       func(n int, out, tails, minus *F)
-	grad, gradAdd [lossCount]func(n int, out, tails, minus, d *F) // of the smooth losses
 	logisticSums  func(n int, tails, s, minus *F, sums *float64)
+	grad, gradAdd [smoothCount]func(n int, out, tails, minus, d *F)
+	// The same with d = yes for the rows of a set, else no.
+	gradWhere, gradAddWhere [smoothCount]func(n int, out, tails, minus *F, set *uint16, yes, no F)
 }
+
+// smoothCount is the number of losses that follow from tails, the first ones.
+const smoothCount = int(LogisticLoss) + 1
 
 // Tails computes out[i] = q with the sign of s[i],
 //
@@ -48,6 +53,20 @@ func (k *Kernels[F]) TailGrad(phi Loss, out, tails, minus, d []F, add bool) {
 		pass = k.tails.gradAdd[phi]
 	}
 	pass(len(out), &out[0], &tails[0], &minus[0], &d[0])
+}
+
+// TailGradWhere computes TailGrad with d = yes for the rows lo+i of a set, and no for the others.
+func (k *Kernels[F]) TailGradWhere(phi Loss, out, tails, minus []F, set *RowSet, lo int, yes, no F, add bool) {
+	checkLength("TailGradWhere", len(out), len(tails))
+	checkLength("TailGradWhere", len(out), len(minus))
+	if len(out) == 0 {
+		return
+	}
+	pass := k.tails.gradWhere[phi]
+	if add {
+		pass = k.tails.gradAddWhere[phi]
+	}
+	pass(len(out), &out[0], &tails[0], &minus[0], set.at(lo, len(out)), yes, no)
 }
 
 // productLanes is the number of sums and of products of a LogisticSum; the generator has the same constant. A factor is at least 1/2: a

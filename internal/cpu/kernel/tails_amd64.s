@@ -219,15 +219,15 @@ TEXT ·tailSigmoidGradF32AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (DX), Z1
-	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPS      Z1, Z2
-	VFNMADD231PS Z1, Z1, Z2
-	VMOVUPS      (SI), Z1
-	VMULPS       Z0, Z1, Z0
-	VMULPS       Z2, Z0, Z0
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (SI), Z2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPS      Z0, Z3
+	VFNMADD231PS Z0, Z0, Z3
+	VMULPS       Z1, Z2, Z0
+	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
@@ -243,15 +243,15 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (BX), K1, Z0
-	VMOVUPS.Z    (DX), K1, Z1
-	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPS      Z1, Z2
-	VFNMADD231PS Z1, Z1, Z2
-	VMOVUPS.Z    (SI), K1, Z1
-	VMULPS       Z0, Z1, Z0
-	VMULPS       Z2, Z0, Z0
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
+	VMOVUPS.Z    (SI), K1, Z2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPS      Z0, Z3
+	VFNMADD231PS Z0, Z0, Z3
+	VMULPS       Z1, Z2, Z0
+	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
 done:
@@ -260,6 +260,90 @@ done:
 
 DATA word32_7fffffff<>+0(SB)/4, $0x7fffffff
 GLOBL word32_7fffffff<>(SB), RODATA|NOPTR, $4
+
+// func tailSigmoidGradWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX512F
+TEXT ·tailSigmoidGradWhereF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSS yes+40(FP), Z0
+	VBROADCASTSS no+44(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVW        (DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VMOVUPS      (BX), Z3
+	VMOVUPS      (SI), Z4
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z3, Z3, Z5
+	VMULPS       Z4, Z2, Z3
+	VMULPS       Z5, Z3, Z3
+	VMOVUPS      Z3, (DX)
+	KMOVW        2(DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      64(SI), Z4
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z3, Z3, Z5
+	VMULPS       Z4, Z6, Z3
+	VMULPS       Z5, Z3, Z3
+	VMOVUPS      Z3, 64(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVW        (DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z7
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    (SI), K1, Z3
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPS      Z2, Z4
+	VFNMADD231PS Z2, Z2, Z4
+	VMULPS       Z3, Z7, Z2
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      Z2, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x10, AX
+	KMOVW        AX, K1
+	KMOVW        2(DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z8
+	VMOVUPS.Z    64(BX), K1, Z0
+	VMOVUPS.Z    64(SI), K1, Z1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VMOVAPS      Z0, Z2
+	VFNMADD231PS Z0, Z0, Z2
+	VMULPS       Z1, Z8, Z0
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K1, 64(DX)
+
+last:
+	VZEROUPPER
+	RET
 
 // func tailSigmoidGradAddF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 // Requires: AVX, AVX512F
@@ -273,17 +357,17 @@ TEXT ·tailSigmoidGradAddF32AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (DX), Z1
-	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPS      Z1, Z2
-	VFNMADD231PS Z1, Z1, Z2
-	VMOVUPS      (SI), Z1
-	VMULPS       Z0, Z1, Z0
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (SI), Z2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPS      Z0, Z3
+	VFNMADD231PS Z0, Z0, Z3
+	VMULPS       Z1, Z2, Z0
 	VMOVUPS      (AX), Z1
 	VMOVAPS      Z1, Z1
-	VFMADD231PS  Z2, Z0, Z1
+	VFMADD231PS  Z3, Z0, Z1
 	VMOVUPS      Z1, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
@@ -299,20 +383,112 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (BX), K1, Z0
-	VMOVUPS.Z    (DX), K1, Z1
-	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPS      Z1, Z2
-	VFNMADD231PS Z1, Z1, Z2
-	VMOVUPS.Z    (SI), K1, Z1
-	VMULPS       Z0, Z1, Z0
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
+	VMOVUPS.Z    (SI), K1, Z2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPS      Z0, Z3
+	VFNMADD231PS Z0, Z0, Z3
+	VMULPS       Z1, Z2, Z0
 	VMOVUPS.Z    (AX), K1, Z1
 	VMOVAPS      Z1, Z1
-	VFMADD231PS  Z2, Z0, Z1
+	VFMADD231PS  Z3, Z0, Z1
 	VMOVUPS      Z1, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailSigmoidGradAddWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX512F
+TEXT ·tailSigmoidGradAddWhereF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSS yes+40(FP), Z0
+	VBROADCASTSS no+44(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVW        (DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VMOVUPS      (BX), Z3
+	VMOVUPS      (SI), Z4
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z3, Z3, Z5
+	VMULPS       Z4, Z2, Z3
+	VMOVUPS      (DX), Z4
+	VMOVAPS      Z4, Z4
+	VFMADD231PS  Z5, Z3, Z4
+	VMOVUPS      Z4, (DX)
+	KMOVW        2(DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      64(SI), Z4
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z3, Z3, Z5
+	VMULPS       Z4, Z6, Z3
+	VMOVUPS      64(DX), Z4
+	VMOVAPS      Z4, Z4
+	VFMADD231PS  Z5, Z3, Z4
+	VMOVUPS      Z4, 64(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVW        (DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z7
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    (SI), K1, Z3
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPS      Z2, Z4
+	VFNMADD231PS Z2, Z2, Z4
+	VMULPS       Z3, Z7, Z2
+	VMOVUPS.Z    (DX), K1, Z3
+	VMOVAPS      Z3, Z3
+	VFMADD231PS  Z4, Z2, Z3
+	VMOVUPS      Z3, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x10, AX
+	KMOVW        AX, K1
+	KMOVW        2(DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z8
+	VMOVUPS.Z    64(BX), K1, Z0
+	VMOVUPS.Z    64(SI), K1, Z1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VMOVAPS      Z0, Z2
+	VFNMADD231PS Z0, Z0, Z2
+	VMULPS       Z1, Z8, Z0
+	VMOVUPS.Z    64(DX), K1, Z1
+	VMOVAPS      Z1, Z1
+	VFMADD231PS  Z2, Z0, Z1
+	VMOVUPS      Z1, K1, 64(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -328,17 +504,17 @@ TEXT ·tailLogisticGradF32AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (DX), Z1
-	VMULPS       Z1, Z0, Z1
-	VPMOVD2M     Z1, K1
-	VBROADCASTSS word32_0<>+0(SB), Z4
-	VBROADCASTSS word32_3f800000<>+0(SB), Z5
-	VBLENDMPS    Z4, Z5, K1, Z2
-	VSUBPS       Z1, Z2, Z1
-	VMOVUPS      (SI), Z4
-	VMULPS       Z0, Z4, Z0
-	VMULPS       Z1, Z0, Z0
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (SI), Z2
+	VMULPS       Z0, Z1, Z0
+	VPMOVD2M     Z0, K1
+	VBROADCASTSS word32_0<>+0(SB), Z5
+	VBROADCASTSS word32_3f800000<>+0(SB), Z6
+	VBLENDMPS    Z5, Z6, K1, Z3
+	VSUBPS       Z0, Z3, Z0
+	VMULPS       Z1, Z2, Z1
+	VMULPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
@@ -354,20 +530,112 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (BX), K1, Z0
-	VMOVUPS.Z    (DX), K1, Z1
-	VMULPS       Z1, Z0, Z1
-	VPMOVD2M     Z1, K2
-	VBROADCASTSS word32_0<>+0(SB), Z2
-	VBROADCASTSS word32_3f800000<>+0(SB), Z4
-	VBLENDMPS    Z2, Z4, K2, Z3
-	VSUBPS       Z1, Z3, Z1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
 	VMOVUPS.Z    (SI), K1, Z2
-	VMULPS       Z0, Z2, Z0
-	VMULPS       Z1, Z0, Z0
+	VMULPS       Z0, Z1, Z0
+	VPMOVD2M     Z0, K2
+	VBROADCASTSS word32_0<>+0(SB), Z3
+	VBROADCASTSS word32_3f800000<>+0(SB), Z5
+	VBLENDMPS    Z3, Z5, K2, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z2, Z1
+	VMULPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tailLogisticGradWhereF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSS yes+40(FP), Z0
+	VBROADCASTSS no+44(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVW        (DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VMOVUPS      (BX), Z3
+	VMOVUPS      (SI), Z4
+	VMULPS       Z3, Z4, Z3
+	VPMOVD2M     Z3, K1
+	VBROADCASTSS word32_0<>+0(SB), Z12
+	VBROADCASTSS word32_3f800000<>+0(SB), Z13
+	VBLENDMPS    Z12, Z13, K1, Z5
+	VSUBPS       Z3, Z5, Z3
+	VMULPS       Z4, Z2, Z4
+	VMULPS       Z3, Z4, Z3
+	VMOVUPS      Z3, (DX)
+	KMOVW        2(DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      64(SI), Z4
+	VMULPS       Z3, Z4, Z3
+	VPMOVD2M     Z3, K1
+	VBROADCASTSS word32_0<>+0(SB), Z12
+	VBROADCASTSS word32_3f800000<>+0(SB), Z13
+	VBLENDMPS    Z12, Z13, K1, Z7
+	VSUBPS       Z3, Z7, Z3
+	VMULPS       Z4, Z6, Z4
+	VMULPS       Z3, Z4, Z3
+	VMOVUPS      Z3, 64(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVW        (DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z8
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z2, Z3, Z2
+	VPMOVD2M     Z2, K2
+	VBROADCASTSS word32_0<>+0(SB), Z4
+	VBROADCASTSS word32_3f800000<>+0(SB), Z5
+	VBLENDMPS    Z4, Z5, K2, Z9
+	VSUBPS       Z2, Z9, Z2
+	VMULPS       Z3, Z8, Z3
+	VMULPS       Z2, Z3, Z2
+	VMOVUPS      Z2, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x10, AX
+	KMOVW        AX, K1
+	KMOVW        2(DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z10
+	VMOVUPS.Z    64(BX), K1, Z0
+	VMOVUPS.Z    64(SI), K1, Z1
+	VMULPS       Z0, Z1, Z0
+	VPMOVD2M     Z0, K2
+	VBROADCASTSS word32_0<>+0(SB), Z2
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VBLENDMPS    Z2, Z3, K2, Z11
+	VSUBPS       Z0, Z11, Z0
+	VMULPS       Z1, Z10, Z1
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, 64(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -383,20 +651,20 @@ TEXT ·tailLogisticGradAddF32AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (DX), Z1
-	VMULPS       Z1, Z0, Z1
-	VPMOVD2M     Z1, K1
-	VBROADCASTSS word32_0<>+0(SB), Z4
-	VBROADCASTSS word32_3f800000<>+0(SB), Z5
-	VBLENDMPS    Z4, Z5, K1, Z2
-	VSUBPS       Z1, Z2, Z1
-	VMOVUPS      (SI), Z4
-	VMULPS       Z0, Z4, Z0
-	VMOVUPS      (AX), Z4
-	VMOVAPS      Z4, Z4
-	VFMADD231PS  Z1, Z0, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (SI), Z2
+	VMULPS       Z0, Z1, Z0
+	VPMOVD2M     Z0, K1
+	VBROADCASTSS word32_0<>+0(SB), Z5
+	VBROADCASTSS word32_3f800000<>+0(SB), Z6
+	VBLENDMPS    Z5, Z6, K1, Z3
+	VSUBPS       Z0, Z3, Z0
+	VMULPS       Z1, Z2, Z1
+	VMOVUPS      (AX), Z2
+	VMOVAPS      Z2, Z2
+	VFMADD231PS  Z0, Z1, Z2
+	VMOVUPS      Z2, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
@@ -411,22 +679,122 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (BX), K1, Z0
-	VMOVUPS.Z    (DX), K1, Z1
-	VMULPS       Z1, Z0, Z1
-	VPMOVD2M     Z1, K2
-	VBROADCASTSS word32_0<>+0(SB), Z2
-	VBROADCASTSS word32_3f800000<>+0(SB), Z4
-	VBLENDMPS    Z2, Z4, K2, Z3
-	VSUBPS       Z1, Z3, Z1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
 	VMOVUPS.Z    (SI), K1, Z2
-	VMULPS       Z0, Z2, Z0
+	VMULPS       Z0, Z1, Z0
+	VPMOVD2M     Z0, K2
+	VBROADCASTSS word32_0<>+0(SB), Z3
+	VBROADCASTSS word32_3f800000<>+0(SB), Z5
+	VBLENDMPS    Z3, Z5, K2, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z2, Z1
 	VMOVUPS.Z    (AX), K1, Z2
 	VMOVAPS      Z2, Z2
-	VFMADD231PS  Z1, Z0, Z2
+	VFMADD231PS  Z0, Z1, Z2
 	VMOVUPS      Z2, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradAddWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tailLogisticGradAddWhereF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSS yes+40(FP), Z0
+	VBROADCASTSS no+44(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVW        (DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VMOVUPS      (BX), Z3
+	VMOVUPS      (SI), Z4
+	VMULPS       Z3, Z4, Z3
+	VPMOVD2M     Z3, K1
+	VBROADCASTSS word32_0<>+0(SB), Z12
+	VBROADCASTSS word32_3f800000<>+0(SB), Z13
+	VBLENDMPS    Z12, Z13, K1, Z5
+	VSUBPS       Z3, Z5, Z3
+	VMULPS       Z4, Z2, Z4
+	VMOVUPS      (DX), Z12
+	VMOVAPS      Z12, Z12
+	VFMADD231PS  Z3, Z4, Z12
+	VMOVUPS      Z12, (DX)
+	KMOVW        2(DI), K1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      64(SI), Z4
+	VMULPS       Z3, Z4, Z3
+	VPMOVD2M     Z3, K1
+	VBROADCASTSS word32_0<>+0(SB), Z12
+	VBROADCASTSS word32_3f800000<>+0(SB), Z13
+	VBLENDMPS    Z12, Z13, K1, Z7
+	VSUBPS       Z3, Z7, Z3
+	VMULPS       Z4, Z6, Z4
+	VMOVUPS      64(DX), Z12
+	VMOVAPS      Z12, Z12
+	VFMADD231PS  Z3, Z4, Z12
+	VMOVUPS      Z12, 64(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVW        (DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z8
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z2, Z3, Z2
+	VPMOVD2M     Z2, K2
+	VBROADCASTSS word32_0<>+0(SB), Z4
+	VBROADCASTSS word32_3f800000<>+0(SB), Z5
+	VBLENDMPS    Z4, Z5, K2, Z9
+	VSUBPS       Z2, Z9, Z2
+	VMULPS       Z3, Z8, Z3
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVAPS      Z4, Z4
+	VFMADD231PS  Z2, Z3, Z4
+	VMOVUPS      Z4, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x10, AX
+	KMOVW        AX, K1
+	KMOVW        2(DI), K2
+	VBLENDMPS    Z0, Z1, K2, Z10
+	VMOVUPS.Z    64(BX), K1, Z0
+	VMOVUPS.Z    64(SI), K1, Z1
+	VMULPS       Z0, Z1, Z0
+	VPMOVD2M     Z0, K2
+	VBROADCASTSS word32_0<>+0(SB), Z2
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VBLENDMPS    Z2, Z3, K2, Z11
+	VSUBPS       Z0, Z11, Z0
+	VMULPS       Z1, Z10, Z1
+	VMOVUPS.Z    64(DX), K1, Z2
+	VMOVAPS      Z2, Z2
+	VFMADD231PS  Z0, Z1, Z2
+	VMOVUPS      Z2, K1, 64(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -772,15 +1140,15 @@ TEXT ·tailSigmoidGradF64AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Z0
-	VMOVUPD      (DX), Z1
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPD      Z1, Z2
-	VFNMADD231PD Z1, Z1, Z2
-	VMOVUPD      (SI), Z1
-	VMULPD       Z0, Z1, Z0
-	VMULPD       Z2, Z0, Z0
+	VMOVUPD      (DX), Z0
+	VMOVUPD      (BX), Z1
+	VMOVUPD      (SI), Z2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPD      Z0, Z3
+	VFNMADD231PD Z0, Z0, Z3
+	VMULPD       Z1, Z2, Z0
+	VMULPD       Z3, Z0, Z0
 	VMOVUPD      Z0, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
@@ -796,18 +1164,158 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPD.Z    (BX), K1, Z0
-	VMOVUPD.Z    (DX), K1, Z1
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPD      Z1, Z2
-	VFNMADD231PD Z1, Z1, Z2
-	VMOVUPD.Z    (SI), K1, Z1
-	VMULPD       Z0, Z1, Z0
-	VMULPD       Z2, Z0, Z0
+	VMOVUPD.Z    (DX), K1, Z0
+	VMOVUPD.Z    (BX), K1, Z1
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPD      Z0, Z3
+	VFNMADD231PD Z0, Z0, Z3
+	VMULPD       Z1, Z2, Z0
+	VMULPD       Z3, Z0, Z0
 	VMOVUPD      Z0, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailSigmoidGradWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tailSigmoidGradWhereF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSD yes+40(FP), Z0
+	VBROADCASTSD no+48(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVB        (DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z2
+	VMOVUPD      (BX), Z3
+	VMOVUPD      (SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z2, Z3
+	VMULPD       Z5, Z3, Z3
+	VMOVUPD      Z3, (DX)
+	KMOVB        1(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z6
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      64(SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z6, Z3
+	VMULPD       Z5, Z3, Z3
+	VMOVUPD      Z3, 64(DX)
+	KMOVB        2(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z7
+	VMOVUPD      128(BX), Z3
+	VMOVUPD      128(SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z7, Z3
+	VMULPD       Z5, Z3, Z3
+	VMOVUPD      Z3, 128(DX)
+	KMOVB        3(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z8
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      192(SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z8, Z3
+	VMULPD       Z5, Z3, Z3
+	VMOVUPD      Z3, 192(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVB        (DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z9
+	VMOVUPD.Z    (BX), K1, Z2
+	VMOVUPD.Z    (SI), K1, Z3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPD      Z2, Z4
+	VFNMADD231PD Z2, Z2, Z4
+	VMULPD       Z3, Z9, Z2
+	VMULPD       Z4, Z2, Z2
+	VMOVUPD      Z2, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x08, R8
+	KMOVW        R8, K1
+	KMOVB        1(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z10
+	VMOVUPD.Z    64(BX), K1, Z2
+	VMOVUPD.Z    64(SI), K1, Z3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPD      Z2, Z4
+	VFNMADD231PD Z2, Z2, Z4
+	VMULPD       Z3, Z10, Z2
+	VMULPD       Z4, Z2, Z2
+	VMOVUPD      Z2, K1, 64(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x10, R8
+	KMOVW        R8, K1
+	KMOVB        2(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z11
+	VMOVUPD.Z    128(BX), K1, Z2
+	VMOVUPD.Z    128(SI), K1, Z3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPD      Z2, Z4
+	VFNMADD231PD Z2, Z2, Z4
+	VMULPD       Z3, Z11, Z2
+	VMULPD       Z4, Z2, Z2
+	VMOVUPD      Z2, K1, 128(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x18, AX
+	KMOVW        AX, K1
+	KMOVB        3(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z12
+	VMOVUPD.Z    192(BX), K1, Z0
+	VMOVUPD.Z    192(SI), K1, Z1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VMOVAPD      Z0, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VMULPD       Z1, Z12, Z0
+	VMULPD       Z2, Z0, Z0
+	VMOVUPD      Z0, K1, 192(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -823,17 +1331,17 @@ TEXT ·tailSigmoidGradAddF64AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Z0
-	VMOVUPD      (DX), Z1
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPD      Z1, Z2
-	VFNMADD231PD Z1, Z1, Z2
-	VMOVUPD      (SI), Z1
-	VMULPD       Z0, Z1, Z0
+	VMOVUPD      (DX), Z0
+	VMOVUPD      (BX), Z1
+	VMOVUPD      (SI), Z2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPD      Z0, Z3
+	VFNMADD231PD Z0, Z0, Z3
+	VMULPD       Z1, Z2, Z0
 	VMOVUPD      (AX), Z1
 	VMOVAPD      Z1, Z1
-	VFMADD231PD  Z2, Z0, Z1
+	VFMADD231PD  Z3, Z0, Z1
 	VMOVUPD      Z1, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
@@ -849,20 +1357,176 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPD.Z    (BX), K1, Z0
-	VMOVUPD.Z    (DX), K1, Z1
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
-	VPANDD       Z2, Z1, Z1
-	VMOVAPD      Z1, Z2
-	VFNMADD231PD Z1, Z1, Z2
-	VMOVUPD.Z    (SI), K1, Z1
-	VMULPD       Z0, Z1, Z0
+	VMOVUPD.Z    (DX), K1, Z0
+	VMOVUPD.Z    (BX), K1, Z1
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVAPD      Z0, Z3
+	VFNMADD231PD Z0, Z0, Z3
+	VMULPD       Z1, Z2, Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VMOVAPD      Z1, Z1
-	VFMADD231PD  Z2, Z0, Z1
+	VFMADD231PD  Z3, Z0, Z1
 	VMOVUPD      Z1, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailSigmoidGradAddWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tailSigmoidGradAddWhereF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSD yes+40(FP), Z0
+	VBROADCASTSD no+48(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVB        (DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z2
+	VMOVUPD      (BX), Z3
+	VMOVUPD      (SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z2, Z3
+	VMOVUPD      (DX), Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z5, Z3, Z4
+	VMOVUPD      Z4, (DX)
+	KMOVB        1(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z6
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      64(SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z6, Z3
+	VMOVUPD      64(DX), Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z5, Z3, Z4
+	VMOVUPD      Z4, 64(DX)
+	KMOVB        2(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z7
+	VMOVUPD      128(BX), Z3
+	VMOVUPD      128(SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z7, Z3
+	VMOVUPD      128(DX), Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z5, Z3, Z4
+	VMOVUPD      Z4, 128(DX)
+	KMOVB        3(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z8
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      192(SI), Z4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z5
+	VPANDD       Z5, Z3, Z3
+	VMOVAPD      Z3, Z5
+	VFNMADD231PD Z3, Z3, Z5
+	VMULPD       Z4, Z8, Z3
+	VMOVUPD      192(DX), Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z5, Z3, Z4
+	VMOVUPD      Z4, 192(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVB        (DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z9
+	VMOVUPD.Z    (BX), K1, Z2
+	VMOVUPD.Z    (SI), K1, Z3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPD      Z2, Z4
+	VFNMADD231PD Z2, Z2, Z4
+	VMULPD       Z3, Z9, Z2
+	VMOVUPD.Z    (DX), K1, Z3
+	VMOVAPD      Z3, Z3
+	VFMADD231PD  Z4, Z2, Z3
+	VMOVUPD      Z3, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x08, R8
+	KMOVW        R8, K1
+	KMOVB        1(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z10
+	VMOVUPD.Z    64(BX), K1, Z2
+	VMOVUPD.Z    64(SI), K1, Z3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPD      Z2, Z4
+	VFNMADD231PD Z2, Z2, Z4
+	VMULPD       Z3, Z10, Z2
+	VMOVUPD.Z    64(DX), K1, Z3
+	VMOVAPD      Z3, Z3
+	VFMADD231PD  Z4, Z2, Z3
+	VMOVUPD      Z3, K1, 64(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x10, R8
+	KMOVW        R8, K1
+	KMOVB        2(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z11
+	VMOVUPD.Z    128(BX), K1, Z2
+	VMOVUPD.Z    128(SI), K1, Z3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z4
+	VPANDD       Z4, Z2, Z2
+	VMOVAPD      Z2, Z4
+	VFNMADD231PD Z2, Z2, Z4
+	VMULPD       Z3, Z11, Z2
+	VMOVUPD.Z    128(DX), K1, Z3
+	VMOVAPD      Z3, Z3
+	VFMADD231PD  Z4, Z2, Z3
+	VMOVUPD      Z3, K1, 128(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x18, AX
+	KMOVW        AX, K1
+	KMOVB        3(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z12
+	VMOVUPD.Z    192(BX), K1, Z0
+	VMOVUPD.Z    192(SI), K1, Z1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z2
+	VPANDD       Z2, Z0, Z0
+	VMOVAPD      Z0, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VMULPD       Z1, Z12, Z0
+	VMOVUPD.Z    192(DX), K1, Z1
+	VMOVAPD      Z1, Z1
+	VFMADD231PD  Z2, Z0, Z1
+	VMOVUPD      Z1, K1, 192(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -878,17 +1542,17 @@ TEXT ·tailLogisticGradF64AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Z0
-	VMOVUPD      (DX), Z1
-	VMULPD       Z1, Z0, Z1
-	VPMOVQ2M     Z1, K1
-	VBROADCASTSD word64_0<>+0(SB), Z4
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
-	VBLENDMPD    Z4, Z5, K1, Z2
-	VSUBPD       Z1, Z2, Z1
-	VMOVUPD      (SI), Z4
-	VMULPD       Z0, Z4, Z0
-	VMULPD       Z1, Z0, Z0
+	VMOVUPD      (DX), Z0
+	VMOVUPD      (BX), Z1
+	VMOVUPD      (SI), Z2
+	VMULPD       Z0, Z1, Z0
+	VPMOVQ2M     Z0, K1
+	VBROADCASTSD word64_0<>+0(SB), Z5
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z6
+	VBLENDMPD    Z5, Z6, K1, Z3
+	VSUBPD       Z0, Z3, Z0
+	VMULPD       Z1, Z2, Z1
+	VMULPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
@@ -904,20 +1568,176 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPD.Z    (BX), K1, Z0
-	VMOVUPD.Z    (DX), K1, Z1
-	VMULPD       Z1, Z0, Z1
-	VPMOVQ2M     Z1, K2
-	VBROADCASTSD word64_0<>+0(SB), Z2
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z4
-	VBLENDMPD    Z2, Z4, K2, Z3
-	VSUBPD       Z1, Z3, Z1
+	VMOVUPD.Z    (DX), K1, Z0
+	VMOVUPD.Z    (BX), K1, Z1
 	VMOVUPD.Z    (SI), K1, Z2
-	VMULPD       Z0, Z2, Z0
-	VMULPD       Z1, Z0, Z0
+	VMULPD       Z0, Z1, Z0
+	VPMOVQ2M     Z0, K2
+	VBROADCASTSD word64_0<>+0(SB), Z3
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z3, Z5, K2, Z4
+	VSUBPD       Z0, Z4, Z0
+	VMULPD       Z1, Z2, Z1
+	VMULPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tailLogisticGradWhereF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSD yes+40(FP), Z0
+	VBROADCASTSD no+48(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVB        (DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z2
+	VMOVUPD      (BX), Z3
+	VMOVUPD      (SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z5
+	VSUBPD       Z3, Z5, Z3
+	VMULPD       Z4, Z2, Z4
+	VMULPD       Z3, Z4, Z3
+	VMOVUPD      Z3, (DX)
+	KMOVB        1(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z6
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      64(SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z7
+	VSUBPD       Z3, Z7, Z3
+	VMULPD       Z4, Z6, Z4
+	VMULPD       Z3, Z4, Z3
+	VMOVUPD      Z3, 64(DX)
+	KMOVB        2(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z8
+	VMOVUPD      128(BX), Z3
+	VMOVUPD      128(SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z9
+	VSUBPD       Z3, Z9, Z3
+	VMULPD       Z4, Z8, Z4
+	VMULPD       Z3, Z4, Z3
+	VMOVUPD      Z3, 128(DX)
+	KMOVB        3(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z10
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      192(SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z11
+	VSUBPD       Z3, Z11, Z3
+	VMULPD       Z4, Z10, Z4
+	VMULPD       Z3, Z4, Z3
+	VMOVUPD      Z3, 192(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVB        (DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z12
+	VMOVUPD.Z    (BX), K1, Z2
+	VMOVUPD.Z    (SI), K1, Z3
+	VMULPD       Z2, Z3, Z2
+	VPMOVQ2M     Z2, K2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z4, Z5, K2, Z13
+	VSUBPD       Z2, Z13, Z2
+	VMULPD       Z3, Z12, Z3
+	VMULPD       Z2, Z3, Z2
+	VMOVUPD      Z2, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x08, R8
+	KMOVW        R8, K1
+	KMOVB        1(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z14
+	VMOVUPD.Z    64(BX), K1, Z2
+	VMOVUPD.Z    64(SI), K1, Z3
+	VMULPD       Z2, Z3, Z2
+	VPMOVQ2M     Z2, K2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z4, Z5, K2, Z15
+	VSUBPD       Z2, Z15, Z2
+	VMULPD       Z3, Z14, Z3
+	VMULPD       Z2, Z3, Z2
+	VMOVUPD      Z2, K1, 64(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x10, R8
+	KMOVW        R8, K1
+	KMOVB        2(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z16
+	VMOVUPD.Z    128(BX), K1, Z2
+	VMOVUPD.Z    128(SI), K1, Z3
+	VMULPD       Z2, Z3, Z2
+	VPMOVQ2M     Z2, K2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z4, Z5, K2, Z17
+	VSUBPD       Z2, Z17, Z2
+	VMULPD       Z3, Z16, Z3
+	VMULPD       Z2, Z3, Z2
+	VMOVUPD      Z2, K1, 128(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x18, AX
+	KMOVW        AX, K1
+	KMOVB        3(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z18
+	VMOVUPD.Z    192(BX), K1, Z0
+	VMOVUPD.Z    192(SI), K1, Z1
+	VMULPD       Z0, Z1, Z0
+	VPMOVQ2M     Z0, K2
+	VBROADCASTSD word64_0<>+0(SB), Z2
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VBLENDMPD    Z2, Z3, K2, Z19
+	VSUBPD       Z0, Z19, Z0
+	VMULPD       Z1, Z18, Z1
+	VMULPD       Z0, Z1, Z0
+	VMOVUPD      Z0, K1, 192(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -933,20 +1753,20 @@ TEXT ·tailLogisticGradAddF64AVX512(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Z0
-	VMOVUPD      (DX), Z1
-	VMULPD       Z1, Z0, Z1
-	VPMOVQ2M     Z1, K1
-	VBROADCASTSD word64_0<>+0(SB), Z4
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
-	VBLENDMPD    Z4, Z5, K1, Z2
-	VSUBPD       Z1, Z2, Z1
-	VMOVUPD      (SI), Z4
-	VMULPD       Z0, Z4, Z0
-	VMOVUPD      (AX), Z4
-	VMOVAPD      Z4, Z4
-	VFMADD231PD  Z1, Z0, Z4
-	VMOVUPD      Z4, (AX)
+	VMOVUPD      (DX), Z0
+	VMOVUPD      (BX), Z1
+	VMOVUPD      (SI), Z2
+	VMULPD       Z0, Z1, Z0
+	VPMOVQ2M     Z0, K1
+	VBROADCASTSD word64_0<>+0(SB), Z5
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z6
+	VBLENDMPD    Z5, Z6, K1, Z3
+	VSUBPD       Z0, Z3, Z0
+	VMULPD       Z1, Z2, Z1
+	VMOVUPD      (AX), Z2
+	VMOVAPD      Z2, Z2
+	VFMADD231PD  Z0, Z1, Z2
+	VMOVUPD      Z2, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
@@ -961,22 +1781,194 @@ tail:
 	SHLQ         CL, DI
 	DECQ         DI
 	KMOVW        DI, K1
-	VMOVUPD.Z    (BX), K1, Z0
-	VMOVUPD.Z    (DX), K1, Z1
-	VMULPD       Z1, Z0, Z1
-	VPMOVQ2M     Z1, K2
-	VBROADCASTSD word64_0<>+0(SB), Z2
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z4
-	VBLENDMPD    Z2, Z4, K2, Z3
-	VSUBPD       Z1, Z3, Z1
+	VMOVUPD.Z    (DX), K1, Z0
+	VMOVUPD.Z    (BX), K1, Z1
 	VMOVUPD.Z    (SI), K1, Z2
-	VMULPD       Z0, Z2, Z0
+	VMULPD       Z0, Z1, Z0
+	VPMOVQ2M     Z0, K2
+	VBROADCASTSD word64_0<>+0(SB), Z3
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z3, Z5, K2, Z4
+	VSUBPD       Z0, Z4, Z0
+	VMULPD       Z1, Z2, Z1
 	VMOVUPD.Z    (AX), K1, Z2
 	VMOVAPD      Z2, Z2
-	VFMADD231PD  Z1, Z0, Z2
+	VFMADD231PD  Z0, Z1, Z2
 	VMOVUPD      Z2, K1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradAddWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tailLogisticGradAddWhereF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), DX
+	MOVQ         tails+16(FP), BX
+	MOVQ         minus+24(FP), SI
+	MOVQ         set+32(FP), DI
+	VBROADCASTSD yes+40(FP), Z0
+	VBROADCASTSD no+48(FP), Z1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	KMOVB        (DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z2
+	VMOVUPD      (BX), Z3
+	VMOVUPD      (SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z5
+	VSUBPD       Z3, Z5, Z3
+	VMULPD       Z4, Z2, Z4
+	VMOVUPD      (DX), Z20
+	VMOVAPD      Z20, Z20
+	VFMADD231PD  Z3, Z4, Z20
+	VMOVUPD      Z20, (DX)
+	KMOVB        1(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z6
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      64(SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z7
+	VSUBPD       Z3, Z7, Z3
+	VMULPD       Z4, Z6, Z4
+	VMOVUPD      64(DX), Z20
+	VMOVAPD      Z20, Z20
+	VFMADD231PD  Z3, Z4, Z20
+	VMOVUPD      Z20, 64(DX)
+	KMOVB        2(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z8
+	VMOVUPD      128(BX), Z3
+	VMOVUPD      128(SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z9
+	VSUBPD       Z3, Z9, Z3
+	VMULPD       Z4, Z8, Z4
+	VMOVUPD      128(DX), Z20
+	VMOVAPD      Z20, Z20
+	VFMADD231PD  Z3, Z4, Z20
+	VMOVUPD      Z20, 128(DX)
+	KMOVB        3(DI), K1
+	VBLENDMPD    Z0, Z1, K1, Z10
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      192(SI), Z4
+	VMULPD       Z3, Z4, Z3
+	VPMOVQ2M     Z3, K1
+	VBROADCASTSD word64_0<>+0(SB), Z20
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z21
+	VBLENDMPD    Z20, Z21, K1, Z11
+	VSUBPD       Z3, Z11, Z3
+	VMULPD       Z4, Z10, Z4
+	VMOVUPD      192(DX), Z20
+	VMOVAPD      Z20, Z20
+	VFMADD231PD  Z3, Z4, Z20
+	VMOVUPD      Z20, 192(DX)
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	KMOVW        R8, K1
+	KMOVB        (DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z12
+	VMOVUPD.Z    (BX), K1, Z2
+	VMOVUPD.Z    (SI), K1, Z3
+	VMULPD       Z2, Z3, Z2
+	VPMOVQ2M     Z2, K2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z4, Z5, K2, Z13
+	VSUBPD       Z2, Z13, Z2
+	VMULPD       Z3, Z12, Z3
+	VMOVUPD.Z    (DX), K1, Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z2, Z3, Z4
+	VMOVUPD      Z4, K1, (DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x08, R8
+	KMOVW        R8, K1
+	KMOVB        1(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z14
+	VMOVUPD.Z    64(BX), K1, Z2
+	VMOVUPD.Z    64(SI), K1, Z3
+	VMULPD       Z2, Z3, Z2
+	VPMOVQ2M     Z2, K2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z4, Z5, K2, Z15
+	VSUBPD       Z2, Z15, Z2
+	VMULPD       Z3, Z14, Z3
+	VMOVUPD.Z    64(DX), K1, Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z2, Z3, Z4
+	VMOVUPD      Z4, K1, 64(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, R8
+	SHLQ         CL, R8
+	DECQ         R8
+	SHRQ         $0x10, R8
+	KMOVW        R8, K1
+	KMOVB        2(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z16
+	VMOVUPD.Z    128(BX), K1, Z2
+	VMOVUPD.Z    128(SI), K1, Z3
+	VMULPD       Z2, Z3, Z2
+	VPMOVQ2M     Z2, K2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD    Z4, Z5, K2, Z17
+	VSUBPD       Z2, Z17, Z2
+	VMULPD       Z3, Z16, Z3
+	VMOVUPD.Z    128(DX), K1, Z4
+	VMOVAPD      Z4, Z4
+	VFMADD231PD  Z2, Z3, Z4
+	VMOVUPD      Z4, K1, 128(DX)
+	MOVQ         AX, CX
+	MOVQ         $0x00000001, AX
+	SHLQ         CL, AX
+	DECQ         AX
+	SHRQ         $0x18, AX
+	KMOVW        AX, K1
+	KMOVB        3(DI), K2
+	VBLENDMPD    Z0, Z1, K2, Z18
+	VMOVUPD.Z    192(BX), K1, Z0
+	VMOVUPD.Z    192(SI), K1, Z1
+	VMULPD       Z0, Z1, Z0
+	VPMOVQ2M     Z0, K2
+	VBROADCASTSD word64_0<>+0(SB), Z2
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VBLENDMPD    Z2, Z3, K2, Z19
+	VSUBPD       Z0, Z19, Z0
+	VMULPD       Z1, Z18, Z1
+	VMOVUPD.Z    192(DX), K1, Z2
+	VMOVAPD      Z2, Z2
+	VFMADD231PD  Z0, Z1, Z2
+	VMOVUPD      Z2, K1, 192(DX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -1393,15 +2385,15 @@ TEXT ·tailSigmoidGradF32AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Y0
-	VMOVUPS      (DX), Y1
-	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
-	VMOVAPS      Y1, Y2
-	VFNMADD231PS Y1, Y1, Y2
-	VMOVUPS      (SI), Y1
-	VMULPS       Y0, Y1, Y0
-	VMULPS       Y2, Y0, Y0
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (SI), Y2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y3
+	VANDPS       Y3, Y0, Y0
+	VMOVAPS      Y0, Y3
+	VFNMADD231PS Y0, Y0, Y3
+	VMULPS       Y1, Y2, Y0
+	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -1417,20 +2409,216 @@ tail:
 	SHLQ         $0x02, AX
 	SUBQ         AX, DI
 	VMOVUPS      (DI), Y0
-	VMASKMOVPS   (BX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VBROADCASTSS word32_7fffffff<>+0(SB), Y3
-	VANDPS       Y3, Y2, Y2
-	VMOVAPS      Y2, Y3
-	VFNMADD231PS Y2, Y2, Y3
-	VMASKMOVPS   (SI), Y0, Y2
-	VMULPS       Y1, Y2, Y1
-	VMULPS       Y3, Y1, Y1
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y2
+	VMASKMOVPS   (SI), Y0, Y3
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPS      Y1, Y4
+	VFNMADD231PS Y1, Y1, Y4
+	VMULPS       Y2, Y3, Y1
+	VMULPS       Y4, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
 done:
 	VZEROUPPER
 	RET
+
+// func tailSigmoidGradWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tailSigmoidGradWhereF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSS yes+40(FP), Y0
+	VBROADCASTSS no+44(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits32<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      (DX), Y4
+	VMOVUPS      (BX), Y5
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS Y4, Y4, Y6
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, (CX)
+	VMOVUPS      setbits32<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      32(DX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS Y4, Y4, Y6
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, 32(CX)
+	VMOVUPS      setbits32<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      64(DX), Y4
+	VMOVUPS      64(BX), Y5
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS Y4, Y4, Y6
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, 64(CX)
+	VMOVUPS      setbits32<>+96(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQD     Y3, Y2, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y2
+	VMOVUPS      96(DX), Y3
+	VMOVUPS      96(BX), Y4
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y5
+	VANDPS       Y5, Y3, Y3
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS Y3, Y3, Y5
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 96(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      (SI), Y3
+	VMOVUPS      setbits32<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   (DX), Y3, Y5
+	VMASKMOVPS   (BX), Y3, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS Y5, Y5, Y7
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMASKMOVPS   Y4, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      setbits32<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   32(DX), Y3, Y5
+	VMASKMOVPS   32(BX), Y3, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS Y5, Y5, Y7
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      64(SI), Y3
+	VMOVUPS      setbits32<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   64(DX), Y3, Y5
+	VMASKMOVPS   64(BX), Y3, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS Y5, Y5, Y7
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x02, AX
+	SUBQ         AX, SI
+	VMOVUPS      96(SI), Y3
+	VMOVUPS      setbits32<>+96(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQD     Y4, Y2, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y0
+	VMASKMOVPS   96(DX), Y3, Y1
+	VMASKMOVPS   96(BX), Y3, Y2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPS      Y1, Y4
+	VFNMADD231PS Y1, Y1, Y4
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMASKMOVPS   Y0, Y3, 96(CX)
+
+last:
+	VZEROUPPER
+	RET
+
+DATA setbits32<>+0(SB)/4, $0x00000001
+DATA setbits32<>+4(SB)/4, $0x00000002
+DATA setbits32<>+8(SB)/4, $0x00000004
+DATA setbits32<>+12(SB)/4, $0x00000008
+DATA setbits32<>+16(SB)/4, $0x00000010
+DATA setbits32<>+20(SB)/4, $0x00000020
+DATA setbits32<>+24(SB)/4, $0x00000040
+DATA setbits32<>+28(SB)/4, $0x00000080
+DATA setbits32<>+32(SB)/4, $0x00000100
+DATA setbits32<>+36(SB)/4, $0x00000200
+DATA setbits32<>+40(SB)/4, $0x00000400
+DATA setbits32<>+44(SB)/4, $0x00000800
+DATA setbits32<>+48(SB)/4, $0x00001000
+DATA setbits32<>+52(SB)/4, $0x00002000
+DATA setbits32<>+56(SB)/4, $0x00004000
+DATA setbits32<>+60(SB)/4, $0x00008000
+DATA setbits32<>+64(SB)/4, $0x00010000
+DATA setbits32<>+68(SB)/4, $0x00020000
+DATA setbits32<>+72(SB)/4, $0x00040000
+DATA setbits32<>+76(SB)/4, $0x00080000
+DATA setbits32<>+80(SB)/4, $0x00100000
+DATA setbits32<>+84(SB)/4, $0x00200000
+DATA setbits32<>+88(SB)/4, $0x00400000
+DATA setbits32<>+92(SB)/4, $0x00800000
+DATA setbits32<>+96(SB)/4, $0x01000000
+DATA setbits32<>+100(SB)/4, $0x02000000
+DATA setbits32<>+104(SB)/4, $0x04000000
+DATA setbits32<>+108(SB)/4, $0x08000000
+DATA setbits32<>+112(SB)/4, $0x10000000
+DATA setbits32<>+116(SB)/4, $0x20000000
+DATA setbits32<>+120(SB)/4, $0x40000000
+DATA setbits32<>+124(SB)/4, $0x80000000
+DATA setbits32<>+128(SB)/4, $0x00000000
+DATA setbits32<>+132(SB)/4, $0x00000000
+DATA setbits32<>+136(SB)/4, $0x00000000
+DATA setbits32<>+140(SB)/4, $0x00000000
+DATA setbits32<>+144(SB)/4, $0x00000000
+DATA setbits32<>+148(SB)/4, $0x00000000
+DATA setbits32<>+152(SB)/4, $0x00000000
+DATA setbits32<>+156(SB)/4, $0x00000000
+GLOBL setbits32<>(SB), RODATA|NOPTR, $160
 
 // func tailSigmoidGradAddF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 // Requires: AVX, FMA3
@@ -1444,17 +2632,17 @@ TEXT ·tailSigmoidGradAddF32AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Y0
-	VMOVUPS      (DX), Y1
-	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
-	VMOVAPS      Y1, Y2
-	VFNMADD231PS Y1, Y1, Y2
-	VMOVUPS      (SI), Y1
-	VMULPS       Y0, Y1, Y0
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (SI), Y2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y3
+	VANDPS       Y3, Y0, Y0
+	VMOVAPS      Y0, Y3
+	VFNMADD231PS Y0, Y0, Y3
+	VMULPS       Y1, Y2, Y0
 	VMOVUPS      (CX), Y1
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  Y2, Y0, Y1
+	VFMADD231PS  Y3, Y0, Y1
 	VMOVUPS      Y1, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -1470,20 +2658,190 @@ tail:
 	SHLQ         $0x02, AX
 	SUBQ         AX, DI
 	VMOVUPS      (DI), Y0
-	VMASKMOVPS   (BX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VBROADCASTSS word32_7fffffff<>+0(SB), Y3
-	VANDPS       Y3, Y2, Y2
-	VMOVAPS      Y2, Y3
-	VFNMADD231PS Y2, Y2, Y3
-	VMASKMOVPS   (SI), Y0, Y2
-	VMULPS       Y1, Y2, Y1
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y2
+	VMASKMOVPS   (SI), Y0, Y3
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPS      Y1, Y4
+	VFNMADD231PS Y1, Y1, Y4
+	VMULPS       Y2, Y3, Y1
 	VMASKMOVPS   (CX), Y0, Y2
 	VMOVAPS      Y2, Y2
-	VFMADD231PS  Y3, Y1, Y2
+	VFMADD231PS  Y4, Y1, Y2
 	VMASKMOVPS   Y2, Y0, (CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailSigmoidGradAddWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tailSigmoidGradAddWhereF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSS yes+40(FP), Y0
+	VBROADCASTSS no+44(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits32<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      (DX), Y4
+	VMOVUPS      (BX), Y5
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS Y4, Y4, Y6
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      (CX), Y4
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      setbits32<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      32(DX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS Y4, Y4, Y6
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      32(CX), Y4
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      Y4, 32(CX)
+	VMOVUPS      setbits32<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      64(DX), Y4
+	VMOVUPS      64(BX), Y5
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS Y4, Y4, Y6
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      64(CX), Y4
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      Y4, 64(CX)
+	VMOVUPS      setbits32<>+96(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQD     Y3, Y2, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y2
+	VMOVUPS      96(DX), Y3
+	VMOVUPS      96(BX), Y4
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y5
+	VANDPS       Y5, Y3, Y3
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS Y3, Y3, Y5
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      96(CX), Y3
+	VMOVAPS      Y3, Y3
+	VFMADD231PS  Y5, Y2, Y3
+	VMOVUPS      Y3, 96(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      (SI), Y3
+	VMOVUPS      setbits32<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   (DX), Y3, Y5
+	VMASKMOVPS   (BX), Y3, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS Y5, Y5, Y7
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   (CX), Y3, Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y7, Y4, Y5
+	VMASKMOVPS   Y5, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      setbits32<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   32(DX), Y3, Y5
+	VMASKMOVPS   32(BX), Y3, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS Y5, Y5, Y7
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   32(CX), Y3, Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y7, Y4, Y5
+	VMASKMOVPS   Y5, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      64(SI), Y3
+	VMOVUPS      setbits32<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   64(DX), Y3, Y5
+	VMASKMOVPS   64(BX), Y3, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS Y5, Y5, Y7
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   64(CX), Y3, Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y7, Y4, Y5
+	VMASKMOVPS   Y5, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x02, AX
+	SUBQ         AX, SI
+	VMOVUPS      96(SI), Y3
+	VMOVUPS      setbits32<>+96(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQD     Y4, Y2, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y0
+	VMASKMOVPS   96(DX), Y3, Y1
+	VMASKMOVPS   96(BX), Y3, Y2
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPS      Y1, Y4
+	VFNMADD231PS Y1, Y1, Y4
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   96(CX), Y3, Y1
+	VMOVAPS      Y1, Y1
+	VFMADD231PS  Y4, Y0, Y1
+	VMASKMOVPS   Y1, Y3, 96(CX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -1499,16 +2857,16 @@ TEXT ·tailLogisticGradF32AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Y0
-	VMOVUPS      (DX), Y1
-	VMULPS       Y1, Y0, Y1
-	VBROADCASTSS word32_0<>+0(SB), Y2
-	VBROADCASTSS word32_3f800000<>+0(SB), Y3
-	VBLENDVPS    Y1, Y2, Y3, Y2
-	VSUBPS       Y1, Y2, Y1
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
 	VMOVUPS      (SI), Y2
-	VMULPS       Y0, Y2, Y0
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y1, Y0
+	VBROADCASTSS word32_0<>+0(SB), Y3
+	VBROADCASTSS word32_3f800000<>+0(SB), Y4
+	VBLENDVPS    Y0, Y3, Y4, Y3
+	VSUBPS       Y0, Y3, Y0
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -1524,19 +2882,181 @@ tail:
 	SHLQ         $0x02, AX
 	SUBQ         AX, DI
 	VMOVUPS      (DI), Y0
-	VMASKMOVPS   (BX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VMULPS       Y2, Y1, Y2
-	VBROADCASTSS word32_0<>+0(SB), Y3
-	VBROADCASTSS word32_3f800000<>+0(SB), Y4
-	VBLENDVPS    Y2, Y3, Y4, Y3
-	VSUBPS       Y2, Y3, Y2
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y2
 	VMASKMOVPS   (SI), Y0, Y3
-	VMULPS       Y1, Y3, Y1
-	VMULPS       Y2, Y1, Y1
+	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VBROADCASTSS word32_3f800000<>+0(SB), Y5
+	VBLENDVPS    Y1, Y4, Y5, Y4
+	VSUBPS       Y1, Y4, Y1
+	VMULPS       Y2, Y3, Y2
+	VMULPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX2
+TEXT ·tailLogisticGradWhereF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSS yes+40(FP), Y0
+	VBROADCASTSS no+44(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits32<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      (DX), Y4
+	VMOVUPS      (BX), Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS word32_0<>+0(SB), Y6
+	VBROADCASTSS word32_3f800000<>+0(SB), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (CX)
+	VMOVUPS      setbits32<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      32(DX), Y4
+	VMOVUPS      32(BX), Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS word32_0<>+0(SB), Y6
+	VBROADCASTSS word32_3f800000<>+0(SB), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 32(CX)
+	VMOVUPS      setbits32<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      64(DX), Y4
+	VMOVUPS      64(BX), Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS word32_0<>+0(SB), Y6
+	VBROADCASTSS word32_3f800000<>+0(SB), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 64(CX)
+	VMOVUPS      setbits32<>+96(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQD     Y3, Y2, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y2
+	VMOVUPS      96(DX), Y3
+	VMOVUPS      96(BX), Y4
+	VMULPS       Y3, Y4, Y3
+	VBROADCASTSS word32_0<>+0(SB), Y5
+	VBROADCASTSS word32_3f800000<>+0(SB), Y6
+	VBLENDVPS    Y3, Y5, Y6, Y5
+	VSUBPS       Y3, Y5, Y3
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      Y2, 96(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      (SI), Y3
+	VMOVUPS      setbits32<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   (DX), Y3, Y5
+	VMASKMOVPS   (BX), Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS word32_0<>+0(SB), Y7
+	VBROADCASTSS word32_3f800000<>+0(SB), Y8
+	VBLENDVPS    Y5, Y7, Y8, Y7
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      setbits32<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   32(DX), Y3, Y5
+	VMASKMOVPS   32(BX), Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS word32_0<>+0(SB), Y7
+	VBROADCASTSS word32_3f800000<>+0(SB), Y8
+	VBLENDVPS    Y5, Y7, Y8, Y7
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      64(SI), Y3
+	VMOVUPS      setbits32<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   64(DX), Y3, Y5
+	VMASKMOVPS   64(BX), Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS word32_0<>+0(SB), Y7
+	VBROADCASTSS word32_3f800000<>+0(SB), Y8
+	VBLENDVPS    Y5, Y7, Y8, Y7
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x02, AX
+	SUBQ         AX, SI
+	VMOVUPS      96(SI), Y3
+	VMOVUPS      setbits32<>+96(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQD     Y4, Y2, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y0
+	VMASKMOVPS   96(DX), Y3, Y1
+	VMASKMOVPS   96(BX), Y3, Y2
+	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VBROADCASTSS word32_3f800000<>+0(SB), Y5
+	VBLENDVPS    Y1, Y4, Y5, Y4
+	VSUBPS       Y1, Y4, Y1
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y3, 96(CX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -1552,18 +3072,18 @@ TEXT ·tailLogisticGradAddF32AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPS      (BX), Y0
-	VMOVUPS      (DX), Y1
-	VMULPS       Y1, Y0, Y1
-	VBROADCASTSS word32_0<>+0(SB), Y2
-	VBROADCASTSS word32_3f800000<>+0(SB), Y3
-	VBLENDVPS    Y1, Y2, Y3, Y2
-	VSUBPS       Y1, Y2, Y1
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
 	VMOVUPS      (SI), Y2
-	VMULPS       Y0, Y2, Y0
+	VMULPS       Y0, Y1, Y0
+	VBROADCASTSS word32_0<>+0(SB), Y3
+	VBROADCASTSS word32_3f800000<>+0(SB), Y4
+	VBLENDVPS    Y0, Y3, Y4, Y3
+	VSUBPS       Y0, Y3, Y0
+	VMULPS       Y1, Y2, Y1
 	VMOVUPS      (CX), Y2
 	VMOVAPS      Y2, Y2
-	VFMADD231PS  Y1, Y0, Y2
+	VFMADD231PS  Y0, Y1, Y2
 	VMOVUPS      Y2, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -1579,21 +3099,199 @@ tail:
 	SHLQ         $0x02, AX
 	SUBQ         AX, DI
 	VMOVUPS      (DI), Y0
-	VMASKMOVPS   (BX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VMULPS       Y2, Y1, Y2
-	VBROADCASTSS word32_0<>+0(SB), Y3
-	VBROADCASTSS word32_3f800000<>+0(SB), Y4
-	VBLENDVPS    Y2, Y3, Y4, Y3
-	VSUBPS       Y2, Y3, Y2
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y2
 	VMASKMOVPS   (SI), Y0, Y3
-	VMULPS       Y1, Y3, Y1
+	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VBROADCASTSS word32_3f800000<>+0(SB), Y5
+	VBLENDVPS    Y1, Y4, Y5, Y4
+	VSUBPS       Y1, Y4, Y1
+	VMULPS       Y2, Y3, Y2
 	VMASKMOVPS   (CX), Y0, Y3
 	VMOVAPS      Y3, Y3
-	VFMADD231PS  Y2, Y1, Y3
+	VFMADD231PS  Y1, Y2, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradAddWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tailLogisticGradAddWhereF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSS yes+40(FP), Y0
+	VBROADCASTSS no+44(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits32<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      (DX), Y4
+	VMOVUPS      (BX), Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS word32_0<>+0(SB), Y6
+	VBROADCASTSS word32_3f800000<>+0(SB), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      (CX), Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VMOVUPS      Y5, (CX)
+	VMOVUPS      setbits32<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      32(DX), Y4
+	VMOVUPS      32(BX), Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS word32_0<>+0(SB), Y6
+	VBROADCASTSS word32_3f800000<>+0(SB), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      32(CX), Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VMOVUPS      Y5, 32(CX)
+	VMOVUPS      setbits32<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQD     Y3, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VMOVUPS      64(DX), Y4
+	VMOVUPS      64(BX), Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS word32_0<>+0(SB), Y6
+	VBROADCASTSS word32_3f800000<>+0(SB), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      64(CX), Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VMOVUPS      Y5, 64(CX)
+	VMOVUPS      setbits32<>+96(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQD     Y3, Y2, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y2
+	VMOVUPS      96(DX), Y3
+	VMOVUPS      96(BX), Y4
+	VMULPS       Y3, Y4, Y3
+	VBROADCASTSS word32_0<>+0(SB), Y5
+	VBROADCASTSS word32_3f800000<>+0(SB), Y6
+	VBLENDVPS    Y3, Y5, Y6, Y5
+	VSUBPS       Y3, Y5, Y3
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      96(CX), Y4
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      (SI), Y3
+	VMOVUPS      setbits32<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   (DX), Y3, Y5
+	VMASKMOVPS   (BX), Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS word32_0<>+0(SB), Y7
+	VBROADCASTSS word32_3f800000<>+0(SB), Y8
+	VBLENDVPS    Y5, Y7, Y8, Y7
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   (CX), Y3, Y6
+	VMOVAPS      Y6, Y6
+	VFMADD231PS  Y5, Y4, Y6
+	VMASKMOVPS   Y6, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      setbits32<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   32(DX), Y3, Y5
+	VMASKMOVPS   32(BX), Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS word32_0<>+0(SB), Y7
+	VBROADCASTSS word32_3f800000<>+0(SB), Y8
+	VBLENDVPS    Y5, Y7, Y8, Y7
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   32(CX), Y3, Y6
+	VMOVAPS      Y6, Y6
+	VFMADD231PS  Y5, Y4, Y6
+	VMASKMOVPS   Y6, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x02, DI
+	SUBQ         DI, SI
+	VMOVUPS      64(SI), Y3
+	VMOVUPS      setbits32<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQD     Y4, Y5, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y4
+	VMASKMOVPS   64(DX), Y3, Y5
+	VMASKMOVPS   64(BX), Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS word32_0<>+0(SB), Y7
+	VBROADCASTSS word32_3f800000<>+0(SB), Y8
+	VBLENDVPS    Y5, Y7, Y8, Y7
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   64(CX), Y3, Y6
+	VMOVAPS      Y6, Y6
+	VFMADD231PS  Y5, Y4, Y6
+	VMASKMOVPS   Y6, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x02, AX
+	SUBQ         AX, SI
+	VMOVUPS      96(SI), Y3
+	VMOVUPS      setbits32<>+96(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQD     Y4, Y2, Y4
+	VBLENDVPS    Y4, Y0, Y1, Y0
+	VMASKMOVPS   96(DX), Y3, Y1
+	VMASKMOVPS   96(BX), Y3, Y2
+	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VBROADCASTSS word32_3f800000<>+0(SB), Y5
+	VBLENDVPS    Y1, Y4, Y5, Y4
+	VSUBPS       Y1, Y4, Y1
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   96(CX), Y3, Y2
+	VMOVAPS      Y2, Y2
+	VFMADD231PS  Y1, Y0, Y2
+	VMASKMOVPS   Y2, Y3, 96(CX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -1968,15 +3666,15 @@ TEXT ·tailSigmoidGradF64AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Y0
-	VMOVUPD      (DX), Y1
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
-	VMOVAPD      Y1, Y2
-	VFNMADD231PD Y1, Y1, Y2
-	VMOVUPD      (SI), Y1
-	VMULPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VMOVUPD      (SI), Y2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y3
+	VANDPS       Y3, Y0, Y0
+	VMOVAPD      Y0, Y3
+	VFNMADD231PD Y0, Y0, Y3
+	VMULPD       Y1, Y2, Y0
+	VMULPD       Y3, Y0, Y0
 	VMOVUPD      Y0, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -1992,20 +3690,336 @@ tail:
 	SHLQ         $0x03, AX
 	SUBQ         AX, DI
 	VMOVUPD      (DI), Y0
-	VMASKMOVPD   (BX), Y0, Y1
-	VMASKMOVPD   (DX), Y0, Y2
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y3
-	VANDPS       Y3, Y2, Y2
-	VMOVAPD      Y2, Y3
-	VFNMADD231PD Y2, Y2, Y3
-	VMASKMOVPD   (SI), Y0, Y2
-	VMULPD       Y1, Y2, Y1
-	VMULPD       Y3, Y1, Y1
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y2
+	VMASKMOVPD   (SI), Y0, Y3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPD      Y1, Y4
+	VFNMADD231PD Y1, Y1, Y4
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y4, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
 
 done:
 	VZEROUPPER
 	RET
+
+// func tailSigmoidGradWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tailSigmoidGradWhereF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSD yes+40(FP), Y0
+	VBROADCASTSD no+48(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits64<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      (DX), Y4
+	VMOVUPD      (BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	VMOVUPS      setbits64<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      32(DX), Y4
+	VMOVUPD      32(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, 32(CX)
+	VMOVUPS      setbits64<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      64(DX), Y4
+	VMOVUPD      64(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, 64(CX)
+	VMOVUPS      setbits64<>+96(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      96(DX), Y4
+	VMOVUPD      96(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, 96(CX)
+	VMOVUPS      setbits64<>+128(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      128(DX), Y4
+	VMOVUPD      128(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, 128(CX)
+	VMOVUPS      setbits64<>+160(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      160(DX), Y4
+	VMOVUPD      160(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, 160(CX)
+	VMOVUPS      setbits64<>+192(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      192(DX), Y4
+	VMOVUPD      192(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, 192(CX)
+	VMOVUPS      setbits64<>+224(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQQ     Y3, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y2
+	VMOVUPD      224(DX), Y3
+	VMOVUPD      224(BX), Y4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y5
+	VANDPS       Y5, Y3, Y3
+	VMOVAPD      Y3, Y5
+	VFNMADD231PD Y3, Y3, Y5
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y5, Y2, Y2
+	VMOVUPD      Y2, 224(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      (SI), Y3
+	VMOVUPS      setbits64<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   (DX), Y3, Y5
+	VMASKMOVPD   (BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      32(SI), Y3
+	VMOVUPS      setbits64<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   32(DX), Y3, Y5
+	VMASKMOVPD   32(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      64(SI), Y3
+	VMOVUPS      setbits64<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   64(DX), Y3, Y5
+	VMASKMOVPD   64(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      96(SI), Y3
+	VMOVUPS      setbits64<>+96(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   96(DX), Y3, Y5
+	VMASKMOVPD   96(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 96(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      128(SI), Y3
+	VMOVUPS      setbits64<>+128(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   128(DX), Y3, Y5
+	VMASKMOVPD   128(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 128(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      160(SI), Y3
+	VMOVUPS      setbits64<>+160(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   160(DX), Y3, Y5
+	VMASKMOVPD   160(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 160(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      192(SI), Y3
+	VMOVUPS      setbits64<>+192(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   192(DX), Y3, Y5
+	VMASKMOVPD   192(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 192(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x03, AX
+	SUBQ         AX, SI
+	VMOVUPD      224(SI), Y3
+	VMOVUPS      setbits64<>+224(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQQ     Y4, Y2, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y0
+	VMASKMOVPD   224(DX), Y3, Y1
+	VMASKMOVPD   224(BX), Y3, Y2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPD      Y1, Y4
+	VFNMADD231PD Y1, Y1, Y4
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y3, 224(CX)
+
+last:
+	VZEROUPPER
+	RET
+
+DATA setbits64<>+0(SB)/8, $0x0000000000000001
+DATA setbits64<>+8(SB)/8, $0x0000000000000002
+DATA setbits64<>+16(SB)/8, $0x0000000000000004
+DATA setbits64<>+24(SB)/8, $0x0000000000000008
+DATA setbits64<>+32(SB)/8, $0x0000000000000010
+DATA setbits64<>+40(SB)/8, $0x0000000000000020
+DATA setbits64<>+48(SB)/8, $0x0000000000000040
+DATA setbits64<>+56(SB)/8, $0x0000000000000080
+DATA setbits64<>+64(SB)/8, $0x0000000000000100
+DATA setbits64<>+72(SB)/8, $0x0000000000000200
+DATA setbits64<>+80(SB)/8, $0x0000000000000400
+DATA setbits64<>+88(SB)/8, $0x0000000000000800
+DATA setbits64<>+96(SB)/8, $0x0000000000001000
+DATA setbits64<>+104(SB)/8, $0x0000000000002000
+DATA setbits64<>+112(SB)/8, $0x0000000000004000
+DATA setbits64<>+120(SB)/8, $0x0000000000008000
+DATA setbits64<>+128(SB)/8, $0x0000000000010000
+DATA setbits64<>+136(SB)/8, $0x0000000000020000
+DATA setbits64<>+144(SB)/8, $0x0000000000040000
+DATA setbits64<>+152(SB)/8, $0x0000000000080000
+DATA setbits64<>+160(SB)/8, $0x0000000000100000
+DATA setbits64<>+168(SB)/8, $0x0000000000200000
+DATA setbits64<>+176(SB)/8, $0x0000000000400000
+DATA setbits64<>+184(SB)/8, $0x0000000000800000
+DATA setbits64<>+192(SB)/8, $0x0000000001000000
+DATA setbits64<>+200(SB)/8, $0x0000000002000000
+DATA setbits64<>+208(SB)/8, $0x0000000004000000
+DATA setbits64<>+216(SB)/8, $0x0000000008000000
+DATA setbits64<>+224(SB)/8, $0x0000000010000000
+DATA setbits64<>+232(SB)/8, $0x0000000020000000
+DATA setbits64<>+240(SB)/8, $0x0000000040000000
+DATA setbits64<>+248(SB)/8, $0x0000000080000000
+DATA setbits64<>+256(SB)/8, $0x0000000000000000
+DATA setbits64<>+264(SB)/8, $0x0000000000000000
+DATA setbits64<>+272(SB)/8, $0x0000000000000000
+DATA setbits64<>+280(SB)/8, $0x0000000000000000
+GLOBL setbits64<>(SB), RODATA|NOPTR, $288
 
 // func tailSigmoidGradAddF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 // Requires: AVX, FMA3
@@ -2019,17 +4033,17 @@ TEXT ·tailSigmoidGradAddF64AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Y0
-	VMOVUPD      (DX), Y1
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
-	VMOVAPD      Y1, Y2
-	VFNMADD231PD Y1, Y1, Y2
-	VMOVUPD      (SI), Y1
-	VMULPD       Y0, Y1, Y0
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VMOVUPD      (SI), Y2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y3
+	VANDPS       Y3, Y0, Y0
+	VMOVAPD      Y0, Y3
+	VFNMADD231PD Y0, Y0, Y3
+	VMULPD       Y1, Y2, Y0
 	VMOVUPD      (CX), Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  Y2, Y0, Y1
+	VFMADD231PD  Y3, Y0, Y1
 	VMOVUPD      Y1, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -2045,20 +4059,330 @@ tail:
 	SHLQ         $0x03, AX
 	SUBQ         AX, DI
 	VMOVUPD      (DI), Y0
-	VMASKMOVPD   (BX), Y0, Y1
-	VMASKMOVPD   (DX), Y0, Y2
-	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y3
-	VANDPS       Y3, Y2, Y2
-	VMOVAPD      Y2, Y3
-	VFNMADD231PD Y2, Y2, Y3
-	VMASKMOVPD   (SI), Y0, Y2
-	VMULPD       Y1, Y2, Y1
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y2
+	VMASKMOVPD   (SI), Y0, Y3
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPD      Y1, Y4
+	VFNMADD231PD Y1, Y1, Y4
+	VMULPD       Y2, Y3, Y1
 	VMASKMOVPD   (CX), Y0, Y2
 	VMOVAPD      Y2, Y2
-	VFMADD231PD  Y3, Y1, Y2
+	VFMADD231PD  Y4, Y1, Y2
 	VMASKMOVPD   Y2, Y0, (CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailSigmoidGradAddWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tailSigmoidGradAddWhereF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSD yes+40(FP), Y0
+	VBROADCASTSD no+48(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits64<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      (DX), Y4
+	VMOVUPD      (BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      (CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, (CX)
+	VMOVUPS      setbits64<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      32(DX), Y4
+	VMOVUPD      32(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      32(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, 32(CX)
+	VMOVUPS      setbits64<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      64(DX), Y4
+	VMOVUPD      64(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      64(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, 64(CX)
+	VMOVUPS      setbits64<>+96(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      96(DX), Y4
+	VMOVUPD      96(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      96(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, 96(CX)
+	VMOVUPS      setbits64<>+128(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      128(DX), Y4
+	VMOVUPD      128(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      128(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, 128(CX)
+	VMOVUPS      setbits64<>+160(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      160(DX), Y4
+	VMOVUPD      160(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      160(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, 160(CX)
+	VMOVUPS      setbits64<>+192(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      192(DX), Y4
+	VMOVUPD      192(BX), Y5
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y6
+	VANDPS       Y6, Y4, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y4, Y4, Y6
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      192(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y6, Y3, Y4
+	VMOVUPD      Y4, 192(CX)
+	VMOVUPS      setbits64<>+224(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQQ     Y3, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y2
+	VMOVUPD      224(DX), Y3
+	VMOVUPD      224(BX), Y4
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y5
+	VANDPS       Y5, Y3, Y3
+	VMOVAPD      Y3, Y5
+	VFNMADD231PD Y3, Y3, Y5
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      224(CX), Y3
+	VMOVAPD      Y3, Y3
+	VFMADD231PD  Y5, Y2, Y3
+	VMOVUPD      Y3, 224(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      (SI), Y3
+	VMOVUPS      setbits64<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   (DX), Y3, Y5
+	VMASKMOVPD   (BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   (CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      32(SI), Y3
+	VMOVUPS      setbits64<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   32(DX), Y3, Y5
+	VMASKMOVPD   32(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   32(CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      64(SI), Y3
+	VMOVUPS      setbits64<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   64(DX), Y3, Y5
+	VMASKMOVPD   64(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   64(CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      96(SI), Y3
+	VMOVUPS      setbits64<>+96(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   96(DX), Y3, Y5
+	VMASKMOVPD   96(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   96(CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, 96(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      128(SI), Y3
+	VMOVUPS      setbits64<>+128(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   128(DX), Y3, Y5
+	VMASKMOVPD   128(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   128(CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, 128(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      160(SI), Y3
+	VMOVUPS      setbits64<>+160(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   160(DX), Y3, Y5
+	VMASKMOVPD   160(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   160(CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, 160(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      192(SI), Y3
+	VMOVUPS      setbits64<>+192(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   192(DX), Y3, Y5
+	VMASKMOVPD   192(BX), Y3, Y6
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y7
+	VANDPS       Y7, Y5, Y5
+	VMOVAPD      Y5, Y7
+	VFNMADD231PD Y5, Y5, Y7
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   192(CX), Y3, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y7, Y4, Y5
+	VMASKMOVPD   Y5, Y3, 192(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x03, AX
+	SUBQ         AX, SI
+	VMOVUPD      224(SI), Y3
+	VMOVUPS      setbits64<>+224(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQQ     Y4, Y2, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y0
+	VMASKMOVPD   224(DX), Y3, Y1
+	VMASKMOVPD   224(BX), Y3, Y2
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y4
+	VANDPS       Y4, Y1, Y1
+	VMOVAPD      Y1, Y4
+	VFNMADD231PD Y1, Y1, Y4
+	VMULPD       Y2, Y0, Y0
+	VMASKMOVPD   224(CX), Y3, Y1
+	VMOVAPD      Y1, Y1
+	VFMADD231PD  Y4, Y0, Y1
+	VMASKMOVPD   Y1, Y3, 224(CX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -2074,16 +4398,16 @@ TEXT ·tailLogisticGradF64AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Y0
-	VMOVUPD      (DX), Y1
-	VMULPD       Y1, Y0, Y1
-	VBROADCASTSD word64_0<>+0(SB), Y2
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y2
-	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
 	VMOVUPD      (SI), Y2
-	VMULPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
+	VBROADCASTSD word64_0<>+0(SB), Y3
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y4
+	VBLENDVPD    Y0, Y3, Y4, Y3
+	VSUBPD       Y0, Y3, Y0
+	VMULPD       Y1, Y2, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -2099,19 +4423,313 @@ tail:
 	SHLQ         $0x03, AX
 	SUBQ         AX, DI
 	VMOVUPD      (DI), Y0
-	VMASKMOVPD   (BX), Y0, Y1
-	VMASKMOVPD   (DX), Y0, Y2
-	VMULPD       Y2, Y1, Y2
-	VBROADCASTSD word64_0<>+0(SB), Y3
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y4
-	VBLENDVPD    Y2, Y3, Y4, Y3
-	VSUBPD       Y2, Y3, Y2
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y2
 	VMASKMOVPD   (SI), Y0, Y3
-	VMULPD       Y1, Y3, Y1
-	VMULPD       Y2, Y1, Y1
+	VMULPD       Y1, Y2, Y1
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y5
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VSUBPD       Y1, Y4, Y1
+	VMULPD       Y2, Y3, Y2
+	VMULPD       Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX2
+TEXT ·tailLogisticGradWhereF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSD yes+40(FP), Y0
+	VBROADCASTSD no+48(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits64<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      (DX), Y4
+	VMOVUPD      (BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	VMOVUPS      setbits64<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      32(DX), Y4
+	VMOVUPD      32(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 32(CX)
+	VMOVUPS      setbits64<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      64(DX), Y4
+	VMOVUPD      64(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 64(CX)
+	VMOVUPS      setbits64<>+96(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      96(DX), Y4
+	VMOVUPD      96(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 96(CX)
+	VMOVUPS      setbits64<>+128(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      128(DX), Y4
+	VMOVUPD      128(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 128(CX)
+	VMOVUPS      setbits64<>+160(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      160(DX), Y4
+	VMOVUPD      160(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 160(CX)
+	VMOVUPS      setbits64<>+192(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      192(DX), Y4
+	VMOVUPD      192(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 192(CX)
+	VMOVUPS      setbits64<>+224(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQQ     Y3, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y2
+	VMOVUPD      224(DX), Y3
+	VMOVUPD      224(BX), Y4
+	VMULPD       Y3, Y4, Y3
+	VBROADCASTSD word64_0<>+0(SB), Y5
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y6
+	VBLENDVPD    Y3, Y5, Y6, Y5
+	VSUBPD       Y3, Y5, Y3
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y3, Y2, Y2
+	VMOVUPD      Y2, 224(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      (SI), Y3
+	VMOVUPS      setbits64<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   (DX), Y3, Y5
+	VMASKMOVPD   (BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      32(SI), Y3
+	VMOVUPS      setbits64<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   32(DX), Y3, Y5
+	VMASKMOVPD   32(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      64(SI), Y3
+	VMOVUPS      setbits64<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   64(DX), Y3, Y5
+	VMASKMOVPD   64(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      96(SI), Y3
+	VMOVUPS      setbits64<>+96(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   96(DX), Y3, Y5
+	VMASKMOVPD   96(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 96(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      128(SI), Y3
+	VMOVUPS      setbits64<>+128(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   128(DX), Y3, Y5
+	VMASKMOVPD   128(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 128(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      160(SI), Y3
+	VMOVUPS      setbits64<>+160(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   160(DX), Y3, Y5
+	VMASKMOVPD   160(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 160(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      192(SI), Y3
+	VMOVUPS      setbits64<>+192(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   192(DX), Y3, Y5
+	VMASKMOVPD   192(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y3, 192(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x03, AX
+	SUBQ         AX, SI
+	VMOVUPD      224(SI), Y3
+	VMOVUPS      setbits64<>+224(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQQ     Y4, Y2, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y0
+	VMASKMOVPD   224(DX), Y3, Y1
+	VMASKMOVPD   224(BX), Y3, Y2
+	VMULPD       Y1, Y2, Y1
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y5
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VSUBPD       Y1, Y4, Y1
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y1, Y0, Y0
+	VMASKMOVPD   Y0, Y3, 224(CX)
+
+last:
 	VZEROUPPER
 	RET
 
@@ -2127,18 +4745,18 @@ TEXT ·tailLogisticGradAddF64AVX2(SB), NOSPLIT, $0-40
 	JL   tail
 
 loop:
-	VMOVUPD      (BX), Y0
-	VMOVUPD      (DX), Y1
-	VMULPD       Y1, Y0, Y1
-	VBROADCASTSD word64_0<>+0(SB), Y2
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y2
-	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
 	VMOVUPD      (SI), Y2
-	VMULPD       Y0, Y2, Y0
+	VMULPD       Y0, Y1, Y0
+	VBROADCASTSD word64_0<>+0(SB), Y3
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y4
+	VBLENDVPD    Y0, Y3, Y4, Y3
+	VSUBPD       Y0, Y3, Y0
+	VMULPD       Y1, Y2, Y1
 	VMOVUPD      (CX), Y2
 	VMOVAPD      Y2, Y2
-	VFMADD231PD  Y1, Y0, Y2
+	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (CX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -2154,21 +4772,347 @@ tail:
 	SHLQ         $0x03, AX
 	SUBQ         AX, DI
 	VMOVUPD      (DI), Y0
-	VMASKMOVPD   (BX), Y0, Y1
-	VMASKMOVPD   (DX), Y0, Y2
-	VMULPD       Y2, Y1, Y2
-	VBROADCASTSD word64_0<>+0(SB), Y3
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y4
-	VBLENDVPD    Y2, Y3, Y4, Y3
-	VSUBPD       Y2, Y3, Y2
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y2
 	VMASKMOVPD   (SI), Y0, Y3
-	VMULPD       Y1, Y3, Y1
+	VMULPD       Y1, Y2, Y1
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y5
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VSUBPD       Y1, Y4, Y1
+	VMULPD       Y2, Y3, Y2
 	VMASKMOVPD   (CX), Y0, Y3
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  Y2, Y1, Y3
+	VFMADD231PD  Y1, Y2, Y3
 	VMASKMOVPD   Y3, Y0, (CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tailLogisticGradAddWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tailLogisticGradAddWhereF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         out+8(FP), CX
+	MOVQ         tails+16(FP), DX
+	MOVQ         minus+24(FP), BX
+	MOVQ         set+32(FP), SI
+	VBROADCASTSD yes+40(FP), Y0
+	VBROADCASTSD no+48(FP), Y1
+	SUBQ         $0x20, AX
+	JL           part
+
+word:
+	VPBROADCASTD (SI), Y2
+	VMOVUPS      setbits64<>+0(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      (DX), Y4
+	VMOVUPD      (BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      (CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, (CX)
+	VMOVUPS      setbits64<>+32(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      32(DX), Y4
+	VMOVUPD      32(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      32(CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, 32(CX)
+	VMOVUPS      setbits64<>+64(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      64(DX), Y4
+	VMOVUPD      64(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      64(CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, 64(CX)
+	VMOVUPS      setbits64<>+96(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      96(DX), Y4
+	VMOVUPD      96(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      96(CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, 96(CX)
+	VMOVUPS      setbits64<>+128(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      128(DX), Y4
+	VMOVUPD      128(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      128(CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, 128(CX)
+	VMOVUPS      setbits64<>+160(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      160(DX), Y4
+	VMOVUPD      160(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      160(CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, 160(CX)
+	VMOVUPS      setbits64<>+192(SB), Y3
+	VPAND        Y3, Y2, Y4
+	VPCMPEQQ     Y3, Y4, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y3
+	VMOVUPD      192(DX), Y4
+	VMOVUPD      192(BX), Y5
+	VMULPD       Y4, Y5, Y4
+	VBROADCASTSD word64_0<>+0(SB), Y6
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y6
+	VSUBPD       Y4, Y6, Y4
+	VMULPD       Y5, Y3, Y3
+	VMOVUPD      192(CX), Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPD      Y5, 192(CX)
+	VMOVUPS      setbits64<>+224(SB), Y3
+	VPAND        Y3, Y2, Y2
+	VPCMPEQQ     Y3, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y1, Y2
+	VMOVUPD      224(DX), Y3
+	VMOVUPD      224(BX), Y4
+	VMULPD       Y3, Y4, Y3
+	VBROADCASTSD word64_0<>+0(SB), Y5
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y6
+	VBLENDVPD    Y3, Y5, Y6, Y5
+	VSUBPD       Y3, Y5, Y3
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      224(CX), Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y3, Y2, Y4
+	VMOVUPD      Y4, 224(CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, BX
+	SUBQ         $0x20, AX
+	JGE          word
+
+part:
+	ADDQ         $0x20, AX
+	JZ           last
+	VPBROADCASTD (SI), Y2
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      (SI), Y3
+	VMOVUPS      setbits64<>+0(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   (DX), Y3, Y5
+	VMASKMOVPD   (BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   (CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, (CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      32(SI), Y3
+	VMOVUPS      setbits64<>+32(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   32(DX), Y3, Y5
+	VMASKMOVPD   32(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   32(CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, 32(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      64(SI), Y3
+	VMOVUPS      setbits64<>+64(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   64(DX), Y3, Y5
+	VMASKMOVPD   64(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   64(CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, 64(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      96(SI), Y3
+	VMOVUPS      setbits64<>+96(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   96(DX), Y3, Y5
+	VMASKMOVPD   96(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   96(CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, 96(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      128(SI), Y3
+	VMOVUPS      setbits64<>+128(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   128(DX), Y3, Y5
+	VMASKMOVPD   128(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   128(CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, 128(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      160(SI), Y3
+	VMOVUPS      setbits64<>+160(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   160(DX), Y3, Y5
+	VMASKMOVPD   160(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   160(CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, 160(CX)
+	LEAQ         masks<>+256(SB), SI
+	MOVQ         AX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DI, SI
+	VMOVUPD      192(SI), Y3
+	VMOVUPS      setbits64<>+192(SB), Y4
+	VPAND        Y4, Y2, Y5
+	VPCMPEQQ     Y4, Y5, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y4
+	VMASKMOVPD   192(DX), Y3, Y5
+	VMASKMOVPD   192(BX), Y3, Y6
+	VMULPD       Y5, Y6, Y5
+	VBROADCASTSD word64_0<>+0(SB), Y7
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y8
+	VBLENDVPD    Y5, Y7, Y8, Y7
+	VSUBPD       Y5, Y7, Y5
+	VMULPD       Y6, Y4, Y4
+	VMASKMOVPD   192(CX), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMASKMOVPD   Y6, Y3, 192(CX)
+	LEAQ         masks<>+256(SB), SI
+	SHLQ         $0x03, AX
+	SUBQ         AX, SI
+	VMOVUPD      224(SI), Y3
+	VMOVUPS      setbits64<>+224(SB), Y4
+	VPAND        Y4, Y2, Y2
+	VPCMPEQQ     Y4, Y2, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y0
+	VMASKMOVPD   224(DX), Y3, Y1
+	VMASKMOVPD   224(BX), Y3, Y2
+	VMULPD       Y1, Y2, Y1
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Y5
+	VBLENDVPD    Y1, Y4, Y5, Y4
+	VSUBPD       Y1, Y4, Y1
+	VMULPD       Y2, Y0, Y0
+	VMASKMOVPD   224(CX), Y3, Y2
+	VMOVAPD      Y2, Y2
+	VFMADD231PD  Y1, Y0, Y2
+	VMASKMOVPD   Y2, Y3, 224(CX)
+
+last:
 	VZEROUPPER
 	RET
 

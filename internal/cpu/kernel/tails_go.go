@@ -9,13 +9,12 @@ import (
 func tailsGo[F Float]() tails[F] {
 	sigmoidGrad := func(tail, minus float64) float64 { return math.Abs(tail) * (1 - math.Abs(tail)) }
 	logisticGrad := func(tail, minus float64) float64 { return tailSigmoid64(minus * tail) }
-	return tails[F]{
-		of:           unaryGo[F](tail64),
-		sigmoid:      tailSigmoidGo[F],
-		grad:         [lossCount]func(n int, out, tails, minus, d *F){tailGradGo[F](sigmoidGrad, false), tailGradGo[F](logisticGrad, false)},
-		gradAdd:      [lossCount]func(n int, out, tails, minus, d *F){tailGradGo[F](sigmoidGrad, true), tailGradGo[F](logisticGrad, true)},
-		logisticSums: tailLogisticSumsGo[F],
+	t := tails[F]{of: unaryGo[F](tail64), sigmoid: tailSigmoidGo[F], logisticSums: tailLogisticSumsGo[F]}
+	for phi, slope := range []func(tail, minus float64) float64{SigmoidLoss: sigmoidGrad, LogisticLoss: logisticGrad} {
+		t.grad[phi], t.gradAdd[phi] = tailGradGo[F](slope, false), tailGradGo[F](slope, true)
+		t.gradWhere[phi], t.gradAddWhere[phi] = tailGradWhereGo(t.grad[phi]), tailGradWhereGo(t.gradAdd[phi])
 	}
+	return t
 }
 
 // tail64 is 1 / (1 + e^|x|) with x's sign.
@@ -46,6 +45,19 @@ func tailGradGo[F Float](slope func(tail, minus float64) float64, add bool) func
 				g += float64(to[i])
 			}
 			to[i] = F(g)
+		}
+	}
+}
+
+func tailGradWhereGo[F Float](grad func(n int, out, tails, minus, d *F)) func(n int, out, tails, minus *F, set *uint16, yes, no F) {
+	return func(n int, out, tails, minus *F, set *uint16, yes, no F) {
+		to, from, signs := unsafe.Slice(out, n), unsafe.Slice(tails, n), unsafe.Slice(minus, n)
+		for i := range n {
+			d := no
+			if member(set, i) {
+				d = yes
+			}
+			grad(1, &to[i], &from[i], &signs[i], &d)
 		}
 	}
 }

@@ -85,6 +85,7 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], v [5][]F) {
 			}
 		}
 	}
+	checkTailGradWhere(t, k, out, tails, minus)
 	var sum LogisticSum
 	sum.Clear()
 	k.AddLogistic(&sum, tails, s, minus)
@@ -95,6 +96,33 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], v [5][]F) {
 	}
 	if got := sum.Value(); !(math.Abs(got-want) <= 4*epsilon[F]()*size+1e-15) && got != want && math.IsNaN(got) != math.IsNaN(want) {
 		t.Errorf("%d logistic losses: %v, want %v", len(s), got, want)
+	}
+}
+
+// checkTailGradWhere compares weights by a set with the same weights in a vector, bit by bit.
+func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus []F) {
+	t.Helper()
+	const lo = 2 * SetRows
+	set, d, want := NewRowSet(lo+len(out)), make([]F, len(out)), make([]F, len(out))
+	for i := range d {
+		if d[i] = -0.75; i*i%3 == 1 {
+			set.Add(lo + i)
+			d[i] = 1.5
+		}
+	}
+	for _, phi := range []Loss{SigmoidLoss, LogisticLoss} {
+		for _, add := range []bool{false, true} {
+			for i := range out {
+				out[i], want[i] = 0.5, 0.5
+			}
+			k.TailGrad(phi, want, tails, minus, d, add)
+			k.TailGradWhere(phi, out, tails, minus, set, lo, 1.5, -0.75, add)
+			for i, got := range out {
+				if got != want[i] && got == got {
+					t.Errorf("row %d, added %t: %v, want %v", i, add, got, want[i])
+				}
+			}
+		}
 	}
 }
 
@@ -200,6 +228,7 @@ func BenchmarkTails(b *testing.B) {
 		}
 		var sum LogisticSum
 		sum.Clear()
+		set := NewRowSet(n)
 		for _, c := range []struct {
 			name string
 			pass func()
@@ -208,6 +237,7 @@ func BenchmarkTails(b *testing.B) {
 			{"sigmoid", func() { k.TailSigmoid(out, tails, minus) }},
 			{"sigmoid gradient", func() { k.TailGrad(SigmoidLoss, out, tails, minus, d, false) }},
 			{"logistic gradient", func() { k.TailGrad(LogisticLoss, out, tails, minus, d, true) }},
+			{"sigmoid gradient, two weights", func() { k.TailGradWhere(SigmoidLoss, out, tails, minus, set, 0, 1, 2, false) }},
 			{"logistic sum", func() { k.AddLogistic(&sum, tails, s, minus) }},
 		} {
 			b.Run(level.String()+"/"+c.name, func(b *testing.B) {
