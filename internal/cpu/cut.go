@@ -21,17 +21,15 @@ const (
 	thinRows = 4 * thinUnit
 )
 
-var (
-	usual = cut{kernel.RowBlock, kernel.RowBlock}
-	thin  = cut{thinUnit, thinRows}
-)
+func usual() cut { return cut{kernel.RowBlock, kernel.RowBlock} }
+func thin() cut  { return cut{thinUnit, thinRows} }
 
 // cutOf chooses long blocks where all that the steps have of a row is single numbers and a sparse row.
 func (e *executor[T]) cutOf(r plan.Region) cut {
 	if slices.ContainsFunc(r.Steps, func(s plan.Step) bool { return !e.isThin(s, r.Rows) }) {
-		return usual
+		return usual()
 	}
-	return thin
+	return thin()
 }
 
 func (e *executor[T]) isThin(s plan.Step, rows int) bool {
@@ -44,7 +42,7 @@ func (e *executor[T]) isThin(s plan.Step, rows int) bool {
 // scratchRows is the number of rows that local buffers have room for.
 func (e *executor[T]) scratchRows() int {
 	for _, r := range slices.Concat(e.plan.Forward, e.plan.Backward) {
-		if e.cutOf(r) == thin {
+		if e.cutOf(r) == thin() {
 			return thinRows
 		}
 	}
