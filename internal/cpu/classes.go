@@ -39,7 +39,7 @@ func newClassMeans[T plan.Float](s *plan.GroupMeans, workers int) *classMeans[T]
 	return m
 }
 
-func (m *classMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
+func (m *classMeans[T]) start(worker int) { clear(m.sums[worker]) }
 
 func (m *classMeans[T]) block(t int, w *worker[T], lo, hi int) error {
 	m.rows.within(lo, hi, func(k, from, to int) { m.sums[t][k] += m.in.of(w, from, to) })

@@ -68,7 +68,7 @@ func newGroupMeans[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeans, worke
 	return m
 }
 
-func (m *groupMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
+func (m *groupMeans[T]) start(worker int) { clear(m.sums[worker]) }
 
 func (m *groupMeans[T]) block(t int, w *worker[T], lo, hi int) error {
 	m.form.add(m.sums[t], w.From(m.s.In, lo)[:hi-lo], lo)

@@ -11,6 +11,7 @@ import (
 // step is a compiled plan.Step. A region may have it do more than its blocks:
 //
 //	preparer, sharedPreparer   before the first block
+//	starter                    on each worker, before its first block
 //	block                      for each block of rows
 //	sharedFinisher, finisher   after the last
 type step[T plan.Float] interface {
@@ -25,6 +26,9 @@ type preparer[T plan.Float] interface{ prepare(e *executor[T]) }
 type sharedPreparer[T plan.Float] interface {
 	prepareShare(e *executor[T], worker, workers int)
 }
+
+// A starter has something to do on each worker before its own first block, with what is the worker's own: nobody waits for it.
+type starter[T plan.Float] interface{ start(worker int) }
 
 // A sharedFinisher has something to do after every worker's last block that the workers share. What they write must not depend on how
 // many they are, but through their own sums.
@@ -49,6 +53,7 @@ type region[T plan.Float] struct {
 
 	before []preparer[T]
 	shared sharedPreparers[T]
+	starts []starter[T]
 	spans  spans[T]
 	joined sharedFinishers[T]
 	after  []finisher[T]
@@ -96,6 +101,9 @@ func (r *region[T]) add(s step[T]) {
 	}
 	if p, ok := s.(sharedPreparer[T]); ok {
 		r.shared.steps = append(r.shared.steps, p)
+	}
+	if b, ok := s.(starter[T]); ok {
+		r.starts = append(r.starts, b)
 	}
 	if f, ok := s.(sharedFinisher[T]); ok {
 		r.joined.steps = append(r.joined.steps, f)
@@ -170,6 +178,9 @@ func (p *sharedFinishers[T]) work(worker int) {
 // work takes a worker's range of the rows through the steps, a block at a time.
 func (p *spans[T]) work(worker int) {
 	r := p.region
+	for _, s := range r.starts {
+		s.start(worker)
+	}
 	from, to := share(r.cut.units(r.rows), worker, r.workers)
 	r.failures[worker] = r.span(worker, from*r.cut.unit, min(to*r.cut.unit, r.rows))
 }

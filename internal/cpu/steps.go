@@ -65,7 +65,7 @@ func newReference[T plan.Float](s plan.Step, workers int) *reference[T] {
 	return r
 }
 
-func (r *reference[T]) prepareShare(_ *executor[T], worker, _ int) { clear(r.sums[worker]) }
+func (r *reference[T]) start(worker int) { clear(r.sums[worker]) }
 
 func (r *reference[T]) block(t int, w *worker[T], lo, hi int) error {
 	return plan.Run(r.s, w.Memory, lo, hi, r.sums[t])

@@ -20,7 +20,7 @@ func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
 	return c
 }
 
-func (c *columnSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(c.sums[worker]) }
+func (c *columnSums[T]) start(worker int) { clear(c.sums[worker]) }
 
 func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
 	if c.s.In.Cols == 1 {

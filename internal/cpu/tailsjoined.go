@@ -29,7 +29,7 @@ func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.
 	return m
 }
 
-func (m *logisticMeans[T]) prepareShare(_ *executor[T], worker, _ int) {
+func (m *logisticMeans[T]) start(worker int) {
 	for k := range m.sums[worker] {
 		m.sums[worker][k].Clear()
 	}
