@@ -35,6 +35,8 @@ func main() {
 		"sparse_rows":   sparseRows,
 		"losses":        losses,
 		"narrow":        narrow,
+		"tails":         tails,
+		"rowsets":       rowSets,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)
