@@ -35,6 +35,8 @@ func main() {
 		"sparse_rows":   sparseRows,
 		"losses":        losses,
 		"narrow":        narrow,
+		"integers":      integers,
+		"slices":        slices,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)
