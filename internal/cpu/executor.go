@@ -15,6 +15,10 @@ type executor[T plan.Float] struct {
 	workers           []*worker[T]
 	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
 	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
+	bytes             map[int]*kernel.Bytes     // leaves of 8-bit data
+	integers          *kernel.Integers          // of their products, in slices
+	slices            int                       // 0: none, in floating point
+	anyWidth          bool                      // of 8-bit data is read in slices
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
@@ -39,7 +43,10 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, err
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		threads: d.threads, pool: d.pool}
+		bytes: map[int]*kernel.Bytes{}, threads: d.threads, pool: d.pool}
+	if err := e.chooseSlices(d); err != nil {
+		return nil, err
+	}
 	if err := e.packData(); err != nil {
 		return nil, err
 	}
@@ -87,6 +94,9 @@ func (e *executor[T]) Bind(v plan.View, data []T) error {
 	}
 	if e.data[v.Buffer] != nil {
 		e.pack(v.Buffer)
+	}
+	if e.bytes[v.Buffer] != nil {
+		return e.packBytes(v.Buffer)
 	}
 	return nil
 }

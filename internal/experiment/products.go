@@ -1,0 +1,44 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+
+	"ppal/internal/config"
+	"ppal/internal/cpu"
+	"ppal/internal/plan"
+)
+
+// productsError lets an error about kinds of products name the key.
+func productsError(err error) error {
+	var lacking *cpu.ProductsError
+	if errors.As(err, &lacking) {
+		return &config.Error{Where: "--products", Problem: fmt.Sprintf(
+			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
+	}
+	return err
+}
+
+// checkProducts refuses slices where the data are not of 8 bits.
+func (e *Experiment) checkProducts() error {
+	_, e.eightBit = e.splits[0].data.(plan.Bytes)
+	if e.eightBit || e.cfg.Products != "int8x3" && e.cfg.Products != "int8x2" {
+		return nil
+	}
+	return &config.Error{Where: "--products", Problem: fmt.Sprintf(
+		"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", e.cfg.Products, e.cfg.Dataset)}
+}
+
+// describeProducts says what ran, and of 8-bit data why it is float32 if it is.
+func (e *Experiment) describeProducts() {
+	if e.info.Products = e.splits[0].problem.Products(); e.info.Products == "" {
+		e.info.Products = e.cfg.Dtype
+	}
+	if !e.eightBit || e.device == nil || e.cfg.Products != "auto" || e.cfg.Dtype != "float32" {
+		return
+	}
+	if _, err := e.device.With(cpu.Int8x3); err != nil {
+		e.info.Notes = append(e.info.Notes, fmt.Sprintf(
+			"The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.", e.device.Level()))
+	}
+}
