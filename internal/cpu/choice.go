@@ -48,6 +48,15 @@ func (e *ProductsError) Error() string {
 	return fmt.Sprintf("cpu: %v products need AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here: choose float32", e.Products, e.Level)
 }
 
+// Integers names the instruction that products of 8-bit data with slices take: avx512_vnni, avx_vnni, or go.
+func (d *Device) Integers() string {
+	k, err := kernel.NewIntegers(d.level)
+	if err != nil {
+		return "go"
+	}
+	return k.Instruction()
+}
+
 // sliceFeatures is the number of columns from which on Auto takes slices: cutting the other factor and joining the sums cost as much as
 // some dozen columns of a product.
 const sliceFeatures = 96
