@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"ppal/internal/cpu/kernel"
@@ -13,14 +12,7 @@ func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := 3
-	switch d.products {
-	case Int8x2:
-		count = 2
-	case Int8x3:
-	default:
-		return nil, fmt.Errorf("cpu: %v products have no slices", d.products)
-	}
+	count := d.products.slices()
 	rng := rand.New(rand.NewPCG(3, 4))
 	b := &byteBare{k: k, pool: d.pool, x: kernel.NewBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
 		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewSlices(cols, width, count)}

@@ -113,7 +113,7 @@ func newByteScores(e *executor[float32], p *plan.Product, x *kernel.Bytes) *byte
 		rows, cols = cols, rows
 		s.transposed = make([]float32, p.B.Len())
 	}
-	s.slices = e.integers.NewSlices(rows, cols, e.slices)
+	s.slices = e.integers.NewSlices(rows, cols, e.device.products.slices())
 	return s
 }
 
@@ -157,7 +157,7 @@ type byteGradient struct {
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.Bytes) *byteGradient {
 	s := &byteGradient{workerSums: newWorkerSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
 	for range e.threads {
-		s.slices = append(s.slices, e.integers.NewSlices(kernel.RowBlock, p.B.Cols, e.slices))
+		s.slices = append(s.slices, e.integers.NewSlices(kernel.RowBlock, p.B.Cols, e.device.products.slices()))
 	}
 	return s
 }

@@ -57,43 +57,42 @@ func (d *Device) Integers() string {
 	return k.Instruction()
 }
 
+// Slices says whether the device's float32 products with 8-bit data of so many columns are in slices.
+func (d *Device) Slices(cols int) bool {
+	switch d.products {
+	case Float:
+		return false
+	case Auto:
+		k, err := kernel.NewIntegers(d.level)
+		return err == nil && k.Fast() && cols >= sliceFeatures
+	}
+	return true
+}
+
 // sliceFeatures is the number of columns from which on Auto takes slices: cutting the other factor and joining the sums cost as much as
 // some dozen columns of a product.
 const sliceFeatures = 96
 
-// chooseSlices says how many slices products with 8-bit data have, if the data are wide enough for Auto.
-func (e *executor[T]) chooseSlices(d *Device) error {
-	var single T
-	if _, ok := any(single).(float32); !ok || d.products == Float {
-		return nil
-	}
-	k, err := kernel.NewIntegers(d.level)
-	if err != nil {
-		return err
-	}
-	e.integers = k
-	switch {
-	case d.products == Int8x2:
-		e.slices = 2
-	case d.products == Int8x3, k.Fast():
-		e.slices = 3
-	}
-	e.anyWidth = d.products != Auto
-	return nil
-}
-
 // byteLeaf returns room for a leaf of 8-bit data that products read in slices, nil for others.
 func (e *executor[T]) byteLeaf(buffer int) *kernel.Bytes {
 	data, ok := e.plan.DataOf(buffer).(plan.Bytes)
-	if !ok || e.slices == 0 {
+	if _, single := any(e).(*executor[float32]); !ok || !single {
 		return nil
 	}
 	rows, cols := data.Dims()
-	if cols < sliceFeatures && !e.anyWidth {
+	if !e.device.Slices(cols) {
 		return nil
 	}
 	_, scale := data.Bytes()
 	return kernel.NewBytes(rows, cols, scale)
+}
+
+// slices is the number of slices of the products with 8-bit data.
+func (p Products) slices() int {
+	if p == Int8x2 {
+		return 2
+	}
+	return 3
 }
 
 // Products names how products with the data are computed: int8x3 or int8x2 if any are, else the dtype.
@@ -101,7 +100,7 @@ func (e *executor[T]) Products() string {
 	switch {
 	case len(e.bytes) == 0:
 		return e.plan.Dtype.String()
-	case e.slices == 2:
+	case e.device.products == Int8x2:
 		return Int8x2.String()
 	}
 	return Int8x3.String()

@@ -16,9 +16,8 @@ type executor[T plan.Float] struct {
 	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
 	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
 	bytes             map[int]*kernel.Bytes     // leaves of 8-bit data
-	integers          *kernel.Integers          // of their products, in slices
-	slices            int                       // 0: none, in floating point
-	anyWidth          bool                      // of 8-bit data is read in slices
+	integers          *kernel.Integers          // of their products
+	device            *Device
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
@@ -43,8 +42,8 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, err
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		bytes: map[int]*kernel.Bytes{}, threads: d.threads, pool: d.pool}
-	if err := e.chooseSlices(d); err != nil {
+		bytes: map[int]*kernel.Bytes{}, device: d, threads: d.threads, pool: d.pool}
+	if e.integers, err = kernel.NewIntegers(d.level); err != nil {
 		return nil, err
 	}
 	if err := e.packData(); err != nil {

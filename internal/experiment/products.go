@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/plan"
@@ -41,4 +42,26 @@ func (e *Experiment) describeProducts() {
 		e.info.Notes = append(e.info.Notes, fmt.Sprintf(
 			"The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.", e.device.Level()))
 	}
+}
+
+// takeIntegers lets features that are small integers be bytes, where products with them would be slices: the graph then sees the bytes,
+// and the columns' centres and deviations in the first layer.
+func (e *Experiment) takeIntegers(t *datasets.Tables) {
+	_, cols := t.Train.Features.Dims()
+	if e.device == nil || e.cfg.Dtype != "float32" || !e.device.Slices(cols) {
+		return
+	}
+	list := t.Integers()
+	if list == nil {
+		return
+	}
+	for k, x := range list {
+		e.splits[k].data = x.Values
+	}
+	e.t.center, e.t.scale = make([]float64, cols), make([]float64, cols)
+	for j := range cols {
+		x := list[0]
+		e.t.center[j], e.t.scale[j] = x.Stretch[j]*(x.Center[j]-x.First[j]), 1/(x.Stretch[j]*x.Deviation[j])
+	}
+	e.info.Notes = append(e.info.Notes, fmt.Sprintf("All %d features are small integers before they are standardised: they are kept as bytes.", cols))
 }
