@@ -81,7 +81,7 @@ func TestSlicesEndWhereFloat32Ends(t *testing.T) {
 	rows := clothes(t, 100)
 	for method, floor := range map[string]float64{"ppala": closePPALA, "gdpa": closeGDPA} {
 		least, most := map[string]float64{}, map[string]float64{}
-		for k := range 5 {
+		for k := range 4 {
 			for name, x := range ending(t, turned(rows, 7*k), method, "float32") {
 				if k == 0 {
 					least[name], most[name] = x, x
@@ -89,7 +89,7 @@ func TestSlicesEndWhereFloat32Ends(t *testing.T) {
 				least[name], most[name] = min(least[name], x), max(most[name], x)
 			}
 		}
-		for k := range 2 {
+		for k := range 1 {
 			for name, x := range ending(t, turned(rows, 7*k), method, "int8x3") {
 				spread := max(most[name]-least[name], floor)
 				if method == "ppala" && name == "objective" { // 7.5e-6

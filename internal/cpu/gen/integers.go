@@ -17,6 +17,10 @@ const byteRows = 8
 // base is that of the slices' digits, -127 to 127.
 const base = 254
 
+// ahead is how many steps of four inner indices before they are needed digits
+// are asked for from the level-2 cache: a panel of them is larger than level 1.
+const ahead = 8
+
 // A dot is how four products of unsigned and signed 8-bit integers are added
 // to 32-bit sums, without saturation: VPDPBUSD in one of its encodings.
 type dot struct {
@@ -161,6 +165,7 @@ func (d dot) dots(k, x, q reg.GPVirtual, slices int) []operand.Op {
 	d.Label("loop")
 	for s := range slices {
 		d.mov(operand.Mem{Base: q, Disp: s * d.bytes()}, register(factors+s))
+		d.PREFETCHT0(operand.Mem{Base: q, Disp: (s + ahead*slices) * d.bytes()})
 	}
 	for i := range rows {
 		d.VPBROADCASTD(operand.Mem{Base: x, Disp: 4 * i}, register(broadcast))

@@ -64,8 +64,11 @@ TEXT ·mulBytes3AVX512VNNI(SB), NOSPLIT, $0-49
 
 loop:
 	VMOVUPS       (DX), Z24
+	PREFETCHT0    1536(DX)
 	VMOVUPS       64(DX), Z25
+	PREFETCHT0    1600(DX)
 	VMOVUPS       128(DX), Z26
+	PREFETCHT0    1664(DX)
 	VPBROADCASTD  (CX), Z27
 	VPDPBUSD      Z24, Z27, Z0
 	VPDPBUSD      Z25, Z27, Z1
@@ -297,7 +300,7 @@ DATA base64<>+56(SB)/8, $(254.0)
 GLOBL base64<>(SB), RODATA|NOPTR, $64
 
 // func addBytes3AVX512VNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·addBytes3AVX512VNNI(SB), NOSPLIT, $0-48
 	MOVQ   k+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -329,8 +332,11 @@ TEXT ·addBytes3AVX512VNNI(SB), NOSPLIT, $0-48
 
 loop:
 	VMOVUPS      (DX), Z24
+	PREFETCHT0   1536(DX)
 	VMOVUPS      64(DX), Z25
+	PREFETCHT0   1600(DX)
 	VMOVUPS      128(DX), Z26
+	PREFETCHT0   1664(DX)
 	VPBROADCASTD (CX), Z27
 	VPDPBUSD     Z24, Z27, Z0
 	VPDPBUSD     Z25, Z27, Z1
@@ -507,7 +513,9 @@ TEXT ·mulBytes2AVX512VNNI(SB), NOSPLIT, $0-49
 
 loop:
 	VMOVUPS       (DX), Z16
+	PREFETCHT0    1024(DX)
 	VMOVUPS       64(DX), Z17
+	PREFETCHT0    1088(DX)
 	VPBROADCASTD  (CX), Z18
 	VPDPBUSD      Z16, Z18, Z0
 	VPDPBUSD      Z17, Z18, Z1
@@ -681,7 +689,7 @@ store:
 	RET
 
 // func addBytes2AVX512VNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·addBytes2AVX512VNNI(SB), NOSPLIT, $0-48
 	MOVQ   k+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -705,7 +713,9 @@ TEXT ·addBytes2AVX512VNNI(SB), NOSPLIT, $0-48
 
 loop:
 	VMOVUPS      (DX), Z16
+	PREFETCHT0   1024(DX)
 	VMOVUPS      64(DX), Z17
+	PREFETCHT0   1088(DX)
 	VPBROADCASTD (CX), Z18
 	VPDPBUSD     Z16, Z18, Z0
 	VPDPBUSD     Z17, Z18, Z1
@@ -835,8 +845,11 @@ TEXT ·mulBytes3AVXVNNI(SB), NOSPLIT, $0-49
 
 loop:
 	VMOVUPS      (DX), Y12
+	PREFETCHT0   768(DX)
 	VMOVUPS      32(DX), Y13
+	PREFETCHT0   800(DX)
 	VMOVUPS      64(DX), Y14
+	PREFETCHT0   832(DX)
 	VPBROADCASTD (CX), Y15
 
 	// VPDPBUSD Y12, Y15, Y0
@@ -1026,7 +1039,7 @@ store:
 	RET
 
 // func addBytes3AVXVNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·addBytes3AVXVNNI(SB), NOSPLIT, $0-48
 	MOVQ   k+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -1046,8 +1059,11 @@ TEXT ·addBytes3AVXVNNI(SB), NOSPLIT, $0-48
 
 loop:
 	VMOVUPS      (DX), Y12
+	PREFETCHT0   768(DX)
 	VMOVUPS      32(DX), Y13
+	PREFETCHT0   800(DX)
 	VMOVUPS      64(DX), Y14
+	PREFETCHT0   832(DX)
 	VPBROADCASTD (CX), Y15
 
 	// VPDPBUSD Y12, Y15, Y0
@@ -1218,7 +1234,9 @@ TEXT ·mulBytes2AVXVNNI(SB), NOSPLIT, $0-49
 
 loop:
 	VMOVUPS      (DX), Y8
+	PREFETCHT0   512(DX)
 	VMOVUPS      32(DX), Y9
+	PREFETCHT0   544(DX)
 	VPBROADCASTD (CX), Y10
 
 	// VPDPBUSD Y8, Y10, Y0
@@ -1360,7 +1378,7 @@ store:
 	RET
 
 // func addBytes2AVXVNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·addBytes2AVXVNNI(SB), NOSPLIT, $0-48
 	MOVQ   k+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -1376,7 +1394,9 @@ TEXT ·addBytes2AVXVNNI(SB), NOSPLIT, $0-48
 
 loop:
 	VMOVUPS      (DX), Y8
+	PREFETCHT0   512(DX)
 	VMOVUPS      32(DX), Y9
+	PREFETCHT0   544(DX)
 	VPBROADCASTD (CX), Y10
 
 	// VPDPBUSD Y8, Y10, Y0
@@ -1514,8 +1534,11 @@ TEXT ·mulBytes3AVX512VL(SB), NOSPLIT, $0-49
 
 loop:
 	VMOVUPS      (DX), Y12
+	PREFETCHT0   768(DX)
 	VMOVUPS      32(DX), Y13
+	PREFETCHT0   800(DX)
 	VMOVUPS      64(DX), Y14
+	PREFETCHT0   832(DX)
 	VPBROADCASTD (CX), Y15
 	VPDPBUSD     Y12, Y15, Y0
 	VPDPBUSD     Y13, Y15, Y1
@@ -1633,7 +1656,7 @@ store:
 	RET
 
 // func addBytes3AVX512VL(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
-// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, FMA3
+// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, FMA3, MMX+
 TEXT ·addBytes3AVX512VL(SB), NOSPLIT, $0-48
 	MOVQ   k+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -1653,8 +1676,11 @@ TEXT ·addBytes3AVX512VL(SB), NOSPLIT, $0-48
 
 loop:
 	VMOVUPS      (DX), Y12
+	PREFETCHT0   768(DX)
 	VMOVUPS      32(DX), Y13
+	PREFETCHT0   800(DX)
 	VMOVUPS      64(DX), Y14
+	PREFETCHT0   832(DX)
 	VPBROADCASTD (CX), Y15
 	VPDPBUSD     Y12, Y15, Y0
 	VPDPBUSD     Y13, Y15, Y1
@@ -1753,7 +1779,9 @@ TEXT ·mulBytes2AVX512VL(SB), NOSPLIT, $0-49
 
 loop:
 	VMOVUPS      (DX), Y8
+	PREFETCHT0   512(DX)
 	VMOVUPS      32(DX), Y9
+	PREFETCHT0   544(DX)
 	VPBROADCASTD (CX), Y10
 	VPDPBUSD     Y8, Y10, Y0
 	VPDPBUSD     Y9, Y10, Y1
@@ -1847,7 +1875,7 @@ store:
 	RET
 
 // func addBytes2AVX512VL(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
-// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, FMA3
+// Requires: AVX, AVX2, AVX512VL, AVX512VNNI, FMA3, MMX+
 TEXT ·addBytes2AVX512VL(SB), NOSPLIT, $0-48
 	MOVQ   k+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -1863,7 +1891,9 @@ TEXT ·addBytes2AVX512VL(SB), NOSPLIT, $0-48
 
 loop:
 	VMOVUPS      (DX), Y8
+	PREFETCHT0   512(DX)
 	VMOVUPS      32(DX), Y9
+	PREFETCHT0   544(DX)
 	VPBROADCASTD (CX), Y10
 	VPDPBUSD     Y8, Y10, Y0
 	VPDPBUSD     Y9, Y10, Y1
