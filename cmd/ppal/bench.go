@@ -88,16 +88,16 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	if opts.memory {
 		all = bench.MemoryCases(a.shrink)
 	}
+	run, report, err := a.beginBench(opts, all)
+	if err != nil {
+		return err
+	}
 	chosen, notes, err := bench.Choose(all, opts.cases)
 	if err != nil {
 		return err
 	}
 	if opts.list {
 		return a.listCases(all)
-	}
-	run, report, err := a.beginBench(opts)
-	if err != nil {
-		return err
 	}
 	switch {
 	case opts.growth:
@@ -126,8 +126,8 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	return a.printReport(report)
 }
 
-// beginBench reads the settings that the cases share.
-func (a *app) beginBench(opts *benchOptions) (bench.Options, *bench.Report, error) {
+// beginBench reads the settings that the cases share, and marks those that cannot run with them.
+func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *bench.Report, error) {
 	cfg, err := config.Resolve(opts.values, nil)
 	if err != nil {
 		return bench.Options{}, nil, err
@@ -139,6 +139,7 @@ func (a *app) beginBench(opts *benchOptions) (bench.Options, *bench.Report, erro
 	if err != nil {
 		return bench.Options{}, nil, err
 	}
+	bench.Restrict(all, device, cfg.Dtype)
 	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
 	if err != nil {
 		return bench.Options{}, nil, err

@@ -32,7 +32,8 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 	sum := rundir.Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: s.trial.Bounds(),
-		Device: s.trial.Info().Device, PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
+		Device: s.trial.Info().Device, Products: s.trial.Info().Products,
+		PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: slices.Concat(s.provenance().Notes, r.Notes),
 	}

@@ -46,6 +46,22 @@ func Cases(shrink int) []Case {
 	return slices.Concat(imageCases(shrink), tableCases(shrink))
 }
 
+// Restrict marks the cases whose kind of products the device lacks, or the dtype.
+func Restrict(all []Case, device *cpu.Device, dtype string) {
+	for i := range all {
+		products, err := cpu.ParseProducts(all[i].products)
+		if err == nil {
+			_, err = device.With(products)
+		}
+		switch sliced := products == cpu.Int8x3 || products == cpu.Int8x2; {
+		case err != nil:
+			all[i].Missing = strings.TrimPrefix(err.Error(), "cpu: ")
+		case sliced && dtype != "float32":
+			all[i].Missing = fmt.Sprintf("%v products are of float32, the dtype is %s", products, dtype)
+		}
+	}
+}
+
 // Choose picks the cases of the given names, in the names' order; no names pick all that this version can run, with a note on each
 // that it cannot. The error, of an unknown name or of one that cannot run, is a *config.Error.
 func Choose(all []Case, names []string) (chosen []Case, notes []string, err error) {
@@ -90,6 +106,9 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	settings := config.Values{}
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
+	if o.Device["dtype"] != "float64" { // which has products of its own
+		settings["products"] = c.products
+	}
 	cfg, err := config.Resolve(settings, nil)
 	if err != nil {
 		return nil, err

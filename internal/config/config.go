@@ -143,4 +143,6 @@ type Device struct {
 	SIMD    string // auto, avx512, avx2, go
 	Dtype   string // float32, float64
 	Threads int    // 0: all
+
+	Products string // auto, float32, int8x3, int8x2, and a GPU's: bf16x3, bf16x2, tf32
 }

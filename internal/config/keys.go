@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -320,5 +321,13 @@ func deviceKeys() []*Key {
 			choices: []string{"float32", "float64"}, field: func(t *Train) any { return &t.Dtype }, preset: always("float32")},
 		{Name: "threads", Group: GroupDevice, Value: "N", Usage: "0 is all cores (default 0)",
 			interval: atLeast(0), field: func(t *Train) any { return &t.Threads }, preset: always("0")},
+		{Name: "products", Group: GroupDevice, Value: "auto|float32|int8x3|int8x2",
+			Usage: "with the data, in float32: int8x3 and int8x2 are exact integer products of 8-bit data with the other factor cut into 3 or 2" +
+				" slices; 3 are as accurate as float32, 2 are not (default auto: the fastest as accurate as float32)",
+			choices: slices.Concat([]string{"auto", "float32", "int8x3", "int8x2"}, gpuProducts()),
+			field:   func(t *Train) any { return &t.Products }, preset: always("auto")},
 	}
 }
+
+// gpuProducts are the kinds of products that only GPUs have.
+func gpuProducts() []string { return []string{"bf16x3", "bf16x2", "tf32"} }

@@ -17,6 +17,9 @@ type executor[T plan.Float] struct {
 	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
 	tails             map[int]*tails[T]         // of scores, by buffer
 	minus             map[*int8][]T             // by the first of the labels
+	bytes             map[int]*kernel.Bytes     // leaves of 8-bit data
+	integers          *kernel.Integers          // of their products
+	device            *Device
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
@@ -41,7 +44,10 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, err
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		minus: map[*int8][]T{}, threads: d.threads, pool: d.pool}
+		bytes: map[int]*kernel.Bytes{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
+	if e.integers, err = kernel.NewIntegers(d.level); err != nil {
+		return nil, err
+	}
 	if err := e.packData(); err != nil {
 		return nil, err
 	}
@@ -91,6 +97,9 @@ func (e *executor[T]) Bind(v plan.View, data []T) error {
 	}
 	if e.data[v.Buffer] != nil {
 		e.pack(v.Buffer)
+	}
+	if e.bytes[v.Buffer] != nil {
+		return e.packBytes(v.Buffer)
 	}
 	return nil
 }

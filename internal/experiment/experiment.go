@@ -29,6 +29,8 @@ type Experiment struct {
 	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
 	engine        graph.Engine
+	device        *cpu.Device // of the plan's engine, else nil
+	eightBit      bool        // the training rows
 	info          Info
 }
 
@@ -53,6 +55,7 @@ type sampler interface {
 // Info describes what a run is about to do.
 type Info struct {
 	Device        string    // what computes, in words
+	Products      string    // how products with the data are computed: int8x3, or a dtype
 	DataFiles     []FileSum // what was read
 	Objective     string    // what f is
 	Classes       []Part    // mnpc: the objective's first; tables: those of -1 and +1
@@ -139,9 +142,9 @@ func (e *Experiment) chooseEngine() error {
 	}
 	d, err := CPU(e.cfg.Device)
 	if err != nil {
-		return err
+		return productsError(err)
 	}
-	e.engine = graph.Planned(d)
+	e.device, e.engine = d, graph.Planned(d)
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
 }
@@ -155,7 +158,15 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 			return nil, err
 		}
 	}
-	return cpu.New(level, cfg.Threads)
+	d, err := cpu.New(level, cfg.Threads)
+	if err != nil || cfg.Products == "" {
+		return d, err
+	}
+	products, err := cpu.ParseProducts(cfg.Products)
+	if err != nil {
+		return nil, err
+	}
+	return d.With(products)
 }
 
 // spec is the model's shape, for that many features and scores.
@@ -200,6 +211,9 @@ func (e *Experiment) start() (models.Weights, error) {
 // build makes the problem of the training rows, what scores the others, and what is trained.
 func (e *Experiment) build(weights models.Weights) error {
 	var err error
+	if err := e.checkProducts(); err != nil {
+		return err
+	}
 	for i, s := range e.splits {
 		if i == 0 {
 			s.problem, err = e.pack(&s.rows, weights)
@@ -251,6 +265,7 @@ func (e *Experiment) describe() {
 		e.info.Normalization = string(e.normalization.Kind)
 	}
 	e.info.Warnings = append(e.info.Warnings, e.t.goal.Warnings()...)
+	e.describeProducts()
 }
 
 // part counts something in every split.

@@ -41,6 +41,13 @@ type Sparse interface {
 	Sparse() (starts []int, columns []int32, values []float64)
 }
 
+// Bytes is a data matrix of 8-bit values, element (i, j) = scale values[i*cols+j] (datasets.Bytes is one). The slice is the matrix's own;
+// nil where the values are bound before they are read.
+type Bytes interface {
+	Matrix
+	Bytes() (values []uint8, scale float64)
+}
+
 // DataOf returns the matrix of a buffer, nil where it has a node's value.
 func (p *Plan) DataOf(buffer int) Matrix {
 	for i, v := range p.Inputs {

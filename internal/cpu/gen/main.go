@@ -37,6 +37,8 @@ func main() {
 		"narrow":        narrow,
 		"tails":         tails,
 		"rowsets":       rowSets,
+		"integers":      integers,
+		"slices":        slices,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)
