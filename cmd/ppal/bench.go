@@ -25,7 +25,7 @@ type benchOptions struct {
 	cases                      []string
 	list, memory, growth, json bool
 	seconds                    float64
-	values                     config.Values // dtype, simd, threads, data-dir
+	values                     config.Values // dtype, simd, threads, products, data-dir
 }
 
 const benchSeconds = 5
@@ -44,6 +44,7 @@ iteration grows with the rows.`,
 		Example: `  ppal bench
   ppal bench --cases mnpc-fashion-mnist,mnpc-cifar10 --seconds 20
   ppal bench --simd avx2 --json
+  ppal bench --products float32
   ppal bench --memory
   ppal bench --list`,
 		Args: noArguments,
@@ -58,7 +59,7 @@ iteration grows with the rows.`,
 	f.BoolVar(&opts.growth, "growth", false, "measure the time of an iteration at 1,000 to 60,000 rows")
 	f.BoolVar(&opts.json, "json", false, "print JSON")
 	for _, k := range config.Keys() {
-		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads"}, k.Name) {
+		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads", "products"}, k.Name) {
 			f.Var(&setting{k, opts.values}, k.Name, k.Usage)
 			if choices := k.Choices(); choices != nil {
 				complete(cmd, k.Name, choices)
@@ -145,7 +146,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 		return bench.Options{}, nil, err
 	}
 	run := bench.Options{DataDir: dataDir, Device: config.Values{}, Time: time.Duration(opts.seconds * float64(time.Second))}
-	for _, name := range []string{"simd", "dtype", "threads"} {
+	for _, name := range []string{"simd", "dtype", "threads", "products"} {
 		if text, given := opts.values[name]; given {
 			run.Device[name] = text
 		}

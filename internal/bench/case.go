@@ -35,7 +35,8 @@ type setting struct {
 // Options are what the cases of a run share.
 type Options struct {
 	DataDir string
-	// Device has the settings dtype, simd and threads of `ppal train`, where they were given.
+	// Device has the settings dtype, simd, threads and products of `ppal train`, where they were given; products are those of the cases
+	// that leave the choice open.
 	Device config.Values
 	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
@@ -106,7 +107,10 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	settings := config.Values{}
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
-	if o.Device["dtype"] != "float64" { // which has products of its own
+	switch {
+	case o.Device["dtype"] == "float64", c.settings["problem"] != "": // which has products of its own; tables, which are no bytes
+		settings["products"] = "auto"
+	case c.products != "auto":
 		settings["products"] = c.products
 	}
 	cfg, err := config.Resolve(settings, nil)
