@@ -27,6 +27,12 @@ func (p *Program) loadData() error {
 				continue
 			}
 		}
+		if p.readAsBytes(i) {
+			if err := p.loadBFloat16s(i, p.plan.DataOf(i).(plan.Bytes)); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := p.loadElements(i); err != nil {
 			return err
 		}
@@ -137,8 +143,10 @@ func (p *Program) loadElements(buffer int) error {
 	}
 	at := p.storage.base[buffer]
 	if data := p.plan.DataOf(buffer); data != nil {
-		if q, ok := data.(plan.Quantized); ok {
-			return p.loadBytes(buffer, q)
+		if q, ok := data.(plan.Bytes); ok {
+			if values, scale := q.Bytes(); values != nil { // else they are bound before they are read
+				return p.loadBytes(buffer, values, scale)
+			}
 		}
 		return p.device.staging.upload(at, b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
 			if p.dtype == kernels.Float32 {
@@ -155,8 +163,7 @@ func (p *Program) loadElements(buffer int) error {
 }
 
 // loadBytes uploads 8-bit data and widens it on the device.
-func (p *Program) loadBytes(buffer int, q plan.Quantized) error {
-	values, scale := q.Quantized()
+func (p *Program) loadBytes(buffer int, values []uint8, scale float64) error {
 	b := p.plan.Buffers[buffer]
 	narrow, err := p.device.memory.allocate("bytes of "+p.describe(buffer), len(values))
 	if err != nil {
@@ -195,6 +202,9 @@ func (p *Program) upload(buffer int, data any) error {
 func (p *Program) Bind(v plan.View, data any) error {
 	if p.plan.Buffers[v.Buffer].Class != plan.Leaf {
 		return fmt.Errorf("cuda: a %v buffer cannot be bound", p.plan.Buffers[v.Buffer].Class)
+	}
+	if p.eight[v.Buffer] != nil {
+		return p.bindBytes(v.Buffer, data)
 	}
 	if p.storage.base[v.Buffer] == 0 {
 		if err := p.hold(v.Buffer, p.plan.Buffers[v.Buffer].Len()); err != nil {

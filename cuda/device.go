@@ -11,6 +11,7 @@ import (
 // Options say how a device computes.
 type Options struct {
 	Products   driver.Precision // of float32 plans: Float32 or TF32
+	Slices     int              // 2 or 3: float32 plans' products with 8-bit data are the sum of so many of bfloat16; 0: they are not
 	MicroBatch int              // so many of the data's rows are worked on at a time; 0: all
 }
 
@@ -42,6 +43,8 @@ func (d *Device) open() (err error) {
 	switch {
 	case d.options.Products != driver.Float32 && d.options.Products != driver.TF32:
 		return fmt.Errorf("cuda: products of precision %d are not in this version", d.options.Products)
+	case d.options.Slices != 0 && d.options.Slices != 2 && d.options.Slices != 3:
+		return fmt.Errorf("cuda: products of %d slices, want 2 or 3, or 0, none", d.options.Slices)
 	case d.options.MicroBatch < 0:
 		return fmt.Errorf("cuda: %d rows at a time", d.options.MicroBatch)
 	}
@@ -119,6 +122,7 @@ func (d *Device) pinned(bytes int) ([]byte, error) {
 type queue struct {
 	d                 *Device
 	scratch, counters room
+	terms             room // of products in slices, one product's at a time
 }
 
 // room is memory that grows. What it was before stays: captured graphs have its address.

@@ -103,7 +103,7 @@ func (l *lowering) activationGradSums(i int, s *plan.Map) bool {
 
 // rankOne writes out += x^T y of two rows.
 func (l *lowering) rankOne(_ int, s *plan.Product) bool {
-	if !s.TransA || s.TransB || s.A.Rows != 1 || !s.Add || !l.window.whole {
+	if !s.TransA || s.TransB || s.A.Rows != 1 || !s.Add || !l.window.whole || l.eight[s.A.Buffer] != nil {
 		return false
 	}
 	x, y, out := l.wholly(s.A), l.wholly(s.B), l.wholly(s.Out)
@@ -117,7 +117,8 @@ func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
 		return false
 	}
 	next, ok := l.steps[i+1].(*plan.Product)
-	if !ok || next.B != s.Out || !next.TransA || next.TransB || next.A.Rows != 1 || !next.Add || next.A.Buffer == s.Out.Buffer {
+	if !ok || next.B != s.Out || !next.TransA || next.TransB || next.A.Rows != 1 || !next.Add || next.A.Buffer == s.Out.Buffer ||
+		l.eight[next.A.Buffer] != nil {
 		return false
 	}
 	l.take(i + 1)
@@ -168,7 +169,7 @@ func (l *lowering) outputForward(i int, s *plan.Map) bool {
 
 // outputBackward writes DA = D W^T, DA = f'(A) DA, the sums of both over the rows and G = A^T D, for few columns of D, as one pass over A.
 func (l *lowering) outputBackward(i int, s *plan.Product) bool {
-	if l.window.whole || s.TransA || s.Add || s.A.Cols > kernels.Narrow || s.Out.Rows < narrowRows {
+	if l.window.whole || s.TransA || s.Add || s.A.Cols > kernels.Narrow || s.Out.Rows < narrowRows || l.eight[s.A.Buffer] != nil {
 		return false
 	}
 	j := l.find(i, func(t plan.Step) bool {

@@ -25,6 +25,12 @@ func (l *lowering) product(s *plan.Product) error {
 		}
 	}
 	p := l.choose(s)
+	if x := l.eight[s.A.Buffer]; x != nil {
+		var err error
+		if p, err = l.sliced(s, x); err != nil {
+			return err
+		}
+	}
 	l.emit(s, func(q kernels.Queue) error { return p.multiply(q, a(), b(), out(), add) })
 	return nil
 }

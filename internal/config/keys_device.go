@@ -21,11 +21,12 @@ func deviceKeys() []*Key {
 			Usage:   "instructions of the plan's kernels on the CPU (default auto: the widest there are)",
 			choices: []string{"auto", "avx512", "avx2", "go"}, when: plan,
 			field: func(t *Train) any { return &t.SIMD }, preset: always("auto")},
-		{Name: "products", Group: GroupDevice, Value: "auto|float32|tf32",
-			Usage: "how the GPU multiplies matrices of float32: in float32, or on tensor cores with 10 bits of the factors, tf32" +
-				" (default auto: float32)",
-			choices: []string{"auto", "float32", "tf32"}, later: []string{"int8x3", "int8x2", "bf16x3", "bf16x2"},
-			when: plan, field: func(t *Train) any { return &t.Products }, preset: always("auto")},
+		{Name: "products", Group: GroupDevice, Value: "auto|float32|int8x3|int8x2|tf32|bf16x3|bf16x2",
+			Usage: "with the data, in float32: int8x3 and int8x2 (CPU), bf16x3 and bf16x2 (GPU) are products of 8-bit data with the other factor" +
+				" cut into 3 or 2 slices; 3 are for float32's accuracy, 2 are not; tf32 (GPU) keeps 10 bits of the factors (default auto:" +
+				" the fastest known to be as accurate as float32)",
+			choices: []string{"auto", "float32", "int8x3", "int8x2", "tf32", "bf16x3", "bf16x2"},
+			field:   func(t *Train) any { return &t.Products }, preset: always("auto")},
 		{Name: "micro-batch", Group: GroupDevice, Value: "N",
 			Usage: "the GPU works on so many rows at a time, for memory: the sums over all rows stay the same; 0 is all at once (default 0)",
 			when:  plan, interval: atLeast(0), field: func(t *Train) any { return &t.MicroBatch }, preset: always("0")},
@@ -41,11 +42,14 @@ func deviceKeys() []*Key {
 
 // DevicesProducts lists the values of the key products that a device has: "cpu", or "cuda". "auto" has all.
 func DevicesProducts(device string) []string {
+	all, own, gpu := []string{"auto", "float32"}, []string{"int8x3", "int8x2"}, []string{"tf32", "bf16x3", "bf16x2"}
 	switch device {
 	case "cpu":
-		return []string{"auto", "float32"}
+		return append(all, own...)
+	case "cuda":
+		return append(all, gpu...)
 	}
-	return []string{"auto", "float32", "tf32"}
+	return slices.Concat(all, own, gpu)
 }
 
 // Kind is the device without its number: auto, cpu or cuda.
@@ -67,8 +71,8 @@ func (t *Train) consistentDevice(refuse func(name, format string, args ...any) e
 	switch {
 	case t.Engine == "gorgonia" && t.Kind() == "cuda":
 		return refuse("engine", "is gorgonia, which computes on the CPU; the device is %s", t.Device.Device)
-	case t.Engine == "gorgonia":
-		return nil
+	case t.Engine == "gorgonia" && t.Products != "auto":
+		return refuse("products", "is %s; the engine gorgonia has its own, want auto", t.Products)
 	case !slices.Contains(products, t.Products):
 		return refuse("products", "is %s, which the device %s has not; want %s", t.Products, t.Device.Device, oneOf(products))
 	case t.Dtype == "float64" && t.Products != "auto":

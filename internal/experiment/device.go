@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"ppal/cuda"
 	"ppal/cuda/driver"
@@ -32,21 +33,27 @@ func (e *Experiment) chooseEngine() error {
 	}
 	d, err := CPU(e.cfg.Device)
 	if err != nil {
-		return err
+		return productsError(err)
 	}
-	e.host = graph.Planned(d)
-	if e.cfg.Kind() != "cpu" {
+	e.device, e.host = d, graph.Planned(d)
+	if e.cfg.Kind() != "cpu" && !only("cpu", e.cfg.Products) {
 		err := e.useGPU()
 		if err == nil || e.cfg.Kind() == "cuda" || !errors.Is(err, driver.ErrUnavailable) {
 			return err
 		}
-		if e.cfg.Products == "tf32" || e.cfg.MicroBatch > 0 {
-			return fmt.Errorf("experiment: --products tf32 and --micro-batch are for a GPU: %w", err)
+		if only("cuda", e.cfg.Products) || e.cfg.MicroBatch > 0 {
+			return fmt.Errorf("experiment: --products tf32, bf16x3, bf16x2 and --micro-batch are for a GPU: %w", err)
 		}
 	}
 	e.engine = e.host
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
+}
+
+// only says whether a kind of products is one that only that kind of device has.
+func only(device, products string) bool {
+	other := map[string]string{"cpu": "cuda", "cuda": "cpu"}[device]
+	return slices.Contains(config.DevicesProducts(device), products) && !slices.Contains(config.DevicesProducts(other), products)
 }
 
 // useGPU opens the GPU that the configuration names.
@@ -59,8 +66,13 @@ func (e *Experiment) useGPU() error {
 		return err
 	}
 	o := cuda.Options{MicroBatch: e.cfg.MicroBatch}
-	if e.cfg.Products == "tf32" {
+	switch e.cfg.Products {
+	case "tf32":
 		o.Products = driver.TF32
+	case "bf16x3":
+		o.Slices = 3
+	case "bf16x2":
+		o.Slices = 2
 	}
 	if e.gpu, err = cuda.Open(d, o); err != nil {
 		return err
@@ -84,7 +96,7 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 	return s
 }
 
-// CPU is the device that the configuration's plans run on, on the CPU.
+// CPU is the device that the configuration's plans run on, on the CPU. What only GPUs have is auto there.
 func CPU(cfg config.Device) (*cpu.Device, error) {
 	level := kernel.Best()
 	if cfg.SIMD != "auto" {
@@ -93,7 +105,15 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 			return nil, err
 		}
 	}
-	return cpu.New(level, cfg.Threads)
+	d, err := cpu.New(level, cfg.Threads)
+	if err != nil || cfg.Products == "" || only("cuda", cfg.Products) {
+		return d, err
+	}
+	products, err := cpu.ParseProducts(cfg.Products)
+	if err != nil {
+		return nil, err
+	}
+	return d.With(products)
 }
 
 // Close gives the GPU back, where one was used.

@@ -13,6 +13,7 @@ import (
 	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/cpu"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -31,6 +32,8 @@ type Experiment struct {
 	engine, host  graph.Engine // of the training rows; of what is only measured
 	openGPU       func(ordinal int) (driver.Driver, error)
 	gpu           *cuda.Device // nil: the CPU trains
+	device        *cpu.Device  // of the plan's engine on the CPU, else nil
+	eightBit      bool         // the training rows
 	info          Info
 }
 
@@ -56,6 +59,7 @@ type sampler interface {
 type Info struct {
 	Device        string    // what computes, in words
 	DeviceBytes   int64     // the most of a GPU's memory that the run has had so far; 0: no GPU
+	Products      string    // how products with the data are computed: int8x3, or a dtype
 	DataFiles     []FileSum // what was read
 	Objective     string    // what f is
 	Classes       []Part    // mnpc: the objective's first; tables: those of -1 and +1
@@ -184,6 +188,9 @@ func (e *Experiment) start() (models.Weights, error) {
 // build makes the problem of the training rows, what scores the others, and what is trained.
 func (e *Experiment) build(weights models.Weights) error {
 	var err error
+	if err := e.checkProducts(); err != nil {
+		return err
+	}
 	for i, s := range e.splits {
 		if i == 0 {
 			s.problem, err = e.pack(&s.rows, weights)
@@ -235,6 +242,7 @@ func (e *Experiment) describe() {
 		e.info.Normalization = string(e.normalization.Kind)
 	}
 	e.info.Warnings = append(e.info.Warnings, e.t.goal.Warnings()...)
+	e.describeProducts()
 }
 
 // part counts something in every split.

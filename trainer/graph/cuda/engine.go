@@ -144,5 +144,8 @@ func (p *problem) Data(i int) graph.Matrix {
 	return p.h.Data[i]
 }
 
+// Products implements what Problem.Products asks for.
+func (p *problem) Products() string { return p.run.Products() }
+
 // Explain is the plan's table of steps.
 func (p *problem) Explain() string { return p.plan.String() }
