@@ -13,10 +13,10 @@ import (
 
 // timedCase is a case of `ppal bench` on the GPU, and what its iteration is to reach.
 type timedCase struct {
-	name      string // of the case
-	precision driver.Precision
-	products  string // as --products
-	groups    bool   // table rows with many constraints; pictures of classes otherwise
+	name      string           // of the case
+	precision driver.Precision // of the bare products that it is compared with
+	products  string           // as --products
+	groups    bool             // table rows with many constraints; pictures of classes otherwise
 
 	overBare       float64 // an iteration is at most so many times the bare products
 	orBytes        bool    // or takes no longer than they and the other bytes at a share of the bandwidth
@@ -33,8 +33,13 @@ func timedCases() []timedCase {
 			eager: 1.3, library: 1, form: compiled},
 		{name: "mnpc-fashion-mnist", products: "tf32", precision: driver.TF32, overBare: 2, orBytes: true, busy: 0.8,
 			eager: 2, library: 1.1, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "bf16x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
+			eager: 3, library: 2, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "bf16x2", precision: driver.Float32, overBare: 0.45, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "float32", precision: driver.Float32, overBare: 1.2, busy: 0.9, form: compiled},
 		{name: "mnpc-cifar10", products: "tf32", precision: driver.TF32, overBare: 1.6, busy: 0.8, form: compiled},
+		{name: "mnpc-cifar10", products: "bf16x3", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
+		{name: "mnpc-cifar10", products: "bf16x2", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
 		{name: "if-communities", products: "float32", precision: driver.Float32, groups: true, eager: 5, library: 1.5, form: captured},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/cuda/driver"
 	"ppal/cuda/emulator"
@@ -18,6 +19,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/graphcases"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
@@ -173,5 +175,23 @@ func TestTrainingWithoutFiles(t *testing.T) {
 	list, err := training(context.Background(), Options{})
 	if err != nil || len(list) != 1 || list[0].Status != NotRun {
 		t.Errorf("%v, error %v", list, err)
+	}
+}
+
+// Products of 8-bit data in three terms are as accurate as float32, two and TF32 are not. The emulator's sums are exact, so this is the
+// error of the terms; a device's sums are what gpu-check measures.
+func TestEightBit(t *testing.T) {
+	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
+	list, err := eightBit(t.Context(), emulated(t, emulator.Options{}), c)
+	allPassed(t, list, err)
+	errs := map[string]float64{}
+	for _, r := range list {
+		errs[r.Name] = r.Value
+	}
+	for _, of := range []string{"scores", "gradient"} {
+		of := func(kind string) float64 { return errs["8-bit data, "+kind+" products: error of the "+of] }
+		if !(of("bf16x3") <= 1.5*of("float32") && of("bf16x3") > 0 && of("bf16x3") < of("bf16x2")/4 && of("bf16x2") < of("tf32")/4) {
+			t.Errorf("float32 %.2g, bf16x3 %.2g, bf16x2 %.2g, tf32 %.2g", of("float32"), of("bf16x3"), of("bf16x2"), of("tf32"))
+		}
 	}
 }

@@ -11,11 +11,13 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/cuda/driver"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
+	"ppal/models"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
 )
@@ -53,6 +55,10 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 		return list, err
 	}
 	list = append(list, sliced...)
+	eight, err := eightBit(ctx, o, eightBitCase())
+	if list = append(list, eight...); err != nil {
+		return list, err
+	}
 	vectors, err := vectors(o)
 	return append(list, vectors...), err
 }
@@ -75,6 +81,11 @@ func small(ctx context.Context, o Options) ([]Result, error) {
 			return list, err
 		}
 		list = append(list, part...)
+	}
+	few := graphcases.Network(models.Spec{Inputs: 12, Hidden: []int{9}}, []int{20, 30}, constraints.Sigmoid, true, graphcases.Bytes)
+	eight, err := eightBit(ctx, o, few)
+	if list = append(list, eight...); err != nil {
+		return list, err
 	}
 	vectors, err := vectors(o)
 	return append(list, vectors...), err
