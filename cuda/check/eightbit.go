@@ -34,6 +34,22 @@ func kinds() []kind {
 	}
 }
 
+// inSlices is three terms of bfloat16 with float32's bound.
+func inSlices() precision { return precision{"bf16x3", tensor.Float32, driver.Float32, 2e-5, 3} }
+
+// eightBitCases are the cases of 8-bit data, and more: sibling heads, a linear model, sums longer than one product adds up.
+func eightBitCases() (list []graphcases.Case) {
+	for _, c := range graphcases.All() {
+		if c.Storage == graphcases.Bytes {
+			list = append(list, c)
+		}
+	}
+	return append(list,
+		graphcases.Network(models.Spec{Inputs: 21, Hidden: []int{20}, Heads: models.Separate}, []int{90, 80, 70}, constraints.Sigmoid, true, graphcases.Bytes),
+		graphcases.Network(models.Spec{Inputs: 21}, []int{90, 80}, constraints.Logistic, true, graphcases.Bytes),
+		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
+}
+
 // eightBitCase is one of pictures' shape, with sums over more rows than one product on tensor cores adds up.
 func eightBitCase() graphcases.Case {
 	return graphcases.Network(models.Spec{Inputs: 784, Hidden: []int{64}}, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)

@@ -28,15 +28,16 @@ type precision struct {
 	dtype    tensor.Dtype
 	products driver.Precision
 	bound    float64
+	slices   int // of products with 8-bit data; 0: none
 }
 
 // precisions are those that a device offers. float32's bound is that of the CPU device's tests; TF32 rounds factors to 2^-11, and a pass
 // has several products in a row.
 func precisions() []precision {
 	return []precision{
-		{"float64", tensor.Float64, driver.Float32, 1e-12},
-		{"float32", tensor.Float32, driver.Float32, 2e-5},
-		{"tf32", tensor.Float32, driver.TF32, 1e-2},
+		{"float64", tensor.Float64, driver.Float32, 1e-12, 0},
+		{"float32", tensor.Float32, driver.Float32, 2e-5, 0},
+		{"tf32", tensor.Float32, driver.TF32, 1e-2, 0},
 	}
 }
 
@@ -55,6 +56,13 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 		return list, err
 	}
 	list = append(list, sliced...)
+	for _, slice := range []int{0, sliceRows} {
+		passes, err := passes(ctx, o, inSlices(), eightBitCases(), slice)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, passes...)
+	}
 	eight, err := eightBit(ctx, o, eightBitCase())
 	if list = append(list, eight...); err != nil {
 		return list, err
@@ -131,7 +139,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: slice}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, Slices: p.slices, MicroBatch: slice}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
