@@ -8,7 +8,7 @@ import (
 
 // slicedProduct is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three products on tensor cores with sums of
 // float32, the smallest terms first. Every addition to out rounds to what out then is, so the small terms' sums are rounded as small
-// numbers, and only those of B1 as large ones. U and the terms are exact, |B - B1 - B2 - B3| <= 2^-24 |B| (two terms: 2^-16).
+// numbers, and only those of B1 as large ones. U is exact, and three terms are (two leave up to 2^-16 of an entry).
 type slicedProduct struct {
 	d              *Device
 	set            *kernels.Set

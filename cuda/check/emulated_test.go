@@ -199,3 +199,28 @@ func TestEightBit(t *testing.T) {
 		}
 	}
 }
+
+// Training in three terms ends where float32 does, on all rows, by slices of them and on mini-batches: pictures are bound anew then.
+func TestTrainingInSlices(t *testing.T) {
+	o := emulated(t, emulator.Options{})
+	images, _, err := datasets.LoadImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []config.Values{{}, {"micro-batch": "30"}, {"batch-size": "40"}} {
+		var ends [2]trained
+		for i, products := range []string{"float32", "bf16x3"} {
+			v := config.Values{"device": "cuda", "products": products, "method": "ppala", "primal": "gradient"}
+			maps.Copy(v, settings)
+			if ends[i], err = train(t.Context(), o, images, size{20, 6, 50}, v); err != nil {
+				t.Fatalf("%v: %v", v, err)
+			}
+		}
+		d := Distance(ends[1].x, ends[0].x)
+		t.Logf("%v: the weights differ by %.2g, f by %.2g", settings, d, ends[1].objective-ends[0].objective)
+		if !(d <= 1e-4) || d == 0 || !(math.Abs(ends[1].objective/ends[0].objective-1) <= 1e-4) ||
+			!(Distance(ends[1].constraints, ends[0].constraints) <= 1e-3) {
+			t.Errorf("%v: the weights differ by %.2g: %+v, float32 %+v", settings, d, ends[1].objective, ends[0].objective)
+		}
+	}
+}

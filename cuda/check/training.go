@@ -23,7 +23,7 @@ var (
 	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
 )
 
-// training trains on Fashion-MNIST: 200 iterations in float64 take the device where they take the CPU, and in float32 and TF32 two runs
+// training trains on Fashion-MNIST: 200 iterations in float64 take the device where they take the CPU, and in float32, TF32 and slices of bfloat16 two runs
 // agree to the bit and end near where the CPU's end.
 func training(ctx context.Context, o Options) ([]Result, error) {
 	if o.Data == "" {
@@ -61,7 +61,7 @@ func trainingOn(ctx context.Context, o Options, images *datasets.Images, compare
 	if err != nil {
 		return list, err
 	}
-	for _, products := range []string{"float32", "tf32"} {
+	for _, products := range []string{"float32", "tf32", "bf16x3"} {
 		var runs [2]trained
 		for i := range runs {
 			if runs[i], err = train(ctx, o, images, full, config.Values{"device": "cuda", "products": products}); err != nil {

@@ -21,9 +21,9 @@ func deviceKeys() []*Key {
 			Usage:   "instructions of the plan's kernels on the CPU (default auto: the widest there are)",
 			choices: []string{"auto", "avx512", "avx2", "go"}, when: plan,
 			field: func(t *Train) any { return &t.SIMD }, preset: always("auto")},
-		{Name: "products", Group: GroupDevice, Value: "auto|float32|int8x3|int8x2|tf32|bf16x3|bf16x2",
-			Usage: "with the data, in float32: int8x3 and int8x2 (CPU), bf16x3 and bf16x2 (GPU) are products of 8-bit data with the other factor" +
-				" cut into 3 or 2 slices; 3 are for float32's accuracy, 2 are not; tf32 (GPU) keeps 10 bits of the factors (default auto:" +
+		{Name: "products", Group: GroupDevice, Value: "KIND",
+			Usage: "of float32 products with the data: auto, float32; of 8-bit data with the other factor cut into 3 or 2 slices, of which 3 are" +
+				" for float32's accuracy, int8x3, int8x2 (CPU), bf16x3, bf16x2 (GPU); with 10 bits of the factors, tf32 (GPU) (default auto:" +
 				" the fastest known to be as accurate as float32)",
 			choices: []string{"auto", "float32", "int8x3", "int8x2", "tf32", "bf16x3", "bf16x2"},
 			field:   func(t *Train) any { return &t.Products }, preset: always("auto")},

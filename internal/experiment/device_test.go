@@ -29,8 +29,12 @@ func onRecorder(t *testing.T, r *recorder.Recorder, change func(c *config.Train)
 // Close gives everything back.
 func TestTrainingOnGPU(t *testing.T) {
 	for name, change := range map[string]func(c *config.Train){
-		"mnpc":        func(*config.Train) {},
-		"tf32":        func(c *config.Train) { c.Dtype, c.Products = "float32", "tf32" },
+		"mnpc":   func(*config.Train) {},
+		"tf32":   func(c *config.Train) { c.Dtype, c.Products = "float32", "tf32" },
+		"bf16x3": func(c *config.Train) { c.Dtype, c.Products = "float32", "bf16x3" },
+		"bf16x2, batches": func(c *config.Train) {
+			c.Dtype, c.Products, c.BatchSize = "float32", "bf16x2", 30
+		},
 		"batches":     func(c *config.Train) { c.BatchSize = 30 },
 		"micro-batch": func(c *config.Train) { c.MicroBatch = 17 },
 		"sampled": func(c *config.Train) {
@@ -89,5 +93,39 @@ func TestAutomaticDevice(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%v: error %v", c.err, err)
 		}
+	}
+}
+
+// Slices of bfloat16 are for 8-bit data on a GPU: they are named where they ran, and refused by name elsewhere. Slices of integers are
+// the CPU's, which auto takes for them.
+func TestProductsOnGPU(t *testing.T) {
+	r := func() *recorder.Recorder { return recorder.New(recorder.Options{}) }
+	for asked, ran := range map[string]string{"auto": "float32", "float32": "float32", "tf32": "tf32", "bf16x3": "bf16x3", "bf16x2": "bf16x2"} {
+		e, err := onRecorder(t, r(), func(c *config.Train) { c.Dtype, c.Products = "float32", asked })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := e.Info(); info.Products != ran || !strings.Contains(info.Device, ran+" products") {
+			t.Errorf("%s: %s, %s", asked, info.Products, info.Device)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	table := tableConfig(t, config.Values{"problem": "dp", "dataset": "synthetic-adult", "device": "cuda", "products": "bf16x3"})
+	gpu := WithGPU(func(int) (driver.Driver, error) { return r(), nil })
+	want := "--products is bf16x3, which is for 8-bit data; the features of synthetic-adult are others, want auto or float32"
+	if _, err := New(t.Context(), table, "", gpu); !errors.Is(err, config.ErrUsage) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	needSlices(t)
+	e, err := New(t.Context(), single("int8x3", func(c *config.Train) { c.Device.Device = "auto" }), "", gpu)
+	if err != nil || e.Info().Products != "int8x3" || !strings.HasPrefix(e.Info().Device, "cpu, ") {
+		t.Errorf("int8x3: %v", err)
+	}
+	none := WithGPU(func(int) (driver.Driver, error) { return nil, driver.ErrUnavailable })
+	lacking := single("bf16x3", func(c *config.Train) { c.Device.Device = "auto" })
+	if _, err := New(t.Context(), lacking, "", none); !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "bf16x3") {
+		t.Errorf("without a GPU: %v", err)
 	}
 }
