@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, bench-peers. For developers: race, lint, bench, fuzz, kernels.
+# Targets for users: run, test, build, gpu, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench bench-peers fuzz kernels
+.PHONY: run build test race lint bench bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
 run: build
@@ -14,6 +14,34 @@ run: build
 
 build:
 	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
+
+# The program with support for NVIDIA's GPUs. It needs a C compiler and CUDA's header cuda.h: a toolkit's, or the one that cuda-headers
+# fetches; CUDA=12 or CUDA=13 asks for a fetched one of that version. It links no library of CUDA and starts without a GPU.
+HEADERS = cuda/nvidia/headers
+GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
+	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
+GPU_PACKAGES ?= ./cuda/... ./trainer/graph/cuda/... ./cmd/ppal
+
+gpu:
+	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
+
+gpu-test:
+	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) && \
+		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) && \
+		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES)
+
+# What the check on a machine with a GPU needs goes into build/gpu-check, to be copied there: it needs neither Go nor this repository.
+DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
+
+gpu-pack: gpu
+	cuda/check/pack.sh bin/ppal-gpu $(DATA) build/gpu-check
+
+# On the machine with the GPU. GPU_CHECK_FLAGS="--part bench" is one part.
+gpu-check:
+	$(firstword $(wildcard build/gpu-check/ppal-gpu bin/ppal-gpu) ./ppal-gpu) gpu-check --out gpu-check.json $(GPU_CHECK_FLAGS)
+
+cuda-headers:
+	$(HEADERS)/headers.sh fetch $(CUDA)
 
 test:
 	$(GO) test $(TESTFLAGS) ./...
@@ -43,9 +71,21 @@ bench-peers: build .venv-peers/made
 	.venv-peers/bin/python -m pip install -r $<
 	touch $@
 
-# Generate the CPU's assembly again; a test compares it with what is committed.
-kernels:
+# Generate the CPU's assembly and the GPU's PTX again. A test compares the assembly with what is committed, kernels-check the PTX.
+kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
+
+# The GPU's PTX, by compilers of NVIDIA's from PyPI in a virtual environment of their own; no GPU and no CUDA are needed.
+kernels-ptx: .venv-kernels/made
+	.venv-kernels/bin/python cuda/kernels/compile.py
+
+kernels-check: .venv-kernels/made
+	.venv-kernels/bin/python cuda/kernels/compile.py --check
+
+.venv-kernels/made: cuda/kernels/requirements.txt
+	$(PYTHON) -m venv .venv-kernels
+	.venv-kernels/bin/python -m pip install -q -r $<
+	touch $@
 
 # Every fuzz target in turn, FUZZTIME each.
 fuzz:

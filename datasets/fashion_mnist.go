@@ -32,20 +32,32 @@ func fashionMNIST() Dataset {
 		},
 	}
 	d.images = func(dir string, _ uint64) (train, test *Images, err error) {
-		pair := func(images, labels File) (*Images, error) {
-			path := filepath.Join(dir, filepath.FromSlash(images.Path))
-			set, err := readIDXPair(path, filepath.Join(dir, filepath.FromSlash(labels.Path)), d.Classes)
-			if err == nil && set.Shape != d.Shape {
-				return nil, &FileError{Path: path, Offset: 8,
-					Err: fmt.Errorf("%w: images of %v, %s has %v", ErrFormat, set.Shape, d.Name, d.Shape)}
-			}
-			return set, err
-		}
-		if train, err = pair(d.Files[0], d.Files[1]); err != nil {
+		if train, err = d.pair(dir, d.Files[0], d.Files[1]); err != nil {
 			return nil, nil, err
 		}
-		test, err = pair(d.Files[2], d.Files[3])
+		test, err = d.pair(dir, d.Files[2], d.Files[3])
 		return train, test, err
 	}
 	return d
+}
+
+// FashionMNISTTraining reads the training pictures of Fashion-MNIST alone.
+func FashionMNISTTraining(dir string) (*Images, error) {
+	d := fashionMNIST()
+	set, err := d.pair(dir, d.Files[0], d.Files[1])
+	if err != nil {
+		return nil, d.advise(err)
+	}
+	return set, nil
+}
+
+// pair reads a file of pictures and that of their labels.
+func (d Dataset) pair(dir string, images, labels File) (*Images, error) {
+	path := filepath.Join(dir, filepath.FromSlash(images.Path))
+	set, err := readIDXPair(path, filepath.Join(dir, filepath.FromSlash(labels.Path)), d.Classes)
+	if err == nil && set.Shape != d.Shape {
+		return nil, &FileError{Path: path, Offset: 8,
+			Err: fmt.Errorf("%w: images of %v, %s has %v", ErrFormat, set.Shape, d.Name, d.Shape)}
+	}
+	return set, err
 }

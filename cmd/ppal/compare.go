@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -109,17 +110,53 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 		if err != nil {
 			return nil, err
 		}
-		t, err := a.open(ctx, cfg, dataDir)
-		if err != nil {
-			return nil, err // without a nil trial
-		}
-		return t, nil
+		return a.openOneByOne(ctx, cfg, dataDir)
 	}, progress)
 	finish()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted; what was finished is in %s: give the same command with --out %s to go on", dir, dir)
 	}
 	return outcome, err
+}
+
+// openOneByOne is open for runs side by side, of which those on a GPU wait for each other.
+func (a *app) openOneByOne(ctx context.Context, cfg config.Train, dataDir string) (compare.Trial, error) {
+	alone := a.onGPU(cfg)
+	if alone {
+		a.gpu.Lock()
+	}
+	t, err := a.open(ctx, cfg, dataDir)
+	switch {
+	case err != nil && alone:
+		a.gpu.Unlock()
+		return nil, err // without a nil trial
+	case err != nil:
+		return nil, err
+	case alone:
+		return &lonely{t, &a.gpu}, nil
+	}
+	return t, nil
+}
+
+// onGPU says whether a run is on a GPU: told to be, or free to and there is one.
+func (a *app) onGPU(cfg config.Train) bool {
+	if cfg.Kind() == "cuda" || cfg.Kind() == "cpu" || cfg.Engine == "gorgonia" {
+		return cfg.Kind() == "cuda"
+	}
+	list, err := a.gpus.list()
+	return err == nil && len(list) > 0
+}
+
+// lonely is a trial that others wait for the end of.
+type lonely struct {
+	trial
+	gpu *sync.Mutex
+}
+
+// Close gives the trial's GPU to the next.
+func (l *lonely) Close() error {
+	defer l.gpu.Unlock()
+	return l.trial.Close()
 }
 
 // studyUnits is how finely the bar divides a run.

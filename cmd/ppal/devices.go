@@ -33,7 +33,7 @@ func (a *app) devicesCommand() *cobra.Command {
 			if err := a.kernels(); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "gpu      no GPU support in this build\n")
+			a.printGPUs()
 			return nil
 		}),
 	}

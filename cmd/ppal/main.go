@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ func main() {
 		open:     openExperiment,
 		shrink:   1,
 		self:     runSelf,
+		gpus:     machineGPUs(),
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
@@ -45,6 +47,8 @@ type app struct {
 	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
 	shrink         int                                                                 // divides the rows of bench's cases: 1 outside tests
 	self           func(ctx context.Context, args []string) (stdout []byte, err error) // runs the program in a process of its own
+	gpus           gpus
+	gpu            sync.Mutex // held by the run of a comparison that is on a GPU
 
 	started bool // a command's own work, after its arguments were accepted
 }

@@ -45,6 +45,7 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 		shrink: 100,
 		now:    func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
 		open:   func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		gpus:   machineGPUs(),
 	}
 	prepare(a)
 	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
@@ -136,8 +137,8 @@ func TestRefusals(t *testing.T) {
 			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, if-communities, if-communities-1"},
 		{"bench --cases mnpc-fashion-mnist-int8x2 --simd go", exitUsage, "ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: " +
 			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
-		{"train --products bf16x3", exitUsage, "ppal: --products is bf16x3, which a GPU has; the CPU has float32, int8x3 and int8x2"},
-		{"train --products float32 --dtype float64", exitUsage, "ppal: --products is float32; the dtype is float64, want auto"},
+		{"train --products bf16x3", exitUsage, "ppal: --products bf16x3 is not in this version, want auto, float32, int8x3, int8x2, tf32"},
+		{"train --products float32 --dtype float64", exitUsage, "ppal: --products is float32; with --dtype float64 products are in float64, want auto"},
 		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products is int8x3; the engine gorgonia has its own, want auto"},
 		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
 		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},
@@ -189,7 +190,7 @@ func TestVersion(t *testing.T) {
 func TestDevices(t *testing.T) {
 	got := command(t.Context(), nil, "devices")
 	plan := regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`)
-	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "no GPU support in this build") {
+	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "\ngpu      cuda: no GPU available: ") {
 		t.Errorf("%+v", got)
 	}
 }

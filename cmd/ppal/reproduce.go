@@ -55,6 +55,7 @@ An interrupted experiment goes on where it stopped when the same command is give
 	flags.IntVar(&o.Seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
 	flags.IntVar(&o.Workers, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
 	flags.StringVar(&out, "out", "", "the directory (default runs/reproduce-NAME)")
+	flags.StringVar(&o.Device, "device", "", "what computes, as for ppal train; on a GPU one run at a time (default auto)")
 	flags.StringVar(&o.DataDir, "data-dir", "", "where the data sets' files are (default $PPAL_DATA, else the user's cache directory)")
 	return cmd
 }

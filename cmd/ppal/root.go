@@ -26,7 +26,7 @@ certificate, which says how nearly the result is optimal and the bounds are met.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(),
+	root.AddCommand(a.trainCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
 		a.versionCommand())
 	return root
 }

@@ -103,3 +103,5 @@ func (s *stub) Save(path string) error { return os.WriteFile(path, []byte("weigh
 var errNoData = errors.New("no data")
 
 func (s *stub) Explain() string { return "the plan" }
+
+func (s *stub) Close() error { return nil }

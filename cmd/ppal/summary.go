@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"ppal/internal/experiment"
@@ -32,7 +33,7 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 	sum := rundir.Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: s.trial.Bounds(),
-		Device: s.trial.Info().Device, Products: s.trial.Info().Products,
+		Device: deviceOf(s.trial.Info()), Products: s.trial.Info().Products,
 		PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: slices.Concat(s.provenance().Notes, r.Notes),
@@ -41,6 +42,15 @@ func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
 	}
 	return sum
+}
+
+// deviceOf names what computed, with the memory that it took on a GPU.
+func deviceOf(info experiment.Info) string {
+	if info.DeviceBytes == 0 {
+		return info.Device
+	}
+	const mega = 1e6
+	return fmt.Sprintf("%s, at most %.0f MB on it", info.Device, math.Ceil(float64(info.DeviceBytes)/mega))
 }
 
 // fail leaves of a run that failed a summary of its last record, and nothing of one that failed before the first, so that its

@@ -23,12 +23,13 @@ type trial interface {
 	Finish(r *trainer.Result) (experiment.Final, error)
 	Save(path string) error
 	Explain() string
+	Close() error
 }
 
 var _ trial = (*experiment.Experiment)(nil)
 
 // train is the command.
-func (a *app) train(ctx context.Context, values config.Values, path string) error {
+func (a *app) train(ctx context.Context, values config.Values, path string) (failure error) {
 	var file *config.File
 	var err error
 	if path != "" {
@@ -51,6 +52,13 @@ func (a *app) train(ctx context.Context, values config.Values, path string) erro
 	defer announceStop(ctx, report)()
 	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
 	t, err := a.open(ctx, cfg, dataDir)
+	if err == nil {
+		defer func() {
+			if closeErr := t.Close(); failure == nil {
+				failure = closeErr
+			}
+		}()
+	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted before the first iteration; nothing was written")
 	}
@@ -158,8 +166,8 @@ func (s *session) provenance() rundir.Provenance {
 	info := s.trial.Info()
 	p := rundir.Provenance{
 		Version: version(), Out: string(s.dir),
-		Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization, Products: info.Products,
-		Bounds: s.trial.Bounds(),
+		Device: info.Device, Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization,
+		Products: info.Products, Bounds: s.trial.Bounds(),
 	}
 	if d, err := datasets.Lookup(s.cfg.Dataset); err == nil && len(d.Files) > 0 {
 		p.DataDir = s.dataDir

@@ -30,6 +30,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
+	options []experiment.Option
 }
 
 // Options are what the cases of a run share.
@@ -38,6 +39,8 @@ type Options struct {
 	// Device has the settings dtype, simd, threads and products of `ppal train`, where they were given; products are those of the cases
 	// that leave the choice open.
 	Device config.Values
+	// Experiment changes what the cases find around them: another GPU than this machine's.
+	Experiment []experiment.Option
 	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
 }
@@ -104,7 +107,7 @@ func caseNames(all []Case) []string {
 
 // prepare builds the case's problem and begins its method.
 func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
-	settings := config.Values{}
+	settings := config.Values{"device": "cpu"}
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
 	switch {
@@ -121,7 +124,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.open(ctx, setting{cfg, device, o.DataDir})
+	w, err := c.open(ctx, setting{cfg, device, o.DataDir, o.Experiment})
 	if err != nil {
 		return nil, fmt.Errorf("bench: %s: %w", c.Name, err)
 	}

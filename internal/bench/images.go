@@ -49,7 +49,7 @@ func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass
 
 // openImages builds the training run of the configuration, on random images where its files are absent.
 func openImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
-	e, err := experiment.New(ctx, s.Train, s.dataDir)
+	e, err := experiment.New(ctx, s.Train, s.dataDir, s.options...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return openRandomImages(ctx, s, testPerClass)
 	}
@@ -66,7 +66,8 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	if err != nil {
 		return nil, err
 	}
-	e, err := experiment.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2))
+	e, err := experiment.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2),
+		s.options...)
 	if err != nil {
 		return nil, err
 	}

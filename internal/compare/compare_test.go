@@ -37,6 +37,8 @@ func openDisc(_ context.Context, cfg config.Train) (Trial, error) {
 	return &disc{p, m}, err
 }
 
+func (d *disc) Close() error { return nil }
+
 func (d *disc) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure = func() (map[string]float64, error) { return map[string]float64{"test_error": 0.25}, nil }
 	return trainer.Train(ctx, d.problem, d.method, s)

@@ -17,6 +17,7 @@ import (
 // Trial is one training run: *experiment.Experiment.
 type Trial interface {
 	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
+	Close() error
 }
 
 // Opener builds a run from its configuration.
@@ -176,6 +177,11 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	if err != nil {
 		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
 	}
+	defer func() {
+		if closeErr := trial.Close(); err == nil {
+			err = closeErr
+		}
+	}()
 	settings, err := cfg.TrainerSettings()
 	if err != nil {
 		return "", err

@@ -138,11 +138,11 @@ type Run struct {
 
 // Device is what computes.
 type Device struct {
-	Device  string // auto, cpu
-	Engine  string // plan, gorgonia
-	SIMD    string // auto, avx512, avx2, go
-	Dtype   string // float32, float64
-	Threads int    // 0: all
-
-	Products string // auto, float32, int8x3, int8x2, and a GPU's: bf16x3, bf16x2, tf32
+	Device     string // auto, cpu, cuda, cuda:N
+	Engine     string // plan, gorgonia
+	SIMD       string // auto, avx512, avx2, go
+	Products   string // auto, float32, int8x3, int8x2 (CPU), tf32 (GPU)
+	MicroBatch int    // rows; 0: all
+	Dtype      string // float32, float64
+	Threads    int    // 0: all
 }

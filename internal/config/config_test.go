@@ -173,7 +173,14 @@ func TestRefusedFlags(t *testing.T) {
 		{"method=ssg ssg-violation-step=1", "--ssg-violation-step is that of the rules decay and constant; the ssg-violation-rule is polyak"},
 		{"method=sgd", `--method is "sgd", want ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, alm or unconstrained`},
 		{"method=multiplier-model", "--method is multiplier-model, which is for --problem if --if-form sampled"},
-		{"device=cuda:1", "--device cuda:1 is not in this version, want auto, cpu"},
+		{"device=gpu", `--device is "gpu", want auto, cpu or cuda`},
+		{"device=cpu:1", `--device is "cpu:1", want auto, cpu or cuda`},
+		{"device=cuda:x", `--device is "cuda:x", want auto, cpu or cuda`},
+		{"device=cuda engine=gorgonia", "--engine is gorgonia, which computes on the CPU; the device is cuda"},
+		{"device=cpu products=tf32", "--products is tf32, which the device cpu has not; want auto or float32"},
+		{"device=cuda:1 products=bf16x3", "--products bf16x3 is not in this version, want auto, float32, int8x3, int8x2, tf32"},
+		{"device=cuda products=tf32 dtype=float64", "--products is tf32; with --dtype float64 products are in float64, want auto"},
+		{"device=cpu micro-batch=100", "--micro-batch is 100, which is for a GPU; the CPU works on blocks of rows as it is, want 0"},
 		{"engine=tape", `--engine is "tape", want plan or gorgonia`},
 		{"engine=gorgonia simd=go", "--simd is the plan's; the engine is gorgonia"},
 		{"dtype=float16", `--dtype is "float16", want float32 or float64`},
@@ -342,5 +349,21 @@ func TestThreads(t *testing.T) {
 	want := fmt.Sprintf("--threads is 9999999, want at most %d, 8 for each core here, or 0, all cores", most)
 	if err == nil || err.Error() != want || !errors.Is(err, ErrUsage) {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// A GPU has a number, 0 where none is given.
+func TestDevices(t *testing.T) {
+	for text, want := range map[string]struct {
+		kind    string
+		ordinal int
+	}{"auto": {"auto", 0}, "cpu": {"cpu", 0}, "cuda": {"cuda", 0}, "cuda:3": {"cuda", 3}} {
+		cfg, err := Resolve(set("device="+text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cfg.Kind() != want.kind || cfg.Ordinal() != want.ordinal || cfg.Device.Device != text {
+			t.Errorf("%s: %s number %d, written %s", text, cfg.Kind(), cfg.Ordinal(), cfg.Device.Device)
+		}
 	}
 }

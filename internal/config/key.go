@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +31,7 @@ type Key struct {
 	Usage string
 
 	choices  []string // the texts allowed; nil: any that parses
+	numbered string   // the choice that may have a number: cuda:0
 	later    []string // texts of other versions
 	interval interval // of numbers
 	none     bool     // the text none means the number 0, which the interval leaves out
@@ -67,10 +69,10 @@ func (k *Key) unmet(t *Train, in table) string {
 
 // set parses the text into t's field. The error says what is wrong, without the key's name.
 func (k *Key) set(t *Train, text string) error {
-	if kind, _, _ := strings.Cut(text, ":"); slices.Contains(k.later, kind) { // cuda:0 too
+	if slices.Contains(k.later, text) {
 		return fmt.Errorf("%s is not in this version, want %s", text, strings.Join(k.choices, ", "))
 	}
-	if k.choices != nil && !slices.Contains(k.choices, text) {
+	if k.choices != nil && !slices.Contains(k.choices, k.withoutNumber(text)) {
 		return fmt.Errorf("is %q, want %s", text, oneOf(k.choices))
 	}
 	if k.check != nil {
@@ -87,6 +89,15 @@ func (k *Key) set(t *Train, text string) error {
 		return err
 	}
 	return parse(k.field(t), text)
+}
+
+// withoutNumber is the choice in cuda:0; other texts stay.
+func (k *Key) withoutNumber(text string) string {
+	choice, number, found := strings.Cut(text, ":")
+	if _, err := strconv.ParseUint(number, 10, 16); found && err == nil && choice == k.numbered {
+		return choice
+	}
+	return text
 }
 
 // text is the value of t's field, as set reads it.

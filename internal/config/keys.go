@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -301,33 +300,3 @@ func checkDuration(text string) error {
 	}
 	return nil
 }
-
-func deviceKeys() []*Key {
-	return []*Key{
-		{Name: "device", Group: GroupDevice, Value: "auto|cpu", Usage: "what computes (default auto, the CPU)",
-			choices: []string{"auto", "cpu"}, later: []string{"cuda"},
-			field: func(t *Train) any { return &t.Device.Device }, preset: always("auto")},
-		{Name: "engine", Group: GroupDevice, Value: "plan|gorgonia",
-			Usage:   "own kernels, or Gorgonia's machine with gonum's products, the reference (default plan)",
-			choices: []string{"plan", "gorgonia"}, field: func(t *Train) any { return &t.Engine }, preset: always("plan")},
-		{Name: "simd", Group: GroupDevice, Value: "auto|avx512|avx2|go",
-			Usage:   "instructions of the plan's kernels (default auto: the widest there are)",
-			choices: []string{"auto", "avx512", "avx2", "go"}, when: []condition{{"engine", []string{"plan"}, "the plan's"}},
-			field: func(t *Train) any { return &t.SIMD }, preset: always("auto")},
-		{Name: "explain", Group: GroupDevice, Usage: "print the plan that the engine runs, step by step, before training",
-			when: []condition{{"engine", []string{"plan"}, "the plan's"}}, field: func(t *Train) any { return &t.Explain }, preset: always("false")},
-		{Name: "dtype", Group: GroupDevice, Value: "float32|float64",
-			Usage:   "of the numbers; the final certificate is always in float64 (default float32)",
-			choices: []string{"float32", "float64"}, field: func(t *Train) any { return &t.Dtype }, preset: always("float32")},
-		{Name: "threads", Group: GroupDevice, Value: "N", Usage: "0 is all cores (default 0)",
-			interval: atLeast(0), field: func(t *Train) any { return &t.Threads }, preset: always("0")},
-		{Name: "products", Group: GroupDevice, Value: "auto|float32|int8x3|int8x2",
-			Usage: "with the data, in float32: int8x3 and int8x2 are exact integer products of 8-bit data with the other factor cut into 3 or 2" +
-				" slices; 3 are as accurate as float32, 2 are not (default auto: the fastest as accurate as float32)",
-			choices: slices.Concat([]string{"auto", "float32", "int8x3", "int8x2"}, gpuProducts()),
-			field:   func(t *Train) any { return &t.Products }, preset: always("auto")},
-	}
-}
-
-// gpuProducts are the kinds of products that only GPUs have.
-func gpuProducts() []string { return []string{"bf16x3", "bf16x2", "tf32"} }

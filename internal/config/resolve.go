@@ -99,7 +99,7 @@ func (t *Train) consistent(given map[string]setting) error {
 	if err := t.consistentProblem(refuse); err != nil {
 		return err
 	}
-	if err := t.consistentProducts(refuse); err != nil {
+	if err := t.consistentDevice(refuse); err != nil {
 		return err
 	}
 	switch {
@@ -115,20 +115,6 @@ func (t *Train) consistent(given map[string]setting) error {
 		return refuse("gdpa-step", "is auto, which needs --primal nesterov; the primal is %s", t.Primal)
 	case strings.HasPrefix(t.XStep, "inner:") && t.Primal != "gradient":
 		return refuse("primal", "is %s; --x-step %s has gradient steps only", t.Primal, t.XStep)
-	}
-	return nil
-}
-
-// consistentProducts refuses kinds of products that the device, the engine or the numbers do not have.
-func (t *Train) consistentProducts(refuse func(name, format string, args ...any) error) error {
-	switch {
-	case t.Products == "auto":
-	case slices.Contains(gpuProducts(), t.Products):
-		return refuse("products", "is %s, which a GPU has; the CPU has float32, int8x3 and int8x2", t.Products)
-	case t.Engine != "plan":
-		return refuse("products", "is %s; the engine %s has its own, want auto", t.Products, t.Engine)
-	case t.Dtype != "float32":
-		return refuse("products", "is %s; the dtype is %s, want auto", t.Products, t.Dtype)
 	}
 	return nil
 }

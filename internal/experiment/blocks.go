@@ -64,7 +64,7 @@ func (t *task) blocksOf(data datasets.Matrix, rows int, dtype tensor.Dtype, weig
 			Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction},
 			Data: []graph.Matrix{zeros, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
-	}, t.engine)
+	}, t.host)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: the scores of %d rows: %w", rows, err)
 	}

@@ -39,7 +39,7 @@ func newExact(t *task, r rows, x []float64) (*exact, error) {
 			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), t.spec.Outputs), tensor.Of(tensor.Float64))))
 		f, c, err := t.goal.nodes(scores, r)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: gorgonia.Nodes{scores}}, err
-	}, t.engine)
+	}, t.host)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: the objective and constraints in float64: %w", err)
 	}

@@ -2,17 +2,18 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
 
 	"gorgonia.org/tensor"
 
+	"ppal/cuda"
+	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
-	"ppal/internal/cpu/kernel"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -28,9 +29,11 @@ type Experiment struct {
 	problem       trainer.Problem // on all training rows
 	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
-	engine        graph.Engine
-	device        *cpu.Device // of the plan's engine, else nil
-	eightBit      bool        // the training rows
+	engine, host  graph.Engine // of the training rows; of what is only measured
+	device        *cpu.Device  // of the plan's engine where the CPU trains, else nil
+	eightBit      bool         // the training rows
+	openGPU       func(ordinal int) (driver.Driver, error)
+	gpu           *cuda.Device // nil: the CPU trains
 	info          Info
 }
 
@@ -56,6 +59,7 @@ type sampler interface {
 type Info struct {
 	Device        string    // what computes, in words
 	Products      string    // how products with the data are computed: int8x3, or a dtype
+	DeviceBytes   int64     // the most of a GPU's memory that the run has had so far; 0: no GPU
 	DataFiles     []FileSum // what was read
 	Objective     string    // what f is
 	Classes       []Part    // mnpc: the objective's first; tables: those of -1 and +1
@@ -86,87 +90,60 @@ type Part struct {
 const weightStream = 0x77656967687473
 
 // New loads the data, initialises the model and builds the problem. dataDir is where the data sets' files are. A cancelled ctx ends
-// it between these steps, with the context's error.
-func New(ctx context.Context, cfg config.Train, dataDir string) (*Experiment, error) {
-	return assemble(ctx, cfg, func(e *Experiment) error { return e.load(ctx, dataDir) })
+// it between these steps, with the context's error. What it opened is given back by Close.
+func New(ctx context.Context, cfg config.Train, dataDir string, options ...Option) (*Experiment, error) {
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.load(ctx, dataDir) }, options)
 }
 
 // NewOnImages is New on images that are at hand: those of the configuration's classes, in their order.
-func NewOnImages(ctx context.Context, cfg config.Train, train, test *datasets.Selection) (*Experiment, error) {
-	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeImages(train, test) })
+func NewOnImages(ctx context.Context, cfg config.Train, train, test *datasets.Selection, options ...Option) (*Experiment, error) {
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeImages(train, test) }, options)
 }
 
 // NewOnTables is New on tables that are at hand.
-func NewOnTables(ctx context.Context, cfg config.Train, t *datasets.Tables) (*Experiment, error) {
-	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeTables(t) })
+func NewOnTables(ctx context.Context, cfg config.Train, t *datasets.Tables, options ...Option) (*Experiment, error) {
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeTables(t) }, options)
 }
 
 // assemble makes the experiment on what load takes.
-func assemble(ctx context.Context, cfg config.Train, load func(e *Experiment) error) (*Experiment, error) {
+func assemble(ctx context.Context, cfg config.Train, load func(e *Experiment) error, options []Option) (*Experiment, error) {
 	e := &Experiment{cfg: cfg, dtype: tensor.Float32}
 	if cfg.Dtype == "float64" {
 		e.dtype = tensor.Float64
 	}
-	var err error
-	if e.method, err = cfg.TrainerMethod(); err != nil {
-		return nil, err
+	for _, o := range options {
+		o(e)
+	}
+	if err := e.assemble(ctx, load); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+func (e *Experiment) assemble(ctx context.Context, load func(e *Experiment) error) (err error) {
+	if e.method, err = e.cfg.TrainerMethod(); err != nil {
+		return err
 	}
 	if err := e.chooseEngine(); err != nil {
-		return nil, err
+		return err
 	}
-	e.t = &task{engine: e.engine}
+	e.t = &task{engine: e.engine, host: e.host}
 	if err := load(e); err != nil {
-		return nil, err
+		return err
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	debug.FreeOSMemory() // what reading left would otherwise stay beside the packed rows
 	weights, err := e.start()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.build(weights); err != nil {
-		return nil, err
+		return err
 	}
 	e.describe()
-	return e, nil
-}
-
-// chooseEngine makes what the configuration names.
-func (e *Experiment) chooseEngine() error {
-	if e.cfg.Engine == "gorgonia" {
-		e.engine = graph.Tape{}
-		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
-		return nil
-	}
-	d, err := CPU(e.cfg.Device)
-	if err != nil {
-		return productsError(err)
-	}
-	e.device, e.engine = d, graph.Planned(d)
-	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
-}
-
-// CPU is the device that the configuration's plans run on.
-func CPU(cfg config.Device) (*cpu.Device, error) {
-	level := kernel.Best()
-	if cfg.SIMD != "auto" {
-		var err error
-		if level, err = kernel.ParseLevel(cfg.SIMD); err != nil {
-			return nil, err
-		}
-	}
-	d, err := cpu.New(level, cfg.Threads)
-	if err != nil || cfg.Products == "" {
-		return d, err
-	}
-	products, err := cpu.ParseProducts(cfg.Products)
-	if err != nil {
-		return nil, err
-	}
-	return d.With(products)
 }
 
 // spec is the model's shape, for that many features and scores.
@@ -296,7 +273,13 @@ func (e *Experiment) Optimization() (trainer.Problem, trainer.Method) {
 func (e *Experiment) Explain() string { return e.splits[0].problem.Explain() }
 
 // Info describes the run.
-func (e *Experiment) Info() Info { return e.info }
+func (e *Experiment) Info() Info {
+	info := e.info
+	if e.gpu != nil {
+		info.DeviceBytes = e.gpu.PeakBytes()
+	}
+	return info
+}
 
 // Bounds are the constraints' bounds.
 func (e *Experiment) Bounds() []float64 { return e.t.goal.Bounds() }

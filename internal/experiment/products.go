@@ -32,7 +32,12 @@ func (e *Experiment) checkProducts() error {
 
 // describeProducts says what ran, and of 8-bit data why it is float32 if it is.
 func (e *Experiment) describeProducts() {
-	if e.info.Products = e.splits[0].problem.Products(); e.info.Products == "" {
+	e.info.Products = e.splits[0].problem.Products()
+	switch {
+	case e.info.Products != "":
+	case e.gpu != nil && e.cfg.Products != "auto":
+		e.info.Products = e.cfg.Products
+	default:
 		e.info.Products = e.cfg.Dtype
 	}
 	if !e.eightBit || e.device == nil || e.cfg.Products != "auto" || e.cfg.Dtype != "float32" {

@@ -15,9 +15,10 @@ type task struct {
 	spec        models.Spec
 	goal        goal
 	regularizer trainer.Regularizer
-	center      []float64 // c/s, nil without centring
-	scale       []float64 // of the columns, nil: as they are
-	engine      graph.Engine
+	center      []float64    // c/s, nil without centring
+	scale       []float64    // of the columns, nil: as they are
+	engine      graph.Engine // of the training rows
+	host        graph.Engine // of what is only measured or certified
 }
 
 // problem builds the task on rows, from weights as trained; its one input is the rows [n, d] and its one watched node the scores [n, C].

@@ -37,6 +37,7 @@ type Options struct {
 	Seeds   int
 	DataDir string
 	Workers int
+	Device  string // that of `ppal train`; "": auto
 }
 
 // The comparisons of a figure.
@@ -107,6 +108,9 @@ func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
 	values = merged(values, c.Values)
 	if o.DataDir != "" {
 		values["data-dir"] = o.DataDir
+	}
+	if o.Device != "" {
+		values["device"] = o.Device
 	}
 	return compare.Contender{Name: c.Name, Values: values, Grid: c.Grid}
 }

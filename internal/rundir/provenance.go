@@ -13,6 +13,7 @@ type Provenance struct {
 	Normalization string     `yaml:"normalization"`
 	Products      string     `yaml:"products"` // with the data, as they ran
 	Bounds        []float64  `yaml:"bounds,flow"`
+	Device        string     `yaml:"device,omitempty"`
 	Warnings      []string   `yaml:"warnings,omitempty"`
 	Notes         []string   `yaml:"notes,omitempty"`
 }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ppal/cuda/check"
+	"ppal/cuda/driver"
+	"ppal/datasets"
+	"ppal/internal/rundir"
+)
+
+// checkOptions are the flags of the command.
+type checkOptions struct {
+	parts                []string
+	list                 bool
+	out, dataDir, python string
+	device               int
+}
+
+// gpuCheckCommand is for a machine with a GPU, to which this program was brought: it is hidden from the help.
+func (a *app) gpuCheckCommand() *cobra.Command {
+	opts := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:    "gpu-check",
+		Hidden: true,
+		Short:  "Compare the GPU with the CPU, and measure it",
+		Long: `Gpu-check compares what the GPU computes with the CPU device, and measures it beside cuBLAS's bare products and PyTorch. Each part
+takes less than ten minutes and can be run alone. Fashion-MNIST's training files are looked for beside this program, then where the
+other commands look for data.`,
+		Example: `  ppal-gpu gpu-check
+  ppal-gpu gpu-check --part parity,bench --out gpu-check.json
+  ppal-gpu gpu-check --list`,
+		Args: noArguments,
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.gpuCheck(cmd.Context(), opts) }),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringSliceVar(&opts.parts, "part", nil, "the parts to run, `NAME,...` (default all)")
+	f.BoolVar(&opts.list, "list", false, "list the parts and run none")
+	f.StringVar(&opts.out, "out", "", "write the report as JSON to `FILE`")
+	f.StringVar(&opts.dataDir, "data-dir", "", "the data sets' `DIR`")
+	f.IntVar(&opts.device, "device", 0, "the GPU, `N`")
+	f.StringVar(&opts.python, "python", "python3", "the Python `PROGRAM` that has PyTorch")
+	complete(cmd, "part", check.Names(check.Parts()))
+	return cmd
+}
+
+// gpuCheck is the command.
+func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
+	if opts.list {
+		for _, p := range check.Parts() {
+			if !p.Hidden {
+				fmt.Fprintf(a.stdout, "%-9s %s\n", p.Name, p.Summary)
+			}
+		}
+		return nil
+	}
+	parts, err := check.Choose(check.Parts(), opts.parts)
+	if err != nil {
+		return err
+	}
+	o, err := a.checkOptions(opts)
+	if err != nil {
+		return err
+	}
+	report := &check.Report{Version: version(), When: a.now().UTC()}
+	if report.Device, err = identify(o.Open); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s, driver for CUDA %s, %s\n", report.Device.Name, report.Device.Driver, report.Device.Products)
+	err = check.Run(ctx, parts, o, func(p check.PartReport) error {
+		report.Parts = append(report.Parts, p)
+		fmt.Fprintln(a.stdout)
+		return errors.Join(p.WriteTable(a.stdout), writeReport(opts.out, report)) // after every part: a later one may be cut off
+	})
+	if err != nil {
+		return err
+	}
+	if n := report.Failures(); n > 0 {
+		return fmt.Errorf("gpu-check: %d failed", n)
+	}
+	return nil
+}
+
+// checkOptions are the flags as what the parts take.
+func (a *app) checkOptions(opts *checkOptions) (check.Options, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return check.Options{}, err
+	}
+	data := opts.dataDir
+	if beside := filepath.Dir(self); data == "" && isDirectory(filepath.Join(beside, "fashion-mnist")) {
+		data = beside
+	}
+	if data, err = datasets.Dir(data, a.getenv); err != nil {
+		return check.Options{}, err
+	}
+	if found, _ := filepath.Glob(filepath.Join(data, "fashion-mnist", "train-images*")); found == nil {
+		data = "" // what needs the files is not run; the only error is of a bad pattern
+	}
+	return check.Options{
+		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
+		Data: data, Self: self, Python: opts.python,
+		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },
+	}, nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// identify opens the device once: without one, no part needs to begin.
+func identify(open func() (driver.Driver, error)) (driver.Info, error) {
+	d, err := open()
+	if err != nil {
+		return driver.Info{}, err
+	}
+	return d.Info(), d.Close()
+}
+
+// writeReport writes the report to a file, if one is named.
+func writeReport(file string, r *check.Report) error {
+	if file == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return rundir.WriteFile(file, append(data, '\n'))
+}

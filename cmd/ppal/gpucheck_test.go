@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/cuda/check"
+	"ppal/cuda/driver"
+	"ppal/cuda/recorder"
+)
+
+func TestGPUCheckWithoutGPU(t *testing.T) {
+	got := command(t.Context(), nil, "gpu-check")
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: cuda: no GPU available: ") || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestGPUCheckListsParts(t *testing.T) {
+	got := command(t.Context(), nil, "gpu-check", "--list")
+	for _, name := range check.Names(check.Parts()) {
+		if !strings.Contains(got.stdout, name+" ") {
+			t.Errorf("%q lacks %s", got.stdout, name)
+		}
+	}
+	if strings.Contains(got.stdout, "small") && strings.Contains(got.stdout, "\nsmall ") {
+		t.Errorf("the hidden part is listed: %s", got.stdout)
+	}
+	if help := command(t.Context(), nil, "--help"); strings.Contains(help.stdout, "gpu-check") {
+		t.Error("the help shows a command for another machine")
+	}
+}
+
+// A part's results are printed and written, with the device they are of. Without PyTorch the part peers is not run.
+func TestGPUCheckReports(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "report.json")
+	got := commandOn(t.Context(), func(a *app) {
+		a.gpus.open = func(int) (driver.Driver, error) { return recorder.New(recorder.Options{}), nil }
+	}, "gpu-check", "--part", "peers", "--python", filepath.Join(t.TempDir(), "python"), "--out", out)
+	if got.status != exitDone || !strings.Contains(got.stdout, "PyTorch  not run") {
+		t.Errorf("%+v", got)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report check.Report
+	if err := json.Unmarshal(data, &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Device.Name == "" || len(report.Parts) != 1 || report.Parts[0].Name != "peers" || report.Parts[0].Results[0].Status != check.NotRun {
+		t.Errorf("%+v", report)
+	}
+	if got := command(t.Context(), nil, "gpu-check", "--part", "nothing"); !strings.Contains(got.stderr, `there is no part "nothing"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Without the training files the part that needs them is not run, and that is no failure.
+func TestGPUCheckWithoutData(t *testing.T) {
+	got := commandOn(t.Context(), func(a *app) {
+		a.gpus.open = func(int) (driver.Driver, error) { return recorder.New(recorder.Options{}), nil }
+	}, "gpu-check", "--part", "training", "--data-dir", t.TempDir())
+	if got.status != exitDone || !strings.Contains(got.stdout, "not run") {
+		t.Errorf("%+v", got)
+	}
+}

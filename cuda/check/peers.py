@@ -1,0 +1,189 @@
+"""PyTorch on the same GPU: iterations of the problems that ppal is timed on.
+
+Reads a request as JSON from the standard input, {"seconds": S, "cases": [{"name", "kind", "rows", "features", "width", "classes",
+"groups", "tf32"}]}, and writes a line of JSON for each case: {"name", "torch", "milliseconds": {contender: median},
+"failed": {contender: why}}. An iteration is forward, backward and a gradient step. Data are random, of the case's shape.
+
+images: n rows of 8-bit pixels, a network of one sigmoid layer, C classes of equal size; the losses of the classes, their weighted sum.
+groups: n rows of a table, a network of one layer of rectified units, m overlapping groups; f and g_1 .. g_m go to the host, the
+weights of the g come back, as in a method with dual variables on the host.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional
+
+STEP = 1e-3
+WARM_UPS = 5
+ROUNDS = 7
+
+
+class Images:
+    """The classes' losses of a network on pictures, and their sum: the multipliers are given."""
+
+    def __init__(self, case: dict) -> None:
+        n, d, units, classes = case["rows"], case["features"], case["width"], case["classes"]
+        x = torch.randint(0, 256, (n, d), dtype=torch.uint8, device="cuda").to(torch.float32) / 255
+        self.x = (x - x.mean(0)) / x.std()
+        self.labels = torch.arange(n, device="cuda").mul(classes).div(n, rounding_mode="floor")[:, None]
+        self.classes = classes
+        self.weights = torch.ones(classes, device="cuda")
+        self.parameters = [
+            torch.randn(s, device="cuda").mul(0.05).requires_grad_() for s in ((units, d), (units,), (classes, units), (classes,))
+        ]
+
+    def value(self, hidden, bias, output, output_bias):
+        units = torch.sigmoid(functional.linear(self.x, hidden, bias))
+        scores = functional.linear(units, output, output_bias)
+        losses = torch.sigmoid(scores - scores.gather(1, self.labels)).sum(1) - 0.5
+        return losses.view(self.classes, -1).mean(1) @ self.weights
+
+
+class Groups:
+    """f and g of a network on a table; M [m, n] has the groups' means as rows."""
+
+    def __init__(self, case: dict) -> None:
+        n, d, units, m = case["rows"], case["features"], case["width"], case["groups"]
+        self.x = torch.randn(n, d, device="cuda")
+        self.y = torch.where(torch.rand(n, 1, device="cuda") < 0.25, 1.0, -1.0)
+        members = (torch.rand(m, n, device="cuda") < torch.empty(m, 1, device="cuda").uniform_(0.02, 0.5)).float()
+        self.means = torch.cat([torch.full((1, n), 1 / n, device="cuda"), members / members.sum(1, keepdim=True).clamp(min=1)])
+        self.weights = torch.full((m + 1,), 1 / m, device="cuda")
+        self.values_on_host = torch.empty(m + 1).pin_memory()
+        self.weights_on_host = torch.full((m + 1,), 1 / m).pin_memory()
+        self.parameters = [torch.randn(s, device="cuda").mul(0.05).requires_grad_() for s in ((units, d), (units,), (1, units), (1,))]
+
+    def values(self, hidden, bias, output, output_bias):
+        scores = functional.linear(torch.relu(functional.linear(self.x, hidden, bias)), output, output_bias)
+        means = self.means @ torch.relu(1 - self.y * scores)
+        return torch.cat([means[:1], means[1:] - means[:1]]).squeeze(1)
+
+    def exchange(self, values) -> None:
+        """f and g to the host, the weights to the device."""
+        self.values_on_host.copy_(values, non_blocking=True)
+        torch.cuda.synchronize()
+        self.weights_on_host[1:] = self.values_on_host[1:].clamp(min=0)
+        self.weights.copy_(self.weights_on_host, non_blocking=True)
+
+
+@torch.no_grad()
+def descend(parameters: list, gradients: list) -> None:
+    torch._foreach_add_(parameters, gradients, alpha=-STEP)
+
+
+def eager(problem: Images | Groups, values: Callable) -> Callable[[], None]:
+    """An iteration of PyTorch as it is written."""
+
+    def images() -> None:
+        descend(problem.parameters, torch.autograd.grad(values(*problem.parameters), problem.parameters))
+
+    def groups() -> None:
+        out = values(*problem.parameters)
+        problem.exchange(out.detach())
+        descend(problem.parameters, torch.autograd.grad(out, problem.parameters, grad_outputs=problem.weights))
+
+    return images if isinstance(problem, Images) else groups
+
+
+def on_side_stream(work: Callable[[], None]) -> None:
+    """Warm up as captures ask for."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_UPS):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+
+
+def captured(problem: Images | Groups) -> Callable[[], None]:
+    """An iteration as CUDA graphs: one, or one on either side of the exchange with the host."""
+    if isinstance(problem, Images):
+        iteration = eager(problem, problem.value)
+        on_side_stream(iteration)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            iteration()
+        return graph.replay
+    on_side_stream(eager(problem, problem.values))
+    forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(forward):
+        out = problem.values(*problem.parameters)
+    with torch.cuda.graph(backward, pool=forward.pool()):
+        descend(problem.parameters, torch.autograd.grad(out, problem.parameters, grad_outputs=problem.weights))
+    values = out.detach()
+
+    def iteration() -> None:
+        forward.replay()
+        problem.exchange(values)
+        backward.replay()
+
+    return iteration
+
+
+def contenders(problem: Images | Groups) -> dict[str, Callable[[], Callable[[], None]]]:
+    """What prepares each contender's iteration."""
+    values = problem.value if isinstance(problem, Images) else problem.values
+    return {
+        "eager": lambda: eager(problem, values),
+        "compiled": lambda: eager(problem, torch.compile(values, dynamic=False)),
+        "compiled, CUDA graphs": lambda: eager(problem, torch.compile(values, dynamic=False, mode="reduce-overhead")),
+        "captured": lambda: captured(problem),
+    }
+
+
+def clock(iteration: Callable[[], None], seconds: float) -> float:
+    """Milliseconds of an iteration, over about so many seconds, without waiting between iterations."""
+    torch.cuda.synchronize()
+    count, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        for _ in range(10):
+            iteration()
+        torch.cuda.synchronize()
+        count += 10
+    return 1e3 * (time.perf_counter() - began) / count
+
+
+def measure(case: dict, seconds: float) -> dict:
+    """The contenders take turns; the median of each one's turns counts."""
+    torch.backends.cuda.matmul.allow_tf32 = case["tf32"]
+    torch._dynamo.reset()
+    problem = (Images if case["kind"] == "images" else Groups)(case)
+    ready, failed = {}, {}
+    for name, prepare in contenders(problem).items():
+        try:
+            iteration = prepare()
+            for _ in range(WARM_UPS):
+                iteration()
+            torch.cuda.synchronize()
+            ready[name] = iteration
+        except Exception as error:  # one that does not run here does not take the others with it
+            failed[name] = f"{type(error).__name__}: {error}".splitlines()[0]
+    times = {name: [] for name in ready}
+    for turn in range(ROUNDS):
+        for name in list(ready) if turn % 2 == 0 else reversed(list(ready)):
+            times[name].append(clock(ready[name], seconds / ROUNDS / max(len(ready), 1)))
+    return {
+        "name": case["name"],
+        "torch": torch.__version__,
+        "milliseconds": {name: statistics.median(t) for name, t in times.items()},
+        "failed": failed,
+    }
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    if not torch.cuda.is_available():
+        sys.exit("PyTorch finds no GPU")
+    for case in request["cases"]:
+        print(json.dumps(measure(case, request["seconds"])), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+package cuda
+
+import (
+	"fmt"
+
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// entries are the sparse forms of a data matrix for each slice of its rows: X for X B, X^T for X^T D.
+type entries struct {
+	rows, transposed []kernels.Sparse
+}
+
+// loadData brings the data to the device, each matrix in the forms that some step reads: its entries, its elements, or both.
+func (p *Program) loadData() error {
+	dense := p.readDensely()
+	for i, b := range p.plan.Buffers {
+		if b.Class != plan.Leaf {
+			continue
+		}
+		if x, ok := p.plan.DataOf(i).(plan.Sparse); ok && p.entriesRead(i) {
+			if err := p.loadEntries(i, x); err != nil {
+				return err
+			}
+			if !dense[i] {
+				continue
+			}
+		}
+		if err := p.loadElements(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readDensely lists the buffers that some step reads element by element.
+func (p *Program) readDensely() map[int]bool {
+	dense := map[int]bool{}
+	for _, r := range p.regions() {
+		for _, s := range r.Steps {
+			product, ok := s.(*plan.Product)
+			for _, o := range s.Reads() {
+				if !ok || !product.Sparse || o.View != product.A || r.Rows == 0 {
+					dense[o.Buffer] = true
+				}
+			}
+		}
+	}
+	return dense
+}
+
+// entriesRead says whether some step reads a data matrix by its entries.
+func (p *Program) entriesRead(buffer int) bool {
+	for _, r := range p.regions() {
+		for _, s := range r.Steps {
+			if product, ok := s.(*plan.Product); ok && product.Sparse && product.A.Buffer == buffer && r.Rows > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loadEntries uploads a sparse matrix, slice by slice, as it is and transposed.
+func (p *Program) loadEntries(buffer int, x plan.Sparse) error {
+	rows, cols := x.Dims()
+	starts, columns, values := x.Sparse()
+	if len(starts) != rows+1 {
+		return fmt.Errorf("cuda: %s has %d rows and starts of %d", p.describe(buffer), rows, len(starts))
+	}
+	e := &entries{}
+	for _, w := range p.windows(rows) {
+		own := make([]int, 0, w.rows()+1)
+		for _, at := range starts[w.from : w.to+1] {
+			own = append(own, at-starts[w.from])
+		}
+		lo, hi := starts[w.from], starts[w.to]
+		var v []float64
+		if values != nil {
+			v = values[lo:hi]
+		}
+		for _, k := range columns[lo:hi] {
+			if k < 0 || int(k) >= cols {
+				return fmt.Errorf("cuda: %s has an entry in column %d", p.describe(buffer), k)
+			}
+		}
+		form, err := p.uploadSparse(buffer, cols, own, columns[lo:hi], v)
+		if err != nil {
+			return err
+		}
+		e.rows = append(e.rows, form)
+		tstarts, trows, tvalues := kernels.Transpose(cols, own, columns[lo:hi], v)
+		if form, err = p.uploadSparse(buffer, w.rows(), tstarts, trows, tvalues); err != nil {
+			return err
+		}
+		e.transposed = append(e.transposed, form)
+	}
+	p.sparse[buffer] = e
+	return nil
+}
+
+func (p *Program) uploadSparse(buffer, cols int, starts []int, columns []int32, values []float64) (s kernels.Sparse, err error) {
+	s = kernels.Sparse{Rows: len(starts) - 1, Cols: cols, Entries: len(columns)}
+	wide := make([]int64, len(starts))
+	for i, at := range starts {
+		wide[i] = int64(at)
+		if i > 0 {
+			s.Longest = max(s.Longest, at-starts[i-1])
+		}
+	}
+	name := "entries of " + p.describe(buffer)
+	if s.Starts, err = p.allocate(name, 8*len(wide)); err != nil {
+		return s, err
+	}
+	if err = p.device.uploadBytes(s.Starts, raw(wide)); err != nil {
+		return s, err
+	}
+	if s.Columns, err = p.allocate(name, 4*len(columns)); err != nil {
+		return s, err
+	}
+	if err = p.device.uploadBytes(s.Columns, raw(columns)); err != nil || values == nil {
+		return s, err
+	}
+	if s.Values, err = p.allocate(name, p.size*len(values)); err != nil {
+		return s, err
+	}
+	return s, p.device.uploadNumbers(p.dtype, s.Values, values)
+}
+
+// loadElements uploads a leaf: 8-bit data as bytes that the device widens, other data widened row by row, else its node's value, or
+// zeros.
+func (p *Program) loadElements(buffer int) error {
+	b := p.plan.Buffers[buffer]
+	if err := p.hold(buffer, b.Len()); err != nil {
+		return err
+	}
+	at := p.storage.base[buffer]
+	if data := p.plan.DataOf(buffer); data != nil {
+		if bytes, ok := data.(plan.Bytes); ok {
+			if values, scale := bytes.Bytes(); values != nil {
+				return p.loadBytes(buffer, values, scale)
+			}
+		}
+		return p.device.staging.upload(at, b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
+			if p.dtype == kernels.Float32 {
+				data.Float32(typed[float32](dst), from, to)
+			} else {
+				data.Float64(typed[float64](dst), from, to)
+			}
+		})
+	}
+	if b.Node == nil || b.Node.Value() == nil {
+		return p.device.driver.Clear(p.device.stream, at, b.Len()*p.size)
+	}
+	return p.upload(buffer, b.Node.Value().Data())
+}
+
+// loadBytes uploads 8-bit data and widens it on the device.
+func (p *Program) loadBytes(buffer int, values []uint8, scale float64) error {
+	b := p.plan.Buffers[buffer]
+	narrow, err := p.device.memory.allocate("bytes of "+p.describe(buffer), len(values))
+	if err != nil {
+		return err
+	}
+	defer p.device.memory.release(narrow)
+	if err := p.device.uploadBytes(narrow, values); err != nil {
+		return err
+	}
+	to := kernels.Operand{At: p.storage.base[buffer], Rows: b.Rows, Cols: b.Cols, Stride: b.Cols}
+	return p.set.Widen(&p.device.queue, to, narrow, scale)
+}
+
+// upload copies a whole buffer's elements, a slice of the plan's type or one number, to the device.
+func (p *Program) upload(buffer int, data any) error {
+	var contents []byte
+	b := p.plan.Buffers[buffer]
+	matches := true
+	switch x := data.(type) {
+	case float32:
+		contents, matches = raw([]float32{x}), p.dtype == kernels.Float32
+	case float64:
+		contents, matches = raw([]float64{x}), p.dtype == kernels.Float64
+	case []float32:
+		contents, matches = raw(x), p.dtype == kernels.Float32
+	case []float64:
+		contents, matches = raw(x), p.dtype == kernels.Float64
+	}
+	if !matches || len(contents) != b.Len()*p.size {
+		return fmt.Errorf("cuda: the value of %s is %T of %d bytes, want %d of the plan's type", p.describe(buffer), data, len(contents), b.Len()*p.size)
+	}
+	return p.device.uploadBytes(p.storage.base[buffer], contents)
+}
+
+// Bind gives an input other elements, from the next Forward on: they are copied. Data that was sparse is dense from then on.
+func (p *Program) Bind(v plan.View, data any) error {
+	if p.plan.Buffers[v.Buffer].Class != plan.Leaf {
+		return fmt.Errorf("cuda: a %v buffer cannot be bound", p.plan.Buffers[v.Buffer].Class)
+	}
+	if p.storage.base[v.Buffer] == 0 {
+		if err := p.hold(v.Buffer, p.plan.Buffers[v.Buffer].Len()); err != nil {
+			return err
+		}
+	}
+	if err := p.upload(v.Buffer, data); err != nil || p.sparse[v.Buffer] == nil {
+		return err
+	}
+	delete(p.sparse, v.Buffer) // its memory stays until the end
+	return p.lower()
+}

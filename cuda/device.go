@@ -1,0 +1,170 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+)
+
+// Options say how a device computes.
+type Options struct {
+	Products   driver.Precision // of float32 plans: Float32 or TF32
+	MicroBatch int              // so many of the data's rows are worked on at a time; 0: all
+}
+
+// Device is one GPU. It is used from one goroutine at a time.
+type Device struct {
+	driver  driver.Driver
+	options Options
+	memory  pool
+	stream  driver.Stream // all work but uploads
+	staging *staging
+	sets    [2]*kernels.Set // by kernels.Dtype
+	queue   queue
+
+	programs []*Program
+	hosts    [][]byte // pinned memory that lives as long as the device
+}
+
+// Open makes a device of a driver, which Close closes. Errors leave the driver closed.
+func Open(d driver.Driver, o Options) (*Device, error) {
+	dev := &Device{driver: d, options: o, memory: pool{driver: d}}
+	dev.queue.d = dev
+	if err := dev.open(); err != nil {
+		return nil, errors.Join(err, dev.Close())
+	}
+	return dev, nil
+}
+
+func (d *Device) open() (err error) {
+	switch {
+	case d.options.Products != driver.Float32 && d.options.Products != driver.TF32:
+		return fmt.Errorf("cuda: products of precision %d are not in this version", d.options.Products)
+	case d.options.MicroBatch < 0:
+		return fmt.Errorf("cuda: %d rows at a time", d.options.MicroBatch)
+	}
+	if d.stream, err = d.driver.NewStream(); err != nil {
+		return fmt.Errorf("cuda: %w", err)
+	}
+	d.staging, err = newStaging(d)
+	return err
+}
+
+// Info is what the driver says of the device.
+func (d *Device) Info() driver.Info { return d.driver.Info() }
+
+// Options are those of Open.
+func (d *Device) Options() Options { return d.options }
+
+// PeakBytes is the most memory that was allocated on the device at a time.
+func (d *Device) PeakBytes() int64 { return d.memory.peak }
+
+// Close waits for the device and gives everything back; programs and vectors of it must not be used again.
+func (d *Device) Close() error {
+	var failed []error
+	if d.stream != 0 {
+		failed = append(failed, d.driver.Synchronize(d.stream))
+	}
+	for _, p := range d.programs {
+		failed = append(failed, p.close())
+	}
+	for _, b := range d.hosts {
+		failed = append(failed, d.driver.FreePinned(b))
+	}
+	d.programs, d.hosts = nil, nil
+	if d.staging != nil {
+		failed = append(failed, d.staging.close())
+	}
+	failed = append(failed, d.memory.close())
+	if d.stream != 0 {
+		failed = append(failed, d.driver.FreeStream(d.stream))
+	}
+	return errors.Join(append(failed, d.driver.Close())...)
+}
+
+// set is the kernels of a type, compiled when they are first asked for.
+func (d *Device) set(t kernels.Dtype) (*kernels.Set, error) {
+	if d.sets[t] == nil {
+		s, err := kernels.Load(d.driver, t)
+		if err != nil {
+			return nil, fmt.Errorf("cuda: %w", err)
+		}
+		d.sets[t] = s
+	}
+	return d.sets[t], nil
+}
+
+// table uploads bytes that a kernel reads, to memory of their own.
+func (d *Device) table(name string, contents []byte) (driver.Pointer, error) {
+	at, err := d.memory.allocate(name, len(contents))
+	if err != nil {
+		return 0, err
+	}
+	return at, d.uploadBytes(at, contents)
+}
+
+// pinned allocates host memory that is given back with the device.
+func (d *Device) pinned(bytes int) ([]byte, error) {
+	b, err := d.driver.Pinned(bytes)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: pinned memory: %w", err)
+	}
+	d.hosts = append(d.hosts, b)
+	return b, nil
+}
+
+// queue is the compute stream with the room that kernels share.
+type queue struct {
+	d                 *Device
+	scratch, counters room
+}
+
+// room is memory that grows. What it was before stays: captured graphs have its address.
+type room struct {
+	at    driver.Pointer
+	bytes int
+}
+
+var _ kernels.Queue = (*queue)(nil)
+
+// Launch implements kernels.Queue.
+func (q *queue) Launch(l *driver.Launch) error { return q.d.driver.Launch(q.d.stream, l) }
+
+// Clear implements kernels.Queue.
+func (q *queue) Clear(p driver.Pointer, bytes int) error {
+	return q.d.driver.Clear(q.d.stream, p, bytes)
+}
+
+// Scratch implements kernels.Queue.
+func (q *queue) Scratch(bytes int) (driver.Pointer, error) {
+	_, err := q.scratch.grow(q.d, "room for partial sums", bytes)
+	return q.scratch.at, err
+}
+
+// Counters implements kernels.Queue.
+func (q *queue) Counters(n int) (driver.Pointer, error) {
+	const size = 4
+	grown, err := q.counters.grow(q.d, "counters", size*n)
+	if err == nil && grown {
+		err = q.Clear(q.counters.at, q.counters.bytes)
+	}
+	return q.counters.at, err
+}
+
+// firstRoom is what a room begins with.
+const firstRoom = 64 << 10
+
+func (r *room) grow(d *Device, name string, bytes int) (grown bool, err error) {
+	if bytes <= r.bytes {
+		return false, nil
+	}
+	size := max(2*r.bytes, bytes, firstRoom)
+	at, err := d.memory.allocate(name, size)
+	if err != nil {
+		return false, err
+	}
+	r.at, r.bytes = at, size
+	return true, nil
+}

@@ -1,0 +1,90 @@
+// What all kernels share: the elements' type, names, numbers and reductions.
+//
+// Every source is compiled for float (PPAL_F32) and double (PPAL_F64), by NVRTC for the device and by the host's compiler for the
+// emulator (PPAL_HOST). Blocks have 256 threads but where it says so.
+#pragma once
+
+#ifdef PPAL_HOST
+#include "host.h"
+#endif
+
+typedef long long int64;
+
+#ifdef PPAL_F64
+typedef double real;
+#define SUFFIX _f64
+#else
+typedef float real;
+#define SUFFIX _f32
+#endif
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(name) JOIN(name, SUFFIX)
+
+#ifdef PPAL_HOST
+#define KERNEL(name) static void NAME(name)
+#define KERNEL_WIDE(name, blocks) KERNEL(name)
+#define EXPORT(name) static const emulated::Registration JOIN(NAME(name), _registered)(EMULATED_STRING(NAME(name)), &NAME(name));
+#else
+#define KERNEL(name) extern "C" __global__ void __launch_bounds__(256) NAME(name)
+// KERNEL_WIDE says how many blocks a multiprocessor is to hold at least: where the compiler's own choice would spill registers.
+#define KERNEL_WIDE(name, blocks) extern "C" __global__ void __launch_bounds__(256, blocks) NAME(name)
+#define EXPORT(name)
+#endif
+
+// A scalar parameter: its value, or where it is in device memory.
+#define NUMBER(name) double name##_value, const double *name##_at
+#define NUMBER_OF(name) (name##_at ? *name##_at : name##_value)
+
+// Threads of a block in one line.
+__device__ inline int thread_of_block() {
+  return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+
+__device__ inline int64 smaller(int64 a, int64 b) { return a < b ? a : b; }
+
+// block_sum returns the sum over a block of 256 threads to its first thread.
+__device__ inline double block_sum(double v) {
+  __shared__ double part[8];
+  for (int d = 16; d; d >>= 1) v += __shfl_down_sync(0xffffffffu, v, d);
+  int t = thread_of_block();
+  if ((t & 31) == 0) part[t >> 5] = v;
+  __syncthreads();
+  if (t == 0)
+    for (int w = 1; w < 8; w++) v += part[w];
+  __syncthreads(); // part may be used again
+  return v;
+}
+
+// rows_tree returns the sum over threadIdx.y, a power of two of threads, to the threads with threadIdx.y == 0.
+__device__ inline double rows_tree(double v) {
+  __shared__ double part[256];
+  int t = thread_of_block();
+  part[t] = v;
+  __syncthreads();
+  for (unsigned h = blockDim.y / 2; h; h >>= 1) {
+    if (threadIdx.y < h) part[t] += part[t + h * blockDim.x];
+    __syncthreads();
+  }
+  v = part[t];
+  __syncthreads(); // part may be used again
+  return v;
+}
+
+// last_block says to all threads of a block whether all other of the blocks that share a counter have passed here: then what they
+// wrote before can be read. The counter is 0 before and after.
+__device__ inline bool last_block(unsigned *counter, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (thread_of_block() == 0) {
+    last = atomicAdd(counter, 1u) == blocks - 1;
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  bool is = last;
+  if (is) __threadfence();
+  __syncthreads(); // last may be used again
+  return is;
+}

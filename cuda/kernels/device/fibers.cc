@@ -1,0 +1,238 @@
+//go:build gpu
+
+// A block's threads as fibers of one thread.
+#include "fibers.h"
+#include "host.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <vector>
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
+
+namespace emulated {
+
+dim3 thread_index, block_index, block_size, grid_size;
+
+namespace {
+
+// A context is a stack and where on it its code goes on.
+#ifdef __x86_64__
+struct Context {
+  void *sp;
+};
+
+// change saves the registers that calls preserve on the one stack and takes them from the other.
+__attribute__((naked, noinline)) void change(Context *, Context *) {
+  __asm__("pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
+          "movq %rsp, (%rdi)\n movq (%rsi), %rsp\n"
+          "popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n");
+}
+
+void prepare(Context *c, char *stack, size_t bytes, void (*f)()) {
+  void **sp = (void **)(stack + bytes);
+  *--sp = 0; // as a call leaves the stack: 8 above a multiple of 16
+  *--sp = (void *)f;
+  for (int i = 0; i < 6; i++) *--sp = 0;
+  c->sp = sp;
+}
+#else
+typedef ucontext_t Context;
+
+void change(Context *from, Context *to) { swapcontext(from, to); }
+
+void prepare(Context *c, char *stack, size_t bytes, void (*f)()) {
+  getcontext(c);
+  c->uc_stack.ss_sp = stack;
+  c->uc_stack.ss_size = bytes;
+  c->uc_link = 0;
+  makecontext(c, f, 0);
+}
+#endif
+
+const size_t stack_bytes = 256 << 10;
+const size_t colour = 448; // by which the stacks' tops differ, so that they do not meet in the same lines of the cache
+const int warp = 32, max_threads = 1024;
+
+// A gate opens for all that wait when the last has arrived.
+struct Gate {
+  int arrived, wanted;
+  unsigned opened; // how often
+};
+
+struct Fiber {
+  Context context;
+  size_t place; // among the fibers
+  dim3 thread;
+  int number;        // of the thread
+  const Gate *waits; // null: it runs, or is to run threads that have not begun
+  unsigned since;
+};
+
+struct Warp {
+  Gate gate;
+  uint64_t slots[2][warp]; // by the parity of the shuffle: a thread reads the last while others write the next
+};
+
+Context scheduler;
+std::vector<Fiber *> fibers; // made when needed, and kept
+Fiber *current;
+size_t used; // fibers of this block
+int threads, begun, ended;
+bool backwards; // the last thread and block first
+Gate block_gate;
+Warp warps[max_threads / warp];
+Erased kernel;
+Call kernel_call;
+const uint64_t *kernel_args;
+
+dim3 index_of(int t) {
+  dim3 d;
+  d.x = t % block_size.x;
+  d.y = t / block_size.x % block_size.y;
+  d.z = t / (block_size.x * block_size.y);
+  return d;
+}
+
+void run();
+
+// fiber returns the k-th, which is made when it is first wanted.
+Fiber *fiber(size_t k) {
+  if (k == fibers.size()) {
+    void *stack = mmap(0, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED) {
+      perror("emulator: no memory for a stack");
+      abort();
+    }
+    Fiber *f = new Fiber();
+    f->place = k;
+    prepare(&f->context, (char *)stack, stack_bytes - k % 128 * colour, run);
+    fibers.push_back(f);
+  }
+  return fibers[k];
+}
+
+// next is a fiber that can go on, one for threads that have not begun before all others, and then the one behind the current; null where
+// there is none.
+Fiber *next() {
+  if (begun < threads) return fiber(used++);
+  for (size_t i = 0, k = current ? current->place : 0; i < used; i++) {
+    k = k + 1 < used ? k + 1 : 0;
+    Fiber *f = fibers[k];
+    if (f->waits && f->waits->opened != f->since) return f;
+  }
+  return 0;
+}
+
+// leave goes on with another fiber or, where none can go on, with run_block.
+void leave(Context *self) {
+  Fiber *f = next();
+  current = f;
+  if (!f) {
+    change(self, &scheduler);
+    return;
+  }
+  f->waits = 0;
+  thread_index = f->thread;
+  change(self, &f->context);
+}
+
+// run is a fiber's code: threads, one after the other, until none is left; those that wait keep the fiber for themselves.
+void run() {
+  for (;;) {
+    Fiber *self = current;
+    while (begun < threads) {
+      self->number = backwards ? threads - 1 - begun : begun;
+      self->thread = thread_index = index_of(self->number);
+      begun++;
+      kernel_call(kernel, kernel_args);
+      ended++;
+    }
+    leave(&self->context);
+  }
+}
+
+// pass arrives at a gate and returns when it has opened.
+void pass(Gate &g) {
+  if (++g.arrived == g.wanted) {
+    g.arrived = 0;
+    g.opened++;
+    return;
+  }
+  Fiber *self = current;
+  self->waits = &g;
+  self->since = g.opened;
+  leave(&self->context);
+}
+
+// run_block returns whether all threads ended.
+bool run_block() {
+  begun = ended = 0;
+  used = 0;
+  current = 0;
+  block_gate = Gate{0, threads, 0};
+  for (int w = 0; w * warp < threads; w++) warps[w].gate = Gate{0, threads - w * warp < warp ? threads - w * warp : warp, 0};
+  leave(&scheduler);
+  return ended == threads;
+}
+
+struct Known {
+  const char *name;
+  Erased f;
+  Call call;
+  int params;
+  const int *sizes;
+};
+
+std::vector<Known> &known() {
+  static std::vector<Known> list;
+  return list;
+}
+
+} // namespace
+
+void add(const char *name, Erased f, Call call, int params, const int *sizes) {
+  known().push_back(Known{name, f, call, params, sizes});
+}
+
+void barrier() { pass(block_gate); }
+
+uint64_t exchange(uint64_t bits, int delta, int width) {
+  unsigned t = current->number, lane = t % warp, from = lane + delta;
+  Warp &w = warps[t / warp];
+  uint64_t *slots = w.slots[w.gate.opened & 1];
+  slots[lane] = bits;
+  pass(w.gate);
+  return from < (lane & -width) + width && from < warp ? slots[from] : bits; // width is a power of two
+}
+
+} // namespace emulated
+
+using namespace emulated;
+
+int kernels_count(void) { return (int)known().size(); }
+
+const char *kernel_name(int i) { return known()[i].name; }
+
+int kernel_params(int i) { return known()[i].params; }
+
+int kernel_param_size(int i, int k) { return known()[i].sizes[k]; }
+
+int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args, int reverse) {
+  backwards = reverse;
+  grid_size = dim3{grid[0], grid[1], grid[2]};
+  block_size = dim3{block[0], block[1], block[2]};
+  threads = block[0] * block[1] * block[2];
+  kernel = known()[i].f, kernel_call = known()[i].call, kernel_args = args;
+  const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  for (uint64_t n = 0; n < blocks; n++) {
+    const uint64_t b = backwards ? blocks - 1 - n : n;
+    block_index = dim3{(unsigned)(b % grid[0]), (unsigned)(b / grid[0] % grid[1]), (unsigned)(b / grid[0] / grid[1])};
+    if (!run_block()) {
+      fibers.clear(); // they wait for ever: their stacks are lost
+      return 1;
+    }
+  }
+  return 0;
+}

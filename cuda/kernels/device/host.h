@@ -1,0 +1,88 @@
+// The little of CUDA C++ that the kernels use, on the host: the threads of a block are fibers of one thread, which change at barriers
+// and shuffles; blocks run one after the other, so that what they share are static variables.
+#pragma once
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __device__
+#define __global__
+#define __shared__ static
+#define __ldcg(p) (*(p))
+#define __threadfence()
+#define __fdividef(x, y) ((x) / (y))
+
+struct dim3 {
+  unsigned x, y, z;
+};
+
+namespace emulated {
+
+extern dim3 thread_index, block_index, block_size, grid_size;
+
+// barrier waits for all threads of the block.
+void barrier();
+
+// exchange gives every thread of a warp the 8 bytes of the thread that many lanes further in its segment of width lanes, or its own where
+// there is none.
+uint64_t exchange(uint64_t bits, int delta, int width);
+
+template <class T> T shuffle_down(T v, int delta, int width) {
+  uint64_t bits = 0;
+  memcpy(&bits, &v, sizeof v);
+  bits = exchange(bits, delta, width);
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+inline unsigned atomic_add(unsigned *p, unsigned n) {
+  unsigned old = *p;
+  *p += n;
+  return old;
+}
+
+// Erased is a kernel without its type, Call calls it with the arguments of a launch.
+typedef void (*Erased)();
+typedef void (*Call)(Erased, const uint64_t *);
+
+template <class T> T argument(uint64_t slot) {
+  T v;
+  memcpy(&v, &slot, sizeof v);
+  return v;
+}
+
+template <size_t... I> struct Indices {};
+template <size_t N, size_t... I> struct Count : Count<N - 1, N - 1, I...> {};
+template <size_t... I> struct Count<0, I...> {
+  typedef Indices<I...> type;
+};
+
+template <class... A, size_t... I> void unpack(void (*f)(A...), const uint64_t *args, Indices<I...>) { f(argument<A>(args[I])...); }
+
+template <class... A> void call(Erased f, const uint64_t *args) {
+  unpack(reinterpret_cast<void (*)(A...)>(f), args, typename Count<sizeof...(A)>::type());
+}
+
+void add(const char *name, Erased f, Call call, int params, const int *sizes);
+
+// A Registration puts a kernel into the list.
+struct Registration {
+  template <class... A> Registration(const char *name, void (*f)(A...)) {
+    static const int sizes[] = {(int)sizeof(A)...};
+    add(name, reinterpret_cast<Erased>(f), &call<A...>, sizeof...(A), sizes);
+  }
+};
+
+} // namespace emulated
+
+#define EMULATED_TEXT(x) #x
+#define EMULATED_STRING(x) EMULATED_TEXT(x)
+#define threadIdx emulated::thread_index
+#define blockIdx emulated::block_index
+#define blockDim emulated::block_size
+#define gridDim emulated::grid_size
+#define __syncthreads emulated::barrier
+#define atomicAdd emulated::atomic_add
+#define SHUFFLE_(mask, v, delta, width, ...) emulated::shuffle_down(v, delta, width)
+#define __shfl_down_sync(...) SHUFFLE_(__VA_ARGS__, 32, 0)

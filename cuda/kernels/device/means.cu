@@ -1,0 +1,54 @@
+// Means over groups of rows, of numbers or of the rows' losses: kernels.Means.
+#include "losses.cuh"
+
+// A range of the table: the rows first to last-1 or, with members, those entries of the list; the mean is scale times their sum (each
+// times its weight) less offset. The lists' offsets are from the table on.
+struct Range {
+  int64 first, last, members, weights;
+  double scale, offset;
+  real *out;
+  int64 element, add;
+};
+
+// The blocks of one range are gridDim.x.
+template <class Value>
+__device__ void means_of(Value value, const char *table, int64 ranges, double *partial, unsigned *tickets) {
+  for (int64 k = blockIdx.y; k < ranges; k += gridDim.y) {
+    const Range &r = ((const Range *)table)[k];
+    const int *members = (const int *)(table + r.members);
+    const double *weights = (const double *)(table + r.weights);
+    int64 each = (r.last - r.first + gridDim.x - 1) / gridDim.x;
+    int64 lo = r.first + blockIdx.x * each, hi = smaller(lo + each, r.last);
+    double sum = 0;
+    for (int64 e = lo + threadIdx.x; e < hi; e += blockDim.x) sum += r.members < 0 ? value(e) : weights[e] * value(members[e]);
+    sum = block_sum(sum);
+    if (gridDim.x > 1) {
+      if (threadIdx.x == 0) partial[k * gridDim.x + blockIdx.x] = sum;
+      if (!last_block(&tickets[k], gridDim.x)) continue;
+      sum = block_sum(threadIdx.x < gridDim.x ? __ldcg(&partial[k * gridDim.x + threadIdx.x]) : 0);
+    }
+    if (threadIdx.x == 0) {
+      real *out = r.out + r.element;
+      sum = sum * r.scale - r.offset;
+      *out = (real)(r.add ? *out + sum : sum);
+    }
+  }
+}
+
+KERNEL(means_values)(const char *table, int64 ranges, int64 phi, const void *labels, const real *s, int64 ss, int64 rows, int64 cols,
+                     double *partial, unsigned *tickets) {
+  means_of([=](int64 i) { return (double)s[i * ss]; }, table, ranges, partial, tickets);
+}
+EXPORT(means_values)
+
+KERNEL(means_margin)(const char *table, int64 ranges, int64 phi, const int *labels, const real *s, int64 ss, int64 rows, int64 cols,
+                     double *partial, unsigned *tickets) {
+  means_of([=](int64 i) { return margin_row(phi, s + i * ss, cols, labels[i]); }, table, ranges, partial, tickets);
+}
+EXPORT(means_margin)
+
+KERNEL(means_signed)(const char *table, int64 ranges, int64 phi, const signed char *labels, const real *s, int64 ss, int64 rows,
+                     int64 cols, double *partial, unsigned *tickets) {
+  means_of([=](int64 i) { return signed_row(phi, s[i * ss], labels[i]); }, table, ranges, partial, tickets);
+}
+EXPORT(means_signed)

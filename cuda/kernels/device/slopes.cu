@@ -1,0 +1,39 @@
+// d = f'(a) d, in place, alone and with the sums of d's columns.
+#include "activations.cuh"
+#include "columns.cuh"
+
+template <int F>
+__device__ void activation_grad(const real *__restrict__ a, int64 as, real *d, int64 ds, int64 rows, int64 cols) {
+  int64 step = (int64)gridDim.y * blockDim.y;
+  for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x)
+    for (int64 i = (int64)blockIdx.y * blockDim.y + threadIdx.y; i < rows; i += 4 * step) {
+      real v[4], w[4];
+#pragma unroll
+      for (int u = 0; u < 4; u++)
+        if (i + u * step < rows) v[u] = a[(i + u * step) * as + j], w[u] = d[(i + u * step) * ds + j];
+#pragma unroll
+      for (int u = 0; u < 4; u++)
+        if (i + u * step < rows) d[(i + u * step) * ds + j] = slope(F, v[u]) * w[u];
+    }
+}
+
+#define SLOPES(name, sums, F)                                                                                  \
+  KERNEL(name)(const real *a, int64 as, real *d, int64 ds, int64 rows, int64 cols) {                           \
+    activation_grad<F>(a, as, d, ds, rows, cols);                                                              \
+  }                                                                                                            \
+  EXPORT(name)                                                                                                 \
+  KERNEL(sums)(const real *a, int64 as, real *d, int64 ds, int64 rows, int64 cols, real *out, int64 os,        \
+               int64 add, double *partial, unsigned *tickets) {                                                \
+    column_sums_of(                                                                                            \
+        [=](int64 i, int64 j) {                                                                     \
+          real v = slope(F, a[i * as + j]) * d[i * ds + j];                                                    \
+          d[i * ds + j] = v;                                                                                   \
+          return (double)v;                                                                                    \
+        },                                                                                                     \
+        rows, cols, 1, out, add, partial, tickets);                                                            \
+  }                                                                                                            \
+  EXPORT(sums)
+
+SLOPES(sigmoid_grad, sigmoid_grad_sums, SIGMOID)
+SLOPES(tanh_grad, tanh_grad_sums, TANH)
+SLOPES(relu_grad, relu_grad_sums, RELU)

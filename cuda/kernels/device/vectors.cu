@@ -1,0 +1,92 @@
+// Linear algebra on the iterate's vectors and the proximal steps: trainer.Vectors, on the device.
+#include "vectors.cuh"
+
+KERNEL(combine)(int64 n, real *to, NUMBER(a), const real *x, NUMBER(b), const real *y) {
+  real a = (real)NUMBER_OF(a), b = y ? (real)NUMBER_OF(b) : 0;
+  if (b == 0) {
+    if (a == 1 && to == x) return;
+    FOR_ELEMENTS(i, n) to[i] = a * x[i];
+  } else {
+    FOR_ELEMENTS(i, n) to[i] = a * x[i] + b * y[i];
+  }
+}
+EXPORT(combine)
+
+KERNEL(dot)(int64 n, const real *x, const real *y, double *result, double *partial, unsigned *tickets) {
+  double sum = 0, none = 0;
+  FOR_ELEMENTS(i, n) sum += (double)x[i] * (double)y[i];
+  if (grid_sums(sum, none, partial, tickets)) result[0] = sum;
+}
+EXPORT(dot)
+
+KERNEL(squared_distance)(int64 n, const real *x, const real *y, double *result, double *partial, unsigned *tickets) {
+  double sum = 0, none = 0;
+  FOR_ELEMENTS(i, n) {
+    double d = (double)x[i] - (double)y[i];
+    sum += d * d;
+  }
+  if (grid_sums(sum, none, partial, tickets)) result[0] = sum;
+}
+EXPORT(squared_distance)
+
+KERNEL(reach)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(radius), double *result,
+              double *partial, unsigned *tickets) {
+  real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
+  double sum = 0, none = 0;
+  FOR_ELEMENTS(i, n) {
+    double y = reached(x, d, v, e, b, i);
+    sum += y * y;
+  }
+  if (grid_sums(sum, none, partial, tickets)) result[0] = sum, result[1] = ball_scale(sum, NUMBER_OF(radius));
+}
+EXPORT(reach)
+
+KERNEL(descend)(int64 n, real *x, const real *d, real *v, NUMBER(e), NUMBER(b), PROXIMAL, double *result, double *partial,
+                unsigned *tickets) {
+  real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
+  Proximal p = PROXIMAL_OF;
+  double moved = 0, size = 0;
+  FOR_ELEMENTS(i, n) {
+    real next = proximal(p, descended(x, d, v, e, b, i));
+    double step = (double)next - (double)x[i];
+    moved += step * step;
+    size += (double)next * (double)next;
+    x[i] = next;
+  }
+  if (grid_sums(moved, size, partial, tickets)) result[0] = moved, result[1] = size;
+}
+EXPORT(descend)
+
+KERNEL(adam)(int64 n, real *x, const real *d, real *m1, real *m2, NUMBER(rate), NUMBER(root), PROXIMAL, NUMBER(radius), double *result,
+             double *partial, unsigned *tickets) {
+  double rate = (real)NUMBER_OF(rate), root = (real)NUMBER_OF(root), size = 0, none = 0;
+  Proximal p = PROXIMAL_OF;
+  FOR_ELEMENTS(i, n) {
+    real g = d[i];
+    real first = (real)0.9 * m1[i] + (real)0.1 * g;
+    real second = (real)0.999 * m2[i] + (real)0.001 * g * g;
+    m1[i] = first, m2[i] = second;
+    real next = proximal(p, x[i] - (real)(rate * first / (sqrt(root * second) + 1e-8)));
+    size += (double)next * (double)next;
+    x[i] = next;
+  }
+  if (grid_sums(size, none, partial, tickets)) result[0] = size, result[1] = ball_scale(size, NUMBER_OF(radius));
+}
+EXPORT(adam)
+
+KERNEL_WIDE(adagrad, 1)(int64 n, real *x, const real *d, real *squares, NUMBER(step), PROXIMAL) {
+  double step = NUMBER_OF(step);
+  Proximal p = PROXIMAL_OF;
+  FOR_ELEMENTS(i, n) {
+    real sum = squares[i] + d[i] * d[i];
+    squares[i] = sum;
+    x[i] = proximal(p, x[i] - (real)(step * d[i] / (sqrt((double)sum) + 1e-10)));
+  }
+}
+EXPORT(adagrad)
+
+KERNEL(prox)(int64 n, real *x, PROXIMAL) {
+  Proximal p = PROXIMAL_OF;
+  FOR_ELEMENTS(i, n) x[i] = proximal(p, x[i]);
+}
+EXPORT(prox)

@@ -1,0 +1,210 @@
+package kernels_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/cuda/kernels/device"
+	"ppal/internal/plan"
+)
+
+// compiler is a driver that only loads modules.
+type compiler struct {
+	driver.Driver
+	entries map[string]kernels.Entry
+}
+
+func (c *compiler) Load(ptx string) (driver.Module, error) {
+	for _, e := range kernels.Entries(ptx) {
+		c.entries[e.Name] = e
+	}
+	return 1, nil
+}
+
+func (c *compiler) Function(_ driver.Module, name string) (driver.Function, error) { return 1, nil }
+
+// recorder keeps launches. Scratch and counters are addresses of nothing.
+type recorder struct{ launches []driver.Launch }
+
+func (r *recorder) Launch(l *driver.Launch) error {
+	r.launches = append(r.launches, *l)
+	return nil
+}
+
+func (r *recorder) Clear(driver.Pointer, int) error      { return nil }
+func (r *recorder) Scratch(int) (driver.Pointer, error)  { return 0x1000, nil }
+func (r *recorder) Counters(int) (driver.Pointer, error) { return 0x2000, nil }
+
+func matrix(rows, cols int) kernels.Operand {
+	return kernels.Operand{At: 0x4000, Rows: rows, Cols: cols, Stride: cols}
+}
+
+// mapped2 is an expression of two operands.
+func mapped2(t *testing.T, e *plan.Expr) *kernels.Map {
+	t.Helper()
+	m, err := kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// everything calls every launching function, in all forms that have kernels of their own.
+func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const p driver.Pointer = 0x8000
+	for f := kernels.Identity; f <= kernels.ReLU; f++ {
+		do(s.BiasActivation(q, f, matrix(5, 4), matrix(1, 4)))
+		do(s.ActivationGrad(q, f, matrix(5, 4), matrix(5, 4)))
+		do(s.ActivationGradSums(q, f, matrix(5, 4), matrix(5, 4), matrix(1, 4), false))
+	}
+	do(s.RankOne(q, -1, matrix(1, 5), matrix(1, 4), matrix(5, 4)))
+	do(s.Copy(q, matrix(5, 4), matrix(5, 4)))
+	do(s.Map(q, mapped2(t, &plan.Expr{Op: plan.Sub, X: &plan.Expr{Op: plan.Load}, Y: &plan.Expr{Op: plan.Load, Arg: 1}}), 0))
+	do(s.Map(q, mapped2(t, &plan.Expr{Op: plan.Exp, X: &plan.Expr{Op: plan.Load}}), p))
+	for _, over := range []plan.Axis{plan.OverRows, plan.OverColumns, plan.OverAll} {
+		do(s.Sums(q, over, matrix(5, 4), matrix(1, 1), true))
+	}
+	do(s.WeightedSums(q, 2, matrix(1, 5), matrix(5, 4), matrix(1, 4), false))
+	groups := plan.Groups{Rows: 5, Count: 2, Starts: []int{0, 2, 5}}
+	m := kernels.NewMeans(kernels.MeansStep{Groups: groups, Out: matrix(2, 1)})
+	w := kernels.NewSpread(kernels.SpreadStep{Groups: groups, W: matrix(2, 1)})
+	do(s.GroupMeans(q, m, p, matrix(5, 1)))
+	do(s.GroupMeansGrad(q, w, p, matrix(5, 1), false))
+	for _, l := range []kernels.Loss{{Kind: kernels.Margins, Labels: p, Scores: matrix(5, 3)},
+		{Kind: kernels.Signs, Labels: p, Scores: matrix(5, 1)}} {
+		do(s.LossValues(q, l, matrix(5, 1)))
+		do(s.LossGrad(q, l, matrix(5, 1), l.Scores, false))
+		do(s.LossMeans(q, m, p, l))
+		do(s.LossGradMeans(q, l, w, p, l.Scores, true))
+	}
+	for c := 1; c <= kernels.Narrow; c++ {
+		do(s.OutputForward(q, kernels.OutputForward{A: matrix(5, 4), W: matrix(4, c), Out: matrix(5, c)}))
+		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), G: matrix(4, c)}))
+	}
+	for _, longest := range []int{3, 5000} {
+		do(s.SparseProduct(q, kernels.Sparse{Rows: 5, Cols: 9, Entries: 7, Longest: longest, Starts: p, Columns: p}, matrix(9, 2),
+			matrix(5, 2), false))
+	}
+	do(s.Widen(q, matrix(5, 4), p, 1))
+	do(s.Round(q, matrix(5, 4), p))
+	do(s.Pack(q, p, p, matrix(5, 4)))
+	do(s.Unpack(q, p, p, matrix(5, 4)))
+	terms := kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}
+	do(s.WidenBFloat16(q, terms, p, 5, 4))
+	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
+	everyVector(t, s, q, p)
+}
+
+func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer) {
+	n, one := 1000, kernels.Value(1)
+	map1 := kernels.Proximal{Scale: one, Lower: one, Upper: one, Threshold: kernels.At(p)}
+	g := kernels.VectorGroups{Ends: p, Count: 2, Longest: 600}
+	for _, err := range []error{
+		s.Combine(q, n, p, one, p, one, p), s.Dot(q, n, p, p, p), s.SquaredDistance(q, n, p, p, p), s.Size(q, n, p, 1, p),
+		s.Reach(q, n, p, p, p, one, one, 1, p), s.Descend(q, n, p, p, p, one, one, map1, p),
+		s.Adam(q, n, p, p, p, p, one, one, map1, 1, p), s.Adagrad(q, n, p, p, p, one, map1), s.Prox(q, n, p, map1),
+		s.GroupReach(q, n, g, p, p, p, one, one, one, p), s.GroupDescend(q, n, g, p, p, p, one, one, p, p), s.GroupScale(q, n, g, p, p),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every launch names a kernel that is in the PTX and has its parameters, each of 8 bytes as a launch's slots are; and every kernel is
+// launched by something.
+func TestLaunchesFitPTX(t *testing.T) {
+	for _, dtype := range []kernels.Dtype{kernels.Float32, kernels.Float64} {
+		c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
+		s, err := kernels.Load(c, dtype)
+		if err != nil {
+			t.Fatal(err)
+		}
+		everything(t, s, q)
+		launched := map[string]bool{}
+		for _, l := range q.launches {
+			e, ok := c.entries[l.Name]
+			if !ok {
+				t.Errorf("%s is not in the PTX", l.Name)
+			}
+			launched[l.Name] = true
+			if len(l.Args) != len(e.Params) {
+				t.Errorf("%s: %d arguments, and %d parameters", l.Name, len(l.Args), len(e.Params))
+			}
+			if i := slices.IndexFunc(e.Params, func(bytes int) bool { return bytes != 8 }); i >= 0 {
+				t.Errorf("%s: parameter %d has %d bytes, want 8", l.Name, i, e.Params[i])
+			}
+			if threads := l.Block[0] * l.Block[1] * l.Block[2]; threads > 256 {
+				t.Errorf("%s: %d threads in a block, and the kernels are compiled for 256", l.Name, threads)
+			}
+		}
+		for name := range c.entries {
+			if !launched[name] {
+				t.Errorf("nothing launches %s", name)
+			}
+		}
+	}
+}
+
+// The PTX is of the pinned compiler, for sm_80 and newer, and there is one module for each source and type.
+func TestPTXIsOfEverySource(t *testing.T) {
+	sources, err := fs.Glob(device.Sources, "*.cu")
+	if err != nil || len(sources) == 0 {
+		t.Fatal(sources, err)
+	}
+	for _, source := range sources {
+		for _, dtype := range []string{"f32", "f64"} {
+			file := path.Join("ptx", strings.TrimSuffix(source, ".cu")+"_"+dtype+".ptx")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, line := range []string{"(?m)^// Cuda compilation tools, release 12.4, V12.4.127$", "(?m)^.version 8.4$", "(?m)^.target sm_80$"} {
+				if !regexp.MustCompile(line).Match(text) {
+					t.Errorf("%s: no line %s", file, line)
+				}
+			}
+			code, err := device.Sources.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(code), "KERNEL") || len(kernels.Entries(string(text))) == 0 {
+				t.Errorf("%s: no kernel", file)
+			}
+		}
+	}
+	modules, err := fs.Glob(os.DirFS("."), "ptx/*")
+	if err != nil || len(modules) != 2*len(sources) {
+		t.Errorf("%d modules of %d sources, want two of each: %v", len(modules), len(sources), err)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	const text = `.visible .entry one_f32(
+	.param .u64 one_f32_param_0,
+	.param .align 8 .b8 one_f32_param_1[16],
+	.param .f32 one_f32_param_2
+)
+{ }
+.visible .entry none_f64()
+{ }`
+	got := kernels.Entries(text)
+	if len(got) != 2 || got[0].Name != "one_f32" || !slices.Equal(got[0].Params, []int{8, 0, 4}) || got[1].Name != "none_f64" ||
+		len(got[1].Params) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

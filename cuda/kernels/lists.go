@@ -1,0 +1,43 @@
+package kernels
+
+// lists are a step's groups, one after the other: the rows first to last-1 of each or, where there are members, those entries of them.
+type lists struct {
+	first, last []int64
+	members     []int32   // rows, increasing in each group; nil: the rows themselves
+	weights     []float64 // of the members
+	scale       []float64 // of the groups
+}
+
+// listsOf lists the rows of each of a step's groups, counted from its first row.
+func listsOf(st MeansStep) lists {
+	g := st.Groups
+	from, to := window(g, st.From, st.To)
+	l := lists{first: make([]int64, g.Count), last: make([]int64, g.Count), scale: make([]float64, g.Count)}
+	if g.RowStarts == nil {
+		for k := range g.Count {
+			lo, hi := max(g.Starts[k], from), min(g.Starts[k+1], to)
+			l.first[k], l.last[k] = int64(lo-from), int64(max(lo, hi)-from)
+			if g.Starts[k+1] > g.Starts[k] {
+				l.scale[k] = 1 / float64(g.Starts[k+1]-g.Starts[k])
+			}
+		}
+		return l
+	}
+	for _, k := range g.RowGroups[g.RowStarts[from]:g.RowStarts[to]] {
+		l.last[k]++
+	}
+	end := int64(0)
+	for k, n := range l.last {
+		l.first[k], l.last[k], l.scale[k] = end, end, 1
+		end += n
+	}
+	l.members, l.weights = make([]int32, end), make([]float64, end)
+	for i := from; i < to; i++ {
+		for e := g.RowStarts[i]; e < g.RowStarts[i+1]; e++ {
+			at := &l.last[g.RowGroups[e]]
+			l.members[*at], l.weights[*at] = int32(i-from), weightOf(g, e)
+			*at++
+		}
+	}
+	return l
+}

@@ -1,0 +1,240 @@
+//go:build gpu
+
+package kernels_test
+
+import (
+	"math"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// lossSizes are rows and classes.
+var lossSizes = [][2]int{{1, 2}, {5, 3}, {130, 4}, {600, 10}, {1500, 2}, {40, 17}}
+
+// margins makes losses of both sides, with infinite, equal and undefined scores.
+func margins[T plan.Float](r *rig[T], phi constraints.Phi, rows, classes, gap int) (plan.Margins, plan.View, kernels.Loss) {
+	s := r.random(rows, classes, gap)
+	special(r, s)
+	m := plan.Margins{Labels: make([]int32, rows), Classes: classes, Phi: phi}
+	for i := range m.Labels {
+		m.Labels[i] = int32(r.rng.IntN(classes))
+	}
+	p, err := kernels.PhiOf(phi)
+	r.do(err)
+	return m, s, kernels.Loss{Kind: kernels.Margins, Phi: p, Labels: r.put(bytesOf(m.Labels)), Scores: r.on(s)}
+}
+
+func signs[T plan.Float](r *rig[T], phi constraints.Phi, rows, gap int) (plan.Signs, plan.View, kernels.Loss) {
+	s := r.random(rows, 1, gap)
+	special(r, s)
+	m := plan.Signs{Labels: make([]int8, rows), Phi: phi}
+	for i := range m.Labels {
+		m.Labels[i] = int8(2*r.rng.IntN(2) - 1)
+	}
+	p, err := kernels.PhiOf(phi)
+	r.do(err)
+	return m, s, kernels.Loss{Kind: kernels.Signs, Phi: p, Labels: r.put(bytesOf(m.Labels)), Scores: r.on(s)}
+}
+
+func TestMarginLoss(t *testing.T) {
+	both(t, marginLoss[float32], marginLoss[float64])
+}
+
+func marginLoss[T plan.Float](t *testing.T) {
+	for i, size := range lossSizes {
+		for _, phi := range constraints.Phis() {
+			r := newRig[T](t, uint64(i))
+			m, s, l := margins(r, phi, size[0], size[1], i%3)
+			out, d, ds := r.result(size[0], 1, i%2), r.random(size[0], 1, i%2), r.result(size[0], size[1], i%2)
+			r.do(r.s.LossValues(r.q, l, r.on(out)))
+			r.step(&plan.MarginLoss{Margins: m, S: s, Out: out})
+			r.do(r.s.LossGrad(r.q, l, r.on(d), r.on(ds), false))
+			r.step(&plan.MarginLossGrad{Margins: m, S: s, D: d, Out: ds})
+			r.check(smallest[T](), 4)
+		}
+	}
+}
+
+func TestSignedLoss(t *testing.T) {
+	both(t, signedLoss[float32], signedLoss[float64])
+}
+
+func signedLoss[T plan.Float](t *testing.T) {
+	for i, rows := range []int{1, 33, 1500} {
+		for _, phi := range constraints.Phis() {
+			r := newRig[T](t, uint64(i))
+			m, s, l := signs(r, phi, rows, i)
+			out, d, ds := r.result(rows, 1, i%2), r.random(rows, 1, i%2), r.result(rows, 1, i%2)
+			r.do(r.s.LossValues(r.q, l, r.on(out)))
+			r.step(&plan.SignedLoss{Signs: m, S: s, Out: out})
+			r.do(r.s.LossGrad(r.q, l, r.on(d), r.on(ds), false))
+			r.step(&plan.SignedLossGrad{Signs: m, S: s, D: d, Out: ds})
+			r.check(smallest[T](), 4)
+			r.do(r.s.LossGrad(r.q, l, r.on(d), r.on(ds), true))
+			r.step(&plan.SignedLossGrad{Signs: m, S: s, D: d, Out: ds, Add: true})
+			r.check(1, 4)
+		}
+	}
+}
+
+func TestPhiOf(t *testing.T) {
+	if _, err := kernels.PhiOf(constraints.Phi(9)); err == nil {
+		t.Fatal("no error")
+	}
+}
+
+// groupings are the memberships that group means are tried on: ranges with empty ones and rows in none, and lists.
+func groupings[T plan.Float](r *rig[T], rows int) []plan.Groups {
+	third := rows / 3
+	ranges := plan.Groups{Rows: rows, Count: 4, Starts: []int{min(1, third), third, third, max(rows-2, third), max(rows-1, third)}}
+	one := plan.Groups{Rows: rows, Count: 1, Starts: []int{0, rows}}
+	lists := plan.Groups{Rows: rows, Count: 5, Starts: make([]int, 6), RowStarts: make([]int, rows+1)}
+	for i := range rows {
+		for k := range lists.Count {
+			if k != 3 && r.rng.IntN(3) == 0 { // group 3 is empty
+				lists.RowGroups = append(lists.RowGroups, int32(k))
+				lists.Starts[k+1]++
+			}
+		}
+		lists.RowStarts[i+1] = len(lists.RowGroups)
+	}
+	for k := range lists.Count {
+		lists.Starts[k+1] += lists.Starts[k]
+	}
+	weighted := lists
+	for range lists.RowGroups {
+		weighted.RowWeights = append(weighted.RowWeights, r.rng.NormFloat64())
+	}
+	return []plan.Groups{ranges, one, lists, weighted}
+}
+
+var meansRows = []int{1, 2, 30, 700, 5000}
+
+func TestGroupMeans(t *testing.T) {
+	both(t, groupMeans[float32], groupMeans[float64])
+}
+
+func groupMeans[T plan.Float](t *testing.T) {
+	for i, rows := range meansRows {
+		r := newRig[T](t, uint64(i))
+		in := r.random(rows, 1, i%2)
+		for _, g := range groupings(r, rows) {
+			offsets := make([]float64, g.Count)
+			for k := range offsets {
+				offsets[k] = r.rng.NormFloat64()
+			}
+			out := r.result(g.Count, 1, i%3)
+			m := kernels.NewMeans(kernels.MeansStep{Groups: g, Offsets: offsets, Out: r.on(out)})
+			r.do(r.s.GroupMeans(r.q, m, r.put(m.Table()), r.on(in)))
+			r.step(&plan.GroupMeans{Groups: g, Offsets: offsets, In: in, Out: out})
+			r.check(1+sumScale[T](rows), 1)
+		}
+	}
+}
+
+// The shares of slices of the rows add up to the whole.
+func TestGroupMeansOfSlices(t *testing.T) {
+	const rows = 50
+	r := newRig[float64](t, 3)
+	in := r.random(rows, 1, 1)
+	for _, g := range groupings(r, rows) {
+		offsets := make([]float64, g.Count)
+		for k := range offsets {
+			offsets[k] = r.rng.NormFloat64()
+		}
+		out, grad := r.result(g.Count, 1, 0), r.result(rows, 1, 0)
+		w := r.random(g.Count, 1, 0)
+		for lo := 0; lo < rows; lo += 20 {
+			hi := min(lo+20, rows)
+			slice, part := r.on(in), r.on(grad)
+			slice.At, slice.Rows = slice.At.Offset(8*lo*slice.Stride), hi-lo
+			part.At, part.Rows = part.At.Offset(8*lo*part.Stride), hi-lo
+			m := kernels.NewMeans(kernels.MeansStep{Groups: g, Offsets: offsets, Out: r.on(out), From: lo, To: hi, Add: lo > 0})
+			r.do(r.s.GroupMeans(r.q, m, r.put(m.Table()), slice))
+			s := kernels.NewSpread(kernels.SpreadStep{Groups: g, W: r.on(w), From: lo, To: hi})
+			r.do(r.s.GroupMeansGrad(r.q, s, r.put(s.Table()), part, false))
+		}
+		r.step(&plan.GroupMeans{Groups: g, Offsets: offsets, In: in, Out: out})
+		r.step(&plan.GroupMeansGrad{Groups: g, W: w, Out: grad})
+		r.check(1, 4)
+	}
+}
+
+func TestGroupMeansGrad(t *testing.T) {
+	both(t, groupMeansGrad[float32], groupMeansGrad[float64])
+}
+
+func groupMeansGrad[T plan.Float](t *testing.T) {
+	for i, rows := range meansRows {
+		r := newRig[T](t, uint64(i))
+		out := r.result(rows, 1, i%2)
+		for k, g := range groupings(r, rows) {
+			w := r.random(g.Count, 1, 1)
+			s := kernels.NewSpread(kernels.SpreadStep{Groups: g, W: r.on(w)})
+			r.do(r.s.GroupMeansGrad(r.q, s, r.put(s.Table()), r.on(out), k > 0))
+			r.step(&plan.GroupMeansGrad{Groups: g, W: w, Out: out, Add: k > 0})
+		}
+		r.check(4, 4)
+	}
+}
+
+// finite makes scores whose losses are, so that means over them say something.
+func finite[T plan.Float](r *rig[T], s plan.View) {
+	for i := range s.Rows {
+		for j := range s.Cols {
+			r.set(s, i, j, T(3*r.rng.NormFloat64()))
+		}
+	}
+}
+
+// Losses, group means and their derivatives in one pass are those of the plan's steps one after the other.
+func TestFusedLosses(t *testing.T) {
+	both(t, fused[float32], fused[float64])
+}
+
+func fused[T plan.Float](t *testing.T) {
+	for i, rows := range []int{1, 40, 2500} {
+		for _, phi := range constraints.Phis() {
+			r := newRig[T](t, uint64(i))
+			margin, s, l := margins(r, phi, rows, 3, i%2)
+			sign, z, k := signs(r, phi, rows, i%2)
+			finite(r, s)
+			finite(r, z)
+			fusedLoss(r, l, func(out plan.View) plan.Step { return &plan.MarginLoss{Margins: margin, S: s, Out: out} },
+				func(d, out plan.View) plan.Step { return &plan.MarginLossGrad{Margins: margin, S: s, D: d, Out: out} })
+			fusedLoss(r, k, func(out plan.View) plan.Step { return &plan.SignedLoss{Signs: sign, S: z, Out: out} },
+				func(d, out plan.View) plan.Step { return &plan.SignedLossGrad{Signs: sign, S: z, D: d, Out: out} })
+		}
+	}
+}
+
+func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View) plan.Step,
+	grad func(d, out plan.View) plan.Step) {
+	rows := l.Scores.Rows
+	var means []kernels.MeansStep
+	var spread []kernels.SpreadStep
+	// On the host the losses are rounded to T before they are summed, and the rows' weights are.
+	losses, d := r.result(rows, 1, 0), r.result(rows, 1, 0)
+	r.step(value(losses))
+	for k, g := range groupings(r, rows) {
+		out, w := r.result(g.Count, 1, 0), r.random(g.Count, 1, 1)
+		means = append(means, kernels.MeansStep{Groups: g, Out: r.on(out)})
+		spread = append(spread, kernels.SpreadStep{Groups: g, W: r.on(w)})
+		r.step(&plan.GroupMeans{Groups: g, Offsets: make([]float64, g.Count), In: losses, Out: out})
+		r.step(&plan.GroupMeansGrad{Groups: g, W: w, Out: d, Add: k > 0})
+	}
+	ds := r.result(rows, l.Scores.Cols, 1)
+	r.step(grad(d, ds))
+	m, w := kernels.NewMeans(means...), kernels.NewSpread(spread...)
+	r.do(r.s.LossMeans(r.q, m, r.put(m.Table()), l))
+	r.do(r.s.LossGradMeans(r.q, l, w, r.put(w.Table()), r.on(ds), false))
+	for _, v := range []plan.View{losses, d} { // the device has not written them
+		for j := range r.memory.Data[v.Buffer] {
+			r.memory.Data[v.Buffer][j] = T(math.NaN())
+		}
+	}
+	r.check(10+sumScale[T](4*rows), 4)
+}

@@ -1,0 +1,186 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/cuda/driver"
+	"ppal/internal/plan"
+)
+
+// Map is an element-wise pass (plan.Map), prepared: a kernel of its own where the expression has a common form, else a program that a
+// kernel interprets in float64.
+type Map struct {
+	program []byte
+	args    []Operand
+	out     Operand
+	launch  func(s *Set, q Queue) error // nil: the program
+}
+
+// NewMap prepares out[i,j] = e(args[0][i,j], ...). An operand with one row, or one column, where out has more is repeated; one may be
+// out itself.
+func NewMap(e *plan.Expr, args []Operand, out Operand) (*Map, error) {
+	for k, a := range args {
+		if (a.Rows != out.Rows && a.Rows != 1) || (a.Cols != out.Cols && a.Cols != 1) {
+			return nil, fmt.Errorf("kernels: operand %d of %v is %d x %d, and the result %d x %d", k, e, a.Rows, a.Cols, out.Rows,
+				out.Cols)
+		}
+	}
+	m := &Map{args: args, out: out}
+	m.launch = special(e, args, out)
+	if m.launch == nil {
+		m.program = encode(e, args, out)
+	}
+	return m, nil
+}
+
+// Program is what the caller uploads before the launch, to an address that is a multiple of 8; nil where nothing is needed.
+func (m *Map) Program() []byte { return m.program }
+
+// Map runs the pass; program is where the map's program is.
+func (s *Set) Map(q Queue, m *Map, program driver.Pointer) error {
+	if m.out.Rows == 0 || m.out.Cols == 0 {
+		return nil
+	}
+	if m.launch != nil {
+		return m.launch(s, q)
+	}
+	c := &call{name: "interpret"}
+	c.grid, c.block = tiles(m.out.Rows, m.out.Cols, 1)
+	c.reading(program, len(m.program))
+	for _, a := range m.args {
+		c.reads = append(c.reads, s.span(a))
+	}
+	c.out(s, m.out)
+	c.ints(m.out.Rows, m.out.Cols)
+	return s.launch(q, c)
+}
+
+// biased and slopes are the forms of a layer's activation and its derivative.
+var (
+	biased = map[string]Activation{"sigmoid(($0 + $1))": Sigmoid, "tanh(($0 + $1))": Tanh, "relu(($0 + $1))": ReLU}
+	slopes = map[string]Activation{"(sigmoid'($0) * $1)": Sigmoid, "(tanh'($0) * $1)": Tanh, "(relu'($0) * $1)": ReLU}
+)
+
+// special returns the launch of a kernel made for the form, nil where there is none.
+func special(e *plan.Expr, args []Operand, out Operand) func(s *Set, q Queue) error {
+	form := e.String()
+	row := func(k int) bool { return args[k].Rows == 1 && args[k].Cols == out.Cols }
+	if f, ok := biased[form]; ok && args[0] == out && row(1) {
+		return func(s *Set, q Queue) error { return s.BiasActivation(q, f, out, args[1]) }
+	}
+	if f, ok := slopes[form]; ok && args[1] == out && args[0].Rows == out.Rows && args[0].Cols == out.Cols {
+		return func(s *Set, q Queue) error { return s.ActivationGrad(q, f, args[0], out) }
+	}
+	a, b, op, ok := pair(e)
+	if !ok {
+		return nil
+	}
+	return func(s *Set, q Queue) error {
+		c := &call{name: "pair"}
+		c.grid, c.block = tiles(out.Rows, out.Cols, 4)
+		c.ints(op)
+		for _, k := range []int{a, b} {
+			x := Operand{}
+			if k >= 0 {
+				x = args[k]
+			}
+			row, column := steps(x, out)
+			c.reading(x.At, 0)
+			if x.given() {
+				c.reads[len(c.reads)-1] = s.span(x)
+			}
+			c.ints(row, column)
+		}
+		c.out(s, out)
+		c.ints(out.Rows, out.Cols)
+		return s.launch(q, c)
+	}
+}
+
+// The operations of the pair kernel.
+const (
+	pairAdd = iota
+	pairSub
+	pairMul
+	pairNeg
+	pairCopy
+)
+
+// pair recognises one operation on operands: their indices, the second -1 where there is none.
+func pair(e *plan.Expr) (a, b, op int, ok bool) {
+	switch {
+	case e.Op == plan.Load:
+		return e.Arg, -1, pairCopy, true
+	case (e.Op == plan.Neg || e.Op == plan.Identity) && e.X.Op == plan.Load:
+		if e.Op == plan.Neg {
+			return e.X.Arg, -1, pairNeg, true
+		}
+		return e.X.Arg, -1, pairCopy, true
+	case e.Y == nil || e.X.Op != plan.Load || e.Y.Op != plan.Load:
+		return 0, 0, 0, false
+	}
+	i := slices.Index([]plan.Op{plan.Add, plan.Sub, plan.Mul}, e.Op)
+	return e.X.Arg, e.Y.Arg, i, i >= 0
+}
+
+// steps are the elements from a row of x to the next and from a column to the next, 0 where x is repeated.
+func steps(x, out Operand) (row, column int) {
+	if x.Rows == out.Rows {
+		row = x.Stride
+	}
+	if x.Cols == out.Cols {
+		column = 1
+	}
+	return row, column
+}
+
+// encode writes a program: the number of instructions and of operands; for each operand its address, row step and column step; and
+// the instructions in postfix order, each its operation and operand in one number, and its constant. Of two operands the deeper comes
+// first, so that the stack stays short; the operation is plan.Op, or 64 more where they come in the other order.
+func encode(e *plan.Expr, args []Operand, out Operand) []byte {
+	var code []int64
+	var emit func(e *plan.Expr)
+	emit = func(e *plan.Expr) {
+		op := int64(e.Op)
+		if e.Y != nil {
+			x, y := e.X, e.Y
+			if depth(y) > depth(x) {
+				x, y, op = y, x, op+swapped
+			}
+			emit(x)
+			emit(y)
+		} else if e.X != nil {
+			emit(e.X)
+		}
+		code = append(code, op|int64(e.Arg)<<8, int64(math.Float64bits(e.Const)))
+	}
+	emit(e)
+	t := newTable(16 + 24*len(args) + 8*len(code))
+	t.put(0, int64(len(code)/2), int64(len(args)))
+	for k, a := range args {
+		row, column := steps(a, out)
+		t.put(16+24*k, int64(a.At), int64(row), int64(column))
+	}
+	t.put(16+24*len(args), code...)
+	return t.bytes
+}
+
+// swapped marks an operation whose second operand comes first.
+const swapped = 64
+
+// depth is the height of the stack that an expression needs.
+func depth(e *plan.Expr) int {
+	switch {
+	case e.Y != nil:
+		x, y := depth(e.X), depth(e.Y)
+		if x == y {
+			return x + 1
+		}
+		return max(x, y)
+	case e.X != nil:
+		return depth(e.X)
+	}
+	return 1
+}

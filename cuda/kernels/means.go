@@ -1,0 +1,100 @@
+package kernels
+
+import (
+	"ppal/cuda/driver"
+	"ppal/internal/plan"
+)
+
+// MeansStep is out = M l - offsets for the rows From to To-1 of M's (To = 0: to the last): plan.GroupMeans, or its share of a slice of
+// the rows. With Add it is added to what is there, and the offsets are left out.
+type MeansStep struct {
+	Groups   plan.Groups
+	Offsets  []float64
+	Out      Operand // Groups.Count x 1
+	From, To int
+	Add      bool
+}
+
+// Means are group means, of one step or of several over the same rows, prepared: a table for the device of the groups' ranges of rows,
+// or their members.
+type Means struct {
+	table  []byte
+	ranges int
+	parts  int // in how many parts a group is summed
+	steps  []MeansStep
+}
+
+// meansPart is the number of rows of a group that a block sums at most, while the parts are fewer than meansParts.
+const (
+	meansPart  = 1024
+	meansParts = 128
+)
+
+// NewMeans prepares the steps.
+func NewMeans(steps ...MeansStep) *Means {
+	m := &Means{steps: steps, parts: 1}
+	for _, st := range steps {
+		m.ranges += st.Groups.Count
+	}
+	t := newTable(rangeBytes * m.ranges)
+	at, longest := 0, 0
+	for _, st := range steps {
+		lists := listsOf(st)
+		members, weights := int64(none), int64(none)
+		if lists.members != nil {
+			members, weights = t.int32s(lists.members), t.float64s(lists.weights)
+		}
+		for k := range st.Groups.Count {
+			offset, add := 0.0, int64(0)
+			if st.Add {
+				add = 1
+			} else if st.Offsets != nil {
+				offset = st.Offsets[k]
+			}
+			t.put(at, lists.first[k], lists.last[k], members, weights, bitsOf(lists.scale[k]), bitsOf(offset),
+				int64(st.Out.At), int64(k*st.Out.Stride), add)
+			at += rangeBytes
+			longest = max(longest, int(lists.last[k]-lists.first[k]))
+		}
+	}
+	m.table = t.bytes
+	m.parts = min(max(ceil(longest, meansPart), 1), meansParts)
+	return m
+}
+
+// rangeBytes is the size of a range in the table: first, last, members, weights, scale, offset, out, element, add.
+const rangeBytes = 9 * 8
+
+// Table is what the caller uploads, to an address that is a multiple of 8.
+func (m *Means) Table() []byte { return m.table }
+
+// GroupMeans computes the means of in (rows x 1): plan.GroupMeans. Sums are of float64, in an order that depends on the groups alone.
+func (s *Set) GroupMeans(q Queue, m *Means, table driver.Pointer, in Operand) error {
+	return s.means(q, "means_values", m, table, Loss{Scores: in})
+}
+
+// LossMeans computes the means of losses that are not written: plan.MarginLoss or SignedLoss and GroupMeans in one pass.
+func (s *Set) LossMeans(q Queue, m *Means, table driver.Pointer, l Loss) error {
+	return s.means(q, l.name("means_signed", "means_margin"), m, table, l)
+}
+
+func (s *Set) means(q Queue, name string, m *Means, table driver.Pointer, l Loss) error {
+	if m.ranges == 0 {
+		return nil
+	}
+	c := &call{name: name}
+	c.grid, c.block = [3]int{m.parts, min(m.ranges, maxGrid), 1}, [3]int{blockSize, 1, 1}
+	c.reading(table, len(m.table))
+	c.ints(m.ranges)
+	l.add(c, s)
+	if err := c.partial(q, 8*m.parts*m.ranges, m.ranges); err != nil {
+		return err
+	}
+	for _, st := range m.steps {
+		c.writes = append(c.writes, s.span(st.Out))
+		if st.Add {
+			c.reads = append(c.reads, s.span(st.Out))
+		}
+	}
+	return s.launch(q, c)
+}

@@ -1,0 +1,84 @@
+package kernels
+
+import "ppal/cuda/driver"
+
+// Sparse is a matrix of entries on the device: those of row i are Starts[i] to Starts[i+1]-1.
+type Sparse struct {
+	Rows, Cols, Entries int
+	Longest             int            // entries of the longest row
+	Starts              driver.Pointer // Rows + 1 int64
+	Columns             driver.Pointer // int32
+	Values              driver.Pointer // of the set's dtype; 0: ones
+}
+
+// Transpose is the entries of the transpose of a matrix of rows x cols: the same list column by column, each column's rows increasing.
+// nil values are ones, and stay nil.
+func Transpose(cols int, starts []int, columns []int32, values []float64) (tstarts []int, trows []int32, tvalues []float64) {
+	rows := len(starts) - 1
+	first, n := starts[0], starts[rows]-starts[0]
+	tstarts, trows = make([]int, cols+1), make([]int32, n)
+	if values != nil {
+		tvalues = make([]float64, n)
+	}
+	for _, j := range columns[first : first+n] {
+		tstarts[j+1]++
+	}
+	for j := range cols {
+		tstarts[j+1] += tstarts[j]
+	}
+	next := make([]int, cols)
+	copy(next, tstarts)
+	for i := range rows {
+		for e := starts[i]; e < starts[i+1]; e++ {
+			at := &next[columns[e]]
+			trows[*at] = int32(i)
+			if values != nil {
+				tvalues[*at] = values[e]
+			}
+			*at++
+		}
+	}
+	return tstarts, trows, tvalues
+}
+
+const (
+	// longRow is the number of entries from which a row has blocks of its own.
+	longRow = 512
+	// longPart is the number of entries of such a row that a block sums, while the parts are at most longParts.
+	longPart  = 2048
+	longParts = 64
+)
+
+// SparseProduct sets out = X B (X.Rows x B.Cols) for a sparse X, sums of float64 in a fixed order. X^T D is the product of X^T's
+// entries (Transpose). With add it is added to what is there.
+func (s *Set) SparseProduct(q Queue, x Sparse, b, out Operand, add bool) error {
+	if x.Rows == 0 || b.Cols == 0 {
+		return nil
+	}
+	c := &call{name: "sparse_rows"}
+	width := atLeast(b.Cols, 32)
+	c.block = [3]int{width, blockSize / width, 1}
+	parts := min(ceil(x.Longest, longPart), longParts)
+	if x.Longest > longRow {
+		c.name = "sparse_long_rows"
+		c.grid = [3]int{ceil(b.Cols, width), parts, min(x.Rows, maxGrid)}
+	} else {
+		mean := ceil(x.Entries, x.Rows)
+		lanes := atLeast(ceil(mean, 4), 32/width)
+		c.block = [3]int{width, lanes, blockSize / (width * lanes)}
+		c.grid = [3]int{min(ceil(x.Rows, c.block[2]), 4096), ceil(b.Cols, width), 1}
+	}
+	c.reading(x.Starts, 8*(x.Rows+1))
+	c.reading(x.Columns, 4*x.Entries)
+	c.reading(x.Values, x.Entries*s.dtype.Size())
+	c.ints(x.Rows)
+	c.in(s, b)
+	c.ints(b.Cols)
+	c.sum(s, out, add)
+	if x.Longest > longRow {
+		if err := c.partial(q, 8*parts*x.Rows*b.Cols, x.Rows*c.grid[0]); err != nil {
+			return err
+		}
+	}
+	return s.launch(q, c)
+}

@@ -1,0 +1,55 @@
+package kernels
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// none is an offset in a table of a list that is not there.
+const none = -1
+
+// table is bytes for the device: a head of 64-bit numbers, and lists behind it, each from a multiple of 8 on.
+type table struct{ bytes []byte }
+
+func newTable(head int) *table { return &table{make([]byte, head)} }
+
+// put writes numbers of the head.
+func (t *table) put(at int, numbers ...int64) {
+	for i, n := range numbers {
+		binary.LittleEndian.PutUint64(t.bytes[at+8*i:], uint64(n))
+	}
+}
+
+func bitsOf(x float64) int64 { return int64(math.Float64bits(x)) }
+
+// begin returns where the next list begins.
+func (t *table) begin() int64 {
+	for len(t.bytes)%8 != 0 {
+		t.bytes = append(t.bytes, 0)
+	}
+	return int64(len(t.bytes))
+}
+
+func (t *table) int64s(list []int) int64 {
+	at := t.begin()
+	for _, n := range list {
+		t.bytes = binary.LittleEndian.AppendUint64(t.bytes, uint64(n))
+	}
+	return at
+}
+
+func (t *table) int32s(list []int32) int64 {
+	at := t.begin()
+	for _, n := range list {
+		t.bytes = binary.LittleEndian.AppendUint32(t.bytes, uint32(n))
+	}
+	return at
+}
+
+func (t *table) float64s(list []float64) int64 {
+	at := t.begin()
+	for _, x := range list {
+		t.bytes = binary.LittleEndian.AppendUint64(t.bytes, math.Float64bits(x))
+	}
+	return at
+}

@@ -1,0 +1,325 @@
+//go:build gpu
+
+package kernels_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+	"ppal/trainer"
+)
+
+// deviceVectors are trainer.Vectors by the kernels: the vectors go to the device for each pass and come back.
+type deviceVectors[T plan.Float] struct {
+	*rig[T]
+	number bool // numbers are given in device memory
+}
+
+// forget frees what a pass needed.
+func (v deviceVectors[T]) forget() { v.do(v.release()) }
+
+func (v deviceVectors[T]) up(x []T) driver.Pointer { return v.put(bytesOf(x)) }
+
+func (v deviceVectors[T]) down(x []T, p driver.Pointer) {
+	v.memory.Data = [][]T{x}
+	v.at = []driver.Pointer{p}
+	copy(x, v.contents(0))
+}
+
+// scalar gives a number as a value or in device memory.
+func (v deviceVectors[T]) scalar(x T) kernels.Number {
+	if v.number {
+		return kernels.At(v.put(bytesOf([]float64{float64(x)})))
+	}
+	return kernels.Value(float64(x))
+}
+
+func (v deviceVectors[T]) proximal(p plan.Proximal[T]) kernels.Proximal {
+	return kernels.Proximal{Scale: v.scalar(p.Scale), Lower: v.scalar(p.Lower), Upper: v.scalar(p.Upper), Threshold: v.scalar(p.Threshold)}
+}
+
+func (v deviceVectors[T]) results() driver.Pointer {
+	return v.put(bytesOf([]float64{math.NaN(), math.NaN()}))
+}
+
+func (v deviceVectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
+	defer v.forget()
+	px, py := v.up(x), v.up(y)
+	pd := v.up(make([]T, len(dst)))
+	if len(dst) > 0 && &dst[0] == &x[0] {
+		pd = px
+	} else if len(y) > 0 && &dst[0] == &y[0] {
+		pd = py
+	}
+	v.do(v.s.Combine(v.q, len(dst), pd, v.scalar(a), px, v.scalar(b), py))
+	v.down(dst, pd)
+}
+
+func (v deviceVectors[T]) Dot(x, y []T) float64 {
+	defer v.forget()
+	px, result := v.up(x), v.results()
+	py := px
+	if &x[0] != &y[0] {
+		py = v.up(y)
+	}
+	v.do(v.s.Dot(v.q, len(x), px, py, result))
+	return v.numbers(result, 1)[0]
+}
+
+func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
+	defer v.forget()
+	result := v.results()
+	v.do(v.s.SquaredDistance(v.q, len(x), v.up(x), v.up(y), result))
+	return v.numbers(result, 1)[0]
+}
+
+func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
+	defer v.forget()
+	result := v.results()
+	v.do(v.s.Reach(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
+	n := v.numbers(result, 2)
+	if n[1] != 1 {
+		v.t.Errorf("a scale of %v without a ball", n[1])
+	}
+	return n[0]
+}
+
+func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (moved, size float64) {
+	defer v.forget()
+	px, pw, result := v.up(x), v.up(w), v.results()
+	v.do(v.s.Descend(v.q, len(x), px, v.up(d), pw, v.scalar(e), v.scalar(b), v.proximal(p), result))
+	v.down(x, px)
+	if w != nil {
+		v.down(w, pw)
+	}
+	n := v.numbers(result, 2)
+	return n[0], n[1]
+}
+
+func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T]) (size float64) {
+	defer v.forget()
+	px, p1, p2, result := v.up(x), v.up(m1), v.up(m2), v.results()
+	v.do(v.s.Adam(v.q, len(x), px, v.up(d), p1, p2, v.scalar(rate), v.scalar(root), v.proximal(p), 0, result))
+	v.down(x, px)
+	v.down(m1, p1)
+	v.down(m2, p2)
+	return v.numbers(result, 1)[0]
+}
+
+// regularizers are the maps, by whether they are of each number alone, the ball, or groups of numbers.
+func regularizers(n int) []trainer.Regularizer {
+	ends := []int{n}
+	if n > 4 {
+		ends = []int{1, n / 2, n - 1, n}
+	}
+	return []trainer.Regularizer{{}, {Kind: trainer.Ball, Radius: 0.7}, {Kind: trainer.Box, Lower: -0.3, Upper: math.Inf(1)},
+		{Kind: trainer.L1, Weight: 0.4}, {Kind: trainer.SquaredL2, Weight: 0.5}, {Kind: trainer.GroupL1, Weight: 0.6, Groups: ends}}
+}
+
+func TestVectors(t *testing.T) {
+	both(t, vectors[float32], vectors[float64])
+}
+
+func vectors[T plan.Float](t *testing.T) {
+	for _, n := range []int{1, 7, 2100} {
+		for _, reg := range regularizers(n) {
+			for _, number := range []bool{false, true} {
+				t.Run(fmt.Sprint(n, reg.Kind, number), func(t *testing.T) {
+					r := newRig[T](t, uint64(n))
+					x := make([]T, n)
+					for i := range x {
+						x[i] = T(r.rng.NormFloat64())
+					}
+					plain := trainer.NewHostSpace(slices.Clone(x), reg)
+					device := trainer.NewHostSpaceOn(slices.Clone(x), reg, deviceVectors[T]{r, number})
+					sameSteps(t, plain, device, n)
+				})
+			}
+		}
+	}
+}
+
+// sameSteps does every operation of two spaces and compares vectors and numbers after each.
+func sameSteps[T plan.Float](t *testing.T, want, got *trainer.HostSpace[T], n int) {
+	t.Helper()
+	spaces := []*trainer.HostSpace[T]{want, got}
+	v := make([]trainer.Vector, 5)
+	for i := range v {
+		for _, s := range spaces {
+			v[i] = s.NewVector()
+			for j := range s.Slice(v[i]) {
+				s.Slice(v[i])[j] = T(math.Sin(float64(i*n + j)))
+			}
+		}
+	}
+	do := func(name string, op func(s *trainer.HostSpace[T]) []float64) {
+		t.Helper()
+		w, g := op(want), op(got)
+		for i := range w {
+			if !near(T(g[i]), T(w[i]), 0, 1000) {
+				t.Errorf("%s: %v, want %v", name, g, w)
+			}
+		}
+		for i := range len(v) + 1 {
+			x, y := want.Slice(trainer.Vector(i)), got.Slice(trainer.Vector(i))
+			for j := range x {
+				if !near(y[j], x[j], 1, 8) {
+					t.Fatalf("%s: vector %d, element %d: %v, want %v", name, i, j, y[j], x[j])
+				}
+			}
+		}
+	}
+	none := func(f func(s *trainer.HostSpace[T])) func(s *trainer.HostSpace[T]) []float64 {
+		return func(s *trainer.HostSpace[T]) []float64 { f(s); return nil }
+	}
+	do("numbers", func(s *trainer.HostSpace[T]) []float64 {
+		return []float64{s.Dot(v[2], v[2]), s.Distance(v[0], v[1])}
+	})
+	do("combine", none(func(s *trainer.HostSpace[T]) { s.Combine(v[3], 0.3, v[0], -0.7, v[1]) }))
+	do("scale", none(func(s *trainer.HostSpace[T]) { s.Combine(v[3], 0.3, v[3], 0, v[1]) }))
+	do("add to itself", none(func(s *trainer.HostSpace[T]) { s.Combine(v[4], 1, v[0], 0.5, v[4]) }))
+	for _, b := range []float64{0, 0.9, 0.5} {
+		do("descend", func(s *trainer.HostSpace[T]) []float64 {
+			s.Descend(trainer.Descent{Direction: v[0], Velocity: v[2], Step: 0.2, Momentum: b, Length: 0.3})
+			distance, norm := s.Moved()
+			return []float64{distance, norm}
+		})
+	}
+	zero := none(func(s *trainer.HostSpace[T]) { s.Combine(v[2], 0, v[2], 0, v[2]); s.Combine(v[3], 0, v[3], 0, v[3]) })
+	do("zero", zero)
+	for k := range 3 {
+		do("adam", none(func(s *trainer.HostSpace[T]) { s.Adam(v[k%2], v[2], v[3], 0.1, 1+k) }))
+	}
+}
+
+// The map, the factors of the ball and of groups, and Adagrad, which trainer.Vectors has not.
+func TestSpace(t *testing.T) {
+	both(t, space[float32], space[float64])
+}
+
+func space[T plan.Float](t *testing.T) {
+	for _, n := range []int{1, 7, 2500} {
+		for _, reg := range regularizers(n) {
+			r := newRig[T](t, uint64(n))
+			v := deviceVectors[T]{r, n == 7}
+			x, d, w := make([]T, n), make([]T, n), make([]T, n)
+			for i := range x {
+				x[i], d[i], w[i] = T(r.rng.NormFloat64()), T(r.rng.NormFloat64()), T(r.rng.NormFloat64()*r.rng.NormFloat64())
+				w[i] *= w[i]
+			}
+			host := trainer.NewHostSpace(slices.Clone(x), reg)
+			hd, hw := host.NewVector(), host.NewVector()
+			copy(host.Slice(hd), d)
+			copy(host.Slice(hw), w)
+			dev := &deviceSpace[T]{v, v.up(x), v.up(d), v.up(w), v.results(), n, reg}
+			same := func(name string) {
+				t.Helper()
+				for i, p := range []driver.Pointer{dev.x, dev.d, dev.w} {
+					got := make([]T, n)
+					v.down(got, p)
+					for j, want := range host.Slice(trainer.Vector(i)) {
+						if !near(got[j], want, 1, 8) {
+							t.Fatalf("%v, %d, %s: vector %d, element %d: %v, want %v", reg.Kind, n, name, i, j, got[j], want)
+						}
+					}
+				}
+			}
+			for _, b := range []float64{0, 0.6} {
+				host.Descend(trainer.Descent{Direction: hd, Velocity: hw, Step: 0.2, Momentum: b, Length: 0.3})
+				dev.descend(0.2, b, 0.3)
+				same("descend")
+				moved, size := host.Moved()
+				got := v.numbers(dev.result, 2)
+				if math.Abs(math.Sqrt(got[0])-moved) > 1e-5*moved || math.Abs(math.Sqrt(got[1])-size) > 1e-5*size {
+					t.Errorf("%v, %d: moved %v, %v, want %v, %v", reg.Kind, n, math.Sqrt(got[0]), math.Sqrt(got[1]), moved, size)
+				}
+			}
+			host.Combine(hw, 1, hw, 0, hw)
+			for i := range host.Slice(hw) {
+				host.Slice(hw)[i] *= host.Slice(hw)[i]
+			}
+			dev.w = v.up(host.Slice(hw))
+			host.Adagrad(hd, hw, 0.1)
+			dev.adagrad(0.1)
+			same("adagrad")
+		}
+	}
+}
+
+// deviceSpace is a vector space all of whose steps are launches.
+type deviceSpace[T plan.Float] struct {
+	deviceVectors[T]
+	x, d, w, result driver.Pointer
+	n               int
+	reg             trainer.Regularizer
+}
+
+func (s *deviceSpace[T]) separable(length float64) kernels.Proximal {
+	p := kernels.Proximal{Scale: kernels.Value(1), Lower: kernels.Value(math.Inf(-1)), Upper: kernels.Value(math.Inf(1))}
+	switch s.reg.Kind {
+	case trainer.Box:
+		p.Lower, p.Upper = kernels.Value(s.reg.Lower), kernels.Value(s.reg.Upper)
+	case trainer.L1:
+		p.Threshold = s.scalar(T(length * s.reg.Weight))
+	case trainer.SquaredL2:
+		p.Scale = s.scalar(T(1 / (1 + length*s.reg.Weight)))
+	}
+	return p
+}
+
+func (s *deviceSpace[T]) groups() (kernels.VectorGroups, driver.Pointer) {
+	ends := make([]int64, len(s.reg.Groups))
+	g, last := kernels.VectorGroups{Count: len(ends)}, 0
+	for k, end := range s.reg.Groups {
+		ends[k] = int64(end)
+		g.Longest = max(g.Longest, end-last)
+		last = end
+	}
+	g.Ends = s.put(bytesOf(ends))
+	return g, s.put(make([]byte, 8*len(ends)))
+}
+
+func (s *deviceSpace[T]) descend(step, b, length float64) {
+	e, m := s.scalar(T(step)), s.scalar(T(b))
+	p := s.separable(length)
+	switch s.reg.Kind {
+	case trainer.Ball:
+		s.do(s.s.Reach(s.q, s.n, s.x, s.d, s.w, e, m, s.reg.Radius, s.result))
+		p.Scale = kernels.At(s.result.Offset(8))
+		moved := s.results()
+		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, moved))
+		s.result = moved
+	case trainer.GroupL1:
+		g, scales := s.groups()
+		s.do(s.s.GroupReach(s.q, s.n, g, s.x, s.d, s.w, e, m, kernels.Value(length*s.reg.Weight), scales))
+		s.do(s.s.GroupDescend(s.q, s.n, g, s.x, s.d, s.w, e, m, scales, s.result))
+	default:
+		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, s.result))
+	}
+}
+
+// adagrad and the proximal map, in one pass where that is of each number alone.
+func (s *deviceSpace[T]) adagrad(step float64) {
+	switch s.reg.Kind {
+	case trainer.Ball:
+		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), s.separable(step)))
+		s.do(s.s.Size(s.q, s.n, s.x, s.reg.Radius, s.result))
+		s.do(s.s.Combine(s.q, s.n, s.x, kernels.At(s.result.Offset(8)), s.x, kernels.Number{}, 0))
+	case trainer.GroupL1:
+		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), s.separable(step)))
+		g, scales := s.groups()
+		s.do(s.s.GroupReach(s.q, s.n, g, s.x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(step*s.reg.Weight), scales))
+		s.do(s.s.GroupScale(s.q, s.n, g, s.x, scales))
+	case trainer.L1:
+		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), kernels.Proximal{Scale: kernels.Value(1),
+			Lower: kernels.Value(math.Inf(-1)), Upper: kernels.Value(math.Inf(1))}))
+		s.do(s.s.Prox(s.q, s.n, s.x, s.separable(step)))
+	default:
+		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), s.separable(step)))
+	}
+}

@@ -1,0 +1,245 @@
+package cuda
+
+import (
+	"fmt"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// lossOf is the kernels' form of a row-wise loss.
+func (l *lowering) lossOf(s plan.Step) (loss kernels.Loss, scores, out plan.View, err error) {
+	var phi plan.Surrogate
+	switch s := s.(type) {
+	case *plan.MarginLoss:
+		phi, scores, out = s.Phi, s.S, s.Out
+		loss.Labels, err = list(l.Program, "labels", s.Labels, l.window)
+	case *plan.MarginLossGrad:
+		phi, scores, out = s.Phi, s.S, s.Out
+		loss.Labels, err = list(l.Program, "labels", s.Labels, l.window)
+	case *plan.SignedLoss:
+		phi, scores, out, loss.Kind = s.Phi, s.S, s.Out, kernels.Signs
+		loss.Labels, err = signs(l.Program, s.Labels, l.window)
+	case *plan.SignedLossGrad:
+		phi, scores, out, loss.Kind = s.Phi, s.S, s.Out, kernels.Signs
+		loss.Labels, err = signs(l.Program, s.Labels, l.window)
+	}
+	if err != nil {
+		return loss, scores, out, err
+	}
+	loss.Phi, err = kernels.PhiOf(phi)
+	return loss, scores, out, err
+}
+
+// list uploads labels once and returns where the window's begin.
+func list(p *Program, name string, labels []int32, w window) (driver.Pointer, error) {
+	at, known := p.lists[&labels[0]]
+	if !known {
+		var err error
+		if at, err = p.table(name, raw(labels)); err != nil {
+			return 0, err
+		}
+		p.lists[&labels[0]] = at
+	}
+	const size = 4
+	return at.Offset(size * w.from), nil
+}
+
+// signs is list for labels of -1 and +1.
+func signs(p *Program, labels []int8, w window) (driver.Pointer, error) {
+	at, known := p.lists[&labels[0]]
+	if !known {
+		contents := make([]byte, len(labels))
+		for i, y := range labels {
+			contents[i] = byte(y)
+		}
+		var err error
+		if at, err = p.table("labels", contents); err != nil {
+			return 0, err
+		}
+		p.lists[&labels[0]] = at
+	}
+	return at.Offset(w.from), nil
+}
+
+// losses writes a loss. Where group means alone read it, it goes into them and is not written.
+func (l *lowering) losses(i int, s plan.Step) error {
+	loss, scores, out, err := l.lossOf(s)
+	if err != nil {
+		return fmt.Errorf("cuda: %v: %w", s, err)
+	}
+	from := l.view(scores)
+	group, all := l.meansOf(i, out)
+	if !all {
+		to := l.view(out)
+		l.emit(s, func(q kernels.Queue) error {
+			loss.Scores = from()
+			return l.set.LossValues(q, loss, to())
+		})
+		return nil
+	}
+	m, table, err := l.prepareMeans(group)
+	if err != nil {
+		return err
+	}
+	l.emit(s, func(q kernels.Queue) error {
+		loss.Scores = from()
+		return l.set.LossMeans(q, m, table, loss)
+	})
+	return nil
+}
+
+// meansOf takes the group means of a buffer of one column from step i on; all says that nothing else reads it.
+func (l *lowering) meansOf(i int, v plan.View) (group []*plan.GroupMeans, all bool) {
+	at := []int{}
+	for j := i; j < len(l.steps); j++ {
+		if s, ok := l.steps[j].(*plan.GroupMeans); ok && s.In == v && !l.done[j] {
+			group, at = append(group, s), append(at, j)
+		}
+	}
+	all = l.plan.Buffers[v.Buffer].Class == plan.Local && len(group) == len(l.readers[v.Buffer]) && len(group) > 0
+	if all {
+		l.take(at...)
+	}
+	return group, all
+}
+
+// take marks steps as done by a pass of another.
+func (l *lowering) take(steps ...int) {
+	for _, j := range steps {
+		l.done[j] = true
+	}
+}
+
+// prepareMeans makes and uploads the table of group means of the window's rows.
+func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, driver.Pointer, error) {
+	var steps []kernels.MeansStep
+	for _, s := range group {
+		if l.isGradient(s.Out) {
+			return nil, 0, fmt.Errorf("cuda: %v: group means that are a gradient are not in this version", s)
+		}
+		step := kernels.MeansStep{Groups: s.Groups, Offsets: s.Offsets, Out: l.whole(s.Out), Add: !l.window.first}
+		if !l.window.whole {
+			step.From, step.To = l.window.from, l.window.to
+		}
+		steps = append(steps, step)
+	}
+	m := kernels.NewMeans(steps...)
+	at, err := l.table("the groups", m.Table())
+	return m, at, err
+}
+
+// means writes group means of what is in memory, all of one buffer's at once.
+func (l *lowering) means(i int, s *plan.GroupMeans) error {
+	group := []*plan.GroupMeans{s}
+	for j := i + 1; j < len(l.steps); j++ {
+		if next, ok := l.steps[j].(*plan.GroupMeans); ok && next.In == s.In && l.untouched(i, j, s.In.Buffer, next.Out.Buffer) {
+			group = append(group, next)
+			l.take(j)
+		}
+	}
+	m, table, err := l.prepareMeans(group)
+	if err != nil {
+		return err
+	}
+	in := l.view(s.In)
+	l.emit(s, func(q kernels.Queue) error { return l.set.GroupMeans(q, m, table, in()) })
+	return nil
+}
+
+// spread writes the groups' weights of each row, or leaves them to the one derivative of a loss that reads them.
+func (l *lowering) spread(i int, s *plan.GroupMeansGrad) error {
+	if l.isGradient(s.W) {
+		return fmt.Errorf("cuda: %v: groups' weights that are a gradient are not in this version", s)
+	}
+	term := kernels.SpreadStep{Groups: s.Groups, W: l.whole(s.W)}
+	if !l.window.whole {
+		term.From, term.To = l.window.from, l.window.to
+	}
+	if l.readByLoss(s.Out) {
+		l.spreads[s.Out.Buffer] = append(l.spreads[s.Out.Buffer], term)
+		return nil
+	}
+	w := kernels.NewSpread(term)
+	table, err := l.table("the rows' groups", w.Table())
+	if err != nil {
+		return err
+	}
+	out := l.view(s.Out)
+	l.emit(s, func(q kernels.Queue) error { return l.set.GroupMeansGrad(q, w, table, out(), s.Add) })
+	return nil
+}
+
+// readByLoss says whether a local buffer of rows' weights is read by the derivative of one loss, and by nothing else but its own sum.
+func (l *lowering) readByLoss(v plan.View) bool {
+	if l.plan.Buffers[v.Buffer].Class != plan.Local {
+		return false
+	}
+	losses := 0
+	for _, r := range l.readers[v.Buffer] {
+		switch r := r.(type) {
+		case *plan.GroupMeansGrad:
+			if r.Out != v {
+				return false
+			}
+		case *plan.MarginLossGrad:
+			if r.D != v {
+				return false
+			}
+			losses++
+		case *plan.SignedLossGrad:
+			if r.D != v || r.Out.Buffer == v.Buffer {
+				return false
+			}
+			losses++
+		default:
+			return false
+		}
+	}
+	return losses == 1
+}
+
+// lossGrad writes the derivative of a loss, with the rows' weights in memory or from the groups'.
+func (l *lowering) lossGrad(s plan.Step) error {
+	loss, scores, out, err := l.lossOf(s)
+	if err != nil {
+		return fmt.Errorf("cuda: %v: %w", s, err)
+	}
+	var weights plan.View
+	add := false
+	switch s := s.(type) {
+	case *plan.MarginLossGrad:
+		weights = s.D
+	case *plan.SignedLossGrad:
+		weights, add = s.D, s.Add
+	}
+	from, to := l.view(scores), l.view(out)
+	terms := l.spreads[weights.Buffer]
+	if terms == nil {
+		d := l.view(weights)
+		l.emit(s, func(q kernels.Queue) error {
+			loss.Scores = from()
+			return l.set.LossGrad(q, loss, d(), to(), add)
+		})
+		return nil
+	}
+	w := kernels.NewSpread(terms...)
+	table, err := l.table("the rows' groups", w.Table())
+	if err != nil {
+		return err
+	}
+	l.emit(s, func(q kernels.Queue) error {
+		loss.Scores = from()
+		return l.set.LossGradMeans(q, loss, w, table, to(), add)
+	})
+	return nil
+}
+
+// refuse says which step the device has no kernel for.
+func (l *lowering) refuse(s plan.Step) error {
+	if o, ok := s.(*plan.Opaque); ok {
+		return fmt.Errorf("cuda: there is no kernel of the op %v on the GPU: train with --device cpu", o.Op)
+	}
+	return fmt.Errorf("cuda: there is no kernel of %v on the GPU: train with --device cpu", s)
+}

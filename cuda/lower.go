@@ -1,0 +1,169 @@
+package cuda
+
+import (
+	"slices"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// lower writes the passes of both halves: forward ends with the download of f and g, backward begins with the upload of the weights.
+func (p *Program) lower() error {
+	if err := p.forgetGraphs(); err != nil {
+		return err
+	}
+	var err error
+	if p.forward.passes, err = p.half(nil, p.plan.Forward); err != nil {
+		return err
+	}
+	x, d := &p.numbers, p.device
+	p.forward.passes = append(p.forward.passes, pass{"f and g to the host", func() error {
+		if err := p.set.Pack(&d.queue, x.results, x.packed, p.results()...); err != nil {
+			return err
+		}
+		return d.driver.Download(d.stream, raw(x.values), x.results)
+	}})
+	if p.backward.passes, err = p.half(p.plan.Forward, p.plan.Backward); err != nil {
+		return err
+	}
+	if len(x.weights) > 0 {
+		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the weights from the host", func() error {
+			if err := d.driver.Upload(d.stream, x.factors, raw(x.weights)); err != nil {
+				return err
+			}
+			return p.set.Unpack(&d.queue, x.factors, x.unpacked, p.factors()...)
+		}})
+	}
+	return nil
+}
+
+// half lowers regions that come after others: slice by slice where there are slices, each with what it needs of those before.
+func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
+	var passes []pass
+	for i, r := range regions {
+		windows := []window{{whole: true, first: true}}
+		if r.Rows > 0 {
+			windows = p.windows(r.Rows)
+		}
+		steps := r.Steps
+		if len(windows) > 1 {
+			steps = slices.Concat(p.again(slices.Concat(before, regions[:i]), r), r.Steps)
+		}
+		for _, w := range windows {
+			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)), spreads: map[int][]kernels.SpreadStep{}}
+			if err := l.lower(); err != nil {
+				return nil, err
+			}
+			passes = append(passes, l.passes...)
+		}
+	}
+	return passes, nil
+}
+
+// lowering writes the passes of a run of steps for one slice of the rows.
+type lowering struct {
+	*Program
+	steps   []plan.Step
+	window  window
+	done    []bool                       // a pass of a step before has it
+	spreads map[int][]kernels.SpreadStep // group weights that are not written, by the buffer that they would be in
+	passes  []pass
+}
+
+func (l *lowering) lower() error {
+	for i, s := range l.steps {
+		if l.done[i] {
+			continue
+		}
+		if err := l.step(i, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit adds a pass of a step.
+func (l *lowering) emit(s plan.Step, run func(q kernels.Queue) error) {
+	l.passes = append(l.passes, pass{s.String(), func() error { return run(&l.device.queue) }})
+}
+
+// step writes the pass that a step begins: with those after it where a kernel does several at once.
+func (l *lowering) step(i int, s plan.Step) error {
+	switch s := s.(type) {
+	case *plan.Product:
+		if l.rankOne(i, s) || l.outputBackward(i, s) {
+			return nil
+		}
+		return l.product(s)
+	case *plan.Map:
+		if l.negatedRankOne(i, s) || l.outputForward(i, s) || l.activationGradSums(i, s) {
+			return nil
+		}
+		l.mapping(s)
+		return nil
+	case *plan.Copy:
+		to, from := l.view(s.To), l.view(s.From)
+		l.emit(s, func(q kernels.Queue) error { return l.set.Copy(q, to(), from()) })
+		return nil
+	case *plan.Sums:
+		in, out := l.view(s.In), l.whole
+		add := s.Over != plan.OverColumns && !l.window.first
+		if s.Over == plan.OverColumns {
+			to := l.view(s.Out)
+			out = func(plan.View) kernels.Operand { return to() }
+		}
+		l.emit(s, func(q kernels.Queue) error { return l.set.Sums(q, s.Over, in(), out(s.Out), add) })
+		return nil
+	case *plan.MarginLoss, *plan.SignedLoss:
+		return l.losses(i, s)
+	case *plan.MarginLossGrad, *plan.SignedLossGrad:
+		return l.lossGrad(s)
+	case *plan.GroupMeans:
+		return l.means(i, s)
+	case *plan.GroupMeansGrad:
+		return l.spread(i, s)
+	}
+	return l.refuse(s)
+}
+
+// view is the window's rows of a view, found when they are needed: gradients move.
+func (l *lowering) view(v plan.View) func() kernels.Operand {
+	return func() kernels.Operand { return l.rows(v, l.window) }
+}
+
+// mapping writes an element-wise pass. Its program, where it has one, is uploaded by the first run for each gradient vector.
+func (l *lowering) mapping(s *plan.Map) {
+	type prepared struct {
+		m       *kernels.Map
+		program driver.Pointer
+	}
+	moving := l.isGradient(s.Out) || slices.ContainsFunc(s.Args, l.isGradient)
+	ready := map[driver.Pointer]prepared{}
+	l.emit(s, func(q kernels.Queue) error {
+		key := driver.Pointer(0)
+		if moving {
+			key = l.storage.gradient
+		}
+		r, ok := ready[key]
+		if !ok {
+			var err error
+			args := make([]kernels.Operand, len(s.Args))
+			for k, a := range s.Args {
+				if args[k] = l.whole(a); a.Rows == s.Out.Rows {
+					args[k] = l.rows(a, l.window)
+				}
+			}
+			if r.m, err = kernels.NewMap(s.Expr, args, l.rows(s.Out, l.window)); err != nil {
+				return err
+			}
+			if text := r.m.Program(); text != nil {
+				if r.program, err = l.table("a program of "+s.Expr.String(), text); err != nil {
+					return err
+				}
+			}
+			ready[key] = r
+		}
+		return l.set.Map(q, r.m, r.program)
+	})
+}

@@ -1,0 +1,64 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// raw is the memory of numbers, as the device copies it.
+func raw[T plan.Float | int32 | int64](numbers []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(zero)))
+}
+
+// typed is the inverse of raw, for memory that is aligned to T.
+func typed[T plan.Float](bytes []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(zero)))
+}
+
+// dtypeOf is the kernels' name of T.
+func dtypeOf[T plan.Float]() kernels.Dtype {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return kernels.Float32
+	}
+	return kernels.Float64
+}
+
+// uploadNumbers rounds numbers to the type and copies them to the device.
+func (d *Device) uploadNumbers(t kernels.Dtype, at driver.Pointer, numbers []float64) error {
+	if t == kernels.Float32 {
+		return uploadRounded[float32](d, at, numbers)
+	}
+	return uploadRounded[float64](d, at, numbers)
+}
+
+func uploadRounded[T plan.Float](d *Device, at driver.Pointer, numbers []float64) error {
+	return d.staging.upload(at, len(numbers), dtypeOf[T]().Size(), func(dst []byte, from, to int) {
+		rounded := typed[T](dst)
+		for i, x := range numbers[from:to] {
+			rounded[i] = T(x)
+		}
+	})
+}
+
+// uploadBytes copies them.
+func (d *Device) uploadBytes(at driver.Pointer, contents []byte) error {
+	return d.staging.upload(at, len(contents), 1, func(dst []byte, from, to int) { copy(dst, contents[from:to]) })
+}
+
+// downloadNumbers widens count numbers of the type from the device.
+func (d *Device) downloadNumbers(t kernels.Dtype, at driver.Pointer, count int, dst []float64) error {
+	return d.staging.download(at, count, t.Size(), func(src []byte, from, to int) {
+		if t == kernels.Float64 {
+			copy(dst[from:to], typed[float64](src))
+			return
+		}
+		for i, x := range typed[float32](src) {
+			dst[from+i] = float64(x)
+		}
+	})
+}

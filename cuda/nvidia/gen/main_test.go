@@ -1,0 +1,24 @@
+//go:build gpu
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// symbols.h is what the packages call.
+func TestFresh(t *testing.T) {
+	have, err := os.ReadFile("../symbols.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := symbols("gorgonia.org/cu", "ppal/cuda/nvidia")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, want) {
+		t.Error("symbols.h is not what `go generate -tags gpu ./cuda/nvidia` writes")
+	}
+}

@@ -1,0 +1,151 @@
+//go:build gpu
+
+package nvidia
+
+/*
+#include <stdlib.h>
+#include "cublas.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"ppal/cuda/driver"
+)
+
+// ProductsFile is the environment variable that names cuBLAS's library where it is not found by itself.
+const ProductsFile = "PPAL_CUBLAS"
+
+// The major versions of cuBLAS whose functions are known here, newest first.
+const (
+	newestMajor = 13
+	oldestMajor = 11
+)
+
+// library is cuBLAS. It stays open as long as the process.
+type library struct {
+	functions C.ppal_cublas
+	file      string
+}
+
+// openProducts opens the newest cuBLAS that the driver can run: the file named in the environment, or one that the loader finds, or one
+// in a toolkit's or a Python environment's usual place.
+func openProducts(driverMajor int) (*library, error) {
+	if file := os.Getenv(ProductsFile); file != "" {
+		lib, err := openLibrary(file)
+		if err != nil {
+			return nil, fmt.Errorf("cuda: %w: %s=%s: %w", driver.ErrUnavailable, ProductsFile, file, err)
+		}
+		return lib, nil
+	}
+	folders := libraryFolders(os.Getenv)
+	for major := min(driverMajor, newestMajor); major >= oldestMajor; major-- {
+		name := fmt.Sprintf("libcublas.so.%d", major)
+		if lib, err := openLibrary(name); err == nil {
+			return lib, nil
+		}
+		for _, folder := range folders {
+			file := filepath.Join(folder, name)
+			if _, err := os.Stat(file); err != nil {
+				continue
+			}
+			if lib, err := openLibrary(file); err == nil {
+				return lib, nil
+			}
+		}
+	}
+	newest := min(driverMajor, newestMajor)
+	return nil, fmt.Errorf("cuda: %w: cuBLAS (libcublas.so.%d to .%d) was not found in %s; "+
+		"`pip install nvidia-cublas-cu12` or a CUDA toolkit has it, and %s can name the file",
+		driver.ErrUnavailable, newest, oldestMajor, strings.Join(append([]string{"$LD_LIBRARY_PATH"}, folders...), ", "), ProductsFile)
+}
+
+// libraryFolders are where toolkits and Python's packages put libraries, as far as they exist.
+func libraryFolders(getenv func(string) string) []string {
+	var patterns []string
+	for _, home := range []string{getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda", "/usr/local/cuda-*"} {
+		if home != "" {
+			patterns = append(patterns, filepath.Join(home, "lib64"), filepath.Join(home, "targets", "*", "lib"))
+		}
+	}
+	var environments []string
+	if v := getenv("VIRTUAL_ENV"); v != "" {
+		environments = append(environments, v)
+	}
+	if v := getenv("CONDA_PREFIX"); v != "" {
+		environments = append(environments, v)
+		patterns = append(patterns, filepath.Join(v, "lib"))
+	}
+	if python, err := exec.LookPath("python3"); err == nil {
+		environments = append(environments, filepath.Dir(filepath.Dir(python))) // of .../bin/python3; links lead out of environments
+	}
+	if home := getenv("HOME"); home != "" {
+		environments = append(environments, filepath.Join(home, ".local"))
+	}
+	environments = append(environments, "/usr/local", "/usr")
+	for _, e := range environments {
+		for _, packages := range []string{"site-packages", "dist-packages"} {
+			patterns = append(patterns, filepath.Join(e, "lib", "python3*", packages, "nvidia", "*", "lib"))
+		}
+	}
+	var folders []string
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern) // the only error is of a bad pattern: that folder is not looked into
+		for _, f := range found {
+			if !slices.Contains(folders, f) {
+				folders = append(folders, f)
+			}
+		}
+	}
+	return folders
+}
+
+// openLibrary opens one file. cuBLAS's companion beside it comes first: not every copy says where that is.
+func openLibrary(file string) (*library, error) {
+	lib := &library{file: file}
+	path := C.CString(file)
+	defer C.free(unsafe.Pointer(path))
+	var companion *C.char
+	if folder, name := filepath.Split(file); folder != "" {
+		companion = C.CString(filepath.Join(folder, strings.Replace(name, "libcublas", "libcublasLt", 1)))
+		defer C.free(unsafe.Pointer(companion))
+	}
+	var why [512]C.char
+	if C.ppal_cublas_open(&lib.functions, path, companion, &why[0], C.size_t(len(why))) != 0 {
+		return nil, errors.New(C.GoString(&why[0]))
+	}
+	return lib, nil
+}
+
+// version is the library's name and version.
+func (l *library) version() string {
+	var v [3]C.int
+	if C.ppal_cublas_version(&l.functions, &v[0]) != 0 {
+		return "cuBLAS of unknown version"
+	}
+	return fmt.Sprintf("cuBLAS %d.%d.%d", v[0], v[1], v[2])
+}
+
+// allocFailed is cuBLAS's word for no memory (cublasStatus_t).
+const allocFailed = 3
+
+// failed is the error of a call of cuBLAS.
+func (l *library) failed(operation, call string, status C.int) error {
+	e := &driver.Error{
+		Operation: operation, Call: call, Code: int(status),
+		Name: C.GoString(C.ppal_cublas_name(&l.functions, status)), Detail: C.GoString(C.ppal_cublas_string(&l.functions, status)),
+	}
+	if status == allocFailed {
+		e.Err = driver.ErrOutOfMemory
+	}
+	e.File, e.Line = caller()
+	return e
+}

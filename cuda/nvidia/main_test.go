@@ -1,0 +1,153 @@
+//go:build gpu
+
+package nvidia_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/nvidia"
+)
+
+// asked makes this program print what Open and Devices answer, in place of running tests: a process has one driver for life.
+const asked = "PPAL_TEST_OPEN"
+
+// TestMain runs the tests on a driver and a cuBLAS without a GPU (testdata/stub).
+func TestMain(m *testing.M) {
+	if os.Getenv(asked) != "" {
+		printOpen()
+		return
+	}
+	dir, err := os.MkdirTemp("", "ppal-stub-")
+	if err == nil {
+		err = buildStub(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// buildStub compiles the stub, with the kernels for the host, and names it in the environment. Driver and cuBLAS are one file, which
+// they share their state in.
+func buildStub(dir string) error {
+	var objects []string
+	for _, source := range []string{"driver", "cublas"} {
+		object := filepath.Join(dir, source+".o")
+		objects = append(objects, object)
+		if err := compile("cc", "-c", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-o", object,
+			"testdata/stub/"+source+".c"); err != nil {
+			return err
+		}
+	}
+	kernels, err := filepath.Glob("../kernels/device/*.cc")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "libcuda.so.1")
+	args := append([]string{"-shared", "-fPIC", "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-fvisibility=hidden", "-o", file}, objects...)
+	if err := compile("c++", append(args, kernels...)...); err != nil {
+		return err
+	}
+	return errors.Join(os.Setenv(nvidia.DriverFile, file), os.Setenv(nvidia.ProductsFile, file))
+}
+
+func compile(compiler string, args ...string) error {
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
+	}
+	return nil
+}
+
+func printOpen() {
+	d, err := nvidia.Open(0)
+	if err != nil {
+		fmt.Println("open:", err, errors.Is(err, driver.ErrUnavailable))
+	} else {
+		fmt.Println("open:", d.Info().Name, d.Info().Products, d.Close())
+	}
+	all, err := nvidia.Devices()
+	fmt.Println("devices:", len(all), err)
+}
+
+// openIn is what another process of this program prints, with the environment's variables changed.
+func openIn(t *testing.T, set ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(append(os.Environ(), asked+"=1"), set...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// logTo makes the stub write its calls, and returns what reads them.
+func logTo(t *testing.T) (lines func() []string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "log")
+	t.Setenv("PPAL_STUB_LOG", file)
+	return func() []string {
+		t.Helper()
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(content)), "\n")
+	}
+}
+
+// open is a device of the stub's, closed when the test ends: it fails where something is still held then.
+func open(t testing.TB) driver.Driver {
+	t.Helper()
+	d, err := nvidia.Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// must is a call's value where it succeeds.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// buffer is device memory with content, freed when the test ends.
+func buffer(t testing.TB, d driver.Driver, content []byte) driver.Pointer {
+	t.Helper()
+	p := must[driver.Pointer](t)(d.Allocate(len(content)))
+	ok(t, d.Upload(0, p, content))
+	t.Cleanup(func() { ok(t, d.Free(p)) })
+	return p
+}

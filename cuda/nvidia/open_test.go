@@ -1,0 +1,152 @@
+//go:build gpu
+
+package nvidia_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/nvidia"
+)
+
+func TestInfo(t *testing.T) {
+	want := driver.Info{Name: "Stub 0", Major: 9, Processors: 132, Memory: 1 << 20, Driver: "12.4", Products: "cuBLAS 12.4.5"}
+	if diff := cmp.Diff(want, open(t).Info()); diff != "" {
+		t.Error(diff)
+	}
+	all, err := nvidia.Devices()
+	ok(t, err)
+	if diff := cmp.Diff([]driver.Info{want}, all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is missing is told in one line that wraps driver.ErrUnavailable.
+func TestUnavailable(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "nowhere.so")
+	for _, c := range []struct {
+		name string
+		set  []string
+		want string
+	}{
+		{"no driver", []string{nvidia.DriverFile + "=" + nowhere}, "NVIDIA's driver is not installed (" + nowhere},
+		{"no driver, by its usual name", []string{nvidia.DriverFile + "="}, "libcuda.so.1: cannot open shared object file"},
+		{"no start", []string{"PPAL_STUB_FAIL=cuInit=100"}, "the driver does not start: CUDA_ERROR_NO_DEVICE (100, a sentence of the stub)"},
+		{"unknown answer", []string{"PPAL_STUB_FAIL=cuInit=12345"}, "the driver does not know its own answer 12345"},
+		{"no device", []string{"PPAL_STUB_DEVICES=0"}, "there is no device 0: the driver finds 0"},
+		{"old device", []string{"PPAL_STUB_CAPABILITY=7.5"}, "Stub 0 has compute capability 7.5, and 8.0 is needed"},
+		{"no cuBLAS", []string{nvidia.ProductsFile + "=" + nowhere}, nvidia.ProductsFile + "=" + nowhere + ": "},
+		{"no cuBLAS anywhere", []string{nvidia.ProductsFile + "=", "PATH=", "VIRTUAL_ENV=", "HOME=", "CUDA_HOME="},
+			"cuBLAS (libcublas.so.12 to .11) was not found in $LD_LIBRARY_PATH"},
+		{"not cuBLAS", []string{nvidia.ProductsFile + "=libc.so.6"}, "libc.so.6 has no cublasGemmEx"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first, _, _ := strings.Cut(openIn(t, c.set...), "\n")
+			if !strings.HasPrefix(first, "open: cuda: no GPU available: ") || !strings.HasSuffix(first, " true") {
+				t.Errorf("got %q, want an error that wraps ErrUnavailable", first)
+			}
+			if !strings.Contains(first, c.want) {
+				t.Errorf("got %q, want it to contain %q", first, c.want)
+			}
+		})
+	}
+}
+
+// Devices are told although cuBLAS is missing, with what is missing.
+func TestDevicesWithoutProducts(t *testing.T) {
+	out := openIn(t, nvidia.ProductsFile+"=nowhere.so")
+	if want := "devices: 1 cuda: no GPU available: PPAL_CUBLAS=nowhere.so: "; !strings.Contains(out, want) {
+		t.Errorf("got %q, want it to contain %q", out, want)
+	}
+}
+
+func TestOpenTwice(t *testing.T) {
+	lines := logTo(t)
+	d := must[driver.Driver](t)(nvidia.Open(0))
+	ok(t, d.Close())
+	ok(t, d.Close()) // does nothing
+	if _, err := d.Allocate(1); err == nil || !strings.Contains(err.Error(), "was closed") {
+		t.Errorf("allocate after close: %v", err)
+	}
+	ok(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
+	if diff := cmp.Diff([]string{"retain 0", "release 0", "retain 0", "release 0"}, lines()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Close gives back what was not, and names it.
+func TestCloseNames(t *testing.T) {
+	lines := logTo(t)
+	d := must[driver.Driver](t)(nvidia.Open(0))
+	must[driver.Pointer](t)(d.Allocate(100))
+	must[driver.Pointer](t)(d.Allocate(28))
+	must[[]byte](t)(d.Pinned(7))
+	must[driver.Event](t)(d.NewEvent())
+	s := must[driver.Stream](t)(d.NewStream())
+	ok(t, d.BeginCapture(s))
+	must[driver.Graph](t)(d.EndCapture(s))
+	err := d.Close()
+	want := "cuda: close: still held: 2 buffers of 128 bytes, 1 pinned buffer of 7 bytes, 1 stream, 1 event, 1 graph"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	count := map[string]int{}
+	for _, l := range lines() {
+		kind, _, _ := strings.Cut(l, " ")
+		count[kind]++
+	}
+	if count["alloc"] != count["free"] || count["pin"] != count["unpin"] || count["create"] != 1 || count["destroy"] != 3 {
+		t.Errorf("not everything was given back: %v", lines())
+	}
+}
+
+// copyFile makes file a copy of the stub.
+func copyFile(t *testing.T, file string) {
+	t.Helper()
+	content, err := os.ReadFile(os.Getenv(nvidia.ProductsFile))
+	ok(t, err)
+	ok(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	ok(t, os.WriteFile(file, content, 0o755))
+}
+
+// cuBLAS is found where the loader finds it and in Python's environments, in versions that the driver runs.
+func TestFolders(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", "")
+	file := filepath.Join(dir, "env", "lib", "python3.12", "site-packages", "nvidia", "cublas", "lib", "libcublas.so.12")
+	copyFile(t, file)
+	out := openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH=", "VIRTUAL_ENV="+filepath.Join(dir, "env"))
+	if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {
+		t.Errorf("in a virtual environment: got %q, want %q", out, want)
+	}
+	out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH="+filepath.Dir(file))
+	if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {
+		t.Errorf("in the loader's path: got %q, want %q", out, want)
+	}
+	out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH="+filepath.Dir(file), "PPAL_STUB_VERSION=11080")
+	if want := "cuBLAS (libcublas.so.11 to .11) was not found"; !strings.Contains(out, want) {
+		t.Errorf("newer than the driver: got %q, want %q", out, want)
+	}
+}
+
+// A toolkit's header is preferred.
+func TestHeaders(t *testing.T) {
+	home := t.TempDir()
+	ok(t, os.MkdirAll(filepath.Join(home, "include"), 0o755))
+	ok(t, os.WriteFile(filepath.Join(home, "include", "cuda.h"), nil, 0o644))
+	cmd := exec.Command("sh", "headers/headers.sh", "find")
+	cmd.Env = append(os.Environ(), "CUDA_HOME="+home)
+	out, err := cmd.Output()
+	if got, want := strings.TrimSpace(string(out)), filepath.Join(home, "include"); err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if out, err := exec.Command("sh", "headers/headers.sh").CombinedOutput(); err == nil || !strings.Contains(string(out), "usage: headers.sh find|fetch") {
+		t.Errorf("without arguments: %q, %v", out, err)
+	}
+}

@@ -1,0 +1,157 @@
+//go:build gpu
+
+package nvidia
+
+/*
+#cgo noescape ppal_cublas_multiply
+#cgo nocallback ppal_cublas_multiply
+#include "cublas.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"ppal/cuda/driver"
+)
+
+// products are a device's matrix products. Each stream that multiplies has a handle of cuBLAS and a workspace of its own, so that the
+// same product gives the same bits, and streams do not share scratch memory.
+type products struct {
+	lib       *library
+	workspace int // bytes
+	handles   map[driver.Stream]blasHandle
+}
+
+type blasHandle struct {
+	handle    unsafe.Pointer
+	workspace cu.DevicePtr
+}
+
+func newProducts(lib *library, workspace int) *products {
+	return &products{lib: lib, workspace: workspace, handles: map[driver.Stream]blasHandle{}}
+}
+
+// hopper is the compute capability from which on cuBLAS wants a larger workspace.
+const hopper = 9
+
+// workspaceBytes is the workspace that cuBLAS's documentation recommends (cublasSetWorkspace).
+func workspaceBytes(major int) int {
+	if major >= hopper {
+		return 32 << 20
+	}
+	return 4 << 20
+}
+
+// prepare makes the handle of a stream, if it has none. The context is current.
+func (p *products) prepare(s driver.Stream) error {
+	if _, have := p.handles[s]; have {
+		return nil
+	}
+	memory, err := cu.MemAlloc(int64(p.workspace))
+	if err != nil {
+		return failed(fmt.Sprintf("allocate %d bytes of cuBLAS's workspace", p.workspace),
+			fmt.Sprintf("cuMemAlloc(&p, %d)", p.workspace), err)
+	}
+	h := blasHandle{workspace: memory}
+	status := C.ppal_cublas_create(&p.lib.functions, &h.handle, handle[unsafe.Pointer](s), C.uint64_t(memory), C.size_t(p.workspace))
+	if status != 0 {
+		_ = cu.MemFree(memory) // the first error is the one to tell
+		return p.lib.failed("make a handle of cuBLAS",
+			fmt.Sprintf("cublasCreate, SetStream(%#x), SetWorkspace(%d), SetMathMode", s, p.workspace), status)
+	}
+	p.handles[s] = h
+	return nil
+}
+
+// drop gives the handle of a stream back. The context is current.
+func (p *products) drop(s driver.Stream) error {
+	h, have := p.handles[s]
+	if !have {
+		return nil
+	}
+	delete(p.handles, s)
+	status := C.ppal_cublas_destroy(&p.lib.functions, h.handle)
+	if err := cu.MemFree(h.workspace); err != nil {
+		return failed("free cuBLAS's workspace", fmt.Sprintf("cuMemFree(%#x)", h.workspace), err)
+	}
+	if status != 0 {
+		return p.lib.failed("free a handle of cuBLAS", "cublasDestroy(h)", status)
+	}
+	return nil
+}
+
+// close drops all handles and returns the first error.
+func (p *products) close() error {
+	var first error
+	for s := range p.handles {
+		if err := p.drop(s); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Multiply implements driver.Driver.
+//
+// cuBLAS is column-major. A row-major matrix read so is its transpose, and C^T = op(B)^T op(A)^T: B comes first, with the same flags.
+func (d *device) Multiply(s driver.Stream, g *driver.Gemm) error {
+	if g.Rows == 0 || g.Cols == 0 {
+		return nil
+	}
+	if err := checkGemm(g); err != nil {
+		return err
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	if err := d.products.prepare(s); err != nil {
+		return err
+	}
+	lib := d.products.lib
+	p := C.ppal_product{
+		precision: C.int(g.Precision), trans_a: truth(g.TransB), trans_b: truth(g.TransA),
+		m: C.int(g.Cols), n: C.int(g.Rows), k: C.int(g.Inner),
+		lda: C.int(g.StrideB), ldb: C.int(g.StrideA), ldc: C.int(g.StrideC),
+		alpha: C.double(g.Alpha), beta: C.double(g.Beta),
+		a: C.uint64_t(g.B), b: C.uint64_t(g.A), c: C.uint64_t(g.C),
+	}
+	if status := C.ppal_cublas_multiply(&lib.functions, d.products.handles[s].handle, &p); status != 0 {
+		return lib.failed(fmt.Sprintf("multiply %d x %d by %d x %d", g.Rows, g.Inner, g.Inner, g.Cols),
+			fmt.Sprintf("cublasGemmEx(%+v)", *g), status)
+	}
+	return nil
+}
+
+func truth(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// checkGemm says what is wrong with a product's shape.
+func checkGemm(g *driver.Gemm) error {
+	widthA, widthB := g.Inner, g.Cols
+	if g.TransA {
+		widthA = g.Rows
+	}
+	if g.TransB {
+		widthB = g.Inner
+	}
+	switch {
+	case g.Precision > driver.BF16:
+		return fmt.Errorf("cuda: multiply: there is no precision %d", g.Precision)
+	case g.Rows < 0 || g.Cols < 0 || g.Inner < 0 || g.Rows > math.MaxInt32 || g.Cols > math.MaxInt32 || g.Inner > math.MaxInt32:
+		return fmt.Errorf("cuda: multiply: %d x %d by %d x %d is not between 0 and 2^31", g.Rows, g.Inner, g.Inner, g.Cols)
+	case g.StrideA < widthA || g.StrideB < widthB || g.StrideC < g.Cols || max(g.StrideA, g.StrideB, g.StrideC) > math.MaxInt32:
+		return fmt.Errorf("cuda: multiply: rows of %d, %d and %d elements cannot be %d, %d and %d apart", widthA, widthB, g.Cols,
+			g.StrideA, g.StrideB, g.StrideC)
+	}
+	return nil
+}

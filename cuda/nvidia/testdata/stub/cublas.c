@@ -1,0 +1,105 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "stub.h"
+
+// cublasStatus_t
+enum { NOT_INITIALIZED = 1, BAD_VALUE = 7, NOT_SUPPORTED = 15 };
+
+typedef struct {
+  void *stream, *workspace;
+  int math_mode;
+} handle;
+
+API int cublasGetProperty(int which, int *value) { return *value = (int[]){12, 4, 5}[which], 0; }
+API const char *cublasGetStatusName(int status) { return status == 13 ? "CUBLAS_STATUS_EXECUTION_FAILED" : "CUBLAS_STATUS_OTHER"; }
+API const char *cublasGetStatusString(int status) { return (void)status, "the stub failed to execute"; }
+API int cublasCreate_v2(handle **h) {
+  int asked = fails("cublasCreate_v2");
+  if (asked) return asked;
+  if (!has_context()) return NOT_INITIALIZED;
+  logged("create handle");
+  return *h = calloc(1, sizeof **h), (*h)->math_mode = -1, 0;
+}
+API int cublasDestroy_v2(handle *h) { return free(h), logged("destroy handle"), 0; }
+API int cublasSetStream_v2(handle *h, void *stream) { return h->stream = stream, h->workspace = NULL, 0; } // as documented
+API int cublasSetWorkspace_v2(handle *h, void *workspace, size_t bytes) {
+  logged("workspace %zu", bytes);
+  return inside((uint64_t)workspace, bytes) ? (h->workspace = workspace, 0) : BAD_VALUE;
+}
+API int cublasSetMathMode(handle *h, int mode) { return h->math_mode = mode, 0; }
+
+// A product as work: args are trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, kind, alpha, beta.
+enum { TRANS_A, TRANS_B, M, N, K, A, LDA, B, LDB, C, LDC, KIND, ALPHA, BETA };
+enum { FLOAT, TF32, DOUBLE, BFLOAT };
+
+static double number(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+static uint64_t bits_of(double x) {
+  uint64_t b;
+  memcpy(&b, &x, sizeof b);
+  return b;
+}
+
+static double element(uint64_t at, uint64_t kind, uint64_t i) {
+  uint32_t word;
+  float x;
+  switch (kind) {
+  case DOUBLE: return ((double *)at)[i];
+  case BFLOAT: word = (uint32_t)((uint16_t *)at)[i] << 16; break;
+  case TF32: word = (((uint32_t *)at)[i] + 0x1000) & ~0x1FFFu; break; // ten bits of mantissa, halves up
+  default: return ((float *)at)[i];
+  }
+  memcpy(&x, &word, sizeof x);
+  return x;
+}
+
+static int multiply(const work *w) {
+  const uint64_t *g = w->args;
+  for (uint64_t j = 0; j < g[N]; j++)
+    for (uint64_t i = 0; i < g[M]; i++) {
+      double sum = 0;
+      for (uint64_t l = 0; l < g[K]; l++)
+        sum += element(g[A], g[KIND], g[TRANS_A] ? i * g[LDA] + l : l * g[LDA] + i) *
+               element(g[B], g[KIND], g[TRANS_B] ? l * g[LDB] + j : j * g[LDB] + l);
+      uint64_t at = j * g[LDC] + i;
+      double alpha = number(g[ALPHA]), beta = number(g[BETA]);
+      if (g[KIND] == DOUBLE) {
+        double *c = (double *)g[C];
+        c[at] = alpha * sum + (beta ? beta * c[at] : 0);
+      } else {
+        float *c = (float *)g[C];
+        c[at] = (float)(alpha * sum + (beta ? beta * c[at] : 0));
+      }
+    }
+  return OK;
+}
+
+// extent is how many elements a column-major matrix of rows x columns spans.
+static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t ld) { return rows && columns ? (columns - 1) * ld + rows : 0; }
+
+API int cublasGemmEx(handle *h, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,
+                     const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algorithm) {
+  int asked = fails("cublasGemmEx"), kind;
+  if (asked) return asked;
+  if (!has_context() || !h->workspace || h->math_mode != 0 || algorithm != -1) return NOT_INITIALIZED;
+  if (type_a == 0 && type_b == 0 && type_c == 0 && compute == 68) kind = FLOAT;
+  else if (type_a == 0 && type_b == 0 && type_c == 0 && compute == 77) kind = TF32;
+  else if (type_a == 1 && type_b == 1 && type_c == 1 && compute == 70) kind = DOUBLE;
+  else if (type_a == 14 && type_b == 14 && type_c == 0 && compute == 68) kind = BFLOAT;
+  else return NOT_SUPPORTED;
+  if (lda < (trans_a ? k : m) || ldb < (trans_b ? n : k) || ldc < m) return BAD_VALUE;
+  size_t in = kind == DOUBLE ? 8 : kind == BFLOAT ? 2 : 4, out = kind == DOUBLE ? 8 : 4;
+  if (!inside((uint64_t)a, in * extent(trans_a ? k : m, trans_a ? m : k, lda)) ||
+      !inside((uint64_t)b, in * extent(trans_b ? n : k, trans_b ? k : n, ldb)) || !inside((uint64_t)c, out * extent(m, n, ldc)))
+    return 14; // an address that is not the device's
+  double scale_ab = kind == DOUBLE ? *(double *)alpha : *(float *)alpha, scale_c = kind == DOUBLE ? *(double *)beta : *(float *)beta;
+  return submit(h->stream, &(work){.run = multiply,
+                                   .args = {trans_a, trans_b, m, n, k, (uint64_t)a, lda, (uint64_t)b, ldb, (uint64_t)c, ldc, kind,
+                                            bits_of(scale_ab), bits_of(scale_c)}})
+             ? 13
+             : 0;
+}

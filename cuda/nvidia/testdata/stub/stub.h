@@ -1,0 +1,46 @@
+// A libcuda and libcublas without a GPU: memory is the host's, copies are memcpy, products are loops. It is strict where the real ones
+// are: a context must be current, addresses must be in live allocations, a capture runs nothing. Settings come from the environment:
+//
+//   PPAL_STUB_DEVICES     how many devices there are (1)
+//   PPAL_STUB_CAPABILITY  their compute capability (9.0)
+//   PPAL_STUB_VERSION     the driver's version (12040)
+//   PPAL_STUB_FAIL        NAME=CODE: what that function answers in place of doing its work
+//   PPAL_STUB_LOG         a file to which every call of interest is written
+#ifndef STUB_H
+#define STUB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define API __attribute__((visibility("default")))
+
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700,
+       NOT_FOUND = 500, CAPTURE_INVALIDATED = 901, CAPTURE_UNSUPPORTED = 900 };
+
+// fails is the answer that the environment asks of a function, or 0.
+int fails(const char *name);
+
+// logged writes a line.
+void logged(const char *format, ...);
+
+// inside says whether bytes from p on are in one live allocation.
+int inside(uint64_t p, size_t bytes);
+
+int has_context(void);
+
+enum { MOST_ARGS = 64 };
+
+// A piece of work of a stream. run returns a result of the driver.
+typedef struct work {
+  int (*run)(const struct work *);
+  uint64_t to, from;
+  size_t bytes;
+  void *function;
+  uint64_t args[MOST_ARGS];
+  struct work *next;
+} work;
+
+// submit runs w, or keeps a copy of it where the stream captures.
+int submit(void *stream, const work *w);
+
+#endif

@@ -1,0 +1,33 @@
+//go:build gpu
+
+package nvidia_test
+
+import (
+	"slices"
+	"testing"
+
+	"ppal/cuda/check"
+	"ppal/cuda/driver"
+	"ppal/cuda/nvidia"
+)
+
+// The engine's small checks, all the way: plans of every kind through this package, with PTX's names, captured graphs and products in
+// cuBLAS's order, on kernels compiled for the host. Both halves agree with the CPU device, and two runs in every bit.
+func TestWhole(t *testing.T) {
+	parts := check.Parts()
+	small := parts[slices.IndexFunc(parts, func(p check.Part) bool { return p.Name == "small" })]
+	results, err := small.Run(t.Context(), check.Options{
+		Open: func() (driver.Driver, error) { return nvidia.Open(0) }, Log: t.Logf,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) == 0 {
+		t.Error("nothing was checked")
+	}
+	for _, r := range results {
+		if r.Status != check.Passed {
+			t.Errorf("%+v", r)
+		}
+	}
+}

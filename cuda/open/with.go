@@ -1,0 +1,14 @@
+//go:build gpu
+
+package open
+
+import (
+	"ppal/cuda/driver"
+	"ppal/cuda/nvidia"
+)
+
+// Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and says what is missing.
+func Open(ordinal int) (driver.Driver, error) { return nvidia.Open(ordinal) }
+
+// Devices are the GPUs of this machine. Beside them the error is what Open would miss.
+func Devices() ([]driver.Info, error) { return nvidia.Devices() }

@@ -1,0 +1,131 @@
+package cuda
+
+import (
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// product computes out = op(A) op(B), or adds it.
+type product interface {
+	multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error
+}
+
+// product writes a product: by the data's entries, in one pass over the other factor where it is a vector or narrow, else by the
+// library.
+func (l *lowering) product(s *plan.Product) error {
+	a, b, out := l.wholly(s.A), l.wholly(s.B), l.wholly(s.Out)
+	add := s.Add
+	if !l.window.whole {
+		a = l.view(s.A)
+		if s.TransA {
+			b, add = l.view(s.B), add || !l.window.first
+		} else {
+			out = l.view(s.Out)
+		}
+	}
+	p := l.choose(s)
+	l.emit(s, func(q kernels.Queue) error { return p.multiply(q, a(), b(), out(), add) })
+	return nil
+}
+
+// wholly is all of a view, found when it is needed.
+func (l *lowering) wholly(v plan.View) func() kernels.Operand {
+	return func() kernels.Operand { return l.whole(v) }
+}
+
+func (l *lowering) choose(s *plan.Product) product {
+	e := l.sparse[s.A.Buffer]
+	switch {
+	case e != nil && s.Sparse && !s.TransB && !l.window.whole:
+		return &sparseProduct{l.set, l.entriesOf(e, s.TransA)}
+	case s.A.Rows == 1 && !s.TransA && !s.TransB:
+		return vectorProduct{l.set}
+	case narrow(s) && !s.TransA:
+		return narrowForward{l.set, s.TransB}
+	case narrow(s) && !s.TransB:
+		return narrowGradient{l.set}
+	}
+	return libraryProduct{l.device, l.precision(), s.TransA, s.TransB}
+}
+
+// narrow says whether the result of a product over the data's rows has few columns.
+func narrow(s *plan.Product) bool {
+	rows := max(s.A.Rows, s.Out.Rows)
+	return s.Out.Cols <= kernels.Narrow && rows >= narrowRows
+}
+
+// narrowRows is the number of rows from which the narrow kernels have enough blocks.
+const narrowRows = 64
+
+func (l *lowering) entriesOf(e *entries, transposed bool) kernels.Sparse {
+	k := 0
+	if size := l.device.options.MicroBatch; size > 0 {
+		k = l.window.from / size
+	}
+	if transposed {
+		return e.transposed[k]
+	}
+	return e.rows[k]
+}
+
+// precision is that of the library's products.
+func (p *Program) precision() driver.Precision {
+	if p.dtype == kernels.Float64 {
+		return driver.Float64
+	}
+	return p.device.options.Products
+}
+
+// libraryProduct is cuBLAS's.
+type libraryProduct struct {
+	d              *Device
+	precision      driver.Precision
+	transA, transB bool
+}
+
+func (p libraryProduct) multiply(_ kernels.Queue, a, b, out kernels.Operand, add bool) error {
+	g := driver.Gemm{Precision: p.precision, Rows: out.Rows, Cols: out.Cols, Inner: a.Cols, TransA: p.transA, TransB: p.transB, Alpha: 1,
+		A: a.At, B: b.At, C: out.At, StrideA: a.Stride, StrideB: b.Stride, StrideC: out.Stride}
+	if p.transA {
+		g.Inner = a.Rows
+	}
+	if add {
+		g.Beta = 1
+	}
+	return p.d.driver.Multiply(p.d.stream, &g)
+}
+
+// sparseProduct goes by the entries of A or of A^T.
+type sparseProduct struct {
+	set *kernels.Set
+	x   kernels.Sparse
+}
+
+func (p *sparseProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
+	return p.set.SparseProduct(q, p.x, b, out, add)
+}
+
+// vectorProduct is that of a row and a matrix.
+type vectorProduct struct{ set *kernels.Set }
+
+func (p vectorProduct) multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error {
+	return p.set.WeightedSums(q, 1, a, b, out, add)
+}
+
+// narrowForward is one pass over A, for few columns of B.
+type narrowForward struct {
+	set        *kernels.Set
+	transposed bool
+}
+
+func (p narrowForward) multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error {
+	return p.set.OutputForward(q, kernels.OutputForward{A: a, W: b, Transposed: p.transposed, Out: out, Add: add})
+}
+
+// narrowGradient is A^T B in one pass over A, for few columns of B.
+type narrowGradient struct{ set *kernels.Set }
+
+func (p narrowGradient) multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error {
+	return p.set.OutputBackward(q, kernels.OutputBackward{A: a, D: b, G: out, AddG: add})
+}

@@ -1,0 +1,209 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// Program is a plan on a device. After an error it is of no use but to be closed.
+type Program struct {
+	device  *Device
+	plan    *plan.Plan
+	set     *kernels.Set
+	dtype   kernels.Dtype
+	size    int // bytes of an element
+	storage storage
+	sparse  map[int]*entries       // of data matrices, by buffer
+	lists   map[any]driver.Pointer // labels, by their first
+	readers map[int][]plan.Step    // the steps that read a buffer
+	numbers exchange
+
+	forward, backward half
+}
+
+// exchange is what goes to the host and comes from it: in pinned memory, and as float64 on the device.
+type exchange struct {
+	pinned           []byte
+	values, weights  []float64 // parts of it
+	results, factors driver.Pointer
+	packed, unpacked driver.Pointer // the tables of addresses
+	uploading        bool           // weights may not have been read yet
+}
+
+// Compile makes a program, with the parameters in the iterate's memory one after the other, and uploads its data. What the device lacks
+// is an error that names it.
+func (d *Device) Compile(p *plan.Plan, iterate driver.Pointer) (*Program, error) {
+	dtype := kernels.Float32
+	if p.Dtype == tensor.Float64 {
+		dtype = kernels.Float64
+	}
+	set, err := d.set(dtype)
+	if err != nil {
+		return nil, err
+	}
+	q := &Program{device: d, plan: p, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
+		lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
+	if err := q.compile(iterate); err != nil {
+		return nil, errors.Join(err, q.close())
+	}
+	d.programs = append(d.programs, q)
+	return q, nil
+}
+
+func (p *Program) compile(iterate driver.Pointer) error {
+	for _, r := range p.regions() {
+		for _, s := range r.Steps {
+			for _, o := range s.Reads() {
+				p.readers[o.Buffer] = append(p.readers[o.Buffer], s)
+			}
+		}
+	}
+	if err := p.place(iterate); err != nil {
+		return err
+	}
+	if err := p.sliceable(); err != nil {
+		return err
+	}
+	if err := p.loadData(); err != nil {
+		return err
+	}
+	if err := p.prepareExchange(); err != nil {
+		return err
+	}
+	return p.lower()
+}
+
+// regions are those of both halves.
+func (p *Program) regions() []plan.Region { return slices.Concat(p.plan.Forward, p.plan.Backward) }
+
+// results are f, then g.
+func (p *Program) results() []kernels.Operand {
+	list := []kernels.Operand{p.whole(p.plan.Objective)}
+	for _, v := range p.plan.Constraints {
+		list = append(list, p.whole(v))
+	}
+	return list
+}
+
+// factors are the weights of f, then those of g.
+func (p *Program) factors() (list []kernels.Operand) {
+	for _, v := range p.plan.Weights {
+		list = append(list, p.whole(v))
+	}
+	return list
+}
+
+// prepareExchange makes room for the numbers and for the tables of where they are.
+func (p *Program) prepareExchange() (err error) {
+	count := func(list []kernels.Operand) (n int) {
+		for _, o := range list {
+			n += o.Rows * o.Cols
+		}
+		return n
+	}
+	x, out, in := &p.numbers, p.results(), p.factors()
+	results, factors := count(out), count(in)
+	const wide = 8
+	if x.pinned, err = p.device.driver.Pinned(wide * (results + factors)); err != nil {
+		return fmt.Errorf("cuda: pinned memory for %d numbers: %w", results+factors, err)
+	}
+	x.values, x.weights = typed[float64](x.pinned[:wide*results]), typed[float64](x.pinned[wide*results:])
+	for _, a := range []struct {
+		to    *driver.Pointer
+		name  string
+		bytes int
+	}{{&x.results, "f and g", wide * results}, {&x.factors, "the weights", wide * factors}} {
+		if *a.to, err = p.allocate(a.name, a.bytes); err != nil {
+			return err
+		}
+	}
+	if x.packed, err = p.table("where f and g are", p.set.Addresses(out...)); err != nil || factors == 0 {
+		return err
+	}
+	x.unpacked, err = p.table("where the weights are", p.set.Addresses(in...))
+	return err
+}
+
+// table uploads bytes that a kernel reads.
+func (p *Program) table(name string, contents []byte) (driver.Pointer, error) {
+	at, err := p.allocate(name, len(contents))
+	if err != nil {
+		return 0, err
+	}
+	return at, p.device.uploadBytes(at, contents)
+}
+
+// Forward computes the objective, the constraints and the watched values, and waits for them. It returns f and writes g.
+func (p *Program) Forward(g []float64) (f float64, err error) {
+	if err := p.run(&p.forward, 0); err != nil {
+		return 0, fmt.Errorf("cuda: forward: %w", err)
+	}
+	if err := p.device.driver.Synchronize(p.device.stream); err != nil {
+		return 0, fmt.Errorf("cuda: forward: %w", err)
+	}
+	p.numbers.uploading = false
+	copy(g, p.numbers.values[1:])
+	return p.numbers.values[0], nil
+}
+
+// Backward starts to compute the gradients for weights of the objective and then the constraints, into a vector of the parameters' size.
+func (p *Program) Backward(weights []float64, gradient driver.Pointer) error {
+	x := &p.numbers
+	if len(weights) < len(x.weights) {
+		return fmt.Errorf("cuda: %d weights, want %d", len(weights), len(x.weights))
+	}
+	if x.uploading {
+		if err := p.device.driver.Synchronize(p.device.stream); err != nil {
+			return fmt.Errorf("cuda: backward: %w", err)
+		}
+	}
+	copy(x.weights, weights)
+	x.uploading = true
+	p.storage.gradient = gradient
+	if err := p.run(&p.backward, gradient); err != nil {
+		return fmt.Errorf("cuda: backward: %w", err)
+	}
+	return nil
+}
+
+// Contents writes a view's values, row after row, after a Forward or Backward.
+func (p *Program) Contents(v plan.View, dst []float64) error {
+	o := p.whole(v)
+	last := (o.Rows-1)*o.Stride + o.Cols
+	if last == len(dst) {
+		return p.device.downloadNumbers(p.dtype, o.At, last, dst)
+	}
+	all := make([]float64, last)
+	if err := p.device.downloadNumbers(p.dtype, o.At, last, all); err != nil {
+		return err
+	}
+	for i := range o.Rows {
+		copy(dst[i*o.Cols:(i+1)*o.Cols], all[i*o.Stride:])
+	}
+	return nil
+}
+
+// Close gives the program's memory back before the device does.
+func (p *Program) Close() error {
+	p.device.programs = slices.DeleteFunc(p.device.programs, func(q *Program) bool { return q == p })
+	return p.close()
+}
+
+func (p *Program) close() error {
+	failed := []error{p.device.driver.Synchronize(p.device.stream), p.forgetGraphs()}
+	if p.numbers.pinned != nil {
+		failed = append(failed, p.device.driver.FreePinned(p.numbers.pinned))
+	}
+	for _, at := range p.storage.held {
+		p.device.memory.release(at)
+	}
+	p.storage.held, p.numbers.pinned = nil, nil
+	return errors.Join(failed...)
+}

@@ -1,0 +1,129 @@
+package cuda
+
+import (
+	"fmt"
+
+	"ppal/cuda/driver"
+)
+
+// stageBytes is the size of a pinned buffer: large enough for the bus's full rate, small enough to fill while the other is copied.
+const stageBytes = 4 << 20
+
+// stage is a pinned buffer with a stream of its own, which fills it again only when its last copy is done.
+type stage struct {
+	host   []byte
+	stream driver.Stream
+	done   driver.Event
+}
+
+// staging is two of them: one is filled while the other is copied.
+type staging struct {
+	d      *Device
+	stages [2]stage
+	before driver.Event // what the compute stream has reached when an upload begins
+}
+
+func newStaging(d *Device) (s *staging, err error) {
+	s = &staging{d: d}
+	if s.before, err = d.driver.NewEvent(); err != nil {
+		return s, fmt.Errorf("cuda: %w", err)
+	}
+	for i := range s.stages {
+		t := &s.stages[i]
+		if t.host, err = d.driver.Pinned(stageBytes); err != nil {
+			return s, fmt.Errorf("cuda: pinned memory for uploads: %w", err)
+		}
+		if t.stream, err = d.driver.NewStream(); err != nil {
+			return s, fmt.Errorf("cuda: %w", err)
+		}
+		if t.done, err = d.driver.NewEvent(); err != nil {
+			return s, fmt.Errorf("cuda: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// upload copies count things of size bytes to the device; fill writes those from to to-1 to dst. It comes after what is queued on the
+// compute stream, and what is queued there next comes after it; the host is ahead of the device by two buffers.
+func (s *staging) upload(at driver.Pointer, count, size int, fill func(dst []byte, from, to int)) error {
+	dev := s.d.driver
+	if err := dev.Record(s.before, s.d.stream); err != nil {
+		return err
+	}
+	for i := range s.stages {
+		if err := dev.Wait(s.stages[i].stream, s.before); err != nil {
+			return err
+		}
+	}
+	most := stageBytes / size
+	if most == 0 {
+		return fmt.Errorf("cuda: %d bytes in one piece, at most %d can be uploaded", size, stageBytes)
+	}
+	for from, k := 0, 0; from < count; from, k = from+most, k+1 {
+		t, to := &s.stages[k%2], min(from+most, count)
+		if err := dev.Synchronize(t.stream); err != nil {
+			return err
+		}
+		host := t.host[:(to-from)*size]
+		fill(host, from, to)
+		if err := dev.Upload(t.stream, at.Offset(from*size), host); err != nil {
+			return err
+		}
+	}
+	for i := range s.stages {
+		if err := dev.Record(s.stages[i].done, s.stages[i].stream); err != nil {
+			return err
+		}
+		if err := dev.Wait(s.d.stream, s.stages[i].done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// download copies count things of size bytes from the device; take reads those from to to-1 from src. It comes after what is queued on
+// the compute stream, and waits for it.
+func (s *staging) download(at driver.Pointer, count, size int, take func(src []byte, from, to int)) error {
+	dev, t, most := s.d.driver, &s.stages[0], stageBytes/size
+	if err := dev.Synchronize(t.stream); err != nil {
+		return err
+	}
+	for from := 0; from < count; from += most {
+		to := min(from+most, count)
+		host := t.host[:(to-from)*size]
+		if err := dev.Download(s.d.stream, host, at.Offset(from*size)); err != nil {
+			return err
+		}
+		if err := dev.Synchronize(s.d.stream); err != nil {
+			return err
+		}
+		take(host, from, to)
+	}
+	return nil
+}
+
+// close gives everything back, as far as there is any.
+func (s *staging) close() (failed error) {
+	keep := func(err error) {
+		if failed == nil {
+			failed = err
+		}
+	}
+	dev := s.d.driver
+	for _, t := range s.stages {
+		if t.stream != 0 {
+			keep(dev.Synchronize(t.stream))
+			keep(dev.FreeStream(t.stream))
+		}
+		if t.host != nil {
+			keep(dev.FreePinned(t.host))
+		}
+		if t.done != 0 {
+			keep(dev.FreeEvent(t.done))
+		}
+	}
+	if s.before != 0 {
+		keep(dev.FreeEvent(s.before))
+	}
+	return failed
+}

@@ -1,0 +1,116 @@
+package cuda
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/recorder"
+)
+
+func opened(t *testing.T) (*Device, *recorder.Recorder) {
+	t.Helper()
+	r := recorder.New(recorder.Options{})
+	d, err := Open(r, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil || r.Violations() != nil {
+			t.Errorf("error %v, violations %v", err, r.Violations())
+		}
+	})
+	return d, r
+}
+
+// What is larger than a pinned buffer goes through the two in turn, each filled again only when its copy is done.
+func TestUploadsInPieces(t *testing.T) {
+	d, r := opened(t)
+	const rowBytes, rows = 3000, 4000 // 12 MB: 1398 rows in a buffer
+	at, err := d.memory.allocate("rows", rowBytes*rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces []int
+	err = d.staging.upload(at, rows, rowBytes, func(dst []byte, from, to int) {
+		if len(dst) != (to-from)*rowBytes {
+			t.Errorf("%d bytes for rows %d to %d", len(dst), from, to)
+		}
+		for i := range dst {
+			dst[i] = byte(from)
+		}
+		pieces = append(pieces, from, to)
+	})
+	if want := []int{0, 1398, 1398, 2796, 2796, 4000}; err != nil || !slices.Equal(pieces, want) {
+		t.Errorf("pieces %v, error %v, want %v", pieces, err, want)
+	}
+	var streams []driver.Stream
+	for _, c := range r.Calls() {
+		if c.Kind == "Upload" {
+			streams = append(streams, c.Stream)
+		}
+	}
+	if len(streams) != 3 || streams[0] == streams[1] || streams[0] != streams[2] {
+		t.Errorf("the pieces went through streams %v", streams)
+	}
+	if err := d.staging.upload(at, 1, stageBytes+1, nil); err == nil {
+		t.Error("a row larger than a buffer was uploaded")
+	}
+	count := 0
+	if err := d.staging.download(at, rows, rowBytes, func(src []byte, from, to int) { count += to - from }); err != nil || count != rows {
+		t.Errorf("%d rows were downloaded, error %v", count, err)
+	}
+}
+
+// The room that kernels share grows while nothing is captured, and what it was stays for the graphs that have its address.
+func TestRoomGrows(t *testing.T) {
+	d, r := opened(t)
+	first, err := d.queue.Scratch(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := d.queue.Scratch(firstRoom); again != first || err != nil {
+		t.Errorf("room at %#x, error %v, want %#x", again, err, first)
+	}
+	if larger, err := d.queue.Scratch(firstRoom + 1); larger == first || err != nil {
+		t.Errorf("room at %#x, error %v", larger, err)
+	}
+	if r.Count("Free") > 0 {
+		t.Error("the smaller room was freed")
+	}
+	if _, err := d.queue.Counters(7); err != nil || r.Count("Clear") != 1 {
+		t.Errorf("counters: error %v, cleared %d times", err, r.Count("Clear"))
+	}
+}
+
+// What a device does not compute with is refused by name, and the driver closed.
+func TestOpenRefuses(t *testing.T) {
+	for want, o := range map[string]Options{"precision 3": {Products: driver.BF16}, "-1 rows": {MicroBatch: -1}} {
+		r := recorder.New(recorder.Options{})
+		if _, err := Open(r, o); err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
+			t.Errorf("%+v: error %v, violations %v", o, err, r.Violations())
+		}
+	}
+}
+
+// Vectors are zero when they are new, and come from memory that was given back.
+func TestVectors(t *testing.T) {
+	d, _ := opened(t)
+	v, err := d.NewVectors(tensor.Float32, 10, []int{4, 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := v.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dot, err := v.Dot(p, p)
+	failed := errors.Join(err, v.Combine(p, 1, p, 0, 0), v.DescendGroups(Step{X: p, D: p, E: 0.1}, 1), v.ThresholdGroups(p, 1))
+	if dot != 0 || failed != nil || v.Len() != 10 || v.Roundoff() != 0x1p-24 {
+		t.Errorf("x.x = %v, error %v, %d numbers, roundoff %v", dot, failed, v.Len(), v.Roundoff())
+	}
+}

@@ -1,0 +1,191 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// storage is where a plan's buffers are. Local buffers are whole temporaries; with micro-batches, buffers whose rows are the data's have
+// the rows of one slice only, but for data, constants and what is read after a run.
+type storage struct {
+	base     []driver.Pointer // by buffer; of gradients the offset in the vector
+	sliced   []bool
+	gradient driver.Pointer // the vector whose parts the gradients are now
+	held     []driver.Pointer
+}
+
+// window is the rows from to to-1 of a region, one of its slices; whole says that the steps are in no region with rows.
+type window struct {
+	from, to     int
+	first, whole bool
+}
+
+func (w window) rows() int { return w.to - w.from }
+
+// windows are the slices of a region's rows.
+func (p *Program) windows(rows int) []window {
+	size := p.device.options.MicroBatch
+	if size == 0 {
+		size = rows
+	}
+	var list []window
+	for from := 0; from < rows; from += size {
+		list = append(list, window{from: from, to: min(from+size, rows), first: from == 0})
+	}
+	return list
+}
+
+// outputs are the buffers that are read after a run.
+func outputs(p *plan.Plan) map[int]bool {
+	set := map[int]bool{}
+	for _, v := range slices.Concat([]plan.View{p.Objective}, p.Constraints, p.Watched) {
+		set[v.Buffer] = true
+	}
+	return set
+}
+
+// place allocates the buffers. The parameters are the parts of the iterate, one after the other.
+func (p *Program) place(iterate driver.Pointer) error {
+	s, size, kept := &p.storage, p.device.options.MicroBatch, outputs(p.plan)
+	s.base, s.sliced = make([]driver.Pointer, len(p.plan.Buffers)), make([]bool, len(p.plan.Buffers))
+	for i, b := range p.plan.Buffers {
+		byRow := b.Class == plan.Local || b.RowWise && (b.Class == plan.Kept || b.Class == plan.Temporary)
+		s.sliced[i] = byRow && size > 0 && b.Rows > size && !kept[i]
+	}
+	at := 0
+	for _, v := range p.plan.Parameters {
+		s.base[v.Buffer] = iterate.Offset(at)
+		at += v.Len() * p.size
+	}
+	at = 0
+	for _, v := range p.plan.Gradients {
+		s.base[v.Buffer] = driver.Pointer(at)
+		at += v.Len() * p.size
+	}
+	if err := p.placeSlots(); err != nil {
+		return err
+	}
+	for i, b := range p.plan.Buffers {
+		if b.Class != plan.Constant && b.Class != plan.Weight {
+			continue
+		}
+		if err := p.hold(i, b.Len()); err != nil {
+			return err
+		}
+		if b.Class == plan.Constant {
+			if err := p.device.uploadNumbers(p.dtype, s.base[i], b.Values); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stored is the number of elements of a buffer that there is room for.
+func (p *Program) stored(i int) int {
+	b := p.plan.Buffers[i]
+	if p.storage.sliced[i] {
+		return p.device.options.MicroBatch * b.Cols
+	}
+	return b.Len()
+}
+
+// placeSlots gives buffers that share a slot the same memory. With micro-batches only slices share: the others are read again while the
+// forward half of a slice is run again.
+func (p *Program) placeSlots() error {
+	type slot struct {
+		local bool
+		index int
+	}
+	tenants := map[slot][]int{}
+	var order []slot
+	for i, b := range p.plan.Buffers {
+		if b.Class != plan.Kept && b.Class != plan.Temporary && b.Class != plan.Local {
+			continue
+		}
+		key := slot{b.Class == plan.Local, b.Slot}
+		if p.device.options.MicroBatch > 0 && !p.storage.sliced[i] {
+			key = slot{false, -1 - i}
+		}
+		if tenants[key] == nil {
+			order = append(order, key)
+		}
+		tenants[key] = append(tenants[key], i)
+	}
+	for _, key := range order {
+		most := 0
+		for _, i := range tenants[key] {
+			most = max(most, p.stored(i))
+		}
+		first := tenants[key][0]
+		if err := p.hold(first, most); err != nil {
+			return err
+		}
+		for _, i := range tenants[key] {
+			p.storage.base[i] = p.storage.base[first]
+		}
+	}
+	return nil
+}
+
+// hold allocates elements for a buffer.
+func (p *Program) hold(buffer, elements int) error {
+	at, err := p.allocate(p.describe(buffer), elements*p.size)
+	p.storage.base[buffer] = at
+	return err
+}
+
+// allocate takes memory that the program gives back at its end.
+func (p *Program) allocate(name string, bytes int) (driver.Pointer, error) {
+	at, err := p.device.memory.allocate(name, bytes)
+	if err == nil {
+		p.storage.held = append(p.storage.held, at)
+	}
+	return at, err
+}
+
+// describe names a buffer for people: "rows (24000 x 784, leaf)".
+func (p *Program) describe(buffer int) string {
+	b := p.plan.Buffers[buffer]
+	name := b.Name
+	if name == "" {
+		name = fmt.Sprintf("b%d", buffer)
+	}
+	return fmt.Sprintf("%s (%d x %d, %v)", name, b.Rows, b.Cols, b.Class)
+}
+
+// address is where a buffer is now.
+func (p *Program) address(buffer int) driver.Pointer {
+	at := p.storage.base[buffer]
+	if p.plan.Buffers[buffer].Class == plan.Gradient {
+		at += p.storage.gradient
+	}
+	return at
+}
+
+// whole is a view, all of its rows.
+func (p *Program) whole(v plan.View) kernels.Operand {
+	return kernels.Operand{At: p.address(v.Buffer).Offset(v.Offset * p.size), Rows: v.Rows, Cols: v.Cols, Stride: v.Stride}
+}
+
+// rows is the window's rows of a view, all of it where there are no windows.
+func (p *Program) rows(v plan.View, w window) kernels.Operand {
+	o := p.whole(v)
+	if w.whole {
+		return o
+	}
+	if !p.storage.sliced[v.Buffer] {
+		o.At = o.At.Offset(w.from * v.Stride * p.size)
+	}
+	o.Rows = w.rows()
+	return o
+}
+
+// isGradient says whether a view's place is another one for every vector that Backward writes.
+func (p *Program) isGradient(v plan.View) bool {
+	return p.plan.Buffers[v.Buffer].Class == plan.Gradient
+}

@@ -1,0 +1,41 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Prepared is a case that is ready to iterate, for who measures it otherwise than Run does.
+type Prepared struct{ w *workload }
+
+// Prepare builds the case's problem, on the device of the options, and begins its method. What it opened is given back by Close.
+func (c Case) Prepare(ctx context.Context, o Options) (*Prepared, error) {
+	if c.Missing != "" {
+		return nil, fmt.Errorf("bench: %s cannot run: %s", c.Name, c.Missing)
+	}
+	w, err := c.prepare(ctx, o)
+	if w == nil {
+		return nil, err
+	}
+	p := &Prepared{w}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Shape is what the work of an iteration depends on.
+func (p *Prepared) Shape() Shape { return p.w.shape }
+
+// Iterate does so many iterations.
+func (p *Prepared) Iterate(times int) error { return p.w.repeat(times) }
+
+// Close gives the device back.
+func (p *Prepared) Close() error {
+	if c, ok := p.w.keep.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package graphcases
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+)
+
+// Storage says in which form the rows are given.
+type Storage int
+
+// The forms.
+const (
+	Values Storage = iota // an input node's value
+	Dense                 // a data matrix of float64
+	Bytes                 // of 8-bit values
+	Sparse                // of entries
+)
+
+// Case is one problem: weights, rows and labels are drawn from Seed, the same numbers in both precisions.
+type Case struct {
+	Name        string
+	Spec        models.Spec
+	Rows        int
+	Center      bool
+	Storage     Storage
+	Regularizer trainer.Regularizer
+	Seed        uint64
+	// Nodes adds f and the terms of g, of which Pieces makes g where they are not nil.
+	Nodes  func(scores *gorgonia.Node, rng *rand.Rand) (f, terms *gorgonia.Node, err error)
+	Pieces []constraints.Piece
+}
+
+// Problem builds the case for an engine. Its one input is the rows, and it watches the scores.
+func (c Case) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error) {
+	rng := rand.New(rand.NewPCG(c.Seed, 1))
+	weights, err := models.Init(c.Spec, rng)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range weights {
+		for i, x := range w.Data {
+			w.Data[i] = float64(float32(x))
+		}
+	}
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) { return c.define(g, dtype, weights, rng) }, engine)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return p, nil
+}
+
+func (c Case) define(g *gorgonia.ExprGraph, dtype tensor.Dtype, weights models.Weights, rng *rand.Rand) (graph.Definition, error) {
+	net, err := models.New(g, c.Spec, dtype, weights)
+	if err != nil {
+		return graph.Definition{}, err
+	}
+	d := graph.Definition{Parameters: net.Parameters(), Regularizer: c.Regularizer, NonSmooth: true}
+	x := c.rows(g, dtype, rng, &d)
+	var center *gorgonia.Node
+	if c.Center {
+		center = matrix(g, dtype, "center", 1, c.Spec.Inputs, normals(rng, c.Spec.Inputs))
+	}
+	scores, err := net.Scores(x, center)
+	if err != nil {
+		return d, err
+	}
+	f, terms, err := c.Nodes(scores, rng)
+	d.Objective, d.Constraints = f, gorgonia.Nodes{terms}
+	d.Inputs, d.Watch = gorgonia.Nodes{x}, gorgonia.Nodes{scores}
+	return d, err
+}
+
+// rows adds the input in its form.
+func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d *graph.Definition) *gorgonia.Node {
+	n, cols := c.Rows, c.Spec.Inputs
+	if c.Storage == Values {
+		return matrix(g, dtype, "rows", n, cols, normals(rng, n*cols))
+	}
+	switch c.Storage {
+	case Bytes:
+		b := &datasets.Bytes{Rows: n, Cols: cols, Data: make([]uint8, n*cols), Scale: datasets.PixelScale}
+		for i := range b.Data {
+			b.Data[i] = uint8(rng.IntN(256))
+		}
+		d.Data = []graph.Matrix{b}
+	case Sparse:
+		d.Data = []graph.Matrix{sparse(rng, n, cols)}
+	default:
+		d.Data = []graph.Matrix{table{n, cols, normals(rng, n*cols)}}
+	}
+	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, cols))
+}
+
+// sparse draws about a quarter of the entries, with rows of none and of all.
+func sparse(rng *rand.Rand, rows, cols int) *datasets.CSR {
+	m := &datasets.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
+	for i := range rows {
+		for j := range cols {
+			if i%7 != 3 && (rng.IntN(4) == 0 || i%11 == 5) {
+				m.Columns = append(m.Columns, int32(j))
+				m.Values = append(m.Values, float64(float32(rng.NormFloat64())))
+			}
+		}
+		m.Starts = append(m.Starts, len(m.Columns))
+	}
+	return m
+}
+
+// table is a data matrix of float64 rows.
+type table struct {
+	rows, cols int
+	values     []float64
+}
+
+func (t table) Dims() (rows, cols int) { return t.rows, t.cols }
+
+func (t table) Float32(dst []float32, from, to int) {
+	for i, v := range t.values[from*t.cols : to*t.cols] {
+		dst[i] = float32(v)
+	}
+}
+
+func (t table) Float64(dst []float64, from, to int) { copy(dst, t.values[from*t.cols:to*t.cols]) }
+
+// normals are numbers that float32 holds exactly.
+func normals(rng *rand.Rand, n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = float64(float32(rng.NormFloat64()))
+	}
+	return list
+}
+
+func matrix(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, rows, cols int, data []float64) *gorgonia.Node {
+	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(Backing(dtype, data)))))
+}
+
+// Backing is the numbers in the dtype.
+func Backing(dtype tensor.Dtype, data []float64) any {
+	if dtype == tensor.Float64 {
+		return data
+	}
+	narrow := make([]float32, len(data))
+	for i, x := range data {
+		narrow[i] = float32(x)
+	}
+	return narrow
+}

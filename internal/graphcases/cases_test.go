@@ -1,0 +1,47 @@
+package graphcases_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/graphcases"
+	"ppal/internal/plan"
+	"ppal/trainer/graph"
+)
+
+// kinds is an engine that counts the kinds of the plans' steps.
+type kinds map[string]int
+
+func (k kinds) Compile(h *graph.Halves) (graph.Compiled, error) {
+	p, err := plan.Lower(plan.Source{Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
+		Parameters: h.Parameters, Inputs: h.Inputs, Data: h.Data, Weights: h.Weights, Gradients: h.Gradients})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Concat(p.Forward, p.Backward) {
+		for _, s := range r.Steps {
+			k[fmt.Sprintf("%T", s)]++
+		}
+	}
+	return nil, p.Check()
+}
+
+// The cases have steps of every kind that a device needs a kernel for.
+func TestEveryKindOfStep(t *testing.T) {
+	k := kinds{}
+	for _, c := range graphcases.All() {
+		if _, err := c.Problem(tensor.Float64, k); err != nil {
+			t.Error(err)
+		}
+	}
+	want := []string{"*plan.Copy", "*plan.GroupMeans", "*plan.GroupMeansGrad", "*plan.Map", "*plan.MarginLoss", "*plan.MarginLossGrad",
+		"*plan.Product", "*plan.SignedLoss", "*plan.SignedLossGrad", "*plan.Sums"}
+	if d := cmp.Diff(want, slices.Sorted(maps.Keys(k))); d != "" {
+		t.Error(d)
+	}
+}

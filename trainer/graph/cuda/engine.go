@@ -1,0 +1,148 @@
+package cuda
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	device "ppal/cuda"
+	"ppal/internal/plan"
+	"ppal/trainer/graph"
+)
+
+// Engine returns the engine that lowers both halves to a plan and runs it on the device, which serves all problems that are compiled for
+// it, one at a time.
+func Engine(d *device.Device) graph.Engine { return engine{d} }
+
+type engine struct{ d *device.Device }
+
+// Compile implements graph.Engine.
+func (e engine) Compile(h *graph.Halves) (graph.Compiled, error) {
+	lowered, err := plan.Lower(plan.Source{
+		Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
+		Parameters: h.Parameters, Inputs: h.Inputs, Data: h.Data, Weights: h.Weights, Gradients: h.Gradients,
+	})
+	if err != nil {
+		return nil, err
+	}
+	x, err := stack(h.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSpace(e.d, h.Dtype, x, h.Regularizer)
+	if err != nil {
+		return nil, err
+	}
+	run, err := e.d.Compile(lowered, s.iterate())
+	if err != nil {
+		return nil, err
+	}
+	p := &problem{space: s, h: h, plan: lowered, run: run}
+	for _, n := range h.Sizes {
+		p.m += n
+	}
+	return p, nil
+}
+
+// stack are the parameters' values one after the other.
+func stack(parameters gorgonia.Nodes) (x []float64, err error) {
+	for _, n := range parameters {
+		switch data := n.Value().Data().(type) {
+		case float32:
+			x = append(x, float64(data))
+		case float64:
+			x = append(x, data)
+		case []float32:
+			for _, v := range data {
+				x = append(x, float64(v))
+			}
+		case []float64:
+			x = append(x, data...)
+		default:
+			return nil, fmt.Errorf("graph: the value of parameter %s is %T", n.Name(), data)
+		}
+	}
+	return x, nil
+}
+
+// problem is a compiled definition. What failed in an operation of the space is returned by the next Forward or Backward.
+type problem struct {
+	*space
+	h    *graph.Halves
+	plan *plan.Plan
+	run  *device.Program
+	m    int
+}
+
+var _ graph.Compiled = (*problem)(nil)
+
+// Dims implements trainer.Problem.
+func (p *problem) Dims() (n, m int) { return p.on.Len(), p.m }
+
+// Forward implements trainer.Problem.
+func (p *problem) Forward(g []float64) (float64, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	f, err := p.run.Forward(g)
+	if err != nil {
+		return 0, fmt.Errorf("graph: %w", err)
+	}
+	return f, nil
+}
+
+// Backward implements trainer.Problem.
+func (p *problem) Backward(weights []float64, d vector) error {
+	if p.err != nil {
+		return p.err
+	}
+	if err := p.run.Backward(weights, p.vectors[d]); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return nil
+}
+
+// Watched implements graph.Compiled.
+func (p *problem) Watched(i int) (gorgonia.Value, error) {
+	if i < 0 || i >= len(p.plan.Watched) {
+		return nil, fmt.Errorf("graph: there is no watched value %d", i)
+	}
+	v := p.plan.Watched[i]
+	wide := make([]float64, v.Len())
+	if err := p.run.Contents(v, wide); err != nil {
+		return nil, fmt.Errorf("graph: watched value %d: %w", i, err)
+	}
+	var backing any = wide
+	if p.h.Dtype == tensor.Float32 {
+		narrow := make([]float32, len(wide))
+		for k, x := range wide {
+			narrow[k] = float32(x)
+		}
+		backing = narrow
+	}
+	return tensor.New(tensor.WithShape(p.h.Watch[i].Shape()...), tensor.WithBacking(backing)), nil
+}
+
+// Bind implements graph.Compiled: the value is copied to the device.
+func (p *problem) Bind(i int, value gorgonia.Value) error {
+	if i < 0 || i >= len(p.plan.Inputs) {
+		return fmt.Errorf("graph: there is no input %d", i)
+	}
+	if !value.Shape().Eq(p.h.Inputs[i].Shape()) || value.Dtype() != p.h.Dtype {
+		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, p.h.Inputs[i].Name(), p.h.Inputs[i].Shape(), p.h.Dtype,
+			value.Shape(), value.Dtype())
+	}
+	return p.run.Bind(p.plan.Inputs[i], value.Data())
+}
+
+// Data implements what Problem.Data asks for: the matrix that was given, which the device has copied.
+func (p *problem) Data(i int) graph.Matrix {
+	if i < 0 || i >= len(p.h.Data) {
+		return nil
+	}
+	return p.h.Data[i]
+}
+
+// Explain is the plan's table of steps.
+func (p *problem) Explain() string { return p.plan.String() }
