@@ -32,7 +32,7 @@ func (e *Experiment) chooseEngine() error {
 		return nil
 	}
 	host := e.cfg.Device
-	if !onCPU(host.Products) { // the GPU's
+	if !has("cpu", host.Products) { // the GPU's
 		host.Products = "auto"
 	}
 	d, err := CPU(host)
@@ -54,12 +54,13 @@ func (e *Experiment) chooseEngine() error {
 	return nil
 }
 
-// onCPU says whether the CPU has that kind of products, onlyCPU whether the configuration leaves nothing but the CPU: products of slices
-// of integers are the CPU's, so auto means it.
-func onCPU(products string) bool { return slices.Contains(config.DevicesProducts("cpu"), products) }
-func onlyCPU(cfg config.Device) bool {
-	return cfg.Kind() == "cpu" || !slices.Contains(config.DevicesProducts("cuda"), cfg.Products)
+// has says whether a kind of device computes products in that way; none named is auto.
+func has(device, products string) bool {
+	return products == "" || slices.Contains(config.DevicesProducts(device), products)
 }
+
+// onlyCPU says whether the configuration leaves nothing but the CPU: products of slices of integers are the CPU's, so auto means it.
+func onlyCPU(cfg config.Device) bool { return cfg.Kind() == "cpu" || !has("cuda", cfg.Products) }
 
 // useGPU opens the GPU that the configuration names.
 func (e *Experiment) useGPU() error {
