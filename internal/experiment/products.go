@@ -53,7 +53,7 @@ func (e *Experiment) describeProducts() {
 // and the columns' centres and deviations in the first layer.
 func (e *Experiment) takeIntegers(t *datasets.Tables) {
 	_, cols := t.Train.Features.Dims()
-	if e.device == nil || e.cfg.Dtype != "float32" || !e.device.Slices(cols) {
+	if cols < 2 || e.device == nil || e.cfg.Dtype != "float32" || !e.device.Slices(cols) {
 		return
 	}
 	list := t.Integers()
