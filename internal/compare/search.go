@@ -6,48 +6,34 @@ import (
 	"slices"
 
 	"ppal/internal/config"
-	"ppal/trainer"
 )
 
-// Trying is one point of the search for a contender's settings. A point is judged by the best record that its run has after the start,
-// not by the last: where methods that switch between objective and constraints stop is chance.
+// Trying is one point of the search for a contender's settings. Objective and violation are means over the last records of its run: where
+// methods that switch between objective and constraints stop is chance.
 type Trying struct {
-	Contender string        `json:"method"`
-	Seed      uint64        `json:"seed"`
-	Settings  config.Values `json:"settings"`
-	// Objective and MaxViolation are those of the feasible record with the smallest objective, or, where no record is feasible, of
-	// the one with the smallest violation.
-	Objective    float64 `json:"objective"`
-	MaxViolation float64 `json:"max_violation"`
-	Feasible     bool    `json:"feasible"`
-	Failure      string  `json:"failure,omitempty"`
-	Chosen       bool    `json:"chosen"`
+	Contender    string        `json:"method"`
+	Seed         uint64        `json:"seed"`
+	Settings     config.Values `json:"settings"`
+	Objective    float64       `json:"objective"`
+	MaxViolation float64       `json:"max_violation"`
+	Feasible     bool          `json:"feasible"`
+	Failure      string        `json:"failure,omitempty"`
+	Chosen       bool          `json:"chosen"`
 }
+
+// judged is the share of a run's records that a point is judged by, the last ones.
+const judged = 0.1
 
 // try judges the run of a point.
 func try(r *Run, settings config.Values) Trying {
-	best := r.Last()
-	for i := range r.Records {
-		if at := &r.Records[i]; at.Iteration > 0 && better(at, best, r.Config.FeasibilityTolerance) {
-			best = at
-		}
+	t := Trying{Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure}
+	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
+	for i := range last {
+		t.Objective += last[i].Objective / float64(len(last))
+		t.MaxViolation += last[i].MaxViolation / float64(len(last))
 	}
-	return Trying{
-		Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure, Objective: best.Objective,
-		MaxViolation: best.MaxViolation, Feasible: r.Failure == "" && best.MaxViolation <= r.Config.FeasibilityTolerance,
-	}
-}
-
-// better says whether a is feasible and b is not, or, both feasible, has the smaller objective, or, neither, the smaller violation.
-func better(a, b *trainer.Record, tolerance float64) bool {
-	met, other := a.MaxViolation <= tolerance, b.MaxViolation <= tolerance
-	switch {
-	case met != other:
-		return met
-	case met:
-		return a.Objective < b.Objective
-	}
-	return a.MaxViolation < b.MaxViolation
+	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.FeasibilityTolerance
+	return t
 }
 
 // search tries every contender's grid on the first seed and returns the contenders with the settings chosen.

@@ -76,11 +76,14 @@ func (b Budget) String() string { return fmt.Sprintf("%s:%g", b.Kind, b.Amount) 
 // unlimited is the iteration limit where something else is the budget.
 const unlimited = 1 << 40
 
-// records is about how many a run has.
-const records = 200
+// records is about how many a run has, searchRecords one of the search.
+const (
+	records       = 200
+	searchRecords = 40
+)
 
-// limit puts the budget into a run's settings.
-func (b Budget) limit(s *trainer.Settings) {
+// limit puts the budget into a run's settings, with about that many records.
+func (b Budget) limit(s *trainer.Settings, records int) {
 	switch b.Kind {
 	case Iterations:
 		s.Iterations = int(b.Amount)
