@@ -9,7 +9,7 @@ import (
 
 // steps are the step sizes of a search on a linear model.
 func steps() []string {
-	return []string{"1e-4", "3e-4", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5", "1", "3", "10", "30"}
+	return []string{"1e-4", "3e-4", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5", "1", "2", "3", "5", "10", "30"}
 }
 
 // networkSteps are those of a search on a network.
@@ -19,7 +19,7 @@ func networkSteps() []string {
 
 // proximities are the rho^ of a search: with two lengths of the inner loops as many points as there are steps.
 func proximities() []string {
-	return []string{"3e-4", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"}
+	return []string{"3e-4", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3"}
 }
 
 // switchingTolerance is tol of the switching methods: half of what counts as met, since their iterates hover about it.
