@@ -60,6 +60,10 @@ func TestFairnessProblemsTrain(t *testing.T) {
 				t.Errorf("%d splits, %d values of %d constraints", len(final.Splits), len(final.Values), len(e.Bounds()))
 			}
 			for _, s := range final.Splits {
+				if len(s.Decisions) != len(final.Values) || s.Decisions[0] != s.Named["error"] {
+					t.Errorf("%s rows: %d values on decisions, want %d; the first is %v, want the error %v", s.Name, len(s.Decisions),
+						len(final.Values), s.Decisions[0], s.Named["error"])
+				}
 				for _, m := range []string{"error", "auc", "loss", "max_violation", tc.measure} {
 					if _, ok := s.Named[m]; !ok {
 						t.Errorf("no measure %s of the %s rows in %v", m, s.Name, s.Named)
