@@ -70,7 +70,7 @@ func (o *Outcome) Of(contender string) []Run {
 }
 
 func (o *Outcome) pictures() plots.Comparison {
-	c := plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures,
+	c := plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview,
 		Marks: []plots.Mark{{Quantity: "violation", Name: "counts as met", Value: o.tolerance()}}}
 	for _, contender := range o.Study.Contenders {
 		m := plots.Method{Name: contender.Name}

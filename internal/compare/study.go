@@ -23,6 +23,7 @@ type Study struct {
 	Seeds      []uint64
 	Budget     Budget
 	Measures   []string // of the records, for the pictures and the table
+	Overview   []string // the quantities of the overview picture, nil: the first four
 	// Workers is the number of runs side by side, each on Threads threads. A budget in seconds runs one at a time, so that no run
 	// takes another's time.
 	Workers, Threads int

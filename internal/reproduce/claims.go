@@ -45,18 +45,22 @@ type verdict struct {
 // within is the relative difference that counts as equal.
 const within = 1e-3
 
-// ahead says that a contender has a smaller number than each of the others. One of them without a number is behind where that is
-// worse than any, and leaves the claim open where it is not.
+// ahead says that a contender has a smaller number than each of the others. One of them without a number, or with one in fewer runs, is
+// behind where that is worse than any, and leaves the claim open where it is not.
 func ahead(contender string, others []string, n number) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		if len(o.Of(contender)) == 0 {
 			return verdict{}, false
 		}
 		told := func(name string, s compare.Statistic) string {
-			if s.N == 0 {
+			runs := len(o.Of(name))
+			switch s.N {
+			case 0:
 				return fmt.Sprintf("%s none (%s)", name, n.without(o, name))
+			case runs:
+				return fmt.Sprintf("%s %v", name, s)
 			}
-			return fmt.Sprintf("%s %v", name, s)
+			return fmt.Sprintf("%s %v (in %d of %d runs)", name, s, s.N, runs)
 		}
 		own := n.of(o, contender)
 		texts, behind, open, compared := []string{n.name + " of " + told(contender, own)}, own.N == 0 && n.worst, own.N == 0, 0
@@ -70,6 +74,8 @@ func ahead(contender string, others []string, n number) test {
 			switch {
 			case s.N == 0:
 				open = open || !n.worst
+			case n.worst && own.N != s.N: // runs without a number decide
+				behind = behind || own.N < s.N
 			case own.N > 0 && own.Mean > s.Mean+within*math.Abs(s.Mean):
 				behind = true
 			}

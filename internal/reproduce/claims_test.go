@@ -50,6 +50,9 @@ func TestAhead(t *testing.T) {
 	judge(t, "the last violation", ahead("ssg", []string{"plada"}, lastViolation()), o, true, notConfirmed, "0.5")
 	judge(t, "without its own number", ahead("ssg", []string{"plada"}, bestObjective()), o, true, notConfirmed, "")
 	judge(t, "nobody to compare with", ahead("plada", []string{"gdpa"}, bestObjective()), o, false, "", "")
+	twice := outcome(run("plada", at(5, 0.3, 0)), run("plada", at(4, 0.3, 0)), run("ssg", at(1, 0.2, 0)), run("ssg", at(9, 0.2, 1)))
+	judge(t, "fewer runs with a number", ahead("plada", []string{"ssg"}, bestObjective()), twice, true, confirmed, "plada 0.3; ssg 0.2 (in 1 of 2 runs)")
+	judge(t, "likewise, behind", ahead("ssg", []string{"plada"}, bestObjective()), twice, true, notConfirmed, "")
 	judge(t, "seconds to the loss", ahead("plada", []string{"ipp"}, secondsToLoss("plada")), o, true, confirmed, "plada 5; ipp none (never there)")
 }
 

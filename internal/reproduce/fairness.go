@@ -81,6 +81,7 @@ func intersectional() Figure {
 		base: config.Values{"problem": "if", "dataset": "communities", "if-form": "expectation", "epsilon": "0.01"},
 		measures: []string{"validation_error", "validation_group_error_violation_mean", "validation_group_error_violation_max",
 			"validation_group_loss_violation_mean", "validation_group_loss_violation_max"},
+		overview: []string{"objective", "validation_error", "validation_group_error_violation_mean", "validation_group_error_violation_max"},
 		published: []compare.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper"}, Grid: points("eta", networkSteps()...)},
 			{Name: "plada-paper", Values: config.Values{"method": "plada", "preset": "paper"}},

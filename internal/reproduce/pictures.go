@@ -15,9 +15,9 @@ func neymanPearson(dataset string) Figure {
 		full:     config.Values{"rows-per-class": "0", "hidden": "256"},
 		measures: []string{"test_error"},
 		published: []compare.Contender{
-			{Name: "ppala", Values: config.Values{"method": "ppala", "preset": "paper"}, Grid: points("eta", networkSteps()...)},
+			{Name: "ppala", Values: config.Values{"method": "ppala", "preset": "paper"}, Grid: points("eta", pictureSteps()...)},
 			{Name: "ppala-paper", Values: config.Values{"method": "ppala", "preset": "paper"}},
-			{Name: "gdpa", Values: config.Values{"method": "gdpa", "preset": "paper"}, Grid: points("gdpa-step", networkSteps()...)},
+			{Name: "gdpa", Values: config.Values{"method": "gdpa", "preset": "paper"}, Grid: points("gdpa-step", pictureSteps()...)},
 			{Name: "gdpa-start", Values: config.Values{"method": "gdpa", "preset": "paper"}},
 			{Name: "gdpa-ratio-1.01", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.01"}},
 			{Name: "gdpa-ratio-1.1", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.1"}},
@@ -28,7 +28,7 @@ func neymanPearson(dataset string) Figure {
 			{Name: "gda", Values: config.Values{"method": "gda"}},
 			{Name: "penalty", Values: config.Values{"method": "penalty"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 500}, {Kind: compare.Iterations, Amount: 300}},
+		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 300}, {Kind: compare.Iterations, Amount: 300}},
 		claims: []claim{
 			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, lastStationarity())},
 			{"PPALA is ahead of GDPA in feasibility", ahead("ppala", []string{"gdpa"}, lastViolation())},
@@ -37,6 +37,9 @@ func neymanPearson(dataset string) Figure {
 		},
 	}
 }
+
+// pictureSteps are the step sizes of a search on pictures.
+func pictureSteps() []string { return []string{"0.001", "0.01", "0.1", "0.3", "1", "10"} }
 
 // alphaSweep and betaSweep are "Hyperparameter robustness": PLADA for demographic parity on Adult.
 func alphaSweep() Figure {
