@@ -12,10 +12,10 @@ import "math"
 //
 // While the stiffest direction is quiet c_k is small, l decays and the step grows, until that direction becomes unstable: then
 // c_k grows geometrically, as the direction's share of the move does, and reaches l only when the share is about 1: a swing, from which
-// the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers l is raised when the growth
-// shows:
+// the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers and momentum l is raised when
+// the growth shows:
 //
-//	where c_k > 0.1 l_k, c_k > 1.5 c_{k-1} and c_{k-1} > 1.5 c_{k-2}:  l_k = max(l_k, min(2 l_k, p_k)),
+//	where c_k > 0.05 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
 //
 // p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten. Instability begins where l is about 0.4 of
 // the curvature (measured on Adult), and twice that is stable again. One jump of c_k is no growth: a method that changes its multipliers
@@ -41,10 +41,10 @@ const (
 	curvatureMargin = 0.8
 	curvatureDecay  = 0.995
 	peakDecay       = 0.3  // p loses this over k + 40 in an iteration
-	swingShare      = 0.1  // of l, from which c_k's growth shows a swing
-	swingGrowth     = 1.5  // of c_k in an iteration
+	swingShare      = 0.05 // of l, from which c_k's growth shows a swing
+	swingGrowth     = 1.25 // of c_k in an iteration
 	swingRaise      = 2    // of l
-	swingLength     = 2    // iterations of such growth
+	swingLength     = 3    // iterations of such growth
 	probeLength     = 1e-3 // of 1 + ||x_0||
 	probeShrink     = 0.1
 	probeTries      = 12

@@ -63,19 +63,19 @@ func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
 		alert  bool
 		raised bool
 	}{
-		"growth":         {[]float64{0.01, 0.03, 0.12}, true, true},
-		"not concerned":  {[]float64{0.01, 0.03, 0.12}, false, false},
-		"slow growth":    {[]float64{0.09, 0.11, 0.13}, true, false},
-		"a jump":         {[]float64{0.01, 0.01, 0.9}, true, false},
-		"far below":      {[]float64{0.01, 0.03, 0.09}, true, false},
-		"grown from 0.1": {[]float64{0.1, 0.16, 0.25}, true, true},
+		"growth":        {[]float64{0.02, 0.03, 0.04, 0.06}, true, true},
+		"not concerned": {[]float64{0.02, 0.03, 0.04, 0.06}, false, false},
+		"slow growth":   {[]float64{0.05, 0.06, 0.07, 0.08}, true, false},
+		"a jump":        {[]float64{0.02, 0.02, 0.02, 0.9}, true, false},
+		"far below":     {[]float64{0.01, 0.02, 0.03, 0.04}, true, false},
+		"two steps":     {[]float64{0.1, 0.1, 0.2, 0.3}, true, false},
 	} {
 		c := newCurvature(newEdge())
 		c.l, c.peak, c.seen, c.distance, c.alert = 1, 3, 1, 1, test.alert
 		for _, seen := range test.seen {
 			c.measure(k, seen, 1)
 		}
-		want := math.Pow(curvatureDecay, 3)
+		want := math.Pow(curvatureDecay, 4)
 		if test.raised {
 			want *= 2
 		}
@@ -85,9 +85,10 @@ func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
 	}
 	c := newCurvature(newEdge())
 	c.l, c.peak, c.seen, c.distance, c.alert = 1, 1.2, 0, 1, true
-	c.measure(k, 0.1, 1)
-	c.measure(k, 0.2, 1)
-	if most := 1.2 * math.Pow(1-peakDecay/(k+40), 2); math.Abs(c.l-most) > 1e-12 {
+	for _, seen := range []float64{0.05, 0.1, 0.2} {
+		c.measure(k, seen, 1)
+	}
+	if most := 1.2 * math.Pow(1-peakDecay/(k+40), 3); math.Abs(c.l-most) > 1e-12 {
 		t.Errorf("l = %v, want the largest curvature seen, %v", c.l, most)
 	}
 }

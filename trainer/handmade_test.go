@@ -67,7 +67,7 @@ type handStep struct {
 	k          int
 	swings     bool // the multipliers follow the constraints: l is raised where a swing begins
 	l          float64
-	seen       [2]float64 // c_{k-1}, c_{k-2}
+	seen       []float64 // c_0, c_1, ...
 	peak       float64
 	v, last, m [2]float64 // v, d_{k-1}, Adam's first moment
 	second     [2]float64
@@ -75,22 +75,22 @@ type handStep struct {
 }
 
 // start takes the probe's curvature.
-func (s *handStep) start(c float64) { s.l, s.peak, s.seen = c, c, [2]float64{c, math.Inf(1)} }
+func (s *handStep) start(c float64) { s.l, s.peak, s.seen = c, c, []float64{c} }
 
 // observe takes the curvature c_k.
 func (s *handStep) observe(c float64) {
 	s.l *= math.Min(0.995, 1-4/(float64(s.k)+40))
 	s.peak = math.Max(s.peak*(1-0.3/(float64(s.k)+40)), c)
-	if s.swings && c > 0.1*s.l && c > 1.5*s.seen[0] && s.seen[0] > 1.5*s.seen[1] {
+	s.seen = append(s.seen, c)
+	growths := 0 // in a row, the last ones
+	for i := len(s.seen) - 1; i > 0 && s.seen[i] > 1.25*s.seen[i-1]; i-- {
+		growths++
+	}
+	if s.swings && s.kind == trainer.Nesterov && c > 0.05*s.l && growths >= 3 {
 		s.l = math.Max(s.l, math.Min(2*s.l, s.peak))
-		s.seen[0] = math.Inf(1) // the growth counts from here
+		s.seen = []float64{c} // the growth counts from here
 	}
 	s.l = math.Max(s.l, c)
-	if math.IsInf(s.seen[0], 1) {
-		s.seen = [2]float64{c, math.Inf(1)}
-	} else {
-		s.seen = [2]float64{c, s.seen[0]}
-	}
 }
 
 func (s *handStep) move(x, w [2]float64) [2]float64 {
