@@ -46,46 +46,78 @@ type verdict struct {
 const within = 1e-3
 
 // ahead says that a contender has a smaller number than each of the others. One of them without a number, or with one in fewer runs, is
-// behind where that is worse than any, and leaves the claim open where it is not.
+// behind where that is worse than any, and leaves the claim open where it is not. To be level is not to be ahead.
 func ahead(contender string, others []string, n number) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		if len(o.Of(contender)) == 0 {
 			return verdict{}, false
 		}
-		told := func(name string, s compare.Statistic) string {
-			runs := len(o.Of(name))
-			switch s.N {
-			case 0:
-				return fmt.Sprintf("%s none (%s)", name, n.without(o, name))
-			case runs:
-				return fmt.Sprintf("%s %v", name, s)
-			}
-			return fmt.Sprintf("%s %v (in %d of %d runs)", name, s, s.N, runs)
-		}
 		own := n.of(o, contender)
-		texts, behind, open, compared := []string{n.name + " of " + told(contender, own)}, own.N == 0 && n.worst, own.N == 0, 0
+		texts := []string{n.name + " of " + n.told(o, contender, own)}
+		stands := map[standing]int{}
+		if own.N == 0 && !n.worst {
+			stands[unknown]++
+		}
 		for _, other := range others {
 			if len(o.Of(other)) == 0 {
 				continue
 			}
-			compared++
 			s := n.of(o, other)
-			texts = append(texts, told(other, s))
-			switch {
-			case s.N == 0:
-				open = open || !n.worst
-			case n.worst && own.N != s.N: // runs without a number decide
-				behind = behind || own.N < s.N
-			case own.N > 0 && own.Mean > s.Mean+within*math.Abs(s.Mean):
-				behind = true
-			}
+			at, note := n.compare(own, s)
+			stands[at]++
+			texts = append(texts, n.told(o, other, s)+note)
 		}
-		ruling := ruled(!behind)
-		if open && !behind {
+		compared := stands[smaller]+stands[level]+stands[larger]+stands[unknown] > 0
+		ruling := ruled(own.N > 0 && stands[larger] == 0 && stands[level] == 0)
+		if ruling == confirmed && stands[unknown] > 0 || own.N == 0 && !n.worst {
 			ruling = notJudged
 		}
-		return verdict{ruling, strings.Join(texts, "; ")}, compared > 0
+		return verdict{ruling, strings.Join(texts, "; ")}, compared
 	}
+}
+
+// standing is how one number compares with another.
+type standing int
+
+const (
+	unknown standing = iota
+	smaller
+	level
+	larger
+)
+
+// compare compares a contender's number with another's; note says what the means alone do not.
+func (n number) compare(own, s compare.Statistic) (at standing, note string) {
+	switch {
+	case n.worst && own.N < s.N:
+		return larger, ""
+	case n.worst && own.N > s.N:
+		return smaller, ""
+	case s.N == 0 || own.N == 0:
+		return unknown, ""
+	case math.Abs(own.Mean-s.Mean) <= within*math.Abs(s.Mean):
+		return level, " (level)"
+	case own.Mean > s.Mean:
+		at = larger
+	default:
+		at = smaller
+	}
+	if own.N > 1 && s.N > 1 && math.Abs(own.Mean-s.Mean) < own.Deviation+s.Deviation {
+		note = " (the spreads overlap)"
+	}
+	return at, note
+}
+
+// told is a contender's number in words.
+func (n number) told(o *compare.Outcome, contender string, s compare.Statistic) string {
+	runs := len(o.Of(contender))
+	switch s.N {
+	case 0:
+		return fmt.Sprintf("%s none (%s)", contender, n.without(o, contender))
+	case runs:
+		return fmt.Sprintf("%s %v", contender, s)
+	}
+	return fmt.Sprintf("%s %v (in %d of %d runs)", contender, s, s.N, runs)
 }
 
 // lossSpread is how far above the best loss of all, relative to it, a method's counts as as good.

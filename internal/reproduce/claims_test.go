@@ -46,6 +46,7 @@ func TestAhead(t *testing.T) {
 	o := outcome(run("plada", at(0, 1, 1), at(5, 0.3, 0), at(9, 0.4, 0)), run("ssg", at(0, 1, 1), at(9, 0.2, 0.5)), run("ipp", at(9, 0.35, 0)))
 	judge(t, "infeasible losses do not count", ahead("plada", []string{"ssg"}, bestObjective()), o, true, confirmed, "plada 0.3; ssg none (never feasible)")
 	judge(t, "the smaller is ahead", ahead("plada", []string{"ssg", "ipp"}, bestObjective()), o, true, confirmed, "ipp 0.35")
+	judge(t, "level is not ahead", ahead("plada", []string{"plada"}, bestObjective()), o, true, notConfirmed, "plada 0.3 (level)")
 	judge(t, "the larger is not", ahead("ipp", []string{"plada"}, bestObjective()), o, true, notConfirmed, "")
 	judge(t, "the last violation", ahead("ssg", []string{"plada"}, lastViolation()), o, true, notConfirmed, "0.5")
 	judge(t, "without its own number", ahead("ssg", []string{"plada"}, bestObjective()), o, true, notConfirmed, "")
