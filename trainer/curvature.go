@@ -15,7 +15,7 @@ import "math"
 // the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers and momentum l is raised when
 // the growth shows:
 //
-//	where c_k > 0.05 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
+//	where c_k > 0.04 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
 //
 // p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten. Instability begins where l is about 0.4 of
 // the curvature (measured on Adult), and twice that is stable again. One jump of c_k is no growth: a method that changes its multipliers
@@ -41,7 +41,7 @@ const (
 	curvatureMargin = 0.8
 	curvatureDecay  = 0.995
 	peakDecay       = 0.3  // p loses this over k + 40 in an iteration
-	swingShare      = 0.05 // of l, from which c_k's growth shows a swing
+	swingShare      = 0.04 // of l, from which c_k's growth shows a swing
 	swingGrowth     = 1.25 // of c_k in an iteration
 	swingRaise      = 2    // of l
 	swingLength     = 3    // iterations of such growth

@@ -67,7 +67,7 @@ func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
 		"not concerned": {[]float64{0.02, 0.03, 0.04, 0.06}, false, false},
 		"slow growth":   {[]float64{0.05, 0.06, 0.07, 0.08}, true, false},
 		"a jump":        {[]float64{0.02, 0.02, 0.02, 0.9}, true, false},
-		"far below":     {[]float64{0.01, 0.02, 0.03, 0.04}, true, false},
+		"far below":     {[]float64{0.005, 0.01, 0.015, 0.02}, true, false},
 		"two steps":     {[]float64{0.1, 0.1, 0.2, 0.3}, true, false},
 	} {
 		c := newCurvature(newEdge())
