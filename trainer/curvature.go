@@ -15,7 +15,7 @@ import "math"
 // the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers and momentum l is raised when
 // the growth shows:
 //
-//	where c_k > 0.04 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
+//	where c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
 //
 // p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten. Instability begins where l is about 0.4 of
 // the curvature (measured on Adult), and twice that is stable again. One jump of c_k is no growth: a method that changes its multipliers
@@ -40,12 +40,12 @@ type curvature struct {
 const (
 	curvatureMargin = 0.8
 	curvatureDecay  = 0.995
-	peakDecay       = 0.3  // p loses this over k + 40 in an iteration
-	swingShare      = 0.04 // of l, from which c_k's growth shows a swing
-	swingGrowth     = 1.25 // of c_k in an iteration
-	swingRaise      = 2    // of l
-	swingLength     = 3    // iterations of such growth
-	probeLength     = 1e-3 // of 1 + ||x_0||
+	peakDecay       = 0.3   // p loses this over k + 40 in an iteration
+	swingShare      = 0.035 // of l, from which c_k's growth shows a swing
+	swingGrowth     = 1.25  // of c_k in an iteration
+	swingRaise      = 2     // of l
+	swingLength     = 3     // iterations of such growth
+	probeLength     = 1e-3  // of 1 + ||x_0||
 	probeShrink     = 0.1
 	probeTries      = 12
 	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference to mean something.

@@ -86,7 +86,7 @@ func (s *handStep) observe(c float64) {
 	for i := len(s.seen) - 1; i > 0 && s.seen[i] > 1.25*s.seen[i-1]; i-- {
 		growths++
 	}
-	if s.swings && s.kind == trainer.Nesterov && c > 0.04*s.l && growths >= 3 {
+	if s.swings && s.kind == trainer.Nesterov && c > 0.035*s.l && growths >= 3 {
 		s.l = math.Max(s.l, math.Min(2*s.l, s.peak))
 		s.seen = []float64{c} // the growth counts from here
 	}
