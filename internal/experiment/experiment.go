@@ -68,6 +68,8 @@ type Info struct {
 	Features      int
 	Parameters    int
 	Normalization string
+	Preparation   *datasets.Preparation // how the columns of a table became features, FeatureNames; nil of pictures
+	FeatureNames  []string
 	Warnings      []string
 	Notes         []string
 }
