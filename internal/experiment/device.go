@@ -31,11 +31,7 @@ func (e *Experiment) chooseEngine() error {
 		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
-	host := e.cfg.Device
-	if !has("cpu", host.Products) { // the GPU's
-		host.Products = "auto"
-	}
-	d, err := CPU(host)
+	d, err := CPU(e.cfg.Device)
 	if err != nil {
 		return productsError(err)
 	}
@@ -97,7 +93,7 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 	return s
 }
 
-// CPU is the device that the configuration's plans run on, on the CPU.
+// CPU is the device that the configuration's plans run on, on the CPU. Kinds of products that only a GPU has are none of its concern.
 func CPU(cfg config.Device) (*cpu.Device, error) {
 	level := kernel.Best()
 	if cfg.SIMD != "auto" {
@@ -107,7 +103,7 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 		}
 	}
 	d, err := cpu.New(level, cfg.Threads)
-	if err != nil || cfg.Products == "" {
+	if err != nil || cfg.Products == "" || !has("cpu", cfg.Products) {
 		return d, err
 	}
 	products, err := cpu.ParseProducts(cfg.Products)
