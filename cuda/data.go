@@ -137,8 +137,10 @@ func (p *Program) loadElements(buffer int) error {
 	}
 	at := p.storage.base[buffer]
 	if data := p.plan.DataOf(buffer); data != nil {
-		if q, ok := data.(plan.Quantized); ok {
-			return p.loadBytes(buffer, q)
+		if bytes, ok := data.(plan.Bytes); ok {
+			if values, scale := bytes.Bytes(); values != nil {
+				return p.loadBytes(buffer, values, scale)
+			}
 		}
 		return p.device.staging.upload(at, b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
 			if p.dtype == kernels.Float32 {
@@ -155,8 +157,7 @@ func (p *Program) loadElements(buffer int) error {
 }
 
 // loadBytes uploads 8-bit data and widens it on the device.
-func (p *Program) loadBytes(buffer int, q plan.Quantized) error {
-	values, scale := q.Quantized()
+func (p *Program) loadBytes(buffer int, values []uint8, scale float64) error {
 	b := p.plan.Buffers[buffer]
 	narrow, err := p.device.memory.allocate("bytes of "+p.describe(buffer), len(values))
 	if err != nil {

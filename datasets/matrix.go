@@ -9,7 +9,7 @@ import (
 // Matrix is a data matrix in the form in which it was read. It gives its rows
 // widened to floating point, a block at a time, so that nobody needs a
 // floating-point copy of the whole. Devices that can work on the stored form
-// itself recognise the concrete type (*Bytes) or look for a method (Sparse).
+// itself look for a method (Bytes, Sparse).
 type Matrix interface {
 	// Dims returns the numbers of rows and columns.
 	Dims() (rows, cols int)
@@ -49,8 +49,9 @@ const PixelScale = 1.0 / 255
 // Dims returns the numbers of rows and columns.
 func (b *Bytes) Dims() (rows, cols int) { return b.Rows, b.Cols }
 
-// Quantized returns the values, row by row, and what one of them stands for.
-func (b *Bytes) Quantized() (values []uint8, scale float64) { return b.Data, b.Scale }
+// Bytes returns the values and their scale; devices that can work on them look
+// for this method. The slice is the matrix's own, not to be modified.
+func (b *Bytes) Bytes() (values []uint8, scale float64) { return b.Data, b.Scale }
 
 // Float32 writes rows [from, to), scaled and then rounded once, into dst.
 func (b *Bytes) Float32(dst []float32, from, to int) {

@@ -153,6 +153,12 @@ func transpose[T, F float](to []T, from []F, rows, cols int) {
 // Each layer is one product, one [AddBias] and one activation of Gorgonia's;
 // separate heads end in one [Columns].
 func (net *Network) Scores(x, center *gorgonia.Node) (*gorgonia.Node, error) {
+	return net.ScaledScores(x, center, nil)
+}
+
+// ScaledScores are the scores of rows (x - c) o a, column by column, again without touching X: with a scale, a node [d, 1] that holds a
+// (nil: none), the first layer is that of Scores with diag(a) W in W's place.
+func (net *Network) ScaledScores(x, center, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := net.checkRows("x", x); err != nil {
 		return nil, err
 	}
@@ -164,11 +170,15 @@ func (net *Network) Scores(x, center *gorgonia.Node) (*gorgonia.Node, error) {
 			return nil, fmt.Errorf("models: center has shape %v, expected [1, %d]", center.Shape(), net.spec.Inputs)
 		}
 	}
+	if scale != nil && (scale.Graph() != net.graph || scale.Dtype() != net.dtype || !scale.Shape().Eq(tensor.Shape{net.spec.Inputs, 1})) {
+		return nil, fmt.Errorf("models: scale is a node %v of %v, expected [%d, 1] of %v in the parameters' graph",
+			scale.Shape(), scale.Dtype(), net.spec.Inputs, net.dtype)
+	}
 	var outputs gorgonia.Nodes
 	parameters := net.nodes
 	for i := range net.spec.heads() {
 		layers := net.spec.head(i)
-		f, err := net.head(x, center, layers, parameters)
+		f, err := net.head(x, center, scale, layers, parameters)
 		if err != nil {
 			return nil, err
 		}
@@ -182,11 +192,16 @@ func (net *Network) Scores(x, center *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // head returns one network's output; parameters begins with its nodes.
-func (net *Network) head(x, center *gorgonia.Node, layers []layer, parameters gorgonia.Nodes) (*gorgonia.Node, error) {
+func (net *Network) head(x, center, scale *gorgonia.Node, layers []layer, parameters gorgonia.Nodes) (*gorgonia.Node, error) {
 	a := x
 	for i, l := range layers {
 		w, b := parameters[2*i], parameters[2*i+1]
 		var err error
+		if i == 0 && scale != nil {
+			if w, err = gorgonia.BroadcastHadamardProd(scale, w, []byte{1}, nil); err != nil {
+				return nil, fmt.Errorf("models: layer %s: %w", l.name, err)
+			}
+		}
 		if i == 0 && center != nil {
 			if b, err = shifted(b, center, w); err != nil {
 				return nil, fmt.Errorf("models: layer %s: %w", l.name, err)

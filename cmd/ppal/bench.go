@@ -25,7 +25,7 @@ type benchOptions struct {
 	cases                      []string
 	list, memory, growth, json bool
 	seconds                    float64
-	values                     config.Values // dtype, simd, threads, data-dir
+	values                     config.Values // dtype, simd, threads, products, data-dir
 }
 
 const benchSeconds = 5
@@ -44,6 +44,7 @@ iteration grows with the rows.`,
 		Example: `  ppal bench
   ppal bench --cases mnpc-fashion-mnist,mnpc-cifar10 --seconds 20
   ppal bench --simd avx2 --json
+  ppal bench --products float32
   ppal bench --memory
   ppal bench --list`,
 		Args: noArguments,
@@ -58,7 +59,7 @@ iteration grows with the rows.`,
 	f.BoolVar(&opts.growth, "growth", false, "measure the time of an iteration at 1,000 to 60,000 rows")
 	f.BoolVar(&opts.json, "json", false, "print JSON")
 	for _, k := range config.Keys() {
-		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads"}, k.Name) {
+		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads", "products"}, k.Name) {
 			f.Var(&setting{k, opts.values}, k.Name, k.Usage)
 			if choices := k.Choices(); choices != nil {
 				complete(cmd, k.Name, choices)
@@ -88,16 +89,16 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	if opts.memory {
 		all = bench.MemoryCases(a.shrink)
 	}
+	run, report, err := a.beginBench(opts, all)
+	if err != nil {
+		return err
+	}
 	chosen, notes, err := bench.Choose(all, opts.cases)
 	if err != nil {
 		return err
 	}
 	if opts.list {
 		return a.listCases(all)
-	}
-	run, report, err := a.beginBench(opts)
-	if err != nil {
-		return err
 	}
 	switch {
 	case opts.growth:
@@ -126,8 +127,8 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	return a.printReport(report)
 }
 
-// beginBench reads the settings that the cases share.
-func (a *app) beginBench(opts *benchOptions) (bench.Options, *bench.Report, error) {
+// beginBench reads the settings that the cases share, and marks those that cannot run with them.
+func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *bench.Report, error) {
 	cfg, err := config.Resolve(opts.values, nil)
 	if err != nil {
 		return bench.Options{}, nil, err
@@ -139,12 +140,13 @@ func (a *app) beginBench(opts *benchOptions) (bench.Options, *bench.Report, erro
 	if err != nil {
 		return bench.Options{}, nil, err
 	}
+	bench.Restrict(all, device, cfg.Dtype)
 	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
 	if err != nil {
 		return bench.Options{}, nil, err
 	}
 	run := bench.Options{DataDir: dataDir, Device: config.Values{}, Time: time.Duration(opts.seconds * float64(time.Second))}
-	for _, name := range []string{"simd", "dtype", "threads"} {
+	for _, name := range []string{"simd", "dtype", "threads", "products"} {
 		if text, given := opts.values[name]; given {
 			run.Device[name] = text
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -54,9 +55,37 @@ func (a *app) kernels() error {
 	}
 	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n",
 		d.Level(), d.Threads(), single, double)
+	slices, err := slicedSpeed(d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "8-bit    %s\n", slices)
 	fmt.Fprintf(a.stdout, "gorgonia gonum's products: %.1f GFLOP/s in float32, %.1f in float64 (%d x %d matrices)\n",
 		gigaflops(product32()), gigaflops(product64()), productSide, productSide)
 	return nil
+}
+
+// slicedSpeed says what `--products auto` is with 8-bit data, and how fast its products are, counted as those in float32.
+func slicedSpeed(d *device.Device) (string, error) {
+	three, err := d.With(device.Int8x3)
+	var lacking *device.ProductsError
+	if errors.As(err, &lacking) {
+		return "no AVX-512 VNNI and no AVX-VNNI: products with 8-bit data are in float32", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	two, err := d.With(device.Int8x2)
+	if err != nil {
+		return "", err
+	}
+	speeds := [2]float64{}
+	for i, of := range []*device.Device{three, two} {
+		if speeds[i], err = device.SlicedSpeed(of); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s: as %.0f GFLOP/s in three slices (auto), %.0f in two (the same products)", d.Integers(), speeds[0], speeds[1]), nil
 }
 
 // cpuModel is the processor's name where the system tells it.
@@ -78,7 +107,7 @@ func features() string {
 		has  bool
 	}{
 		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F}, {"avx512bw", cpu.X86.HasAVX512BW},
-		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
+		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avxvnni", cpu.X86.HasAVXVNNI}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
 	} {
 		if f.has {
 			have = append(have, f.name)

@@ -135,8 +135,11 @@ func TestRefusals(t *testing.T) {
 			"ppal: datasets: " + ragged + ": line 3: wrong format: 1 fields, want 2"},
 		{"bench --cases nothing", exitUsage, `ppal: --cases has no case "nothing", want some of mnpc-fashion-mnist, mnpc-fashion-mnist-float32, ` +
 			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, if-communities, if-communities-1"},
-		{"bench --cases mnpc-fashion-mnist-int8x2", exitUsage,
-			"ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: this version has no products of 8-bit slices"},
+		{"bench --cases mnpc-fashion-mnist-int8x2 --simd go", exitUsage, "ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: " +
+			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
+		{"train --products bf16x3", exitUsage, "ppal: --products bf16x3 is not in this version, want auto, float32, int8x3, int8x2, tf32"},
+		{"train --products float32 --dtype float64", exitUsage, "ppal: --products is float32; with --dtype float64 products are in float64, want auto"},
+		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products is int8x3; the engine gorgonia has its own, want auto"},
 		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
 		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},
 		{"bench --simd sse", exitUsage, "ppal: --simd is \"sse\", want auto, avx512, avx2 or go"},

@@ -57,6 +57,7 @@ func newStub(cfg config.Train) (*stub, error) {
 func (s *stub) Info() experiment.Info {
 	return experiment.Info{
 		Device:    "stub",
+		Products:  "stub's",
 		DataFiles: []experiment.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
 		Objective: "shirt", Rows: experiment.Part{Train: 18, Test: 9},
 		Classes: []experiment.Part{

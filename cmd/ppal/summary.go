@@ -33,7 +33,8 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 	sum := rundir.Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: s.trial.Bounds(),
-		Device: deviceOf(s.trial.Info()), PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
+		Device: deviceOf(s.trial.Info()), Products: s.trial.Info().Products,
+		PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: version(),
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: slices.Concat(s.provenance().Notes, r.Notes),
 	}

@@ -166,7 +166,8 @@ func (s *session) provenance() rundir.Provenance {
 	info := s.trial.Info()
 	p := rundir.Provenance{
 		Version: version(), Out: string(s.dir),
-		Device: info.Device, Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization, Bounds: s.trial.Bounds(),
+		Device: info.Device, Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization,
+		Products: info.Products, Bounds: s.trial.Bounds(),
 	}
 	if d, err := datasets.Lookup(s.cfg.Dataset); err == nil && len(d.Files) > 0 {
 		p.DataDir = s.dataDir

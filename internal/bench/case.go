@@ -36,7 +36,8 @@ type setting struct {
 // Options are what the cases of a run share.
 type Options struct {
 	DataDir string
-	// Device has the settings dtype, simd and threads of `ppal train`, where they were given.
+	// Device has the settings dtype, simd, threads and products of `ppal train`, where they were given; products are those of the cases
+	// that leave the choice open.
 	Device config.Values
 	// Experiment changes what the cases find around them: another GPU than this machine's.
 	Experiment []experiment.Option
@@ -47,6 +48,22 @@ type Options struct {
 // Cases are all cases, in the order in which they run. Their rows are divided by shrink: 1 gives the cases that the names stand for.
 func Cases(shrink int) []Case {
 	return slices.Concat(imageCases(shrink), tableCases(shrink))
+}
+
+// Restrict marks the cases whose kind of products the device lacks, or the dtype.
+func Restrict(all []Case, device *cpu.Device, dtype string) {
+	for i := range all {
+		products, err := cpu.ParseProducts(all[i].products)
+		if err == nil {
+			_, err = device.With(products)
+		}
+		switch sliced := products == cpu.Int8x3 || products == cpu.Int8x2; {
+		case err != nil:
+			all[i].Missing = strings.TrimPrefix(err.Error(), "cpu: ")
+		case sliced && dtype != "float32":
+			all[i].Missing = fmt.Sprintf("%v products are of float32, the dtype is %s", products, dtype)
+		}
+	}
 }
 
 // Choose picks the cases of the given names, in the names' order; no names pick all that this version can run, with a note on each
@@ -93,6 +110,12 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	settings := config.Values{"device": "cpu"}
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
+	switch {
+	case o.Device["dtype"] == "float64", c.settings["problem"] != "": // which has products of its own; tables, which are no bytes
+		settings["products"] = "auto"
+	case c.products != "auto":
+		settings["products"] = c.products
+	}
 	cfg, err := config.Resolve(settings, nil)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 )
 
 // The names are what others ask for.
@@ -55,6 +57,7 @@ func TestRun(t *testing.T) {
 	shapes := map[string]Shape{
 		"mnpc-fashion-mnist":          {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
 		"mnpc-fashion-mnist-float32":  {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
+		"mnpc-fashion-mnist-int8x2":   {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
 		"mnpc-fashion-mnist-separate": {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 256 + 4, Constraints: 3},
 		"mnpc-cifar10":                {Rows: 200, Features: 3072, Width: 256, Parameters: 256*3072 + 256 + 4*256 + 4, Constraints: 3},
 		"dp-adult":                    {Rows: 488, Features: 123, Width: 1, NonZeros: 14 * 488, Parameters: 124, Constraints: 2},
@@ -64,7 +67,13 @@ func TestRun(t *testing.T) {
 	others := map[string]string{"dp-adult": "a dense pass over the same rows in ", "if-communities": "an iteration with one group"}
 	for _, dtype := range []string{"float32", "float64"} {
 		o := Options{DataDir: t.TempDir(), Device: config.Values{"dtype": dtype, "threads": "2"}, Time: time.Millisecond}
-		for _, c := range Cases(100) {
+		all := Cases(100)
+		device, err := cpu.New(kernel.Best(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Restrict(all, device, dtype)
+		for _, c := range all {
 			t.Run(c.Name+" "+dtype, func(t *testing.T) {
 				r, err := c.Run(t.Context(), o)
 				if c.Missing != "" {
@@ -81,7 +90,7 @@ func TestRun(t *testing.T) {
 				if diff := cmp.Diff(want, r.Shape); diff != "" {
 					t.Error(diff)
 				}
-				if r.Name != c.Name || r.Products != dtype || !strings.Contains(r.FloorIs, dtype) {
+				if r.Name != c.Name || r.Products != productsOf(c, device, dtype) || !strings.Contains(r.FloorIs, dtype) {
 					t.Errorf("%+v", r)
 				}
 				for _, x := range []float64{r.Iteration, r.Floor, r.Ratio, r.FloorGFLOPs, float64(r.PeakBytes)} {
@@ -100,9 +109,27 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// productsOf are those that the case is to run with.
+func productsOf(c Case, device *cpu.Device, dtype string) string {
+	_, lacking := device.With(cpu.Int8x3)
+	switch {
+	case dtype == "float64" || c.products != "auto":
+		return map[bool]string{true: "float64", false: c.products}[dtype == "float64"]
+	case (strings.HasPrefix(c.Name, "mnpc") || strings.HasPrefix(c.Name, "memory")) && lacking == nil:
+		return "int8x3"
+	}
+	return "float32"
+}
+
 // In the steady state an iteration allocates nothing of the parameters' or the data's size.
 func TestSteadyStateAllocations(t *testing.T) {
-	for _, c := range Cases(20) {
+	all := Cases(20)
+	device, err := cpu.New(kernel.Best(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Restrict(all, device, "float32")
+	for _, c := range all {
 		if c.Missing != "" {
 			continue
 		}

@@ -24,13 +24,11 @@ func imageCases(shrink int) []Case {
 	fashion := func(name, products, about string, more ...string) Case {
 		return imageCase(name, products, about, "fashion-mnist", fashionTrain/shrink, fashionTest/shrink, more...)
 	}
-	sliced := fashion("mnpc-fashion-mnist-int8x2", "int8x2", "the same with two 8-bit slices for each product")
-	sliced.Missing = "this version has no products of 8-bit slices"
 	cifar := imageCase("mnpc-cifar10", "auto", "CIFAR-10, 4 classes, 256 hidden units", "cifar10", cifarTrain/shrink, cifarTest/shrink)
 	return []Case{
 		fashion("mnpc-fashion-mnist", "auto", "Fashion-MNIST, 4 classes, 256 hidden units"),
 		fashion("mnpc-fashion-mnist-float32", "float32", "the same with products in floating point"),
-		sliced,
+		fashion("mnpc-fashion-mnist-int8x2", "int8x2", "the same with two 8-bit slices for each product"),
 		fashion("mnpc-fashion-mnist-separate", "auto", "the same with a network for each class, 64 hidden units each",
 			"heads", "separate", "hidden", "64"),
 		cifar,
@@ -78,7 +76,7 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 
 func onImages(e *experiment.Experiment, s setting, data string) *workload {
 	info := e.Info()
-	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, setting: s, keep: e}
+	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, products: info.Products, setting: s, keep: e}
 	w.problem, w.method = e.Optimization()
 	for _, c := range info.Classes {
 		w.shape.Rows += c.Train

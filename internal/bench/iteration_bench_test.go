@@ -1,10 +1,21 @@
 package bench
 
-import "testing"
+import (
+	"testing"
+
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+)
 
 // BenchmarkIteration is an iteration of every case on a tenth of its rows, random ones; `ppal bench` takes them all, beside their floor.
 func BenchmarkIteration(b *testing.B) {
-	for _, c := range Cases(10) {
+	all := Cases(10)
+	device, err := cpu.New(kernel.Best(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	Restrict(all, device, "float32")
+	for _, c := range all {
 		if c.Missing != "" {
 			continue
 		}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"strings"
 
 	"ppal/internal/rundir"
 )
@@ -70,15 +71,19 @@ func (c Case) MeasureMemory(ctx context.Context, o Options) (Memory, error) {
 	return m, err
 }
 
-// bound is that of the workload on images in floating point.
+// bound is that of the workload on images, which slices read as bytes, in two layouts.
 func (w *workload) bound() Bound {
 	size := uint64(4)
 	if w.setting.Dtype == "float64" {
 		size = 8
 	}
 	rows, kept := uint64(w.shape.Rows), uint64(w.shape.Width+len(w.setting.Classes)) // the hidden layer and the scores
+	packed := size
+	if strings.HasPrefix(w.products, "int8") {
+		packed = 2
+	}
 	return Bound{
-		Packed:      rows * uint64(w.shape.Features) * size,
+		Packed:      rows * uint64(w.shape.Features) * packed,
 		OtherSplits: uint64(w.held) * uint64(w.shape.Features),
 		Parameters:  parameterVectors * uint64(w.shape.Parameters) * size,
 		Activations: rows * kept * size * activationPercentage / 100,

@@ -52,7 +52,11 @@ func (c Case) Run(ctx context.Context, o Options) (Result, error) {
 	if err := w.repeat(warmUps); err != nil {
 		return Result{}, err
 	}
-	r := Result{Name: c.Name, AskedProducts: c.products, Products: w.setting.Dtype, Shape: w.shape, PeakBytes: rundir.PeakBytes()}
+	asked := c.products
+	if asked == "auto" {
+		asked = w.setting.Products
+	}
+	r := Result{Name: c.Name, AskedProducts: asked, Products: w.products, Shape: w.shape, PeakBytes: rundir.PeakBytes()}
 	if r.Allocations, err = w.allocations(); err != nil {
 		return Result{}, err
 	}

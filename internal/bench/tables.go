@@ -115,7 +115,8 @@ func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*w
 	if err != nil {
 		return nil, err
 	}
-	w := &workload{shape: Shape{Rows: t.Rows(), Features: e.Info().Features, Width: width(s.Train), Data: data}, setting: s, keep: e}
+	w := &workload{shape: Shape{Rows: t.Rows(), Features: e.Info().Features, Width: width(s.Train), Data: data}, products: e.Info().Products,
+		setting: s, keep: e}
 	w.problem, w.method = e.Optimization()
 	w.references = w.dense
 	return w, nil

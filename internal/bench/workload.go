@@ -11,13 +11,14 @@ import (
 
 // workload is a case that is ready to run: a problem, and a method at some iterate of it.
 type workload struct {
-	problem trainer.Problem
-	method  trainer.Method
-	at      trainer.Point
-	shape   Shape
-	held    int // rows that are kept for other measures than training
-	setting setting
-	keep    any // what a run holds beside the problem
+	problem  trainer.Problem
+	method   trainer.Method
+	at       trainer.Point
+	shape    Shape
+	held     int // rows that are kept for other measures than training
+	setting  setting
+	products string // with the data, as they run
+	keep     any    // what a run holds beside the problem
 	// references prepares what the iteration is compared with, the floor first.
 	references func() ([]reference, error)
 }

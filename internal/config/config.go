@@ -141,7 +141,7 @@ type Device struct {
 	Device     string // auto, cpu, cuda, cuda:N
 	Engine     string // plan, gorgonia
 	SIMD       string // auto, avx512, avx2, go
-	Products   string // auto, float32, tf32
+	Products   string // auto, float32, int8x3, int8x2 (CPU), tf32 (GPU)
 	MicroBatch int    // rows; 0: all
 	Dtype      string // float32, float64
 	Threads    int    // 0: all

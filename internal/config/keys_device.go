@@ -21,11 +21,12 @@ func deviceKeys() []*Key {
 			Usage:   "instructions of the plan's kernels on the CPU (default auto: the widest there are)",
 			choices: []string{"auto", "avx512", "avx2", "go"}, when: plan,
 			field: func(t *Train) any { return &t.SIMD }, preset: always("auto")},
-		{Name: "products", Group: GroupDevice, Value: "auto|float32|tf32",
-			Usage: "how the GPU multiplies matrices of float32: in float32, or on tensor cores with 10 bits of the factors, tf32" +
-				" (default auto: float32)",
-			choices: []string{"auto", "float32", "tf32"}, later: []string{"int8x3", "int8x2", "bf16x3", "bf16x2"},
-			when: plan, field: func(t *Train) any { return &t.Products }, preset: always("auto")},
+		{Name: "products", Group: GroupDevice, Value: "auto|float32|int8x3|int8x2|tf32",
+			Usage: "in float32: int8x3 and int8x2 (CPU) are exact integer products of 8-bit data with the other factor cut into 3 or 2 slices;" +
+				" 3 are as accurate as float32, 2 are not; tf32 (GPU) has 10 bits of the factors on tensor cores (default auto: the fastest" +
+				" as accurate as float32)",
+			choices: []string{"auto", "float32", "int8x3", "int8x2", "tf32"}, later: []string{"bf16x3", "bf16x2"},
+			field: func(t *Train) any { return &t.Products }, preset: always("auto")},
 		{Name: "micro-batch", Group: GroupDevice, Value: "N",
 			Usage: "the GPU works on so many rows at a time, for memory: the sums over all rows stay the same; 0 is all at once (default 0)",
 			when:  plan, interval: atLeast(0), field: func(t *Train) any { return &t.MicroBatch }, preset: always("0")},
@@ -43,9 +44,11 @@ func deviceKeys() []*Key {
 func DevicesProducts(device string) []string {
 	switch device {
 	case "cpu":
-		return []string{"auto", "float32"}
+		return []string{"auto", "float32", "int8x3", "int8x2"}
+	case "cuda":
+		return []string{"auto", "float32", "tf32"}
 	}
-	return []string{"auto", "float32", "tf32"}
+	return []string{"auto", "float32", "int8x3", "int8x2", "tf32"}
 }
 
 // Kind is the device without its number: auto, cpu or cuda.
@@ -67,6 +70,8 @@ func (t *Train) consistentDevice(refuse func(name, format string, args ...any) e
 	switch {
 	case t.Engine == "gorgonia" && t.Kind() == "cuda":
 		return refuse("engine", "is gorgonia, which computes on the CPU; the device is %s", t.Device.Device)
+	case t.Engine == "gorgonia" && t.Products != "auto":
+		return refuse("products", "is %s; the engine gorgonia has its own, want auto", t.Products)
 	case t.Engine == "gorgonia":
 		return nil
 	case !slices.Contains(products, t.Products):

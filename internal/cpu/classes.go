@@ -32,14 +32,14 @@ type classMeans[T plan.Float] struct {
 }
 
 func newClassMeans[T plan.Float](s *plan.GroupMeans, workers int) *classMeans[T] {
-	m := &classMeans[T]{s, classes{s.Starts}, newColumnSum[T](s.In), make([][]float64, workers)}
+	m := &classMeans[T]{s, classes{s.Starts}, columnSum[T]{s.In}, make([][]float64, workers)}
 	for t := range m.sums {
 		m.sums[t] = make([]float64, s.Count)
 	}
 	return m
 }
 
-func (m *classMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
+func (m *classMeans[T]) start(worker int) { clear(m.sums[worker]) }
 
 func (m *classMeans[T]) block(t int, w *worker[T], lo, hi int) error {
 	m.rows.within(lo, hi, func(k, from, to int) { m.sums[t][k] += m.in.of(w, from, to) })
@@ -49,12 +49,17 @@ func (m *classMeans[T]) block(t int, w *worker[T], lo, hi int) error {
 func (m *classMeans[T]) finish(e *executor[T], workers int) {
 	addPartials(m.sums[0], m.sums[1:workers])
 	for k, sum := range m.sums[0] {
-		mean := sum / m.rows.size(k)
-		if m.s.Offsets != nil {
-			mean -= m.s.Offsets[k]
-		}
-		e.Row(m.s.Out, k)[0] = T(mean)
+		writeMean(e, m.s, k, sum)
 	}
+}
+
+// writeMean writes the mean of class k, given its sum.
+func writeMean[T plan.Float](e *executor[T], s *plan.GroupMeans, k int, sum float64) {
+	mean := sum / classes{s.Starts}.size(k)
+	if s.Offsets != nil {
+		mean -= s.Offsets[k]
+	}
+	e.Row(s.Out, k)[0] = T(mean)
 }
 
 // classMeansGrad is Out = M^T W, or Out += it, for groups of consecutive rows.
@@ -85,12 +90,10 @@ func (g *classMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 
 // fill writes rows lo.. of M^T W without gaps.
 func (g *classMeansGrad[T]) fill(w *worker[T], out []T, lo int) {
-	clear(out)
+	if g.s.Starts[0] > lo || g.s.Starts[g.s.Count] < lo+len(out) {
+		clear(out) // rows in no group
+	}
 	g.rows.within(lo, lo+len(out), func(k, from, to int) {
-		x := T(float64(w.Row(g.s.W, k)[0]) / g.rows.size(k))
-		part := out[from-lo : to-lo]
-		for i := range part {
-			part[i] = x
-		}
+		fill(out[from-lo:to-lo], T(float64(w.Row(g.s.W, k)[0])/g.rows.size(k)))
 	})
 }

@@ -27,20 +27,34 @@ func (e *executor[T]) packData() error {
 	}
 	for i, b := range e.plan.Buffers {
 		data := e.plan.DataOf(i)
-		if data != nil && (others[i] || e.data[i] == nil && e.sparse[i] == nil) {
+		if data != nil && (others[i] || !e.read(i)) {
 			e.Data[i] = make([]T, b.Len())
 			plan.Widen(e.Data[i], data, 0, b.Rows)
 		}
 		if e.data[i] != nil {
 			e.pack(i)
 		}
+		if e.bytes[i] != nil {
+			if err := e.packBytes(i); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
+// read says whether products read a leaf from a form of their own.
+func (e *executor[T]) read(buffer int) bool {
+	return e.data[buffer] != nil || e.sparse[buffer] != nil || e.bytes[buffer] != nil
+}
+
 // packed makes room for a leaf's packed form, or takes its entries.
 func (e *executor[T]) packed(buffer int) error {
-	if e.data[buffer] != nil || e.sparse[buffer] != nil {
+	if e.read(buffer) {
+		return nil
+	}
+	if x := e.byteLeaf(buffer); x != nil {
+		e.bytes[buffer] = x
 		return nil
 	}
 	if x, err := e.sparseLeaf(buffer); x != nil || err != nil {

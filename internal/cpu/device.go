@@ -11,9 +11,10 @@ import (
 // Device runs plans on this machine's cores. Its goroutines start with the first work for more than one and end with Close, or when the
 // device and what it compiled are garbage. Plans that run at the same time take turns on them, region by region.
 type Device struct {
-	level   kernel.Level
-	threads int
-	pool    *pool
+	level    kernel.Level
+	threads  int
+	products Products
+	pool     *pool
 }
 
 var _ plan.Device = (*Device)(nil)
@@ -37,6 +38,22 @@ func (d *Device) Level() kernel.Level { return d.level }
 
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
+
+// With returns the device with another kind of products. Both have the same workers. The error is a *ProductsError.
+func (d *Device) With(p Products) (*Device, error) {
+	if p != Auto && p != Float {
+		k, err := kernel.NewIntegers(d.level)
+		if err != nil {
+			return nil, err
+		}
+		if !k.Fast() {
+			return nil, &ProductsError{p, d.level}
+		}
+	}
+	own := *d
+	own.products = p
+	return &own, nil
+}
 
 // Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
 func (d *Device) Close() { d.pool.close() }

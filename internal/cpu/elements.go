@@ -71,11 +71,8 @@ func (s *elements[T]) biased(f func(k *kernel.Kernels[T], z []T, ldz, rows int, 
 
 // shifted is the pass z = z + b with a number b, of matrices without gaps.
 func (s *elements[T]) shifted(w *worker[T], lo, hi int) {
-	b := w.Row(s.m.Args[1], 0)[0]
 	z := w.From(s.m.Out, lo)[:(hi-lo)*s.m.Out.Cols]
-	for i := range z {
-		z[i] += b
-	}
+	w.k.Shift(z, w.Row(s.m.Args[1], 0)[0])
 }
 
 // slopes is the pass d = f'(a) d.
@@ -154,9 +151,14 @@ func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
 	return row
 }
 
+// fill lets all elements be x, by copies of what is filled: the library's copy goes by vectors.
 func fill[T plan.Float](out []T, x T) {
-	for j := range out {
-		out[j] = x
+	if len(out) == 0 {
+		return
+	}
+	out[0] = x
+	for n := 1; n < len(out); n *= 2 {
+		copy(out[n:], out[:n])
 	}
 }
 

@@ -15,6 +15,11 @@ type executor[T plan.Float] struct {
 	workers           []*worker[T]
 	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
 	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
+	tails             map[int]*tails[T]         // of scores, by buffer
+	minus             map[*int8][]T             // by the first of the labels
+	bytes             map[int]*kernel.Bytes     // leaves of 8-bit data
+	integers          *kernel.Integers          // of their products
+	device            *Device
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
@@ -39,13 +44,17 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, err
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		threads: d.threads, pool: d.pool}
+		bytes: map[int]*kernel.Bytes{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
+	if e.integers, err = kernel.NewIntegers(d.level); err != nil {
+		return nil, err
+	}
 	if err := e.packData(); err != nil {
 		return nil, err
 	}
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
 	}
+	e.findTails()
 	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	return e, nil
 }
@@ -54,8 +63,9 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 func (e *executor[T]) newWorker() *worker[T] {
 	own := &plan.Memory[T]{Data: append([][]T{}, e.Data...), First: make([]int, len(e.Data))}
 	slots := make([][]T, len(e.plan.Scratch))
+	rows := e.scratchRows()
 	for i, cols := range e.plan.Scratch {
-		slots[i] = kernel.Alloc[T](kernel.RowBlock * cols)
+		slots[i] = kernel.Alloc[T](rows * cols)
 	}
 	for i, b := range e.plan.Buffers {
 		if b.Class == plan.Local {
@@ -87,6 +97,9 @@ func (e *executor[T]) Bind(v plan.View, data []T) error {
 	}
 	if e.data[v.Buffer] != nil {
 		e.pack(v.Buffer)
+	}
+	if e.bytes[v.Buffer] != nil {
+		return e.packBytes(v.Buffer)
 	}
 	return nil
 }

@@ -99,6 +99,11 @@ func (f *groupBits[T]) weigh(w []float64) {
 }
 
 func (f *groupBits[T]) spread(out []T, lo int, add bool) {
+	eachBlock(len(out), func(from, to int) { f.spreadBlock(out[from:to], lo+from, add) })
+}
+
+// spreadBlock is spread of at most a block.
+func (f *groupBits[T]) spreadBlock(out []T, lo int, add bool) {
 	var block [kernel.RowBlock]float64
 	sums := block[:len(out)]
 	if add {

@@ -11,18 +11,42 @@ import (
 // groupKinds is M by the kinds of rows, those with the same column of M: a kind's rows are added up first, and the few kinds then go to
 // the groups, on one thread.
 type groupKinds[T plan.Float] struct {
-	kind    []int32 // of each row
-	kinds   groupForm[float64]
-	values  []float64 // by kind
-	rounded []T       // the weights by kind, rounded
-	sums    []float64 // by group
+	kindWeights[T]
+	kind []int32 // of each row
 }
 
 // kindLanes is the number of interleaved sums of a kind: consecutive rows are often of one kind, and would wait for each other.
 const kindLanes = 4
 
 func newGroupKinds[T plan.Float](kind []int32, kinds plan.Groups) *groupKinds[T] {
-	return &groupKinds[T]{kind, newRowForm[float64](kinds), make([]float64, kinds.Rows), make([]T, kinds.Rows), make([]float64, kinds.Count)}
+	return &groupKinds[T]{newKindWeights[T](kinds), kind}
+}
+
+// kindWeights is the matrix of the kinds, whose rows they are.
+type kindWeights[T plan.Float] struct {
+	kinds   groupForm[float64]
+	values  []float64 // by kind
+	rounded []T       // the weights by kind, rounded
+	sums    []float64 // by group
+}
+
+func newKindWeights[T plan.Float](kinds plan.Groups) kindWeights[T] {
+	return kindWeights[T]{newRowForm[float64](kinds), make([]float64, kinds.Rows), make([]T, kinds.Rows), make([]float64, kinds.Count)}
+}
+
+// toGroups writes the groups' means from the kinds' sums, the values.
+func (f *kindWeights[T]) toGroups(out []float64) {
+	clear(f.sums)
+	eachBlock(len(f.values), func(lo, hi int) { f.kinds.add(f.sums, f.values[lo:hi], lo) })
+	f.kinds.means(out, f.sums)
+}
+
+func (f *kindWeights[T]) weigh(w []float64) {
+	f.kinds.weigh(w)
+	eachBlock(len(f.values), func(lo, hi int) { f.kinds.spread(f.values[lo:hi], lo, false) })
+	for c, v := range f.values {
+		f.rounded[c] = T(v)
+	}
 }
 
 // rowKinds returns each row's kind and the matrix of the kinds: M's distinct columns, in the order in which they come. Its Starts are
@@ -80,17 +104,7 @@ func (f *groupKinds[T]) means(out, sums []float64) {
 	for c := range f.values {
 		f.values[c] = (sums[c] + sums[n+c]) + (sums[2*n+c] + sums[3*n+c])
 	}
-	clear(f.sums)
-	eachBlock(n, func(lo, hi int) { f.kinds.add(f.sums, f.values[lo:hi], lo) })
-	f.kinds.means(out, f.sums)
-}
-
-func (f *groupKinds[T]) weigh(w []float64) {
-	f.kinds.weigh(w)
-	eachBlock(len(f.values), func(lo, hi int) { f.kinds.spread(f.values[lo:hi], lo, false) })
-	for c, v := range f.values {
-		f.rounded[c] = T(v)
-	}
+	f.toGroups(out)
 }
 
 func (f *groupKinds[T]) spread(out []T, lo int, add bool) {

@@ -1,6 +1,9 @@
 package cpu
 
-import "ppal/internal/plan"
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
 
 // groupForm is a matrix M [G, n] of general group memberships in a form that is quick to multiply with. Sums are in float64, in an order
 // that depends on M and the form alone.
@@ -18,13 +21,16 @@ type groupForm[T plan.Float] interface {
 }
 
 // newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits or groupLists), or by kinds of rows
-// where there are few (groupKinds), whose groups' part runs on one thread.
-func newGroupForm[T plan.Float](g plan.Groups, threads int) groupForm[T] {
+// where there are few (groupKinds) or very few (groupMasks), whose groups' part runs on one thread.
+func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int) groupForm[T] {
 	kind, kinds := rowKinds(g)
-	if g.Rows/threads+rowOperations(kinds) < rowOperations(g)/threads {
-		return newGroupKinds[T](kind, kinds)
+	switch {
+	case g.Rows/threads+rowOperations(kinds) >= rowOperations(g)/threads:
+		return newRowForm[T](g)
+	case kinds.Rows <= mostMasks && k.Level() > kernel.Go:
+		return newGroupMasks(k, kind, kinds)
 	}
-	return newRowForm[T](g)
+	return newGroupKinds[T](kind, kinds)
 }
 
 // A list's entry costs about 1.5 times what a lookup in a table does (measured, AMD Zen 5).
@@ -54,15 +60,15 @@ type groupMeans[T plan.Float] struct {
 	out  []float64
 }
 
-func newGroupMeans[T plan.Float](s *plan.GroupMeans, workers int) *groupMeans[T] {
-	m := &groupMeans[T]{s: s, form: newGroupForm[T](s.Groups, workers), sums: make([][]float64, workers), out: make([]float64, s.Count)}
+func newGroupMeans[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeans, workers int) *groupMeans[T] {
+	m := &groupMeans[T]{s: s, form: newGroupForm(k, s.Groups, workers), sums: make([][]float64, workers), out: make([]float64, s.Count)}
 	for t := range m.sums {
 		m.sums[t] = make([]float64, m.form.partials())
 	}
 	return m
 }
 
-func (m *groupMeans[T]) prepareShare(_ *executor[T], worker, _ int) { clear(m.sums[worker]) }
+func (m *groupMeans[T]) start(worker int) { clear(m.sums[worker]) }
 
 func (m *groupMeans[T]) block(t int, w *worker[T], lo, hi int) error {
 	m.form.add(m.sums[t], w.From(m.s.In, lo)[:hi-lo], lo)
@@ -84,8 +90,8 @@ type groupMeansGrad[T plan.Float] struct {
 	w    []float64
 }
 
-func newGroupMeansGrad[T plan.Float](s *plan.GroupMeansGrad, workers int) *groupMeansGrad[T] {
-	return &groupMeansGrad[T]{s, newGroupForm[T](s.Groups, workers), make([]float64, s.Count)}
+func newGroupMeansGrad[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeansGrad, workers int) *groupMeansGrad[T] {
+	return &groupMeansGrad[T]{s, newGroupForm(k, s.Groups, workers), make([]float64, s.Count)}
 }
 
 func (g *groupMeansGrad[T]) prepare(e *executor[T]) {

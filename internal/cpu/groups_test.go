@@ -46,10 +46,23 @@ func memberships(n, count, kinds int, share float64, weighted bool) plan.Groups 
 	return g
 }
 
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // forms are all that M has one of.
 func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
+	best := must(kernel.New[T](kernel.Best()))
 	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "kinds": newGroupKinds[T](rowKinds(g)),
-		"chosen for 1": newGroupForm[T](g, 1), "chosen for 64": newGroupForm[T](g, 64)}
+		"chosen for 1": newGroupForm(best, g, 1), "chosen for 64": newGroupForm(best, g, 64)}
+	if kind, kinds := rowKinds(g); kinds.Rows <= 16 {
+		for _, level := range kernel.Levels() {
+			list["masks "+level.String()] = newGroupMasks(must(kernel.New[T](level)), kind, kinds)
+		}
+	}
 	if g.RowWeights == nil {
 		list["bits"] = newGroupBits[T](g)
 	}
@@ -160,6 +173,11 @@ func TestNaNStaysInItsGroups(t *testing.T) {
 
 // The form follows the number of entries and of kinds.
 func TestChoiceOfForm(t *testing.T) {
+	best := must(kernel.New[float32](kernel.Best()))
+	var few groupForm[float32] = &groupMasks[float32]{}
+	if best.Level() == kernel.Go {
+		few = &groupKinds[float32]{}
+	}
 	for _, c := range []struct {
 		n, count, kinds int
 		share           float64
@@ -169,11 +187,12 @@ func TestChoiceOfForm(t *testing.T) {
 		{1994, 800, 1994, 0.02, false, &groupLists[float32]{}},
 		{1994, 800, 1994, 0.16, false, &groupBits[float32]{}},
 		{1994, 800, 1994, 0.16, true, &groupLists[float32]{}},
-		{5000, 2, 4, 0.5, false, &groupKinds[float32]{}},
-		{5000, 2, 4, 0.5, true, &groupKinds[float32]{}},
+		{5000, 2, 4, 0.5, false, few},
+		{5000, 2, 4, 0.5, true, few},
+		{5000, 3, 8, 0.5, true, &groupKinds[float32]{}},
 		{1994, 800, 60, 0.16, false, &groupKinds[float32]{}},
 	} {
-		got := newGroupForm[float32](memberships(c.n, c.count, c.kinds, c.share, c.weighted), 2)
+		got := newGroupForm(best, memberships(c.n, c.count, c.kinds, c.share, c.weighted), 2)
 		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", c.want) {
 			t.Errorf("%+v: %T", c, got)
 		}

@@ -170,7 +170,9 @@ func (m *mover) walk(v reflect.Value, scratch bool) {
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			m.walk(it.Value(), scratch)
+			if k := it.Value().Kind(); k == reflect.Pointer || k == reflect.Interface { // else its steps lead to it
+				m.walk(it.Value(), scratch)
+			}
 		}
 	case reflect.Slice, reflect.Array:
 		switch v.Type().Elem().Kind() {

@@ -106,10 +106,15 @@ func (c *crew) end() {
 	})
 }
 
-// spinTime is how long a seat is watched before its owner sleeps: the gap between two regions is shorter, and waking takes as long.
-const spinTime = 100 * time.Microsecond
+// A seat is watched for watchTime, as long as most gaps between two regions; then its owner lets other goroutines run before it looks on,
+// twice as long each time: on a busy machine they may be what is to signal, waiting for this very processor. After patience it sleeps:
+// waking takes longer than most gaps between two runs.
+const (
+	watchTime = 3 * time.Microsecond
+	patience  = time.Millisecond
+)
 
-// A seat is where one goroutine waits for another's signal: awake for spinTime, then asleep.
+// A seat is where one goroutine waits for another's signal: awake for a while, then asleep.
 type seat struct {
 	state atomic.Uint32
 	spin  bool // there is a processor to wait on
@@ -140,18 +145,25 @@ func (s *seat) wait() {
 	s.state.Store(quiet)
 }
 
-// watch looks for the signal for spinTime and says whether it came.
+// watch looks for the signal for a while and says whether it came.
 func (s *seat) watch() bool {
 	if !s.spin {
 		return false
 	}
 	const looks = 100 // between two looks at the clock
-	for began := time.Now(); time.Since(began) < spinTime; {
+	began, until := time.Now(), watchTime
+	for {
 		for range looks {
 			if s.state.Load() == signalled {
 				return true
 			}
 		}
+		switch waited := time.Since(began); {
+		case waited > patience:
+			return false
+		case waited > until:
+			runtime.Gosched()
+			until = 2 * waited
+		}
 	}
-	return false
 }

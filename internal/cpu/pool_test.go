@@ -25,7 +25,7 @@ func TestPoolRunsEveryShareOnce(t *testing.T) {
 			}
 		}
 		if round%250 == 249 {
-			time.Sleep(4 * spinTime) // the helpers fall asleep
+			time.Sleep(4 * patience) // the helpers fall asleep
 		}
 	}
 }
@@ -134,7 +134,7 @@ func BenchmarkPool(b *testing.B) {
 	b.Run("asleep", func(b *testing.B) {
 		var total time.Duration
 		for range b.N {
-			time.Sleep(4 * spinTime)
+			time.Sleep(4 * patience)
 			start := time.Now()
 			p.run(2, m)
 			total += time.Since(start)

@@ -11,6 +11,9 @@ func (e *executor[T]) product(p *plan.Product) step[T] {
 	if x := e.sparse[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
 		return newSparse(e, p, x)
 	}
+	if x := e.bytes[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
+		return newByteProduct(e, p, x)
+	}
 	switch {
 	case p.TransA && p.TransB, p.TransA && p.A.Rows != p.B.Rows:
 		return nil

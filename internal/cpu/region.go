@@ -11,6 +11,7 @@ import (
 // step is a compiled plan.Step. A region may have it do more than its blocks:
 //
 //	preparer, sharedPreparer   before the first block
+//	starter                    on each worker, before its first block
 //	block                      for each block of rows
 //	sharedFinisher, finisher   after the last
 type step[T plan.Float] interface {
@@ -25,6 +26,9 @@ type preparer[T plan.Float] interface{ prepare(e *executor[T]) }
 type sharedPreparer[T plan.Float] interface {
 	prepareShare(e *executor[T], worker, workers int)
 }
+
+// A starter has something to do on each worker before its own first block, with what is the worker's own: nobody waits for it.
+type starter[T plan.Float] interface{ start(worker int) }
 
 // A sharedFinisher has something to do after every worker's last block that the workers share. What they write must not depend on how
 // many they are, but through their own sums.
@@ -41,6 +45,7 @@ type finisher[T plan.Float] interface {
 type region[T plan.Float] struct {
 	e        *executor[T]
 	rows     int
+	cut      cut
 	workers  int
 	steps    []step[T]
 	local    []int   // the local buffers
@@ -48,6 +53,7 @@ type region[T plan.Float] struct {
 
 	before []preparer[T]
 	shared sharedPreparers[T]
+	starts []starter[T]
 	spans  spans[T]
 	joined sharedFinishers[T]
 	after  []finisher[T]
@@ -56,13 +62,10 @@ type region[T plan.Float] struct {
 // compile makes regions that are ready to run; each step outside of them is one too.
 func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	var list []*region[T]
+	filled := map[*tails[T]]bool{}
 	for _, r := range regions {
 		if r.Rows > 0 {
-			var steps []step[T]
-			for _, s := range r.Steps {
-				steps = append(steps, e.blockStep(s))
-			}
-			list = append(list, e.newRegion(r.Rows, e.threads, steps...))
+			list = append(list, e.newRegion(r.Rows, e.threads, e.cutOf(r), e.blockSteps(r, filled)...))
 			continue
 		}
 		for _, s := range r.Steps {
@@ -73,8 +76,8 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 }
 
 // newRegion returns a region of rows rows on at most threads threads.
-func (e *executor[T]) newRegion(rows, threads int, steps ...step[T]) *region[T] {
-	r := &region[T]{e: e, rows: rows, workers: max(1, min(threads, blocks(rows)))}
+func (e *executor[T]) newRegion(rows, threads int, c cut, steps ...step[T]) *region[T] {
+	r := &region[T]{e: e, rows: rows, cut: c, workers: max(1, min(threads, c.units(rows)))}
 	r.failures = make([]error, r.workers)
 	r.shared.region, r.spans.region, r.joined.region = r, r, r
 	for i, b := range e.plan.Buffers {
@@ -98,6 +101,9 @@ func (r *region[T]) add(s step[T]) {
 	}
 	if p, ok := s.(sharedPreparer[T]); ok {
 		r.shared.steps = append(r.shared.steps, p)
+	}
+	if b, ok := s.(starter[T]); ok {
+		r.starts = append(r.starts, b)
 	}
 	if f, ok := s.(sharedFinisher[T]); ok {
 		r.joined.steps = append(r.joined.steps, f)
@@ -169,21 +175,24 @@ func (p *sharedFinishers[T]) work(worker int) {
 	}
 }
 
-// work takes a worker's range of the blocks through the steps, a block at a time.
+// work takes a worker's range of the rows through the steps, a block at a time.
 func (p *spans[T]) work(worker int) {
 	r := p.region
-	from, to := share(blocks(r.rows), worker, r.workers)
-	r.failures[worker] = r.span(worker, from*kernel.RowBlock, min(to*kernel.RowBlock, r.rows))
+	for _, s := range r.starts {
+		s.start(worker)
+	}
+	from, to := share(r.cut.units(r.rows), worker, r.workers)
+	r.failures[worker] = r.span(worker, from*r.cut.unit, min(to*r.cut.unit, r.rows))
 }
 
 func (r *region[T]) span(t, lo, hi int) error {
 	w := r.e.workers[t]
-	for at := lo; at < hi; at += kernel.RowBlock {
+	for at := lo; at < hi; at += r.cut.block {
 		for _, b := range r.local {
 			w.First[b] = at
 		}
 		for _, s := range r.steps {
-			if err := s.block(t, w, at, min(at+kernel.RowBlock, hi)); err != nil {
+			if err := s.block(t, w, at, min(at+r.cut.block, hi)); err != nil {
 				return err
 			}
 		}

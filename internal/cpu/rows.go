@@ -10,6 +10,9 @@ func (e *executor[T]) Rows(v plan.View) plan.Matrix {
 	if x := e.data[v.Buffer]; x != nil {
 		return packedRows[T]{x}
 	}
+	if x := e.bytes[v.Buffer]; x != nil {
+		return byteRows{x}
+	}
 	return nil
 }
 

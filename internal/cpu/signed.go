@@ -18,11 +18,20 @@ func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 	return 0, false
 }
 
-// minusLabels are -y, as the kernels want them.
-func minusLabels[T plan.Float](s plan.Signs) []T {
+// minusLabels are -y, as the kernels want them: one vector for a loss, its derivative and all others with the same labels.
+func (e *executor[T]) minusLabels(s plan.Signs) []T {
+	if len(s.Labels) == 0 {
+		return nil
+	}
+	if minus := e.minus[&s.Labels[0]]; len(minus) == len(s.Labels) {
+		return minus
+	}
 	minus := make([]T, len(s.Labels))
 	for i, y := range s.Labels {
 		minus[i] = T(-y)
+	}
+	if e.minus != nil {
+		e.minus[&s.Labels[0]] = minus
 	}
 	return minus
 }
@@ -35,12 +44,16 @@ type signedLoss[T plan.Float] struct {
 }
 
 // newSignedLoss returns nil for what the kernels have no form of.
-func newSignedLoss[T plan.Float](s *plan.SignedLoss) *signedLoss[T] {
+func newSignedLoss[T plan.Float](e *executor[T], s *plan.SignedLoss) step[T] {
 	phi, known := kernelLoss(s.Phi)
 	if !known || s.S.Stride != 1 || s.Out.Stride != 1 {
 		return nil
 	}
-	return &signedLoss[T]{s, phi, minusLabels[T](s.Signs)}
+	minus := e.minusLabels(s.Signs)
+	if t := e.tailsOf(s.Signs, s.S); t != nil && phi == kernel.SigmoidLoss {
+		return &tailSigmoid[T]{s, t, minus}
+	}
+	return &signedLoss[T]{s, phi, minus}
 }
 
 func (l *signedLoss[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -57,12 +70,16 @@ type signedLossGrad[T plan.Float] struct {
 }
 
 // newSignedLossGrad returns nil for what the kernels have no form of.
-func newSignedLossGrad[T plan.Float](s *plan.SignedLossGrad) *signedLossGrad[T] {
+func newSignedLossGrad[T plan.Float](e *executor[T], s *plan.SignedLossGrad) step[T] {
 	phi, known := kernelLoss(s.Phi)
 	if !known || s.S.Stride != 1 || s.D.Stride != 1 || s.Out.Stride != 1 {
 		return nil
 	}
-	return &signedLossGrad[T]{s, phi, minusLabels[T](s.Signs)}
+	minus := e.minusLabels(s.Signs)
+	if t := e.tailsOf(s.Signs, s.S); t != nil {
+		return &tailGrad[T]{s, t, phi, minus}
+	}
+	return &signedLossGrad[T]{s, phi, minus}
 }
 
 func (g *signedLossGrad[T]) block(_ int, w *worker[T], lo, hi int) error {

@@ -87,7 +87,7 @@ func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.
 	return s
 }
 
-func (s *sparseGradient[T]) prepareShare(_ *executor[T], worker, _ int) { s.sums[worker].Clear() }
+func (s *sparseGradient[T]) start(worker int) { s.sums[worker].Clear() }
 
 func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
 	w.k.AddMulTransSparse(s.sums[t], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)

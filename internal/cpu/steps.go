@@ -26,11 +26,11 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 			return g
 		}
 	case *plan.SignedLoss:
-		if l := newSignedLoss[T](s); l != nil {
+		if l := newSignedLoss(e, s); l != nil {
 			return l
 		}
 	case *plan.SignedLossGrad:
-		if g := newSignedLossGrad[T](s); g != nil {
+		if g := newSignedLossGrad(e, s); g != nil {
 			return g
 		}
 	case *plan.GroupMeans:
@@ -38,14 +38,14 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		case s.RowStarts == nil && s.In.Cols == 1:
 			return newClassMeans[T](s, e.threads)
 		case s.RowStarts != nil && s.In.Stride == 1:
-			return newGroupMeans[T](s, e.threads)
+			return newGroupMeans(e.k, s, e.threads)
 		}
 	case *plan.GroupMeansGrad:
 		switch {
 		case s.RowStarts == nil && s.W.Cols == 1:
 			return &classMeansGrad[T]{s, classes{s.Starts}}
 		case s.RowStarts != nil && s.Out.Stride == 1:
-			return newGroupMeansGrad[T](s, e.threads)
+			return newGroupMeansGrad(e.k, s, e.threads)
 		}
 	}
 	return newReference[T](s, e.threads)
@@ -65,7 +65,7 @@ func newReference[T plan.Float](s plan.Step, workers int) *reference[T] {
 	return r
 }
 
-func (r *reference[T]) prepareShare(_ *executor[T], worker, _ int) { clear(r.sums[worker]) }
+func (r *reference[T]) start(worker int) { clear(r.sums[worker]) }
 
 func (r *reference[T]) block(t int, w *worker[T], lo, hi int) error {
 	return plan.Run(r.s, w.Memory, lo, hi, r.sums[t])

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
@@ -14,14 +13,14 @@ type columnSums[T plan.Float] struct {
 }
 
 func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
-	c := &columnSums[T]{s: s, sums: make([][]float64, workers), one: newColumnSum[T](s.In)}
+	c := &columnSums[T]{s: s, sums: make([][]float64, workers), one: columnSum[T]{s.In}}
 	for t := range c.sums {
 		c.sums[t] = make([]float64, s.In.Cols)
 	}
 	return c
 }
 
-func (c *columnSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(c.sums[worker]) }
+func (c *columnSums[T]) start(worker int) { clear(c.sums[worker]) }
 
 func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
 	if c.s.In.Cols == 1 {
@@ -48,28 +47,14 @@ func (c *columnSums[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// columnSum adds up rows of one column in float64, those of a block as kernel.Dot does where the column has no gaps.
-type columnSum[T plan.Float] struct {
-	in   plan.View
-	ones []T
-}
+// columnSum adds up rows of one column in float64, those of a block as kernel.Sum does where the column has no gaps.
+type columnSum[T plan.Float] struct{ in plan.View }
 
-func newColumnSum[T plan.Float](in plan.View) columnSum[T] {
-	c := columnSum[T]{in: in}
-	if in.Stride == 1 {
-		c.ones = kernel.Alloc[T](kernel.RowBlock)
-		for i := range c.ones {
-			c.ones[i] = 1
-		}
-	}
-	return c
-}
-
-// of is the sum of rows lo to hi-1, at most a block.
+// of is the sum of rows lo to hi-1.
 func (c columnSum[T]) of(w *worker[T], lo, hi int) (sum float64) {
 	column := w.From(c.in, lo)
-	if n := hi - lo; c.ones != nil {
-		return w.k.Dot(column[:n], c.ones[:n])
+	if c.in.Stride == 1 {
+		return w.k.Sum(column[:hi-lo])
 	}
 	for i := range hi - lo {
 		sum += float64(column[i*c.in.Stride])

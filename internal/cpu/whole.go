@@ -16,11 +16,11 @@ func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	}
 	switch s := s.(type) {
 	case *plan.Product:
-		return e.newRegion(s.Out.Rows, threads, &smallProduct[T]{s})
+		return e.newRegion(s.Out.Rows, threads, usual(), &smallProduct[T]{s})
 	case *plan.Opaque:
-		return e.newRegion(1, 1, &opaque[T]{s})
+		return e.newRegion(1, 1, usual(), &opaque[T]{s})
 	}
-	return e.newRegion(plan.Rows(s), threads, e.blockStep(s))
+	return e.newRegion(plan.Rows(s), threads, usual(), e.blockStep(s))
 }
 
 // opaque is a step that runs whole, through Gorgonia's op.

@@ -9,6 +9,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -119,10 +120,37 @@ func bindBatch[T float32 | float64](b *batches, k int, widen func(dst []T, from,
 	return nil
 }
 
-// picked is a matrix of zeros in the shape of some rows of another.
-type picked struct{ rows, cols int }
+// picked is a matrix of zeros in the shape of some rows of another, pickedBytes one of 8-bit values: what stands for rows until they are
+// bound.
+type (
+	picked      struct{ rows, cols int }
+	pickedBytes struct {
+		picked
+		scale float64
+	}
+)
 
-var _ datasets.Matrix = picked{}
+var (
+	_ datasets.Matrix = picked{}
+	_ plan.Bytes      = pickedBytes{}
+)
+
+// zerosLike stands for so many rows of the data.
+func zerosLike(data datasets.Matrix, rows int) datasets.Matrix {
+	_, cols := data.Dims()
+	zeros := picked{rows, cols}
+	switch data := data.(type) {
+	case plan.Bytes:
+		_, scale := data.Bytes()
+		return pickedBytes{zeros, scale}
+	case *recovered:
+		return pickedBytes{zeros, data.scale}
+	}
+	return zeros
+}
+
+// Bytes implements plan.Bytes: the values are bound before they are read.
+func (p pickedBytes) Bytes() (values []uint8, scale float64) { return nil, p.scale }
 
 func (p picked) Dims() (rows, cols int)              { return p.rows, p.cols }
 func (p picked) Float32(dst []float32, from, to int) { clear(dst) }
@@ -130,7 +158,7 @@ func (p picked) Float64(dst []float64, from, to int) { clear(dst) }
 
 // pick is what the goal knows of some rows, their data left out until they are bound.
 func (r rows) pick(list []int) rows {
-	part := rows{data: picked{len(list), r.features()}}
+	part := rows{data: zerosLike(r.data, len(list))}
 	place := make([]int, r.len()) // of each row, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])

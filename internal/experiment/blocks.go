@@ -48,7 +48,7 @@ func (t *task) blocksOf(data datasets.Matrix, rows int, dtype tensor.Dtype, weig
 	}
 	var err error
 	b.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		zeros := picked{rows, d}
+		zeros := zerosLike(data, rows)
 		net, x, scores, err := t.scores(g, zeros, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err

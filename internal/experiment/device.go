@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"ppal/cuda"
 	"ppal/cuda/driver"
@@ -30,12 +31,16 @@ func (e *Experiment) chooseEngine() error {
 		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
-	d, err := CPU(e.cfg.Device)
+	host := e.cfg.Device
+	if !has("cpu", host.Products) { // the GPU's
+		host.Products = "auto"
+	}
+	d, err := CPU(host)
 	if err != nil {
-		return err
+		return productsError(err)
 	}
 	e.host = graph.Planned(d)
-	if e.cfg.Kind() != "cpu" {
+	if !onlyCPU(e.cfg.Device) {
 		err := e.useGPU()
 		if err == nil || e.cfg.Kind() == "cuda" || !errors.Is(err, driver.ErrUnavailable) {
 			return err
@@ -44,10 +49,18 @@ func (e *Experiment) chooseEngine() error {
 			return fmt.Errorf("experiment: --products tf32 and --micro-batch are for a GPU: %w", err)
 		}
 	}
-	e.engine = e.host
+	e.device, e.engine = d, e.host
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
 }
+
+// has says whether a kind of device computes products in that way; none named is auto.
+func has(device, products string) bool {
+	return products == "" || slices.Contains(config.DevicesProducts(device), products)
+}
+
+// onlyCPU says whether the configuration leaves nothing but the CPU: products of slices of integers are the CPU's, so auto means it.
+func onlyCPU(cfg config.Device) bool { return cfg.Kind() == "cpu" || !has("cuda", cfg.Products) }
 
 // useGPU opens the GPU that the configuration names.
 func (e *Experiment) useGPU() error {
@@ -93,7 +106,15 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 			return nil, err
 		}
 	}
-	return cpu.New(level, cfg.Threads)
+	d, err := cpu.New(level, cfg.Threads)
+	if err != nil || cfg.Products == "" {
+		return d, err
+	}
+	products, err := cpu.ParseProducts(cfg.Products)
+	if err != nil {
+		return nil, err
+	}
+	return d.With(products)
 }
 
 // Close gives the GPU back, where one was used.

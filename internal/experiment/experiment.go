@@ -13,6 +13,7 @@ import (
 	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/cpu"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -29,6 +30,8 @@ type Experiment struct {
 	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
 	engine, host  graph.Engine // of the training rows; of what is only measured
+	device        *cpu.Device  // of the plan's engine where the CPU trains, else nil
+	eightBit      bool         // the training rows
 	openGPU       func(ordinal int) (driver.Driver, error)
 	gpu           *cuda.Device // nil: the CPU trains
 	info          Info
@@ -55,6 +58,7 @@ type sampler interface {
 // Info describes what a run is about to do.
 type Info struct {
 	Device        string    // what computes, in words
+	Products      string    // how products with the data are computed: int8x3, or a dtype
 	DeviceBytes   int64     // the most of a GPU's memory that the run has had so far; 0: no GPU
 	DataFiles     []FileSum // what was read
 	Objective     string    // what f is
@@ -184,6 +188,9 @@ func (e *Experiment) start() (models.Weights, error) {
 // build makes the problem of the training rows, what scores the others, and what is trained.
 func (e *Experiment) build(weights models.Weights) error {
 	var err error
+	if err := e.checkProducts(); err != nil {
+		return err
+	}
 	for i, s := range e.splits {
 		if i == 0 {
 			s.problem, err = e.pack(&s.rows, weights)
@@ -235,6 +242,7 @@ func (e *Experiment) describe() {
 		e.info.Normalization = string(e.normalization.Kind)
 	}
 	e.info.Warnings = append(e.info.Warnings, e.t.goal.Warnings()...)
+	e.describeProducts()
 }
 
 // part counts something in every split.

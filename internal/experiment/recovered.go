@@ -9,7 +9,7 @@ import (
 // kept beside it. Its elements are those of the bytes, bit by bit, in both precisions.
 type recovered struct {
 	datasets.Matrix              // the rounded one, whose Float32 is the bytes' too: rounded once
-	inverse         float64      // 1/scale
+	scale, inverse  float64      // inverse is 1/scale
 	wide            [256]float64 // v scale
 }
 
@@ -19,7 +19,7 @@ func recoverBytes(data datasets.Matrix, rounded graph.Matrix) datasets.Matrix {
 	if !ok || rounded == nil || rounded == graph.Matrix(data) {
 		return data
 	}
-	r := &recovered{Matrix: rounded, inverse: 1 / b.Scale}
+	r := &recovered{Matrix: rounded, scale: b.Scale, inverse: 1 / b.Scale}
 	for v := range r.wide {
 		r.wide[v] = float64(v) * b.Scale
 		if int(r.byte(float64(float32(r.wide[v])))) != v {

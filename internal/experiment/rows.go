@@ -26,13 +26,13 @@ func (r rows) features() int {
 	return cols
 }
 
-// centerNode adds c/s, nil without centring.
-func centerNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, center []float64) *gorgonia.Node {
-	if center == nil {
+// constantNode adds a matrix of constants, nil without values.
+func constantNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, values []float64, rows, cols int) *gorgonia.Node {
+	if values == nil {
 		return nil
 	}
-	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName("center"), gorgonia.WithShape(1, len(center)),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(1, len(center)), tensor.WithBacking(backing(dtype, center)))))
+	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing(dtype, values)))))
 }
 
 // backing copies values in the dtype.

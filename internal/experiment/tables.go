@@ -39,6 +39,7 @@ func (e *Experiment) takeTables(t *datasets.Tables) (err error) {
 			e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: e.cfg.Dataset + " " + p.Name, SHA256: p.SHA256()})
 		}
 	}
+	e.takeIntegers(t)
 	e.normalization = models.Normalization{Kind: models.NormalizeNone}
 	e.info.Normalization = "the columns' own (see notes)"
 	if e.t.spec, err = e.spec(e.splits[0].features(), 1); err != nil {

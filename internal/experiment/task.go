@@ -16,6 +16,7 @@ type task struct {
 	goal        goal
 	regularizer trainer.Regularizer
 	center      []float64    // c/s, nil without centring
+	scale       []float64    // of the columns, nil: as they are
 	engine      graph.Engine // of the training rows
 	host        graph.Engine // of what is only measured or certified
 }
@@ -49,7 +50,7 @@ func (t *task) scores(g *gorgonia.ExprGraph, data datasets.Matrix, dtype tensor.
 	}
 	n, d := data.Dims()
 	x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, d))
-	scores, err := net.Scores(x, centerNode(g, dtype, t.center))
+	scores, err := net.ScaledScores(x, constantNode(g, dtype, "center", t.center, 1, d), constantNode(g, dtype, "scale", t.scale, d, 1))
 	return net, x, scores, err
 }
 

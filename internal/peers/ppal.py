@@ -69,6 +69,13 @@ class Ppal:
         usage = self._run([*command, "--help"]).stdout
         return any(line.strip().startswith(words) for line in usage.splitlines())
 
+    def products(self) -> list[str]:
+        """The kinds of products with the data that this binary has on this machine."""
+        kinds = ["auto", "float32"]
+        if "in two" in self._run(["devices"]).stdout:  # of 8-bit data
+            kinds.append("int8x2")
+        return kinds
+
     def bench(self, name: str, dataset: str) -> dict:
         """The case of that name in ``ppal bench --json``. PpalError where this binary or machine cannot run it."""
         shared = ["--data-dir", str(self.data_dir(dataset)), "--threads", str(self.threads)]

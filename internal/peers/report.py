@@ -5,7 +5,7 @@ from __future__ import annotations
 from .cases import FEASIBLE, TARGET, TITLES
 from .table import Table, number, signed, spread
 
-OWN = "ppal train"
+OWN = "ppal train --products auto"
 
 
 def tables(parts: dict[str, dict]) -> list[Table]:

@@ -20,6 +20,7 @@ from .timing import alternate
 PRODUCTS = ("products by feature", "products by unit")  # W stored as [d, units], or as [units, d]
 CONTENDERS = {
     "numpy": PRODUCTS,
+    "onednn": PRODUCTS,
     "torch": (*PRODUCTS, "eager", "compiled", "compiled, max-autotune"),
     "jax": (*PRODUCTS, "jit"),
 }
@@ -92,11 +93,8 @@ def _measure(context: Context, case: Case, effort: Effort) -> dict:
 
 
 def _ppal_modes(context: Context) -> dict[str, list[str]]:
-    """ppal's contenders: its default products and, where the binary lets one choose, plain float32 ones."""
-    modes: dict[str, list[str]] = {"ppal train": []}
-    if context.ppal.has("--products", "train"):
-        modes["ppal train --products float32"] = ["--products", "float32"]
-    return modes
+    """ppal's contenders: the kinds of products that it has on this machine."""
+    return {f"ppal train --products {kind}": ["--products", kind] for kind in context.ppal.products()}
 
 
 def _bench(context: Context, case: Case) -> dict:

@@ -16,6 +16,7 @@ from typing import Any
 
 PEERS = {
     "numpy": ("numpy_peer", "NumpyPeer"),
+    "onednn": ("onednn_peer", "OneDNNPeer"),
     "torch": ("torch_peer", "TorchPeer"),
     "jax": ("jax_peer", "JaxPeer"),
     "cooper": ("cooper_peer", "CooperPeer"),

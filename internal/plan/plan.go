@@ -41,10 +41,11 @@ type Sparse interface {
 	Sparse() (starts []int, columns []int32, values []float64)
 }
 
-// Quantized is a data matrix of 8-bit values v, row by row, that stand for scale v (datasets.Bytes is one).
-type Quantized interface {
+// Bytes is a data matrix of 8-bit values, element (i, j) = scale values[i*cols+j] (datasets.Bytes is one). The slice is the matrix's own;
+// nil where the values are bound before they are read.
+type Bytes interface {
 	Matrix
-	Quantized() (values []uint8, scale float64)
+	Bytes() (values []uint8, scale float64)
 }
 
 // DataOf returns the matrix of a buffer, nil where it has a node's value.

@@ -11,6 +11,7 @@ type Provenance struct {
 	Features      int        `yaml:"features"`
 	Parameters    int        `yaml:"parameters"`
 	Normalization string     `yaml:"normalization"`
+	Products      string     `yaml:"products"` // with the data, as they ran
 	Bounds        []float64  `yaml:"bounds,flow"`
 	Device        string     `yaml:"device,omitempty"`
 	Warnings      []string   `yaml:"warnings,omitempty"`

@@ -173,7 +173,7 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration " +
-		"peak_bytes " +
+		"peak_bytes products " +
 		"residual_decay seconds status test train validation version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)

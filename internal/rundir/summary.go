@@ -24,6 +24,7 @@ type Summary struct {
 	Validation   map[string]float64  `json:"validation"`
 	Test         map[string]float64  `json:"test"`
 	Device       string              `json:"device"`
+	Products     string              `json:"products"`   // with the data, as they ran: int8x3, float32, ...
 	PeakBytes    uint64              `json:"peak_bytes"` // of memory, resident
 	Warnings     []string            `json:"warnings"`
 	Version      string              `json:"version"`

@@ -146,5 +146,13 @@ func (p *plannedProblem[T]) Data(i int) Matrix {
 	return p.plan.Data[i]
 }
 
+// Products implements what Problem.Products asks for.
+func (p *plannedProblem[T]) Products() string {
+	if r, ok := p.run.(interface{ Products() string }); ok {
+		return r.Products()
+	}
+	return ""
+}
+
 // Explain is the plan's table of steps.
 func (p *plannedProblem[T]) Explain() string { return p.plan.String() }

@@ -85,6 +85,14 @@ func (p *Problem) Data(i int) Matrix {
 	return nil
 }
 
+// Products names how products with the data are computed, "" where the engine does not say: int8x3, or a dtype.
+func (p *Problem) Products() string {
+	if c, ok := p.compiled.(interface{ Products() string }); ok {
+		return c.Products()
+	}
+	return ""
+}
+
 // Explain is a table of the steps that the engine runs, "" where it has none to show.
 func (p *Problem) Explain() string {
 	if e, ok := p.compiled.(interface{ Explain() string }); ok {

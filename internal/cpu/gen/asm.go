@@ -74,7 +74,11 @@ func (a asm) vec() vec {
 
 type instruction = func(...operand.Op)
 
-// three and four adapt instructions that always have so many operands.
+// two, three and four adapt instructions that always have so many operands.
+
+func two(f func(x, y operand.Op)) instruction {
+	return func(ops ...operand.Op) { f(ops[0], ops[1]) }
+}
 
 func three(f func(x, y, z operand.Op)) instruction {
 	return func(ops ...operand.Op) { f(ops[0], ops[1], ops[2]) }

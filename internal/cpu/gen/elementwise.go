@@ -20,6 +20,7 @@ func elementwise(a asm) {
 	a.slope("tanhGrad", "d[i] (1 - s[i]^2)", func(s vec) vec { return a.fnma(s, s, one()) })
 	a.slope("reluGrad", "d[i] where s[i]'s sign bit is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) })
 	a.axpy()
+	a.shift()
 }
 
 func (a asm) unary(name, formula string, f func(vec) vec) {
@@ -60,6 +61,15 @@ func (a asm) axpy() {
 	s := a.scalar("s")
 	a.each(n, []reg.GPVirtual{y, x}, func(m mask) {
 		a.save(a.fma(s, a.load(x, m), a.load(y, m)), y, m)
+	})
+	a.RET()
+}
+
+func (a asm) shift() {
+	a.text("shift", fmt.Sprintf("func(n int, z *%[1]s, b %[1]s)", a.elem()), "computes z[i] = z[i] + b for i in 0..n-1.")
+	n, z, b := a.gp("n"), a.gp("z"), a.scalar("b")
+	a.each(n, []reg.GPVirtual{z}, func(m mask) {
+		a.save(a.plus(a.load(z, m), b), z, m)
 	})
 	a.RET()
 }

@@ -35,6 +35,10 @@ func main() {
 		"sparse_rows":   sparseRows,
 		"losses":        losses,
 		"narrow":        narrow,
+		"tails":         tails,
+		"rowsets":       rowSets,
+		"integers":      integers,
+		"slices":        slices,
 	} {
 		if err := write(*out, name, emit); err != nil {
 			log.Fatal(err)

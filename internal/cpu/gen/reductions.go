@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -13,22 +14,36 @@ const sumLanes = 32
 
 // reductions emits the sums over vectors, in float64 for either type.
 func reductions(a asm) {
-	a.reduction("dot", "x[i] y[i]", func(x, y, sum vec) {
-		a.VFMADD231PD(x, y, sum)
+	a.reduction("sum", "x[i]", []string{"x"}, func(v []vec, sum vec) {
+		a.VADDPD(v[0], sum, sum)
 	})
-	a.reduction("distance2", "(x[i] - y[i])^2", func(x, y, sum vec) {
+	a.reduction("dot", "x[i] y[i]", []string{"x", "y"}, func(v []vec, sum vec) {
+		a.VFMADD231PD(v[0], v[1], sum)
+	})
+	a.reduction("distance2", "(x[i] - y[i])^2", []string{"x", "y"}, func(v []vec, sum vec) {
 		d := a.vec()
-		a.VSUBPD(y, x, d)
+		a.VSUBPD(v[1], v[0], d)
 		a.VFMADD231PD(d, d, sum)
 	})
 }
 
-// reduction emits a sum of terms. The partial sum l takes the elements i with
+// reduction emits a sum of terms of some vectors' elements. The partial sum l takes the elements i with
 // i mod 32 = l; then halves are added, 16 + 16, 8 + 8, ... 1 + 1.
-func (a asm) reduction(name, formula string, term func(x, y, sum vec)) {
-	a.text(name, fmt.Sprintf("func(n int, x, y *%s) float64", a.elem()),
+func (a asm) reduction(name, formula string, vectors []string, term func(v []vec, sum vec)) {
+	a.text(name, fmt.Sprintf("func(n int, %s *%s) float64", strings.Join(vectors, ", "), a.elem()),
 		fmt.Sprintf("is the sum of %s over i in 0..n-1, in float64.", formula))
-	n, x, y := a.gp("n"), a.gp("x"), a.gp("y")
+	n := a.gp("n")
+	var from []reg.GPVirtual
+	for _, v := range vectors {
+		from = append(from, a.gp(v))
+	}
+	add := func(at int, m mask, sum vec) {
+		var v []vec
+		for _, p := range from {
+			v = append(v, a.wide(p, at, m))
+		}
+		term(v, sum)
+	}
 	lanes := a.bytes() / 8
 	sums := a.accumulators(sumLanes / lanes)
 	step := operand.U32(sumLanes * a.size)
@@ -36,20 +51,18 @@ func (a asm) reduction(name, formula string, term func(x, y, sum vec)) {
 	a.JL(operand.LabelRef("tail"))
 	a.Label("loop")
 	for i, s := range sums {
-		at := i * lanes * a.size
-		term(a.wide(x, at, mask{}), a.wide(y, at, mask{}), s)
+		add(i*lanes*a.size, mask{}, s)
 	}
-	a.ADDQ(step, x)
-	a.ADDQ(step, y)
+	for _, p := range from {
+		a.ADDQ(step, p)
+	}
 	a.SUBQ(operand.Imm(sumLanes), n)
 	a.JGE(operand.LabelRef("loop"))
 	a.Label("tail")
 	a.ADDQ(operand.Imm(sumLanes), n)
 	a.JZ(operand.LabelRef("sum"))
 	for i, s := range sums {
-		m := a.part(n, i*lanes)
-		at := i * lanes * a.size
-		term(a.wide(x, at, m), a.wide(y, at, m), s)
+		add(i*lanes*a.size, a.part(n, i*lanes), s)
 	}
 	a.Label("sum")
 	a.Store(a.fold(sums), a.ReturnIndex(0))

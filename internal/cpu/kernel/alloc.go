@@ -6,8 +6,13 @@ import "unsafe"
 // lines takes two accesses.
 const cacheLine = 64
 
+// element is what packed data consist of.
+type element interface {
+	Float | int8 | uint8 | uint32
+}
+
 // Alloc returns n zeros that begin at a cache line.
-func Alloc[F Float](n int) []F {
+func Alloc[F element](n int) []F {
 	size := int(sizeof[F]())
 	buf := make([]F, n+cacheLine/size-1)
 	at := 0
@@ -20,7 +25,7 @@ func Alloc[F Float](n int) []F {
 }
 
 // sizeof is the number of bytes of an element.
-func sizeof[F Float]() uintptr {
+func sizeof[F element]() uintptr {
 	var zero F
 	return unsafe.Sizeof(zero)
 }

@@ -8,8 +8,10 @@ type passes[F Float] struct {
 	biasSigmoid, biasTanh, biasReLU func(n int, z, bias *F)
 	sigmoidGrad, tanhGrad, reluGrad func(n int, d, s *F)
 
-	axpy func(n int, y *F, s F, x *F)
+	axpy  func(n int, y *F, s F, x *F)
+	shift func(n int, z *F, b F)
 
+	sum            func(n int, x *F) float64
 	dot, distance2 func(n int, x, y *F) float64
 }
 
@@ -87,6 +89,21 @@ func (k *Kernels[F]) Axpy(y []F, s F, x []F) {
 	if len(y) > 0 {
 		k.passes.axpy(len(y), &y[0], s, &x[0])
 	}
+}
+
+// Shift computes z[i] = z[i] + b.
+func (k *Kernels[F]) Shift(z []F, b F) {
+	if len(z) > 0 {
+		k.passes.shift(len(z), &z[0], b)
+	}
+}
+
+// Sum is the sum of x[i] in float64, added as in Dot.
+func (k *Kernels[F]) Sum(x []F) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	return k.passes.sum(len(x), &x[0])
 }
 
 // Dot is the sum of x[i] y[i] in float64.

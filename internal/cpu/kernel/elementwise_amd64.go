@@ -59,6 +59,11 @@ func reluGradF32AVX512(n int, d *float32, s *float32)
 //go:noescape
 func axpyF32AVX512(n int, y *float32, s float32, x *float32)
 
+// shiftF32AVX512 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF32AVX512(n int, z *float32, b float32)
+
 // expF64AVX512 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -113,6 +118,11 @@ func reluGradF64AVX512(n int, d *float64, s *float64)
 //
 //go:noescape
 func axpyF64AVX512(n int, y *float64, s float64, x *float64)
+
+// shiftF64AVX512 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF64AVX512(n int, z *float64, b float64)
 
 // expF32AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
@@ -169,6 +179,11 @@ func reluGradF32AVX2(n int, d *float32, s *float32)
 //go:noescape
 func axpyF32AVX2(n int, y *float32, s float32, x *float32)
 
+// shiftF32AVX2 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF32AVX2(n int, z *float32, b float32)
+
 // expF64AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -223,3 +238,8 @@ func reluGradF64AVX2(n int, d *float64, s *float64)
 //
 //go:noescape
 func axpyF64AVX2(n int, y *float64, s float64, x *float64)
+
+// shiftF64AVX2 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF64AVX2(n int, z *float64, b float64)

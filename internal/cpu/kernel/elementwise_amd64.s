@@ -1074,6 +1074,38 @@ done:
 	VZEROUPPER
 	RET
 
+// func shiftF32AVX512(n int, z *float32, b float32)
+// Requires: AVX, AVX512F
+TEXT ·shiftF32AVX512(SB), NOSPLIT, $0-20
+	MOVQ         n+0(FP), CX
+	MOVQ         z+8(FP), AX
+	VBROADCASTSS b+16(FP), Z0
+	SUBQ         $0x10, CX
+	JL           tail
+
+loop:
+	VMOVUPS (AX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JGE     loop
+
+tail:
+	ADDQ      $0x10, CX
+	JZ        done
+	MOVQ      $0x00000001, DX
+	SHLQ      CL, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (AX), K1, Z1
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func expF64AVX512(n int, dst *float64, x *float64)
 // Requires: AVX, AVX512F
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
@@ -2324,6 +2356,38 @@ done:
 	VZEROUPPER
 	RET
 
+// func shiftF64AVX512(n int, z *float64, b float64)
+// Requires: AVX, AVX512F
+TEXT ·shiftF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         n+0(FP), CX
+	MOVQ         z+8(FP), AX
+	VBROADCASTSD b+16(FP), Z0
+	SUBQ         $0x08, CX
+	JL           tail
+
+loop:
+	VMOVUPD (AX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (AX)
+	ADDQ    $0x40, AX
+	SUBQ    $0x08, CX
+	JGE     loop
+
+tail:
+	ADDQ      $0x08, CX
+	JZ        done
+	MOVQ      $0x00000001, DX
+	SHLQ      CL, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z0, Z1, Z0
+	VMOVUPD   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func expF32AVX2(n int, dst *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -3501,6 +3565,38 @@ tail:
 	VMOVAPS     Y3, Y3
 	VFMADD231PS Y2, Y0, Y3
 	VMASKMOVPS  Y3, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func shiftF32AVX2(n int, z *float32, b float32)
+// Requires: AVX
+TEXT ·shiftF32AVX2(SB), NOSPLIT, $0-20
+	MOVQ         n+0(FP), AX
+	MOVQ         z+8(FP), CX
+	VBROADCASTSS b+16(FP), Y0
+	SUBQ         $0x08, AX
+	JL           tail
+
+loop:
+	VMOVUPS (CX), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
+	ADDQ    $0x20, CX
+	SUBQ    $0x08, AX
+	JGE     loop
+
+tail:
+	ADDQ       $0x08, AX
+	JZ         done
+	LEAQ       masks<>+256(SB), DX
+	SHLQ       $0x02, AX
+	SUBQ       AX, DX
+	VMOVUPS    (DX), Y1
+	VMASKMOVPS (CX), Y1, Y2
+	VADDPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)
 
 done:
 	VZEROUPPER
@@ -4697,6 +4793,38 @@ tail:
 	VMOVAPD     Y3, Y3
 	VFMADD231PD Y2, Y0, Y3
 	VMASKMOVPD  Y3, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func shiftF64AVX2(n int, z *float64, b float64)
+// Requires: AVX
+TEXT ·shiftF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         n+0(FP), AX
+	MOVQ         z+8(FP), CX
+	VBROADCASTSD b+16(FP), Y0
+	SUBQ         $0x04, AX
+	JL           tail
+
+loop:
+	VMOVUPD (CX), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
+	ADDQ    $0x20, CX
+	SUBQ    $0x04, AX
+	JGE     loop
+
+tail:
+	ADDQ       $0x04, AX
+	JZ         done
+	LEAQ       masks<>+256(SB), DX
+	SHLQ       $0x03, AX
+	SUBQ       AX, DX
+	VMOVUPD    (DX), Y1
+	VMASKMOVPD (CX), Y1, Y2
+	VADDPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)
 
 done:
 	VZEROUPPER

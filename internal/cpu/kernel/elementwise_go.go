@@ -20,6 +20,10 @@ func passesGo[F Float]() passes[F] {
 		tanhGrad:    slopeGo(func(s F) F { return 1 - s*s }),
 		reluGrad:    slopeGo(positiveGo[F]),
 		axpy:        axpyGo[F],
+		shift:       shiftGo[F],
+		sum: func(n int, x *F) float64 {
+			return sumGo(n, x, x, func(x, _ float64) float64 { return x })
+		},
 		dot: func(n int, x, y *F) float64 {
 			return sumGo(n, x, y, func(x, y float64) float64 { return x * y })
 		},
@@ -96,6 +100,13 @@ func axpyGo[F Float](n int, y *F, s F, x *F) {
 	}
 }
 
+func shiftGo[F Float](n int, z *F, b F) {
+	zs := unsafe.Slice(z, n)
+	for i := range zs {
+		zs[i] += b
+	}
+}
+
 // sumLanes is the number of partial sums.
 const sumLanes = 32
 
@@ -105,6 +116,11 @@ func sumGo[F Float](n int, x, y *F, term func(x, y float64) float64) float64 {
 	for i, v := range unsafe.Slice(x, n) {
 		sums[i%sumLanes] += term(float64(v), float64(ys[i]))
 	}
+	return fold(&sums)
+}
+
+// fold adds the upper half to the lower until one is left.
+func fold(sums *[sumLanes]float64) float64 {
 	for half := sumLanes / 2; half > 0; half /= 2 {
 		for i := range half {
 			sums[i] += sums[half+i]

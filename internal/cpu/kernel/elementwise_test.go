@@ -72,6 +72,7 @@ func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [2][]F) {
 		{"relu's derivative", func() { k.ReLUGrad(x, y) }, func(x, y float64) float64 { return x * positiveGo(y) }},
 		{"sigmoid's derivative", func() { k.SigmoidGrad(x, y) }, func(x, y float64) float64 { return x * y * (1 - y) }},
 		{"axpy", func() { k.Axpy(x, s, y) }, func(x, y float64) float64 { return x + s*y }},
+		{"shift", func() { k.Shift(x, s) }, func(x, _ float64) float64 { return x + s }},
 	} {
 		before := append([]F(nil), x...)
 		c.pass()

@@ -8,7 +8,7 @@ import (
 
 // guarded returns n elements whose end, or else beginning, lies at a page that
 // can be neither read nor written: a kernel that leaves its operand faults.
-func guarded[F Float](t testing.TB, n int, atEnd bool) []F {
+func guarded[F element](t testing.TB, n int, atEnd bool) []F {
 	t.Helper()
 	page := syscall.Getpagesize()
 	size := n * int(sizeof[F]())

@@ -5,4 +5,4 @@ package kernel
 import "testing"
 
 // guarded returns n elements; there are no guard pages here.
-func guarded[F Float](_ testing.TB, n int, _ bool) []F { return make([]F, n) }
+func guarded[F element](_ testing.TB, n int, _ bool) []F { return make([]F, n) }

@@ -13,6 +13,8 @@ type Kernels[F Float] struct {
 	sweeps   sweeps[F]
 	sparse   sparse[F]
 	losses   losses[F]
+	tails    tails[F]
+	sets     rowSets[F]
 }
 
 // New returns the kernels of a level. It fails with an *UnsupportedError if
@@ -25,10 +27,10 @@ func New[F Float](level Level) (*Kernels[F], error) {
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
 		k.products, k.narrow, k.passes, k.sweeps = products32(level), narrow32(level), passes32(level), sweeps32(level)
-		k.sparse, k.losses = sparse32(level), losses32(level)
+		k.sparse, k.losses, k.tails, k.sets = sparse32(level), losses32(level), tails32(level), rowSets32(level)
 	case *Kernels[float64]:
 		k.products, k.narrow, k.passes, k.sweeps = products64(level), narrow64(level), passes64(level), sweeps64(level)
-		k.sparse, k.losses = sparse64(level), losses64(level)
+		k.sparse, k.losses, k.tails, k.sets = sparse64(level), losses64(level), tails64(level), rowSets64(level)
 	}
 	return k, nil
 }

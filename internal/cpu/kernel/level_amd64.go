@@ -67,16 +67,16 @@ func passes32(level Level) passes[float32] {
 			exp: expF32AVX512, sigmoid: sigmoidF32AVX512, tanh: tanhF32AVX512, log1p: log1pF32AVX512,
 			biasSigmoid: biasSigmoidF32AVX512, sigmoidGrad: sigmoidGradF32AVX512,
 			biasTanh: biasTanhF32AVX512, biasReLU: biasReLUF32AVX512, tanhGrad: tanhGradF32AVX512, reluGrad: reluGradF32AVX512,
-			axpy: axpyF32AVX512,
-			dot:  dotF32AVX512, distance2: distance2F32AVX512,
+			axpy: axpyF32AVX512, shift: shiftF32AVX512,
+			sum: sumF32AVX512, dot: dotF32AVX512, distance2: distance2F32AVX512,
 		}
 	case AVX2:
 		return passes[float32]{
 			exp: expF32AVX2, sigmoid: sigmoidF32AVX2, tanh: tanhF32AVX2, log1p: log1pF32AVX2,
 			biasSigmoid: biasSigmoidF32AVX2, sigmoidGrad: sigmoidGradF32AVX2,
 			biasTanh: biasTanhF32AVX2, biasReLU: biasReLUF32AVX2, tanhGrad: tanhGradF32AVX2, reluGrad: reluGradF32AVX2,
-			axpy: axpyF32AVX2,
-			dot:  dotF32AVX2, distance2: distance2F32AVX2,
+			axpy: axpyF32AVX2, shift: shiftF32AVX2,
+			sum: sumF32AVX2, dot: dotF32AVX2, distance2: distance2F32AVX2,
 		}
 	}
 	return passesGo[float32]()
@@ -89,16 +89,16 @@ func passes64(level Level) passes[float64] {
 			exp: expF64AVX512, sigmoid: sigmoidF64AVX512, tanh: tanhF64AVX512, log1p: log1pF64AVX512,
 			biasSigmoid: biasSigmoidF64AVX512, sigmoidGrad: sigmoidGradF64AVX512,
 			biasTanh: biasTanhF64AVX512, biasReLU: biasReLUF64AVX512, tanhGrad: tanhGradF64AVX512, reluGrad: reluGradF64AVX512,
-			axpy: axpyF64AVX512,
-			dot:  dotF64AVX512, distance2: distance2F64AVX512,
+			axpy: axpyF64AVX512, shift: shiftF64AVX512,
+			sum: sumF64AVX512, dot: dotF64AVX512, distance2: distance2F64AVX512,
 		}
 	case AVX2:
 		return passes[float64]{
 			exp: expF64AVX2, sigmoid: sigmoidF64AVX2, tanh: tanhF64AVX2, log1p: log1pF64AVX2,
 			biasSigmoid: biasSigmoidF64AVX2, sigmoidGrad: sigmoidGradF64AVX2,
 			biasTanh: biasTanhF64AVX2, biasReLU: biasReLUF64AVX2, tanhGrad: tanhGradF64AVX2, reluGrad: reluGradF64AVX2,
-			axpy: axpyF64AVX2,
-			dot:  dotF64AVX2, distance2: distance2F64AVX2,
+			axpy: axpyF64AVX2, shift: shiftF64AVX2,
+			sum: sumF64AVX2, dot: dotF64AVX2, distance2: distance2F64AVX2,
 		}
 	}
 	return passesGo[float64]()

@@ -4,6 +4,11 @@
 
 package kernel
 
+// sumF32AVX512 is the sum of x[i] over i in 0..n-1, in float64.
+//
+//go:noescape
+func sumF32AVX512(n int, x *float32) float64
+
 // dotF32AVX512 is the sum of x[i] y[i] over i in 0..n-1, in float64.
 //
 //go:noescape
@@ -13,6 +18,11 @@ func dotF32AVX512(n int, x *float32, y *float32) float64
 //
 //go:noescape
 func distance2F32AVX512(n int, x *float32, y *float32) float64
+
+// sumF64AVX512 is the sum of x[i] over i in 0..n-1, in float64.
+//
+//go:noescape
+func sumF64AVX512(n int, x *float64) float64
 
 // dotF64AVX512 is the sum of x[i] y[i] over i in 0..n-1, in float64.
 //
@@ -24,6 +34,11 @@ func dotF64AVX512(n int, x *float64, y *float64) float64
 //go:noescape
 func distance2F64AVX512(n int, x *float64, y *float64) float64
 
+// sumF32AVX2 is the sum of x[i] over i in 0..n-1, in float64.
+//
+//go:noescape
+func sumF32AVX2(n int, x *float32) float64
+
 // dotF32AVX2 is the sum of x[i] y[i] over i in 0..n-1, in float64.
 //
 //go:noescape
@@ -33,6 +48,11 @@ func dotF32AVX2(n int, x *float32, y *float32) float64
 //
 //go:noescape
 func distance2F32AVX2(n int, x *float32, y *float32) float64
+
+// sumF64AVX2 is the sum of x[i] over i in 0..n-1, in float64.
+//
+//go:noescape
+func sumF64AVX2(n int, x *float64) float64
 
 // dotF64AVX2 is the sum of x[i] y[i] over i in 0..n-1, in float64.
 //

@@ -4,6 +4,80 @@
 
 #include "textflag.h"
 
+// func sumF32AVX512(n int, x *float32) float64
+// Requires: AVX, AVX512F, SSE2
+TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SUBQ   $0x20, AX
+	JL     tail
+
+loop:
+	VCVTPS2PD (DX), Z4
+	VADDPD    Z4, Z0, Z0
+	VCVTPS2PD 32(DX), Z4
+	VADDPD    Z4, Z1, Z1
+	VCVTPS2PD 64(DX), Z4
+	VADDPD    Z4, Z2, Z2
+	VCVTPS2PD 96(DX), Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x20, AX
+	JGE       loop
+
+tail:
+	ADDQ        $0x20, AX
+	JZ          sum
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, BX
+	SHLQ        CL, BX
+	DECQ        BX
+	KMOVW       BX, K1
+	VCVTPS2PD.Z (DX), K1, Z4
+	VADDPD      Z4, Z0, Z0
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, BX
+	SHLQ        CL, BX
+	DECQ        BX
+	SHRQ        $0x08, BX
+	KMOVW       BX, K1
+	VCVTPS2PD.Z 32(DX), K1, Z4
+	VADDPD      Z4, Z1, Z1
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, BX
+	SHLQ        CL, BX
+	DECQ        BX
+	SHRQ        $0x10, BX
+	KMOVW       BX, K1
+	VCVTPS2PD.Z 64(DX), K1, Z4
+	VADDPD      Z4, Z2, Z2
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, AX
+	SHLQ        CL, AX
+	DECQ        AX
+	SHRQ        $0x18, AX
+	KMOVW       AX, K1
+	VCVTPS2PD.Z 96(DX), K1, Z4
+	VADDPD      Z4, Z3, Z3
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
 // func dotF32AVX512(n int, x *float32, y *float32) float64
 // Requires: AVX, AVX512F, SSE2
 TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
@@ -177,6 +251,80 @@ sum:
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0
 	MOVSD         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func sumF64AVX512(n int, x *float64) float64
+// Requires: AVX, AVX512F, SSE2
+TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SUBQ   $0x20, AX
+	JL     tail
+
+loop:
+	VMOVUPD (DX), Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD 64(DX), Z4
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD 128(DX), Z4
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD 192(DX), Z4
+	VADDPD  Z4, Z3, Z3
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x20, AX
+	JGE     loop
+
+tail:
+	ADDQ      $0x20, AX
+	JZ        sum
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, BX
+	SHLQ      CL, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, BX
+	SHLQ      CL, BX
+	DECQ      BX
+	SHRQ      $0x08, BX
+	KMOVW     BX, K1
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, BX
+	SHLQ      CL, BX
+	DECQ      BX
+	SHRQ      $0x10, BX
+	KMOVW     BX, K1
+	VMOVUPD.Z 128(DX), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	SHRQ      $0x18, AX
+	KMOVW     AX, K1
+	VMOVUPD.Z 192(DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, ret+16(FP)
 	VZEROUPPER
 	RET
 
@@ -356,6 +504,256 @@ sum:
 	VZEROUPPER
 	RET
 
+// func sumF32AVX2(n int, x *float32) float64
+// Requires: AVX, SSE2
+TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x20, AX
+	JL     tail
+
+loop:
+	VCVTPS2PD (CX), Y8
+	VADDPD    Y8, Y0, Y0
+	VCVTPS2PD 16(CX), Y8
+	VADDPD    Y8, Y1, Y1
+	VCVTPS2PD 32(CX), Y8
+	VADDPD    Y8, Y2, Y2
+	VCVTPS2PD 48(CX), Y8
+	VADDPD    Y8, Y3, Y3
+	VCVTPS2PD 64(CX), Y8
+	VADDPD    Y8, Y4, Y4
+	VCVTPS2PD 80(CX), Y8
+	VADDPD    Y8, Y5, Y5
+	VCVTPS2PD 96(CX), Y8
+	VADDPD    Y8, Y6, Y6
+	VCVTPS2PD 112(CX), Y8
+	VADDPD    Y8, Y7, Y7
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x20, AX
+	JGE       loop
+
+tail:
+	ADDQ       $0x20, AX
+	JZ         sum
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    (DX), Y8
+	VMASKMOVPS (CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y0, Y0
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    16(DX), Y8
+	VMASKMOVPS 16(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y1, Y1
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    32(DX), Y8
+	VMASKMOVPS 32(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y2, Y2
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    48(DX), Y8
+	VMASKMOVPS 48(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y3, Y3
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    64(DX), Y8
+	VMASKMOVPS 64(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y4, Y4
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    80(DX), Y8
+	VMASKMOVPS 80(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y5, Y5
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPD    96(DX), Y8
+	VMASKMOVPS 96(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y6, Y6
+	LEAQ       masks<>+256(SB), DX
+	SHLQ       $0x02, AX
+	SUBQ       AX, DX
+	VMOVUPD    112(DX), Y8
+	VMASKMOVPS 112(CX), X8, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y7, Y7
+
+sum:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+DATA masks<>+0(SB)/4, $0xffffffff
+DATA masks<>+4(SB)/4, $0xffffffff
+DATA masks<>+8(SB)/4, $0xffffffff
+DATA masks<>+12(SB)/4, $0xffffffff
+DATA masks<>+16(SB)/4, $0xffffffff
+DATA masks<>+20(SB)/4, $0xffffffff
+DATA masks<>+24(SB)/4, $0xffffffff
+DATA masks<>+28(SB)/4, $0xffffffff
+DATA masks<>+32(SB)/4, $0xffffffff
+DATA masks<>+36(SB)/4, $0xffffffff
+DATA masks<>+40(SB)/4, $0xffffffff
+DATA masks<>+44(SB)/4, $0xffffffff
+DATA masks<>+48(SB)/4, $0xffffffff
+DATA masks<>+52(SB)/4, $0xffffffff
+DATA masks<>+56(SB)/4, $0xffffffff
+DATA masks<>+60(SB)/4, $0xffffffff
+DATA masks<>+64(SB)/4, $0xffffffff
+DATA masks<>+68(SB)/4, $0xffffffff
+DATA masks<>+72(SB)/4, $0xffffffff
+DATA masks<>+76(SB)/4, $0xffffffff
+DATA masks<>+80(SB)/4, $0xffffffff
+DATA masks<>+84(SB)/4, $0xffffffff
+DATA masks<>+88(SB)/4, $0xffffffff
+DATA masks<>+92(SB)/4, $0xffffffff
+DATA masks<>+96(SB)/4, $0xffffffff
+DATA masks<>+100(SB)/4, $0xffffffff
+DATA masks<>+104(SB)/4, $0xffffffff
+DATA masks<>+108(SB)/4, $0xffffffff
+DATA masks<>+112(SB)/4, $0xffffffff
+DATA masks<>+116(SB)/4, $0xffffffff
+DATA masks<>+120(SB)/4, $0xffffffff
+DATA masks<>+124(SB)/4, $0xffffffff
+DATA masks<>+128(SB)/4, $0xffffffff
+DATA masks<>+132(SB)/4, $0xffffffff
+DATA masks<>+136(SB)/4, $0xffffffff
+DATA masks<>+140(SB)/4, $0xffffffff
+DATA masks<>+144(SB)/4, $0xffffffff
+DATA masks<>+148(SB)/4, $0xffffffff
+DATA masks<>+152(SB)/4, $0xffffffff
+DATA masks<>+156(SB)/4, $0xffffffff
+DATA masks<>+160(SB)/4, $0xffffffff
+DATA masks<>+164(SB)/4, $0xffffffff
+DATA masks<>+168(SB)/4, $0xffffffff
+DATA masks<>+172(SB)/4, $0xffffffff
+DATA masks<>+176(SB)/4, $0xffffffff
+DATA masks<>+180(SB)/4, $0xffffffff
+DATA masks<>+184(SB)/4, $0xffffffff
+DATA masks<>+188(SB)/4, $0xffffffff
+DATA masks<>+192(SB)/4, $0xffffffff
+DATA masks<>+196(SB)/4, $0xffffffff
+DATA masks<>+200(SB)/4, $0xffffffff
+DATA masks<>+204(SB)/4, $0xffffffff
+DATA masks<>+208(SB)/4, $0xffffffff
+DATA masks<>+212(SB)/4, $0xffffffff
+DATA masks<>+216(SB)/4, $0xffffffff
+DATA masks<>+220(SB)/4, $0xffffffff
+DATA masks<>+224(SB)/4, $0xffffffff
+DATA masks<>+228(SB)/4, $0xffffffff
+DATA masks<>+232(SB)/4, $0xffffffff
+DATA masks<>+236(SB)/4, $0xffffffff
+DATA masks<>+240(SB)/4, $0xffffffff
+DATA masks<>+244(SB)/4, $0xffffffff
+DATA masks<>+248(SB)/4, $0xffffffff
+DATA masks<>+252(SB)/4, $0xffffffff
+DATA masks<>+256(SB)/4, $0x00000000
+DATA masks<>+260(SB)/4, $0x00000000
+DATA masks<>+264(SB)/4, $0x00000000
+DATA masks<>+268(SB)/4, $0x00000000
+DATA masks<>+272(SB)/4, $0x00000000
+DATA masks<>+276(SB)/4, $0x00000000
+DATA masks<>+280(SB)/4, $0x00000000
+DATA masks<>+284(SB)/4, $0x00000000
+DATA masks<>+288(SB)/4, $0x00000000
+DATA masks<>+292(SB)/4, $0x00000000
+DATA masks<>+296(SB)/4, $0x00000000
+DATA masks<>+300(SB)/4, $0x00000000
+DATA masks<>+304(SB)/4, $0x00000000
+DATA masks<>+308(SB)/4, $0x00000000
+DATA masks<>+312(SB)/4, $0x00000000
+DATA masks<>+316(SB)/4, $0x00000000
+DATA masks<>+320(SB)/4, $0x00000000
+DATA masks<>+324(SB)/4, $0x00000000
+DATA masks<>+328(SB)/4, $0x00000000
+DATA masks<>+332(SB)/4, $0x00000000
+DATA masks<>+336(SB)/4, $0x00000000
+DATA masks<>+340(SB)/4, $0x00000000
+DATA masks<>+344(SB)/4, $0x00000000
+DATA masks<>+348(SB)/4, $0x00000000
+DATA masks<>+352(SB)/4, $0x00000000
+DATA masks<>+356(SB)/4, $0x00000000
+DATA masks<>+360(SB)/4, $0x00000000
+DATA masks<>+364(SB)/4, $0x00000000
+DATA masks<>+368(SB)/4, $0x00000000
+DATA masks<>+372(SB)/4, $0x00000000
+DATA masks<>+376(SB)/4, $0x00000000
+DATA masks<>+380(SB)/4, $0x00000000
+DATA masks<>+384(SB)/4, $0x00000000
+DATA masks<>+388(SB)/4, $0x00000000
+DATA masks<>+392(SB)/4, $0x00000000
+DATA masks<>+396(SB)/4, $0x00000000
+DATA masks<>+400(SB)/4, $0x00000000
+DATA masks<>+404(SB)/4, $0x00000000
+DATA masks<>+408(SB)/4, $0x00000000
+DATA masks<>+412(SB)/4, $0x00000000
+DATA masks<>+416(SB)/4, $0x00000000
+DATA masks<>+420(SB)/4, $0x00000000
+DATA masks<>+424(SB)/4, $0x00000000
+DATA masks<>+428(SB)/4, $0x00000000
+DATA masks<>+432(SB)/4, $0x00000000
+DATA masks<>+436(SB)/4, $0x00000000
+DATA masks<>+440(SB)/4, $0x00000000
+DATA masks<>+444(SB)/4, $0x00000000
+DATA masks<>+448(SB)/4, $0x00000000
+DATA masks<>+452(SB)/4, $0x00000000
+DATA masks<>+456(SB)/4, $0x00000000
+DATA masks<>+460(SB)/4, $0x00000000
+DATA masks<>+464(SB)/4, $0x00000000
+DATA masks<>+468(SB)/4, $0x00000000
+DATA masks<>+472(SB)/4, $0x00000000
+DATA masks<>+476(SB)/4, $0x00000000
+DATA masks<>+480(SB)/4, $0x00000000
+DATA masks<>+484(SB)/4, $0x00000000
+DATA masks<>+488(SB)/4, $0x00000000
+DATA masks<>+492(SB)/4, $0x00000000
+DATA masks<>+496(SB)/4, $0x00000000
+DATA masks<>+500(SB)/4, $0x00000000
+DATA masks<>+504(SB)/4, $0x00000000
+DATA masks<>+508(SB)/4, $0x00000000
+GLOBL masks<>(SB), RODATA|NOPTR, $512
+
 // func dotF32AVX2(n int, x *float32, y *float32) float64
 // Requires: AVX, FMA3, SSE2
 TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
@@ -501,136 +899,6 @@ sum:
 	MOVSD        X0, ret+24(FP)
 	VZEROUPPER
 	RET
-
-DATA masks<>+0(SB)/4, $0xffffffff
-DATA masks<>+4(SB)/4, $0xffffffff
-DATA masks<>+8(SB)/4, $0xffffffff
-DATA masks<>+12(SB)/4, $0xffffffff
-DATA masks<>+16(SB)/4, $0xffffffff
-DATA masks<>+20(SB)/4, $0xffffffff
-DATA masks<>+24(SB)/4, $0xffffffff
-DATA masks<>+28(SB)/4, $0xffffffff
-DATA masks<>+32(SB)/4, $0xffffffff
-DATA masks<>+36(SB)/4, $0xffffffff
-DATA masks<>+40(SB)/4, $0xffffffff
-DATA masks<>+44(SB)/4, $0xffffffff
-DATA masks<>+48(SB)/4, $0xffffffff
-DATA masks<>+52(SB)/4, $0xffffffff
-DATA masks<>+56(SB)/4, $0xffffffff
-DATA masks<>+60(SB)/4, $0xffffffff
-DATA masks<>+64(SB)/4, $0xffffffff
-DATA masks<>+68(SB)/4, $0xffffffff
-DATA masks<>+72(SB)/4, $0xffffffff
-DATA masks<>+76(SB)/4, $0xffffffff
-DATA masks<>+80(SB)/4, $0xffffffff
-DATA masks<>+84(SB)/4, $0xffffffff
-DATA masks<>+88(SB)/4, $0xffffffff
-DATA masks<>+92(SB)/4, $0xffffffff
-DATA masks<>+96(SB)/4, $0xffffffff
-DATA masks<>+100(SB)/4, $0xffffffff
-DATA masks<>+104(SB)/4, $0xffffffff
-DATA masks<>+108(SB)/4, $0xffffffff
-DATA masks<>+112(SB)/4, $0xffffffff
-DATA masks<>+116(SB)/4, $0xffffffff
-DATA masks<>+120(SB)/4, $0xffffffff
-DATA masks<>+124(SB)/4, $0xffffffff
-DATA masks<>+128(SB)/4, $0xffffffff
-DATA masks<>+132(SB)/4, $0xffffffff
-DATA masks<>+136(SB)/4, $0xffffffff
-DATA masks<>+140(SB)/4, $0xffffffff
-DATA masks<>+144(SB)/4, $0xffffffff
-DATA masks<>+148(SB)/4, $0xffffffff
-DATA masks<>+152(SB)/4, $0xffffffff
-DATA masks<>+156(SB)/4, $0xffffffff
-DATA masks<>+160(SB)/4, $0xffffffff
-DATA masks<>+164(SB)/4, $0xffffffff
-DATA masks<>+168(SB)/4, $0xffffffff
-DATA masks<>+172(SB)/4, $0xffffffff
-DATA masks<>+176(SB)/4, $0xffffffff
-DATA masks<>+180(SB)/4, $0xffffffff
-DATA masks<>+184(SB)/4, $0xffffffff
-DATA masks<>+188(SB)/4, $0xffffffff
-DATA masks<>+192(SB)/4, $0xffffffff
-DATA masks<>+196(SB)/4, $0xffffffff
-DATA masks<>+200(SB)/4, $0xffffffff
-DATA masks<>+204(SB)/4, $0xffffffff
-DATA masks<>+208(SB)/4, $0xffffffff
-DATA masks<>+212(SB)/4, $0xffffffff
-DATA masks<>+216(SB)/4, $0xffffffff
-DATA masks<>+220(SB)/4, $0xffffffff
-DATA masks<>+224(SB)/4, $0xffffffff
-DATA masks<>+228(SB)/4, $0xffffffff
-DATA masks<>+232(SB)/4, $0xffffffff
-DATA masks<>+236(SB)/4, $0xffffffff
-DATA masks<>+240(SB)/4, $0xffffffff
-DATA masks<>+244(SB)/4, $0xffffffff
-DATA masks<>+248(SB)/4, $0xffffffff
-DATA masks<>+252(SB)/4, $0xffffffff
-DATA masks<>+256(SB)/4, $0x00000000
-DATA masks<>+260(SB)/4, $0x00000000
-DATA masks<>+264(SB)/4, $0x00000000
-DATA masks<>+268(SB)/4, $0x00000000
-DATA masks<>+272(SB)/4, $0x00000000
-DATA masks<>+276(SB)/4, $0x00000000
-DATA masks<>+280(SB)/4, $0x00000000
-DATA masks<>+284(SB)/4, $0x00000000
-DATA masks<>+288(SB)/4, $0x00000000
-DATA masks<>+292(SB)/4, $0x00000000
-DATA masks<>+296(SB)/4, $0x00000000
-DATA masks<>+300(SB)/4, $0x00000000
-DATA masks<>+304(SB)/4, $0x00000000
-DATA masks<>+308(SB)/4, $0x00000000
-DATA masks<>+312(SB)/4, $0x00000000
-DATA masks<>+316(SB)/4, $0x00000000
-DATA masks<>+320(SB)/4, $0x00000000
-DATA masks<>+324(SB)/4, $0x00000000
-DATA masks<>+328(SB)/4, $0x00000000
-DATA masks<>+332(SB)/4, $0x00000000
-DATA masks<>+336(SB)/4, $0x00000000
-DATA masks<>+340(SB)/4, $0x00000000
-DATA masks<>+344(SB)/4, $0x00000000
-DATA masks<>+348(SB)/4, $0x00000000
-DATA masks<>+352(SB)/4, $0x00000000
-DATA masks<>+356(SB)/4, $0x00000000
-DATA masks<>+360(SB)/4, $0x00000000
-DATA masks<>+364(SB)/4, $0x00000000
-DATA masks<>+368(SB)/4, $0x00000000
-DATA masks<>+372(SB)/4, $0x00000000
-DATA masks<>+376(SB)/4, $0x00000000
-DATA masks<>+380(SB)/4, $0x00000000
-DATA masks<>+384(SB)/4, $0x00000000
-DATA masks<>+388(SB)/4, $0x00000000
-DATA masks<>+392(SB)/4, $0x00000000
-DATA masks<>+396(SB)/4, $0x00000000
-DATA masks<>+400(SB)/4, $0x00000000
-DATA masks<>+404(SB)/4, $0x00000000
-DATA masks<>+408(SB)/4, $0x00000000
-DATA masks<>+412(SB)/4, $0x00000000
-DATA masks<>+416(SB)/4, $0x00000000
-DATA masks<>+420(SB)/4, $0x00000000
-DATA masks<>+424(SB)/4, $0x00000000
-DATA masks<>+428(SB)/4, $0x00000000
-DATA masks<>+432(SB)/4, $0x00000000
-DATA masks<>+436(SB)/4, $0x00000000
-DATA masks<>+440(SB)/4, $0x00000000
-DATA masks<>+444(SB)/4, $0x00000000
-DATA masks<>+448(SB)/4, $0x00000000
-DATA masks<>+452(SB)/4, $0x00000000
-DATA masks<>+456(SB)/4, $0x00000000
-DATA masks<>+460(SB)/4, $0x00000000
-DATA masks<>+464(SB)/4, $0x00000000
-DATA masks<>+468(SB)/4, $0x00000000
-DATA masks<>+472(SB)/4, $0x00000000
-DATA masks<>+476(SB)/4, $0x00000000
-DATA masks<>+480(SB)/4, $0x00000000
-DATA masks<>+484(SB)/4, $0x00000000
-DATA masks<>+488(SB)/4, $0x00000000
-DATA masks<>+492(SB)/4, $0x00000000
-DATA masks<>+496(SB)/4, $0x00000000
-DATA masks<>+500(SB)/4, $0x00000000
-DATA masks<>+504(SB)/4, $0x00000000
-DATA masks<>+508(SB)/4, $0x00000000
-GLOBL masks<>(SB), RODATA|NOPTR, $512
 
 // func distance2F32AVX2(n int, x *float32, y *float32) float64
 // Requires: AVX, FMA3, SSE2
@@ -791,6 +1059,118 @@ sum:
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
 	MOVSD        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func sumF64AVX2(n int, x *float64) float64
+// Requires: AVX, SSE2
+TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x20, AX
+	JL     tail
+
+loop:
+	VMOVUPD (CX), Y8
+	VADDPD  Y8, Y0, Y0
+	VMOVUPD 32(CX), Y8
+	VADDPD  Y8, Y1, Y1
+	VMOVUPD 64(CX), Y8
+	VADDPD  Y8, Y2, Y2
+	VMOVUPD 96(CX), Y8
+	VADDPD  Y8, Y3, Y3
+	VMOVUPD 128(CX), Y8
+	VADDPD  Y8, Y4, Y4
+	VMOVUPD 160(CX), Y8
+	VADDPD  Y8, Y5, Y5
+	VMOVUPD 192(CX), Y8
+	VADDPD  Y8, Y6, Y6
+	VMOVUPD 224(CX), Y8
+	VADDPD  Y8, Y7, Y7
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x20, AX
+	JGE     loop
+
+tail:
+	ADDQ       $0x20, AX
+	JZ         sum
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    (DX), Y8
+	VMASKMOVPD (CX), Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    32(DX), Y8
+	VMASKMOVPD 32(CX), Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    64(DX), Y8
+	VMASKMOVPD 64(CX), Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    96(DX), Y8
+	VMASKMOVPD 96(CX), Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    128(DX), Y8
+	VMASKMOVPD 128(CX), Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    160(DX), Y8
+	VMASKMOVPD 160(CX), Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	LEAQ       masks<>+256(SB), DX
+	MOVQ       AX, BX
+	SHLQ       $0x03, BX
+	SUBQ       BX, DX
+	VMOVUPD    192(DX), Y8
+	VMASKMOVPD 192(CX), Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	LEAQ       masks<>+256(SB), DX
+	SHLQ       $0x03, AX
+	SUBQ       AX, DX
+	VMOVUPD    224(DX), Y8
+	VMASKMOVPD 224(CX), Y8, Y8
+	VADDPD     Y8, Y7, Y7
+
+sum:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+16(FP)
 	VZEROUPPER
 	RET
 

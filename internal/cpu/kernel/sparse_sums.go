@@ -54,7 +54,7 @@ func (s *SparseSums[F]) Clear() {
 // Each element of G is a chain of multiply-adds in the order of the rows, fused above level Go where there are several columns, that is cut
 // every few thousand rows: the parts are in F and their sum in float64. Where D has one column, the products are rounded and summed in
 // float64 at once; or, where all entries are equal and the matrix is dense enough for groups of rows, every 16th row (float32; every 8th in
-// float64) goes to one of as many chains, which are added in increasing order when they are cut. So G depends on the rows that were
+// float64) goes to one of as many chains, which are added in float64, every fourth in turn, when they are cut. So G depends on the rows that were
 // added in turn, not on how they were cut into blocks, and is the same at AVX2 and AVX512.
 func (k *Kernels[F]) AddMulTransSparse(s *SparseSums[F], lo, hi int, d []F, ldd int) {
 	x := s.x
@@ -125,9 +125,7 @@ func (s *SparseSums[F]) addParts(row []float64, i int) {
 	switch {
 	case s.part == nil:
 	case s.cols == 1:
-		for _, v := range s.part[i*s.lanes:][:s.lanes] {
-			row[0] += float64(v)
-		}
+		row[0] += addLanes(s.part[i*s.lanes:][:s.lanes])
 	default:
 		for j := 0; j < s.cols; {
 			n, width := rowsPanel(s.cols-j, s.lanes)
@@ -138,6 +136,18 @@ func (s *SparseSums[F]) addParts(row []float64, i int) {
 			j += n
 		}
 	}
+}
+
+// addLanes is the sum of a multiple of four numbers, in four interleaved sums.
+func addLanes[F Float](v []F) float64 {
+	var a, b, c, d float64
+	for ; len(v) >= 4; v = v[4:] {
+		a += float64(v[0])
+		b += float64(v[1])
+		c += float64(v[2])
+		d += float64(v[3])
+	}
+	return (a + b) + (c + d)
 }
 
 // AddRow adds row i of the sums so far.

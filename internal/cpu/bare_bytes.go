@@ -1,0 +1,79 @@
+package cpu
+
+import (
+	"math/rand/v2"
+
+	"ppal/internal/cpu/kernel"
+)
+
+// bareSlices prepares both products with 8-bit data as Bare has them: X is packed beforehand, W and D are cut into slices by every run.
+func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
+	k, err := kernel.NewIntegers(d.level)
+	if err != nil {
+		return nil, err
+	}
+	count := d.products.slices()
+	rng := rand.New(rand.NewPCG(3, 4))
+	b := &byteBare{k: k, pool: d.pool, x: kernel.NewBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
+		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewSlices(cols, width, count)}
+	values := make([]uint8, kernel.RowBlock*cols)
+	for i := range values {
+		values[i] = uint8(rng.Uint32())
+	}
+	for i := 0; i < rows; i += kernel.RowBlock {
+		b.x.SetRows(i, values[:min(kernel.RowBlock, rows-i)*cols])
+	}
+	for _, list := range [][]float32{b.w, b.d} {
+		for i := range list {
+			list[i] = 2*rng.Float32() - 1
+		}
+	}
+	for range d.threads {
+		b.sums = append(b.sums, kernel.Alloc[float32](cols*width))
+		b.cut, b.scratch = append(b.cut, k.NewSlices(kernel.RowBlock, width, count)), append(b.scratch, k.NewByteScratch())
+	}
+	return &Bare{run: b.run, flops: 4 * float64(rows) * float64(cols) * float64(width)}, nil
+}
+
+// byteBare holds the operands.
+type byteBare struct {
+	k       *kernel.Integers
+	pool    *pool
+	x       *kernel.Bytes
+	width   int
+	w, z, d []float32
+	factor  *kernel.Slices
+	sums    [][]float32 // G by thread, not added up
+	cut     []*kernel.Slices
+	scratch []*kernel.ByteScratch
+}
+
+// The phases of a run.
+type (
+	byteBareCut      struct{ *byteBare }
+	byteBareProducts struct{ *byteBare }
+)
+
+func (b *byteBare) run() {
+	b.pool.run(b.pool.threads, byteBareCut{b})
+	b.pool.run(b.pool.threads, byteBareProducts{b})
+}
+
+func (b byteBareCut) work(worker int) {
+	from, to := share(b.factor.Count(), worker, b.pool.threads)
+	b.factor.Cut(from, to, b.w, b.width, b.x.Scale())
+}
+
+func (b byteBareProducts) work(worker int) {
+	rows, _ := b.x.Dims()
+	clear(b.sums[worker])
+	from, to := share(blocks(rows), worker, b.pool.threads)
+	cut, scratch := b.cut[worker], b.scratch[worker]
+	for lo := from * kernel.RowBlock; lo < min(to*kernel.RowBlock, rows); lo += kernel.RowBlock {
+		hi := min(lo+kernel.RowBlock, rows)
+		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.factor, scratch)
+		cut.Resize(hi-lo, b.width)
+		cut.Cut(0, cut.Count(), b.d[lo*b.width:], b.width, b.x.Scale())
+		b.k.AddMulTrans(b.sums[worker], b.width, b.x, lo, hi, cut, scratch)
+	}
+}

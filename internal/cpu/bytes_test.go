@@ -1,0 +1,208 @@
+package cpu_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// pictures is a network's problem on 8-bit data.
+type pictures struct{ network }
+
+func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(p.seed, 2))
+	weights, err := models.Init(p.spec, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &datasets.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	var labels []int
+	var names []string
+	for k, c := range p.counts {
+		names = append(names, string(rune('a'+k)))
+		for range c {
+			labels = append(labels, k)
+			for range x.Cols {
+				x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third of it zeros, as in pictures
+			}
+		}
+	}
+	x.Rows = len(labels)
+	made, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, err := models.New(g, p.spec, dtype, weights)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		rows := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(x.Rows, x.Cols))
+		scores, err := net.Scores(rows, random(g, dtype, rng, "center", 1, x.Cols))
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, p.phi)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		f, c, err := goal.Nodes(scores, labels)
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
+			Inputs: gorgonia.Nodes{rows}, Data: []graph.Matrix{x}, Watch: gorgonia.Nodes{scores}}, err
+	}, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func albums() []pictures {
+	var list []pictures
+	for i, spec := range []models.Spec{
+		{Inputs: 130},
+		{Inputs: 97, Hidden: []int{7}},
+		{Inputs: 150, Hidden: []int{33}, Activation: models.Tanh},
+		{Inputs: 101, Hidden: []int{40, 19}, Activation: models.ReLU},
+		{Inputs: 99, Hidden: []int{18}, Heads: models.Separate},
+	} {
+		spec.Outputs = 4
+		counts := []int{301, 13, 190, 250}
+		list = append(list, pictures{network{spec: spec, phi: constraints.Phis()[i%3], counts: counts, seed: uint64(70 + i)}})
+	}
+	return list
+}
+
+// sliced is a device with such products, a skip where the level has none here.
+func sliced(t testing.TB, level kernel.Level, threads int, products cpu.Products) *cpu.Device {
+	t.Helper()
+	d, err := cpu.New(level, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = d.With(products); err != nil {
+		t.Skip(err)
+	}
+	return d
+}
+
+// Three slices are as near to float64 as float32 products are, two near enough for their error bound, on every level.
+func TestSlicesAgreeWithFloat64(t *testing.T) {
+	for _, level := range kernel.Levels()[1:] {
+		t.Run(level.String(), func(t *testing.T) {
+			for _, p := range albums() {
+				want := numbers(t, p.problem(t, tensor.Float64, graph.Tape{}))
+				float := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, 2, cpu.Float))))
+				for products, bound := range map[cpu.Products]float64{cpu.Int8x3: 0, cpu.Int8x2: 1e-4} {
+					for _, threads := range []int{1, 3} {
+						problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, products)))
+						if got := problem.Products(); got != products.String() {
+							t.Errorf("%v ran as %s", products, got)
+						}
+						got := numbers(t, problem)
+						for i, what := range []string{"f and g", "gradient", "scores"} {
+							most := max(bound, 1.5*distance(float[i], want[i]), 2e-7)
+							if d := distance(got[i], want[i]); !(d <= most) {
+								t.Errorf("%+v, %v, %d threads: %s differ by %.2g, want at most %.2g", p.spec, products, threads, what, d, most)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// The forward pass gives the same bits for any number of threads and on any level, as long as the other steps do; the backward pass for
+// the same number of threads.
+func TestSlicesRepeatToTheBit(t *testing.T) {
+	p := pictures{network{spec: models.Spec{Inputs: 150, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, seed: 5}}
+	first := map[int][][]float64{}
+	for _, level := range kernel.Levels()[1:] {
+		for _, threads := range []int{2, 1, 3, 2} {
+			got := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, cpu.Int8x3))))
+			if first[threads] == nil {
+				first[threads] = got
+			}
+			if diff := cmp.Diff(first[2][2], got[2]); diff != "" {
+				t.Errorf("%v, %d threads: scores: %s", level, threads, diff)
+			}
+			if diff := cmp.Diff(first[threads][1], got[1]); diff != "" {
+				t.Errorf("%v, %d threads: gradient: %s", level, threads, diff)
+			}
+		}
+	}
+}
+
+// The buffers of slices are kept, too.
+func TestSlicesKeepBuffers(t *testing.T) {
+	sliced(t, kernel.Best(), 1, cpu.Int8x3)
+	for _, p := range albums() {
+		checkBuffers(t, p.spec, p.problem)
+	}
+}
+
+func TestSlicesAllocateNothing(t *testing.T) {
+	for _, p := range albums() {
+		for _, threads := range []int{1, 3} {
+			problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), threads, cpu.Int8x3)))
+			if allocated := testing.AllocsPerRun(3, iteration(t, problem)); allocated > 0 {
+				t.Errorf("%+v, %d threads: %v allocations an iteration", p.spec, threads, allocated)
+			}
+		}
+	}
+}
+
+// Rows that are bound later are bytes, or refused.
+func TestBindBytes(t *testing.T) {
+	p := albums()[1]
+	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, cpu.Int8x3)))
+	want := numbers(t, problem)
+	rows, cols := problem.Data(0).Dims()
+	values := make([]float32, rows*cols)
+	problem.Data(0).Float32(values, 0, rows)
+	bind := func() error {
+		return problem.Bind(0, tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values)))
+	}
+	if err := bind(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
+		t.Errorf("the same rows, bound: %s", diff)
+	}
+	for _, x := range []float32{0.5 * 3 / 255, 256 * 3. / 255, -3. / 255, float32(math.NaN()), float32(math.Inf(1))} {
+		kept := values[cols]
+		values[cols] = x
+		if err := bind(); !errors.Is(err, cpu.ErrNotBytes) {
+			t.Errorf("%v: %v", x, err)
+		}
+		values[cols] = kept
+	}
+}
+
+func TestProductsNames(t *testing.T) {
+	for _, p := range []cpu.Products{cpu.Auto, cpu.Float, cpu.Int8x3, cpu.Int8x2} {
+		if got, err := cpu.ParseProducts(p.String()); got != p || err != nil {
+			t.Errorf("%v: %v, %v", p, got, err)
+		}
+	}
+	if _, err := cpu.ParseProducts("int8x1"); err == nil {
+		t.Error("int8x1 is accepted")
+	}
+	d, err := cpu.New(kernel.Go, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lacking *cpu.ProductsError
+	if _, err := d.With(cpu.Int8x2); !errors.As(err, &lacking) || lacking.Level != kernel.Go {
+		t.Errorf("plain Go has slices: %v", err)
+	}
+}

@@ -1,0 +1,54 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// mostMasks is the number of kinds up to which a pass over the rows for each of them costs less than a lookup for each row (measured, AMD
+// Zen 4: 0.15 ns against 0.6 to 0.8).
+const mostMasks = 4
+
+// groupMasks is groupKinds for a handful of kinds, each with a bit for every row: sums and weights go by vectors of rows.
+type groupMasks[T plan.Float] struct {
+	kindWeights[T]
+	k    *kernel.Kernels[T]
+	sets []*kernel.RowSet // by kind
+}
+
+func newGroupMasks[T plan.Float](k *kernel.Kernels[T], kind []int32, kinds plan.Groups) *groupMasks[T] {
+	f := &groupMasks[T]{newKindWeights[T](kinds), k, make([]*kernel.RowSet, kinds.Rows)}
+	for c := range f.sets {
+		f.sets[c] = kernel.NewRowSet(len(kind))
+	}
+	for i, c := range kind {
+		f.sets[c].Add(i)
+	}
+	return f
+}
+
+func (f *groupMasks[T]) partials() int { return len(f.sets) }
+
+func (f *groupMasks[T]) add(sums []float64, l []T, lo int) {
+	for c, rows := range f.sets {
+		sums[c] += f.k.SumWhere(l, rows, lo)
+	}
+}
+
+func (f *groupMasks[T]) means(out, sums []float64) {
+	copy(f.values, sums)
+	f.toGroups(out)
+}
+
+func (f *groupMasks[T]) spread(out []T, lo int, add bool) {
+	if add {
+		for c, rows := range f.sets {
+			f.k.AddWhere(out, rows, lo, f.rounded[c])
+		}
+		return
+	}
+	fill(out, f.rounded[0])
+	for c, rows := range f.sets[1:] {
+		f.k.SetWhere(out, rows, lo, f.rounded[1+c])
+	}
+}

@@ -1,0 +1,445 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// eachInteger runs a test for the kernels of every level and number of slices.
+func eachInteger(t *testing.T, test func(t *testing.T, k *Integers, slices int)) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k, err := NewIntegers(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, slices := range []int{2, 3} {
+			t.Run(fmt.Sprint(slices), func(t *testing.T) { test(t, k, slices) })
+		}
+	})
+}
+
+// A byteProblem holds the operands of both products with 8-bit data, each ending (or beginning) at a guard page.
+type byteProblem struct {
+	shape
+	ldw, ldz, ldd, ldg int
+	x                  *Bytes
+	w, z, delta, g     []float32
+	factor, cut        *Slices
+	scratch            *ByteScratch
+}
+
+const testScale = 1 / 76.5 // no power of two
+
+// newByteProblem fills the factors with number's.
+func newByteProblem(t testing.TB, k *Integers, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
+	atEnd := r.IntN(2) == 0
+	p := &byteProblem{shape: s, x: NewBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
+	p.x.byRow, p.x.byCol = guarded[uint8](t, len(p.x.byRow), atEnd), guarded[uint8](t, len(p.x.byCol), atEnd)
+	for lo := 0; lo < s.n; lo += RowBlock {
+		values := make([]uint8, min(RowBlock, s.n-lo)*s.d)
+		for i := range values {
+			values[i] = value()
+		}
+		p.x.SetRows(lo, values)
+	}
+	operand := func(rows, cols int) ([]float32, int) {
+		ld, n := cols+r.IntN(3), 0
+		if rows > 0 && cols > 0 {
+			n = (rows-1)*ld + cols
+		}
+		a := guarded[float32](t, n, atEnd)
+		for i := range a {
+			if a[i] = canary; i%ld < cols {
+				a[i] = number()
+			}
+		}
+		return a, ld
+	}
+	p.w, p.ldw = operand(s.d, s.h)
+	p.z, p.ldz = operand(s.n, s.h)
+	p.delta, p.ldd = operand(s.n, s.h)
+	p.g, p.ldg = operand(s.d, s.h)
+	guard := func(s *Slices) *Slices {
+		s.data, s.most = guarded[int8](t, len(s.data), atEnd), guarded[uint32](t, len(s.most), atEnd)
+		s.factors, s.tail = guarded[float32](t, len(s.factors), atEnd), guarded[float32](t, len(s.tail), atEnd)
+		s.wide, s.narrow = guarded[float64](t, len(s.wide), atEnd), guarded[float32](t, len(s.narrow), atEnd)
+		return s
+	}
+	p.factor, p.cut = guard(k.NewSlices(s.d, s.h, slices)), guard(k.NewSlices(min(s.n, RowBlock), s.h, slices))
+	p.scratch.tile = guarded[float32](t, len(p.scratch.tile), atEnd)
+	p.factor.Cut(0, p.factor.Count(), p.w, p.ldw, testScale)
+	return p
+}
+
+// run does both products, each block of rows after the other.
+func (p *byteProblem) run(k *Integers) {
+	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
+		hi := min(lo+RowBlock, p.n)
+		k.Mul(p.z[lo*p.ldz:], p.ldz, p.x, lo, hi, p.factor, p.scratch)
+		p.cutBlock(lo, hi)
+		k.AddMulTrans(p.g, p.ldg, p.x, lo, hi, p.cut, p.scratch)
+	}
+}
+
+func (p *byteProblem) cutBlock(lo, hi int) {
+	p.cut.Resize(hi-lo, p.h)
+	p.cut.Cut(0, p.cut.Count(), p.delta[lo*p.ldd:], p.ldd, testScale)
+}
+
+// digit is the digit of slice q of element (i, j).
+func (s *Slices) digit(q, i, j int) int64 {
+	panel := s.data[j/s.k.lanes*s.k.panelSize(s.rows, s.count):]
+	return int64(panel[((i/quad*s.count+q)*s.k.lanes+j%s.k.lanes)*quad+i%quad])
+}
+
+// whole is the number that a column's digits make in row i, in units of the last slice.
+func (s *Slices) whole(i, j int) int64 {
+	var x int64
+	for q := range s.count {
+		x = x*base + s.digit(q, i, j)
+	}
+	return x
+}
+
+func normals(r *rand.Rand) func() float32 { return func() float32 { return float32(r.NormFloat64()) } }
+func anyByte(r *rand.Rand) func() uint8   { return func() uint8 { return uint8(r.Uint32()) } }
+
+// TestIntegersExact compares Z with integer arithmetic: the unit times an exact integer, rounded to float64 and float32. G is compared
+// with the same in float64, to the roundings in float32. So it is for random, extreme and unequal values and all shapes.
+func TestIntegersExact(t *testing.T) {
+	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+		r := rand.New(rand.NewPCG(21, 22))
+		most := func() uint8 { return 255 }
+		huge := 0
+		for name, operands := range map[string]struct {
+			value  func() uint8
+			number func() float32
+		}{
+			"random":              {anyByte(r), normals(r)},
+			"all 255, all -127":   {most, func() float32 { return -3 }},
+			"all 255, all 127":    {most, func() float32 { return 0.1 }},
+			"one huge among tiny": {anyByte(r), func() float32 { huge++; return []float32{1e-30, -3e-26, 1e-35}[huge%3] + float32(huge%37/36)*1e30 }},
+			"subnormal":           {anyByte(r), func() float32 { return float32(r.NormFloat64()) * 1e-41 }},
+		} {
+			for _, s := range shapes() {
+				if testing.Short() && s.n*s.d*s.h > 50000 || k.level == Go && s.n*s.d*s.h > 200000 {
+					continue
+				}
+				p := newByteProblem(t, k, s, slices, r, operands.value, operands.number)
+				before := append([]float32(nil), p.g...)
+				p.run(k)
+				p.checkForward(t, name)
+				p.checkBackward(t, name, before)
+			}
+		}
+	})
+}
+
+func (p *byteProblem) checkForward(t *testing.T, name string) {
+	t.Helper()
+	for i := range p.n {
+		for j := range p.h {
+			var total int64
+			for l := range p.d {
+				total += int64(p.x.At(i, l)) * p.factor.whole(l, j)
+			}
+			if want := float32(p.factor.wide[j] * float64(total)); p.d > 0 && p.z[i*p.ldz+j] != want {
+				t.Fatalf("%s %v: Z[%d,%d] = %v, want %v", name, p.shape, i, j, p.z[i*p.ldz+j], want)
+			}
+		}
+	}
+	checkGaps(t, p.z, p.ldz, p.h)
+}
+
+// checkBackward bounds the error of an addition of each block by 2^-23 of all magnitudes involved: three roundings of half of it each,
+// and one of the middle slice's sum, and those of the additions.
+func (p *byteProblem) checkBackward(t *testing.T, name string, g []float32) {
+	t.Helper()
+	const relative = 3 * 0x1p-24
+	want, bound := make([]float64, p.d*p.h), make([]float64, p.d*p.h)
+	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
+		p.cutBlock(lo, min(lo+RowBlock, p.n))
+		for f := range p.d {
+			for j := range p.h {
+				var total, middle int64
+				for i := range p.cut.rows {
+					total += int64(p.x.At(lo+i, f)) * p.cut.whole(i, j)
+					middle += int64(p.x.At(lo+i, f)) * p.cut.digit(1, i, j)
+				}
+				want[f*p.h+j] += p.cut.wide[j] * float64(total)
+				bound[f*p.h+j] += relative*p.cut.wide[j]*(math.Abs(float64(total))+base*math.Abs(float64(middle))) + 0x1p-149
+				bound[f*p.h+j] += 0x1p-24 * math.Abs(want[f*p.h+j]+float64(g[f*p.ldg+j]))
+			}
+		}
+	}
+	for f := range p.d {
+		for j := range p.h {
+			got := float64(p.g[f*p.ldg+j]) - float64(g[f*p.ldg+j])
+			if !(math.Abs(got-want[f*p.h+j]) <= 1.01*bound[f*p.h+j]+0x1p-24*math.Abs(float64(g[f*p.ldg+j]))) {
+				t.Fatalf("%s %v: G[%d,%d] has %v more, want %v to within %v", name, p.shape, f, j, got, want[f*p.h+j], bound[f*p.h+j])
+			}
+		}
+	}
+	checkGaps(t, p.g, p.ldg, p.h)
+}
+
+func checkGaps(t *testing.T, a []float32, ld, cols int) {
+	t.Helper()
+	for at, v := range a {
+		if at%ld >= cols && v != canary {
+			t.Fatalf("wrote between rows, after row %d", at/ld)
+		}
+	}
+}
+
+// TestDigits checks that digits are at most 127 in magnitude and leave at most what the doc comment of Slices says, with the rounding of
+// a remainder, 2^-25 of a unit of the first digit.
+func TestDigits(t *testing.T) {
+	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+		r := rand.New(rand.NewPCG(23, 24))
+		for _, size := range []float64{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149} {
+			const rows, cols = 41, 19
+			b := make([]float32, rows*cols)
+			for i := range b {
+				b[i] = float32(size * (2*r.Float64() - 1))
+			}
+			s := k.NewSlices(rows, cols, slices)
+			s.Cut(0, s.Count(), b, cols, 1)
+			for j := range cols {
+				var c float64
+				for i := range rows {
+					c = max(c, math.Abs(float64(b[i*cols+j])))
+				}
+				least := 0.5*math.Pow(base, float64(1-slices)) + 0x1p-25
+				for i := range rows {
+					for q := range slices {
+						if d := s.digit(q, i, j); d < -127 || d > 127 {
+							t.Fatalf("size %v: digit %d", size, d)
+						}
+					}
+					rest := float64(b[i*cols+j]) - s.wide[j]*float64(s.whole(i, j))
+					if !(math.Abs(rest) <= c/127*least*(1+0x1p-23)) {
+						t.Fatalf("size %v: %v leaves %v of %v", size, b[i*cols+j], rest, c)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestIntegersSameBits checks that all levels give the bits of the loops in Go.
+func TestIntegersSameBits(t *testing.T) {
+	for _, slices := range []int{2, 3} {
+		for _, s := range shapes() {
+			if s.n*s.d*s.h > 200000 {
+				continue
+			}
+			var ref *byteProblem
+			for _, level := range Levels() {
+				k, err := NewIntegers(level)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := rand.New(rand.NewPCG(25, 26))
+				p := newByteProblem(t, k, s, slices, r, anyByte(r), normals(r))
+				p.run(k)
+				if ref == nil {
+					ref = p
+				}
+				if !equal(p.z, ref.z) || !equal(p.g, ref.g) {
+					t.Fatalf("%v, %d slices: %v differs from go", s, slices, level)
+				}
+			}
+		}
+	}
+}
+
+// TestExactDepth has sums about the largest 32-bit integer, of both signs, and beyond it, where they are cut in two.
+func TestExactDepth(t *testing.T) {
+	if (exactDepth+4)*255*127 <= math.MaxInt32 || exactDepth*255*127 > math.MaxInt32 {
+		t.Fatalf("%d is not the largest depth", exactDepth)
+	}
+	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+		for _, d := range []int{exactDepth - 1, exactDepth, exactDepth + 1, exactDepth + 9, 2*exactDepth + 1} {
+			const n, h = 3, 2
+			x := NewBytes(n, d, 1)
+			values := make([]uint8, n*d)
+			for i := range values {
+				values[i] = 255
+			}
+			x.SetRows(0, values)
+			w := make([]float32, d*h)
+			for i := range w {
+				w[i] = float32(2*(i%h) - 1)
+			}
+			f := k.NewSlices(d, h, slices)
+			f.Cut(0, f.Count(), w, h, 1)
+			z := make([]float32, n*h)
+			k.Mul(z, h, x, 0, n, f, k.NewByteScratch())
+			for i, v := range z {
+				if want := float64(2*(i%h)-1) * 255 * float64(d); math.Abs(float64(v)-want) > want*0x1p-23*float64(2*(i%h)-1) {
+					t.Errorf("%d columns: %v, want %v", d, v, want)
+				}
+			}
+		}
+	})
+}
+
+// TestIntegersNonFinite puts zeros, infinities and NaNs into columns of the factors: the others are as they were, a column of zeros
+// gives zeros, and one with an infinity or a NaN what float32 products give.
+func TestIntegersNonFinite(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+		float := mustNew[float32](t, AVXOrGo())
+		for _, bad := range []float32{inf, -inf, nan} {
+			const n, d, h = 35, 21, 20
+			s := shape{n, d, h}
+			r := rand.New(rand.NewPCG(27, 28))
+			value := func() uint8 { return uint8(r.IntN(3)) } // zeros, too
+			p := newByteProblem(t, k, s, slices, r, value, normals(r))
+			for i := range d {
+				p.w[i*p.ldw+4] = 0
+			}
+			for i := range n {
+				p.delta[i*p.ldd+4] = 0
+			}
+			p.w[7*p.ldw+3], p.w[5*p.ldw+17] = bad, nan
+			p.delta[8*p.ldd+3], p.delta[6*p.ldd+17] = bad, nan
+			clear(p.g)
+			p.factor.Cut(0, p.factor.Count(), p.w, p.ldw, testScale)
+			p.run(k)
+			z, g := floatProducts(float, p)
+			same := func(name string, a []float32, ld int, want []float32) {
+				for at, v := range want {
+					got := float64(a[at/h*ld+at%h])
+					special := math.IsInf(float64(v), 0) || math.IsNaN(float64(v))
+					switch {
+					case special && fmt.Sprint(got) != fmt.Sprint(v), at%h == 4 && got != 0, !special && math.Abs(got-float64(v)) > 1e-3:
+						t.Errorf("%s[%d,%d] = %v, want %v", name, at/h, at%h, got, v)
+					}
+				}
+			}
+			same("Z", p.z, p.ldz, z)
+			same("G", p.g, p.ldg, g)
+			// The next factor is finite.
+			p.factor.Cut(0, p.factor.Count(), make([]float32, d*p.ldw), p.ldw, testScale)
+			k.Mul(p.z, p.ldz, p.x, 0, n, p.factor, p.scratch)
+			for at, v := range p.z {
+				if at%p.ldz < h && v != 0 {
+					t.Fatalf("Z[%d,%d] = %v after an infinity", at/p.ldz, at%p.ldz, v)
+				}
+			}
+		}
+	})
+}
+
+// AVXOrGo is a level whose float32 products multiply zeros too, where there is one.
+func AVXOrGo() Level { return min(Best(), AVX2) }
+
+// floatProducts are Z and G in float32.
+func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
+	x := k.NewMatrix(p.n, p.d)
+	row := make([]float32, p.d)
+	for i := range p.n {
+		for l := range row {
+			row[l] = float32(float64(p.x.At(i, l)) * testScale)
+		}
+		x.SetRow(i, row)
+	}
+	panels, scratch := k.NewPanels(p.d, p.h), k.NewScratch(RowBlock, p.h)
+	panels.Pack(p.d, p.h, p.w, p.ldw)
+	z, g = make([]float32, p.n*p.h), make([]float32, p.d*p.h)
+	k.Mul(z, p.h, x, 0, p.n, panels, scratch)
+	k.AddMulTrans(g, p.h, x, 0, p.n, p.delta, p.ldd, p.h, scratch)
+	return z, g
+}
+
+// TestBytes checks that all values are where both products read them, and nothing else.
+func TestBytes(t *testing.T) {
+	for _, s := range []shape{{0, 3, 0}, {3, 0, 0}, {1, 1, 0}, {7, 9, 0}, {8, 8, 0}, {RowBlock, 4, 0}, {2*RowBlock + 13, 21, 0}} {
+		x := NewBytes(s.n, s.d, 0.5)
+		want := make([]uint8, s.n*s.d)
+		for i := range want {
+			want[i] = uint8(1 + i%255)
+		}
+		for lo := 0; lo < s.n; lo += RowBlock {
+			x.SetRows(lo, want[lo*s.d:min(lo+RowBlock, s.n)*s.d])
+		}
+		sums := [3]int{}
+		for _, v := range x.byRow {
+			sums[0] += int(v)
+		}
+		for _, v := range x.byCol {
+			sums[1] += int(v)
+		}
+		for at, v := range want {
+			sums[2] += int(v)
+			i, l := at/s.d, at%s.d
+			block := x.columnsAt(i / RowBlock * RowBlock)
+			rows := ceil(min(RowBlock, s.n-i/RowBlock*RowBlock), quad)
+			if r := i % RowBlock; x.At(i, l) != v || x.byCol[block+((l/8*rows+r/4)*8+l%8)*4+r%4] != v {
+				t.Fatalf("%v: element %d, %d", s, i, l)
+			}
+		}
+		if sums[0] != sums[2] || sums[1] != sums[2] {
+			t.Errorf("%v: sums %v", s, sums)
+		}
+	}
+}
+
+func TestIntegersAllocate(t *testing.T) {
+	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+		r := rand.New(rand.NewPCG(29, 30))
+		p := newByteProblem(t, k, shape{50, 30, 40}, slices, r, anyByte(r), normals(r))
+		if n := testing.AllocsPerRun(10, func() {
+			p.factor.Cut(0, p.factor.Count(), p.w, p.ldw, testScale)
+			p.run(k)
+		}); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+// TestIntegersMisuse checks that a caller's mistakes panic before memory is touched.
+func TestIntegersMisuse(t *testing.T) {
+	k, err := NewIntegers(Best())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := NewIntegers(Go)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(31, 32))
+	p := newByteProblem(t, k, shape{30, 5, 7}, 3, r, anyByte(r), normals(r))
+	p.cutBlock(0, 30)
+	for name, call := range map[string]func(){
+		"odd block":         func() { k.Mul(p.z, p.ldz, p.x, 0, 13, p.factor, p.scratch) },
+		"odd beginning":     func() { k.Mul(p.z, p.ldz, p.x, 1, 30, p.factor, p.scratch) },
+		"rows past end":     func() { k.Mul(p.z, p.ldz, p.x, 24, 32, p.factor, p.scratch) },
+		"short z":           func() { k.Mul(p.z[:20], p.ldz, p.x, 0, 30, p.factor, p.scratch) },
+		"short g":           func() { k.AddMulTrans(p.g[:20], p.ldg, p.x, 0, 30, p.cut, p.scratch) },
+		"part of a block":   func() { k.AddMulTrans(p.g, p.ldg, p.x, 0, 8, p.cut, p.scratch) },
+		"factor's size":     func() { k.Mul(p.z, p.ldz, p.x, 0, 30, k.NewSlices(4, 7, 3), p.scratch) },
+		"room":              func() { p.cut.Resize(31, 7) },
+		"short b":           func() { p.factor.Cut(0, 1, p.w[:20], p.ldw, 1) },
+		"panels past end":   func() { p.factor.Cut(0, 2, p.w, p.ldw, 1) },
+		"one slice":         func() { k.NewSlices(4, 7, 1) },
+		"rows of no block":  func() { p.x.SetRows(1, make([]uint8, 29*5)) },
+		"too few rows":      func() { p.x.SetRows(0, make([]uint8, 29*5)) },
+		"other level":       func() { k.Mul(p.z, p.ldz, p.x, 0, 30, other.NewSlices(5, 7, 3), p.scratch) },
+		"negative columns":  func() { NewBytes(1, -1, 1) },
+		"element past rows": func() { p.x.At(30, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil && !(name == "other level" && Best() == Go) && !(name == "panels past end" && k.lanes < 7) {
+					t.Error("no panic")
+				}
+			}()
+			call()
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package kernel
+
+import "math"
+
+// tails are the passes of one level over tails.
+type tails[F Float] struct {
+	of            func(n int, out, s *F)
+	sigmoid       func(n int, out, tails, minus *F)
+	logisticSums  func(n int, tails, s, minus *F, sums *float64)
+	grad, gradAdd [smoothCount]func(n int, out, tails, minus, d *F)
+	// The same with d = yes for the rows of a set, else no.
+	gradWhere, gradAddWhere [smoothCount]func(n int, out, tails, minus *F, set *uint16, yes, no F)
+}
+
+// smoothCount is the number of losses that follow from tails, the first ones.
+const smoothCount = int(LogisticLoss) + 1
+
+// Tails computes out[i] = q with the sign of s[i],
+//
+//	q = 1 / (1 + e^|s[i]|) <= 1/2,
+//
+// what the smooth losses of y s[i], y = -1 or +1, and their derivatives need of the exponential: with x = -y s
+//
+//	1 / (1 + e^-x) = q where x < 0, else 1 - q;   log(1 + e^x) = max(0, x) - log(1 - q)
+//
+// neither of which cancels. NaN for NaN. out may be s.
+func (k *Kernels[F]) Tails(out, s []F) {
+	checkLength("Tails", len(out), len(s))
+	if len(out) > 0 {
+		k.tails.of(len(out), &out[0], &s[0])
+	}
+}
+
+// TailSigmoid computes SignedLoss of SigmoidLoss from tails. out may be tails.
+func (k *Kernels[F]) TailSigmoid(out, tails, minus []F) {
+	checkLength("TailSigmoid", len(out), len(tails))
+	checkLength("TailSigmoid", len(out), len(minus))
+	if len(out) > 0 {
+		k.tails.sigmoid(len(out), &out[0], &tails[0], &minus[0])
+	}
+}
+
+// TailGrad computes SignedLossGrad of SigmoidLoss or LogisticLoss from tails. out may be tails or d.
+func (k *Kernels[F]) TailGrad(phi Loss, out, tails, minus, d []F, add bool) {
+	checkLength("TailGrad", len(out), len(tails))
+	checkLength("TailGrad", len(out), len(minus))
+	checkLength("TailGrad", len(out), len(d))
+	if len(out) == 0 {
+		return
+	}
+	pass := k.tails.grad[phi]
+	if add {
+		pass = k.tails.gradAdd[phi]
+	}
+	pass(len(out), &out[0], &tails[0], &minus[0], &d[0])
+}
+
+// TailGradWhere computes TailGrad with d = yes for the rows lo+i of a set, and no for the others.
+func (k *Kernels[F]) TailGradWhere(phi Loss, out, tails, minus []F, set *RowSet, lo int, yes, no F, add bool) {
+	checkLength("TailGradWhere", len(out), len(tails))
+	checkLength("TailGradWhere", len(out), len(minus))
+	if len(out) == 0 {
+		return
+	}
+	pass := k.tails.gradWhere[phi]
+	if add {
+		pass = k.tails.gradAddWhere[phi]
+	}
+	pass(len(out), &out[0], &tails[0], &minus[0], set.at(lo, len(out)), yes, no)
+}
+
+// productLanes is the number of sums and of products of a LogisticSum; the generator has the same constant. A factor is at least 1/2: a
+// product of mostFactors is at least 2^-1000.
+const (
+	productLanes = 16
+	mostFactors  = 1000
+)
+
+// A LogisticSum adds up losses log(1 + e^x) without a logarithm for each: the sum of the logarithms is that of the product, in float64.
+//
+// There are 16 sums of max(0, x) and products of 1 - q, one for every remainder by 16 of an element's index in its call. When a product may
+// have 1,000 factors their logarithms are taken, and at the end all are added in increasing order.
+type LogisticSum struct {
+	sums    [2 * productLanes]float64 // the sums, then the products
+	factors int                       // in a product, at most
+	total   float64                   // of the logarithms
+}
+
+// Clear lets the sum be zero.
+func (s *LogisticSum) Clear() {
+	*s = LogisticSum{}
+	s.restart()
+}
+
+func (s *LogisticSum) restart() {
+	for l := range productLanes {
+		s.sums[productLanes+l] = 1
+	}
+	s.factors = 0
+}
+
+// takeLogarithms moves the products to the total.
+func (s *LogisticSum) takeLogarithms() {
+	for _, p := range s.sums[productLanes:] {
+		s.total -= math.Log(p)
+	}
+	s.restart()
+}
+
+// Value is the sum so far.
+func (s *LogisticSum) Value() float64 {
+	s.takeLogarithms()
+	sum := s.total
+	for _, x := range s.sums[:productLanes] {
+		sum += x
+	}
+	return sum
+}
+
+// AddLogistic adds the LogisticLoss of scores s with their tails. sum must have been cleared.
+func (k *Kernels[F]) AddLogistic(sum *LogisticSum, tails, s, minus []F) {
+	checkLength("AddLogistic", len(tails), len(s))
+	checkLength("AddLogistic", len(tails), len(minus))
+	for len(s) > 0 {
+		n := min(len(s), (mostFactors-sum.factors)*productLanes)
+		k.tails.logisticSums(n, &tails[0], &s[0], &minus[0], &sum.sums[0])
+		if sum.factors += (n + productLanes - 1) / productLanes; sum.factors == mostFactors {
+			sum.takeLogarithms()
+		}
+		tails, s, minus = tails[n:], s[n:], minus[n:]
+	}
+}

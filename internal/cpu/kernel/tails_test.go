@@ -1,0 +1,251 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTails compares what follows from tails with the losses in float64, in units in the last place, on vectors of every length that end
+// or begin at a guard page.
+func TestTails(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		t.Run("float32", func(t *testing.T) { testTails[float32](t, level) })
+		t.Run("float64", func(t *testing.T) { testTails[float64](t, level) })
+	})
+}
+
+func testTails[F Float](t *testing.T, level Level) {
+	k := mustNew[F](t, level)
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, atEnd := range []bool{false, true} {
+		most := lengths()[len(lengths())-1]
+		var pages [5][]F // out, tails, s, minus, d
+		for i := range pages {
+			pages[i] = guarded[F](t, most, atEnd)
+		}
+		for _, n := range lengths() {
+			var v [5][]F
+			for i, p := range pages {
+				if v[i] = p[:n]; atEnd {
+					v[i] = p[most-n:]
+				}
+			}
+			for i := range n {
+				v[2][i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
+				v[3][i] = F(1 - 2*r.IntN(2))
+				v[4][i] = F(r.NormFloat64())
+			}
+			checkTails(t, k, v)
+			if t.Failed() {
+				t.Fatalf("length %d", n)
+			}
+		}
+	}
+}
+
+// checkTails allows 4 units in the last place for tails and losses, 8 for derivatives, and for sums those of their terms.
+func checkTails[F Float](t *testing.T, k *Kernels[F], v [5][]F) {
+	t.Helper()
+	const least = 0x1p-126
+	out, tails, s, minus, d := v[0], v[1], v[2], v[3], v[4]
+	k.Tails(tails, s)
+	for i, got := range tails {
+		want := sigmoid64(-math.Abs(float64(s[i])))
+		if u := ulps(F(math.Abs(float64(got))), want); !(u <= 4) || s[i] == s[i] && math.Signbit(float64(got)) != math.Signbit(float64(s[i])) {
+			t.Errorf("tail of %v: %v is %.2f units off", s[i], got, u)
+		}
+	}
+	k.TailSigmoid(out, tails, minus)
+	for i, got := range out {
+		if u := ulps(got, sigmoid64(float64(minus[i])*float64(s[i]))); !(u <= 4) {
+			t.Errorf("sigmoid of %v, -y = %v: %v is %.2f units off", s[i], minus[i], got, u)
+		}
+	}
+	for _, c := range lossCases[:HingeLoss] {
+		for i := range out {
+			out[i] = F(math.NaN()) // is not read
+		}
+		slope := func(i int) float64 {
+			y := -float64(minus[i])
+			return float64(d[i]) * y * c.slope(y*float64(s[i]))
+		}
+		k.TailGrad(c.phi, out, tails, minus, d, false)
+		for i, got := range out {
+			if u := ulps(got, slope(i)); !(u <= 8) {
+				t.Errorf("%s' of %v, -y = %v, d = %v: %v is %.2f units off", c.name, s[i], minus[i], d[i], got, u)
+			}
+			out[i] = F(i%3) - 1
+		}
+		k.TailGrad(c.phi, out, tails, minus, d, true)
+		for i, got := range out {
+			base, g := float64(i%3)-1, slope(i)
+			if off := math.Abs(float64(got) - base - g); off > 8*epsilon[F]()*(math.Abs(base)+math.Abs(g))+least || math.IsNaN(off) != math.IsNaN(g) {
+				t.Errorf("%s' of %v, -y = %v, d = %v, added to %v: %v", c.name, s[i], minus[i], d[i], base, got)
+			}
+		}
+	}
+	checkTailGradWhere(t, k, out, tails, minus)
+	var sum LogisticSum
+	sum.Clear()
+	k.AddLogistic(&sum, tails, s, minus)
+	want, size := 0.0, 0.0
+	for i := range s {
+		l := lossCases[LogisticLoss].value(-float64(minus[i]) * float64(s[i]))
+		want, size = want+l, size+math.Abs(l)
+	}
+	if got := sum.Value(); !(math.Abs(got-want) <= 4*epsilon[F]()*size+1e-15) && got != want && math.IsNaN(got) != math.IsNaN(want) {
+		t.Errorf("%d logistic losses: %v, want %v", len(s), got, want)
+	}
+}
+
+// checkTailGradWhere compares weights by a set with the same weights in a vector, bit by bit.
+func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus []F) {
+	t.Helper()
+	const lo = 2 * SetRows
+	set, d, want := NewRowSet(lo+len(out)), make([]F, len(out)), make([]F, len(out))
+	for i := range d {
+		if d[i] = -0.75; i*i%3 == 1 {
+			set.Add(lo + i)
+			d[i] = 1.5
+		}
+	}
+	for _, phi := range []Loss{SigmoidLoss, LogisticLoss} {
+		for _, add := range []bool{false, true} {
+			for i := range out {
+				out[i], want[i] = 0.5, 0.5
+			}
+			k.TailGrad(phi, want, tails, minus, d, add)
+			k.TailGradWhere(phi, out, tails, minus, set, lo, 1.5, -0.75, add)
+			for i, got := range out {
+				if got != want[i] && got == got {
+					t.Errorf("row %d, added %t: %v, want %v", i, add, got, want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestTailLimits checks infinities, NaN, signed zeros and numbers whose tails are no normal numbers.
+func TestTailLimits(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		t.Run("float32", func(t *testing.T) { testTailLimits[float32](t, level) })
+		t.Run("float64", func(t *testing.T) { testTailLimits[float64](t, level) })
+	})
+}
+
+func testTailLimits[F Float](t *testing.T, level Level) {
+	k := mustNew[F](t, level)
+	for _, x := range []float64{0, 1e-30, 1, 30, 60, 90, 100, 720, 740, 1e4, 1e30, math.Inf(1), math.NaN()} {
+		for _, sign := range []float64{-1, 1} {
+			for _, y := range []F{-1, 1} {
+				v := [5][]F{make([]F, 1), make([]F, 1), {F(math.Copysign(x, sign))}, {y}, {0.5}}
+				checkTails(t, k, v)
+			}
+		}
+	}
+}
+
+// TestLogisticSum adds more than the products have room for, a few at a time.
+func TestLogisticSum(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k := mustNew[float64](t, level)
+		const n = 40 * mostFactors
+		s, tails, minus := make([]float64, n), make([]float64, n), make([]float64, n)
+		want := 0.0
+		for i := range s {
+			s[i], minus[i] = float64(i%7)*1e-3, 1
+			want += math.Log1p(math.Exp(s[i]))
+		}
+		k.Tails(tails, s)
+		for _, step := range []int{1, 17, 1000, n} {
+			var sum LogisticSum
+			sum.Clear()
+			for lo := 0; lo < n; lo += step {
+				hi := min(lo+step, n)
+				k.AddLogistic(&sum, tails[lo:hi], s[lo:hi], minus[lo:hi])
+			}
+			if got := sum.Value(); !(math.Abs(got-want) <= 1e-12*want) {
+				t.Errorf("%d at a time: %v, want %v", step, got, want)
+			}
+		}
+	})
+}
+
+// TestTailsSameBits checks that AVX2 and AVX-512 give the same bits.
+func TestTailsSameBits(t *testing.T) {
+	if Best() < AVX512 {
+		t.Skip("needs AVX-512")
+	}
+	t.Run("float32", testTailsSameBits[float32])
+	t.Run("float64", testTailsSameBits[float64])
+}
+
+func testTailsSameBits[F Float](t *testing.T) {
+	run := func(level Level) (results []F, total float64) {
+		k := mustNew[F](t, level)
+		r := rand.New(rand.NewPCG(3, 4))
+		const n = 5003
+		out, tails, s, minus, d := make([]F, n), make([]F, n), make([]F, n), make([]F, n), make([]F, n)
+		for i := range s {
+			s[i], minus[i], d[i] = F(r.NormFloat64()*math.Exp(3*r.NormFloat64())), F(1-2*r.IntN(2)), F(r.NormFloat64())
+		}
+		k.Tails(tails, s)
+		results = append(results, tails...)
+		k.TailSigmoid(out, tails, minus)
+		results = append(results, out...)
+		for _, c := range lossCases[:HingeLoss] {
+			k.TailGrad(c.phi, out, tails, minus, d, true)
+			results = append(results, out...)
+			k.TailGrad(c.phi, out, tails, minus, d, false)
+			results = append(results, out...)
+		}
+		var sum LogisticSum
+		sum.Clear()
+		k.AddLogistic(&sum, tails, s, minus)
+		return results, sum.Value()
+	}
+	avx2, total2 := run(AVX2)
+	avx512, total512 := run(AVX512)
+	for i, v := range avx2 {
+		if v != avx512[i] {
+			t.Fatalf("result %d: AVX2 %v, AVX-512 %v", i, v, avx512[i])
+		}
+	}
+	if total2 != total512 {
+		t.Errorf("sums of logistic losses: AVX2 %v, AVX-512 %v", total2, total512)
+	}
+}
+
+// BenchmarkTails measures the passes over a block of rows.
+func BenchmarkTails(b *testing.B) {
+	for _, level := range Levels() {
+		k := mustNew[float32](b, level)
+		const n = 8 * RowBlock
+		out, tails, s, minus, d := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+		for i := range s {
+			s[i], minus[i], d[i] = float32(i%97)/10-5, float32(1-2*(i%2)), 1
+		}
+		var sum LogisticSum
+		sum.Clear()
+		set := NewRowSet(n)
+		for _, c := range []struct {
+			name string
+			pass func()
+		}{
+			{"tails", func() { k.Tails(tails, s) }},
+			{"sigmoid", func() { k.TailSigmoid(out, tails, minus) }},
+			{"sigmoid gradient", func() { k.TailGrad(SigmoidLoss, out, tails, minus, d, false) }},
+			{"logistic gradient", func() { k.TailGrad(LogisticLoss, out, tails, minus, d, true) }},
+			{"sigmoid gradient, two weights", func() { k.TailGradWhere(SigmoidLoss, out, tails, minus, set, 0, 1, 2, false) }},
+			{"logistic sum", func() { k.AddLogistic(&sum, tails, s, minus) }},
+		} {
+			b.Run(level.String()+"/"+c.name, func(b *testing.B) {
+				for b.Loop() {
+					c.pass()
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/n, "ns/element")
+			})
+		}
+	}
+}
