@@ -177,7 +177,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"device=cpu:1", `--device is "cpu:1", want auto, cpu or cuda`},
 		{"device=cuda:x", `--device is "cuda:x", want auto, cpu or cuda`},
 		{"device=cuda engine=gorgonia", "--engine is gorgonia, which computes on the CPU; the device is cuda"},
-		{"device=cpu products=tf32", "--products is tf32, which the device cpu has not; want auto or float32"},
+		{"device=cpu products=tf32", "--products is tf32, which the device cpu has not; want auto, float32, int8x3 or int8x2"},
 		{"device=cuda:1 products=bf16x3", "--products bf16x3 is not in this version, want auto, float32, int8x3, int8x2, tf32"},
 		{"device=cuda products=tf32 dtype=float64", "--products is tf32; with --dtype float64 products are in float64, want auto"},
 		{"device=cpu micro-batch=100", "--micro-batch is 100, which is for a GPU; the CPU works on blocks of rows as it is, want 0"},
