@@ -31,11 +31,7 @@ func (e *Experiment) chooseEngine() error {
 		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
-	host := e.cfg.Device
-	if !has("cpu", host.Products) { // the GPU's
-		host.Products = "auto"
-	}
-	d, err := CPU(host)
+	d, err := CPU(e.cfg.Device)
 	if err != nil {
 		return productsError(err)
 	}
@@ -99,6 +95,9 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 
 // CPU is the device that the configuration's plans run on, on the CPU.
 func CPU(cfg config.Device) (*cpu.Device, error) {
+	if !has("cpu", cfg.Products) { // the GPU's: what is left to the CPU is free
+		cfg.Products = "auto"
+	}
 	level := kernel.Best()
 	if cfg.SIMD != "auto" {
 		var err error
