@@ -95,6 +95,9 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 
 // CPU is the device that the configuration's plans run on, on the CPU. Kinds of products that only a GPU has are none of its concern.
 func CPU(cfg config.Device) (*cpu.Device, error) {
+	if !has("cpu", cfg.Products) { // the GPU's: what is left to the CPU is free
+		cfg.Products = "auto"
+	}
 	level := kernel.Best()
 	if cfg.SIMD != "auto" {
 		var err error
