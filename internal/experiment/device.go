@@ -93,7 +93,7 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 	return s
 }
 
-// CPU is the device that the configuration's plans run on, on the CPU. Kinds of products that only a GPU has are none of its concern.
+// CPU is the device that the configuration's plans run on, on the CPU.
 func CPU(cfg config.Device) (*cpu.Device, error) {
 	if !has("cpu", cfg.Products) { // the GPU's: what is left to the CPU is free
 		cfg.Products = "auto"
@@ -106,7 +106,7 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 		}
 	}
 	d, err := cpu.New(level, cfg.Threads)
-	if err != nil || cfg.Products == "" || !has("cpu", cfg.Products) {
+	if err != nil || cfg.Products == "" {
 		return d, err
 	}
 	products, err := cpu.ParseProducts(cfg.Products)
