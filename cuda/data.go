@@ -143,8 +143,8 @@ func (p *Program) loadElements(buffer int) error {
 	}
 	at := p.storage.base[buffer]
 	if data := p.plan.DataOf(buffer); data != nil {
-		if q, ok := data.(plan.Bytes); ok {
-			if values, scale := q.Bytes(); values != nil { // else they are bound before they are read
+		if bytes, ok := data.(plan.Bytes); ok {
+			if values, scale := bytes.Bytes(); values != nil { // else they are bound before they are read
 				return p.loadBytes(buffer, values, scale)
 			}
 		}

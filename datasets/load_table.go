@@ -5,7 +5,7 @@ import "fmt"
 // Tables is a table, split and prepared for training.
 type Tables struct {
 	Train, Validation, Test *Table       // nil where the split gives a part nothing
-	Preparation             *Preparation // how columns became features; nil for sparse tables, whose features are the file's
+	Preparation             *Preparation // how columns became features
 	Notes                   []string     // what was decided on the way, in sentences
 	Warnings                []string     // what the user should mind
 }

@@ -10,11 +10,14 @@ import (
 
 // Preparation is how the columns of a file became features. It is fitted on the
 // training rows and the same for all others. Written as JSON or YAML it is what
-// new rows need.
+// new rows need: text of separated fields by its Encodings, or rows in LIBSVM's
+// format by its Numbers.
 type Preparation struct {
-	Header    []string   `json:"header,omitempty" yaml:"header,omitempty"` // the file's columns, where its first line does not name them
-	Absent    []string   `json:"absent,omitempty" yaml:"absent,omitempty"` // texts that stand for a missing value
-	Encodings []Encoding `json:"encodings" yaml:"encodings"`               // in the features' order
+	Header    []string   `json:"header,omitempty" yaml:"header,omitempty"`        // the file's columns, where its first line does not name them
+	Absent    []string   `json:"absent,omitempty" yaml:"absent,omitempty"`        // texts that stand for a missing value
+	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`  // in the features' order
+	Numbers   []int      `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"` // of LIBSVM's indices, from 1, in the features' order; they increase
+	Indices   int        `json:"indices,omitempty" yaml:"indices,omitempty"`      // how many LIBSVM's indices are
 }
 
 // Encoding is how one column becomes features:
@@ -55,9 +58,38 @@ func (e *Encoding) width() int {
 	return width
 }
 
-// Columns names the features: "age", "job=student", "OtherPerCap missing".
+// Check refuses a preparation, read from a file perhaps, that cannot prepare rows;
+// the error is ErrColumn.
+func (p *Preparation) Check() error {
+	if (len(p.Encodings) > 0) == (len(p.Numbers) > 0) {
+		return fmt.Errorf("datasets: a preparation of %d columns and %d numbers: %w: want one kind", len(p.Encodings), len(p.Numbers), ErrColumn)
+	}
+	for i, n := range p.Numbers {
+		if n < 1 || n > p.Indices || i > 0 && n <= p.Numbers[i-1] {
+			return fmt.Errorf("datasets: a preparation's number %d: %w: want them to increase from 1 to %d", n, ErrColumn, p.Indices)
+		}
+	}
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		for _, level := range e.Levels {
+			if !slices.Contains(e.Categories, level) {
+				return fmt.Errorf("datasets: a preparation's level %q of %q: %w: it is none of the categories", level, e.Column, ErrColumn)
+			}
+		}
+		if e.numeric() && (!(e.Scale > 0) || math.IsInf(e.Scale, 0) || math.IsNaN(e.Center) || math.IsInf(e.Center, 0)) {
+			return fmt.Errorf("datasets: a preparation's %q: %w: it has the centre %v and the scale %v", e.Column, ErrColumn, e.Center, e.Scale)
+		}
+	}
+	return nil
+}
+
+// Columns names the features: "age", "job=student", "OtherPerCap missing";
+// LIBSVM's by their numbers.
 func (p *Preparation) Columns() []string {
 	var names []string
+	for _, n := range p.Numbers {
+		names = append(names, strconv.Itoa(n))
+	}
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
 		if e.numeric() {
@@ -97,6 +129,23 @@ func (p *Preparation) Read(r io.Reader, name string) (*Dense, error) {
 		rows[i] = i
 	}
 	return p.features(s, rows)
+}
+
+// ReadLIBSVM prepares new rows in LIBSVM's format, whose labels are of no use
+// here. Errors are those of [ReadLIBSVM].
+func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*CSR, error) {
+	file, err := ReadLIBSVM(r, name, p.Indices)
+	if err != nil {
+		return nil, err
+	}
+	rows, place := make([]int, file.X.Rows), make([]int32, p.Indices)
+	for i := range rows {
+		rows[i] = i
+	}
+	for j := range place {
+		place[j] = int32(slices.Index(p.Numbers, j+1))
+	}
+	return file.X.take(rows, place, len(p.Numbers)), nil
 }
 
 // fit sets the centres and scales of the numbers from those rows, missing

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -105,4 +106,27 @@ func TestPreparationRead(t *testing.T) {
 	}
 	_, err = again.Read(strings.NewReader(strings.Replace(text, "other", "elsewhere", 1)), "new")
 	checkError(t, err, ErrCategory, `new: line 4, column 1: c: unknown category "elsewhere", want one of a, b, other`)
+}
+
+func TestPreparationCheck(t *testing.T) {
+	number := Encoding{Column: "x", Scale: 1}
+	for name, tc := range map[string]struct {
+		p  Preparation
+		ok bool
+	}{
+		"columns":          {Preparation{Encodings: []Encoding{number, {Column: "c", Categories: []string{"a", "b"}, Levels: []string{"b"}}}}, true},
+		"numbers":          {Preparation{Numbers: []int{1, 3}, Indices: 3}, true},
+		"nothing":          {Preparation{}, false},
+		"both":             {Preparation{Encodings: []Encoding{number}, Numbers: []int{1}, Indices: 1}, false},
+		"not increasing":   {Preparation{Numbers: []int{3, 1}, Indices: 3}, false},
+		"zero":             {Preparation{Numbers: []int{0}, Indices: 3}, false},
+		"beyond":           {Preparation{Numbers: []int{4}, Indices: 3}, false},
+		"without a scale":  {Preparation{Encodings: []Encoding{{Column: "x"}}}, false},
+		"an infinite mean": {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Center: math.Inf(1)}}}, false},
+		"a strange level":  {Preparation{Encodings: []Encoding{{Column: "c", Categories: []string{"a"}, Levels: []string{"b"}}}}, false},
+	} {
+		if err := tc.p.Check(); (err == nil) != tc.ok || err != nil && !errors.Is(err, ErrColumn) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -159,4 +159,12 @@ func (s *sparse) columns() []string { return s.names }
 
 func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }
 
-func (s *sparse) preparation() *Preparation { return nil }
+func (s *sparse) preparation() *Preparation {
+	p := &Preparation{Indices: s.x.Cols}
+	for j := range s.x.Cols {
+		if s.place == nil || s.place[j] >= 0 {
+			p.Numbers = append(p.Numbers, j+1)
+		}
+	}
+	return p
+}

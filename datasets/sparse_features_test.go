@@ -26,8 +26,11 @@ func TestOwnLIBSVM(t *testing.T) {
 	}
 	table := got.Train
 	want := &CSR{Rows: 4, Cols: 3, Starts: []int{0, 2, 3, 5, 6}, Columns: []int32{0, 2, 1, 0, 1, 2}, Values: []float64{0.5, 1, 4, -1, 1, 2}}
-	if diff := cmp.Diff(want, table.Features); diff != "" || table.Columns != nil || got.Preparation != nil {
+	if diff := cmp.Diff(want, table.Features); diff != "" || table.Columns != nil {
 		t.Error(diff, table.Columns)
+	}
+	if diff := cmp.Diff(&Preparation{Numbers: []int{1, 2, 3}, Indices: 3}, got.Preparation); diff != "" {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([]int{1, -1, 1, -1}, table.Labels); diff != "" || table.Classes != [2]string{"label 1", "label 2"} {
 		t.Error(diff, table.Classes)
@@ -45,6 +48,16 @@ func TestOwnLIBSVM(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"2"}, got.Train.Columns); diff != "" || len(got.Train.Groups) != 2 {
 		t.Error(diff, got.Train.Groups)
+	}
+	if diff := cmp.Diff(&Preparation{Numbers: []int{2}, Indices: 3}, got.Preparation); diff != "" {
+		t.Error(diff)
+	}
+	again, err := got.Preparation.ReadLIBSVM(strings.NewReader(fewSparse+"1 2:1 3:1\n"), "new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Error("the same rows, prepared as new ones:", diff)
 	}
 	// Feature 2 is there just where 1 is not: it goes too.
 	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", TableOptions{Groups: []string{"1"}, DropSensitive: true})

@@ -4,17 +4,34 @@ import "math"
 
 // curvature measures the smoothness of the Lagrangian along the path and sets the step by it:
 //
-//	l_k = max( q_k l_{k-1}, ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k) ),  q_k = min(0.995, 1 - 4/(k+40)),
+//	c_k = ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k),  l_k = max(q_k l_{k-1}, c_k),  q_k = min(0.995, 1 - 4/(k+40)),
 //	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
 //
 // The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's stability.
-// l_0 comes from one probe. The zero value measures nothing (fixed steps).
+// l_0 comes from one probe.
+//
+// While the stiffest direction is quiet c_k is small, l decays and the step grows, until that direction becomes unstable: then
+// c_k grows geometrically, as the direction's share of the move does, and reaches l only when the share is about 1: a swing, from which
+// the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers and momentum l is raised when
+// the growth shows:
+//
+//	where c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
+//
+// p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten. Instability begins where l is about 0.4 of
+// the curvature (measured on Adult), and twice that is stable again. One jump of c_k is no growth: a method that changes its multipliers
+// from time to time makes it.
+//
+// The zero value measures nothing (fixed steps).
 type curvature struct {
 	on       bool
 	blind    bool // there is no evaluating anywhere else: no probe
 	space    Space
 	previous Vector // d_{k-1}
 	l        float64
+	alert    bool    // to swings
+	peak     float64 // p_k
+	seen     float64 // c_k
+	growing  int     // iterations in a row with c_k > 1.5 c_{k-1}
 	distance float64 // ||x_k - x_{k-1}||
 	norm     float64 // ||x_k||, NaN where it is not known
 	pending  bool    // the last two are Space.Moved's, not yet asked for
@@ -23,7 +40,12 @@ type curvature struct {
 const (
 	curvatureMargin = 0.8
 	curvatureDecay  = 0.995
-	probeLength     = 1e-3 // of 1 + ||x_0||
+	peakDecay       = 0.3   // p loses this over k + 40 in an iteration
+	swingShare      = 0.035 // of l, from which c_k's growth shows a swing
+	swingGrowth     = 1.25  // of c_k in an iteration
+	swingRaise      = 2     // of l
+	swingLength     = 3     // iterations of such growth
+	probeLength     = 1e-3  // of 1 + ||x_0||
 	probeShrink     = 0.1
 	probeTries      = 12
 	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference to mean something.
@@ -80,11 +102,25 @@ func (c *curvature) measure(k int, change, scale float64) {
 	if c.distance <= roundoffs*c.space.Roundoff()*(1+c.norm) {
 		return
 	}
-	decay := math.Min(curvatureDecay, 1-4/(float64(k)+40))
-	c.l *= decay
-	if l := change / (c.distance * scale); finite(l) {
-		c.l = math.Max(c.l, l)
+	c.l *= math.Min(curvatureDecay, 1-4/(float64(k)+40))
+	c.peak *= 1 - peakDecay/(float64(k)+40)
+	if seen := change / (c.distance * scale); finite(seen) {
+		c.take(seen)
 	}
+}
+
+// take raises l to what is seen, and beyond where a swing begins.
+func (c *curvature) take(seen float64) {
+	c.peak = math.Max(c.peak, seen)
+	if seen > swingGrowth*c.seen {
+		c.growing++
+	} else {
+		c.growing = 0
+	}
+	if c.alert && c.growing >= swingLength && seen > swingShare*c.l {
+		c.l, c.growing = math.Max(c.l, math.Min(swingRaise*c.l, c.peak)), 0
+	}
+	c.l, c.seen = math.Max(c.l, seen), seen
 }
 
 // remember keeps the direction that is about to be taken and returns the vector that takes its place.
@@ -148,7 +184,7 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 		return err
 	}
 	if l := p.Distance(c.previous, d) / (p.Distance(Iterate, start) * scale); finite(l) {
-		c.l = l
+		c.l, c.peak, c.seen = l, l, l
 	}
 	p.Combine(Iterate, 1, start, 0, d)
 	return at.forward(p) // a Backward belongs to the last Forward's iterate
@@ -157,6 +193,9 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 func (c *curvature) visitState(v StateVisitor) {
 	c.settle()
 	v.Number("curvature.l", &c.l)
+	v.Number("curvature.peak", &c.peak)
+	v.Number("curvature.seen", &c.seen)
+	v.Count("curvature.growing", &c.growing)
 	v.Number("curvature.distance", &c.distance)
 	v.Vector("curvature.previous", c.previous)
 }

@@ -53,3 +53,42 @@ func TestCurvatureSkipsWhatIsNotFinite(t *testing.T) {
 		t.Errorf("l = %v after a change of 7 over 1", c.l)
 	}
 }
+
+// The geometric growth of a swing raises l before it is reached; a single jump, a growth far below l, and methods that are not
+// concerned leave it.
+func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
+	const k = 1000 // l loses 0.5 % an iteration
+	for name, test := range map[string]struct {
+		seen   []float64
+		alert  bool
+		raised bool
+	}{
+		"growth":        {[]float64{0.02, 0.03, 0.04, 0.06}, true, true},
+		"not concerned": {[]float64{0.02, 0.03, 0.04, 0.06}, false, false},
+		"slow growth":   {[]float64{0.05, 0.06, 0.07, 0.08}, true, false},
+		"a jump":        {[]float64{0.02, 0.02, 0.02, 0.9}, true, false},
+		"far below":     {[]float64{0.005, 0.01, 0.015, 0.02}, true, false},
+		"two steps":     {[]float64{0.1, 0.1, 0.2, 0.3}, true, false},
+	} {
+		c := newCurvature(newEdge())
+		c.l, c.peak, c.seen, c.distance, c.alert = 1, 3, 1, 1, test.alert
+		for _, seen := range test.seen {
+			c.measure(k, seen, 1)
+		}
+		want := math.Pow(curvatureDecay, 4)
+		if test.raised {
+			want *= 2
+		}
+		if math.Abs(c.l-want) > 1e-12 {
+			t.Errorf("%s: l = %v, want %v", name, c.l, want)
+		}
+	}
+	c := newCurvature(newEdge())
+	c.l, c.peak, c.seen, c.distance, c.alert = 1, 1.2, 0, 1, true
+	for _, seen := range []float64{0.05, 0.1, 0.2} {
+		c.measure(k, seen, 1)
+	}
+	if most := 1.2 * math.Pow(1-peakDecay/(k+40), 3); math.Abs(c.l-most) > 1e-12 {
+		t.Errorf("l = %v, want the largest curvature seen, %v", c.l, most)
+	}
+}

@@ -60,6 +60,7 @@ func (t *descent) size(p Problem, at *Point, dir direction) (err error) {
 		t.step = eta
 		return nil
 	}
+	t.rule.alert = dir.follows && t.set.Kind == Nesterov
 	scale := 1 + norm1(dir.weights[1:])
 	if t.k == 0 {
 		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)

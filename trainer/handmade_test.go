@@ -65,10 +65,32 @@ type handStep struct {
 	c          float64             // of the probe
 	schedule   func(k int) float64 // nil: eta
 	k          int
+	swings     bool // the multipliers follow the constraints: l is raised where a swing begins
 	l          float64
+	seen       []float64 // c_0, c_1, ...
+	peak       float64
 	v, last, m [2]float64 // v, d_{k-1}, Adam's first moment
 	second     [2]float64
 	lastX      [2]float64
+}
+
+// start takes the probe's curvature.
+func (s *handStep) start(c float64) { s.l, s.peak, s.seen = c, c, []float64{c} }
+
+// observe takes the curvature c_k.
+func (s *handStep) observe(c float64) {
+	s.l *= math.Min(0.995, 1-4/(float64(s.k)+40))
+	s.peak = math.Max(s.peak*(1-0.3/(float64(s.k)+40)), c)
+	s.seen = append(s.seen, c)
+	growths := 0 // in a row, the last ones
+	for i := len(s.seen) - 1; i > 0 && s.seen[i] > 1.25*s.seen[i-1]; i-- {
+		growths++
+	}
+	if s.swings && s.kind == trainer.Nesterov && c > 0.035*s.l && growths >= 3 {
+		s.l = math.Max(s.l, math.Min(2*s.l, s.peak))
+		s.seen = []float64{c} // the growth counts from here
+	}
+	s.l = math.Max(s.l, c)
 }
 
 func (s *handStep) move(x, w [2]float64) [2]float64 {
@@ -95,10 +117,9 @@ func (s *handStep) move(x, w [2]float64) [2]float64 {
 			probe := [2]float64{x[0] - t*d[0], x[1] - t*d[1]}
 			dg := minus(handH(probe), handH(x))
 			moved := [2]float64{w[0] + s.c*dg[0], w[1] + s.c*dg[1]}
-			s.l = norm2(minus(handDirection(probe, moved), d)) / (norm2(minus(probe, x)) * n)
+			s.start(norm2(minus(handDirection(probe, moved), d)) / (norm2(minus(probe, x)) * n))
 		} else {
-			q := math.Min(0.995, 1-4/(float64(s.k)+40))
-			s.l = math.Max(q*s.l, norm2(minus(d, s.last))/(norm2(minus(x, s.lastX))*n))
+			s.observe(norm2(minus(d, s.last)) / (norm2(minus(x, s.lastX)) * n))
 		}
 		e = 0.8 / s.l
 		if eta > 0 {

@@ -40,9 +40,9 @@ type Perturbation struct {
 	Alpha, Beta float64
 	// Tau is the step of the slack. 0 is the default: 0.9/(2 rho) for PPALA, 0.9/(3 rho) for PLADA, inside the theorems' bounds.
 	Tau float64
-	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed gradient step and Adam, 0.1 with
-	// momentum, whose stability needs delta_k to fall with the ramp, and with the curvature rule, which takes what fast
-	// multipliers do to the gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
+	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed gradient step and Adam, 0.05 with
+	// momentum, whose stability needs delta_k to fall with the ramp, and 0.1 with gradient steps by the curvature rule, which takes
+	// what fast multipliers do to the gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
 	// DeltaHarmonic's; 0 is the default 1.
 	Delta                  DeltaKind
 	DeltaP, DeltaQ, Delta0 float64
@@ -68,17 +68,23 @@ const (
 
 // The defaults of p.
 const (
-	deltaSlow = 1e-3 // of the paper's gradient step
-	deltaFast = 0.1
+	deltaSlow   = 1e-3 // of the paper's gradient step
+	deltaFast   = 0.1  // of gradient steps by the curvature rule
+	deltaRamped = 0.05 // of Nesterov's momentum
 )
 
-// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed gradient step and Adam, else 0.1.
-// PLADA's Inner counts as a gradient step.
+// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed gradient step and Adam, 0.1 for gradient
+// steps by the curvature rule (PLADA's Inner counts as one), 0.05 with Nesterov's momentum: delta_k is then 2 (1 - b_k), b_k the ramp,
+// the most that is stable whatever the constraint's share of the curvature. Less would only let mu follow more slowly: where lambda moves by
+// D in an iteration, mu owes a violation of D/(rho delta_k).
 func DefaultDeltaP(s PrimalSettings) float64 {
-	if s.Kind == Adam || s.Kind == Gradient && s.Fixed {
+	switch {
+	case s.Kind == Adam || s.Kind == Gradient && s.Fixed:
 		return deltaSlow
+	case s.Kind == Gradient:
+		return deltaFast
 	}
-	return deltaFast
+	return deltaRamped
 }
 
 func (s Perturbation) withDefaults(deltaP float64) Perturbation {

@@ -37,19 +37,22 @@ func (h *handPerturbed) part(p float64) float64 {
 	return 1 / (p*float64(h.k) + 1) / (d[0]*d[0] + d[1]*d[1] + 1)
 }
 
-// handP is the default of p: that of the paper's fixed gradient step, of Adam, and of the rest.
+// handP is the default of p: that of the paper's fixed gradient step and of Adam, of gradient steps by the rule, of momentum.
 func handP(s handStep) float64 {
-	if s.kind == trainer.Adam || s.kind == trainer.Gradient && s.fixed {
+	switch {
+	case s.kind == trainer.Adam || s.kind == trainer.Gradient && s.fixed:
 		return 1e-3
+	case s.kind == trainer.Gradient:
+		return 0.1
 	}
-	return 0.1
+	return 0.05
 }
 
 func TestPPALAStepsByHand(t *testing.T) {
 	for name, kind := range handKinds() {
 		t.Run(name, func(t *testing.T) {
 			h, s := newHandPerturbed(handH(handStart), 0.9/2), kind.hand
-			s.c = 2 * h.rho
+			s.c, s.swings = 2*h.rho, true
 			m := &trainer.PPALA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: kind.set}
 			compare(t, handProblem(t, handFunctions()), m, handSteps, func(x [2]float64) ([2]float64, []float64) {
 				var w [2]float64
@@ -82,7 +85,7 @@ func TestPLADASubgradientStepsByHand(t *testing.T) {
 					fn := handFunctions()
 					fn.Pieces = trainer.Abs(0.1, 0.1)
 					h, s := newHandPerturbed(constraint(handStart), 0.9/3), kind.hand
-					s.c = h.rho // both h are positive at the start
+					s.c, s.swings = h.rho, true // both h are positive at the start
 					m := &trainer.PLADA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: kind.set,
 						XStep: trainer.Subgradient, Sigma0: sigma, BoxStep: box}
 					p := handProblem(t, fn)

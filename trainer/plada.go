@@ -179,6 +179,9 @@ func (m *PLADA) UpdateDual(g []float64) {
 // PenaltyCurvature implements DualRule: lambda follows rho g.
 func (m *PLADA) PenaltyCurvature() float64 { return m.dual.rho }
 
+// follows implements follower.
+func (m *PLADA) follows() {}
+
 // ScheduledStep implements DualRule.
 func (m *PLADA) ScheduledStep() float64 { return 0 }
 

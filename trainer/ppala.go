@@ -82,6 +82,9 @@ func (m *PPALA) UpdateDual(g []float64) {
 // PenaltyCurvature implements DualRule: lambda_k follows rho g, and so does the penalty.
 func (m *PPALA) PenaltyCurvature() float64 { return 2 * m.dual.rho }
 
+// follows implements follower.
+func (m *PPALA) follows() {}
+
 // ScheduledStep implements DualRule.
 func (m *PPALA) ScheduledStep() float64 { return 0 }
 

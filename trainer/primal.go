@@ -103,10 +103,15 @@ type direction struct {
 	weights          []float64 // 1, w_k
 	penaltyCurvature float64   // c of DualRule.PenaltyCurvature
 	scheduledStep    float64   // takes the place of PrimalSettings.Eta when positive (GDPA)
+	follows          bool      // w_k follows the constraints in every iteration (follower)
 }
 
+// follower is a DualRule whose multipliers follow rho g in every iteration, and so swing with the iterate: PPALA and PLADA.
+type follower interface{ follows() }
+
 func directionOf(rule DualRule, weights []float64) direction {
-	return direction{weights: weights, penaltyCurvature: rule.PenaltyCurvature(), scheduledStep: rule.ScheduledStep()}
+	_, follows := rule.(follower)
+	return direction{weights: weights, penaltyCurvature: rule.PenaltyCurvature(), scheduledStep: rule.ScheduledStep(), follows: follows}
 }
 
 // primalStep moves the iterate along d_k, with state of its own on the device.

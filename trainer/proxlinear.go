@@ -119,6 +119,7 @@ func (s *proxLinear) lastStep() float64 { return s.step }
 func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
 	lambda := dir.weights[1:]
 	scale := 1 + norm1(lambda)
+	s.rule.alert = dir.follows && s.set.Kind == Nesterov
 	if s.k == 0 && s.rule.on {
 		if err := s.probe(at, lambda, scale); err != nil {
 			return err

@@ -100,7 +100,7 @@ func TestRegularizerWithKinks(t *testing.T) {
 	fn.Pieces = []trainer.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -0.5}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.5}}
 	// |1 - sum x| <= 1/2: nu lifts the sum of the soft-thresholded c + nu from 0.2 to 0.5: (0.3 + nu) + (nu - 0.1) with nu = 0.15
 	p := start(t, fn, 0.2, 0.2, -0.2)
-	r, err := trainer.Train(context.Background(), p, &trainer.PLADA{}, trainer.Settings{Iterations: 5000, RecordEvery: 10, Tolerance: 1e-7})
+	r, err := trainer.Train(context.Background(), p, &trainer.PLADA{}, trainer.Settings{Iterations: 10000, RecordEvery: 10, Tolerance: 1e-7})
 	if err != nil {
 		t.Fatal(err)
 	}

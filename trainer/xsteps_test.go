@@ -45,6 +45,7 @@ func proxLinearByHand(t *testing.T, set trainer.PrimalSettings, hand handStep, e
 	h0 := handH(handStart)[0]
 	s := newHandPerturbed([2]float64{math.Abs(h0) - eps, 0}, 0.9/3)
 	y := 0.0
+	hand.swings = true
 	m := &trainer.PLADA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: set, XStep: trainer.ProxLinear}
 	p := handProblem(t, oneAbsolute(eps))
 	compare(t, p, m, steps, func(x [2]float64) ([2]float64, []float64) {
@@ -55,11 +56,10 @@ func proxLinearByHand(t *testing.T, set trainer.PrimalSettings, hand handStep, e
 			if hand.k == 0 { // lambda_0 = 0: the curvature of f alone
 				t := 1e-3 * (1 + norm2(x)) / norm2(df)
 				probe := [2]float64{x[0] - t*df[0], x[1] - t*df[1]}
-				hand.l = norm2(minus(handGradient(probe), df)) / norm2(minus(probe, x))
+				hand.start(norm2(minus(handGradient(probe), df)) / norm2(minus(probe, x)))
 			} else {
 				fixed := handDirection(x, [2]float64{y, 0})
-				q := math.Min(0.995, 1-4/(float64(hand.k)+40))
-				hand.l = math.Max(q*hand.l, norm2(minus(fixed, hand.last))/(norm2(minus(x, hand.lastX))*n))
+				hand.observe(norm2(minus(fixed, hand.last)) / (norm2(minus(x, hand.lastX)) * n))
 			}
 			e = 0.8 / (hand.l*n + s.rho*gram)
 			if hand.eta > 0 {

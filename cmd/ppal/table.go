@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,24 +55,20 @@ const mostLines = 12
 // printConstraints prints a line for the objective and for each constraint.
 func (s *session) printConstraints(out io.Writer, sum rundir.Summary, f experiment.Final) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	info, byClass := s.trial.Info(), f.Splits[0].Decisions != nil
-	title := "term\tvalue"
-	if byClass {
-		title = "class\tloss"
+	info := s.trial.Info()
+	title, decisions := "term\tvalue", "decided"
+	if s.byClass() {
+		title, decisions = "class\tloss", "error"
 	}
 	title += "\tbound\tmet\tmultiplier"
-	if byClass {
-		for _, split := range f.Splits {
-			title += "\t" + splitTitle(split.Name)
-		}
+	for _, split := range f.Splits {
+		title += "\t" + splitTitle(split.Name, decisions)
 	}
 	fmt.Fprintln(w, title)
 	line := func(name string, k int, bound, met, multiplier string) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(f.Values[k]), bound, met, multiplier)
 		for _, split := range f.Splits {
-			if byClass {
-				fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
-			}
+			fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
 		}
 		fmt.Fprintln(w)
 	}
@@ -105,17 +102,20 @@ func worst(g []float64) []int {
 	return all
 }
 
-// splitTitle heads the errors of one split.
-func splitTitle(name string) string {
+// byClass says whether objective and constraints are classes' losses, and what they stand for the classes' errors.
+func (s *session) byClass() bool { return s.cfg.Data.Problem == "mnpc" }
+
+// splitTitle heads what objective and constraints are on the decisions for one split's rows.
+func splitTitle(name, decisions string) string {
 	if name == "train" {
-		return "error on training rows"
+		return decisions + " on training rows"
 	}
 	return "on " + name + " rows"
 }
 
 // printMeasures prints what is not told for each constraint: the measures of every split.
 func (s *session) printMeasures(out io.Writer, f experiment.Final) {
-	if f.Splits[0].Decisions != nil {
+	if s.byClass() {
 		return
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -145,7 +145,10 @@ func rounded(x float64) float64 {
 	return y
 }
 
-func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
+// percent has a digit after the point.
+func percent(x float64) string {
+	return strconv.FormatFloat(math.Round(1000*x)/10+0, 'f', 1, 64) + " %"
+}
 
 // failOnce keeps the first error of a writer.
 type failOnce struct {

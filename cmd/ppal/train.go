@@ -145,6 +145,11 @@ func (s *session) begin() error {
 		return err
 	}
 	info := s.trial.Info()
+	if info.Preparation != nil {
+		if err := s.dir.WritePreparation(rundir.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}); err != nil {
+			return err
+		}
+	}
 	s.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, %d constraints, at most %d iterations, files in %s",
 		s.cfg.Data.Problem, s.cfg.Method.Method, info.Rows.Train, info.Features, info.Parameters, len(s.trial.Bounds()), s.cfg.Iterations, s.dir))
 	if s.cfg.Explain {
@@ -166,8 +171,8 @@ func (s *session) provenance() rundir.Provenance {
 	info := s.trial.Info()
 	p := rundir.Provenance{
 		Version: version(), Out: string(s.dir),
-		Device: info.Device, Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization, Products: info.Products,
-		Bounds: s.trial.Bounds(),
+		Device: info.Device, Features: info.Features, Parameters: info.Parameters, Normalization: info.Normalization,
+		Products: info.Products, Bounds: s.trial.Bounds(),
 	}
 	if d, err := datasets.Lookup(s.cfg.Dataset); err == nil && len(d.Files) > 0 {
 		p.DataDir = s.dataDir

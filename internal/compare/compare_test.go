@@ -261,6 +261,14 @@ func TestStatistic(t *testing.T) {
 	}
 }
 
+// A run that failed does not cut its contender's curve short.
+func TestShown(t *testing.T) {
+	o := &Outcome{Runs: []Run{{Contender: "a", Seed: 1, Failure: "NaN"}, {Contender: "a", Seed: 2}, {Contender: "b", Seed: 1, Failure: "NaN"}}}
+	if a, b := o.shown("a"), o.shown("b"); len(a) != 1 || a[0].Seed != 2 || len(b) != 1 {
+		t.Errorf("shown: %+v and %+v", a, b)
+	}
+}
+
 // Records that could not measure near stationarity are counted, with the reason.
 func TestNearNote(t *testing.T) {
 	near := func(reason string) trainer.Record {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
@@ -70,16 +71,26 @@ func (o *Outcome) Of(contender string) []Run {
 }
 
 func (o *Outcome) pictures() plots.Comparison {
-	c := plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures,
+	c := plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview,
 		Marks: []plots.Mark{{Quantity: "violation", Name: "counts as met", Value: o.tolerance()}}}
 	for _, contender := range o.Study.Contenders {
 		m := plots.Method{Name: contender.Name}
-		for _, r := range o.Of(contender.Name) {
+		for _, r := range o.shown(contender.Name) {
 			m.Runs = append(m.Runs, r.Records)
 		}
 		c.Methods = append(c.Methods, m)
 	}
 	return c
+}
+
+// shown are a contender's runs that are drawn: those that did not fail, whose curves go on to the end of the budget, or where all failed
+// these.
+func (o *Outcome) shown(contender string) []Run {
+	all := o.Of(contender)
+	if ended := slices.DeleteFunc(slices.Clone(all), func(r Run) bool { return r.Failure != "" }); len(ended) > 0 {
+		return ended
+	}
+	return all
 }
 
 // tolerance is the violation that counts as met.

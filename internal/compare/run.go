@@ -186,8 +186,9 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	if err != nil {
 		return "", err
 	}
-	r.study.Budget.limit(&settings)
+	r.study.Budget.limit(&settings, records)
 	if j.point >= 0 {
+		r.study.Budget.limit(&settings, searchRecords)
 		settings.NearEvery = 0 // the search does not look at it
 	}
 	part := path + ".part"

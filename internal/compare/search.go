@@ -8,7 +8,8 @@ import (
 	"ppal/internal/config"
 )
 
-// Trying is one point of the search for a contender's settings.
+// Trying is one point of the search for a contender's settings. Objective and violation are means over the last records of its run: where
+// methods that switch between objective and constraints stop is chance.
 type Trying struct {
 	Contender    string        `json:"method"`
 	Seed         uint64        `json:"seed"`
@@ -18,6 +19,21 @@ type Trying struct {
 	Feasible     bool          `json:"feasible"`
 	Failure      string        `json:"failure,omitempty"`
 	Chosen       bool          `json:"chosen"`
+}
+
+// judged is the share of a run's records that a point is judged by, the last ones.
+const judged = 0.1
+
+// try judges the run of a point.
+func try(r *Run, settings config.Values) Trying {
+	t := Trying{Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure}
+	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
+	for i := range last {
+		t.Objective += last[i].Objective / float64(len(last))
+		t.MaxViolation += last[i].MaxViolation / float64(len(last))
+	}
+	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.FeasibilityTolerance
+	return t
 }
 
 // search tries every contender's grid on the first seed and returns the contenders with the settings chosen.
@@ -37,12 +53,7 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 	for _, c := range r.study.Contenders {
 		tried := make([]Trying, len(c.Grid))
 		for point, settings := range c.Grid {
-			last := runs[at].Last()
-			tried[point] = Trying{
-				Contender: c.Name, Seed: r.study.Seeds[0], Settings: settings, Failure: runs[at].Failure,
-				Objective: last.Objective, MaxViolation: last.MaxViolation,
-				Feasible: runs[at].Failure == "" && last.MaxViolation <= runs[at].Config.FeasibilityTolerance,
-			}
+			tried[point] = try(&runs[at], settings)
 			at++
 		}
 		if len(tried) > 0 {

@@ -23,6 +23,7 @@ type Study struct {
 	Seeds      []uint64
 	Budget     Budget
 	Measures   []string // of the records, for the pictures and the table
+	Overview   []string // the quantities of the overview picture, nil: the first four
 	// Workers is the number of runs side by side, each on Threads threads. A budget in seconds runs one at a time, so that no run
 	// takes another's time.
 	Workers, Threads int
@@ -76,11 +77,14 @@ func (b Budget) String() string { return fmt.Sprintf("%s:%g", b.Kind, b.Amount) 
 // unlimited is the iteration limit where something else is the budget.
 const unlimited = 1 << 40
 
-// records is about how many a run has.
-const records = 200
+// records is about how many a run has, searchRecords one of the search.
+const (
+	records       = 200
+	searchRecords = 40
+)
 
-// limit puts the budget into a run's settings.
-func (b Budget) limit(s *trainer.Settings) {
+// limit puts the budget into a run's settings, with about that many records.
+func (b Budget) limit(s *trainer.Settings, records int) {
 	switch b.Kind {
 	case Iterations:
 		s.Iterations = int(b.Amount)

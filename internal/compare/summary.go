@@ -211,7 +211,8 @@ func (o *Outcome) search(out *strings.Builder) {
 	if len(o.Search) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nThe search, on seed %d with the same budget: feasible points first, then the objective.\n\n", o.Study.Seeds[0])
+	fmt.Fprintf(out, "\nThe search, on seed %d with the same budget, by means over the last tenth of the records: feasible points first, then the objective.\n\n",
+		o.Study.Seeds[0])
 	fmt.Fprint(out, "| method | settings | objective | largest violation | chosen |\n|---|---|---|---|---|\n")
 	for _, t := range o.Search {
 		var texts []string

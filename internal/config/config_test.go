@@ -238,9 +238,9 @@ func TestRefusedFiles(t *testing.T) {
 
 func TestTrainerMethod(t *testing.T) {
 	practical := trainer.PrimalSettings{Momentum: 0.99}
-	perturbation := trainer.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.1, DeltaQ: 1}
+	perturbation := trainer.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.05, DeltaQ: 1}
 	inner := perturbation
-	inner.Tau = 0.09
+	inner.Tau, inner.DeltaP = 0.09, 0.1
 	paper := perturbation
 	paper.DeltaP = 1e-3
 	for _, tc := range []struct {

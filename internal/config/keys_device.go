@@ -73,6 +73,8 @@ func (t *Train) consistentDevice(refuse func(name, format string, args ...any) e
 		return refuse("engine", "is gorgonia, which computes on the CPU; the device is %s", t.Device.Device)
 	case t.Engine == "gorgonia" && t.Products != "auto":
 		return refuse("products", "is %s; the engine gorgonia has its own, want auto", t.Products)
+	case t.Engine == "gorgonia":
+		return nil
 	case !slices.Contains(products, t.Products):
 		return refuse("products", "is %s, which the device %s has not; want %s", t.Products, t.Device.Device, oneOf(products))
 	case t.Dtype == "float64" && t.Products != "auto":

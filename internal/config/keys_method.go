@@ -96,7 +96,7 @@ func perturbationKeys() []*Key {
 			interval: positive(), field: func(t *Train) any { return &t.Tau }, preset: defaultTau}, both),
 		key(Key{Name: "delta", Value: "power|harmonic", Usage: "ppala, plada: delta_k = 1/(p k^q + 1), or delta0/(k+1)^q (default power; paper on tables: harmonic)",
 			choices: []string{"power", "harmonic"}, field: func(t *Train) any { return &t.Delta }, preset: onPaperTables("harmonic", "power")}, both),
-		key(Key{Name: "delta-p", Value: "X", Usage: "ppala, plada: p of power (default 0.1; fixed gradient steps and adam: 1e-3)",
+		key(Key{Name: "delta-p", Value: "X", Usage: "ppala, plada: p of power (default 0.05; gradient steps: 0.1; fixed ones and adam: 1e-3)",
 			interval: positive(),
 			field:    func(t *Train) any { return &t.DeltaP }, preset: defaultDeltaP}, both, condition{"delta", []string{"power"}, "that of power"}),
 		key(Key{Name: "delta-q", Value: "X", Usage: "ppala, plada: q, in (2/3, 1] in the theorems (default 1)",
@@ -160,7 +160,10 @@ func defaultTau(t *Train) string {
 }
 
 func defaultDeltaP(t *Train) string {
-	if t.Primal == "nesterov" || t.Primal == "gradient" && t.EtaScale == "weights" {
+	switch {
+	case t.Primal == "nesterov":
+		return "0.05" // delta_k = 2 (1 - b_k), b_k the momentum's ramp
+	case t.Primal == "gradient" && t.EtaScale == "weights":
 		return "0.1" // the curvature rule takes multipliers that move fast for curvature
 	}
 	return "0.001"

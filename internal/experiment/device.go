@@ -35,26 +35,28 @@ func (e *Experiment) chooseEngine() error {
 	if err != nil {
 		return productsError(err)
 	}
-	e.device, e.host = d, graph.Planned(d)
-	if e.cfg.Kind() != "cpu" && !only("cpu", e.cfg.Products) {
+	e.host = graph.Planned(d)
+	if !onlyCPU(e.cfg.Device) {
 		err := e.useGPU()
 		if err == nil || e.cfg.Kind() == "cuda" || !errors.Is(err, driver.ErrUnavailable) {
 			return err
 		}
-		if only("cuda", e.cfg.Products) || e.cfg.MicroBatch > 0 {
+		if !has("cpu", e.cfg.Products) || e.cfg.MicroBatch > 0 {
 			return fmt.Errorf("experiment: --products tf32, bf16x3, bf16x2 and --micro-batch are for a GPU: %w", err)
 		}
 	}
-	e.engine = e.host
+	e.device, e.engine = d, e.host
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
 }
 
-// only says whether a kind of products is one that only that kind of device has.
-func only(device, products string) bool {
-	other := map[string]string{"cpu": "cuda", "cuda": "cpu"}[device]
-	return slices.Contains(config.DevicesProducts(device), products) && !slices.Contains(config.DevicesProducts(other), products)
+// has says whether a kind of device computes products in that way; none named is auto.
+func has(device, products string) bool {
+	return products == "" || slices.Contains(config.DevicesProducts(device), products)
 }
+
+// onlyCPU says whether the configuration leaves nothing but the CPU: products of slices of integers are the CPU's, so auto means it.
+func onlyCPU(cfg config.Device) bool { return cfg.Kind() == "cpu" || !has("cuda", cfg.Products) }
 
 // useGPU opens the GPU that the configuration names.
 func (e *Experiment) useGPU() error {
@@ -96,8 +98,11 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 	return s
 }
 
-// CPU is the device that the configuration's plans run on, on the CPU. What only GPUs have is auto there.
+// CPU is the device that the configuration's plans run on, on the CPU.
 func CPU(cfg config.Device) (*cpu.Device, error) {
+	if !has("cpu", cfg.Products) { // the GPU's: what is left to the CPU is free
+		cfg.Products = "auto"
+	}
 	level := kernel.Best()
 	if cfg.SIMD != "auto" {
 		var err error
@@ -106,7 +111,7 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 		}
 	}
 	d, err := cpu.New(level, cfg.Threads)
-	if err != nil || cfg.Products == "" || only("cuda", cfg.Products) {
+	if err != nil || cfg.Products == "" {
 		return d, err
 	}
 	products, err := cpu.ParseProducts(cfg.Products)

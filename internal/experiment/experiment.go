@@ -30,10 +30,10 @@ type Experiment struct {
 	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
 	engine, host  graph.Engine // of the training rows; of what is only measured
+	device        *cpu.Device  // of the plan's engine where the CPU trains, else nil
+	eightBit      bool         // the training rows
 	openGPU       func(ordinal int) (driver.Driver, error)
 	gpu           *cuda.Device // nil: the CPU trains
-	device        *cpu.Device  // of the plan's engine on the CPU, else nil
-	eightBit      bool         // the training rows
 	info          Info
 }
 
@@ -58,8 +58,8 @@ type sampler interface {
 // Info describes what a run is about to do.
 type Info struct {
 	Device        string    // what computes, in words
-	DeviceBytes   int64     // the most of a GPU's memory that the run has had so far; 0: no GPU
 	Products      string    // how products with the data are computed: int8x3, or a dtype
+	DeviceBytes   int64     // the most of a GPU's memory that the run has had so far; 0: no GPU
 	DataFiles     []FileSum // what was read
 	Objective     string    // what f is
 	Classes       []Part    // mnpc: the objective's first; tables: those of -1 and +1
@@ -68,6 +68,8 @@ type Info struct {
 	Features      int
 	Parameters    int
 	Normalization string
+	Preparation   *datasets.Preparation // how the columns of a table became features, FeatureNames; nil of pictures
+	FeatureNames  []string
 	Warnings      []string
 	Notes         []string
 }

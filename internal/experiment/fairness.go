@@ -95,7 +95,7 @@ func (p fairness) measurer(r rows) (func(scores []float64) (measures, error), er
 		for j, bound := range p.Bounds() {
 			values = append(values, m.Constraints[j]+bound)
 		}
-		return measures{named: named, values: values}, nil
+		return measures{named: named, values: values, decisions: append([]float64{m.Error}, m.Decisions...)}, nil
 	}, nil
 }
 

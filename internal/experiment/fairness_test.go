@@ -42,7 +42,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := build(t, tableConfig(t, tc.values))
-			r, err := e.Train(context.Background(), trainer.Settings{Iterations: 100})
+			r, err := e.Train(context.Background(), trainer.Settings{Iterations: 200})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if worst := trainer.MaxViolation(final.Constraints); tc.feasible && worst > 1e-3 {
-				t.Errorf("the violation is %v after 100 iterations", worst)
+				t.Errorf("the violation is %v after 200 iterations", worst)
 			}
 			if start := math.Log(2); final.Objective > 1 || tc.values["problem"] == "dp" && final.Objective > start {
 				t.Errorf("the objective is %v", final.Objective)
@@ -60,6 +60,10 @@ func TestFairnessProblemsTrain(t *testing.T) {
 				t.Errorf("%d splits, %d values of %d constraints", len(final.Splits), len(final.Values), len(e.Bounds()))
 			}
 			for _, s := range final.Splits {
+				if len(s.Decisions) != len(final.Values) || s.Decisions[0] != s.Named["error"] {
+					t.Errorf("%s rows: %d values on decisions, want %d; the first is %v, want the error %v", s.Name, len(s.Decisions),
+						len(final.Values), s.Decisions[0], s.Named["error"])
+				}
 				for _, m := range []string{"error", "auc", "loss", "max_violation", tc.measure} {
 					if _, ok := s.Named[m]; !ok {
 						t.Errorf("no measure %s of the %s rows in %v", m, s.Name, s.Named)

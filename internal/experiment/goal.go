@@ -28,7 +28,7 @@ type goal interface {
 type measures struct {
 	named     map[string]float64 // by the name in a run's files, without the split's
 	values    []float64          // f, then g + bound
-	decisions []float64          // what each of values stands for on the model's decisions; nil: see named
+	decisions []float64          // what each of values stands for on the model's decisions
 }
 
 // wrapped makes the goal's constraints of a problem whose constraints are its nodes.

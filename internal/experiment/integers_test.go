@@ -41,13 +41,18 @@ func integersFile(t *testing.T, extra string) string {
 func TestIntegersAreKeptAsBytes(t *testing.T) {
 	needSlices(t)
 	for _, tc := range []struct {
-		extra, products, ran string
+		model, extra, products, ran string
 	}{
-		{"2", "auto", "int8x3"}, {"2", "int8x2", "int8x2"}, {"2", "float32", "float32"}, {"2.5", "auto", "float32"}, {"300", "auto", "float32"},
+		{"mlp", "2", "auto", "int8x3"}, {"linear", "2", "auto", "int8x3"}, {"mlp", "2", "int8x2", "int8x2"}, {"mlp", "2", "float32", "float32"},
+		{"mlp", "2.5", "auto", "float32"}, {"mlp", "300", "auto", "float32"},
 	} {
 		open := func(dtype, products string) *Experiment {
-			cfg := tableConfig(t, config.Values{"problem": "dp", "dataset": "csv", "file": integersFile(t, tc.extra), "label": "y", "group": "sex=a",
-				"model": "mlp", "hidden": "9", "activation": "tanh", "dtype": dtype, "products": products, "iterations": "20"})
+			values := config.Values{"problem": "dp", "dataset": "csv", "file": integersFile(t, tc.extra), "label": "y", "group": "sex=a",
+				"model": tc.model, "dtype": dtype, "products": products, "iterations": "20"}
+			if tc.model == "mlp" {
+				values["hidden"], values["activation"] = "9", "tanh"
+			}
+			cfg := tableConfig(t, values)
 			e, err := New(t.Context(), cfg, "")
 			if err != nil {
 				t.Fatal(err)

@@ -80,7 +80,7 @@ type Final struct {
 type SplitMeasures struct {
 	Name      string // train, validation, test
 	Named     map[string]float64
-	Decisions []float64 // what each of Final.Values stands for on the model's decisions; nil: it is among Named
+	Decisions []float64 // what each of Final.Values stands for on the model's decisions: errors, gaps
 }
 
 // sphereOfFloat32 is how near to the ball's sphere weights of float32 count as on it, in float64 too.

@@ -40,7 +40,7 @@ func (e *Experiment) describeProducts() {
 	if e.info.Products = e.splits[0].problem.Products(); e.info.Products == "" {
 		e.info.Products = e.cfg.Dtype
 	}
-	if !e.eightBit || e.device == nil || e.gpu != nil || e.cfg.Products != "auto" || e.cfg.Dtype != "float32" {
+	if !e.eightBit || e.device == nil || e.cfg.Products != "auto" || e.cfg.Dtype != "float32" {
 		return
 	}
 	if _, err := e.device.With(cpu.Int8x3); err != nil {
@@ -61,7 +61,7 @@ func (e *Experiment) slicing(cols int) bool {
 // and the columns' centres and deviations in the first layer.
 func (e *Experiment) takeIntegers(t *datasets.Tables) {
 	_, cols := t.Train.Features.Dims()
-	if e.cfg.Dtype != "float32" || !e.slicing(cols) {
+	if cols < 2 || e.cfg.Dtype != "float32" || !e.slicing(cols) {
 		return
 	}
 	list := t.Integers()

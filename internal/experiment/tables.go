@@ -42,6 +42,10 @@ func (e *Experiment) takeTables(t *datasets.Tables) (err error) {
 	e.takeIntegers(t)
 	e.normalization = models.Normalization{Kind: models.NormalizeNone}
 	e.info.Normalization = "the columns' own (see notes)"
+	e.info.Preparation, e.info.FeatureNames = t.Preparation, t.Train.Columns
+	if t.Preparation != nil && t.Train.Columns == nil {
+		e.info.FeatureNames = t.Preparation.Columns()
+	}
 	if e.t.spec, err = e.spec(e.splits[0].features(), 1); err != nil {
 		return err
 	}

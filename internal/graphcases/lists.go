@@ -3,16 +3,47 @@ package graphcases
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/models"
 	"ppal/trainer"
 )
 
-// All are the cases: Neyman-Pearson networks, then fairness problems.
-func All() []Case { return append(Networks(), Fairness()...) }
+// All are the cases: Neyman-Pearson networks, fairness problems, and expressions of a user's own.
+func All() []Case { return slices.Concat(Networks(), Fairness(), Expressions()) }
+
+// Expressions are objectives and constraints of Gorgonia's own operations, which no device knows as a whole:
+//
+//	f = mean(s^2 exp(-s^2/8)),   g = column sums of tanh(s)/(1 + s^2)
+func Expressions() []Case {
+	var list []Case
+	for i, n := range []int{3, 170} {
+		list = append(list, Case{Name: fmt.Sprintf("expressions/%d rows", n), Spec: models.Spec{Inputs: 6, Hidden: []int{5}, Outputs: 2},
+			Rows: n, Center: i == 0, Storage: Storage(i), Seed: uint64(n), Nodes: expressions})
+	}
+	return list
+}
+
+func expressions(s *gorgonia.Node, _ *rand.Rand) (f, g *gorgonia.Node, err error) {
+	number := func(x float64) *gorgonia.Node {
+		if s.Dtype() == tensor.Float32 {
+			return gorgonia.NewConstant(float32(x))
+		}
+		return gorgonia.NewConstant(x)
+	}
+	must := gorgonia.Must
+	square := must(gorgonia.Square(s))
+	f, err = gorgonia.Mean(must(gorgonia.HadamardProd(square, must(gorgonia.Exp(must(gorgonia.Mul(square, number(-0.125))))))))
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err = gorgonia.Sum(must(gorgonia.HadamardDiv(must(gorgonia.Tanh(s)), must(gorgonia.Add(square, number(1))))), 0)
+	return f, g, err
+}
 
 // Networks are Neyman-Pearson problems of every activation, depth and kind of heads, with classes of one row and of many, centred or
 // not, in every form of the rows.

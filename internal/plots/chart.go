@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -103,7 +104,8 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	canvas.Fill(canvas.Rectangle.Path())
 	room := legend.Rectangle(canvas).Size().X*fallbackFont + vg.Points(10)
 	p.Draw(draw.Crop(canvas, 0, -room, 0, -vg.Points(3)))
-	legend.Draw(draw.Crop(canvas, canvas.Max.X-canvas.Min.X-room+vg.Points(6), 0, 0, -vg.Points(24)))
+	below := vg.Points(legendBelow) * vg.Length(1+strings.Count(c.title, "\n"))
+	legend.Draw(draw.Crop(canvas, canvas.Max.X-canvas.Min.X-room+vg.Points(6), 0, 0, -below))
 	return nil
 }
 
@@ -192,6 +194,7 @@ const (
 	leastFloor   = 1e-9 // what is smaller is drawn as 0
 	emptyFloor   = 1e-6 // where every value is 0
 	headroom     = 0.08 // decades above the largest value
+	legendBelow  = 24   // points from the top, for each line of the title
 	fallbackFont = 1.15 // how much wider a viewer's font may be than the one measured
 )
 

@@ -19,6 +19,7 @@ type Comparison struct {
 	Methods  []Method // in the legend's order
 	Measures []string // names of records' measures to draw too
 	Marks    []Mark   // levels to draw
+	Overview []string // the quantities of the overview, measures among them; nil: the first four
 }
 
 // Method is one curve: a method's runs, one for each seed.
@@ -43,18 +44,19 @@ func WriteComparison(dir string, c Comparison) ([]string, error) {
 		return nil, err
 	}
 	var tiles []*chart
-	for _, q := range c.quantities() {
-		for _, a := range []axis{iterations(), seconds(), gradients()} {
+	quantities := c.quantities()
+	for _, q := range quantities {
+		for _, a := range []axis{c.iterations(), seconds(), gradients()} {
 			picture := c.chart(q, a)
 			if err := f.save(q.name+"-"+a.name+".svg", width, height, picture.draw); err != nil {
 				return f.names, err
 			}
-			if a.name == gradients().name && len(tiles) < 4 {
-				tile := *picture
-				tile.title = q.title // the whole would not fit
-				tiles = append(tiles, &tile)
-			}
 		}
+	}
+	for _, q := range c.tiles(quantities) {
+		picture := c.chart(q, c.tileAxis())
+		picture.title = q.title // the whole would not fit
+		tiles = append(tiles, picture)
 	}
 	if len(tiles) == 0 {
 		return f.names, nil
@@ -91,6 +93,39 @@ func (c Comparison) quantities() []compared {
 	return slices.DeleteFunc(all, func(q compared) bool { return !c.has(q) })
 }
 
+// mostTiles are those of an overview that names none.
+const mostTiles = 4
+
+// tiles are the quantities of the overview.
+func (c Comparison) tiles(all []compared) []compared {
+	if c.Overview == nil {
+		return all[:min(len(all), mostTiles)]
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(q compared) bool { return !slices.Contains(c.Overview, q.name) })
+}
+
+// tileAxis is that of the overview: gradient evaluations, or epochs where it shows other quantities than the first, as the paper does.
+func (c Comparison) tileAxis() axis {
+	if c.Overview == nil {
+		return gradients()
+	}
+	return c.iterations()
+}
+
+// iterations is the axis of iterations, called epochs where each is a pass over the rows.
+func (c Comparison) iterations() axis {
+	a := iterations()
+	for _, m := range c.Methods {
+		for _, run := range m.Runs {
+			if last := run[len(run)-1]; last.Epoch != float64(last.Iteration) || last.Iteration == 0 {
+				return a
+			}
+		}
+	}
+	a.label = "iteration (epoch)"
+	return a
+}
+
 // nearStationarity is the measure that falls by decades.
 const nearStationarity = "near_stationarity"
 
@@ -110,7 +145,7 @@ func (c Comparison) has(q compared) bool {
 
 // chart draws a quantity of every method over an axis.
 func (c Comparison) chart(q compared, a axis) *chart {
-	picture := &chart{title: fmt.Sprintf("%s: %s", c.Title, q.title), axis: a.label, label: q.label, logarithmic: q.logarithmic}
+	picture := &chart{title: fmt.Sprintf("%s\n%s", c.Title, q.title), axis: a.label, label: q.label, logarithmic: q.logarithmic}
 	for k, m := range c.Methods {
 		var runs []plotter.XYs
 		for _, records := range m.Runs {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot/plotter"
+
+	"ppal/trainer"
 )
 
 func TestWriteComparison(t *testing.T) {
@@ -47,6 +49,29 @@ func TestWriteComparison(t *testing.T) {
 	}
 	if strings.Contains(content, "NaN") {
 		t.Error("a picture holds a number that is not finite")
+	}
+}
+
+// The overview shows what it is told to, per epoch where each iteration is a pass over the rows.
+func TestOverview(t *testing.T) {
+	run := sample([]string{"b"}).Records
+	for i := range run {
+		run[i].Epoch, run[i].Measures = float64(run[i].Iteration), map[string]float64{"validation_error": 0.2}
+	}
+	c := Comparison{Title: "if", Methods: []Method{{Name: "plada", Runs: [][]trainer.Record{run}}},
+		Measures: []string{"validation_error"}, Overview: []string{"validation_error", "objective"}}
+	dir := t.TempDir()
+	if _, err := WriteComparison(dir, c); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"validation error": true, "iteration (epoch)": true, "largest violation": false, "gradient evaluations": false} {
+		if strings.Contains(wellFormed(t, filepath.Join(dir, Overview)), name) != want {
+			t.Errorf("overview.svg shows %q: want %v", name, want)
+		}
+	}
+	run[len(run)-1].Epoch /= 2
+	if a := c.iterations(); a.label != "iteration" {
+		t.Errorf("half a pass an iteration is called %q", a.label)
 	}
 }
 

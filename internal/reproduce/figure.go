@@ -25,6 +25,7 @@ type Figure struct {
 	base     config.Values // of all contenders
 	full     config.Values // what --full changes
 	measures []string
+	overview []string // the quantities of the overview picture; nil: the first ones
 	// published and automatic are the contenders of the two comparisons; nil: there is none.
 	published, automatic []compare.Contender
 	budgets              [2]compare.Budget // of the two
@@ -86,7 +87,7 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 			continue
 		}
 		name := []string{Published, Automatic}[i]
-		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures,
+		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures, Overview: f.overview,
 			Workers: o.Workers, Threads: 1}
 		for k := range o.Seeds {
 			s.Seeds = append(s.Seeds, uint64(k+1))

@@ -15,8 +15,10 @@ func neymanPearson(dataset string) Figure {
 		full:     config.Values{"rows-per-class": "0", "hidden": "256"},
 		measures: []string{"test_error"},
 		published: []compare.Contender{
-			{Name: "ppala", Values: config.Values{"method": "ppala", "preset": "paper"}},
-			{Name: "gdpa", Values: config.Values{"method": "gdpa", "preset": "paper"}},
+			{Name: "ppala", Values: config.Values{"method": "ppala", "preset": "paper"}, Grid: points("eta", pictureSteps()...)},
+			{Name: "ppala-paper", Values: config.Values{"method": "ppala", "preset": "paper"}},
+			{Name: "gdpa", Values: config.Values{"method": "gdpa", "preset": "paper"}, Grid: points("gdpa-step", pictureSteps()...)},
+			{Name: "gdpa-start", Values: config.Values{"method": "gdpa", "preset": "paper"}},
 			{Name: "gdpa-ratio-1.01", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.01"}},
 			{Name: "gdpa-ratio-1.1", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.1"}},
 		},
@@ -26,7 +28,7 @@ func neymanPearson(dataset string) Figure {
 			{Name: "gda", Values: config.Values{"method": "gda"}},
 			{Name: "penalty", Values: config.Values{"method": "penalty"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 500}, {Kind: compare.Iterations, Amount: 300}},
+		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 300}, {Kind: compare.Iterations, Amount: 300}},
 		claims: []claim{
 			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, lastStationarity())},
 			{"PPALA is ahead of GDPA in feasibility", ahead("ppala", []string{"gdpa"}, lastViolation())},
@@ -35,6 +37,9 @@ func neymanPearson(dataset string) Figure {
 		},
 	}
 }
+
+// pictureSteps are the step sizes of a search on pictures.
+func pictureSteps() []string { return []string{"0.001", "0.01", "0.1", "0.3", "1", "10"} }
 
 // alphaSweep and betaSweep are "Hyperparameter robustness": PLADA for demographic parity on Adult.
 func alphaSweep() Figure {
@@ -64,22 +69,32 @@ func sweep(name, key, fixed, other, value string, values ...string) Figure {
 	return f
 }
 
-// duals is "Dual variables convergence": lambda and mu of PLADA for demographic parity on Adult.
+// duals is "Dual variables convergence": lambda and mu of PLADA for demographic parity on the three tables.
 func duals() Figure {
-	return Figure{
-		Name: "duals", Title: "the multipliers of PLADA, demographic parity on adult", Source: `"Convergence of dual variables"`,
+	f := Figure{
+		Name: "duals", Title: "the multipliers of PLADA, demographic parity on three tables", Source: `"Convergence of dual variables"`,
 		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada"},
 		measures: []string{"train_error"},
-		published: []compare.Contender{
-			{Name: "paper", Values: config.Values{"preset": "paper"}},
-			{Name: "paper-eta-0.1", Values: config.Values{"preset": "paper", "eta": "0.1"}},
-			{Name: "slow-delta", Values: config.Values{"preset": "paper", "eta": "0.1", "delta": "power", "delta-p": "1e-3"}},
-		},
-		automatic: []compare.Contender{{Name: "practical", Values: config.Values{}}},
-		budgets:   [2]compare.Budget{{Kind: compare.Gradients, Amount: 10000}, {Kind: compare.Gradients, Amount: 2000}},
-		claims: []claim{
-			{"|lambda - mu| converges to 0 and the multipliers converge", multipliersSettle([]string{"paper", "paper-eta-0.1", "slow-delta", "practical"})},
-			{"the published schedule leaves a violation that mu owes: (lambda - mu)/rho", owed("paper-eta-0.1")},
-		},
+		budgets:  [2]compare.Budget{{Kind: compare.Gradients, Amount: 10000}, {Kind: compare.Gradients, Amount: 2000}},
 	}
+	var published, slow, practical []string
+	for _, dataset := range []string{"adult", "bank", "compas"} {
+		add := func(list *[]compare.Contender, names *[]string, name string, values config.Values) {
+			name += "-" + dataset
+			*list = append(*list, compare.Contender{Name: name, Values: merged(values, config.Values{"dataset": dataset})})
+			*names = append(*names, name)
+		}
+		add(&f.published, &published, "paper", config.Values{"preset": "paper"})
+		add(&f.published, &published, "paper-eta-0.1", config.Values{"preset": "paper", "eta": "0.1"})
+		add(&f.published, &slow, "slow-delta", config.Values{"preset": "paper", "eta": "0.1", "delta": "power", "delta-p": "1e-3"})
+		add(&f.automatic, &practical, "practical", config.Values{})
+	}
+	const converge = "|lambda - mu| converges to 0 and the multipliers converge"
+	f.claims = []claim{
+		{converge + ", with the published schedule of delta", multipliersSettle(published)},
+		{converge + ", with a slower one", multipliersSettle(slow)},
+		{converge + ", practical preset", multipliersSettle(practical)},
+		{"the published schedule leaves a violation that mu owes: (lambda - mu)/rho", owed(published[1])},
+	}
+	return f
 }

@@ -32,11 +32,7 @@ func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 			if !ok {
 				continue
 			}
-			word := "not confirmed"
-			if v.Confirmed {
-				word = "confirmed"
-			}
-			lines = append(lines, fmt.Sprintf("**%s** (%s steps): %s. %s", word, names[i], c.text, v.Numbers))
+			lines = append(lines, fmt.Sprintf("**%s** (%s steps): %s. %s", v.Ruling, names[i], c.text, v.Numbers))
 		}
 	}
 	return lines

@@ -26,6 +26,9 @@ func (d Dir) Metrics() string { return filepath.Join(string(d), "metrics.jsonl")
 // Model is the file of the weights.
 func (d Dir) Model() string { return filepath.Join(string(d), "model.safetensors") }
 
+// Preparation is the file that says how a table's columns became features.
+func (d Dir) Preparation() string { return filepath.Join(string(d), "preparation.yaml") }
+
 // Summary is the file of the result, the last to be written.
 func (d Dir) Summary() string { return filepath.Join(string(d), "summary.json") }
 
@@ -67,7 +70,7 @@ func create(name string) error {
 // Discard removes the files of a run that came to nothing, and the directory unless it holds something else, so that its name can
 // be used again. What is not there is no error.
 func (d Dir) Discard() error {
-	for _, path := range []string{d.Config(), d.Metrics()} {
+	for _, path := range []string{d.Config(), d.Metrics(), d.Preparation()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("rundir: %w", err)
 		}

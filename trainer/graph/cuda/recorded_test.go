@@ -64,7 +64,7 @@ func TestSequences(t *testing.T) {
 		for _, slice := range []int{0, 3, 64} {
 			d, r := recorded(t, device.Options{MicroBatch: slice}, 0)
 			for _, c := range graphcases.All() {
-				if slice < c.Rows {
+				if slice == 0 || slice < c.Rows && c.Rows < 20*slice {
 					t.Run(fmt.Sprintf("%v/%d/%s", dtype, slice, c.Name), func(t *testing.T) { sequence(t, c, dtype, d, r) })
 				}
 			}

@@ -1,0 +1,142 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"ppal/internal/compare"
+	"ppal/trainer"
+)
+
+// decays fits mean squared residuals over the iterations: the theorems say a slope of at most about -1.
+func decays(contender string) test {
+	return func(o *compare.Outcome) (verdict, bool) {
+		var slopes [3][]float64
+		for _, r := range o.Of(contender) {
+			for i, of := range []func(r *trainer.Record) float64{
+				func(r *trainer.Record) float64 { return r.Stationarity },
+				func(r *trainer.Record) float64 { return r.Feasibility },
+				func(r *trainer.Record) float64 { return r.Complementarity },
+			} {
+				if slope, ok := decay(r.Records, of); ok {
+					slopes[i] = append(slopes[i], slope)
+				}
+			}
+		}
+		holds, texts := len(slopes[0]) > 0, []string{}
+		for i, name := range []string{"stationarity", "feasibility", "complementarity"} {
+			s := compare.NewStatistic(slopes[i])
+			texts = append(texts, fmt.Sprintf("%s k^%v", name, s))
+			holds = holds && (s.N == 0 || s.Mean <= decayLimit)
+		}
+		return verdict{ruled(holds), "means of squares decay like " + strings.Join(texts, ", ")}, len(o.Of(contender)) > 0
+	}
+}
+
+// decayLimit is the slope that counts as 1/k: the theorems hide a logarithm.
+const decayLimit = -0.9
+
+// decay is the least-squares slope of the logarithm of the running mean of squares over that of the iteration, from the first tenth of the
+// records on.
+func decay(records []trainer.Record, of func(r *trainer.Record) float64) (slope float64, ok bool) {
+	var n, sx, sy, sxx, sxy, squares float64
+	count := 0.0
+	for i := range records {
+		if records[i].Iteration == 0 {
+			continue
+		}
+		v := of(&records[i])
+		squares += v * v
+		count++
+		if i < len(records)/10 || squares == 0 {
+			continue
+		}
+		x, y := math.Log(float64(records[i].Iteration)), math.Log(squares/count)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	if n < 3 {
+		return 0, false
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx), true
+}
+
+// The spreads that count as insensitive.
+const (
+	sameLoss      = 0.01 // relative
+	sameViolation = 1e-3
+)
+
+// insensitive says that contenders end at the same loss, all feasibly.
+func insensitive(names []string) test {
+	return func(o *compare.Outcome) (verdict, bool) {
+		low, high, worst := math.Inf(1), math.Inf(-1), 0.0
+		var texts []string
+		for _, name := range names {
+			f, v := o.Final(name, func(r *trainer.Record) (float64, bool) { return r.Objective, true }), lastViolation().of(o, name)
+			if f.N == 0 {
+				return verdict{notConfirmed, name + " failed"}, len(o.Of(name)) > 0
+			}
+			low, high, worst = min(low, f.Mean), max(high, f.Mean), max(worst, v.Mean)
+			texts = append(texts, fmt.Sprintf("%s: loss %v, violation %v", name, f, v))
+		}
+		texts = append(texts, fmt.Sprintf("the losses differ by %.2g %%", 100*(high-low)/math.Abs(high)))
+		return verdict{ruled(high-low <= sameLoss*math.Abs(high) && worst <= sameViolation), strings.Join(texts, "; ")}, true
+	}
+}
+
+// multipliersSettle says that in each contender |lambda - mu| ends below a tenth of its largest value, and the multipliers change by less than
+// a twentieth of their size over the last quarter.
+func multipliersSettle(names []string) test {
+	return func(o *compare.Outcome) (verdict, bool) {
+		holds, known := true, false
+		var texts []string
+		for _, name := range names {
+			for _, r := range o.Of(name) {
+				if r.Last().Multipliers == nil || r.Last().Auxiliary == nil {
+					continue
+				}
+				known = true
+				largest := 0.0
+				for i := range r.Records {
+					largest = max(largest, gap(&r.Records[i]))
+				}
+				last, before := r.Last(), &r.Records[len(r.Records)*3/4]
+				move := 0.0
+				for j := range last.Multipliers {
+					move = max(move, math.Abs(last.Multipliers[j]-before.Multipliers[j])/(1e-12+math.Abs(last.Multipliers[j])))
+				}
+				holds = holds && gap(last) <= 0.1*largest && move <= 0.05
+				texts = append(texts, fmt.Sprintf("%s, seed %d: |lambda - mu| %.3g of at most %.3g, lambda %.4g, moved by %.2g%% over the last quarter",
+					name, r.Seed, gap(last), largest, last.Multipliers[0], 100*move))
+			}
+		}
+		return verdict{ruled(holds), strings.Join(texts, "; ")}, known
+	}
+}
+
+// gap is |lambda - mu|.
+func gap(r *trainer.Record) float64 {
+	sum := 0.0
+	for j := range r.Multipliers {
+		if j < len(r.Auxiliary) {
+			sum += (r.Multipliers[j] - r.Auxiliary[j]) * (r.Multipliers[j] - r.Auxiliary[j])
+		}
+	}
+	return math.Sqrt(sum)
+}
+
+// owed says that a contender ends infeasible by (lambda - mu)/rho, to a tenth.
+func owed(name string) test {
+	return func(o *compare.Outcome) (verdict, bool) {
+		holds := len(o.Of(name)) > 0
+		var texts []string
+		for _, r := range o.Of(name) {
+			rho := r.Config.Alpha / (1 + r.Config.Alpha*r.Config.Beta)
+			debt, violation := gap(r.Last())/rho, r.Last().MaxViolation
+			holds = holds && violation > r.Config.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
+			texts = append(texts, fmt.Sprintf("%s, seed %d: violation %.4g, |lambda - mu|/rho %.4g", name, r.Seed, violation, debt))
+		}
+		return verdict{ruled(holds), strings.Join(texts, "; ")}, len(o.Of(name)) > 0
+	}
+}

@@ -1,0 +1,91 @@
+package reproduce
+
+import (
+	"strings"
+
+	"ppal/internal/compare"
+	"ppal/trainer"
+)
+
+// number is one quantity of a contender, the smaller the better.
+type number struct {
+	name string
+	of   func(o *compare.Outcome, contender string) compare.Statistic
+	// without says why a contender has no number; worst, that to have none is worse than any.
+	without func(o *compare.Outcome, contender string) string
+	worst   bool
+}
+
+func lastOf(name string, of func(r *trainer.Record) (float64, bool)) number {
+	return number{name: name, of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, of) },
+		without: func(o *compare.Outcome, contender string) string { return "every run failed" }}
+}
+
+func bestObjective() number {
+	return number{name: "best feasible loss", of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Best(contender) },
+		without: func(*compare.Outcome, string) string { return "never feasible" }, worst: true}
+}
+
+func lastViolation() number {
+	return lastOf("violation", func(r *trainer.Record) (float64, bool) { return r.MaxViolation, true })
+}
+
+func lastStationarity() number {
+	return lastOf("stationarity", func(r *trainer.Record) (float64, bool) { return r.Stationarity, true })
+}
+
+func lastMeasure(name string) number {
+	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
+}
+
+// lastNear is the last near stationarity that a run measured: not every record has one.
+func lastNear() number {
+	last := func(r *compare.Run) (distance float64, reason string) {
+		reason = "not measured"
+		for i := len(r.Records) - 1; i >= 0 && r.Failure == ""; i-- {
+			if v, ok := r.Records[i].Measured("near_stationarity"); ok {
+				return v, ""
+			}
+			if text := r.Records[i].NearReason; text != "" {
+				reason = text
+			}
+		}
+		return 0, reason
+	}
+	return number{name: "near stationarity",
+		of: func(o *compare.Outcome, contender string) compare.Statistic {
+			var values []float64
+			for _, r := range o.Of(contender) {
+				if v, reason := last(&r); reason == "" {
+					values = append(values, v)
+				}
+			}
+			return compare.NewStatistic(values)
+		},
+		without: func(o *compare.Outcome, contender string) string {
+			_, reason := last(&o.Of(contender)[0])
+			return reason
+		}}
+}
+
+// lossSlack is how near to the reference's feasible loss counts as reaching it.
+const lossSlack = 1e-3
+
+// secondsToLoss is the training time to the first feasible record whose objective is at most the reference's best feasible one and a
+// little; none where it was not reached.
+func secondsToLoss(reference string) number {
+	return number{name: "seconds to its loss", of: func(o *compare.Outcome, contender string) compare.Statistic {
+		goal := o.Best(reference)
+		var values []float64
+		for _, r := range o.Of(contender) {
+			for i := range r.Records {
+				at := &r.Records[i]
+				if goal.N > 0 && at.MaxViolation <= r.Config.FeasibilityTolerance && at.Objective <= goal.Mean+lossSlack {
+					values = append(values, at.Seconds)
+					break
+				}
+			}
+		}
+		return compare.NewStatistic(values)
+	}, without: func(*compare.Outcome, string) string { return "never there" }, worst: true}
+}

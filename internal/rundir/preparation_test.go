@@ -1,0 +1,55 @@
+package rundir
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+)
+
+func TestPreparationRoundTrip(t *testing.T) {
+	for name, want := range map[string]Preparation{
+		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: datasets.Preparation{
+			Header: []string{"age", "job"}, Absent: []string{"?", ""},
+			Encodings: []datasets.Encoding{{Column: "age", Center: 0.1 + 0.2, Scale: 1e-7}, {Column: "job", Categories: []string{"clerk", "no"},
+				Levels: []string{"clerk"}, Missing: true}},
+		}},
+		"numbers": {Features: []string{"2", "5"}, Preparation: datasets.Preparation{Numbers: []int{2, 5}, Indices: 7}},
+	} {
+		d := Dir(t.TempDir())
+		if err := d.WritePreparation(want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.ReadPreparation()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestPreparationErrors(t *testing.T) {
+	d := Dir(t.TempDir())
+	if _, err := d.ReadPreparation(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for text, want := range map[string]error{
+		"encodings: [":                        datasets.ErrFormat,
+		"colums: [a]":                         datasets.ErrFormat,
+		"features: [a]":                       datasets.ErrColumn,
+		"numbers: [2, 1]\nindices: 2":         datasets.ErrColumn,
+		"encodings:\n- {column: a, scale: 0}": datasets.ErrColumn,
+	} {
+		if err := os.WriteFile(d.Preparation(), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.ReadPreparation(); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", text, err, want)
+		}
+	}
+}
