@@ -44,15 +44,17 @@ func eightBitCases() (list []graphcases.Case) {
 			list = append(list, c)
 		}
 	}
+	separate := models.Spec{Inputs: 21, Hidden: []int{20}, Heads: models.Separate}
 	return append(list,
-		graphcases.Network(models.Spec{Inputs: 21, Hidden: []int{20}, Heads: models.Separate}, []int{90, 80, 70}, constraints.Sigmoid, true, graphcases.Bytes),
+		graphcases.Network(separate, []int{90, 80, 70}, constraints.Sigmoid, true, graphcases.Bytes),
 		graphcases.Network(models.Spec{Inputs: 21}, []int{90, 80}, constraints.Logistic, true, graphcases.Bytes),
 		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
 }
 
 // eightBitCase is one of pictures' shape, with sums over more rows than one product on tensor cores adds up.
 func eightBitCase() graphcases.Case {
-	return graphcases.Network(models.Spec{Inputs: 784, Hidden: []int{64}}, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
+	spec := models.Spec{Inputs: 784, Hidden: []int{64}}
+	return graphcases.Network(spec, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 }
 
 // eightBit measures the errors of the scores and the gradient of 8-bit data in every kind of products, against float64 in the same run.

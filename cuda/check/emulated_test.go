@@ -4,9 +4,13 @@ package check
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -18,6 +22,7 @@ import (
 	"ppal/cuda/recorder"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/experiment"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
@@ -188,6 +193,14 @@ func TestEightBit(t *testing.T) {
 		passed, err := passes(t.Context(), emulated(t, emulator.Options{Lazy: slice == 0}), inSlices(), eightBitCases(), slice)
 		allPassed(t, passed, err)
 	}
+	var few []graphcases.Case
+	for _, c := range eightBitCases() {
+		if c.Rows < 10 {
+			few = append(few, c)
+		}
+	}
+	passed, err := passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), inSlices(), few, 0)
+	allPassed(t, passed, err)
 	errs := map[string]float64{}
 	for _, r := range list {
 		errs[r.Name] = r.Value
@@ -222,5 +235,49 @@ func TestTrainingInSlices(t *testing.T) {
 			!(Distance(ends[1].constraints, ends[0].constraints) <= 1e-3) {
 			t.Errorf("%v: the weights differ by %.2g: %+v, float32 %+v", settings, d, ends[1].objective, ends[0].objective)
 		}
+	}
+}
+
+// A table of small integers goes as bytes, with the columns' centres and deviations in the first layer: where float64 goes on the CPU.
+func TestIntegersInSlices(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("y,sex")
+	for j := range 20 {
+		fmt.Fprintf(&text, ",x%d", j)
+	}
+	for i := range 300 {
+		fmt.Fprintf(&text, "\n%d,%c", i*i%7%2, "ab"[i%3%2])
+		for j := range 20 {
+			fmt.Fprintf(&text, ",%d", (i*(2*j+3)+i*i*j)%(11+7*j))
+		}
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, []byte(text.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var ends [2][]float64
+	for i, set := range []config.Values{{"device": "cpu", "dtype": "float64"}, {"device": "cuda", "products": "bf16x3"}} {
+		maps.Copy(set, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a", "model": "mlp", "hidden": "5",
+			"method": "ppala", "primal": "gradient"})
+		cfg, err := config.Resolve(set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := emulated(t, emulator.Options{})
+		e, err := experiment.New(t.Context(), cfg, "", experiment.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
+		if err := errors.Join(err, e.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 && e.Info().Products != "bf16x3" {
+			t.Errorf("products in %s", e.Info().Products)
+		}
+		ends[i] = append(r.Point.Constraints, r.Objective)
+	}
+	if d := Distance(ends[1], ends[0]); !(d <= 1e-4) {
+		t.Errorf("f and g differ by %.2g: %v, float64 %v", d, ends[1], ends[0])
 	}
 }

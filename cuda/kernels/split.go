@@ -27,7 +27,7 @@ func (s *Set) WidenBFloat16(q Queue, to BFloat16s, from driver.Pointer, rows, co
 }
 
 // SplitBFloat16 cuts b into two or three terms: b = b1 + b2 (+ b3), each the nearest bfloat16 of what the ones before it leave, so that
-// 2^-16 or 2^-24 of b is left out at most. With them, products of bytes with b run on tensor cores in float32 accuracy (Henry, Tang and
+// two leave out at most 2^-16 of b, and three of 8 bits have all 24 of a float32's. With them, products of bytes with b run on tensor cores in float32 accuracy (Henry, Tang and
 // Heinecke, 2019).
 func (s *Set) SplitBFloat16(q Queue, to BFloat16s, b Operand) error {
 	if len(to.At) < 1 || len(to.At) > 3 {

@@ -129,3 +129,26 @@ func TestProductsOnGPU(t *testing.T) {
 		t.Errorf("without a GPU: %v", err)
 	}
 }
+
+// A table of small integers is kept as bytes for slices of bfloat16, and not otherwise: float32 on a GPU reads the standardised features.
+func TestIntegersOnGPU(t *testing.T) {
+	file := integersFile(t, "2")
+	for products, noted := range map[string]bool{"bf16x3": true, "float32": false} {
+		r := recorder.New(recorder.Options{})
+		cfg := tableConfig(t, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a",
+			"model": "mlp", "hidden": "9", "dtype": "float32", "device": "cuda", "products": products})
+		e, err := New(t.Context(), cfg, "", WithGPU(func(int) (driver.Driver, error) { return r, nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 3}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(e.Info().Notes, " "), "kept as bytes"); got != noted || e.Info().Products != products {
+			t.Errorf("%s: %s, notes %q", products, e.Info().Products, e.Info().Notes)
+		}
+		if err := errors.Join(e.Close(), errors.Join(r.Violations()...)); err != nil {
+			t.Error(err)
+		}
+	}
+}
