@@ -36,8 +36,8 @@ func try(r *Run, settings config.Values) Trying {
 	return t
 }
 
-// finalists is how many points of a grid are tried on the second seed as well, the best ones on the first: a point at the edge of stability
-// may be the best with one seed and diverge with another.
+// finalists is how many points of a grid are tried on the second seed as well, at most, the best ones on the first: a point at the edge of
+// stability may be the best with one seed and diverge with another.
 const finalists = 4
 
 // search tries every contender's grid on the first seed, then the best points on the second, and returns the contenders with the settings
@@ -75,12 +75,12 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 	return contenders, nil
 }
 
-// finalists is how many of a grid's points are left for the choice.
+// finalists is how many of a grid's points are left for the choice: no more than half of them.
 func (s *Study) finalists(points int) int {
 	if len(s.Seeds) == 1 {
 		return min(points, 1)
 	}
-	return min(points, finalists)
+	return min((points+1)/2, finalists)
 }
 
 // tryAll runs points of the contenders' grids on a seed.

@@ -213,7 +213,7 @@ func (o *Outcome) search(out *strings.Builder) {
 	}
 	seeds := fmt.Sprintf("seed %d", o.Study.Seeds[0])
 	if len(o.Study.Seeds) > 1 {
-		seeds += fmt.Sprintf(", the best %d points also on seed %d", finalists, o.Study.Seeds[1])
+		seeds += fmt.Sprintf(", the best of each method, at most %d, also on seed %d", finalists, o.Study.Seeds[1])
 	}
 	fmt.Fprintf(out, "\nThe search, on %s, with the same budget, by means over the last tenth of the records: feasible points first, then the objective.\n\n", seeds)
 	fmt.Fprint(out, "| method | settings | seed | objective | largest violation | chosen |\n|---|---|---|---|---|---|\n")
