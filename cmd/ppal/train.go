@@ -235,9 +235,13 @@ func (s *session) draw() error {
 	if err != nil {
 		return err
 	}
+	bounded := ""
+	if s.byClass() {
+		bounded = "loss"
+	}
 	_, err = plots.Write(s.dir.Plots(), plots.Run{
 		Title:   fmt.Sprintf("%s on %s", s.cfg.Method.Method, s.cfg.Dataset),
-		Records: records, Objective: s.trial.Info().Objective,
+		Records: records, Objective: s.trial.Info().Objective, Bounded: bounded,
 		Constraints: s.trial.ConstraintNames(), Bounds: s.trial.Bounds(),
 	})
 	return err
