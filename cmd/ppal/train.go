@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,14 +120,12 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.trial.Save(s.dir.Model()); err != nil {
 		return err
 	}
-	if err := s.draw(); err != nil {
-		return err
-	}
+	undrawn := s.draw() // no reason to lose the rest
 	summary := s.summarise(result, final)
 	if err := summary.Write(s.dir.Summary()); err != nil {
-		return err
+		return cmp.Or(undrawn, err)
 	}
-	if err := s.printTable(summary, final); err != nil {
+	if err := cmp.Or(s.printTable(summary, final), undrawn); err != nil {
 		return err
 	}
 	if result.Status == trainer.Interrupted {
@@ -150,7 +149,7 @@ func (s *session) begin() error {
 			return err
 		}
 	}
-	s.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, %d constraints, at most %d iterations, files in %s",
+	s.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
 		s.cfg.Data.Problem, s.cfg.Method.Method, info.Rows.Train, info.Features, info.Parameters, len(s.trial.Bounds()), s.cfg.Iterations, s.dir))
 	if s.cfg.Explain {
 		fmt.Fprintln(s.stdout, s.trial.Explain())
