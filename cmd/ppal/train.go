@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,13 +119,11 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.trial.Save(s.dir.Model()); err != nil {
 		return err
 	}
-	undrawn := s.draw() // no reason to lose the rest
+	failure := s.draw() // what fails here is no reason to lose the rest
 	summary := s.summarise(result, final)
-	if err := summary.Write(s.dir.Summary()); err != nil {
-		return cmp.Or(undrawn, err)
-	}
-	if err := cmp.Or(s.printTable(summary, final), undrawn); err != nil {
-		return err
+	failure = with(failure, summary.Write(s.dir.Summary()))
+	if failure = with(failure, s.printTable(summary, final)); failure != nil {
+		return failure
 	}
 	if result.Status == trainer.Interrupted {
 		return &interrupted{result.Iterations, string(s.dir)}

@@ -168,6 +168,21 @@ func TestTrainWithoutPictures(t *testing.T) {
 	}
 }
 
+// The result is shown even where none of its files but the weights can be written.
+func TestTrainWithoutSummary(t *testing.T) {
+	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
+	got := command(t.Context(), func(s *stub) {
+		s.during = func(int) {
+			_ = os.WriteFile(dir.Plots(), nil, 0o644) // a file where the folder is to be
+			_ = os.MkdirAll(filepath.Join(dir.Summary(), "x"), 0o755)
+		}
+	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stderr, "(and rundir: ") ||
+		strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stdout, "certificate") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Ctrl-C: the files are written, the status is 130.
 func TestTrainInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
