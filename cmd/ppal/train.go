@@ -202,7 +202,7 @@ func (s *session) optimise(ctx context.Context) (result *trainer.Result, err err
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := rundir.CreateMetrics(s.dir.Metrics())
+	metrics, err := s.dir.CreateMetrics()
 	if err != nil {
 		return nil, err
 	}

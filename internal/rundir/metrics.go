@@ -26,12 +26,14 @@ type Metrics struct {
 
 var _ trainer.Recorder = (*Metrics)(nil)
 
-// CreateMetrics makes the file, which must not exist or be empty, as Create leaves it.
-func CreateMetrics(path string) (*Metrics, error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return nil, fmt.Errorf("rundir: %s: %w", path, os.ErrExist)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+// CreateMetrics makes the file, which must not exist.
+func CreateMetrics(path string) (*Metrics, error) { return openMetrics(path, os.O_CREATE|os.O_EXCL) }
+
+// CreateMetrics begins the records of a directory that Create took.
+func (d Dir) CreateMetrics() (*Metrics, error) { return openMetrics(d.Metrics(), 0) }
+
+func openMetrics(path string, flags int) (*Metrics, error) {
+	f, err := os.OpenFile(path, flags|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}

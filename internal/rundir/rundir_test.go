@@ -220,7 +220,7 @@ func TestDiscard(t *testing.T) {
 		if err := WriteFile(dir.Config(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := CreateMetrics(dir.Metrics()); err != nil || m.Close() != nil {
+		if m, err := dir.CreateMetrics(); err != nil || m.Close() != nil {
 			t.Fatal(err)
 		}
 		if err := dir.Discard(); err != nil {
