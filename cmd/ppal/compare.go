@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -60,7 +60,7 @@ time. An interrupted comparison goes on where it stopped when the same command i
 	flags.SortFlags = false
 	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "the methods, separated by commas")
 	flags.IntVar(&f.seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
-	flags.StringVar(&f.budget, "budget", "iterations", "of every run: iterations, gradients or seconds, as in seconds:10 (default --iterations of them)")
+	flags.StringVar(&f.budget, "budget", "iterations", "of every run: iterations, gradients or seconds, as in seconds:10; iterations alone: --iterations of them")
 	flags.StringArrayVar(&f.set, "set", nil, "one method's setting, as in plada.eta=0.1; may be repeated")
 	flags.StringVar(&f.tune, "tune", "", "a YAML file with a grid of settings for each method")
 	flags.StringVar(&f.out, "out", "", "the comparison's directory (default runs/<time>-compare)")
@@ -166,10 +166,10 @@ const studyUnits = 100
 func (a *app) studyProgress(title string) (progress compare.Progress, finish func()) {
 	if !a.terminal {
 		last := 0
-		return func(done float64, total int, running string) {
+		return func(done float64, total int, _ string) {
 			if int(done) > last {
 				last = int(done)
-				fmt.Fprintf(a.stderr, "%s: %d of %d runs done, the last %s\n", title, last, total, running)
+				fmt.Fprintf(a.stderr, "%s: %d of %d runs done\n", title, last, total)
 			}
 		}, func() {}
 	}
@@ -190,7 +190,7 @@ func (a *app) studyProgress(title string) (progress compare.Progress, finish fun
 
 // newStudy is what the flags say.
 func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
-	iterations, err := strconv.Atoi(or(values["iterations"], "1000"))
+	iterations, err := strconv.Atoi(cmp.Or(values["iterations"], "1000"))
 	if err != nil {
 		return nil, &config.Error{Where: "--iterations", Problem: fmt.Sprintf("is %q, want a whole number", values["iterations"])}
 	}
@@ -198,8 +198,8 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if err != nil {
 		return nil, &config.Error{Where: "--budget", Problem: "is wrong: " + err.Error()}
 	}
-	if f.seeds < 1 || f.parallel < 0 {
-		return nil, &config.Error{Where: "--seeds, --parallel", Problem: fmt.Sprintf("are %d and %d, want at least 1 and at least 0", f.seeds, f.parallel)}
+	if err := checkRuns(f.seeds, f.parallel); err != nil {
+		return nil, err
 	}
 	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1}
 	if s.Workers == 0 {
@@ -225,11 +225,17 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	return s, nil
 }
 
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
+// checkRuns checks the flags that say how many runs there are, and how many at a time.
+func checkRuns(seeds, parallel int) error {
+	for _, n := range []struct {
+		flag         string
+		value, least int
+	}{{"seeds", seeds, 1}, {"parallel", parallel, 0}} {
+		if n.value < n.least {
+			return &config.Error{Where: "--" + n.flag, Problem: fmt.Sprintf("is %d, want a whole number of at least %d", n.value, n.least)}
+		}
 	}
-	return text
+	return nil
 }
 
 // contenders are the methods with their settings.
@@ -287,11 +293,14 @@ func setOne(list []compare.Contender, text string) error {
 	if !ok || !dotted {
 		return fmt.Errorf("is %q, want method.key=value, as in plada.eta=0.1", text)
 	}
+	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key }) {
+		return fmt.Errorf("%s is no key; the keys are the flags of ppal train --help", left)
+	}
 	for i := range list {
 		if list[i].Name == name {
 			list[i].Values[key] = value
 			return nil
 		}
 	}
-	return errors.New(name + " is not among the methods")
+	return fmt.Errorf("%s is not among the methods", name)
 }

@@ -39,7 +39,7 @@ func TestCompareRefuses(t *testing.T) {
 		"--methods ppala,sgd":                          "--method is \"sgd\"",
 		"--methods gdpa,penalty --alpha 3":             "--alpha is a key of none of the methods",
 		"--budget hours:1":                             "--budget is wrong",
-		"--seeds 0":                                    "--seeds, --parallel",
+		"--seeds 0":                                    "--seeds is 0",
 		"--set eta=1":                                  "--set is \"eta=1\", want method.key=value",
 		"--set plada.eta=1":                            "--set plada is not among the methods",
 		"--set gdpa.alpha=1":                           "--alpha is PPALA's and PLADA's",

@@ -89,7 +89,13 @@ func totalSize(files []datasets.File) int64 {
 	return total
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+// megabytes is a file's size; small ones are in kilobytes.
+func megabytes(n int64) string {
+	if 0 < n && n < 1e5 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
 
 // oneDataset accepts a data set's name, and completes it.
 func oneDataset(cmd *cobra.Command) *cobra.Command {

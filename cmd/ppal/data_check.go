@@ -59,7 +59,11 @@ The exit status is 1 where files are missing, unreadable or not the published on
 func printReport(out io.Writer, r *datasets.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, f := range r.Files {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.File.Path, f.State, megabytes(f.Size), f.Note)
+		size := megabytes(f.Size)
+		if f.State == datasets.Missing {
+			size = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.File.Path, f.State, size, f.Note)
 	}
 	if r.Train != nil && r.Test != nil {
 		if len(r.Files) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/reproduce"
+	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 )
@@ -48,15 +50,27 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 		status, advice = exitUsage, "; see "+cmd.CommandPath()+" --help"
 	case isUsage(err):
 		status = exitUsage
+	case errors.Is(err, syscall.ENOSPC):
+		advice = "; make room there, or choose another directory"
 	}
 	fmt.Fprintf(a.stderr, "ppal: %s%s\n", strings.Join(strings.Fields(err.Error()), " "), advice)
 	return status
 }
 
+// usage marks an error of what was asked for.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
 // isUsage says whether the error is of what was asked for, not of what happened.
 func isUsage(err error) bool {
+	var marked usage
+	if errors.As(err, &marked) {
+		return true
+	}
 	for _, target := range []error{
-		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, trainer.ErrSettings, models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
+		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, trainer.ErrSettings,
+		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 	} {
 		if errors.Is(err, target) {

@@ -64,7 +64,7 @@ func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 	}
 	parts, err := check.Choose(check.Parts(), opts.parts)
 	if err != nil {
-		return err
+		return usage{err}
 	}
 	o, err := a.checkOptions(opts)
 	if err != nil {

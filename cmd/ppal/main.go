@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -30,6 +31,7 @@ func main() {
 	a := &app{
 		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		columns:  columns,
 		open:     openExperiment,
 		shrink:   1,
 		self:     runSelf,
@@ -41,7 +43,8 @@ func main() {
 // app is the program with the world it runs in.
 type app struct {
 	stdout, stderr io.Writer
-	terminal       bool // stderr is one
+	terminal       bool       // stderr is one
+	columns        func() int // its width now; nil: usual
 	getenv         func(string) string
 	now            func() time.Time
 	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
@@ -51,6 +54,15 @@ type app struct {
 	gpu            sync.Mutex // held by the run of a comparison that is on a GPU
 
 	started bool // a command's own work, after its arguments were accepted
+}
+
+// columns is the width of the terminal, 0 where that is not known.
+func columns() int {
+	width, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (trial, error) {
@@ -63,8 +75,13 @@ func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (tria
 
 // run does what the arguments say and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	out := &failOnce{out: a.stdout}
+	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil { // of a help, say, whose writer does not look
+		a.started, err = true, cmp.Or(err, out.err)
+	}
 	return a.exit(ctx, cmd, err)
 }

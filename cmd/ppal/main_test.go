@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/cuda/check"
 	"ppal/internal/config"
 )
 
@@ -165,9 +168,15 @@ func TestRefusals(t *testing.T) {
 			"ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
 		{"train --config " + dir + "/none.yaml", exitFailed,
 			"ppal: --config " + dir + "/none.yaml: no such file or directory; name a YAML file with keys as in `ppal train --help`"},
-		{"train --quiet --out " + dir, exitFailed, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
+		{"train --quiet --out " + dir, exitUsage, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
 		{"train --quiet --out " + truncated, exitFailed, "ppal: rundir: open " + truncated + ": not a directory: give --out another directory"},
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
+		{"help trian", exitUsage, `ppal: there is no command "trian"; see ppal help --help`},
+		{"completion sh", exitUsage, `ppal: unknown command "sh" for "ppal completion"; see ppal completion --help`},
+		{"gpu-check --part nothing", exitUsage, "ppal: check: there is no part \"nothing\", want some of " + strings.Join(check.Names(check.Parts()), ", ")},
+		{"compare --seeds 0", exitUsage, "ppal: --seeds is 0, want a whole number of at least 1"},
+		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel is -1, want a whole number of at least 0"},
+		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus is no key; the keys are the flags of ppal train --help"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			got := command(t.Context(), nil, strings.Fields(tc.args)...)
@@ -178,6 +187,21 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("got  %swant %s", got.stderr, tc.want)
 			}
 		})
+	}
+}
+
+// full is where nothing can be written.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("write report.txt: %w", syscall.ENOSPC) }
+
+// What could not be printed is an error, of helps and of commands that do not look too.
+func TestFullDisk(t *testing.T) {
+	for _, args := range []string{"--help", "train --help", "version", "devices", "data list", "bench --list", "completion bash"} {
+		got := commandOn(t.Context(), func(a *app) { a.stdout = full{} }, strings.Fields(args)...)
+		if got.status != exitFailed || got.stderr != "ppal: write report.txt: no space left on device; make room there, or choose another directory\n" {
+			t.Errorf("%s: %+v", args, got)
+		}
 	}
 }
 

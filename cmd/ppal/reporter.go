@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,10 +36,27 @@ func (a *app) newReporter(cfg config.Train) reporter {
 	switch {
 	case cfg.Quiet:
 		return silent{}
-	case a.terminal:
-		return &barReporter{out: a.stderr, most: cfg.Iterations}
+	case a.terminal && a.width() >= leastWidth(cfg.Iterations):
+		return &barReporter{out: a.stderr, most: cfg.Iterations, width: a.width}
 	}
 	return newLogReporter(a.stderr, cfg.LogFormat, cfg.Iterations, a.now)
+}
+
+// usualWidth is that of a terminal that does not tell.
+const usualWidth = 80
+
+// width is the terminal's, in columns.
+func (a *app) width() int {
+	if a.columns == nil {
+		return usualWidth
+	}
+	return cmp.Or(a.columns(), usualWidth)
+}
+
+// leastWidth is what a bar of so many iterations takes without its description and its blocks, which give way:
+// "100% || (1000/1000) [59m59s:59m59s]". A bar that does not fit into a line is not overwritten but written again and again.
+func leastWidth(most int) int {
+	return len(fmt.Sprintf(" 100%% || (%d/%d) [59m59s:59m59s]", most, most)) + 1
 }
 
 // silent is --quiet.
@@ -53,8 +71,9 @@ func (silent) finish()                      {}
 
 // barReporter is a progress bar, with messages above it.
 type barReporter struct {
-	out  io.Writer
-	most int
+	out   io.Writer
+	most  int
+	width func() int
 
 	mu  sync.Mutex
 	bar *progressbar.ProgressBar
@@ -67,8 +86,21 @@ func (b *barReporter) Record(r *trainer.Record) error {
 		b.bar = progressbar.NewOptions(max(1, b.most), progressbar.OptionSetWriter(b.out), progressbar.OptionThrottle(barRefresh),
 			progressbar.OptionShowCount(), progressbar.OptionSetWidth(barWidth))
 	}
-	b.bar.Describe(fmt.Sprintf("objective %.3g, violation %.1g, epsilon %.1g", r.Objective, r.MaxViolation, r.Certificate.Epsilon))
+	b.bar.Describe(describe(r, b.width()-leastWidth(b.most)))
 	return nil
+}
+
+// describe is what a bar says of a record, in so many columns.
+func describe(r *trainer.Record, room int) string {
+	for _, format := range []string{"objective %.3g, violation %.1g, epsilon %.1g", "f %.3g, g %.1g, eps %.1g"} {
+		if text := fmt.Sprintf(format, r.Objective, r.MaxViolation, r.Certificate.Epsilon); len(text) <= room {
+			return text
+		}
+	}
+	if text := fmt.Sprintf("f %.3g", r.Objective); len(text) <= room {
+		return text
+	}
+	return ""
 }
 
 // Tick implements trainer.Ticker.

@@ -13,7 +13,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/compare"
-	"ppal/internal/config"
 	"ppal/internal/reproduce"
 )
 
@@ -87,8 +86,8 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, o
 	if err != nil {
 		return err
 	}
-	if o.Seeds < 1 || o.Workers < 0 {
-		return &config.Error{Where: "--seeds, --parallel", Problem: fmt.Sprintf("are %d and %d, want at least 1 and at least 0", o.Seeds, o.Workers)}
+	if err := checkRuns(o.Seeds, o.Workers); err != nil {
+		return err
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.NumCPU()

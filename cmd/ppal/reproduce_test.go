@@ -45,7 +45,7 @@ func TestReproduce(t *testing.T) {
 func TestReproduceRefuses(t *testing.T) {
 	for args, text := range map[string]string{
 		"dp-mars":           `no such experiment: "dp-mars"; choose one of dp-adult`,
-		"duals --seeds 0":   "--seeds, --parallel are 0 and 0",
+		"duals --seeds 0":   "--seeds is 0, want",
 		"duals dp-adult":    "want the name of one experiment",
 		"--list duals":      "",
 		"duals --list=many": "",

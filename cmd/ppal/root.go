@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,6 +29,17 @@ certificate, which says how nearly the result is optimal and the bounds are met.
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.trainCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
 		a.versionCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = knownCommand(root)
+		case "completion": // cobra prints its help, whatever the shell, and succeeds
+			c.Args = cobra.NoArgs
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 	return root
 }
 
@@ -36,6 +48,16 @@ func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*co
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
 		return do(cmd, args)
+	}
+}
+
+// knownCommand refuses arguments that name no command.
+func knownCommand(root *cobra.Command) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if c, rest, err := root.Find(args); c == nil || err != nil || len(rest) > 0 {
+			return fmt.Errorf("there is no command %q", strings.Join(args, " "))
+		}
+		return nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -62,10 +63,15 @@ func (s *session) fail(r *trainer.Result, failure error) error {
 	} else {
 		err = s.writeFailure(r, failure)
 	}
-	if err != nil {
-		return fmt.Errorf("%w (and %w)", failure, err)
+	return with(failure, err)
+}
+
+// with is a failure with what failed after it, in one line; either may be nil.
+func with(failure, err error) error {
+	if failure == nil || err == nil {
+		return cmp.Or(failure, err)
 	}
-	return failure
+	return fmt.Errorf("%w (and %w)", failure, err)
 }
 
 // withName names a constraint that is not finite.

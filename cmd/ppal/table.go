@@ -35,7 +35,7 @@ func (s *session) printTable(sum rundir.Summary, f experiment.Final) error {
 	if sum.OutputIteration != sum.Iterations {
 		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, s.cfg.Output)
 	}
-	fmt.Fprintf(w, "memory\t%d MB at most\n", sum.PeakBytes>>20)
+	fmt.Fprintf(w, "memory\t%.0f MB at most\n", float64(sum.PeakBytes)/1e6)
 	if len(sum.Warnings) == 0 {
 		fmt.Fprintf(w, "warnings\tnone\n")
 	}

@@ -119,15 +119,11 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.trial.Save(s.dir.Model()); err != nil {
 		return err
 	}
-	if err := s.draw(); err != nil {
-		return err
-	}
+	failure := s.draw() // what fails here is no reason to lose the rest
 	summary := s.summarise(result, final)
-	if err := summary.Write(s.dir.Summary()); err != nil {
-		return err
-	}
-	if err := s.printTable(summary, final); err != nil {
-		return err
+	failure = with(failure, summary.Write(s.dir.Summary()))
+	if failure = with(failure, s.printTable(summary, final)); failure != nil {
+		return failure
 	}
 	if result.Status == trainer.Interrupted {
 		return &interrupted{result.Iterations, string(s.dir)}
@@ -150,7 +146,7 @@ func (s *session) begin() error {
 			return err
 		}
 	}
-	s.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, %d constraints, at most %d iterations, files in %s",
+	s.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
 		s.cfg.Data.Problem, s.cfg.Method.Method, info.Rows.Train, info.Features, info.Parameters, len(s.trial.Bounds()), s.cfg.Iterations, s.dir))
 	if s.cfg.Explain {
 		fmt.Fprintln(s.stdout, s.trial.Explain())
@@ -206,7 +202,7 @@ func (s *session) optimise(ctx context.Context) (result *trainer.Result, err err
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := rundir.CreateMetrics(s.dir.Metrics())
+	metrics, err := s.dir.CreateMetrics()
 	if err != nil {
 		return nil, err
 	}
@@ -235,9 +231,13 @@ func (s *session) draw() error {
 	if err != nil {
 		return err
 	}
+	bounded := ""
+	if s.byClass() {
+		bounded = "loss"
+	}
 	_, err = plots.Write(s.dir.Plots(), plots.Run{
 		Title:   fmt.Sprintf("%s on %s", s.cfg.Method.Method, s.cfg.Dataset),
-		Records: records, Objective: s.trial.Info().Objective,
+		Records: records, Objective: s.trial.Info().Objective, Bounded: bounded,
 		Constraints: s.trial.ConstraintNames(), Bounds: s.trial.Bounds(),
 	})
 	return err

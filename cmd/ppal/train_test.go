@@ -13,6 +13,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/rundir"
+	"ppal/trainer"
 )
 
 // The files, the table and the log of a whole run.
@@ -122,6 +123,63 @@ func TestTrainBar(t *testing.T) {
 	}
 	if !strings.Contains(got.stderr, "warning: class dress: the bound constrains nothing\n") {
 		t.Errorf("no warning: %q", got.stderr)
+	}
+}
+
+// A bar never fills the terminal's line; where nothing of one fits there are log lines, and no carriage returns.
+func TestTrainBarFits(t *testing.T) {
+	for _, columns := range []int{200, 80, 60, 45, 30, 1} {
+		got := commandOn(t.Context(), func(a *app) { a.terminal, a.columns = true, func() int { return columns } },
+			"train", "--iterations", "2000", "--record-every", "7", "--out", filepath.Join(t.TempDir(), "run"))
+		if got.status != exitDone {
+			t.Fatalf("%+v", got)
+		}
+		if bar := columns >= leastWidth(2000); bar != strings.Contains(got.stderr, "\r") {
+			t.Errorf("%d columns: %q, want a bar: %v", columns, got.stderr, bar)
+		}
+	}
+	r := &trainer.Record{Objective: 0.00667, MaxViolation: 1.2e-5, Certificate: trainer.Certificate{Epsilon: 5e-5}}
+	for _, tc := range []struct {
+		room int
+		want string
+	}{
+		{60, "objective 0.00667, violation 1e-05, epsilon 5e-05"}, {40, "f 0.00667, g 1e-05, eps 5e-05"}, {20, "f 0.00667"}, {3, ""}, {-1, ""},
+	} {
+		if got := describe(r, tc.room); got != tc.want {
+			t.Errorf("in %d columns %q, want %q", tc.room, got, tc.want)
+		}
+	}
+}
+
+// Pictures that cannot be written are an error, and cost nothing else: weights, summary and table are there.
+func TestTrainWithoutPictures(t *testing.T) {
+	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
+	got := command(t.Context(), func(s *stub) {
+		s.during = func(int) { _ = os.WriteFile(dir.Plots(), nil, 0o644) } // a file where the folder is to be
+	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stdout, "certificate") {
+		t.Errorf("%+v", got)
+	}
+	if summary, err := rundir.ReadSummary(dir.Summary()); err != nil || summary.Status != "iteration limit" {
+		t.Errorf("%+v, %v", summary, err)
+	}
+	if _, err := os.Stat(dir.Model()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The result is shown even where none of its files but the weights can be written.
+func TestTrainWithoutSummary(t *testing.T) {
+	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
+	got := command(t.Context(), func(s *stub) {
+		s.during = func(int) {
+			_ = os.WriteFile(dir.Plots(), nil, 0o644) // a file where the folder is to be
+			_ = os.MkdirAll(filepath.Join(dir.Summary(), "x"), 0o755)
+		}
+	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stderr, "(and rundir: ") ||
+		strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stdout, "certificate") {
+		t.Errorf("%+v", got)
 	}
 }
 

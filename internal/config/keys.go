@@ -113,7 +113,7 @@ func (t *Train) SeparatorRune() rune {
 
 func checkSplit(text string) error {
 	if _, err := datasets.ParseSplit(text); err != nil {
-		return fmt.Errorf("is %q, want percentages that add up to 100, as in 70/15/15", text)
+		return fmt.Errorf("is %q, want percentages that add up to 100, the first above 0, as in 70/15/15", text)
 	}
 	return nil
 }

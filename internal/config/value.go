@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -65,6 +66,9 @@ func (r interval) check(field any, text string) error {
 			if _, unsigned := field.(*uint64); unsigned {
 				_, err = strconv.ParseUint(part, 10, 64)
 			}
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("is %s, which is out of range; want %s", text, words)
 		}
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || r.contains != nil && !r.contains(x) {
 			return fmt.Errorf("is %s, want %s", shown(text), words)

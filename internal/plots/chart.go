@@ -8,8 +8,10 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // chart is a picture of curves over one axis.
@@ -50,11 +52,74 @@ func (q quantity) against(a axis) *chart {
 	return c.finish()
 }
 
-// draw draws the chart with its legend at the right.
+// draw draws the chart: the title, under it the plot, and the legend at the right of that or, where it is wide, below.
 func (c *chart) draw(canvas draw.Canvas) error {
+	p, legend, err := c.parts()
+	if err != nil {
+		return err
+	}
+	canvas.SetColor(color.White)
+	canvas.Fill(canvas.Rectangle.Path())
+	inside := draw.Crop(canvas, edge, -edge, edge, -edge)
+	inside = drawTitle(inside, p.Title.TextStyle, c.heading())
+	if size := legend.Rectangle(inside).Size(); tooWide(size.X, canvas.Max.X-canvas.Min.X) {
+		legend.Top = false
+		legend.Draw(inside)
+		inside = draw.Crop(inside, 0, 0, size.Y+edge, 0)
+	} else {
+		legend.Draw(draw.Crop(inside, inside.Max.X-inside.Min.X-size.X*fallbackFont, 0, 0, 0))
+		inside = draw.Crop(inside, 0, -size.X*fallbackFont-2*edge, 0, 0)
+	}
+	p.Draw(inside)
+	return nil
+}
+
+// legendHeight is what a picture of that width needs beside the usual height: that of a legend below the plot.
+func (c *chart) legendHeight(width vg.Length) (vg.Length, error) {
+	_, legend, err := c.parts()
+	if err != nil {
+		return 0, err
+	}
+	size := legend.Rectangle(draw.NewCanvas(vgsvg.New(width, width), width, width)).Size()
+	if !tooWide(size.X, width) {
+		return 0, nil
+	}
+	return size.Y + 2*edge, nil
+}
+
+// tooWide says whether a legend leaves the plot at its left too little of a picture.
+func tooWide(legend, picture vg.Length) bool { return legend*fallbackFont > widestLegend*picture }
+
+// drawTitle draws the title over the whole width, which is more than the plot's, in two lines where one is too long, and returns
+// what is left of the canvas. It begins at the left, where a viewer's wider font does not move it.
+func drawTitle(canvas draw.Canvas, style text.Style, title string) draw.Canvas {
+	if style.Width(title)*fallbackFont > canvas.Max.X-canvas.Min.X {
+		title = strings.Replace(title, ": ", "\n", 1)
+	}
+	style.XAlign = text.XLeft
+	canvas.FillText(style, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, title)
+	return draw.Crop(canvas, 0, 0, 0, -style.Height(title)-titleGap)
+}
+
+// heading is the title, with what a logarithmic axis does to values that it has no place for.
+func (c *chart) heading() string {
+	least := math.Inf(1)
+	c.eachValue(func(y float64) { least = math.Min(least, y) })
+	switch at := decade(math.Log10(c.floor)); {
+	case !c.logarithmic || least >= c.floor:
+		return c.title
+	case least < 0:
+		return fmt.Sprintf("%s (0 and less drawn at %s)", c.title, at)
+	default:
+		return fmt.Sprintf("%s (0 drawn at %s)", c.title, at)
+	}
+}
+
+// parts are the plot, whose title is empty, and the legend.
+func (c *chart) parts() (*plot.Plot, *plot.Legend, error) {
 	p := plot.New()
 	setFonts(p)
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.axis, c.label
+	p.X.Label.Text, p.Y.Label.Text = c.axis, c.label
 	grid := plotter.NewGrid()
 	grid.Horizontal, grid.Vertical = gridStyle(), gridStyle()
 	p.Add(grid)
@@ -68,44 +133,43 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	}
 	for _, s := range c.curves {
 		if err := c.addBand(p, s); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	for _, s := range c.curves {
 		if err := c.add(p, &legend, s); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	for _, l := range c.levels {
-		if c.logarithmic && l.value <= 0 {
-			continue
+		if err := c.addLevel(p, &legend, l); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", l.name, err)
 		}
-		first, last := c.ends()
-		y := c.place(l.value)
-		line, err := plotter.NewLine(plotter.XYs{{X: first, Y: y}, {X: last, Y: y}})
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
-		}
-		line.LineStyle = levelStyle().line()
-		p.Add(line)
-		legend.Add(l.name, line)
 	}
 	if c.logarithmic {
 		p.Y.Min = math.Log10(c.floor)
 		p.Y.Max = math.Max(p.Y.Max+headroom, p.Y.Min+1)
-		if c.zeros() {
-			p.Title.Text += fmt.Sprintf(" (0 drawn at %s)", decade(p.Y.Min))
-		}
 	}
 	if p.X.Min == p.X.Max {
 		p.X.Min, p.X.Max = c.ends()
 	}
-	canvas.SetColor(color.White)
-	canvas.Fill(canvas.Rectangle.Path())
-	room := legend.Rectangle(canvas).Size().X*fallbackFont + vg.Points(10)
-	p.Draw(draw.Crop(canvas, 0, -room, 0, -vg.Points(3)))
-	below := vg.Points(legendBelow) * vg.Length(1+strings.Count(c.title, "\n"))
-	legend.Draw(draw.Crop(canvas, canvas.Max.X-canvas.Min.X-room+vg.Points(6), 0, 0, -below))
+	return p, &legend, nil
+}
+
+// addLevel adds a horizontal line, unless a logarithmic axis has no place for it.
+func (c *chart) addLevel(p *plot.Plot, legend *plot.Legend, l level) error {
+	if c.logarithmic && l.value <= 0 {
+		return nil
+	}
+	first, last := c.ends()
+	y := c.place(l.value)
+	line, err := plotter.NewLine(plotter.XYs{{X: first, Y: y}, {X: last, Y: y}})
+	if err != nil {
+		return err
+	}
+	line.LineStyle = levelStyle().line()
+	p.Add(line)
+	legend.Add(l.name, line)
 	return nil
 }
 
@@ -194,11 +258,13 @@ const (
 	leastFloor   = 1e-9 // what is smaller is drawn as 0
 	emptyFloor   = 1e-6 // where every value is 0
 	headroom     = 0.08 // decades above the largest value
-	legendBelow  = 24   // points from the top, for each line of the title
-	fallbackFont = 1.15 // how much wider a viewer's font may be than the one measured
+	fallbackFont = 1.2  // how much wider a viewer's font may be than the one measured
+	widestLegend = 0.45 // of a picture, beside the plot
+	edge         = 4    // points around a picture, and between its parts
+	titleGap     = 8    // points below the title
 )
 
-// decadeBelow is the power of ten below the smallest positive value and level.
+// decadeBelow is the power of ten below the smallest positive value and level, not at it: what is drawn there is 0.
 func (c *chart) decadeBelow() float64 {
 	smallest := math.Inf(1)
 	c.eachValue(func(y float64) {
@@ -209,7 +275,7 @@ func (c *chart) decadeBelow() float64 {
 	if math.IsInf(smallest, 1) {
 		return emptyFloor
 	}
-	return math.Max(leastFloor, math.Pow(10, math.Floor(math.Log10(smallest))))
+	return math.Max(leastFloor, math.Pow(10, math.Ceil(math.Log10(smallest)-slight)-1))
 }
 
 // decades is how many powers of ten the curves span.
@@ -221,13 +287,6 @@ func (c *chart) decades() float64 {
 		}
 	}
 	return math.Log10(most / least) // NaN where a value is negative: not above anything
-}
-
-// zeros says whether some value lies below the floor.
-func (c *chart) zeros() bool {
-	found := false
-	c.eachValue(func(y float64) { found = found || y < c.floor })
-	return found
 }
 
 func (c *chart) eachValue(visit func(y float64)) {

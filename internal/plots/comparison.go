@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 
 	"ppal/trainer"
 )
@@ -47,8 +46,7 @@ func WriteComparison(dir string, c Comparison) ([]string, error) {
 	quantities := c.quantities()
 	for _, q := range quantities {
 		for _, a := range []axis{c.iterations(), seconds(), gradients()} {
-			picture := c.chart(q, a)
-			if err := f.save(q.name+"-"+a.name+".svg", width, height, picture.draw); err != nil {
+			if err := f.saveChart(q.name+"-"+a.name+".svg", c.chart(q, a)); err != nil {
 				return f.names, err
 			}
 		}
@@ -61,7 +59,7 @@ func WriteComparison(dir string, c Comparison) ([]string, error) {
 	if len(tiles) == 0 {
 		return f.names, nil
 	}
-	err = f.save(Overview, overviewWidth, overviewHeight, func(canvas draw.Canvas) error { return drawTiles(canvas, tiles) })
+	err = f.saveTiles(tiles)
 	return f.names, err
 }
 

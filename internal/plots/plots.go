@@ -20,6 +20,7 @@ type Run struct {
 	Title       string
 	Records     []trainer.Record
 	Objective   string    // what f is: the first class's name
+	Bounded     string    // what bounds are on, in the singular: "loss"; "" is "value"
 	Constraints []string  // names, one for each constraint
 	Bounds      []float64 // kappa, one for each constraint
 }
@@ -53,7 +54,7 @@ func Write(dir string, run Run) ([]string, error) {
 	for _, q := range run.charts() {
 		for _, a := range []axis{iterations(), seconds()} {
 			c := q.against(a)
-			if err := f.save(q.name+"-"+a.name+".svg", width, height, c.draw); err != nil {
+			if err := f.saveChart(q.name+"-"+a.name+".svg", c); err != nil {
 				return f.names, err
 			}
 			if a.name == iterations().name {
@@ -61,7 +62,7 @@ func Write(dir string, run Run) ([]string, error) {
 			}
 		}
 	}
-	err = f.save(Overview, overviewWidth, overviewHeight, func(c draw.Canvas) error { return drawTiles(c, tiles) })
+	err = f.saveTiles(tiles)
 	return f.names, err
 }
 
@@ -89,24 +90,45 @@ func (f *folder) save(name string, w, h vg.Length, paint func(c draw.Canvas) err
 		return fmt.Errorf("plots: %s: %w", name, err)
 	}
 	svg := bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts))
-	if err := os.WriteFile(filepath.Join(f.dir, name), svg, 0o644); err != nil {
+	path := filepath.Join(f.dir, name)
+	if err := os.WriteFile(path, svg, 0o644); err != nil {
+		_ = os.Remove(path) // half a picture is none
 		return fmt.Errorf("plots: %w", err)
 	}
 	f.names = append(f.names, name)
 	return nil
 }
 
-// drawTiles draws the charts in two columns.
-func drawTiles(c draw.Canvas, charts []*chart) error {
+// saveChart writes the picture of one chart.
+func (f *folder) saveChart(name string, c *chart) error {
+	legend, err := c.legendHeight(width)
+	if err != nil {
+		return fmt.Errorf("plots: %s: %w", name, err)
+	}
+	return f.save(name, width, height+legend, c.draw)
+}
+
+// saveTiles writes the overview: the charts in two columns.
+func (f *folder) saveTiles(charts []*chart) error {
 	tiles := draw.Tiles{Cols: 2, Rows: (len(charts) + 1) / 2,
 		PadX: tilePadding, PadY: tilePadding,
 		PadTop: tilePadding / 2, PadBottom: tilePadding / 2, PadLeft: tilePadding / 2, PadRight: tilePadding / 2}
-	for i, chart := range charts {
-		if err := chart.draw(tiles.At(c, i%2, i/2)); err != nil {
-			return err
+	var legend vg.Length // the tallest below a plot
+	for _, c := range charts {
+		h, err := c.legendHeight((overviewWidth - 2*tilePadding) / 2)
+		if err != nil {
+			return fmt.Errorf("plots: %s: %w", Overview, err)
 		}
+		legend = max(legend, h)
 	}
-	return nil
+	return f.save(Overview, overviewWidth, overviewHeight+vg.Length(tiles.Rows)*legend, func(canvas draw.Canvas) error {
+		for i, c := range charts {
+			if err := c.draw(tiles.At(canvas, i%2, i/2)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // axis is what a record is drawn against.

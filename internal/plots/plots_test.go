@@ -3,14 +3,19 @@ package plots
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
+	"html"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/plotter"
 
 	"ppal/trainer"
 )
@@ -42,7 +47,9 @@ func TestWrite(t *testing.T) {
 	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // to look at them
 		dir = keep
 	}
-	got, err := Write(dir, sample([]string{"Trouser", "Pullover", "Dress"}))
+	run := sample([]string{"Trouser", "Pullover", "Dress"})
+	run.Bounded = "loss"
+	got, err := Write(dir, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +61,7 @@ func TestWrite(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, texts := range map[string][]string{
-		"objective-iterations.svg":  {"T-shirt/top", "Trouser", "Pullover", "Dress", "bound 0.2", "iteration"},
+		"objective-iterations.svg":  {"objective and bounded losses", "T-shirt/top", "Trouser", "Pullover", "Dress", "bound 0.2", "iteration"},
 		"violations-seconds.svg":    {"Trouser (bound 0.2)", "(0 drawn at ", "seconds of training"},
 		"residuals-iterations.svg":  {"stationarity", "feasibility", "complementarity"},
 		"multipliers-seconds.svg":   {"Dress", "dashed: auxiliary (mu)"},
@@ -70,6 +77,99 @@ func TestWrite(t *testing.T) {
 		if strings.Contains(content, "NaN") || strings.Contains(content, "Inf") {
 			t.Errorf("%s holds a number that is not finite", name)
 		}
+	}
+}
+
+// texts finds the horizontal texts of a picture: their place from its top left corner, and the picture's size.
+func texts(t *testing.T, path string) (places map[string][2]float64, width, height float64) {
+	t.Helper()
+	content := wellFormed(t, path)
+	if n, err := fmt.Sscanf(content[strings.Index(content, "viewBox"):], "viewBox=\"0 0 %f %f\"", &width, &height); n != 2 {
+		t.Fatal(err)
+	}
+	places = map[string][2]float64{}
+	for _, m := range regexp.MustCompile(`<text x="([^"]+)" y="([^"]+)" transform="scale\(1, -1\)"\s+style="[^"]*">([^<]*)<`).FindAllStringSubmatch(content, -1) {
+		x, errX := strconv.ParseFloat(m[1], 64)
+		y, errY := strconv.ParseFloat(m[2], 64)
+		if errX != nil || errY != nil {
+			t.Fatal(errX, errY)
+		}
+		places[html.UnescapeString(m[3])] = [2]float64{x, height + y} // y is upwards from the bottom, negative
+	}
+	return places, width, height
+}
+
+// Long names leave the plot its width: the legend is below, in a taller picture, and titles begin inside it.
+func TestLongNames(t *testing.T) {
+	var long []string
+	for k := range 20 {
+		long = append(long, fmt.Sprintf("racepctblack>q%02d & racePctHisp>q05 & racePctAsian>q95", 5*k))
+	}
+	run := sample(long)
+	run.Title = "multiplier-model on synthetic-communities"
+	dir := t.TempDir()
+	if _, err := Write(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	places, w, h := texts(t, filepath.Join(dir, "objective-iterations.svg"))
+	if w != width.Points() || h <= height.Points()+100 {
+		t.Errorf("%g x %g, want %v wide and taller than %v", w, h, width, height)
+	}
+	axis := places["iteration"]
+	if axis[0] < w/3 {
+		t.Errorf("the middle of the plot is at %v of %v: it is squeezed", axis[0], w)
+	}
+	for name, at := range places {
+		legend := strings.HasPrefix(name, "racepct")
+		if (legend || strings.Contains(name, "multiplier-model")) && (at[0] < 0 || at[1] < 0 || at[1] > h) {
+			t.Errorf("%q is at %v, outside of %g x %g", name, at, w, h)
+		}
+		if legend && at[1] < axis[1] {
+			t.Errorf("%q is at %v, want below the axis at %v", name, at, axis)
+		}
+	}
+	if _, w, h = texts(t, filepath.Join(dir, Overview)); w != overviewWidth.Points() || h <= overviewHeight.Points()+200 {
+		t.Errorf("the overview is %g x %g", w, h)
+	}
+}
+
+// Values that a logarithmic axis has no place for are named, and a value at a power of ten does not look like 0.
+func TestHeading(t *testing.T) {
+	for _, tc := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{0.02, 1}, "title"},
+		{[]float64{0, 0.02}, "title (0 drawn at 0.01)"},
+		{[]float64{0, 0.01}, "title (0 drawn at 0.001)"},
+		{[]float64{-1, 0.001}, "title (0 and less drawn at 1e-4)"},
+	} {
+		c := chart{title: "title", logarithmic: true, curves: []curve{{}}}
+		for i, y := range tc.values {
+			c.curves[0].points = append(c.curves[0].points, plotter.XY{X: float64(i), Y: y})
+		}
+		if got := c.finish().heading(); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.values, got, tc.want)
+		}
+	}
+}
+
+// Curves of one point each can be told apart when the colours come again.
+func TestMarksDiffer(t *testing.T) {
+	n := len(palette())
+	if a, b := constraintStyle(0).mark(), constraintStyle(n).mark(); a.Color != b.Color || a.Shape == b.Shape {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+// A picture that cannot be written is named.
+func TestUnwritablePicture(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, Overview), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(dir, sample([]string{"b"})); err == nil || !strings.Contains(err.Error(), Overview) {
+		t.Errorf("%v", err)
 	}
 }
 

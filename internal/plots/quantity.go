@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ppal/trainer"
 )
@@ -87,8 +88,18 @@ func (run Run) shown() []int {
 	return all
 }
 
+// bounded is what bounds are on, and its plural.
+func (run Run) bounded() (one, several string) {
+	one = cmp.Or(run.Bounded, "value")
+	if strings.HasSuffix(one, "s") {
+		return one, one + "es"
+	}
+	return one, one + "s"
+}
+
 func (run Run) losses() quantity {
-	q := quantity{name: "objective", title: "objective and bounded losses", label: "loss", logarithmic: true}
+	one, several := run.bounded()
+	q := quantity{name: "objective", title: "objective and bounded " + several, label: one, logarithmic: true}
 	name := "objective"
 	if run.Objective != "" {
 		name += " (" + run.Objective + ")"
@@ -109,7 +120,8 @@ func (run Run) losses() quantity {
 }
 
 func (run Run) violations() quantity {
-	q := quantity{name: "violations", title: "violation of each bound", label: "max(0, loss - bound)", logarithmic: true}
+	one, _ := run.bounded()
+	q := quantity{name: "violations", title: "violation of each bound", label: fmt.Sprintf("max(0, %s - bound)", one), logarithmic: true}
 	for k, j := range run.shown() {
 		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
 		name := fmt.Sprintf("%s (bound %g)", run.Constraints[j], run.Bounds[j])

@@ -15,6 +15,7 @@ type style struct {
 	color  color.Color
 	width  vg.Length
 	dashes []vg.Length
+	round  int // how often the colours were used up before
 }
 
 // palette is that of Okabe and Ito, which the colour-blind tell apart, without black (the objective's) and yellow (too light on
@@ -40,9 +41,9 @@ func objectiveStyle() style { return style{color: color.Black, width: vg.Points(
 // constraintStyle is constraint j's colour in every picture; when the colours are used up they come again, dotted.
 func constraintStyle(j int) style {
 	colors := palette()
-	s := style{color: colors[j%len(colors)], width: vg.Points(1.6)}
-	if round := j / len(colors); round > 0 {
-		s.dashes = []vg.Length{vg.Points(1.5 * float64(round)), vg.Points(2)}
+	s := style{color: colors[j%len(colors)], width: vg.Points(1.6), round: j / len(colors)}
+	if s.round > 0 {
+		s.dashes = []vg.Length{vg.Points(1.5 * float64(s.round)), vg.Points(2)}
 	}
 	return s
 }
@@ -56,8 +57,10 @@ func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}
 }
 
+// mark stands for a line of one point: a disc, and where the colours come again another shape.
 func (s style) mark() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CrossGlyph{}}
+	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(3), Shape: shapes[s.round%len(shapes)]}
 }
 
 // faint is the line's colour for a band, through which other lines are seen.

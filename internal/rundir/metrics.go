@@ -16,29 +16,42 @@ import (
 )
 
 // Metrics writes metrics.jsonl: one object per record, a line each, in the file when Record returns.
-type Metrics struct{ file *os.File }
+type Metrics struct {
+	file interface { // *os.File
+		io.WriteCloser
+		Truncate(size int64) error
+	}
+	size int64 // of whole lines
+}
 
 var _ trainer.Recorder = (*Metrics)(nil)
 
 // CreateMetrics makes the file, which must not exist.
-func CreateMetrics(path string) (*Metrics, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+func CreateMetrics(path string) (*Metrics, error) { return openMetrics(path, os.O_CREATE|os.O_EXCL) }
+
+// CreateMetrics begins the records of a directory that Create took.
+func (d Dir) CreateMetrics() (*Metrics, error) { return openMetrics(d.Metrics(), 0) }
+
+func openMetrics(path string, flags int) (*Metrics, error) {
+	f, err := os.OpenFile(path, flags|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
-	return &Metrics{f}, nil
+	return &Metrics{file: f}, nil
 }
 
-// Record implements trainer.Recorder. The error is a *trainer.NonFiniteError where a number of the record is not finite; the
-// record is not written then.
+// Record implements trainer.Recorder. The error is a *trainer.NonFiniteError where a number of the record is not finite, or the file
+// system's; nothing of the record is in the file then.
 func (m *Metrics) Record(r *trainer.Record) error {
 	line, err := encode(r)
 	if err != nil {
 		return err
 	}
 	if _, err := m.file.Write(line); err != nil {
+		_ = m.file.Truncate(m.size) // a full disk takes the beginning of a line
 		return fmt.Errorf("rundir: %w", err)
 	}
+	m.size += int64(len(line))
 	return nil
 }
 

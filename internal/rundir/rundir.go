@@ -35,8 +35,9 @@ func (d Dir) Summary() string { return filepath.Join(string(d), "summary.json") 
 // Plots is the folder of the pictures.
 func (d Dir) Plots() string { return filepath.Join(string(d), "plots") }
 
-// Create makes the directory out, which must be new or empty; an empty out means the first free name
-// runs/<time>-<problem>-<method>. The error wraps ErrExists or the file system's.
+// Create makes the directory out, which must be new or empty, and takes it: of several calls for one directory, in other processes
+// too, one succeeds. An empty out means the first free name runs/<time>-<problem>-<method>. The error wraps ErrExists or the file
+// system's.
 func Create(out string, now time.Time, problem, method string) (Dir, error) {
 	if out != "" {
 		return Dir(out), create(out)
@@ -52,16 +53,24 @@ func Create(out string, now time.Time, problem, method string) (Dir, error) {
 	}
 }
 
-// create makes a directory that is new or empty.
+// create makes a directory that is new or empty, and takes it by the empty file of its records.
 func create(name string) error {
 	entries, err := os.ReadDir(name)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	if errors.Is(err, os.ErrNotExist) {
 		err = os.MkdirAll(name, 0o755)
-	case err == nil && len(entries) > 0:
-		return fmt.Errorf("rundir: %s: %w: give --out a new directory, or remove this one", name, ErrExists)
 	}
-	if err != nil {
+	taken := len(entries) > 0
+	if err == nil && !taken {
+		var claim *os.File
+		if claim, err = os.OpenFile(Dir(name).Metrics(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
+			err = claim.Close()
+		}
+		taken = errors.Is(err, os.ErrExist)
+	}
+	switch {
+	case taken:
+		return fmt.Errorf("rundir: %s: %w: give --out a new directory, or remove this one", name, ErrExists)
+	case err != nil:
 		return fmt.Errorf("rundir: %w: give --out another directory", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -219,7 +220,7 @@ func TestDiscard(t *testing.T) {
 		if err := WriteFile(dir.Config(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := CreateMetrics(dir.Metrics()); err != nil || m.Close() != nil {
+		if m, err := dir.CreateMetrics(); err != nil || m.Close() != nil {
 			t.Fatal(err)
 		}
 		if err := dir.Discard(); err != nil {
@@ -241,5 +242,78 @@ func TestDiscard(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(out, "other")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Of several runs that start at once in one directory, new or empty, one has it; the others are refused and leave its files alone.
+func TestCreateAtOnce(t *testing.T) {
+	for round := range 50 {
+		out := filepath.Join(t.TempDir(), "run")
+		if round%2 == 1 {
+			if err := os.Mkdir(out, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start, results := make(chan struct{}), make(chan error)
+		const runs = 4
+		for range runs {
+			go func() {
+				<-start
+				_, err := Create(out, time.Time{}, "", "")
+				results <- err
+			}()
+		}
+		close(start)
+		refused := 0
+		for range runs {
+			if err := <-results; errors.Is(err, ErrExists) {
+				refused++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if refused != runs-1 {
+			t.Fatalf("%d of %d were refused", refused, runs)
+		}
+	}
+}
+
+// fullDisk has room for some bytes more.
+type fullDisk struct {
+	*os.File
+	room int
+}
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n, err := d.File.Write(p[:min(len(p), d.room)])
+	d.room -= n
+	if err == nil && n < len(p) {
+		err = syscall.ENOSPC
+	}
+	return n, err
+}
+
+// A record that does not fit on the disk leaves no part of a line.
+func TestMetricsOnFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	m, err := CreateMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r := records()
+	if err := m.Record(&r[0]); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.file = &fullDisk{m.file.(*os.File), 20}
+	if err := m.Record(&r[1]); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("%q, %v: want the first line alone", after, err)
 	}
 }
