@@ -20,6 +20,9 @@ func ownLIBSVM() Dataset {
 			if err != nil {
 				return nil, err
 			}
+			if file.X.Cols > maxOwnFeatures {
+				return nil, tooWide(opts.File, file.X)
+			}
 			s := &source{}
 			if s.labels, s.classes, err = signs(opts.File, file.Labels); err != nil {
 				return nil, err
@@ -27,6 +30,17 @@ func ownLIBSVM() Dataset {
 			return s, s.sparse(file.X, &sparseDesign{}, opts)
 		},
 	}
+}
+
+// maxOwnFeatures is the most features that a user's file may have: a linear model has as many parameters, and no model has more.
+const maxOwnFeatures = 1 << 25
+
+// tooWide is the error of a matrix of more features, at the line of the last one.
+func tooWide(path string, x *CSR) error {
+	at := slices.Index(x.Columns, int32(x.Cols-1))
+	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after it
+	return &FileError{Path: path, Offset: -1, Line: libsvmLine(path, following-1),
+		Err: fmt.Errorf("%w: a feature has the index %d, want at most %d", ErrIndex, x.Cols, maxOwnFeatures)}
 }
 
 // signs maps a file's two labels onto -1 and +1, the larger on +1.

@@ -79,6 +79,7 @@ func TestOwnLIBSVM(t *testing.T) {
 		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `there is no feature "0"`},
 		{fewSparse, TableOptions{Ignore: []string{"1", "2", "3"}}, ErrColumn, "no feature is left"},
 		{"1 1:x\n", TableOptions{}, ErrNumber, "line 1"},
+		{"1 1:1\n# far\n2 3:1 33554433:1\n1 2:1\n", TableOptions{}, ErrIndex, "line 3: bad index: a feature has the index 33554433, want at most 33554432"},
 		{fewSparse, TableOptions{DropSensitive: true}, ErrOption, "no groups whose columns could be dropped"},
 	} {
 		_, err := load(tc.text, tc.opts)
