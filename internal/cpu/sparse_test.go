@@ -17,6 +17,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer"
@@ -89,50 +90,19 @@ func (n sparseNetwork) spec() models.Spec {
 	return spec
 }
 
-func (n sparseNetwork) problem(dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) (*graph.Problem, error) {
-	rng := rand.New(rand.NewPCG(n.seed, 1))
-	weights, err := models.Init(n.spec(), rng)
-	if err != nil {
-		return nil, err
+func (n sparseNetwork) over(data datasets.Matrix) graphcases.Case {
+	counts := make([]int, n.outputs)
+	for i := range n.rows {
+		counts[i%n.outputs]++
 	}
-	labels, names := make([]int, n.rows), []string{}
-	for i := range labels {
-		labels[i] = i % n.outputs
-	}
-	for k := range n.outputs {
-		names = append(names, fmt.Sprint(k))
-	}
-	return graph.New(func(g *gorgonia.ExprGraph) (d graph.Definition, err error) {
-		net, err := models.New(g, n.spec(), dtype, weights)
-		if err != nil {
-			return d, err
-		}
-		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n.rows, n.cols))
-		var center *gorgonia.Node
-		if n.center {
-			center = random(g, dtype, rng, "center", 1, n.cols)
-		}
-		scores, err := net.Scores(x, center)
-		if err != nil {
-			return d, err
-		}
-		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, constraints.Logistic)
-		if err != nil {
-			return d, err
-		}
-		f, c, err := goal.Nodes(scores, labels)
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x},
-			Data: []graph.Matrix{data}, Watch: gorgonia.Nodes{scores}, Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 5}}, err
-	}, engine)
+	c := graphcases.Network(n.spec(), counts, constraints.Logistic, n.center, graphcases.Sparse)
+	c.Seed, c.Data = n.seed, data
+	return c
 }
 
 func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) *graph.Problem {
 	t.Helper()
-	p, err := n.problem(dtype, engine, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return problem(t, n.over(data), dtype, engine)
 }
 
 // sparseNetworks are linear models and networks of many widths over matrices of every kind.
@@ -247,7 +217,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			rng := rand.New(rand.NewPCG(4, 4))
 			x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(500, 12))
-			w := random(g, tensor.Float64, rng, "w", 12, 3)
+			w := graphcases.Normal(g, tensor.Float64, rng, "w", 12, 3)
 			scores := gorgonia.Must(gorgonia.Mul(x, w))
 			f := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(scores))))
 			c := gorgonia.Must(gorgonia.Mul(f, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x))))))
@@ -327,7 +297,7 @@ func TestMalformedSparseRowsAreRefused(t *testing.T) {
 	} {
 		data := n.data()
 		damage(data)
-		_, err := n.problem(tensor.Float64, engine(t, kernel.Best(), 2), data)
+		_, err := n.over(data).Problem(tensor.Float64, engine(t, kernel.Best(), 2))
 		if !errors.Is(err, kernel.ErrSparse) || !strings.Contains(err.Error(), "rows: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
