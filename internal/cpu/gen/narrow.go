@@ -191,18 +191,6 @@ func (a asm) dots(cols int) {
 	a.RET()
 }
 
-// from is the mask of the elements from skip on that are before n.
-func (a asm) from(n reg.GPVirtual, skip int) mask {
-	if a.avx512 {
-		return mask{opmask: a.opmask(n, skip)}
-	}
-	at := a.maskAt(n)
-	at.Disp += skip * a.size
-	m := a.vec()
-	a.mov(at, m)
-	return mask{lanes: m}
-}
-
 // storeSum adds the halves of the partial sums until one is left, and writes it.
 func (a asm) storeSum(parts []vec, to operand.Mem) {
 	s := parts[0]
@@ -260,13 +248,10 @@ func (a asm) addColumns() {
 		a.ADDQ(operand.U32(vecs*lanes*a.size), x)
 		a.ADDQ(operand.U32(vecs*a.bytes()), sums)
 	}
-	a.acrossColumns(n, lanes, 4, strip, func() mask { return a.doublesMask(n) })
+	a.acrossColumns(n, lanes, 4, strip, func() mask { return a.first(n) })
 	a.VZEROUPPER()
 	a.RET()
 }
-
-// doublesMask is the mask of the first n elements of a vector of float64.
-func (a asm) doublesMask(n reg.GPVirtual) mask { return a.part(n, 0) }
 
 // doubles reads a vector of float64, whatever the element type.
 func (a asm) doubles(from operand.Mem, m mask) vec {

@@ -1710,7 +1710,7 @@ rest:
 	MOVQ       AX, DI
 	SHLQ       $0x02, DI
 	SUBQ       DI, SI
-	VMOVUPD    (SI), Y0
+	VMOVUPS    (SI), Y0
 	MOVQ       m+0(FP), DI
 	MOVQ       CX, SI
 	VPMOVSXDQ  X0, Y1
