@@ -14,6 +14,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/cpu"
+	"ppal/internal/cpu/guardpage"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
@@ -221,7 +222,7 @@ func (m *mover) array(v reflect.Value, scratch bool) {
 		if bytes == 0 { // of an array that was moved
 			return
 		}
-		room := guardedBytes(m.t, bytes, m.atEnd)
+		room := guardpage.Bytes(m.t, bytes, m.atEnd)
 		copy(room, unsafe.Slice((*byte)(from), bytes))
 		to = unsafe.Pointer(&room[0])
 		m.moved[from] = to

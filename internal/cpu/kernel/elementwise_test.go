@@ -6,23 +6,10 @@ import (
 	"testing"
 )
 
-// lengths reach past two steps of the longest loop, and around every vector's
-// length.
-func lengths() []int {
-	var n []int
-	for i := range 70 {
-		n = append(n, i)
-	}
-	return append(n, 95, 96, 97, 127, 128, 129, 1000)
-}
-
 // TestPasses compares every pass and sum with loops in float64, on vectors of
 // every length that end or begin at a guard page.
 func TestPasses(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testPasses[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testPasses[float64](t, level) })
-	})
+	eachKernel(t, testPasses[float32], testPasses[float64])
 }
 
 func testPasses[F Float](t *testing.T, level Level) {
