@@ -77,18 +77,9 @@ func (c *chart) draw(canvas draw.Canvas) error {
 		}
 	}
 	for _, l := range c.levels {
-		if c.logarithmic && l.value <= 0 {
-			continue
-		}
-		first, last := c.ends()
-		y := c.place(l.value)
-		line, err := plotter.NewLine(plotter.XYs{{X: first, Y: y}, {X: last, Y: y}})
-		if err != nil {
+		if err := c.addLevel(p, &legend, l); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
-		line.LineStyle = levelStyle().line()
-		p.Add(line)
-		legend.Add(l.name, line)
 	}
 	if c.logarithmic {
 		p.Y.Min = math.Log10(c.floor)
@@ -106,6 +97,23 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	p.Draw(draw.Crop(canvas, 0, -room, 0, -vg.Points(3)))
 	below := vg.Points(legendBelow) * vg.Length(1+strings.Count(c.title, "\n"))
 	legend.Draw(draw.Crop(canvas, canvas.Max.X-canvas.Min.X-room+vg.Points(6), 0, 0, -below))
+	return nil
+}
+
+// addLevel draws a level across the chart, where it has a place.
+func (c *chart) addLevel(p *plot.Plot, legend *plot.Legend, l level) error {
+	if c.logarithmic && l.value <= 0 {
+		return nil
+	}
+	first, last := c.ends()
+	y := c.place(l.value)
+	line, err := plotter.NewLine(plotter.XYs{{X: first, Y: y}, {X: last, Y: y}})
+	if err != nil {
+		return err
+	}
+	line.LineStyle = levelStyle().line()
+	p.Add(line)
+	legend.Add(l.name, line)
 	return nil
 }
 

@@ -153,33 +153,12 @@ func (a asm) dots(cols int) {
 	at, from, left := a.GP64(), a.GP64(), a.gp("k")
 	a.MOVQ(x, at)
 	a.MOVQ(b, from)
-	terms := func(masks []mask) {
-		for p, m := range masks {
-			v := a.loadAt(operand.Mem{Base: at, Disp: p * a.bytes()}, m)
-			rows := []operand.Mem{{Base: from}, {Base: from, Index: ldb, Scale: 1}, {Base: from, Index: ldb, Scale: 2}, {Base: from, Index: ldb3, Scale: 1}}
-			for j, row := range rows[:cols] {
-				row.Disp = p * a.bytes()
-				if m.all() {
-					a.fmaInto(row, v, acc[j*parts+p])
-				} else {
-					a.fmaInto(a.loadAt(row, m), v, acc[j*parts+p])
-				}
-			}
-		}
-	}
-	a.SUBQ(operand.Imm(uint64(lanes)), left)
-	a.JL(operand.LabelRef("tail"))
-	a.Label("loop")
-	terms(make([]mask, parts))
-	a.ADDQ(operand.Imm(64), at)
-	a.ADDQ(operand.Imm(64), from)
-	a.SUBQ(operand.Imm(uint64(lanes)), left)
-	a.JGE(operand.LabelRef("loop"))
-	a.Label("tail")
-	a.ADDQ(operand.Imm(uint64(lanes)), left)
-	a.JZ(operand.LabelRef("sum"))
-	terms(masks)
-	a.Label("sum")
+	rows := []operand.Mem{{Base: from}, {Base: from, Index: ldb, Scale: 1}, {Base: from, Index: ldb, Scale: 2}, {Base: from, Index: ldb3, Scale: 1}}
+	a.blocks(left, lanes, []reg.GPVirtual{at, from}, func() {
+		a.dotTerms(at, rows[:cols], make([]mask, parts), acc)
+	}, func() {
+		a.dotTerms(at, rows[:cols], masks, acc)
+	})
 	for j := range cols {
 		a.storeSum(acc[j*parts:(j+1)*parts], operand.Mem{Base: c, Disp: j * a.size})
 	}
@@ -189,6 +168,21 @@ func (a asm) dots(cols int) {
 	a.JNZ(operand.LabelRef("row"))
 	a.VZEROUPPER()
 	a.RET()
+}
+
+// dotTerms adds the products of the elements at at with those of each row to the row's partial sums, a vector for each mask.
+func (a asm) dotTerms(at reg.GPVirtual, rows []operand.Mem, masks []mask, acc []vec) {
+	for p, m := range masks {
+		v := a.loadAt(operand.Mem{Base: at, Disp: p * a.bytes()}, m)
+		for j, row := range rows {
+			row.Disp = p * a.bytes()
+			if sum := acc[j*len(masks)+p]; m.all() {
+				a.fmaInto(row, v, sum)
+			} else {
+				a.fmaInto(a.loadAt(row, m), v, sum)
+			}
+		}
+	}
 }
 
 // storeSum adds the halves of the partial sums until one is left, and writes it.

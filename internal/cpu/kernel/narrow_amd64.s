@@ -246,14 +246,14 @@ loop:
 	VFMADD231PS (R11)(DI*1), Z4, Z1
 	VFMADD231PS (R11)(DI*2), Z4, Z2
 	VFMADD231PS (R11)(R10*1), Z4, Z3
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x10, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R12
-	JZ          sum
+	JZ          done
 	VMOVUPS.Z   (CX), K1, Z4
 	VMOVUPS.Z   (R11), K1, Z5
 	VFMADD231PS Z5, Z4, Z0
@@ -264,7 +264,7 @@ tail:
 	VMOVUPS.Z   (R11)(R10*1), K1, Z5
 	VFMADD231PS Z5, Z4, Z3
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPS        Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X4
@@ -451,19 +451,19 @@ row:
 loop:
 	VMOVUPS     (CX), Z1
 	VFMADD231PS (R9), Z1, Z0
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x10, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R10
-	JZ          sum
+	JZ          done
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (R9), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -790,14 +790,14 @@ loop:
 	VFMADD231PD (R11)(DI*1), Z4, Z1
 	VFMADD231PD (R11)(DI*2), Z4, Z2
 	VFMADD231PD (R11)(R10*1), Z4, Z3
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x08, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R12
-	JZ          sum
+	JZ          done
 	VMOVUPD.Z   (CX), K1, Z4
 	VMOVUPD.Z   (R11), K1, Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -808,7 +808,7 @@ tail:
 	VMOVUPD.Z   (R11)(R10*1), K1, Z5
 	VFMADD231PD Z5, Z4, Z3
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X4
@@ -987,19 +987,19 @@ row:
 loop:
 	VMOVUPD     (CX), Z1
 	VFMADD231PD (R9), Z1, Z0
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x08, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R10
-	JZ          sum
+	JZ          done
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (R9), K1, Z2
 	VFMADD231PD Z2, Z1, Z0
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1426,14 +1426,14 @@ loop:
 	VFMADD231PS 32(R11)(SI*1), Y10, Y5
 	VFMADD231PS 32(R11)(SI*2), Y10, Y7
 	VFMADD231PS 32(R11)(R9*1), Y10, Y9
-	ADDQ        $0x40, R10
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x10, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R12
-	JZ          sum
+	JZ          done
 	VMASKMOVPS  (R10), Y0, Y10
 	VMASKMOVPS  (R11), Y0, Y11
 	VFMADD231PS Y11, Y10, Y2
@@ -1453,7 +1453,7 @@ tail:
 	VMASKMOVPS  32(R11)(R9*1), Y1, Y11
 	VFMADD231PS Y11, Y10, Y9
 
-sum:
+done:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -1632,14 +1632,14 @@ loop:
 	VFMADD231PS (R9), Y4, Y2
 	VMOVUPS     32(SI), Y4
 	VFMADD231PS 32(R9), Y4, Y3
-	ADDQ        $0x40, SI
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x10, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R10
-	JZ          sum
+	JZ          done
 	VMASKMOVPS  (SI), Y0, Y4
 	VMASKMOVPS  (R9), Y0, Y5
 	VFMADD231PS Y5, Y4, Y2
@@ -1647,7 +1647,7 @@ tail:
 	VMASKMOVPS  32(R9), Y1, Y5
 	VFMADD231PS Y5, Y4, Y3
 
-sum:
+done:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -1948,14 +1948,14 @@ loop:
 	VFMADD231PD 32(R11)(SI*1), Y10, Y5
 	VFMADD231PD 32(R11)(SI*2), Y10, Y7
 	VFMADD231PD 32(R11)(R9*1), Y10, Y9
-	ADDQ        $0x40, R10
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x08, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R12
-	JZ          sum
+	JZ          done
 	VMASKMOVPD  (R10), Y0, Y10
 	VMASKMOVPD  (R11), Y0, Y11
 	VFMADD231PD Y11, Y10, Y2
@@ -1975,7 +1975,7 @@ tail:
 	VMASKMOVPD  32(R11)(R9*1), Y1, Y11
 	VFMADD231PD Y11, Y10, Y9
 
-sum:
+done:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPD       X3, X2, X2
@@ -2146,14 +2146,14 @@ loop:
 	VFMADD231PD (R9), Y4, Y2
 	VMOVUPD     32(SI), Y4
 	VFMADD231PD 32(R9), Y4, Y3
-	ADDQ        $0x40, SI
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x08, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R10
-	JZ          sum
+	JZ          done
 	VMASKMOVPD  (SI), Y0, Y4
 	VMASKMOVPD  (R9), Y0, Y5
 	VFMADD231PD Y5, Y4, Y2
@@ -2161,7 +2161,7 @@ tail:
 	VMASKMOVPD  32(R9), Y1, Y5
 	VFMADD231PD Y5, Y4, Y3
 
-sum:
+done:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPD       X3, X2, X2
