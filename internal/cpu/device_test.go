@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -87,6 +88,16 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(num / max(den, 1e-300))
 }
 
+// agree checks that two problems have the same numbers, to the relative bound.
+func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
+	t.Helper()
+	for i, part := range []string{"f and g", "gradient", "scores"} {
+		if d := distance(got[i], want[i]); !(d <= bound) {
+			t.Errorf("%s: %s differ by %.2g", what, part, d)
+		}
+	}
+}
+
 // On every level and any number of threads the device agrees with Gorgonia's machine in float64.
 func TestDeviceAgreesWithGorgonia(t *testing.T) {
 	for _, c := range graphcases.Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}, []int{301, 270, 190, 250}) {
@@ -95,11 +106,7 @@ func TestDeviceAgreesWithGorgonia(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 					got := numbers(t, problem(t, c, dtype, engine(t, level, threads)))
-					for i, what := range []string{"f and g", "gradient", "scores"} {
-						if d := distance(got[i], want[i]); !(d <= bound) {
-							t.Errorf("%s, %v, %d threads, %v: %s differ by %.2g", c.Name, level, threads, dtype, what, d)
-						}
-					}
+					agree(t, fmt.Sprintf("%s, %v, %d threads, %v", c.Name, level, threads, dtype), got, want, bound)
 				}
 			}
 		}
@@ -175,11 +182,7 @@ func TestBindExchangesTheRows(t *testing.T) {
 		}
 	}
 	got, want := numbers(t, plan), numbers(t, tape)
-	for i := range want {
-		if d := distance(got[i], want[i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g after Bind", i, d)
-		}
-	}
+	agree(t, "after Bind", got, want, 1e-12)
 	if err := plan.Bind(0, tensor.New(tensor.WithShape(2, 6), tensor.Of(tensor.Float64))); err == nil {
 		t.Error("Bind of another shape gave no error")
 	}
@@ -248,11 +251,7 @@ func TestDataMatrices(t *testing.T) {
 			t.Errorf("%d rows were widened, want each of the 700 once", widened)
 		}
 		got, reference := numbers(t, p), numbers(t, want)
-		for i := range got {
-			if d := distance(got[i], reference[i]); d > 1e-12 {
-				t.Errorf("part %d differs by %.2g", i, d)
-			}
-		}
+		agree(t, fmt.Sprintf("rows watched too: %t", watchRows), got, reference, 1e-12)
 	}
 }
 

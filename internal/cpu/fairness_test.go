@@ -38,11 +38,7 @@ func TestFairnessAgreesWithGorgonia(t *testing.T) {
 			for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 				threads := 1 + int(level)
 				got := numbers(t, problem(t, c, dtype, engine(t, level, threads)))
-				for i, what := range []string{"f and g", "gradient", "scores"} {
-					if d := distance(got[i], want[i]); !(d <= bound) {
-						t.Errorf("%s, %v, %d threads, %v: %s differ by %.2g", c.Name, level, threads, dtype, what, d)
-					}
-				}
+				agree(t, fmt.Sprintf("%s, %v, %d threads, %v", c.Name, level, threads, dtype), got, want, bound)
 			}
 		}
 	}

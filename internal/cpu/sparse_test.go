@@ -129,11 +129,7 @@ func TestSparseAgreesWithGorgonia(t *testing.T) {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 					widened := 0
 					got := numbers(t, n.must(t, dtype, engine(t, level, threads), sparseRows{data, &widened}))
-					for i, what := range []string{"f and g", "gradient", "scores"} {
-						if d := distance(got[i], want[i]); !(d <= bound) {
-							t.Errorf("%+v, %v, %d threads, %v: %s differ by %.2g", n, level, threads, dtype, what, d)
-						}
-					}
+					agree(t, fmt.Sprintf("%+v, %v, %d threads, %v", n, level, threads, dtype), got, want, bound)
 					if widened > 0 {
 						t.Errorf("%+v, %v: %d rows were widened", n, level, widened)
 					}
@@ -157,11 +153,7 @@ func TestRealAdultSparse(t *testing.T) {
 	want := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), denseRows{adult.X}))
 	for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 		got := numbers(t, n.must(t, dtype, engine(t, kernel.Best(), 2), adult.X))
-		for i, what := range []string{"f and g", "gradient", "scores"} {
-			if d := distance(got[i], want[i]); !(d <= bound) {
-				t.Errorf("%v: %s differ by %.2g", dtype, what, d)
-			}
-		}
+		agree(t, fmt.Sprintf("%v", dtype), got, want, bound)
 	}
 }
 
@@ -200,11 +192,7 @@ func TestFullSparseMatrixIsPacked(t *testing.T) {
 	want := numbers(t, n.must(t, tensor.Float64, graph.Tape{}, full))
 	widened := 0
 	got := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), sparseRows{full, &widened}))
-	for i := range got {
-		if d := distance(got[i], want[i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g", i, d)
-		}
-	}
+	agree(t, "a full matrix", got, want, 1e-12)
 	if widened != 40 {
 		t.Errorf("%d rows were widened, want each of the 40 once", widened)
 	}
@@ -231,11 +219,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 	}
 	widened := 0
 	got, want := numbers(t, build(engine(t, kernel.Best(), 2), sparseRows{data, &widened})), numbers(t, build(graph.Tape{}, data))
-	for i := range got {
-		if d := distance(got[i], want[i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g", i, d)
-		}
-	}
+	agree(t, "an input read whole", got, want, 1e-12)
 	if widened != 500 {
 		t.Errorf("%d rows were widened, want each of the 500 once", widened)
 	}
@@ -260,11 +244,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 			results[i] = numbers(t, p)
 		}
 	}
-	for i := range results[0] {
-		if d := distance(results[0][i], results[1][i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g after Bind", i, d)
-		}
-	}
+	agree(t, "after Bind", results[0], results[1], 1e-12)
 }
 
 // The memory of a sparse problem is a fraction of the dense matrix's.

@@ -154,11 +154,7 @@ func TestReLUKeepsSigns(t *testing.T) {
 // TestPassesSameBits checks that AVX2 and AVX-512 give the same bits, also of
 // sums, which in float32 are those of the reference too.
 func TestPassesSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testPassesSameBits[float32])
-	t.Run("float64", testPassesSameBits[float64])
+	bothWide(t, testPassesSameBits[float32], testPassesSameBits[float64])
 }
 
 func testPassesSameBits[F Float](t *testing.T) {

@@ -27,6 +27,15 @@ func eachKernel(t *testing.T, single, double func(t *testing.T, level Level)) {
 	})
 }
 
+// bothWide runs a test of both types that compares AVX2 with AVX-512, where the machine has them.
+func bothWide(t *testing.T, single, double func(t *testing.T)) {
+	if Best() < AVX512 {
+		t.Skip("needs AVX-512")
+	}
+	t.Run("float32", single)
+	t.Run("float64", double)
+}
+
 func mustNew[F Float](t testing.TB, level Level) *Kernels[F] {
 	t.Helper()
 	k, err := New[F](level)

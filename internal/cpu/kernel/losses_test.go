@@ -111,11 +111,7 @@ func testLossLimits[F Float](t *testing.T, level Level, tiny float64) {
 
 // TestSignedLossesSameBits checks that AVX2 and AVX-512 give the same bits.
 func TestSignedLossesSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testLossesSameBits[float32])
-	t.Run("float64", testLossesSameBits[float64])
+	bothWide(t, testLossesSameBits[float32], testLossesSameBits[float64])
 }
 
 func testLossesSameBits[F Float](t *testing.T) {

@@ -130,11 +130,7 @@ func compare[F Float](t *testing.T, name string, a []F, ld, rows, cols int, want
 // TestProductsSameBits checks that AVX2 and AVX-512 add in the same order, that
 // blocks of rows do not change Z, and that a second run changes nothing.
 func TestProductsSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testSameBits[float32])
-	t.Run("float64", testSameBits[float64])
+	bothWide(t, testSameBits[float32], testSameBits[float64])
 }
 
 func testSameBits[F Float](t *testing.T) {

@@ -187,11 +187,7 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 // TestSparseSameBits checks that AVX2 and AVX-512 add in the same order, that nothing depends on the blocks of rows, and that a second run
 // changes nothing.
 func TestSparseSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testSparseSameBits[float32])
-	t.Run("float64", testSparseSameBits[float64])
+	bothWide(t, testSparseSameBits[float32], testSparseSameBits[float64])
 }
 
 func testSparseSameBits[F Float](t *testing.T) {

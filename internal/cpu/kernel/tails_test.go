@@ -151,11 +151,7 @@ func TestLogisticSum(t *testing.T) {
 
 // TestTailsSameBits checks that AVX2 and AVX-512 give the same bits.
 func TestTailsSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testTailsSameBits[float32])
-	t.Run("float64", testTailsSameBits[float64])
+	bothWide(t, testTailsSameBits[float32], testTailsSameBits[float64])
 }
 
 func testTailsSameBits[F Float](t *testing.T) {

@@ -168,11 +168,7 @@ func testReach[F Float](t *testing.T, level Level) {
 // TestSweepsSameBits checks that AVX2 and AVX-512 give the same bits, sums
 // included.
 func TestSweepsSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testSweepsSameBits[float32])
-	t.Run("float64", testSweepsSameBits[float64])
+	bothWide(t, testSweepsSameBits[float32], testSweepsSameBits[float64])
 }
 
 func testSweepsSameBits[F Float](t *testing.T) {
