@@ -38,7 +38,7 @@ func TestBenchJSON(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	golden(t, "bench.json", measured(got.stdout))
-	if want := "mnpc-fashion-mnist (1 of 7)\n"; !strings.HasPrefix(got.stderr, want) {
+	if want := "mnpc-fashion-mnist (1 of 8)\n"; !strings.HasPrefix(got.stderr, want) {
 		t.Errorf("stderr %q", got.stderr)
 	}
 }

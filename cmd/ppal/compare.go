@@ -45,7 +45,7 @@ func (a *app) compareCommand() *cobra.Command {
 		Long: `Compare runs several methods from the same starts (a seed gives each the same rows and weights) under the same budget, and
 writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table (summary.md).
 It takes train's flags for all methods, each taking those that are its own; --set gives one method a setting.
-A search (--tune) tries a grid of settings for each method on the first seed, with the same budget.
+A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, the best on the second too.
 
 Runs go on side by side, each on one thread; with a budget in seconds one after the other on all threads, so that none takes another's
 time. An interrupted comparison goes on where it stopped when the same command is given again.`,

@@ -134,7 +134,7 @@ func TestRefusals(t *testing.T) {
 		{"data check csv --label y --file " + ragged, exitFailed,
 			"ppal: datasets: " + ragged + ": line 3: wrong format: 1 fields, want 2"},
 		{"bench --cases nothing", exitUsage, `ppal: --cases has no case "nothing", want some of mnpc-fashion-mnist, mnpc-fashion-mnist-float32, ` +
-			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, if-communities, if-communities-1"},
+			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, dp-bank, if-communities, if-communities-1"},
 		{"bench --cases mnpc-fashion-mnist-int8x2 --simd go", exitUsage, "ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: " +
 			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
 		{"train --device cpu --products bf16x3", exitUsage,

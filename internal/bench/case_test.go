@@ -20,7 +20,7 @@ import (
 // The names are what others ask for.
 func TestCaseNames(t *testing.T) {
 	want := []string{"mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2", "mnpc-fashion-mnist-separate",
-		"mnpc-cifar10", "dp-adult", "if-communities", "if-communities-1"}
+		"mnpc-cifar10", "dp-adult", "dp-bank", "if-communities", "if-communities-1"}
 	if diff := cmp.Diff(want, caseNames(Cases(1))); diff != "" {
 		t.Error(diff)
 	}
@@ -61,6 +61,7 @@ func TestRun(t *testing.T) {
 		"mnpc-fashion-mnist-separate": {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 256 + 4, Constraints: 3},
 		"mnpc-cifar10":                {Rows: 200, Features: 3072, Width: 256, Parameters: 256*3072 + 256 + 4*256 + 4, Constraints: 3},
 		"dp-adult":                    {Rows: 488, Features: 123, Width: 1, NonZeros: 14 * 488, Parameters: 124, Constraints: 2},
+		"dp-bank":                     {Rows: 411, Features: 63, Width: 1, Parameters: 64, Constraints: 2},
 		"if-communities":              {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 800},
 		"if-communities-1":            {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 1},
 	}

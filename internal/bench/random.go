@@ -33,25 +33,34 @@ func randomCategories(n int) *datasets.Table {
 	rng := rand.New(rand.NewPCG(1, tableSeed))
 	t := randomTable(rng, n)
 	x := &datasets.CSR{Rows: n, Cols: adultFeatures, Starts: []int{0}}
-	t.Groups = []datasets.Group{{Name: "protected"}, {Name: "rest"}}
-	for i := range n {
+	t.Groups = randomPair(n)
+	for range n {
 		for a := range adultAttributes {
 			lo, hi := adultFeatures*a/adultAttributes, adultFeatures*(a+1)/adultAttributes
 			x.Columns = append(x.Columns, int32(lo+rng.IntN(hi-lo)))
 		}
 		x.Starts = append(x.Starts, len(x.Columns))
-		g := &t.Groups[rng.IntN(2)]
-		g.Rows = append(g.Rows, i)
 	}
 	t.Features = x
 	return t
 }
 
-// randomNumbers is a table of Communities and Crime's shape.
-func randomNumbers(n int) *datasets.Table {
+// randomPair puts each of n rows into one of two groups.
+func randomPair(n int) []datasets.Group {
+	rng := rand.New(rand.NewPCG(4, groupSeed))
+	pair := []datasets.Group{{Name: "protected"}, {Name: "rest"}}
+	for i := range n {
+		g := &pair[rng.IntN(2)]
+		g.Rows = append(g.Rows, i)
+	}
+	return pair
+}
+
+// randomNumbers is a table of numbers; it has no groups.
+func randomNumbers(n, cols int) *datasets.Table {
 	rng := rand.New(rand.NewPCG(2, tableSeed))
 	t := randomTable(rng, n)
-	x := &datasets.Dense{Rows: n, Cols: communitiesFeatures, Data: make([]float64, n*communitiesFeatures)}
+	x := &datasets.Dense{Rows: n, Cols: cols, Data: make([]float64, n*cols)}
 	for i := range x.Data {
 		x.Data[i] = rng.NormFloat64()
 	}

@@ -1,14 +1,10 @@
 package bench
 
 import (
-	"math"
 	"slices"
 	"testing"
 
 	"ppal/datasets"
-	"ppal/internal/config"
-	"ppal/internal/cpu"
-	"ppal/internal/cpu/kernel"
 )
 
 func TestRandomGroups(t *testing.T) {
@@ -45,39 +41,5 @@ func TestRandomCategories(t *testing.T) {
 	}
 	if _, _, err := table.Partition(); err != nil {
 		t.Error(err)
-	}
-}
-
-// The dense pass does both products, at every level.
-func TestDensePass(t *testing.T) {
-	const rows, cols = 101, 13
-	for _, level := range kernel.Levels() {
-		d, err := cpu.New(level, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := densePassOf[float64](setting{Train: config.Train{}, device: d}, rows, cols)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.run(); err != nil {
-			t.Fatal(err)
-		}
-		g := make([]float64, cols)
-		for i := range rows {
-			z := 0.0
-			for j := range cols {
-				z += p.x[i*cols+j] * p.w[j]
-				g[j] += p.x[i*cols+j] * p.d[i]
-			}
-			if math.Abs(z-p.z[i]) > 1e-12 {
-				t.Fatalf("%v: z[%d] = %v, want %v", level, i, p.z[i], z)
-			}
-		}
-		for j := range cols {
-			if math.Abs(g[j]-p.sums[0][j]) > 1e-12 {
-				t.Fatalf("%v: g[%d] = %v, want %v", level, j, p.sums[0][j], g[j])
-			}
-		}
 	}
 }

@@ -14,16 +14,21 @@ import (
 // Sizes of the prepared tables.
 const (
 	adultRows, adultFeatures, adultAttributes = 48842, 123, 14
+	bankRows, bankFeatures                    = 41188, 63
 	communitiesRows, communitiesFeatures      = 1994, 145
 	manyGroups                                = 800
 )
 
-// tableCases are demographic parity on sparse rows, and intersectional fairness on dense ones with many groups and with one.
+// tableCases are demographic parity on sparse and on dense rows, and intersectional fairness on dense ones with many groups and with one.
 func tableCases(shrink int) []Case {
 	adult := Case{Name: "dp-adult", products: "auto",
 		About:    "Adult, linear, demographic parity between two groups as two smooth constraints",
 		settings: config.Values{"problem": "dp", "dataset": "adult", "split": allTraining}}
 	adult.open = func(ctx context.Context, s setting) (*workload, error) { return openAdult(ctx, s, adultRows/shrink) }
+	bank := Case{Name: "dp-bank", products: "auto",
+		About:    "Bank, linear, demographic parity between two groups, dense rows",
+		settings: config.Values{"problem": "dp", "dataset": "bank", "split": allTraining}}
+	bank.open = func(ctx context.Context, s setting) (*workload, error) { return openBank(ctx, s, bankRows/shrink) }
 	groups := func(name string, m int) Case {
 		c := Case{Name: name, products: "auto",
 			About:    fmt.Sprintf("Communities and Crime, a network, intersectional fairness over random groups, m = %d", m),
@@ -33,7 +38,7 @@ func tableCases(shrink int) []Case {
 		}
 		return c
 	}
-	return []Case{adult, groups("if-communities", manyGroups), groups("if-communities-1", 1)}
+	return []Case{adult, bank, groups("if-communities", manyGroups), groups("if-communities-1", 1)}
 }
 
 // allTraining is a split that trains on every row.
@@ -56,20 +61,30 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 		if err != nil {
 			return nil, err
 		}
-		pass := newDensePass[float32]
-		if s.Dtype == "float64" {
-			pass = newDensePass[float64]
-		}
-		dense, err := pass(s, w.shape.Rows, w.shape.Features)
+		dense, err := bareProducts(s, w.shape.Rows, w.shape.Features, w.shape.Width)
+		dense.name = "a dense pass over the same rows in " + s.Dtype
 		return []reference{sparse, dense}, err
 	}
 	return w, nil
 }
 
+// openBank builds demographic parity on Bank, on n random rows of its shape where the file is absent.
+func openBank(ctx context.Context, s setting, n int) (*workload, error) {
+	t, data, err := loadTable(s, func() *datasets.Table {
+		t := randomNumbers(n, bankFeatures)
+		t.Groups = randomPair(n)
+		return t
+	})
+	if err != nil {
+		return nil, err
+	}
+	return onTable(ctx, s, t, data)
+}
+
 // openCommunities builds intersectional fairness over m random groups on Communities and Crime, on n random rows of its shape where the
 // file is absent.
 func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error) {
-	t, data, err := loadTable(s, func() *datasets.Table { return randomNumbers(n) })
+	t, data, err := loadTable(s, func() *datasets.Table { return randomNumbers(n, communitiesFeatures) })
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,11 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -155,32 +157,59 @@ func TestSearchIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Search) != 2 || o.Search[0].Chosen || !o.Search[1].Chosen {
-		t.Errorf("the search: %+v", o.Search)
+	var got []string
+	for _, p := range o.Search {
+		got = append(got, fmt.Sprintf("%s, seed %d: %v", p.Settings["gdpa-step"], p.Seed, p.Chosen))
+	}
+	want := []string{"1e-6, seed 1: false", "1e-3, seed 1: true", "1e-3, seed 2: true", "1e-6, seed 2: false"} // the best first
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 	for _, r := range o.Of("gdpa") {
 		if r.Config.GDPAStep != "1e-3" && r.Config.GDPAStep != "0.001" {
 			t.Errorf("seed %d ran with the step %s", r.Seed, r.Config.GDPAStep)
 		}
 	}
-	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 2 {
+	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 4 {
 		t.Errorf("search.jsonl has %d lines", n)
 	}
 }
 
-func TestChoose(t *testing.T) {
+func TestRanked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tried []Trying
-		want  int
+		want  []int
 	}{
-		"feasible first":     {[]Trying{{Objective: 1, MaxViolation: 1}, {Objective: 9, Feasible: true}}, 1},
-		"then the objective": {[]Trying{{Objective: 2, Feasible: true}, {Objective: 1, Feasible: true}}, 1},
-		"or the violation":   {[]Trying{{Objective: 1, MaxViolation: 2}, {Objective: 5, MaxViolation: 1}}, 1},
-		"failures last":      {[]Trying{{Failure: "f is NaN"}, {Objective: 5, MaxViolation: 1}}, 1},
-		"the first of equal": {[]Trying{{Objective: 1, Feasible: true}, {Objective: 1, Feasible: true}}, 0},
+		"feasible first":     {[]Trying{{Objective: 1, MaxViolation: 1}, {Objective: 9, Feasible: true}}, []int{1, 0}},
+		"then the objective": {[]Trying{{Objective: 2, Feasible: true}, {Objective: 1, Feasible: true}}, []int{1, 0}},
+		"or the violation":   {[]Trying{{Objective: 1, MaxViolation: 2}, {Objective: 5, MaxViolation: 1}}, []int{1, 0}},
+		"failures last":      {[]Trying{{Failure: "f is NaN"}, {Objective: 5, MaxViolation: 1}}, []int{1, 0}},
+		"equals as they are": {[]Trying{{Objective: 1, Feasible: true}, {Objective: 1, Feasible: true}}, []int{0, 1}},
 	} {
-		if got := choose(tc.tried); got != tc.want {
-			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		if diff := cmp.Diff(tc.want, ranked(tc.tried)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// A point that is the best on one seed and fails, or ends infeasible, on the other is not chosen.
+func TestChooseByBothSeeds(t *testing.T) {
+	first := []Trying{{Objective: 3, Feasible: true}, {Objective: 1, Feasible: true}, {Objective: 2, Feasible: true}, {Objective: 9, Feasible: true}}
+	finals := []int{1, 2, 0}
+	good := Trying{Objective: 2, Feasible: true}
+	for name, tc := range map[string]struct {
+		second []Trying
+		want   int
+	}{
+		"one seed":         {nil, 1},
+		"equal on both":    {[]Trying{good, good, good}, 1},
+		"fails":            {[]Trying{{Failure: "f is NaN"}, good, good}, 2},
+		"infeasible":       {[]Trying{{Objective: 0, MaxViolation: 1}, good, good}, 2},
+		"worse on average": {[]Trying{{Objective: 9, Feasible: true}, {Objective: 5, Feasible: true}, {Objective: 3, Feasible: true}}, 0},
+	} {
+		a, b := slices.Clone(first), slices.Clone(tc.second)
+		if got := choose(finals, a, b); got != tc.want || !a[got].Chosen || b != nil && !b[slices.Index(finals, got)].Chosen {
+			t.Errorf("%s: %d of %+v %+v, want %d", name, got, a, b, tc.want)
 		}
 	}
 }

@@ -58,6 +58,9 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progres
 	r.total = len(s.Contenders) * len(s.Seeds)
 	for _, c := range s.Contenders {
 		r.total += len(c.Grid)
+		if len(s.Seeds) > 1 {
+			r.total += s.finalists(len(c.Grid))
+		}
 	}
 	outcome := &Outcome{Study: s}
 	chosen, err := r.search(ctx, outcome)

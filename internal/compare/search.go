@@ -36,40 +36,103 @@ func try(r *Run, settings config.Values) Trying {
 	return t
 }
 
-// search tries every contender's grid on the first seed and returns the contenders with the settings chosen.
+// finalists is how many points of a grid are tried on the second seed as well, the best ones on the first: a point at the edge of stability
+// may be the best with one seed and diverge with another.
+const finalists = 4
+
+// search tries every contender's grid on the first seed, then the best points on the second, and returns the contenders with the settings
+// chosen.
 func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, error) {
-	var jobs []job
-	for _, c := range r.study.Contenders {
+	contenders := slices.Clone(r.study.Contenders)
+	points := make([][]int, len(contenders)) // of each contender's grid
+	for i, c := range contenders {
 		for point := range c.Grid {
-			jobs = append(jobs, r.study.job(c, r.study.Seeds[0], point))
+			points[i] = append(points[i], point)
+		}
+	}
+	seeds := r.study.Seeds
+	first, err := r.tryAll(ctx, points, seeds[0])
+	if err != nil {
+		return nil, err
+	}
+	for i := range contenders {
+		points[i] = ranked(first[i])
+		points[i] = points[i][:r.study.finalists(len(points[i]))]
+	}
+	second := make([][]Trying, len(contenders))
+	if len(seeds) > 1 {
+		if second, err = r.tryAll(ctx, points, seeds[1]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range contenders {
+		c := &contenders[i]
+		if len(c.Grid) > 0 {
+			c.Values = merged(c.Values, c.Grid[choose(points[i], first[i], second[i])])
+		}
+		outcome.Search = slices.Concat(outcome.Search, first[i], second[i])
+	}
+	return contenders, nil
+}
+
+// finalists is how many of a grid's points are left for the choice.
+func (s *Study) finalists(points int) int {
+	if len(s.Seeds) == 1 {
+		return min(points, 1)
+	}
+	return min(points, finalists)
+}
+
+// tryAll runs points of the contenders' grids on a seed.
+func (r *runner) tryAll(ctx context.Context, points [][]int, seed uint64) ([][]Trying, error) {
+	var jobs []job
+	for i, c := range r.study.Contenders {
+		for _, point := range points[i] {
+			jobs = append(jobs, r.study.job(c, seed, point))
 		}
 	}
 	runs, err := r.all(ctx, jobs)
 	if err != nil {
 		return nil, err
 	}
-	var chosen []Contender
+	tried := make([][]Trying, len(points))
 	at := 0
-	for _, c := range r.study.Contenders {
-		tried := make([]Trying, len(c.Grid))
-		for point, settings := range c.Grid {
-			tried[point] = try(&runs[at], settings)
+	for i, c := range r.study.Contenders {
+		for _, point := range points[i] {
+			tried[i] = append(tried[i], try(&runs[at], c.Grid[point]))
 			at++
 		}
-		if len(tried) > 0 {
-			best := choose(tried)
-			tried[best].Chosen = true
-			c.Values = merged(c.Values, c.Grid[best])
-		}
-		outcome.Search = append(outcome.Search, tried...)
-		chosen = append(chosen, c)
 	}
-	return chosen, nil
+	return tried, nil
 }
 
-// choose is the index of the best point: what did not fail, then what is feasible, by the objective; what is not, by the violation. The
-// first among equals.
-func choose(tried []Trying) int {
+// choose picks one of the finalists by both seeds' runs and marks it; first are the runs of all points, second those of the finalists, none
+// where there is one seed.
+func choose(finalists []int, first, second []Trying) (point int) {
+	joint := make([]Trying, len(finalists))
+	for k, point := range finalists {
+		joint[k] = first[point]
+		if second != nil {
+			joint[k] = both(first[point], second[k])
+		}
+	}
+	k := ranked(joint)[0]
+	first[finalists[k]].Chosen = true
+	if second != nil {
+		second[k].Chosen = true
+	}
+	return finalists[k]
+}
+
+// both judges a point by two runs: their mean objective, the worse in all else.
+func both(a, b Trying) Trying {
+	return Trying{Objective: (a.Objective + b.Objective) / 2, MaxViolation: max(a.MaxViolation, b.MaxViolation),
+		Feasible: a.Feasible && b.Feasible, Failure: cmp.Or(a.Failure, b.Failure)}
+}
+
+// ranked orders points from the best on: what did not fail, then what is feasible, by the objective; what is not, by the violation. Equals
+// stay in their order.
+func ranked(tried []Trying) []int {
 	order := make([]int, len(tried))
 	for i := range order {
 		order[i] = i
@@ -83,7 +146,7 @@ func choose(tried []Trying) int {
 		}
 		return 0
 	}
-	return slices.MinFunc(order, func(a, b int) int {
+	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := tried[a], tried[b]
 		if c := cmp.Compare(rank(x), rank(y)); c != 0 {
 			return c
@@ -93,6 +156,7 @@ func choose(tried []Trying) int {
 		}
 		return cmp.Compare(x.MaxViolation, y.MaxViolation)
 	})
+	return order
 }
 
 func merged(a, b config.Values) config.Values {

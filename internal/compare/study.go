@@ -139,7 +139,7 @@ func (s *Study) job(c Contender, seed uint64, point int) job {
 	}
 	part := fmt.Sprintf("%s-seed%d", c.Name, seed)
 	if point >= 0 {
-		part = fmt.Sprintf("%s-point%d", c.Name, point)
+		part = fmt.Sprintf("%s-point%d-seed%d", c.Name, point, seed)
 		for k, v := range c.Grid[point] {
 			values[k] = v
 		}

@@ -211,9 +211,12 @@ func (o *Outcome) search(out *strings.Builder) {
 	if len(o.Search) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nThe search, on seed %d with the same budget, by means over the last tenth of the records: feasible points first, then the objective.\n\n",
-		o.Study.Seeds[0])
-	fmt.Fprint(out, "| method | settings | objective | largest violation | chosen |\n|---|---|---|---|---|\n")
+	seeds := fmt.Sprintf("seed %d", o.Study.Seeds[0])
+	if len(o.Study.Seeds) > 1 {
+		seeds += fmt.Sprintf(", the best %d points also on seed %d", finalists, o.Study.Seeds[1])
+	}
+	fmt.Fprintf(out, "\nThe search, on %s, with the same budget, by means over the last tenth of the records: feasible points first, then the objective.\n\n", seeds)
+	fmt.Fprint(out, "| method | settings | seed | objective | largest violation | chosen |\n|---|---|---|---|---|---|\n")
 	for _, t := range o.Search {
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
@@ -227,6 +230,6 @@ func (o *Outcome) search(out *strings.Builder) {
 		if t.Chosen {
 			chosen = "yes"
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", t.Contender, strings.Join(texts, ", "), result, chosen)
+		fmt.Fprintf(out, "| %s | %s | %d | %s | %s |\n", t.Contender, strings.Join(texts, ", "), t.Seed, result, chosen)
 	}
 }

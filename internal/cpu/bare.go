@@ -13,8 +13,8 @@ import (
 //
 //	Z = X W over all rows, then G = X^T D over all rows
 //
-// with X of rows x cols and W of cols x width, random numbers all. They run as in training: X is packed beforehand, W and D are packed
-// by every run, each thread adds up a G of its own over its share of the rows and the sums are added at the end. It is the floor that
+// with X of rows x cols and W of cols x width, random numbers all. They run as in training: X is packed beforehand, or read as it is where
+// the width is at most eight, W and D are packed by every run, each thread adds up a G of its own over its share of the rows and the sums are added at the end. It is the floor that
 // an iteration's time is compared with, in turns, so that both meet the same machine.
 type Bare struct {
 	run   func()
@@ -48,7 +48,8 @@ func (b *Bare) FLOPs() float64 { return b.flops }
 type bare[T plan.Float] struct {
 	k       *kernel.Kernels[T]
 	pool    *pool
-	x       *kernel.Matrix[T]
+	x       kernel.Strided[T] // as it is: for a narrow W
+	packed  *kernel.Matrix[T] // else
 	width   int
 	w       []T
 	panels  *kernel.Panels[T]
@@ -66,15 +67,22 @@ func newBare[T plan.Float](k *kernel.Kernels[T], p *pool, rows, cols, width int)
 		return list
 	}
 	random := func(n int) []T { return fill(kernel.Alloc[T](n)) }
-	b := &bare[T]{k: k, pool: p, x: k.NewMatrix(rows, cols), width: width, w: random(cols * width),
-		panels: k.NewPanels(cols, width), z: random(rows * width), d: random(rows * width)}
+	b := &bare[T]{k: k, pool: p, x: kernel.Dense[T](nil, rows, cols, cols), width: width, w: random(cols * width),
+		z: random(rows * width), d: random(rows * width)}
+	for range p.threads {
+		b.sums = append(b.sums, kernel.Alloc[T](cols*width))
+	}
+	if width <= narrowData {
+		b.x.Data = random(rows * cols)
+		return b
+	}
+	b.packed, b.panels = k.NewMatrix(rows, cols), k.NewPanels(cols, width)
 	b.panels.Resize(cols, width)
 	row := make([]T, cols)
 	for i := range rows {
-		b.x.SetRow(i, fill(row))
+		b.packed.SetRow(i, fill(row))
 	}
 	for range p.threads {
-		b.sums = append(b.sums, kernel.Alloc[T](cols*width))
 		b.scratch = append(b.scratch, k.NewScratch(kernel.RowBlock, width))
 	}
 	return b
@@ -95,21 +103,39 @@ func (b *bare[T]) run() {
 }
 
 func (b barePack[T]) work(worker int) {
+	if b.packed == nil {
+		return // W has the columns of a row in each of its rows: nothing to pack
+	}
 	from, to := share(b.panels.Count(), worker, b.pool.threads)
 	b.panels.PackPanels(from, to, b.w, b.width, false)
 }
 
 func (b bareForward[T]) work(worker int) {
 	b.eachBlock(worker, func(lo, hi int) {
-		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.panels, b.scratch[worker])
+		if b.packed != nil {
+			b.k.Mul(b.z[lo*b.width:], b.width, b.packed, lo, hi, b.panels, b.scratch[worker])
+			return
+		}
+		w := kernel.Dense(b.w, b.width, b.x.Cols, b.x.Cols)
+		b.k.Dots(kernel.Dense(b.z[lo*b.width:], hi-lo, b.width, b.width), b.rows(lo, hi), w)
 	})
 }
 
 func (b bareSums[T]) work(worker int) {
 	clear(b.sums[worker])
 	b.eachBlock(worker, func(lo, hi int) {
-		b.k.AddMulTrans(b.sums[worker], b.width, b.x, lo, hi, b.d[lo*b.width:], b.width, b.width, b.scratch[worker])
+		d, g := b.d[lo*b.width:], b.sums[worker]
+		if b.packed != nil {
+			b.k.AddMulTrans(g, b.width, b.packed, lo, hi, d, b.width, b.width, b.scratch[worker])
+			return
+		}
+		b.k.CombineRows(kernel.Dense(g, b.width, b.x.Cols, b.x.Cols), kernel.Dense(d, hi-lo, b.width, b.width).T(), b.rows(lo, hi), true)
 	})
+}
+
+// rows are rows lo to hi-1 of X as it is.
+func (b *bare[T]) rows(lo, hi int) kernel.Strided[T] {
+	return kernel.Dense(b.x.Data[lo*b.x.Down:], hi-lo, b.x.Cols, b.x.Down)
 }
 
 func (b bareJoin[T]) work(worker int) {
@@ -121,9 +147,8 @@ func (b bareJoin[T]) work(worker int) {
 
 // eachBlock runs do for a worker's range of the blocks of rows.
 func (b *bare[T]) eachBlock(worker int, do func(lo, hi int)) {
-	rows, _ := b.x.Dims()
-	from, to := share(blocks(rows), worker, b.pool.threads)
+	from, to := share(blocks(b.x.Rows), worker, b.pool.threads)
 	for i := from; i < to; i++ {
-		do(i*kernel.RowBlock, min((i+1)*kernel.RowBlock, rows))
+		do(i*kernel.RowBlock, min((i+1)*kernel.RowBlock, b.x.Rows))
 	}
 }

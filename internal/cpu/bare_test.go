@@ -12,20 +12,28 @@ import (
 func TestBareProducts(t *testing.T) {
 	for _, level := range kernel.Levels() {
 		for _, threads := range []int{1, 2, 5} {
-			testBare[float32](t, level, threads, 1e-5)
-			testBare[float64](t, level, threads, 1e-13)
+			for _, width := range []int{1, narrowData, 13} {
+				testBare[float32](t, level, threads, width, 1e-5)
+				testBare[float64](t, level, threads, width, 1e-13)
+			}
 		}
 	}
 }
 
-func testBare[T plan.Float](t *testing.T, level kernel.Level, threads int, bound float64) {
+func testBare[T plan.Float](t *testing.T, level kernel.Level, threads, width int, bound float64) {
 	t.Helper()
-	const rows, cols, width = 2*kernel.RowBlock + 7, 19, 13
+	const rows, cols = 2*kernel.RowBlock + 7, 19
 	k, err := kernel.New[T](level)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := newBare(k, newPool(threads), rows, cols, width)
+	x := func(i, l int) float64 { return float64(b.x.Data[i*cols+l]) }
+	at := func(l, j int) int { return j*cols + l } // of W and G: column by column where they are narrow
+	if width > narrowData {
+		x = func(i, l int) float64 { return float64(b.packed.At(i, l)) }
+		at = func(l, j int) int { return l*width + j }
+	}
 	for range 2 { // the second run starts from the first's sums
 		b.run()
 	}
@@ -33,7 +41,7 @@ func testBare[T plan.Float](t *testing.T, level kernel.Level, threads int, bound
 		for j := range width {
 			var want float64
 			for l := range cols {
-				want += float64(b.x.At(i, l)) * float64(b.w[l*width+j])
+				want += x(i, l) * float64(b.w[at(l, j)])
 			}
 			if got := float64(b.z[i*width+j]); !(math.Abs(got-want) <= bound*cols) {
 				t.Fatalf("%v, %d threads: Z[%d,%d] = %v, want %v", level, threads, i, j, got, want)
@@ -44,9 +52,9 @@ func testBare[T plan.Float](t *testing.T, level kernel.Level, threads int, bound
 		for j := range width {
 			var want float64
 			for i := range rows {
-				want += float64(b.x.At(i, l)) * float64(b.d[i*width+j])
+				want += x(i, l) * float64(b.d[i*width+j])
 			}
-			if got := float64(b.sums[0][l*width+j]); !(math.Abs(got-want) <= bound*rows) {
+			if got := float64(b.sums[0][at(l, j)]); !(math.Abs(got-want) <= bound*rows) {
 				t.Fatalf("%v, %d threads: G[%d,%d] = %v, want %v", level, threads, l, j, got, want)
 			}
 		}

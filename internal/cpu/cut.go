@@ -24,7 +24,7 @@ const (
 func usual() cut { return cut{kernel.RowBlock, kernel.RowBlock} }
 func thin() cut  { return cut{thinUnit, thinRows} }
 
-// cutOf chooses long blocks where all that the steps have of a row is single numbers and a sparse row.
+// cutOf chooses long blocks where all that the steps have of a row is single numbers and data that is not packed.
 func (e *executor[T]) cutOf(r plan.Region) cut {
 	if slices.ContainsFunc(r.Steps, func(s plan.Step) bool { return !e.isThin(s, r.Rows) }) {
 		return usual()
@@ -34,7 +34,7 @@ func (e *executor[T]) cutOf(r plan.Region) cut {
 
 func (e *executor[T]) isThin(s plan.Step, rows int) bool {
 	if p, ok := s.(*plan.Product); ok {
-		return p.Out.Cols == 1 && e.sparse[p.A.Buffer] != nil && e.packable(p, rows)
+		return p.Out.Cols == 1 && e.data[p.A.Buffer] == nil && e.bytes[p.A.Buffer] == nil && e.packable(p, rows)
 	}
 	return !slices.ContainsFunc(slices.Concat(s.Reads(), s.Writes()), func(o plan.Operand) bool { return o.Access == plan.ByRow && o.Cols > 1 })
 }

@@ -13,9 +13,11 @@ func (e *executor[T]) packData() error {
 		for _, s := range r.Steps {
 			packed := -1
 			if p, ok := s.(*plan.Product); ok && r.Rows > 0 && e.packable(p, r.Rows) {
-				packed = p.A.Buffer
-				if err := e.packed(packed); err != nil {
+				if err := e.packed(p.A.Buffer); err != nil {
 					return err
+				}
+				if e.read(p.A.Buffer) {
+					packed = p.A.Buffer
 				}
 			}
 			for _, o := range s.Reads() {
@@ -48,7 +50,7 @@ func (e *executor[T]) read(buffer int) bool {
 	return e.data[buffer] != nil || e.sparse[buffer] != nil || e.bytes[buffer] != nil
 }
 
-// packed makes room for a leaf's packed form, or takes its entries.
+// packed makes room for a leaf's packed form, or takes its entries; one that is only in narrow products stays as it is.
 func (e *executor[T]) packed(buffer int) error {
 	if e.read(buffer) {
 		return nil
@@ -61,9 +63,33 @@ func (e *executor[T]) packed(buffer int) error {
 		e.sparse[buffer] = x
 		return err
 	}
-	b := e.plan.Buffers[buffer]
-	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+	e.packWide(buffer)
 	return nil
+}
+
+// packWide makes room for a leaf's packed form if a product with it is wide.
+func (e *executor[T]) packWide(buffer int) {
+	if e.widest(buffer) > narrowData {
+		b := e.plan.Buffers[buffer]
+		e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+	}
+}
+
+// narrowData is the width up to which products with data read it as it is. The packed form's kernels compute as many columns as a vector
+// has elements: one column takes an eighth of their time, eight take a half.
+const narrowData = 8
+
+// widest is the largest number of columns that a product with the leaf has.
+func (e *executor[T]) widest(buffer int) int {
+	most := 0
+	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
+		for _, s := range r.Steps {
+			if p, ok := s.(*plan.Product); ok && p.A.Buffer == buffer {
+				most = max(most, p.Out.Cols)
+			}
+		}
+	}
+	return most
 }
 
 // packable says whether the product's kernel reads all of a leaf from its packed form.

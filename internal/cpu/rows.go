@@ -5,7 +5,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// Rows implements plan.RowReader for leaves that are packed.
+// Rows implements plan.RowReader for leaves that are packed, or read as they are.
 func (e *executor[T]) Rows(v plan.View) plan.Matrix {
 	if x := e.data[v.Buffer]; x != nil {
 		return packedRows[T]{x}
@@ -13,7 +13,30 @@ func (e *executor[T]) Rows(v plan.View) plan.Matrix {
 	if x := e.bytes[v.Buffer]; x != nil {
 		return byteRows{x}
 	}
+	if e.sparse[v.Buffer] == nil && e.Data[v.Buffer] != nil {
+		return plainRows[T]{e, v}
+	}
 	return nil
+}
+
+// plainRows is a matrix that is kept as it is, row after row.
+type plainRows[T plan.Float] struct {
+	e *executor[T]
+	v plan.View
+}
+
+func (p plainRows[T]) Dims() (rows, cols int)              { return p.v.Rows, p.v.Cols }
+func (p plainRows[T]) Float32(dst []float32, from, to int) { convert(dst, p.rows(from, to)) }
+func (p plainRows[T]) Float64(dst []float64, from, to int) { convert(dst, p.rows(from, to)) }
+
+func (p plainRows[T]) rows(from, to int) []T {
+	return p.e.Data[p.v.Buffer][from*p.v.Cols : to*p.v.Cols]
+}
+
+func convert[D, T plan.Float](dst []D, from []T) {
+	for i, x := range from {
+		dst[i] = D(x)
+	}
 }
 
 // packedRows is a packed matrix that gives its rows back.

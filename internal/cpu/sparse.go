@@ -35,9 +35,8 @@ func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T
 
 // widened lets a leaf be what was bound to it: a value is dense, and so are its products from then on.
 func (e *executor[T]) widened(buffer int) {
-	b := e.plan.Buffers[buffer]
 	delete(e.sparse, buffer)
-	e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+	e.packWide(buffer)
 	e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
 }
 

@@ -32,13 +32,16 @@ func onSelection(t *testing.T, change func(c *config.Train)) *Experiment {
 	return e
 }
 
-// Rows that are read from their packed form are those of the bytes, bit by bit.
+// Rows that are read from the form that the device has of them, packed or not, are those of the bytes, bit by bit.
 func TestRecoveredRows(t *testing.T) {
-	for _, dtype := range []string{"float32", "float64"} {
+	for _, c := range []struct {
+		dtype  string
+		hidden int
+	}{{"float32", 6}, {"float32", 24}, {"float64", 6}, {"float64", 24}} {
 		for _, kind := range []string{"none", "center", "standardize"} {
-			e := onSelection(t, func(c *config.Train) { c.Dtype, c.Normalize = dtype, kind })
+			e := onSelection(t, func(s *config.Train) { s.Dtype, s.Normalize, s.Hidden = c.dtype, kind, []int{c.hidden} })
 			if _, ok := e.splits[0].data.(*recovered); !ok {
-				t.Fatalf("%s: the training rows are a %T", dtype, e.splits[0].data)
+				t.Fatalf("%+v: the training rows are a %T", c, e.splits[0].data)
 			}
 			want := imageRows(selection(), e.normalization).data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
@@ -50,7 +53,7 @@ func TestRecoveredRows(t *testing.T) {
 				want.Float32(wantSingle, rows[0], rows[1])
 				want.Float64(wantDouble, rows[0], rows[1])
 				if !cmp.Equal(single, wantSingle) || !cmp.Equal(double, wantDouble) {
-					t.Errorf("%s, %s: rows %v differ", dtype, kind, rows)
+					t.Errorf("%+v, %s: rows %v differ", c, kind, rows)
 				}
 			}
 		}

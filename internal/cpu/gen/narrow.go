@@ -30,19 +30,32 @@ func (a asm) combineRows(rows int) {
 		"\t\tc[i*ldc+j] = (add ? c[i*ldc+j] : 0) + sum_l x[i*down+l*right] * b[l*ldb+j]   (l = 0..k-1)",
 		"",
 		"The sum is a chain of fused multiply-adds from zero in increasing l. k > 0, n > 0.")
-	n, x, down, right := a.gp("n"), a.gp("x"), a.gp("down"), a.gp("right")
-	b, ldb, c, ldc := a.gp("b"), a.gp("ldb"), a.gp("c"), a.gp("ldc")
-	for _, r := range []reg.GPVirtual{down, right, ldb, ldc} {
+	o := combination{rows: rows, x: a.gp("x"), down: a.gp("down"), right: a.gp("right"),
+		b: a.gp("b"), ldb: a.gp("ldb"), c: a.gp("c"), ldc: a.gp("ldc"), at: a.GP64(), from: a.GP64(), left: a.GP64(), down3: a.GP64()}
+	for range rows * a.combineVectors() {
+		o.acc = append(o.acc, a.vec())
+	}
+	for _, r := range []reg.GPVirtual{o.down, o.right, o.ldb, o.ldc} {
 		a.scale(r)
 	}
-	strip := func(vecs int, m mask) {
-		a.combineStrip(rows, vecs, m, x, down, right, b, ldb, c, ldc)
-		a.ADDQ(operand.U32(vecs*a.bytes()), b)
-		a.ADDQ(operand.U32(vecs*a.bytes()), c)
+	a.LEAQ(operand.Mem{Base: o.down, Index: o.down, Scale: 2}, o.down3)
+	strip := func(name string, masks []mask) {
+		a.combineStrip(name, o, masks)
+		a.ADDQ(operand.U32(len(masks)*a.bytes()), o.b)
+		a.ADDQ(operand.U32(len(masks)*a.bytes()), o.c)
 	}
-	a.acrossColumns(n, a.lanes(), a.combineVectors(), strip, func() mask { return a.first(n) })
+	n := a.gp("n")
+	a.acrossColumns(n, a.lanes(), a.combineVectors(), strip)
 	a.VZEROUPPER()
 	a.RET()
+}
+
+// combination has the registers of combineRows: the operands, and what the strips share.
+type combination struct {
+	rows                           int
+	x, down, right, b, ldb, c, ldc reg.GPVirtual
+	at, from, left, down3          reg.GPVirtual
+	acc                            []vec
 }
 
 // combineVectors is the number of vectors of columns that combine takes at a time: with four rows 16 of 32 registers are sums, and 8 of
@@ -54,70 +67,79 @@ func (t target) combineVectors() int {
 	return 2
 }
 
-// acrossColumns emits strips over n columns: of so many vectors of so many lanes, then of one, the last of which may be a part.
-func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(vecs int, m mask), first func() mask) {
-	width, lane := operand.U32(vecs*lanes), operand.Imm(uint64(lanes))
+// acrossColumns emits strips over n columns: of so many vectors of so many lanes, then what is left as a strip of masked ones, or of a
+// single one where that holds it.
+func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(name string, masks []mask)) {
+	width := operand.U32(vecs * lanes)
 	a.Label("strips")
 	a.CMPQ(n, width)
 	a.JL(operand.LabelRef("rest"))
-	strip(vecs, mask{})
+	strip("whole", make([]mask, vecs))
 	a.SUBQ(width, n)
 	a.JMP(operand.LabelRef("strips"))
 	a.Label("rest")
 	a.CMPQ(n, operand.Imm(0))
-	a.JLE(operand.LabelRef("done"))
-	strip(1, first())
-	a.SUBQ(lane, n)
-	a.JMP(operand.LabelRef("rest"))
+	a.JE(operand.LabelRef("done"))
+	a.CMPQ(n, operand.Imm(uint64(lanes)))
+	a.JLE(operand.LabelRef("last"))
+	masks := make([]mask, vecs)
+	for p := range masks {
+		masks[p] = a.from(n, p*lanes)
+	}
+	strip("part", masks)
+	a.JMP(operand.LabelRef("done"))
+	a.Label("last")
+	strip("single", []mask{a.first(n)})
 	a.Label("done")
 }
 
-// combineStrip emits one strip of columns.
-func (a asm) combineStrip(rows, vecs int, m mask, x, down, right, b, ldb, c, ldc reg.GPVirtual) {
-	name := fmt.Sprintf("strip%d", vecs)
-	acc := a.accumulators(rows * vecs)
-	at, from, down3 := a.GP64(), a.GP64(), a.GP64()
-	a.MOVQ(x, at)
-	a.MOVQ(b, from)
-	a.LEAQ(operand.Mem{Base: down, Index: down, Scale: 2}, down3)
-	left := a.gp("k")
+// combineStrip emits one strip of columns, of as many vectors as there are masks.
+func (a asm) combineStrip(name string, o combination, masks []mask) {
+	vecs := len(masks)
+	acc := o.acc[:o.rows*vecs]
+	for _, v := range acc {
+		a.zero(v)
+	}
+	a.MOVQ(o.x, o.at)
+	a.MOVQ(o.b, o.from)
+	a.Load(a.Param("k"), o.left)
 	a.Label(name)
 	row := make([]vec, vecs)
-	for j := range row {
-		row[j] = a.loadAt(operand.Mem{Base: from, Disp: j * a.bytes()}, m)
+	for j, m := range masks {
+		row[j] = a.loadAt(operand.Mem{Base: o.from, Disp: j * a.bytes()}, m)
 	}
-	elements := []operand.Mem{{Base: at}, {Base: at, Index: down, Scale: 1}, {Base: at, Index: down, Scale: 2}, {Base: at, Index: down3, Scale: 1}}
-	for i := range rows {
+	elements := []operand.Mem{{Base: o.at}, {Base: o.at, Index: o.down, Scale: 1}, {Base: o.at, Index: o.down, Scale: 2}, {Base: o.at, Index: o.down3, Scale: 1}}
+	for i := range o.rows {
 		v := a.vec()
 		a.splat(elements[i], v)
 		for j := range row {
 			a.fmaInto(row[j], v, acc[i*vecs+j])
 		}
 	}
-	a.ADDQ(right, at)
-	a.ADDQ(ldb, from)
-	a.DECQ(left)
+	a.ADDQ(o.right, o.at)
+	a.ADDQ(o.ldb, o.from)
+	a.DECQ(o.left)
 	a.JNZ(operand.LabelRef(name))
 
-	to := a.GP64()
-	a.MOVQ(c, to)
+	to := o.at
+	a.MOVQ(o.c, to)
 	add := a.Load(a.Param("add"), a.GP8())
 	a.TESTB(add, add)
 	a.JZ(operand.LabelRef(name + "store"))
-	for i := range rows {
-		for j := range vecs {
+	for i := range o.rows {
+		for j, m := range masks {
 			v := acc[i*vecs+j]
 			a.add(a.loadAt(operand.Mem{Base: to, Disp: j * a.bytes()}, m), v, v)
 		}
-		a.ADDQ(ldc, to)
+		a.ADDQ(o.ldc, to)
 	}
-	a.MOVQ(c, to)
+	a.MOVQ(o.c, to)
 	a.Label(name + "store")
-	for i := range rows {
-		for j := range vecs {
+	for i := range o.rows {
+		for j, m := range masks {
 			a.saveAt(acc[i*vecs+j], operand.Mem{Base: to, Disp: j * a.bytes()}, m)
 		}
-		a.ADDQ(ldc, to)
+		a.ADDQ(o.ldc, to)
 	}
 }
 
@@ -221,28 +243,27 @@ func (a asm) addColumns() {
 	n, x, ldx, sums := a.gp("n"), a.gp("x"), a.gp("ldx"), a.gp("sums")
 	a.scale(ldx)
 	lanes := a.bytes() / 8
-	strip := func(vecs int, m mask) {
-		name := fmt.Sprintf("strip%d", vecs)
+	strip := func(name string, masks []mask) {
 		at, left := a.GP64(), a.gp("m")
 		a.MOVQ(x, at)
-		acc := make([]vec, vecs)
-		for j := range acc {
+		acc := make([]vec, len(masks))
+		for j, m := range masks {
 			acc[j] = a.doubles(operand.Mem{Base: sums, Disp: j * a.bytes()}, m)
 		}
 		a.Label(name)
 		for j, s := range acc {
-			a.VADDPD(a.wide(at, j*lanes*a.size, m), s, s)
+			a.VADDPD(a.wide(at, j*lanes*a.size, masks[j]), s, s)
 		}
 		a.ADDQ(ldx, at)
 		a.DECQ(left)
 		a.JNZ(operand.LabelRef(name))
 		for j, s := range acc {
-			a.saveDoubles(s, operand.Mem{Base: sums, Disp: j * a.bytes()}, m)
+			a.saveDoubles(s, operand.Mem{Base: sums, Disp: j * a.bytes()}, masks[j])
 		}
-		a.ADDQ(operand.U32(vecs*lanes*a.size), x)
-		a.ADDQ(operand.U32(vecs*a.bytes()), sums)
+		a.ADDQ(operand.U32(len(masks)*lanes*a.size), x)
+		a.ADDQ(operand.U32(len(masks)*a.bytes()), sums)
 	}
-	a.acrossColumns(n, lanes, 4, strip, func() mask { return a.first(n) })
+	a.acrossColumns(n, lanes, 4, strip)
 	a.VZEROUPPER()
 	a.RET()
 }

@@ -7,21 +7,22 @@
 // func combine4F32AVX512(k int, n int, x *float32, down int, right int, b *float32, ldb int, c *float32, ldc int, add bool)
 // Requires: AVX, AVX512F
 TEXT ·combine4F32AVX512(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), DX
-	MOVQ down+24(FP), BX
-	MOVQ right+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ c+56(FP), R9
-	MOVQ ldc+64(FP), R10
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), DX
+	MOVQ right+32(FP), BX
+	MOVQ b+40(FP), SI
+	MOVQ ldb+48(FP), DI
+	MOVQ c+56(FP), R8
+	MOVQ ldc+64(FP), R9
+	SHLQ $0x02, DX
 	SHLQ $0x02, BX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	SHLQ $0x02, R10
+	SHLQ $0x02, DI
+	SHLQ $0x02, R9
+	LEAQ (DX)(DX*2), R10
+	MOVQ n+8(FP), R11
 
 strips:
-	CMPQ   AX, $0x00000040
+	CMPQ   R11, $0x00000040
 	JL     rest
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -39,44 +40,43 @@ strips:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
+	MOVQ   AX, CX
+	MOVQ   SI, R12
 	MOVQ   k+0(FP), R13
 
-strip4:
-	VMOVUPS      (R11), Z16
-	VMOVUPS      64(R11), Z17
-	VMOVUPS      128(R11), Z18
-	VMOVUPS      192(R11), Z19
+whole:
+	VMOVUPS      (R12), Z16
+	VMOVUPS      64(R12), Z17
+	VMOVUPS      128(R12), Z18
+	VMOVUPS      192(R12), Z19
 	VBROADCASTSS (CX), Z20
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS (CX)(BX*1), Z20
+	VBROADCASTSS (CX)(DX*1), Z20
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS (CX)(BX*2), Z20
+	VBROADCASTSS (CX)(DX*2), Z20
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS (CX)(R12*1), Z20
+	VBROADCASTSS (CX)(R10*1), Z20
 	VFMADD231PS  Z16, Z20, Z12
 	VFMADD231PS  Z17, Z20, Z13
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         SI, CX
-	ADDQ         R8, R11
+	ADDQ         BX, CX
+	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          strip4
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip4store
+	JNZ          whole
+	MOVQ         R8, CX
+	MOVB         add+72(FP), R12
+	TESTB        R12, R12
+	JZ           wholestore
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z0, Z0
 	VMOVUPS      64(CX), Z16
@@ -85,7 +85,7 @@ strip4:
 	VADDPS       Z16, Z2, Z2
 	VMOVUPS      192(CX), Z16
 	VADDPS       Z16, Z3, Z3
-	ADDQ         R10, CX
+	ADDQ         R9, CX
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z4, Z4
 	VMOVUPS      64(CX), Z16
@@ -94,7 +94,7 @@ strip4:
 	VADDPS       Z16, Z6, Z6
 	VMOVUPS      192(CX), Z16
 	VADDPS       Z16, Z7, Z7
-	ADDQ         R10, CX
+	ADDQ         R9, CX
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z8, Z8
 	VMOVUPS      64(CX), Z16
@@ -103,7 +103,7 @@ strip4:
 	VADDPS       Z16, Z10, Z10
 	VMOVUPS      192(CX), Z16
 	VADDPS       Z16, Z11, Z11
-	ADDQ         R10, CX
+	ADDQ         R9, CX
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z12, Z12
 	VMOVUPS      64(CX), Z16
@@ -112,97 +112,236 @@ strip4:
 	VADDPS       Z16, Z14, Z14
 	VMOVUPS      192(CX), Z16
 	VADDPS       Z16, Z15, Z15
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+	ADDQ         R9, CX
+	MOVQ         R8, CX
 
-strip4store:
+wholestore:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R9, CX
 	VMOVUPS Z4, (CX)
 	VMOVUPS Z5, 64(CX)
 	VMOVUPS Z6, 128(CX)
 	VMOVUPS Z7, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R9, CX
 	VMOVUPS Z8, (CX)
 	VMOVUPS Z9, 64(CX)
 	VMOVUPS Z10, 128(CX)
 	VMOVUPS Z11, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R9, CX
 	VMOVUPS Z12, (CX)
 	VMOVUPS Z13, 64(CX)
 	VMOVUPS Z14, 128(CX)
 	VMOVUPS Z15, 192(CX)
-	ADDQ    R10, CX
-	ADDQ    $0x00000100, DI
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000040, AX
+	ADDQ    R9, CX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, R8
+	SUBQ    $0x00000040, R11
 	JMP     strips
 
 rest:
-	CMPQ   AX, $0x00
-	JLE    done
+	CMPQ   R11, $0x00
+	JE     done
+	CMPQ   R11, $0x10
+	JLE    last
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R12
+	SHLQ   CL, R12
+	DECQ   R12
+	KMOVW  R12, K1
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R12
+	SHLQ   CL, R12
+	DECQ   R12
+	SHRQ   $0x10, R12
+	KMOVW  R12, K2
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R12
+	SHLQ   CL, R12
+	DECQ   R12
+	SHRQ   $0x20, R12
+	KMOVW  R12, K3
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R11
+	SHLQ   CL, R11
+	DECQ   R11
+	SHRQ   $0x30, R11
+	KMOVW  R11, K4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
 	MOVQ   AX, CX
+	MOVQ   SI, R12
+	MOVQ   k+0(FP), R13
+
+part:
+	VMOVUPS.Z    (R12), K1, Z16
+	VMOVUPS.Z    64(R12), K2, Z17
+	VMOVUPS.Z    128(R12), K3, Z18
+	VMOVUPS.Z    192(R12), K4, Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z16, Z20, Z0
+	VFMADD231PS  Z17, Z20, Z1
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS (CX)(DX*1), Z20
+	VFMADD231PS  Z16, Z20, Z4
+	VFMADD231PS  Z17, Z20, Z5
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS (CX)(DX*2), Z20
+	VFMADD231PS  Z16, Z20, Z8
+	VFMADD231PS  Z17, Z20, Z9
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS (CX)(R10*1), Z20
+	VFMADD231PS  Z16, Z20, Z12
+	VFMADD231PS  Z17, Z20, Z13
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	ADDQ         BX, CX
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          part
+	MOVQ         R8, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMOVUPS.Z    (CX), K1, Z16
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS.Z    64(CX), K2, Z16
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS.Z    128(CX), K3, Z16
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS.Z    192(CX), K4, Z16
+	VADDPS       Z16, Z3, Z3
+	ADDQ         R9, CX
+	VMOVUPS.Z    (CX), K1, Z16
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS.Z    64(CX), K2, Z16
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS.Z    128(CX), K3, Z16
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS.Z    192(CX), K4, Z16
+	VADDPS       Z16, Z7, Z7
+	ADDQ         R9, CX
+	VMOVUPS.Z    (CX), K1, Z16
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS.Z    64(CX), K2, Z16
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS.Z    128(CX), K3, Z16
+	VADDPS       Z16, Z10, Z10
+	VMOVUPS.Z    192(CX), K4, Z16
+	VADDPS       Z16, Z11, Z11
+	ADDQ         R9, CX
+	VMOVUPS.Z    (CX), K1, Z16
+	VADDPS       Z16, Z12, Z12
+	VMOVUPS.Z    64(CX), K2, Z16
+	VADDPS       Z16, Z13, Z13
+	VMOVUPS.Z    128(CX), K3, Z16
+	VADDPS       Z16, Z14, Z14
+	VMOVUPS.Z    192(CX), K4, Z16
+	VADDPS       Z16, Z15, Z15
+	ADDQ         R9, CX
+	MOVQ         R8, CX
+
+partstore:
+	VMOVUPS Z0, K1, (CX)
+	VMOVUPS Z1, K2, 64(CX)
+	VMOVUPS Z2, K3, 128(CX)
+	VMOVUPS Z3, K4, 192(CX)
+	ADDQ    R9, CX
+	VMOVUPS Z4, K1, (CX)
+	VMOVUPS Z5, K2, 64(CX)
+	VMOVUPS Z6, K3, 128(CX)
+	VMOVUPS Z7, K4, 192(CX)
+	ADDQ    R9, CX
+	VMOVUPS Z8, K1, (CX)
+	VMOVUPS Z9, K2, 64(CX)
+	VMOVUPS Z10, K3, 128(CX)
+	VMOVUPS Z11, K4, 192(CX)
+	ADDQ    R9, CX
+	VMOVUPS Z12, K1, (CX)
+	VMOVUPS Z13, K2, 64(CX)
+	VMOVUPS Z14, K3, 128(CX)
+	VMOVUPS Z15, K4, 192(CX)
+	ADDQ    R9, CX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, R8
+	JMP     done
+
+last:
+	MOVQ   R11, CX
 	MOVQ   $0x00000001, R11
 	SHLQ   CL, R11
 	DECQ   R11
 	KMOVW  R11, K1
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   AX, CX
+	MOVQ   SI, R12
 	MOVQ   k+0(FP), R13
 
-strip1:
-	VMOVUPS.Z    (R11), K1, Z0
-	VBROADCASTSS (CX), Z1
-	VFMADD231PS  Z0, Z1, Z21
-	VBROADCASTSS (CX)(BX*1), Z1
-	VFMADD231PS  Z0, Z1, Z22
-	VBROADCASTSS (CX)(BX*2), Z1
-	VFMADD231PS  Z0, Z1, Z23
-	VBROADCASTSS (CX)(R12*1), Z1
-	VFMADD231PS  Z0, Z1, Z24
-	ADDQ         SI, CX
-	ADDQ         R8, R11
+single:
+	VMOVUPS.Z    (R12), K1, Z4
+	VBROADCASTSS (CX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (CX)(DX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (CX)(DX*2), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (CX)(R10*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, CX
+	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          strip1
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMOVUPS.Z    (CX), K1, Z0
-	VADDPS       Z0, Z21, Z21
-	ADDQ         R10, CX
-	VMOVUPS.Z    (CX), K1, Z0
-	VADDPS       Z0, Z22, Z22
-	ADDQ         R10, CX
-	VMOVUPS.Z    (CX), K1, Z0
-	VADDPS       Z0, Z23, Z23
-	ADDQ         R10, CX
-	VMOVUPS.Z    (CX), K1, Z0
-	VADDPS       Z0, Z24, Z24
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+	JNZ          single
+	MOVQ         R8, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z0, Z0
+	ADDQ         R9, CX
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z1, Z1
+	ADDQ         R9, CX
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z2, Z2
+	ADDQ         R9, CX
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z3, Z3
+	ADDQ         R9, CX
+	MOVQ         R8, CX
 
-strip1store:
-	VMOVUPS Z21, K1, (CX)
-	ADDQ    R10, CX
-	VMOVUPS Z22, K1, (CX)
-	ADDQ    R10, CX
-	VMOVUPS Z23, K1, (CX)
-	ADDQ    R10, CX
-	VMOVUPS Z24, K1, (CX)
-	ADDQ    R10, CX
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x10, AX
-	JMP     rest
+singlestore:
+	VMOVUPS Z0, K1, (CX)
+	ADDQ    R9, CX
+	VMOVUPS Z1, K1, (CX)
+	ADDQ    R9, CX
+	VMOVUPS Z2, K1, (CX)
+	ADDQ    R9, CX
+	VMOVUPS Z3, K1, (CX)
+	ADDQ    R9, CX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R8
 
 done:
 	VZEROUPPER
@@ -311,49 +450,49 @@ done:
 // func combine1F32AVX512(k int, n int, x *float32, down int, right int, b *float32, ldb int, c *float32, ldc int, add bool)
 // Requires: AVX, AVX512F
 TEXT ·combine1F32AVX512(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), DX
-	MOVQ down+24(FP), BX
-	MOVQ right+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ c+56(FP), R9
-	MOVQ ldc+64(FP), R10
-	SHLQ $0x02, BX
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), CX
+	MOVQ right+32(FP), DX
+	MOVQ b+40(FP), BX
+	MOVQ ldb+48(FP), SI
+	MOVQ c+56(FP), DI
+	MOVQ ldc+64(FP), R8
+	SHLQ $0x02, CX
+	SHLQ $0x02, DX
 	SHLQ $0x02, SI
 	SHLQ $0x02, R8
-	SHLQ $0x02, R10
+	LEAQ (CX)(CX*2), CX
+	MOVQ n+8(FP), R9
 
 strips:
-	CMPQ   AX, $0x00000040
+	CMPQ   R9, $0x00000040
 	JL     rest
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
-	MOVQ   k+0(FP), R12
+	MOVQ   AX, CX
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
 
-strip4:
-	VMOVUPS      (R11), Z4
-	VMOVUPS      64(R11), Z5
-	VMOVUPS      128(R11), Z6
-	VMOVUPS      192(R11), Z7
+whole:
+	VMOVUPS      (R10), Z4
+	VMOVUPS      64(R10), Z5
+	VMOVUPS      128(R10), Z6
+	VMOVUPS      192(R10), Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z4, Z8, Z0
 	VFMADD231PS  Z5, Z8, Z1
 	VFMADD231PS  Z6, Z8, Z2
 	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         SI, CX
-	ADDQ         R8, R11
-	DECQ         R12
-	JNZ          strip4
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip4store
+	ADDQ         DX, CX
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          whole
+	MOVQ         DI, CX
+	MOVB         add+72(FP), R10
+	TESTB        R10, R10
+	JZ           wholestore
 	VMOVUPS      (CX), Z4
 	VADDPS       Z4, Z0, Z0
 	VMOVUPS      64(CX), Z4
@@ -362,58 +501,128 @@ strip4:
 	VADDPS       Z4, Z2, Z2
 	VMOVUPS      192(CX), Z4
 	VADDPS       Z4, Z3, Z3
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip4store:
+wholestore:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R8, CX
+	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, DI
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000040, AX
+	SUBQ    $0x00000040, R9
 	JMP     strips
 
 rest:
-	CMPQ   AX, $0x00
-	JLE    done
+	CMPQ   R9, $0x00
+	JE     done
+	CMPQ   R9, $0x10
+	JLE    last
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R10
+	SHLQ   CL, R10
+	DECQ   R10
+	KMOVW  R10, K1
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R10
+	SHLQ   CL, R10
+	DECQ   R10
+	SHRQ   $0x10, R10
+	KMOVW  R10, K2
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R10
+	SHLQ   CL, R10
+	DECQ   R10
+	SHRQ   $0x20, R10
+	KMOVW  R10, K3
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R9
+	SHLQ   CL, R9
+	DECQ   R9
+	SHRQ   $0x30, R9
+	KMOVW  R9, K4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
 	MOVQ   AX, CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	VPXORD Z9, Z9, Z9
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
-	MOVQ   k+0(FP), R12
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
 
-strip1:
-	VMOVUPS.Z    (R11), K1, Z0
-	VBROADCASTSS (CX), Z1
-	VFMADD231PS  Z0, Z1, Z9
-	ADDQ         SI, CX
-	ADDQ         R8, R11
-	DECQ         R12
-	JNZ          strip1
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMOVUPS.Z    (CX), K1, Z0
-	VADDPS       Z0, Z9, Z9
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+part:
+	VMOVUPS.Z    (R10), K1, Z4
+	VMOVUPS.Z    64(R10), K2, Z5
+	VMOVUPS.Z    128(R10), K3, Z6
+	VMOVUPS.Z    192(R10), K4, Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z5, Z8, Z1
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	ADDQ         DX, CX
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          part
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVUPS.Z    64(CX), K2, Z4
+	VADDPS       Z4, Z1, Z1
+	VMOVUPS.Z    128(CX), K3, Z4
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS.Z    192(CX), K4, Z4
+	VADDPS       Z4, Z3, Z3
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip1store:
-	VMOVUPS Z9, K1, (CX)
-	ADDQ    R10, CX
+partstore:
+	VMOVUPS Z0, K1, (CX)
+	VMOVUPS Z1, K2, 64(CX)
+	VMOVUPS Z2, K3, 128(CX)
+	VMOVUPS Z3, K4, 192(CX)
+	ADDQ    R8, CX
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, DI
+	JMP     done
+
+last:
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R9
+	SHLQ   CL, R9
+	DECQ   R9
+	KMOVW  R9, K1
+	VPXORD Z0, Z0, Z0
+	MOVQ   AX, CX
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
+
+single:
+	VMOVUPS.Z    (R10), K1, Z1
+	VBROADCASTSS (CX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         DX, CX
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          single
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMOVUPS.Z    (CX), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	ADDQ         R8, CX
+	MOVQ         DI, CX
+
+singlestore:
+	VMOVUPS Z0, K1, (CX)
+	ADDQ    R8, CX
+	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x10, AX
-	JMP     rest
 
 done:
 	VZEROUPPER
@@ -499,7 +708,7 @@ strips:
 	VMOVUPD 128(SI), Z2
 	VMOVUPD 192(SI), Z3
 
-strip4:
+whole:
 	VCVTPS2PD (CX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(CX), Z4
@@ -510,7 +719,7 @@ strip4:
 	VADDPD    Z4, Z3, Z3
 	ADDQ      BX, CX
 	DECQ      DI
-	JNZ       strip4
+	JNZ       whole
 	VMOVUPD   Z0, (SI)
 	VMOVUPD   Z1, 64(SI)
 	VMOVUPD   Z2, 128(SI)
@@ -522,27 +731,78 @@ strip4:
 
 rest:
 	CMPQ      AX, $0x00
-	JLE       done
+	JE        done
+	CMPQ      AX, $0x08
+	JLE       last
 	MOVQ      AX, CX
 	MOVQ      $0x00000001, DI
 	SHLQ      CL, DI
 	DECQ      DI
 	KMOVW     DI, K1
-	MOVQ      m+0(FP), DI
-	MOVQ      DX, CX
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	SHRQ      $0x08, DI
+	KMOVW     DI, K2
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	SHRQ      $0x10, DI
+	KMOVW     DI, K3
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	SHRQ      $0x18, AX
+	KMOVW     AX, K4
+	MOVQ      m+0(FP), CX
+	MOVQ      DX, AX
+	VMOVUPD.Z (SI), K1, Z0
+	VMOVUPD.Z 64(SI), K2, Z1
+	VMOVUPD.Z 128(SI), K3, Z2
+	VMOVUPD.Z 192(SI), K4, Z3
+
+part:
+	VCVTPS2PD.Z (AX), K1, Z4
+	VADDPD      Z4, Z0, Z0
+	VCVTPS2PD.Z 32(AX), K2, Z4
+	VADDPD      Z4, Z1, Z1
+	VCVTPS2PD.Z 64(AX), K3, Z4
+	VADDPD      Z4, Z2, Z2
+	VCVTPS2PD.Z 96(AX), K4, Z4
+	VADDPD      Z4, Z3, Z3
+	ADDQ        BX, AX
+	DECQ        CX
+	JNZ         part
+	VMOVUPD     Z0, K1, (SI)
+	VMOVUPD     Z1, K2, 64(SI)
+	VMOVUPD     Z2, K3, 128(SI)
+	VMOVUPD     Z3, K4, 192(SI)
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000100, SI
+	JMP         done
+
+last:
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	MOVQ      m+0(FP), CX
+	MOVQ      DX, AX
 	VMOVUPD.Z (SI), K1, Z0
 
-strip1:
-	VCVTPS2PD.Z (CX), K1, Z1
+single:
+	VCVTPS2PD.Z (AX), K1, Z1
 	VADDPD      Z1, Z0, Z0
-	ADDQ        BX, CX
-	DECQ        DI
-	JNZ         strip1
+	ADDQ        BX, AX
+	DECQ        CX
+	JNZ         single
 	VMOVUPD     Z0, K1, (SI)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000040, SI
-	SUBQ        $0x08, AX
-	JMP         rest
 
 done:
 	VZEROUPPER
@@ -551,21 +811,22 @@ done:
 // func combine4F64AVX512(k int, n int, x *float64, down int, right int, b *float64, ldb int, c *float64, ldc int, add bool)
 // Requires: AVX, AVX512F
 TEXT ·combine4F64AVX512(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), DX
-	MOVQ down+24(FP), BX
-	MOVQ right+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ c+56(FP), R9
-	MOVQ ldc+64(FP), R10
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), DX
+	MOVQ right+32(FP), BX
+	MOVQ b+40(FP), SI
+	MOVQ ldb+48(FP), DI
+	MOVQ c+56(FP), R8
+	MOVQ ldc+64(FP), R9
+	SHLQ $0x03, DX
 	SHLQ $0x03, BX
-	SHLQ $0x03, SI
-	SHLQ $0x03, R8
-	SHLQ $0x03, R10
+	SHLQ $0x03, DI
+	SHLQ $0x03, R9
+	LEAQ (DX)(DX*2), R10
+	MOVQ n+8(FP), R11
 
 strips:
-	CMPQ   AX, $0x00000020
+	CMPQ   R11, $0x00000020
 	JL     rest
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -583,44 +844,43 @@ strips:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
+	MOVQ   AX, CX
+	MOVQ   SI, R12
 	MOVQ   k+0(FP), R13
 
-strip4:
-	VMOVUPD      (R11), Z16
-	VMOVUPD      64(R11), Z17
-	VMOVUPD      128(R11), Z18
-	VMOVUPD      192(R11), Z19
+whole:
+	VMOVUPD      (R12), Z16
+	VMOVUPD      64(R12), Z17
+	VMOVUPD      128(R12), Z18
+	VMOVUPD      192(R12), Z19
 	VBROADCASTSD (CX), Z20
 	VFMADD231PD  Z16, Z20, Z0
 	VFMADD231PD  Z17, Z20, Z1
 	VFMADD231PD  Z18, Z20, Z2
 	VFMADD231PD  Z19, Z20, Z3
-	VBROADCASTSD (CX)(BX*1), Z20
+	VBROADCASTSD (CX)(DX*1), Z20
 	VFMADD231PD  Z16, Z20, Z4
 	VFMADD231PD  Z17, Z20, Z5
 	VFMADD231PD  Z18, Z20, Z6
 	VFMADD231PD  Z19, Z20, Z7
-	VBROADCASTSD (CX)(BX*2), Z20
+	VBROADCASTSD (CX)(DX*2), Z20
 	VFMADD231PD  Z16, Z20, Z8
 	VFMADD231PD  Z17, Z20, Z9
 	VFMADD231PD  Z18, Z20, Z10
 	VFMADD231PD  Z19, Z20, Z11
-	VBROADCASTSD (CX)(R12*1), Z20
+	VBROADCASTSD (CX)(R10*1), Z20
 	VFMADD231PD  Z16, Z20, Z12
 	VFMADD231PD  Z17, Z20, Z13
 	VFMADD231PD  Z18, Z20, Z14
 	VFMADD231PD  Z19, Z20, Z15
-	ADDQ         SI, CX
-	ADDQ         R8, R11
+	ADDQ         BX, CX
+	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          strip4
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip4store
+	JNZ          whole
+	MOVQ         R8, CX
+	MOVB         add+72(FP), R12
+	TESTB        R12, R12
+	JZ           wholestore
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z0, Z0
 	VMOVUPD      64(CX), Z16
@@ -629,7 +889,7 @@ strip4:
 	VADDPD       Z16, Z2, Z2
 	VMOVUPD      192(CX), Z16
 	VADDPD       Z16, Z3, Z3
-	ADDQ         R10, CX
+	ADDQ         R9, CX
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z4, Z4
 	VMOVUPD      64(CX), Z16
@@ -638,7 +898,7 @@ strip4:
 	VADDPD       Z16, Z6, Z6
 	VMOVUPD      192(CX), Z16
 	VADDPD       Z16, Z7, Z7
-	ADDQ         R10, CX
+	ADDQ         R9, CX
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z8, Z8
 	VMOVUPD      64(CX), Z16
@@ -647,7 +907,7 @@ strip4:
 	VADDPD       Z16, Z10, Z10
 	VMOVUPD      192(CX), Z16
 	VADDPD       Z16, Z11, Z11
-	ADDQ         R10, CX
+	ADDQ         R9, CX
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z12, Z12
 	VMOVUPD      64(CX), Z16
@@ -656,97 +916,236 @@ strip4:
 	VADDPD       Z16, Z14, Z14
 	VMOVUPD      192(CX), Z16
 	VADDPD       Z16, Z15, Z15
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+	ADDQ         R9, CX
+	MOVQ         R8, CX
 
-strip4store:
+wholestore:
 	VMOVUPD Z0, (CX)
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD Z2, 128(CX)
 	VMOVUPD Z3, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R9, CX
 	VMOVUPD Z4, (CX)
 	VMOVUPD Z5, 64(CX)
 	VMOVUPD Z6, 128(CX)
 	VMOVUPD Z7, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R9, CX
 	VMOVUPD Z8, (CX)
 	VMOVUPD Z9, 64(CX)
 	VMOVUPD Z10, 128(CX)
 	VMOVUPD Z11, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R9, CX
 	VMOVUPD Z12, (CX)
 	VMOVUPD Z13, 64(CX)
 	VMOVUPD Z14, 128(CX)
 	VMOVUPD Z15, 192(CX)
-	ADDQ    R10, CX
-	ADDQ    $0x00000100, DI
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000020, AX
+	ADDQ    R9, CX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, R8
+	SUBQ    $0x00000020, R11
 	JMP     strips
 
 rest:
-	CMPQ   AX, $0x00
-	JLE    done
+	CMPQ   R11, $0x00
+	JE     done
+	CMPQ   R11, $0x08
+	JLE    last
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R12
+	SHLQ   CL, R12
+	DECQ   R12
+	KMOVW  R12, K1
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R12
+	SHLQ   CL, R12
+	DECQ   R12
+	SHRQ   $0x08, R12
+	KMOVW  R12, K2
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R12
+	SHLQ   CL, R12
+	DECQ   R12
+	SHRQ   $0x10, R12
+	KMOVW  R12, K3
+	MOVQ   R11, CX
+	MOVQ   $0x00000001, R11
+	SHLQ   CL, R11
+	DECQ   R11
+	SHRQ   $0x18, R11
+	KMOVW  R11, K4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
 	MOVQ   AX, CX
+	MOVQ   SI, R12
+	MOVQ   k+0(FP), R13
+
+part:
+	VMOVUPD.Z    (R12), K1, Z16
+	VMOVUPD.Z    64(R12), K2, Z17
+	VMOVUPD.Z    128(R12), K3, Z18
+	VMOVUPD.Z    192(R12), K4, Z19
+	VBROADCASTSD (CX), Z20
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z20, Z1
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (CX)(DX*1), Z20
+	VFMADD231PD  Z16, Z20, Z4
+	VFMADD231PD  Z17, Z20, Z5
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (CX)(DX*2), Z20
+	VFMADD231PD  Z16, Z20, Z8
+	VFMADD231PD  Z17, Z20, Z9
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (CX)(R10*1), Z20
+	VFMADD231PD  Z16, Z20, Z12
+	VFMADD231PD  Z17, Z20, Z13
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         BX, CX
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          part
+	MOVQ         R8, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMOVUPD.Z    (CX), K1, Z16
+	VADDPD       Z16, Z0, Z0
+	VMOVUPD.Z    64(CX), K2, Z16
+	VADDPD       Z16, Z1, Z1
+	VMOVUPD.Z    128(CX), K3, Z16
+	VADDPD       Z16, Z2, Z2
+	VMOVUPD.Z    192(CX), K4, Z16
+	VADDPD       Z16, Z3, Z3
+	ADDQ         R9, CX
+	VMOVUPD.Z    (CX), K1, Z16
+	VADDPD       Z16, Z4, Z4
+	VMOVUPD.Z    64(CX), K2, Z16
+	VADDPD       Z16, Z5, Z5
+	VMOVUPD.Z    128(CX), K3, Z16
+	VADDPD       Z16, Z6, Z6
+	VMOVUPD.Z    192(CX), K4, Z16
+	VADDPD       Z16, Z7, Z7
+	ADDQ         R9, CX
+	VMOVUPD.Z    (CX), K1, Z16
+	VADDPD       Z16, Z8, Z8
+	VMOVUPD.Z    64(CX), K2, Z16
+	VADDPD       Z16, Z9, Z9
+	VMOVUPD.Z    128(CX), K3, Z16
+	VADDPD       Z16, Z10, Z10
+	VMOVUPD.Z    192(CX), K4, Z16
+	VADDPD       Z16, Z11, Z11
+	ADDQ         R9, CX
+	VMOVUPD.Z    (CX), K1, Z16
+	VADDPD       Z16, Z12, Z12
+	VMOVUPD.Z    64(CX), K2, Z16
+	VADDPD       Z16, Z13, Z13
+	VMOVUPD.Z    128(CX), K3, Z16
+	VADDPD       Z16, Z14, Z14
+	VMOVUPD.Z    192(CX), K4, Z16
+	VADDPD       Z16, Z15, Z15
+	ADDQ         R9, CX
+	MOVQ         R8, CX
+
+partstore:
+	VMOVUPD Z0, K1, (CX)
+	VMOVUPD Z1, K2, 64(CX)
+	VMOVUPD Z2, K3, 128(CX)
+	VMOVUPD Z3, K4, 192(CX)
+	ADDQ    R9, CX
+	VMOVUPD Z4, K1, (CX)
+	VMOVUPD Z5, K2, 64(CX)
+	VMOVUPD Z6, K3, 128(CX)
+	VMOVUPD Z7, K4, 192(CX)
+	ADDQ    R9, CX
+	VMOVUPD Z8, K1, (CX)
+	VMOVUPD Z9, K2, 64(CX)
+	VMOVUPD Z10, K3, 128(CX)
+	VMOVUPD Z11, K4, 192(CX)
+	ADDQ    R9, CX
+	VMOVUPD Z12, K1, (CX)
+	VMOVUPD Z13, K2, 64(CX)
+	VMOVUPD Z14, K3, 128(CX)
+	VMOVUPD Z15, K4, 192(CX)
+	ADDQ    R9, CX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, R8
+	JMP     done
+
+last:
+	MOVQ   R11, CX
 	MOVQ   $0x00000001, R11
 	SHLQ   CL, R11
 	DECQ   R11
 	KMOVW  R11, K1
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   AX, CX
+	MOVQ   SI, R12
 	MOVQ   k+0(FP), R13
 
-strip1:
-	VMOVUPD.Z    (R11), K1, Z0
-	VBROADCASTSD (CX), Z1
-	VFMADD231PD  Z0, Z1, Z21
-	VBROADCASTSD (CX)(BX*1), Z1
-	VFMADD231PD  Z0, Z1, Z22
-	VBROADCASTSD (CX)(BX*2), Z1
-	VFMADD231PD  Z0, Z1, Z23
-	VBROADCASTSD (CX)(R12*1), Z1
-	VFMADD231PD  Z0, Z1, Z24
-	ADDQ         SI, CX
-	ADDQ         R8, R11
+single:
+	VMOVUPD.Z    (R12), K1, Z4
+	VBROADCASTSD (CX), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (CX)(DX*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (CX)(DX*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (CX)(R10*1), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         BX, CX
+	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          strip1
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMOVUPD.Z    (CX), K1, Z0
-	VADDPD       Z0, Z21, Z21
-	ADDQ         R10, CX
-	VMOVUPD.Z    (CX), K1, Z0
-	VADDPD       Z0, Z22, Z22
-	ADDQ         R10, CX
-	VMOVUPD.Z    (CX), K1, Z0
-	VADDPD       Z0, Z23, Z23
-	ADDQ         R10, CX
-	VMOVUPD.Z    (CX), K1, Z0
-	VADDPD       Z0, Z24, Z24
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+	JNZ          single
+	MOVQ         R8, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z0, Z0
+	ADDQ         R9, CX
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z1, Z1
+	ADDQ         R9, CX
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z2, Z2
+	ADDQ         R9, CX
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         R9, CX
+	MOVQ         R8, CX
 
-strip1store:
-	VMOVUPD Z21, K1, (CX)
-	ADDQ    R10, CX
-	VMOVUPD Z22, K1, (CX)
-	ADDQ    R10, CX
-	VMOVUPD Z23, K1, (CX)
-	ADDQ    R10, CX
-	VMOVUPD Z24, K1, (CX)
-	ADDQ    R10, CX
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x08, AX
-	JMP     rest
+singlestore:
+	VMOVUPD Z0, K1, (CX)
+	ADDQ    R9, CX
+	VMOVUPD Z1, K1, (CX)
+	ADDQ    R9, CX
+	VMOVUPD Z2, K1, (CX)
+	ADDQ    R9, CX
+	VMOVUPD Z3, K1, (CX)
+	ADDQ    R9, CX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R8
 
 done:
 	VZEROUPPER
@@ -847,49 +1246,49 @@ done:
 // func combine1F64AVX512(k int, n int, x *float64, down int, right int, b *float64, ldb int, c *float64, ldc int, add bool)
 // Requires: AVX, AVX512F
 TEXT ·combine1F64AVX512(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), DX
-	MOVQ down+24(FP), BX
-	MOVQ right+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ c+56(FP), R9
-	MOVQ ldc+64(FP), R10
-	SHLQ $0x03, BX
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), CX
+	MOVQ right+32(FP), DX
+	MOVQ b+40(FP), BX
+	MOVQ ldb+48(FP), SI
+	MOVQ c+56(FP), DI
+	MOVQ ldc+64(FP), R8
+	SHLQ $0x03, CX
+	SHLQ $0x03, DX
 	SHLQ $0x03, SI
 	SHLQ $0x03, R8
-	SHLQ $0x03, R10
+	LEAQ (CX)(CX*2), CX
+	MOVQ n+8(FP), R9
 
 strips:
-	CMPQ   AX, $0x00000020
+	CMPQ   R9, $0x00000020
 	JL     rest
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
-	MOVQ   k+0(FP), R12
+	MOVQ   AX, CX
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
 
-strip4:
-	VMOVUPD      (R11), Z4
-	VMOVUPD      64(R11), Z5
-	VMOVUPD      128(R11), Z6
-	VMOVUPD      192(R11), Z7
+whole:
+	VMOVUPD      (R10), Z4
+	VMOVUPD      64(R10), Z5
+	VMOVUPD      128(R10), Z6
+	VMOVUPD      192(R10), Z7
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  Z4, Z8, Z0
 	VFMADD231PD  Z5, Z8, Z1
 	VFMADD231PD  Z6, Z8, Z2
 	VFMADD231PD  Z7, Z8, Z3
-	ADDQ         SI, CX
-	ADDQ         R8, R11
-	DECQ         R12
-	JNZ          strip4
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip4store
+	ADDQ         DX, CX
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          whole
+	MOVQ         DI, CX
+	MOVB         add+72(FP), R10
+	TESTB        R10, R10
+	JZ           wholestore
 	VMOVUPD      (CX), Z4
 	VADDPD       Z4, Z0, Z0
 	VMOVUPD      64(CX), Z4
@@ -898,58 +1297,128 @@ strip4:
 	VADDPD       Z4, Z2, Z2
 	VMOVUPD      192(CX), Z4
 	VADDPD       Z4, Z3, Z3
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip4store:
+wholestore:
 	VMOVUPD Z0, (CX)
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD Z2, 128(CX)
 	VMOVUPD Z3, 192(CX)
-	ADDQ    R10, CX
+	ADDQ    R8, CX
+	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, DI
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000020, AX
+	SUBQ    $0x00000020, R9
 	JMP     strips
 
 rest:
-	CMPQ   AX, $0x00
-	JLE    done
+	CMPQ   R9, $0x00
+	JE     done
+	CMPQ   R9, $0x08
+	JLE    last
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R10
+	SHLQ   CL, R10
+	DECQ   R10
+	KMOVW  R10, K1
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R10
+	SHLQ   CL, R10
+	DECQ   R10
+	SHRQ   $0x08, R10
+	KMOVW  R10, K2
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R10
+	SHLQ   CL, R10
+	DECQ   R10
+	SHRQ   $0x10, R10
+	KMOVW  R10, K3
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R9
+	SHLQ   CL, R9
+	DECQ   R9
+	SHRQ   $0x18, R9
+	KMOVW  R9, K4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
 	MOVQ   AX, CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	VPXORD Z9, Z9, Z9
-	MOVQ   DX, CX
-	MOVQ   DI, R11
-	LEAQ   (BX)(BX*2), R12
-	MOVQ   k+0(FP), R12
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
 
-strip1:
-	VMOVUPD.Z    (R11), K1, Z0
-	VBROADCASTSD (CX), Z1
-	VFMADD231PD  Z0, Z1, Z9
-	ADDQ         SI, CX
-	ADDQ         R8, R11
-	DECQ         R12
-	JNZ          strip1
-	MOVQ         R9, CX
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMOVUPD.Z    (CX), K1, Z0
-	VADDPD       Z0, Z9, Z9
-	ADDQ         R10, CX
-	MOVQ         R9, CX
+part:
+	VMOVUPD.Z    (R10), K1, Z4
+	VMOVUPD.Z    64(R10), K2, Z5
+	VMOVUPD.Z    128(R10), K3, Z6
+	VMOVUPD.Z    192(R10), K4, Z7
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         DX, CX
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          part
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z0, Z0
+	VMOVUPD.Z    64(CX), K2, Z4
+	VADDPD       Z4, Z1, Z1
+	VMOVUPD.Z    128(CX), K3, Z4
+	VADDPD       Z4, Z2, Z2
+	VMOVUPD.Z    192(CX), K4, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip1store:
-	VMOVUPD Z9, K1, (CX)
-	ADDQ    R10, CX
+partstore:
+	VMOVUPD Z0, K1, (CX)
+	VMOVUPD Z1, K2, 64(CX)
+	VMOVUPD Z2, K3, 128(CX)
+	VMOVUPD Z3, K4, 192(CX)
+	ADDQ    R8, CX
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, DI
+	JMP     done
+
+last:
+	MOVQ   R9, CX
+	MOVQ   $0x00000001, R9
+	SHLQ   CL, R9
+	DECQ   R9
+	KMOVW  R9, K1
+	VPXORD Z0, Z0, Z0
+	MOVQ   AX, CX
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
+
+single:
+	VMOVUPD.Z    (R10), K1, Z1
+	VBROADCASTSD (CX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         DX, CX
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          single
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMOVUPD.Z    (CX), K1, Z1
+	VADDPD       Z1, Z0, Z0
+	ADDQ         R8, CX
+	MOVQ         DI, CX
+
+singlestore:
+	VMOVUPD Z0, K1, (CX)
+	ADDQ    R8, CX
+	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x08, AX
-	JMP     rest
 
 done:
 	VZEROUPPER
@@ -1033,7 +1502,7 @@ strips:
 	VMOVUPD 128(SI), Z2
 	VMOVUPD 192(SI), Z3
 
-strip4:
+whole:
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -1044,7 +1513,7 @@ strip4:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    BX, CX
 	DECQ    DI
-	JNZ     strip4
+	JNZ     whole
 	VMOVUPD Z0, (SI)
 	VMOVUPD Z1, 64(SI)
 	VMOVUPD Z2, 128(SI)
@@ -1056,27 +1525,78 @@ strip4:
 
 rest:
 	CMPQ      AX, $0x00
-	JLE       done
+	JE        done
+	CMPQ      AX, $0x08
+	JLE       last
 	MOVQ      AX, CX
 	MOVQ      $0x00000001, DI
 	SHLQ      CL, DI
 	DECQ      DI
 	KMOVW     DI, K1
-	MOVQ      m+0(FP), DI
-	MOVQ      DX, CX
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	SHRQ      $0x08, DI
+	KMOVW     DI, K2
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	SHRQ      $0x10, DI
+	KMOVW     DI, K3
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	SHRQ      $0x18, AX
+	KMOVW     AX, K4
+	MOVQ      m+0(FP), CX
+	MOVQ      DX, AX
+	VMOVUPD.Z (SI), K1, Z0
+	VMOVUPD.Z 64(SI), K2, Z1
+	VMOVUPD.Z 128(SI), K3, Z2
+	VMOVUPD.Z 192(SI), K4, Z3
+
+part:
+	VMOVUPD.Z (AX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z4
+	VADDPD    Z4, Z1, Z1
+	VMOVUPD.Z 128(AX), K3, Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 192(AX), K4, Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      BX, AX
+	DECQ      CX
+	JNZ       part
+	VMOVUPD   Z0, K1, (SI)
+	VMOVUPD   Z1, K2, 64(SI)
+	VMOVUPD   Z2, K3, 128(SI)
+	VMOVUPD   Z3, K4, 192(SI)
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, SI
+	JMP       done
+
+last:
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	MOVQ      m+0(FP), CX
+	MOVQ      DX, AX
 	VMOVUPD.Z (SI), K1, Z0
 
-strip1:
-	VMOVUPD.Z (CX), K1, Z1
+single:
+	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
-	ADDQ      BX, CX
-	DECQ      DI
-	JNZ       strip1
+	ADDQ      BX, AX
+	DECQ      CX
+	JNZ       single
 	VMOVUPD   Z0, K1, (SI)
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, SI
-	SUBQ      $0x08, AX
-	JMP       rest
 
 done:
 	VZEROUPPER
@@ -1085,21 +1605,22 @@ done:
 // func combine4F32AVX2(k int, n int, x *float32, down int, right int, b *float32, ldb int, c *float32, ldc int, add bool)
 // Requires: AVX, FMA3
 TEXT ·combine4F32AVX2(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), CX
-	MOVQ down+24(FP), DX
-	MOVQ right+32(FP), BX
-	MOVQ b+40(FP), SI
-	MOVQ ldb+48(FP), DI
-	MOVQ c+56(FP), R8
-	MOVQ ldc+64(FP), R9
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), CX
+	MOVQ right+32(FP), DX
+	MOVQ b+40(FP), BX
+	MOVQ ldb+48(FP), SI
+	MOVQ c+56(FP), DI
+	MOVQ ldc+64(FP), R8
+	SHLQ $0x02, CX
 	SHLQ $0x02, DX
-	SHLQ $0x02, BX
-	SHLQ $0x02, DI
-	SHLQ $0x02, R9
+	SHLQ $0x02, SI
+	SHLQ $0x02, R8
+	LEAQ (CX)(CX*2), R12
+	MOVQ n+8(FP), R13
 
 strips:
-	CMPQ   AX, $0x00000010
+	CMPQ   R13, $0x00000010
 	JL     rest
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1109,136 +1630,219 @@ strips:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   CX, R10
-	MOVQ   SI, R11
-	LEAQ   (DX)(DX*2), R12
-	MOVQ   k+0(FP), R13
+	MOVQ   AX, R9
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
 
-strip2:
-	VMOVUPS      (R11), Y8
-	VMOVUPS      32(R11), Y9
-	VBROADCASTSS (R10), Y10
+whole:
+	VMOVUPS      (R10), Y8
+	VMOVUPS      32(R10), Y9
+	VBROADCASTSS (R9), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R10)(DX*1), Y10
+	VBROADCASTSS (R9)(CX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R10)(DX*2), Y10
+	VBROADCASTSS (R9)(CX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R10)(R12*1), Y10
+	VBROADCASTSS (R9)(R12*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R13
-	JNZ          strip2
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip2store
-	VMOVUPS      (R10), Y8
+	ADDQ         DX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          whole
+	MOVQ         DI, R9
+	MOVB         add+72(FP), R10
+	TESTB        R10, R10
+	JZ           wholestore
+	VMOVUPS      (R9), Y8
 	VADDPS       Y8, Y0, Y0
-	VMOVUPS      32(R10), Y8
+	VMOVUPS      32(R9), Y8
 	VADDPS       Y8, Y1, Y1
-	ADDQ         R9, R10
-	VMOVUPS      (R10), Y8
+	ADDQ         R8, R9
+	VMOVUPS      (R9), Y8
 	VADDPS       Y8, Y2, Y2
-	VMOVUPS      32(R10), Y8
+	VMOVUPS      32(R9), Y8
 	VADDPS       Y8, Y3, Y3
-	ADDQ         R9, R10
-	VMOVUPS      (R10), Y8
+	ADDQ         R8, R9
+	VMOVUPS      (R9), Y8
 	VADDPS       Y8, Y4, Y4
-	VMOVUPS      32(R10), Y8
+	VMOVUPS      32(R9), Y8
 	VADDPS       Y8, Y5, Y5
-	ADDQ         R9, R10
-	VMOVUPS      (R10), Y8
+	ADDQ         R8, R9
+	VMOVUPS      (R9), Y8
 	VADDPS       Y8, Y6, Y6
-	VMOVUPS      32(R10), Y8
+	VMOVUPS      32(R9), Y8
 	VADDPS       Y8, Y7, Y7
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+	ADDQ         R8, R9
+	MOVQ         DI, R9
 
-strip2store:
-	VMOVUPS Y0, (R10)
-	VMOVUPS Y1, 32(R10)
-	ADDQ    R9, R10
-	VMOVUPS Y2, (R10)
-	VMOVUPS Y3, 32(R10)
-	ADDQ    R9, R10
-	VMOVUPS Y4, (R10)
-	VMOVUPS Y5, 32(R10)
-	ADDQ    R9, R10
-	VMOVUPS Y6, (R10)
-	VMOVUPS Y7, 32(R10)
-	ADDQ    R9, R10
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R8
-	SUBQ    $0x00000010, AX
+wholestore:
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	ADDQ    R8, R9
+	VMOVUPS Y2, (R9)
+	VMOVUPS Y3, 32(R9)
+	ADDQ    R8, R9
+	VMOVUPS Y4, (R9)
+	VMOVUPS Y5, 32(R9)
+	ADDQ    R8, R9
+	VMOVUPS Y6, (R9)
+	VMOVUPS Y7, 32(R9)
+	ADDQ    R8, R9
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, R13
 	JMP     strips
 
 rest:
-	CMPQ    AX, $0x00
-	JLE     done
-	LEAQ    masks<>+256(SB), R10
-	MOVQ    AX, R11
-	SHLQ    $0x02, R11
-	SUBQ    R11, R10
-	VMOVUPS (R10), Y0
+	CMPQ    R13, $0x00
+	JE      done
+	CMPQ    R13, $0x08
+	JLE     last
+	LEAQ    masks<>+256(SB), R9
+	MOVQ    R13, R10
+	SHLQ    $0x02, R10
+	SUBQ    R10, R9
+	VMOVUPS (R9), Y8
+	LEAQ    masks<>+256(SB), R9
+	MOVQ    R13, R10
+	SHLQ    $0x02, R10
+	SUBQ    R10, R9
+	VMOVUPS 32(R9), Y9
+	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
-	MOVQ    CX, R10
-	MOVQ    SI, R11
-	LEAQ    (DX)(DX*2), R12
-	MOVQ    k+0(FP), R13
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    k+0(FP), R11
 
-strip1:
-	VMASKMOVPS   (R11), Y0, Y5
-	VBROADCASTSS (R10), Y6
+part:
+	VMASKMOVPS   (R10), Y8, Y10
+	VMASKMOVPS   32(R10), Y9, Y11
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (R9)(CX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R9)(CX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (R9)(R12*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          part
+	MOVQ         DI, R9
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMASKMOVPS   (R9), Y8, Y10
+	VADDPS       Y10, Y0, Y0
+	VMASKMOVPS   32(R9), Y9, Y10
+	VADDPS       Y10, Y1, Y1
+	ADDQ         R8, R9
+	VMASKMOVPS   (R9), Y8, Y10
+	VADDPS       Y10, Y2, Y2
+	VMASKMOVPS   32(R9), Y9, Y10
+	VADDPS       Y10, Y3, Y3
+	ADDQ         R8, R9
+	VMASKMOVPS   (R9), Y8, Y10
+	VADDPS       Y10, Y4, Y4
+	VMASKMOVPS   32(R9), Y9, Y10
+	VADDPS       Y10, Y5, Y5
+	ADDQ         R8, R9
+	VMASKMOVPS   (R9), Y8, Y10
+	VADDPS       Y10, Y6, Y6
+	VMASKMOVPS   32(R9), Y9, Y10
+	VADDPS       Y10, Y7, Y7
+	ADDQ         R8, R9
+	MOVQ         DI, R9
+
+partstore:
+	VMASKMOVPS Y0, Y8, (R9)
+	VMASKMOVPS Y1, Y9, 32(R9)
+	ADDQ       R8, R9
+	VMASKMOVPS Y2, Y8, (R9)
+	VMASKMOVPS Y3, Y9, 32(R9)
+	ADDQ       R8, R9
+	VMASKMOVPS Y4, Y8, (R9)
+	VMASKMOVPS Y5, Y9, 32(R9)
+	ADDQ       R8, R9
+	VMASKMOVPS Y6, Y8, (R9)
+	VMASKMOVPS Y7, Y9, 32(R9)
+	ADDQ       R8, R9
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, DI
+	JMP        done
+
+last:
+	LEAQ    masks<>+256(SB), R9
+	MOVQ    R13, R10
+	SHLQ    $0x02, R10
+	SUBQ    R10, R9
+	VMOVUPS (R9), Y4
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    k+0(FP), R11
+
+single:
+	VMASKMOVPS   (R10), Y4, Y5
+	VBROADCASTSS (R9), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (R9)(CX*1), Y6
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R10)(DX*1), Y6
+	VBROADCASTSS (R9)(CX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R10)(DX*2), Y6
+	VBROADCASTSS (R9)(R12*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R10)(R12*1), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R13
-	JNZ          strip1
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMASKMOVPS   (R10), Y0, Y5
+	ADDQ         DX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          single
+	MOVQ         DI, R9
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMASKMOVPS   (R9), Y4, Y5
+	VADDPS       Y5, Y0, Y0
+	ADDQ         R8, R9
+	VMASKMOVPS   (R9), Y4, Y5
 	VADDPS       Y5, Y1, Y1
-	ADDQ         R9, R10
-	VMASKMOVPS   (R10), Y0, Y5
+	ADDQ         R8, R9
+	VMASKMOVPS   (R9), Y4, Y5
 	VADDPS       Y5, Y2, Y2
-	ADDQ         R9, R10
-	VMASKMOVPS   (R10), Y0, Y5
+	ADDQ         R8, R9
+	VMASKMOVPS   (R9), Y4, Y5
 	VADDPS       Y5, Y3, Y3
-	ADDQ         R9, R10
-	VMASKMOVPS   (R10), Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+	ADDQ         R8, R9
+	MOVQ         DI, R9
 
-strip1store:
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       R9, R10
-	VMASKMOVPS Y2, Y0, (R10)
-	ADDQ       R9, R10
-	VMASKMOVPS Y3, Y0, (R10)
-	ADDQ       R9, R10
-	VMASKMOVPS Y4, Y0, (R10)
-	ADDQ       R9, R10
-	ADDQ       $0x00000020, SI
-	ADDQ       $0x00000020, R8
-	SUBQ       $0x08, AX
-	JMP        rest
+singlestore:
+	VMASKMOVPS Y0, Y4, (R9)
+	ADDQ       R8, R9
+	VMASKMOVPS Y1, Y4, (R9)
+	ADDQ       R8, R9
+	VMASKMOVPS Y2, Y4, (R9)
+	ADDQ       R8, R9
+	VMASKMOVPS Y3, Y4, (R9)
+	ADDQ       R8, R9
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, DI
 
 done:
 	VZEROUPPER
@@ -1496,97 +2100,142 @@ done:
 // func combine1F32AVX2(k int, n int, x *float32, down int, right int, b *float32, ldb int, c *float32, ldc int, add bool)
 // Requires: AVX, FMA3
 TEXT ·combine1F32AVX2(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), CX
-	MOVQ down+24(FP), DX
-	MOVQ right+32(FP), BX
-	MOVQ b+40(FP), SI
-	MOVQ ldb+48(FP), DI
-	MOVQ c+56(FP), R8
-	MOVQ ldc+64(FP), R9
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), CX
+	MOVQ right+32(FP), DX
+	MOVQ b+40(FP), BX
+	MOVQ ldb+48(FP), SI
+	MOVQ c+56(FP), DI
+	MOVQ ldc+64(FP), R8
+	SHLQ $0x02, CX
 	SHLQ $0x02, DX
-	SHLQ $0x02, BX
-	SHLQ $0x02, DI
-	SHLQ $0x02, R9
+	SHLQ $0x02, SI
+	SHLQ $0x02, R8
+	LEAQ (CX)(CX*2), CX
+	MOVQ n+8(FP), R11
 
 strips:
-	CMPQ   AX, $0x00000010
+	CMPQ   R11, $0x00000010
 	JL     rest
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   CX, R10
-	MOVQ   SI, R11
-	LEAQ   (DX)(DX*2), R12
-	MOVQ   k+0(FP), R12
+	MOVQ   AX, CX
+	MOVQ   BX, R9
+	MOVQ   k+0(FP), R10
 
-strip2:
-	VMOVUPS      (R11), Y2
-	VMOVUPS      32(R11), Y3
-	VBROADCASTSS (R10), Y4
+whole:
+	VMOVUPS      (R9), Y2
+	VMOVUPS      32(R9), Y3
+	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R12
-	JNZ          strip2
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip2store
-	VMOVUPS      (R10), Y2
+	ADDQ         DX, CX
+	ADDQ         SI, R9
+	DECQ         R10
+	JNZ          whole
+	MOVQ         DI, CX
+	MOVB         add+72(FP), R9
+	TESTB        R9, R9
+	JZ           wholestore
+	VMOVUPS      (CX), Y2
 	VADDPS       Y2, Y0, Y0
-	VMOVUPS      32(R10), Y2
+	VMOVUPS      32(CX), Y2
 	VADDPS       Y2, Y1, Y1
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip2store:
-	VMOVUPS Y0, (R10)
-	VMOVUPS Y1, 32(R10)
-	ADDQ    R9, R10
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R8
-	SUBQ    $0x00000010, AX
+wholestore:
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    R8, CX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, R11
 	JMP     strips
 
 rest:
-	CMPQ    AX, $0x00
-	JLE     done
-	LEAQ    masks<>+256(SB), R10
-	MOVQ    AX, R11
-	SHLQ    $0x02, R11
-	SUBQ    R11, R10
-	VMOVUPS (R10), Y0
+	CMPQ    R11, $0x00
+	JE      done
+	CMPQ    R11, $0x08
+	JLE     last
+	LEAQ    masks<>+256(SB), CX
+	MOVQ    R11, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, CX
+	VMOVUPS (CX), Y2
+	LEAQ    masks<>+256(SB), CX
+	MOVQ    R11, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, CX
+	VMOVUPS 32(CX), Y3
+	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	MOVQ    CX, R10
-	MOVQ    SI, R11
-	LEAQ    (DX)(DX*2), R12
-	MOVQ    k+0(FP), R12
+	MOVQ    AX, CX
+	MOVQ    BX, R9
+	MOVQ    k+0(FP), R10
 
-strip1:
-	VMASKMOVPS   (R11), Y0, Y2
-	VBROADCASTSS (R10), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R12
-	JNZ          strip1
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMASKMOVPS   (R10), Y0, Y2
-	VADDPS       Y2, Y1, Y1
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+part:
+	VMASKMOVPS   (R9), Y2, Y4
+	VMASKMOVPS   32(R9), Y3, Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	ADDQ         DX, CX
+	ADDQ         SI, R9
+	DECQ         R10
+	JNZ          part
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMASKMOVPS   (CX), Y2, Y4
+	VADDPS       Y4, Y0, Y0
+	VMASKMOVPS   32(CX), Y3, Y4
+	VADDPS       Y4, Y1, Y1
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip1store:
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       R9, R10
-	ADDQ       $0x00000020, SI
-	ADDQ       $0x00000020, R8
-	SUBQ       $0x08, AX
-	JMP        rest
+partstore:
+	VMASKMOVPS Y0, Y2, (CX)
+	VMASKMOVPS Y1, Y3, 32(CX)
+	ADDQ       R8, CX
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, DI
+	JMP        done
+
+last:
+	LEAQ    masks<>+256(SB), CX
+	MOVQ    R11, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, CX
+	VMOVUPS (CX), Y1
+	VXORPS  Y0, Y0, Y0
+	MOVQ    AX, CX
+	MOVQ    BX, R9
+	MOVQ    k+0(FP), R10
+
+single:
+	VMASKMOVPS   (R9), Y1, Y2
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         SI, R9
+	DECQ         R10
+	JNZ          single
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMASKMOVPS   (CX), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	ADDQ         R8, CX
+	MOVQ         DI, CX
+
+singlestore:
+	VMASKMOVPS Y0, Y1, (CX)
+	ADDQ       R8, CX
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, DI
 
 done:
 	VZEROUPPER
@@ -1682,7 +2331,7 @@ strips:
 	VMOVUPD 64(BX), Y2
 	VMOVUPD 96(BX), Y3
 
-strip4:
+whole:
 	VCVTPS2PD (SI), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(SI), Y4
@@ -1693,7 +2342,7 @@ strip4:
 	VADDPD    Y4, Y3, Y3
 	ADDQ      DX, SI
 	DECQ      DI
-	JNZ       strip4
+	JNZ       whole
 	VMOVUPD   Y0, (BX)
 	VMOVUPD   Y1, 32(BX)
 	VMOVUPD   Y2, 64(BX)
@@ -1705,30 +2354,88 @@ strip4:
 
 rest:
 	CMPQ       AX, $0x00
-	JLE        done
+	JE         done
+	CMPQ       AX, $0x04
+	JLE        last
 	LEAQ       masks<>+256(SB), SI
 	MOVQ       AX, DI
 	SHLQ       $0x02, DI
 	SUBQ       DI, SI
 	VMOVUPS    (SI), Y0
-	MOVQ       m+0(FP), DI
-	MOVQ       CX, SI
+	LEAQ       masks<>+256(SB), SI
+	MOVQ       AX, DI
+	SHLQ       $0x02, DI
+	SUBQ       DI, SI
+	VMOVUPS    16(SI), Y1
+	LEAQ       masks<>+256(SB), SI
+	MOVQ       AX, DI
+	SHLQ       $0x02, DI
+	SUBQ       DI, SI
+	VMOVUPS    32(SI), Y2
+	LEAQ       masks<>+256(SB), SI
+	SHLQ       $0x02, AX
+	SUBQ       AX, SI
+	VMOVUPS    48(SI), Y3
+	MOVQ       m+0(FP), SI
+	MOVQ       CX, AX
+	VPMOVSXDQ  X0, Y4
+	VMASKMOVPD (BX), Y4, Y4
+	VPMOVSXDQ  X1, Y5
+	VMASKMOVPD 32(BX), Y5, Y5
+	VPMOVSXDQ  X2, Y6
+	VMASKMOVPD 64(BX), Y6, Y6
+	VPMOVSXDQ  X3, Y7
+	VMASKMOVPD 96(BX), Y7, Y7
+
+part:
+	VMASKMOVPS (AX), X0, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y4, Y4
+	VMASKMOVPS 16(AX), X1, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y5, Y5
+	VMASKMOVPS 32(AX), X2, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y6, Y6
+	VMASKMOVPS 48(AX), X3, X8
+	VCVTPS2PD  X8, Y8
+	VADDPD     Y8, Y7, Y7
+	ADDQ       DX, AX
+	DECQ       SI
+	JNZ        part
+	VPMOVSXDQ  X0, Y0
+	VMASKMOVPD Y4, Y0, (BX)
+	VPMOVSXDQ  X1, Y0
+	VMASKMOVPD Y5, Y0, 32(BX)
+	VPMOVSXDQ  X2, Y0
+	VMASKMOVPD Y6, Y0, 64(BX)
+	VPMOVSXDQ  X3, Y0
+	VMASKMOVPD Y7, Y0, 96(BX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000080, BX
+	JMP        done
+
+last:
+	LEAQ       masks<>+256(SB), SI
+	SHLQ       $0x02, AX
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y0
+	MOVQ       m+0(FP), SI
+	MOVQ       CX, AX
 	VPMOVSXDQ  X0, Y1
 	VMASKMOVPD (BX), Y1, Y1
 
-strip1:
-	VMASKMOVPS (SI), X0, X2
+single:
+	VMASKMOVPS (AX), X0, X2
 	VCVTPS2PD  X2, Y2
 	VADDPD     Y2, Y1, Y1
-	ADDQ       DX, SI
-	DECQ       DI
-	JNZ        strip1
+	ADDQ       DX, AX
+	DECQ       SI
+	JNZ        single
 	VPMOVSXDQ  X0, Y0
 	VMASKMOVPD Y1, Y0, (BX)
 	ADDQ       $0x00000010, CX
 	ADDQ       $0x00000020, BX
-	SUBQ       $0x04, AX
-	JMP        rest
 
 done:
 	VZEROUPPER
@@ -1737,21 +2444,22 @@ done:
 // func combine4F64AVX2(k int, n int, x *float64, down int, right int, b *float64, ldb int, c *float64, ldc int, add bool)
 // Requires: AVX, FMA3
 TEXT ·combine4F64AVX2(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), CX
-	MOVQ down+24(FP), DX
-	MOVQ right+32(FP), BX
-	MOVQ b+40(FP), SI
-	MOVQ ldb+48(FP), DI
-	MOVQ c+56(FP), R8
-	MOVQ ldc+64(FP), R9
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), CX
+	MOVQ right+32(FP), DX
+	MOVQ b+40(FP), BX
+	MOVQ ldb+48(FP), SI
+	MOVQ c+56(FP), DI
+	MOVQ ldc+64(FP), R8
+	SHLQ $0x03, CX
 	SHLQ $0x03, DX
-	SHLQ $0x03, BX
-	SHLQ $0x03, DI
-	SHLQ $0x03, R9
+	SHLQ $0x03, SI
+	SHLQ $0x03, R8
+	LEAQ (CX)(CX*2), R12
+	MOVQ n+8(FP), R13
 
 strips:
-	CMPQ   AX, $0x00000008
+	CMPQ   R13, $0x00000008
 	JL     rest
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1761,136 +2469,219 @@ strips:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   CX, R10
-	MOVQ   SI, R11
-	LEAQ   (DX)(DX*2), R12
-	MOVQ   k+0(FP), R13
+	MOVQ   AX, R9
+	MOVQ   BX, R10
+	MOVQ   k+0(FP), R11
 
-strip2:
-	VMOVUPD      (R11), Y8
-	VMOVUPD      32(R11), Y9
-	VBROADCASTSD (R10), Y10
+whole:
+	VMOVUPD      (R10), Y8
+	VMOVUPD      32(R10), Y9
+	VBROADCASTSD (R9), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (R10)(DX*1), Y10
+	VBROADCASTSD (R9)(CX*1), Y10
 	VFMADD231PD  Y8, Y10, Y2
 	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (R10)(DX*2), Y10
+	VBROADCASTSD (R9)(CX*2), Y10
 	VFMADD231PD  Y8, Y10, Y4
 	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (R10)(R12*1), Y10
+	VBROADCASTSD (R9)(R12*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R13
-	JNZ          strip2
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip2store
-	VMOVUPD      (R10), Y8
+	ADDQ         DX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          whole
+	MOVQ         DI, R9
+	MOVB         add+72(FP), R10
+	TESTB        R10, R10
+	JZ           wholestore
+	VMOVUPD      (R9), Y8
 	VADDPD       Y8, Y0, Y0
-	VMOVUPD      32(R10), Y8
+	VMOVUPD      32(R9), Y8
 	VADDPD       Y8, Y1, Y1
-	ADDQ         R9, R10
-	VMOVUPD      (R10), Y8
+	ADDQ         R8, R9
+	VMOVUPD      (R9), Y8
 	VADDPD       Y8, Y2, Y2
-	VMOVUPD      32(R10), Y8
+	VMOVUPD      32(R9), Y8
 	VADDPD       Y8, Y3, Y3
-	ADDQ         R9, R10
-	VMOVUPD      (R10), Y8
+	ADDQ         R8, R9
+	VMOVUPD      (R9), Y8
 	VADDPD       Y8, Y4, Y4
-	VMOVUPD      32(R10), Y8
+	VMOVUPD      32(R9), Y8
 	VADDPD       Y8, Y5, Y5
-	ADDQ         R9, R10
-	VMOVUPD      (R10), Y8
+	ADDQ         R8, R9
+	VMOVUPD      (R9), Y8
 	VADDPD       Y8, Y6, Y6
-	VMOVUPD      32(R10), Y8
+	VMOVUPD      32(R9), Y8
 	VADDPD       Y8, Y7, Y7
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+	ADDQ         R8, R9
+	MOVQ         DI, R9
 
-strip2store:
-	VMOVUPD Y0, (R10)
-	VMOVUPD Y1, 32(R10)
-	ADDQ    R9, R10
-	VMOVUPD Y2, (R10)
-	VMOVUPD Y3, 32(R10)
-	ADDQ    R9, R10
-	VMOVUPD Y4, (R10)
-	VMOVUPD Y5, 32(R10)
-	ADDQ    R9, R10
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	ADDQ    R9, R10
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R8
-	SUBQ    $0x00000008, AX
+wholestore:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	ADDQ    R8, R9
+	VMOVUPD Y2, (R9)
+	VMOVUPD Y3, 32(R9)
+	ADDQ    R8, R9
+	VMOVUPD Y4, (R9)
+	VMOVUPD Y5, 32(R9)
+	ADDQ    R8, R9
+	VMOVUPD Y6, (R9)
+	VMOVUPD Y7, 32(R9)
+	ADDQ    R8, R9
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, R13
 	JMP     strips
 
 rest:
-	CMPQ    AX, $0x00
-	JLE     done
-	LEAQ    masks<>+256(SB), R10
-	MOVQ    AX, R11
-	SHLQ    $0x03, R11
-	SUBQ    R11, R10
-	VMOVUPD (R10), Y0
+	CMPQ    R13, $0x00
+	JE      done
+	CMPQ    R13, $0x04
+	JLE     last
+	LEAQ    masks<>+256(SB), R9
+	MOVQ    R13, R10
+	SHLQ    $0x03, R10
+	SUBQ    R10, R9
+	VMOVUPD (R9), Y8
+	LEAQ    masks<>+256(SB), R9
+	MOVQ    R13, R10
+	SHLQ    $0x03, R10
+	SUBQ    R10, R9
+	VMOVUPD 32(R9), Y9
+	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
-	MOVQ    CX, R10
-	MOVQ    SI, R11
-	LEAQ    (DX)(DX*2), R12
-	MOVQ    k+0(FP), R13
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    k+0(FP), R11
 
-strip1:
-	VMASKMOVPD   (R11), Y0, Y5
-	VBROADCASTSD (R10), Y6
+part:
+	VMASKMOVPD   (R10), Y8, Y10
+	VMASKMOVPD   32(R10), Y9, Y11
+	VBROADCASTSD (R9), Y12
+	VFMADD231PD  Y10, Y12, Y0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD (R9)(CX*1), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD (R9)(CX*2), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD (R9)(R12*1), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	ADDQ         DX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          part
+	MOVQ         DI, R9
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMASKMOVPD   (R9), Y8, Y10
+	VADDPD       Y10, Y0, Y0
+	VMASKMOVPD   32(R9), Y9, Y10
+	VADDPD       Y10, Y1, Y1
+	ADDQ         R8, R9
+	VMASKMOVPD   (R9), Y8, Y10
+	VADDPD       Y10, Y2, Y2
+	VMASKMOVPD   32(R9), Y9, Y10
+	VADDPD       Y10, Y3, Y3
+	ADDQ         R8, R9
+	VMASKMOVPD   (R9), Y8, Y10
+	VADDPD       Y10, Y4, Y4
+	VMASKMOVPD   32(R9), Y9, Y10
+	VADDPD       Y10, Y5, Y5
+	ADDQ         R8, R9
+	VMASKMOVPD   (R9), Y8, Y10
+	VADDPD       Y10, Y6, Y6
+	VMASKMOVPD   32(R9), Y9, Y10
+	VADDPD       Y10, Y7, Y7
+	ADDQ         R8, R9
+	MOVQ         DI, R9
+
+partstore:
+	VMASKMOVPD Y0, Y8, (R9)
+	VMASKMOVPD Y1, Y9, 32(R9)
+	ADDQ       R8, R9
+	VMASKMOVPD Y2, Y8, (R9)
+	VMASKMOVPD Y3, Y9, 32(R9)
+	ADDQ       R8, R9
+	VMASKMOVPD Y4, Y8, (R9)
+	VMASKMOVPD Y5, Y9, 32(R9)
+	ADDQ       R8, R9
+	VMASKMOVPD Y6, Y8, (R9)
+	VMASKMOVPD Y7, Y9, 32(R9)
+	ADDQ       R8, R9
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, DI
+	JMP        done
+
+last:
+	LEAQ    masks<>+256(SB), R9
+	MOVQ    R13, R10
+	SHLQ    $0x03, R10
+	SUBQ    R10, R9
+	VMOVUPD (R9), Y4
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    k+0(FP), R11
+
+single:
+	VMASKMOVPD   (R10), Y4, Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y5, Y6, Y0
+	VBROADCASTSD (R9)(CX*1), Y6
 	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R10)(DX*1), Y6
+	VBROADCASTSD (R9)(CX*2), Y6
 	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (R10)(DX*2), Y6
+	VBROADCASTSD (R9)(R12*1), Y6
 	VFMADD231PD  Y5, Y6, Y3
-	VBROADCASTSD (R10)(R12*1), Y6
-	VFMADD231PD  Y5, Y6, Y4
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R13
-	JNZ          strip1
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMASKMOVPD   (R10), Y0, Y5
+	ADDQ         DX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNZ          single
+	MOVQ         DI, R9
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMASKMOVPD   (R9), Y4, Y5
+	VADDPD       Y5, Y0, Y0
+	ADDQ         R8, R9
+	VMASKMOVPD   (R9), Y4, Y5
 	VADDPD       Y5, Y1, Y1
-	ADDQ         R9, R10
-	VMASKMOVPD   (R10), Y0, Y5
+	ADDQ         R8, R9
+	VMASKMOVPD   (R9), Y4, Y5
 	VADDPD       Y5, Y2, Y2
-	ADDQ         R9, R10
-	VMASKMOVPD   (R10), Y0, Y5
+	ADDQ         R8, R9
+	VMASKMOVPD   (R9), Y4, Y5
 	VADDPD       Y5, Y3, Y3
-	ADDQ         R9, R10
-	VMASKMOVPD   (R10), Y0, Y5
-	VADDPD       Y5, Y4, Y4
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+	ADDQ         R8, R9
+	MOVQ         DI, R9
 
-strip1store:
-	VMASKMOVPD Y1, Y0, (R10)
-	ADDQ       R9, R10
-	VMASKMOVPD Y2, Y0, (R10)
-	ADDQ       R9, R10
-	VMASKMOVPD Y3, Y0, (R10)
-	ADDQ       R9, R10
-	VMASKMOVPD Y4, Y0, (R10)
-	ADDQ       R9, R10
-	ADDQ       $0x00000020, SI
-	ADDQ       $0x00000020, R8
-	SUBQ       $0x04, AX
-	JMP        rest
+singlestore:
+	VMASKMOVPD Y0, Y4, (R9)
+	ADDQ       R8, R9
+	VMASKMOVPD Y1, Y4, (R9)
+	ADDQ       R8, R9
+	VMASKMOVPD Y2, Y4, (R9)
+	ADDQ       R8, R9
+	VMASKMOVPD Y3, Y4, (R9)
+	ADDQ       R8, R9
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, DI
 
 done:
 	VZEROUPPER
@@ -2010,97 +2801,142 @@ done:
 // func combine1F64AVX2(k int, n int, x *float64, down int, right int, b *float64, ldb int, c *float64, ldc int, add bool)
 // Requires: AVX, FMA3
 TEXT ·combine1F64AVX2(SB), NOSPLIT, $0-73
-	MOVQ n+8(FP), AX
-	MOVQ x+16(FP), CX
-	MOVQ down+24(FP), DX
-	MOVQ right+32(FP), BX
-	MOVQ b+40(FP), SI
-	MOVQ ldb+48(FP), DI
-	MOVQ c+56(FP), R8
-	MOVQ ldc+64(FP), R9
+	MOVQ x+16(FP), AX
+	MOVQ down+24(FP), CX
+	MOVQ right+32(FP), DX
+	MOVQ b+40(FP), BX
+	MOVQ ldb+48(FP), SI
+	MOVQ c+56(FP), DI
+	MOVQ ldc+64(FP), R8
+	SHLQ $0x03, CX
 	SHLQ $0x03, DX
-	SHLQ $0x03, BX
-	SHLQ $0x03, DI
-	SHLQ $0x03, R9
+	SHLQ $0x03, SI
+	SHLQ $0x03, R8
+	LEAQ (CX)(CX*2), CX
+	MOVQ n+8(FP), R11
 
 strips:
-	CMPQ   AX, $0x00000008
+	CMPQ   R11, $0x00000008
 	JL     rest
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   CX, R10
-	MOVQ   SI, R11
-	LEAQ   (DX)(DX*2), R12
-	MOVQ   k+0(FP), R12
+	MOVQ   AX, CX
+	MOVQ   BX, R9
+	MOVQ   k+0(FP), R10
 
-strip2:
-	VMOVUPD      (R11), Y2
-	VMOVUPD      32(R11), Y3
-	VBROADCASTSD (R10), Y4
+whole:
+	VMOVUPD      (R9), Y2
+	VMOVUPD      32(R9), Y3
+	VBROADCASTSD (CX), Y4
 	VFMADD231PD  Y2, Y4, Y0
 	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R12
-	JNZ          strip2
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip2store
-	VMOVUPD      (R10), Y2
+	ADDQ         DX, CX
+	ADDQ         SI, R9
+	DECQ         R10
+	JNZ          whole
+	MOVQ         DI, CX
+	MOVB         add+72(FP), R9
+	TESTB        R9, R9
+	JZ           wholestore
+	VMOVUPD      (CX), Y2
 	VADDPD       Y2, Y0, Y0
-	VMOVUPD      32(R10), Y2
+	VMOVUPD      32(CX), Y2
 	VADDPD       Y2, Y1, Y1
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip2store:
-	VMOVUPD Y0, (R10)
-	VMOVUPD Y1, 32(R10)
-	ADDQ    R9, R10
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R8
-	SUBQ    $0x00000008, AX
+wholestore:
+	VMOVUPD Y0, (CX)
+	VMOVUPD Y1, 32(CX)
+	ADDQ    R8, CX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, R11
 	JMP     strips
 
 rest:
-	CMPQ    AX, $0x00
-	JLE     done
-	LEAQ    masks<>+256(SB), R10
-	MOVQ    AX, R11
-	SHLQ    $0x03, R11
-	SUBQ    R11, R10
-	VMOVUPD (R10), Y0
+	CMPQ    R11, $0x00
+	JE      done
+	CMPQ    R11, $0x04
+	JLE     last
+	LEAQ    masks<>+256(SB), CX
+	MOVQ    R11, R9
+	SHLQ    $0x03, R9
+	SUBQ    R9, CX
+	VMOVUPD (CX), Y2
+	LEAQ    masks<>+256(SB), CX
+	MOVQ    R11, R9
+	SHLQ    $0x03, R9
+	SUBQ    R9, CX
+	VMOVUPD 32(CX), Y3
+	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	MOVQ    CX, R10
-	MOVQ    SI, R11
-	LEAQ    (DX)(DX*2), R12
-	MOVQ    k+0(FP), R12
+	MOVQ    AX, CX
+	MOVQ    BX, R9
+	MOVQ    k+0(FP), R10
 
-strip1:
-	VMASKMOVPD   (R11), Y0, Y2
-	VBROADCASTSD (R10), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         BX, R10
-	ADDQ         DI, R11
-	DECQ         R12
-	JNZ          strip1
-	MOVQ         R8, R10
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
-	JZ           strip1store
-	VMASKMOVPD   (R10), Y0, Y2
-	VADDPD       Y2, Y1, Y1
-	ADDQ         R9, R10
-	MOVQ         R8, R10
+part:
+	VMASKMOVPD   (R9), Y2, Y4
+	VMASKMOVPD   32(R9), Y3, Y5
+	VBROADCASTSD (CX), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	ADDQ         DX, CX
+	ADDQ         SI, R9
+	DECQ         R10
+	JNZ          part
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           partstore
+	VMASKMOVPD   (CX), Y2, Y4
+	VADDPD       Y4, Y0, Y0
+	VMASKMOVPD   32(CX), Y3, Y4
+	VADDPD       Y4, Y1, Y1
+	ADDQ         R8, CX
+	MOVQ         DI, CX
 
-strip1store:
-	VMASKMOVPD Y1, Y0, (R10)
-	ADDQ       R9, R10
-	ADDQ       $0x00000020, SI
-	ADDQ       $0x00000020, R8
-	SUBQ       $0x04, AX
-	JMP        rest
+partstore:
+	VMASKMOVPD Y0, Y2, (CX)
+	VMASKMOVPD Y1, Y3, 32(CX)
+	ADDQ       R8, CX
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, DI
+	JMP        done
+
+last:
+	LEAQ    masks<>+256(SB), CX
+	MOVQ    R11, R9
+	SHLQ    $0x03, R9
+	SUBQ    R9, CX
+	VMOVUPD (CX), Y1
+	VXORPS  Y0, Y0, Y0
+	MOVQ    AX, CX
+	MOVQ    BX, R9
+	MOVQ    k+0(FP), R10
+
+single:
+	VMASKMOVPD   (R9), Y1, Y2
+	VBROADCASTSD (CX), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         SI, R9
+	DECQ         R10
+	JNZ          single
+	MOVQ         DI, CX
+	MOVB         add+72(FP), AL
+	TESTB        AL, AL
+	JZ           singlestore
+	VMASKMOVPD   (CX), Y1, Y2
+	VADDPD       Y2, Y0, Y0
+	ADDQ         R8, CX
+	MOVQ         DI, CX
+
+singlestore:
+	VMASKMOVPD Y0, Y1, (CX)
+	ADDQ       R8, CX
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, DI
 
 done:
 	VZEROUPPER
@@ -2194,7 +3030,7 @@ strips:
 	VMOVUPD 64(BX), Y2
 	VMOVUPD 96(BX), Y3
 
-strip4:
+whole:
 	VMOVUPD (SI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(SI), Y4
@@ -2205,7 +3041,7 @@ strip4:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    DX, SI
 	DECQ    DI
-	JNZ     strip4
+	JNZ     whole
 	VMOVUPD Y0, (BX)
 	VMOVUPD Y1, 32(BX)
 	VMOVUPD Y2, 64(BX)
@@ -2217,27 +3053,73 @@ strip4:
 
 rest:
 	CMPQ       AX, $0x00
-	JLE        done
+	JE         done
+	CMPQ       AX, $0x04
+	JLE        last
 	LEAQ       masks<>+256(SB), SI
 	MOVQ       AX, DI
 	SHLQ       $0x03, DI
 	SUBQ       DI, SI
 	VMOVUPD    (SI), Y0
-	MOVQ       m+0(FP), DI
-	MOVQ       CX, SI
+	LEAQ       masks<>+256(SB), SI
+	MOVQ       AX, DI
+	SHLQ       $0x03, DI
+	SUBQ       DI, SI
+	VMOVUPD    32(SI), Y1
+	LEAQ       masks<>+256(SB), SI
+	MOVQ       AX, DI
+	SHLQ       $0x03, DI
+	SUBQ       DI, SI
+	VMOVUPD    64(SI), Y2
+	LEAQ       masks<>+256(SB), SI
+	SHLQ       $0x03, AX
+	SUBQ       AX, SI
+	VMOVUPD    96(SI), Y3
+	MOVQ       m+0(FP), SI
+	MOVQ       CX, AX
+	VMASKMOVPD (BX), Y0, Y4
+	VMASKMOVPD 32(BX), Y1, Y5
+	VMASKMOVPD 64(BX), Y2, Y6
+	VMASKMOVPD 96(BX), Y3, Y7
+
+part:
+	VMASKMOVPD (AX), Y0, Y8
+	VADDPD     Y8, Y4, Y4
+	VMASKMOVPD 32(AX), Y1, Y8
+	VADDPD     Y8, Y5, Y5
+	VMASKMOVPD 64(AX), Y2, Y8
+	VADDPD     Y8, Y6, Y6
+	VMASKMOVPD 96(AX), Y3, Y8
+	VADDPD     Y8, Y7, Y7
+	ADDQ       DX, AX
+	DECQ       SI
+	JNZ        part
+	VMASKMOVPD Y4, Y0, (BX)
+	VMASKMOVPD Y5, Y1, 32(BX)
+	VMASKMOVPD Y6, Y2, 64(BX)
+	VMASKMOVPD Y7, Y3, 96(BX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, BX
+	JMP        done
+
+last:
+	LEAQ       masks<>+256(SB), SI
+	SHLQ       $0x03, AX
+	SUBQ       AX, SI
+	VMOVUPD    (SI), Y0
+	MOVQ       m+0(FP), SI
+	MOVQ       CX, AX
 	VMASKMOVPD (BX), Y0, Y1
 
-strip1:
-	VMASKMOVPD (SI), Y0, Y2
+single:
+	VMASKMOVPD (AX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
-	ADDQ       DX, SI
-	DECQ       DI
-	JNZ        strip1
+	ADDQ       DX, AX
+	DECQ       SI
+	JNZ        single
 	VMASKMOVPD Y1, Y0, (BX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, BX
-	SUBQ       $0x04, AX
-	JMP        rest
 
 done:
 	VZEROUPPER
