@@ -2,6 +2,7 @@ package constraints_test
 
 import (
 	"fmt"
+	"log"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -30,21 +31,14 @@ func scoresNode(g *gorgonia.ExprGraph) *gorgonia.Node {
 func ExampleNewDemographicParity() {
 	problem, err := constraints.NewDemographicParity([]string{"women", "men"}, 0.05, constraints.Logistic, constraints.Sigmoid, constraints.Absolute)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	g := gorgonia.NewGraph()
 	f, h, err := problem.Nodes(scoresNode(g), exampleRows)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	machine := gorgonia.NewTapeMachine(g)
-	defer machine.Close()
-	if err := machine.RunAll(); err != nil {
-		fmt.Println(err)
-		return
-	}
+	run(g)
 	fmt.Printf("f %.4f, h %.4f\n", f.Value(), h.Value())
 	for _, p := range problem.Pieces() {
 		fmt.Printf("constraint %d: %+g h %+g\n", p.Constraint, p.Sign, p.Offset)
@@ -52,13 +46,11 @@ func ExampleNewDemographicParity() {
 
 	e, err := problem.NewEvaluator(exampleRows)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	m, err := e.Measures(exampleScores)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Printf("g %.4f", m.Constraints)
 	for _, v := range m.Named() {
@@ -76,18 +68,15 @@ func ExampleNewDemographicParity() {
 func ExampleNewEqualizedOdds() {
 	problem, err := constraints.NewEqualizedOdds([]string{"women", "men"}, []float64{0.1}, constraints.Logistic, constraints.Sigmoid, constraints.Split)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	e, err := problem.NewEvaluator(exampleRows)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	m, err := e.Measures(exampleScores)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for j, name := range problem.ConstraintNames() {
 		fmt.Printf("%s: %.4f\n", name, m.Constraints[j])
@@ -105,21 +94,14 @@ func ExampleNewIntersectional() {
 	rows.Groups = append(rows.Groups[:2:2], constraints.Group{Name: "old", Rows: []int{1, 3}})
 	problem, err := constraints.NewIntersectional([]string{"women", "men", "old"}, []float64{0.05}, constraints.Hinge, constraints.Hinge, constraints.Each)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	g := gorgonia.NewGraph()
 	f, c, err := problem.Nodes(scoresNode(g), rows)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	machine := gorgonia.NewTapeMachine(g)
-	defer machine.Close()
-	if err := machine.RunAll(); err != nil {
-		fmt.Println(err)
-		return
-	}
+	run(g)
 	fmt.Printf("f %.4f, g %.4f\n", f.Value(), c.Value())
 	// Output:
 	// f 0.1000, g [-0.1500   0.0167  -0.1500]

@@ -2,6 +2,7 @@ package constraints_test
 
 import (
 	"fmt"
+	"log"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -9,11 +10,19 @@ import (
 	"ppal/constraints"
 )
 
+// run computes a graph's nodes.
+func run(g *gorgonia.ExprGraph) {
+	machine := gorgonia.NewTapeMachine(g)
+	defer machine.Close()
+	if err := machine.RunAll(); err != nil {
+		log.Fatal(err)
+	}
+}
+
 func ExampleNeymanPearson() {
 	problem, err := constraints.NewNeymanPearson([]string{"shirt", "coat"}, []float64{0.2}, constraints.Sigmoid)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	labels := []int{0, 0, 1}
 	scores := []float64{2, 0, 0, 1, -1, 1}
@@ -23,26 +32,18 @@ func ExampleNeymanPearson() {
 		gorgonia.WithValue(tensor.New(tensor.WithShape(3, 2), tensor.WithBacking(scores))))
 	objective, bounds, err := problem.Nodes(s, labels)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	machine := gorgonia.NewTapeMachine(g)
-	defer machine.Close()
-	if err := machine.RunAll(); err != nil {
-		fmt.Println(err)
-		return
-	}
+	run(g)
 	fmt.Printf("f %.4f, g %.4f\n", objective.Value(), bounds.Value())
 
 	e := problem.NewEvaluator()
 	if err := e.Add(scores, labels); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	m, err := e.Measures()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Printf("f %.4f, g %.4f, errors %.1f\n", m.Objective, m.Constraints, m.Errors)
 	// Output:

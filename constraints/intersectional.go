@@ -47,11 +47,6 @@ const (
 // GroupForms lists the forms, the default first.
 func GroupForms() []GroupForm { return []GroupForm{Each, Expectation} }
 
-// ParseGroupForm returns the form of that name: each or expectation.
-func ParseGroupForm(name string) (GroupForm, error) {
-	return parse("form of the groups' bounds", name, GroupForms())
-}
-
 // String returns the form's name in lower case.
 func (f GroupForm) String() string {
 	switch f {

@@ -1,7 +1,6 @@
 package constraints
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -127,22 +126,4 @@ func (p *NeymanPearson) Nodes(scores *gorgonia.Node, labels []int) (objective, c
 		return nil, nil, err
 	}
 	return objective, constraints, nil
-}
-
-// LabelsFromOffsets returns the labels of rows grouped by class: rows
-// offsets[k]..offsets[k+1]-1 are of class k. Offsets start at 0 and do not fall.
-func LabelsFromOffsets(offsets []int) ([]int, error) {
-	if len(offsets) < 2 || offsets[0] != 0 {
-		return nil, errors.New("constraints: offsets of grouped rows start at 0 and end at the number of rows")
-	}
-	var labels []int
-	for k, hi := range offsets[1:] {
-		if hi < offsets[k] {
-			return nil, fmt.Errorf("constraints: offsets of grouped rows fall from %d to %d", offsets[k], hi)
-		}
-		for range hi - offsets[k] {
-			labels = append(labels, k)
-		}
-	}
-	return labels, nil
 }

@@ -154,17 +154,6 @@ func TestNeymanPearsonErrors(t *testing.T) {
 	}
 }
 
-func TestLabelsFromOffsets(t *testing.T) {
-	if d := cmp.Diff([]int{0, 0, 2}, must(LabelsFromOffsets([]int{0, 2, 2, 3}))); d != "" {
-		t.Error(d)
-	}
-	for _, bad := range [][]int{nil, {0}, {1, 2}, {0, 3, 2}} {
-		if _, err := LabelsFromOffsets(bad); err == nil {
-			t.Errorf("%v is accepted", bad)
-		}
-	}
-}
-
 // The closed forms hold for the classifiers that their docs name.
 func TestBoundsOfTrivialClassifiers(t *testing.T) {
 	classes := []string{"a", "b", "c", "d"}

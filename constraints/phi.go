@@ -3,7 +3,6 @@ package constraints
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
 // Phi is a surrogate: a decreasing function of the margin y that stands for
@@ -25,19 +24,13 @@ const (
 func Phis() []Phi { return []Phi{Sigmoid, Logistic, Hinge} }
 
 // ParsePhi returns the surrogate of that name: sigmoid, logistic or hinge.
-func ParsePhi(name string) (Phi, error) { return parse("surrogate phi", name, Phis()) }
-
-// parse returns the value of that name.
-func parse[T fmt.Stringer](what, name string, values []T) (T, error) {
-	known := make([]string, len(values))
-	for i, v := range values {
-		known[i] = v.String()
-		if known[i] == name {
-			return v, nil
+func ParsePhi(name string) (Phi, error) {
+	for _, p := range Phis() {
+		if p.String() == name {
+			return p, nil
 		}
 	}
-	var none T
-	return none, fmt.Errorf("constraints: no %s %q: take one of %s", what, name, strings.Join(known, ", "))
+	return 0, fmt.Errorf("constraints: no surrogate phi %q: want sigmoid, logistic or hinge", name)
 }
 
 // String returns the surrogate's name in lower case.

@@ -30,9 +30,6 @@ const (
 // GapForms lists the forms, the default first.
 func GapForms() []GapForm { return []GapForm{Absolute, Split, Maximum} }
 
-// ParseGapForm returns the form of that name: absolute, split or max.
-func ParseGapForm(name string) (GapForm, error) { return parse("form of a gap", name, GapForms()) }
-
 // String returns the form's name in lower case.
 func (f GapForm) String() string {
 	switch f {

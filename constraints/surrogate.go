@@ -6,34 +6,6 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// MeanLoss adds the mean of phi(y_i s_i) over all rows, a scalar, to the graph
-// of the scores s [n, 1] or [n]: with Logistic the paper's logistic loss, with
-// Hinge the hinge loss. Labels y are -1 or +1.
-func MeanLoss(scores *gorgonia.Node, labels []int, phi Phi) (*gorgonia.Node, error) {
-	loss, err := NewSignedLoss(labels, phi)
-	if err != nil {
-		return nil, err
-	}
-	mean, err := newMean(Rows{Labels: labels})
-	if err != nil {
-		return nil, err
-	}
-	losses, err := loss.Apply(scores)
-	if err != nil {
-		return nil, err
-	}
-	return mean.Apply(losses)
-}
-
-// newMean makes the mean over all rows.
-func newMean(r Rows) (*GroupMeans, error) {
-	m, err := NewMembership(len(r.Labels), []Group{r.all()})
-	if err != nil {
-		return nil, err
-	}
-	return NewGroupMean(m, 0)
-}
-
 // surrogate is a fairness problem on a set of rows: the ops that make its nodes
 // and, on the host, its values.
 //
@@ -46,7 +18,11 @@ type surrogate struct {
 }
 
 func newSurrogate(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*surrogate, error) {
-	mean, err := newMean(r)
+	all, err := NewMembership(len(r.Labels), []Group{r.all()})
+	if err != nil {
+		return nil, err
+	}
+	mean, err := NewGroupMean(all, 0)
 	if err != nil {
 		return nil, err
 	}

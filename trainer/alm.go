@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"fmt"
-	"math"
 )
 
 // ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969, Rockafellar 1973): a double
@@ -42,7 +41,7 @@ func (m *ALM) Init(p Problem, at *Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *ALM) StartDual(g []float64) error {
-	if !(m.Penalty >= 0) || math.IsInf(m.Penalty, 0) || m.Inner < 0 {
+	if !isSize(m.Penalty) || m.Inner < 0 {
 		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive",
 			ErrSettings, m.Penalty, m.Inner)
 	}
@@ -80,11 +79,7 @@ func (m *ALM) PenaltyCurvature() float64 { return orDefault(m.Penalty, DefaultAL
 func (m *ALM) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
-func (m *ALM) Report() Report {
-	r := newReport()
-	r.Multipliers, r.StepSize = m.lambda, m.stepSize()
-	return r
-}
+func (m *ALM) Report() Report { return newReport(m.stepSize(), m.lambda) }
 
 // VisitDual implements DualRule.
 func (m *ALM) VisitDual(v StateVisitor) {

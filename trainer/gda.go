@@ -1,10 +1,5 @@
 package trainer
 
-import (
-	"fmt"
-	"math"
-)
-
 // GDA is gradient descent-ascent on the Lagrangian, the plain reference of constrained training (Arrow, Hurwicz and Uzawa 1958):
 //
 //	x+      = primal step along grad f(x) + J(x)^T lambda
@@ -36,8 +31,8 @@ func (m *GDA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *GDA) StartDual(g []float64) error {
-	if !(m.DualStep >= 0) || math.IsInf(m.DualStep, 0) {
-		return fmt.Errorf("trainer: %w: the dual step is %v, want a positive number", ErrSettings, m.DualStep)
+	if err := checkSizes(number{"the dual step", m.DualStep}); err != nil {
+		return err
 	}
 	m.lambda = make([]float64, len(g))
 	return nil
@@ -64,11 +59,7 @@ func (m *GDA) PenaltyCurvature() float64 { return 0 }
 func (m *GDA) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
-func (m *GDA) Report() Report {
-	r := newReport()
-	r.Multipliers, r.StepSize = m.lambda, m.stepSize()
-	return r
-}
+func (m *GDA) Report() Report { return newReport(m.stepSize(), m.lambda) }
 
 // VisitDual implements DualRule.
 func (m *GDA) VisitDual(v StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }

@@ -46,13 +46,8 @@ func (m *GDPA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *GDPA) StartDual(g []float64) error {
-	for _, v := range []struct {
-		name string
-		x    float64
-	}{{"step", m.Step}, {"penalty", m.Penalty}, {"ratio", m.Ratio}} {
-		if !(v.x >= 0) || math.IsInf(v.x, 0) {
-			return fmt.Errorf("trainer: %w: GDPA's %s is %v, want a positive number", ErrSettings, v.name, v.x)
-		}
+	if err := checkSizes(number{"GDPA's step", m.Step}, number{"GDPA's penalty", m.Penalty}, number{"GDPA's ratio", m.Ratio}); err != nil {
+		return err
 	}
 	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
 		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want it in (0, 1)", ErrSettings, m.Perturbation)
@@ -126,11 +121,7 @@ func (m *GDPA) ScheduledStep() float64 {
 }
 
 // Report implements Method.
-func (m *GDPA) Report() Report {
-	r := newReport()
-	r.Multipliers, r.StepSize = m.lambda, m.stepSize()
-	return r
-}
+func (m *GDPA) Report() Report { return newReport(m.stepSize(), m.lambda) }
 
 // VisitDual implements DualRule.
 func (m *GDPA) VisitDual(v StateVisitor) {

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -57,8 +56,8 @@ func (m *IPPConEx) Init(p Problem, at *Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
-	if !(m.T0 >= 0) || math.IsInf(m.T0, 0) || !(m.Bound >= 0) || math.IsInf(m.Bound, 0) {
-		return fmt.Errorf("trainer: %w: ipp-conex's t0 is %v and the bound %v, want positive numbers", ErrSettings, m.T0, m.Bound)
+	if err := checkSizes(number{"ipp-conex's t0", m.T0}, number{"ipp-conex's bound", m.Bound}); err != nil {
+		return err
 	}
 	m.loop = newProximalLoop(m.ProximalPoint, m.T0 == 0, p)
 	m.slopes = newSlopes(p, m.loop.terms)
@@ -189,11 +188,7 @@ func (m *IPPConEx) OutputWeight(*Point) float64 { return m.loop.outputWeight() }
 func (m *IPPConEx) Conclude(*Point, Certificate) (warnings, notes []string) { return m.loop.conclude() }
 
 // Report implements Method.
-func (m *IPPConEx) Report() Report {
-	r := newReport()
-	r.Multipliers, r.StepSize = m.y, m.last
-	return r
-}
+func (m *IPPConEx) Report() Report { return newReport(m.last, m.y) }
 
 // VisitState implements Method.
 func (m *IPPConEx) VisitState(v StateVisitor) {

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -54,8 +53,8 @@ func (m *IPPSSG) Init(p Problem, at *Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
-	if !(m.Tolerance >= 0) || math.IsInf(m.Tolerance, 0) || !(m.Bound >= 0) || math.IsInf(m.Bound, 0) {
-		return fmt.Errorf("trainer: %w: ipp-ssg's tolerance is %v and the bound %v, want positive numbers", ErrSettings, m.Tolerance, m.Bound)
+	if err := checkSizes(number{"ipp-ssg's tolerance", m.Tolerance}, number{"ipp-ssg's bound", m.Bound}); err != nil {
+		return err
 	}
 	m.loop, m.d, m.weights = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.NewVector(), make([]float64, 1+len(at.Constraints))
 	m.l, m.last = m.Bound, math.NaN()
@@ -152,11 +151,7 @@ func (m *IPPSSG) OutputWeight(*Point) float64 { return m.loop.outputWeight() }
 func (m *IPPSSG) Conclude(*Point, Certificate) (warnings, notes []string) { return m.loop.conclude() }
 
 // Report implements Method.
-func (m *IPPSSG) Report() Report {
-	r := newReport()
-	r.StepSize = m.last
-	return r
-}
+func (m *IPPSSG) Report() Report { return newReport(m.last, nil) }
 
 // VisitState implements Method.
 func (m *IPPSSG) VisitState(v StateVisitor) {

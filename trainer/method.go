@@ -31,7 +31,9 @@ type Report struct {
 	Nu []float64
 }
 
-func newReport() Report { return Report{Delta: math.NaN(), StepSize: math.NaN()} }
+func newReport(step float64, multipliers []float64) Report {
+	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
+}
 
 // Diagnoser is a Method that can tell at the start, after Init, what its theory does not cover. Each warning is one sentence.
 type Diagnoser interface {

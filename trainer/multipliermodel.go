@@ -57,10 +57,9 @@ func (m *MultiplierModel) Name() string { return "multiplier-model" }
 
 // Init implements Method. The problem must be a DrawnGroup.
 func (m *MultiplierModel) Init(p Problem, at *Point) error {
-	for _, x := range []float64{m.Step, m.NetworkStep} {
-		if !(x >= 0) || math.IsInf(x, 0) {
-			return fmt.Errorf("trainer: %w: a step of the multiplier model is %v, want a positive number", ErrSettings, x)
-		}
+	if err := checkSizes(number{"the multiplier model's step", m.Step},
+		number{"the step of the multiplier model's network", m.NetworkStep}); err != nil {
+		return err
 	}
 	g, ok := p.(DrawnGroup)
 	if !ok || len(at.Constraints) != 1 {
@@ -99,11 +98,10 @@ func (m *MultiplierModel) Iterate(p Problem, at *Point) error {
 
 // Report implements Method.
 func (m *MultiplierModel) Report() Report {
-	r := newReport()
+	r := newReport(orDefault(m.Step, DefaultMultiplierStep), nil)
 	if !math.IsNaN(m.multiplier) {
 		r.Multipliers = []float64{m.multiplier}
 	}
-	r.StepSize = orDefault(m.Step, DefaultMultiplierStep)
 	return r
 }
 

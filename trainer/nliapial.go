@@ -52,13 +52,9 @@ func (m *NLIAPIAL) Name() string { return "nl-iapial" }
 
 // Init implements Method.
 func (m *NLIAPIAL) Init(p Problem, at *Point) error {
-	for _, v := range []struct {
-		name string
-		x    float64
-	}{{"penalty", m.Penalty}, {"modulus", m.Modulus}, {"Lipschitz constant", m.Lipschitz}, {"tolerance", m.Tolerance}} {
-		if !(v.x >= 0) || math.IsInf(v.x, 0) {
-			return fmt.Errorf("trainer: %w: nl-iapial's %s is %v, want a positive number", ErrSettings, v.name, v.x)
-		}
+	if err := checkSizes(number{"nl-iapial's penalty", m.Penalty}, number{"nl-iapial's modulus", m.Modulus},
+		number{"nl-iapial's Lipschitz constant", m.Lipschitz}, number{"nl-iapial's tolerance", m.Tolerance}); err != nil {
+		return err
 	}
 	if !(m.Sigma >= 0 && m.Sigma < 1) || m.Inner < 0 {
 		return fmt.Errorf("trainer: %w: nl-iapial's sigma is %v and inner steps %d, want sigma in (0, 1) and steps positive",
@@ -152,8 +148,7 @@ func (m *NLIAPIAL) inner() int {
 
 // Report implements Method.
 func (m *NLIAPIAL) Report() Report {
-	r := newReport()
-	r.Multipliers = m.acg.lambda
+	r := newReport(math.NaN(), m.acg.lambda)
 	if m.acg.smooth > 0 {
 		r.StepSize = 1 / m.acg.smooth
 	}

@@ -2,6 +2,9 @@ package trainer
 
 import "fmt"
 
+// collapseStationarity is the residual below which a collapsed objective is a stationary point.
+const collapseStationarity = 1e-3
+
 // finish chooses the output and sums up. A run that failed keeps its last record.
 func (t *run) finish(status Status, failure error) (*Result, error) {
 	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds,

@@ -42,7 +42,7 @@ func (m *Penalty) Init(p Problem, at *Point) error { return m.init(m, p, at) }
 // StartDual implements DualRule.
 func (m *Penalty) StartDual(g []float64) error {
 	switch {
-	case !(m.Coefficient >= 0) || math.IsInf(m.Coefficient, 0):
+	case !isSize(m.Coefficient):
 		return fmt.Errorf("trainer: %w: the penalty coefficient is %v, want a positive number", ErrSettings, m.Coefficient)
 	case m.Growth != 0 && !(m.Growth >= 1) || math.IsInf(m.Growth, 0):
 		return fmt.Errorf("trainer: %w: the penalty's growth is %v, want at least 1", ErrSettings, m.Growth)
@@ -87,11 +87,7 @@ func (m *Penalty) PenaltyCurvature() float64 { return m.coefficient() }
 func (m *Penalty) ScheduledStep() float64 { return 0 }
 
 // Report implements Method: the weights c max(0, g) estimate the multipliers.
-func (m *Penalty) Report() Report {
-	r := newReport()
-	r.Multipliers, r.StepSize = m.w, m.stepSize()
-	return r
-}
+func (m *Penalty) Report() Report { return newReport(m.stepSize(), m.w) }
 
 // VisitDual implements DualRule.
 func (m *Penalty) VisitDual(v StateVisitor) {

@@ -102,16 +102,9 @@ func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 }
 
 func (s Perturbation) validate() error {
-	for _, v := range []struct {
-		name string
-		x    float64
-	}{
-		{"alpha", s.Alpha}, {"beta", s.Beta}, {"tau", s.Tau},
-		{"delta p", s.DeltaP}, {"delta q", s.DeltaQ}, {"delta0", s.Delta0}, {"slack cap", s.SlackCap},
-	} {
-		if !(v.x >= 0) || math.IsInf(v.x, 0) {
-			return fmt.Errorf("trainer: %w: %s is %v, want a positive number", ErrSettings, v.name, v.x)
-		}
+	if err := checkSizes(number{"alpha", s.Alpha}, number{"beta", s.Beta}, number{"tau", s.Tau}, number{"delta p", s.DeltaP},
+		number{"delta q", s.DeltaQ}, number{"delta0", s.Delta0}, number{"slack cap", s.SlackCap}); err != nil {
+		return err
 	}
 	if s.Delta < DeltaPower || s.Delta > DeltaHarmonic {
 		return fmt.Errorf("trainer: %w: %v", ErrSettings, s.Delta)
@@ -221,9 +214,7 @@ func (d *perturbed) VisitDual(v StateVisitor) {
 }
 
 func (d *perturbed) report(step float64) Report {
-	r := newReport()
-	r.Multipliers, r.Auxiliary, r.Slack, r.Perturbation = d.lambda, d.mu, d.u, d.z
-	r.Delta, r.StepSize = d.delta, step
+	r := Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Perturbation: d.z, Delta: d.delta, StepSize: step}
 	if d.k > 0 {
 		r.Nu = d.nu
 	}

@@ -73,7 +73,7 @@ func (m *PLADA) Name() string { return "plada" }
 // validate checks what the dual state does not.
 func (m *PLADA) validate() error {
 	switch {
-	case !(m.Sigma0 >= 0) || math.IsInf(m.Sigma0, 0) || m.InnerSteps < 0:
+	case !isSize(m.Sigma0) || m.InnerSteps < 0:
 		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", ErrSettings, m.Sigma0, m.InnerSteps)
 	case m.XStep < XStepAuto || m.XStep > Inner:
 		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", ErrSettings, m.XStep)

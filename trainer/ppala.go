@@ -107,10 +107,3 @@ func (m *PPALA) Diagnose(p Problem, at *Point) ([]string, error) {
 func (m *PPALA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
 	return m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
 }
-
-func orDefault(x, fallback float64) float64 {
-	if x == 0 {
-		return fallback
-	}
-	return x
-}

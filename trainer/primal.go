@@ -58,7 +58,7 @@ func (s PrimalSettings) validate() error {
 	switch {
 	case s.Kind < Nesterov || s.Kind > Adam:
 		return fmt.Errorf("trainer: %w: %v", ErrSettings, s.Kind)
-	case !(s.Eta >= 0) || math.IsInf(s.Eta, 0):
+	case !isSize(s.Eta):
 		return fmt.Errorf("trainer: %w: eta is %v, want a positive number, or 0 for automatic", ErrSettings, s.Eta)
 	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
 		return fmt.Errorf("trainer: %w: a fixed step size needs eta; an automatic one is scaled by the weights", ErrSettings)

@@ -36,7 +36,7 @@ const (
 
 func (s ProximalPoint) validate(name string) error {
 	switch {
-	case !(s.RhoHat >= 0) || math.IsInf(s.RhoHat, 0) || !(s.Modulus >= 0) || math.IsInf(s.Modulus, 0):
+	case !isSize(s.RhoHat) || !isSize(s.Modulus):
 		return fmt.Errorf("trainer: %w: %s's rho^ is %v and the modulus %v, want positive numbers", ErrSettings, name, s.RhoHat, s.Modulus)
 	case s.RhoHat > 0 && s.RhoHat <= s.Modulus:
 		return fmt.Errorf("trainer: %w: %s's rho^ is %v, want it above the modulus %v", ErrSettings, name, s.RhoHat, s.Modulus)

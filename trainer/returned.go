@@ -17,7 +17,7 @@ func (t *run) showReturned() (bool, error) {
 	if err := t.at.forward(t.p); err != nil {
 		return false, err
 	}
-	return true, t.check()
+	return true, t.at.check()
 }
 
 // hideReturned brings the iterate back.

@@ -63,13 +63,9 @@ const (
 func (m *SSG) Name() string { return "ssg" }
 
 func (m *SSG) validate() error {
-	for _, v := range []struct {
-		name string
-		x    float64
-	}{{"tolerance", m.Tolerance}, {"step", m.Step}, {"step on the constraints", m.ViolationStep}} {
-		if !(v.x >= 0) || math.IsInf(v.x, 0) {
-			return fmt.Errorf("trainer: %w: SSG's %s is %v, want a positive number", ErrSettings, v.name, v.x)
-		}
+	if err := checkSizes(number{"SSG's tolerance", m.Tolerance}, number{"SSG's step", m.Step},
+		number{"SSG's step on the constraints", m.ViolationStep}); err != nil {
+		return err
 	}
 	switch m.StepRule {
 	case "", StepDecay:
@@ -190,11 +186,7 @@ func (m *SSG) OutputWeight(at *Point) float64 {
 }
 
 // Report implements Method.
-func (m *SSG) Report() Report {
-	r := newReport()
-	r.StepSize = m.last
-	return r
-}
+func (m *SSG) Report() Report { return newReport(m.last, nil) }
 
 // VisitState implements Method.
 func (m *SSG) VisitState(v StateVisitor) {

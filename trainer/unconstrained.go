@@ -37,11 +37,7 @@ func (m *Unconstrained) PenaltyCurvature() float64 { return 0 }
 func (m *Unconstrained) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
-func (m *Unconstrained) Report() Report {
-	r := newReport()
-	r.StepSize = m.stepSize()
-	return r
-}
+func (m *Unconstrained) Report() Report { return newReport(m.stepSize(), nil) }
 
 // VisitDual implements DualRule.
 func (m *Unconstrained) VisitDual(StateVisitor) {}

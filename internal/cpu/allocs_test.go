@@ -7,6 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/models"
 )
 
@@ -37,14 +38,14 @@ func TestIterationsAllocateNothing(t *testing.T) {
 // Nor do fairness problems on groups that overlap.
 func TestFairnessAllocatesNothing(t *testing.T) {
 	const rows, groups = 700, 40
-	goal, err := constraints.NewIntersectional(numbered(groups), []float64{0.05}, constraints.Sigmoid, constraints.Hinge, constraints.Each)
+	goal, err := constraints.NewIntersectional(graphcases.Names(groups), []float64{0.05}, constraints.Sigmoid, constraints.Hinge, constraints.Each)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fairness{n: rows, goal: goal, groups: scattered(rows, groups, 0.2),
-		spec: models.Spec{Inputs: 7, Hidden: []int{9}, Outputs: 1, Activation: models.ReLU}}
+	spec := models.Spec{Inputs: 7, Hidden: []int{9}, Outputs: 1, Activation: models.ReLU}
+	c := graphcases.Fair("", spec, rows, graphcases.Values, goal, graphcases.Scattered(rows, groups, 0.2))
 	for _, threads := range []int{1, 2} {
-		p := f.problem(t, tensor.Float32, engine(t, kernel.Best(), threads))
+		p := problem(t, c, tensor.Float32, engine(t, kernel.Best(), threads))
 		if allocated := testing.AllocsPerRun(3, iteration(t, p)); allocated > 0 {
 			t.Errorf("%d threads: %v allocations an iteration", threads, allocated)
 		}

@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -67,7 +68,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 			return graph.Definition{}, err
 		}
 		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(data.Dims()))
-		scores, err := net.Scores(x, random(g, dtype, rand.New(rand.NewPCG(2, 2)), "center", 1, data.cols))
+		scores, err := net.Scores(x, graphcases.Normal(g, dtype, rand.New(rand.NewPCG(2, 2)), "center", 1, data.cols))
 		if err != nil {
 			return graph.Definition{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -47,7 +48,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 			return graph.Definition{}, err
 		}
 		rows := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(x.Rows, x.Cols))
-		scores, err := net.Scores(rows, random(g, dtype, rng, "center", 1, x.Cols))
+		scores, err := net.Scores(rows, graphcases.Normal(g, dtype, rng, "center", 1, x.Cols))
 		if err != nil {
 			return graph.Definition{}, err
 		}

@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -29,59 +30,18 @@ type network struct {
 
 func (n network) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(n.seed, 1))
-	weights, err := models.Init(n.spec, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, labels, names := 0, []int{}, []string{}
-	for k, c := range n.counts {
-		rows += c
-		names = append(names, fmt.Sprint(k))
-		for range c {
-			labels = append(labels, k)
-		}
-	}
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, err := models.New(g, n.spec, dtype, weights)
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		x := random(g, dtype, rng, "rows", rows, n.spec.Inputs)
-		var center *gorgonia.Node
-		if n.center {
-			center = random(g, dtype, rng, "center", 1, n.spec.Inputs)
-		}
-		scores, err := net.Scores(x, center)
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, n.phi)
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		f, c, err := goal.Nodes(scores, labels)
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 5}, Inputs: gorgonia.Nodes{x}, Watch: gorgonia.Nodes{scores}}, err
-	}, engine)
+	c := graphcases.Network(n.spec, n.counts, n.phi, n.center, graphcases.Values)
+	c.Seed = n.seed
+	return problem(t, c, dtype, engine)
+}
+
+func problem(t testing.TB, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
+	t.Helper()
+	p, err := c.Problem(dtype, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func random(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, rows, cols int) *gorgonia.Node {
-	double, single := make([]float64, rows*cols), make([]float32, rows*cols)
-	for i := range double {
-		single[i] = float32(rng.NormFloat64())
-		double[i] = float64(single[i]) // the same data in both precisions
-	}
-	var backing any = double
-	if dtype == tensor.Float32 {
-		backing = single
-	}
-	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing))))
 }
 
 // numbers are f, g, the gradient for some weights and the scores.
@@ -128,40 +88,25 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(num / max(den, 1e-300))
 }
 
-func networks() []network {
-	var list []network
-	seed := uint64(0)
-	for _, spec := range []models.Spec{
-		{Inputs: 5},
-		{Inputs: 13, Hidden: []int{7}},
-		{Inputs: 13, Hidden: []int{33}, Activation: models.Tanh},
-		{Inputs: 9, Hidden: []int{20}, Activation: models.ReLU},
-		{Inputs: 31, Hidden: []int{40, 19}},
-		{Inputs: 11, Hidden: []int{6}, Heads: models.Separate},
-		{Inputs: 11, Hidden: []int{18, 17}, Activation: models.Tanh, Heads: models.Separate},
-	} {
-		for _, counts := range [][]int{{1, 1}, {3, 1, 2}, {100, 13, 200, 1}, {301, 270, 190, 250}} {
-			seed++
-			spec.Outputs = len(counts)
-			list = append(list, network{spec: spec, phi: constraints.Phis()[seed%3], counts: counts, center: seed%2 == 0, seed: seed})
+// agree checks that two problems have the same numbers, to the relative bound.
+func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
+	t.Helper()
+	for i, part := range []string{"f and g", "gradient", "scores"} {
+		if d := distance(got[i], want[i]); !(d <= bound) {
+			t.Errorf("%s: %s differ by %.2g", what, part, d)
 		}
 	}
-	return list
 }
 
 // On every level and any number of threads the device agrees with Gorgonia's machine in float64.
 func TestDeviceAgreesWithGorgonia(t *testing.T) {
-	for _, n := range networks() {
-		want := numbers(t, n.problem(t, tensor.Float64, graph.Tape{}))
+	for _, c := range graphcases.Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}, []int{301, 270, 190, 250}) {
+		want := numbers(t, problem(t, c, tensor.Float64, graph.Tape{}))
 		for _, level := range kernel.Levels() {
 			for _, threads := range []int{1, 3} {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
-					got := numbers(t, n.problem(t, dtype, engine(t, level, threads)))
-					for i, what := range []string{"f and g", "gradient", "scores"} {
-						if d := distance(got[i], want[i]); !(d <= bound) {
-							t.Errorf("%+v, %v, %d threads, %v: %s differ by %.2g", n, level, threads, dtype, what, d)
-						}
-					}
+					got := numbers(t, problem(t, c, dtype, engine(t, level, threads)))
+					agree(t, fmt.Sprintf("%s, %v, %d threads, %v", c.Name, level, threads, dtype), got, want, bound)
 				}
 			}
 		}
@@ -237,11 +182,7 @@ func TestBindExchangesTheRows(t *testing.T) {
 		}
 	}
 	got, want := numbers(t, plan), numbers(t, tape)
-	for i := range want {
-		if d := distance(got[i], want[i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g after Bind", i, d)
-		}
-	}
+	agree(t, "after Bind", got, want, 1e-12)
 	if err := plan.Bind(0, tensor.New(tensor.WithShape(2, 6), tensor.Of(tensor.Float64))); err == nil {
 		t.Error("Bind of another shape gave no error")
 	}
@@ -310,11 +251,7 @@ func TestDataMatrices(t *testing.T) {
 			t.Errorf("%d rows were widened, want each of the 700 once", widened)
 		}
 		got, reference := numbers(t, p), numbers(t, want)
-		for i := range got {
-			if d := distance(got[i], reference[i]); d > 1e-12 {
-				t.Errorf("part %d differs by %.2g", i, d)
-			}
-		}
+		agree(t, fmt.Sprintf("rows watched too: %t", watchRows), got, reference, 1e-12)
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/cpu"
+	"ppal/internal/cpu/guardpage"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -48,12 +50,13 @@ func TestBuffersAreKept(t *testing.T) {
 		n := randomNetwork(rng, i)
 		checkBuffers(t, n, n.problem)
 	}
-	each, err := constraints.NewIntersectional(numbered(19), []float64{0.05}, constraints.Logistic, constraints.Sigmoid, constraints.Each)
+	each, err := constraints.NewIntersectional(graphcases.Names(19), []float64{0.05}, constraints.Logistic, constraints.Sigmoid, constraints.Each)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fairness{n: 491, goal: each, groups: scattered(491, 19, 0.2), spec: models.Spec{Inputs: 5, Hidden: []int{21}, Outputs: 1}}
-	checkBuffers(t, f, f.problem)
+	c := graphcases.Fair("groups", models.Spec{Inputs: 5, Hidden: []int{21}, Outputs: 1}, 491, graphcases.Values, each,
+		graphcases.Scattered(491, 19, 0.2))
+	checkBuffers(t, c.Name, func(t testing.TB, dtype tensor.Dtype, e graph.Engine) *graph.Problem { return problem(t, c, dtype, e) })
 }
 
 // randomNetwork has widths that nothing divides, classes of one row and odd last blocks.
@@ -219,7 +222,7 @@ func (m *mover) array(v reflect.Value, scratch bool) {
 		if bytes == 0 { // of an array that was moved
 			return
 		}
-		room := guardedBytes(m.t, bytes, m.atEnd)
+		room := guardpage.Bytes(m.t, bytes, m.atEnd)
 		copy(room, unsafe.Slice((*byte)(from), bytes))
 		to = unsafe.Pointer(&room[0])
 		m.moved[from] = to

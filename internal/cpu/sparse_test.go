@@ -17,6 +17,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer"
@@ -89,50 +90,19 @@ func (n sparseNetwork) spec() models.Spec {
 	return spec
 }
 
-func (n sparseNetwork) problem(dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) (*graph.Problem, error) {
-	rng := rand.New(rand.NewPCG(n.seed, 1))
-	weights, err := models.Init(n.spec(), rng)
-	if err != nil {
-		return nil, err
+func (n sparseNetwork) over(data datasets.Matrix) graphcases.Case {
+	counts := make([]int, n.outputs)
+	for i := range n.rows {
+		counts[i%n.outputs]++
 	}
-	labels, names := make([]int, n.rows), []string{}
-	for i := range labels {
-		labels[i] = i % n.outputs
-	}
-	for k := range n.outputs {
-		names = append(names, fmt.Sprint(k))
-	}
-	return graph.New(func(g *gorgonia.ExprGraph) (d graph.Definition, err error) {
-		net, err := models.New(g, n.spec(), dtype, weights)
-		if err != nil {
-			return d, err
-		}
-		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n.rows, n.cols))
-		var center *gorgonia.Node
-		if n.center {
-			center = random(g, dtype, rng, "center", 1, n.cols)
-		}
-		scores, err := net.Scores(x, center)
-		if err != nil {
-			return d, err
-		}
-		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, constraints.Logistic)
-		if err != nil {
-			return d, err
-		}
-		f, c, err := goal.Nodes(scores, labels)
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x},
-			Data: []graph.Matrix{data}, Watch: gorgonia.Nodes{scores}, Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 5}}, err
-	}, engine)
+	c := graphcases.Network(n.spec(), counts, constraints.Logistic, n.center, graphcases.Sparse)
+	c.Seed, c.Data = n.seed, data
+	return c
 }
 
 func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) *graph.Problem {
 	t.Helper()
-	p, err := n.problem(dtype, engine, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return problem(t, n.over(data), dtype, engine)
 }
 
 // sparseNetworks are linear models and networks of many widths over matrices of every kind.
@@ -159,11 +129,7 @@ func TestSparseAgreesWithGorgonia(t *testing.T) {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 					widened := 0
 					got := numbers(t, n.must(t, dtype, engine(t, level, threads), sparseRows{data, &widened}))
-					for i, what := range []string{"f and g", "gradient", "scores"} {
-						if d := distance(got[i], want[i]); !(d <= bound) {
-							t.Errorf("%+v, %v, %d threads, %v: %s differ by %.2g", n, level, threads, dtype, what, d)
-						}
-					}
+					agree(t, fmt.Sprintf("%+v, %v, %d threads, %v", n, level, threads, dtype), got, want, bound)
 					if widened > 0 {
 						t.Errorf("%+v, %v: %d rows were widened", n, level, widened)
 					}
@@ -187,11 +153,7 @@ func TestRealAdultSparse(t *testing.T) {
 	want := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), denseRows{adult.X}))
 	for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 		got := numbers(t, n.must(t, dtype, engine(t, kernel.Best(), 2), adult.X))
-		for i, what := range []string{"f and g", "gradient", "scores"} {
-			if d := distance(got[i], want[i]); !(d <= bound) {
-				t.Errorf("%v: %s differ by %.2g", dtype, what, d)
-			}
-		}
+		agree(t, fmt.Sprintf("%v", dtype), got, want, bound)
 	}
 }
 
@@ -230,11 +192,7 @@ func TestFullSparseMatrixIsPacked(t *testing.T) {
 	want := numbers(t, n.must(t, tensor.Float64, graph.Tape{}, full))
 	widened := 0
 	got := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), sparseRows{full, &widened}))
-	for i := range got {
-		if d := distance(got[i], want[i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g", i, d)
-		}
-	}
+	agree(t, "a full matrix", got, want, 1e-12)
 	if widened != 40 {
 		t.Errorf("%d rows were widened, want each of the 40 once", widened)
 	}
@@ -247,7 +205,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			rng := rand.New(rand.NewPCG(4, 4))
 			x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(500, 12))
-			w := random(g, tensor.Float64, rng, "w", 12, 3)
+			w := graphcases.Normal(g, tensor.Float64, rng, "w", 12, 3)
 			scores := gorgonia.Must(gorgonia.Mul(x, w))
 			f := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(scores))))
 			c := gorgonia.Must(gorgonia.Mul(f, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x))))))
@@ -261,11 +219,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 	}
 	widened := 0
 	got, want := numbers(t, build(engine(t, kernel.Best(), 2), sparseRows{data, &widened})), numbers(t, build(graph.Tape{}, data))
-	for i := range got {
-		if d := distance(got[i], want[i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g", i, d)
-		}
-	}
+	agree(t, "an input read whole", got, want, 1e-12)
 	if widened != 500 {
 		t.Errorf("%d rows were widened, want each of the 500 once", widened)
 	}
@@ -290,11 +244,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 			results[i] = numbers(t, p)
 		}
 	}
-	for i := range results[0] {
-		if d := distance(results[0][i], results[1][i]); d > 1e-12 {
-			t.Errorf("part %d differs by %.2g after Bind", i, d)
-		}
-	}
+	agree(t, "after Bind", results[0], results[1], 1e-12)
 }
 
 // The memory of a sparse problem is a fraction of the dense matrix's.
@@ -327,7 +277,7 @@ func TestMalformedSparseRowsAreRefused(t *testing.T) {
 	} {
 		data := n.data()
 		damage(data)
-		_, err := n.problem(tensor.Float64, engine(t, kernel.Best(), 2), data)
+		_, err := n.over(data).Problem(tensor.Float64, engine(t, kernel.Best(), 2))
 		if !errors.Is(err, kernel.ErrSparse) || !strings.Contains(err.Error(), "rows: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}

@@ -32,6 +32,7 @@ type Case struct {
 	Rows        int
 	Center      bool
 	Storage     Storage
+	Data        graph.Matrix // the rows, where they are not to be drawn
 	Regularizer trainer.Regularizer
 	Seed        uint64
 	// Nodes adds f and the terms of g, of which Pieces makes g where they are not nil.
@@ -67,7 +68,7 @@ func (c Case) define(g *gorgonia.ExprGraph, dtype tensor.Dtype, weights models.W
 	x := c.rows(g, dtype, rng, &d)
 	var center *gorgonia.Node
 	if c.Center {
-		center = matrix(g, dtype, "center", 1, c.Spec.Inputs, normals(rng, c.Spec.Inputs))
+		center = Normal(g, dtype, rng, "center", 1, c.Spec.Inputs)
 	}
 	scores, err := net.Scores(x, center)
 	if err != nil {
@@ -82,21 +83,23 @@ func (c Case) define(g *gorgonia.ExprGraph, dtype tensor.Dtype, weights models.W
 // rows adds the input in its form.
 func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d *graph.Definition) *gorgonia.Node {
 	n, cols := c.Rows, c.Spec.Inputs
-	if c.Storage == Values {
-		return matrix(g, dtype, "rows", n, cols, normals(rng, n*cols))
-	}
-	switch c.Storage {
-	case Bytes:
+	data := c.Data
+	switch {
+	case data != nil:
+	case c.Storage == Values:
+		return Normal(g, dtype, rng, "rows", n, cols)
+	case c.Storage == Bytes:
 		b := &datasets.Bytes{Rows: n, Cols: cols, Data: make([]uint8, n*cols), Scale: datasets.PixelScale}
 		for i := range b.Data {
 			b.Data[i] = uint8(rng.IntN(256))
 		}
-		d.Data = []graph.Matrix{b}
-	case Sparse:
-		d.Data = []graph.Matrix{sparse(rng, n, cols)}
+		data = b
+	case c.Storage == Sparse:
+		data = sparse(rng, n, cols)
 	default:
-		d.Data = []graph.Matrix{table{n, cols, normals(rng, n*cols)}}
+		data = table{n, cols, normals(rng, n*cols)}
 	}
+	d.Data = []graph.Matrix{data}
 	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, cols))
 }
 
@@ -140,9 +143,11 @@ func normals(rng *rand.Rand, n int) []float64 {
 	return list
 }
 
-func matrix(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, rows, cols int, data []float64) *gorgonia.Node {
+// Normal is a matrix of normal numbers, the same in both precisions.
+func Normal(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, rows, cols int) *gorgonia.Node {
+	backing := Backing(dtype, normals(rng, rows*cols))
 	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(Backing(dtype, data)))))
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing))))
 }
 
 // Backing is the numbers in the dtype.

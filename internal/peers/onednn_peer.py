@@ -12,10 +12,9 @@ import os
 
 import numpy as np
 
-from .peer import Peer, Step
+from .products import ProductsPeer
 
 SONAMES = ("libdnnl.so.3", "libdnnl.so.2")
-PLAIN, TRANSPOSED = b"N", b"T"
 
 
 class _Version(ctypes.Structure):
@@ -34,8 +33,8 @@ def _library() -> ctypes.CDLL:
     raise RuntimeError(f"oneDNN is not installed (Debian's libdnnl2, or its file in PPAL_ONEDNN): {reason}")
 
 
-class OneDNNPeer(Peer):
-    """Contenders: the products X W and X'D with W and D's product stored by feature, or by unit."""
+class OneDNNPeer(ProductsPeer):
+    """dnnl_sgemm."""
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
@@ -51,49 +50,16 @@ class OneDNNPeer(Peer):
         version = self._library.dnnl_version().contents
         return {"oneDNN": f"{version.major}.{version.minor}.{version.patch}"}
 
-    def _multiply(self, trans_a: bytes, trans_b: bytes, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-        """out = op(a) op(b), all of them row-major without gaps."""
+    def _multiply(self, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         rows, cols = out.shape
-        inner = a.shape[0] if trans_a == TRANSPOSED else a.shape[1]
+        (trans_a, step_a), (trans_b, step_b) = _stored(a), _stored(b)
         status = self._library.dnnl_sgemm(
-            trans_a, trans_b, rows, cols, inner, 1.0, a.ctypes.data, a.shape[1], b.ctypes.data, b.shape[1], 0.0, out.ctypes.data, cols
+            trans_a, trans_b, rows, cols, a.shape[1], 1.0, a.ctypes.data, step_a, b.ctypes.data, step_b, 0.0, out.ctypes.data, cols
         )
         if status:
             raise RuntimeError(f"dnnl_sgemm answered {status}")
 
-    def _step(self, contender: str) -> Step:
-        x = np.ascontiguousarray(self.problem.rows("float32"))
-        n, d = x.shape
-        units = self.problem.start.hidden.shape[0]
-        rng = np.random.default_rng(1)
-        delta = rng.standard_normal((n, units), dtype=np.float32)
-        scores = np.empty((n, units), np.float32)
-        if contender == "products by feature":
-            weights = rng.standard_normal((d, units), dtype=np.float32)
-            gradient = np.empty((d, units), np.float32)
 
-            def step() -> None:
-                self._multiply(PLAIN, PLAIN, x, weights, scores)
-                self._multiply(TRANSPOSED, PLAIN, x, delta, gradient)
-        else:
-            weights = rng.standard_normal((units, d), dtype=np.float32)
-            gradient = np.empty((units, d), np.float32)
-
-            def step() -> None:
-                self._multiply(PLAIN, TRANSPOSED, x, weights, scores)
-                self._multiply(TRANSPOSED, PLAIN, delta, x, gradient)
-
-        self._check(step, x, weights, delta, scores, gradient, contender)
-        return step
-
-    def _check(self, step: Step, x, weights, delta, scores, gradient, contender: str) -> None:
-        """Called by way of pointers: refuse to time what does not equal numpy's products (some rows and columns of them)."""
-        step()
-        by_feature = contender == "products by feature"
-        forward = x[:5] @ (weights if by_feature else weights.T)
-        backward = x[:, :5].T @ delta
-        got = gradient[:5] if by_feature else gradient[:, :5].T
-        for name, a, b in (("X W", scores[:5], forward), ("X'D", got, backward)):
-            error = np.linalg.norm(a - b) / np.linalg.norm(b)
-            if not error < 1e-5:
-                raise RuntimeError(f"{name} differs from numpy's by {error:.1e}")
+def _stored(a: np.ndarray) -> tuple[bytes, int]:
+    """Whether a matrix is stored plainly, by rows, or transposed, and the length of what is stored as a row."""
+    return (b"N", a.shape[1]) if a.flags.c_contiguous else (b"T", a.shape[0])

@@ -92,13 +92,3 @@ type File struct {
 	Metadata map[string]string // nil when the file has none
 	Tensors  []Tensor
 }
-
-// Tensor returns the tensor of that name, and whether there is one.
-func (f File) Tensor(name string) (Tensor, bool) {
-	for _, t := range f.Tensors {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return Tensor{}, false
-}

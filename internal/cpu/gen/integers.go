@@ -214,17 +214,11 @@ func vexDot(signed, unsigned, sum int) [5]byte {
 // digits is a vector of the slices' base in float64. It stays in memory: the
 // 256-bit tile of three slices has no register for it.
 func (d dot) digits() operand.Mem {
-	const name = "base64"
-	table, ok := d.constants[name]
-	if !ok {
-		table = d.StaticGlobal(name)
-		d.DataAttributes(attr.RODATA | attr.NOPTR)
+	return d.table("base64", func() {
 		for range 8 {
 			d.AppendDatum(operand.F64(base))
 		}
-		d.constants[name] = table
-	}
-	return table
+	})
 }
 
 // combined is a row's unit (I_0 base^(K-1) + ... + I_(K-1)), rounded to float32.

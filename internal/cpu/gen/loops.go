@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -17,31 +16,42 @@ func (m mask) all() bool { return m.opmask == nil && m.lanes == nil }
 // each emits a loop over n elements, a vector at a time, then a part of one.
 // The body uses load and store for its pointers, which each advances.
 func (a asm) each(n reg.GPVirtual, pointers []reg.GPVirtual, body func(m mask)) {
-	lanes := operand.Imm(uint64(a.lanes()))
-	a.SUBQ(lanes, n)
-	a.JL(operand.LabelRef("tail"))
-	a.Label("loop")
-	body(mask{})
-	for _, p := range pointers {
-		a.ADDQ(operand.Imm(uint64(a.bytes())), p)
-	}
-	a.SUBQ(lanes, n)
-	a.JGE(operand.LabelRef("loop"))
-	a.Label("tail")
-	a.ADDQ(lanes, n)
-	a.JZ(operand.LabelRef("done"))
-	body(a.first(n))
-	a.Label("done")
+	a.blocks(n, a.lanes(), pointers, func() { body(mask{}) }, func() { body(a.first(n)) })
 	a.VZEROUPPER()
 }
 
-// first is the mask of the first n elements, n at most a vector's.
-func (a asm) first(n reg.GPVirtual) mask {
-	if a.avx512 {
-		return mask{opmask: a.opmask(n, 0)}
+// blocks emits a loop over n elements, so many at a time, then a part of as
+// many. It advances the pointers.
+func (a asm) blocks(n reg.GPVirtual, size int, pointers []reg.GPVirtual, whole, part func()) {
+	a.SUBQ(operand.Imm(uint64(size)), n)
+	a.JL(operand.LabelRef("tail"))
+	a.Label("loop")
+	whole()
+	for _, p := range pointers {
+		a.ADDQ(operand.U32(size*a.size), p)
 	}
+	a.SUBQ(operand.Imm(uint64(size)), n)
+	a.JGE(operand.LabelRef("loop"))
+	a.Label("tail")
+	a.ADDQ(operand.Imm(uint64(size)), n)
+	a.JZ(operand.LabelRef("done"))
+	part()
+	a.Label("done")
+}
+
+// first is the mask of the first n elements, n at most a vector's.
+func (a asm) first(n reg.GPVirtual) mask { return a.from(n, 0) }
+
+// from is the mask of a vector's elements that are before n, skip being the
+// index of its first.
+func (a asm) from(n reg.GPVirtual, skip int) mask {
+	if a.avx512 {
+		return mask{opmask: a.opmask(n, skip)}
+	}
+	at := a.maskAt(n)
+	at.Disp += skip * a.size
 	m := a.vec()
-	a.mov(a.maskAt(n), m)
+	a.mov(at, m)
 	return mask{lanes: m}
 }
 
@@ -65,11 +75,7 @@ const maskWords = 64
 
 // maskAt is the place in the table from which on n elements are ones.
 func (a asm) maskAt(n reg.GPVirtual) operand.Mem {
-	const name = "masks"
-	table, ok := a.constants[name]
-	if !ok {
-		table = a.StaticGlobal(name)
-		a.DataAttributes(attr.RODATA | attr.NOPTR)
+	table := a.table("masks", func() {
 		for i := range 2 * maskWords {
 			var word operand.U32
 			if i < maskWords {
@@ -77,8 +83,7 @@ func (a asm) maskAt(n reg.GPVirtual) operand.Mem {
 			}
 			a.AppendDatum(word)
 		}
-		a.constants[name] = table
-	}
+	})
 	at, size := a.GP64(), a.GP64()
 	a.LEAQ(table.Offset(4*maskWords), at)
 	a.MOVQ(n, size)

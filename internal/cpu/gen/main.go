@@ -5,7 +5,8 @@
 // For every file it writes name_amd64.s and name_amd64.go, the latter with the
 // declarations that Go code calls. It is a module of its own, so that the
 // assembler library it uses is no dependency of the module that holds the
-// kernels.
+// kernels. The tests are in package kernel: what the kernels compute, and that
+// the files there are those that the generator writes (TestFresh).
 package main
 
 import (

@@ -45,7 +45,7 @@ func (a asm) combineRows(rows int) {
 		a.ADDQ(operand.U32(len(masks)*a.bytes()), o.c)
 	}
 	n := a.gp("n")
-	a.acrossColumns(n, a.lanes(), a.combineVectors(), strip, func(skip int) mask { return a.from(n, skip) })
+	a.acrossColumns(n, a.lanes(), a.combineVectors(), strip)
 	a.VZEROUPPER()
 	a.RET()
 }
@@ -68,8 +68,8 @@ func (t target) combineVectors() int {
 }
 
 // acrossColumns emits strips over n columns: of so many vectors of so many lanes, then what is left as a strip of masked ones, or of a
-// single one where that holds it. from is the mask of the elements from skip on that are before n.
-func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(name string, masks []mask), from func(skip int) mask) {
+// single one where that holds it.
+func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(name string, masks []mask)) {
 	width := operand.U32(vecs * lanes)
 	a.Label("strips")
 	a.CMPQ(n, width)
@@ -84,12 +84,12 @@ func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(name str
 	a.JLE(operand.LabelRef("last"))
 	masks := make([]mask, vecs)
 	for p := range masks {
-		masks[p] = from(p * lanes)
+		masks[p] = a.from(n, p*lanes)
 	}
 	strip("part", masks)
 	a.JMP(operand.LabelRef("done"))
 	a.Label("last")
-	strip("single", []mask{from(0)})
+	strip("single", []mask{a.first(n)})
 	a.Label("done")
 }
 
@@ -175,33 +175,12 @@ func (a asm) dots(cols int) {
 	at, from, left := a.GP64(), a.GP64(), a.gp("k")
 	a.MOVQ(x, at)
 	a.MOVQ(b, from)
-	terms := func(masks []mask) {
-		for p, m := range masks {
-			v := a.loadAt(operand.Mem{Base: at, Disp: p * a.bytes()}, m)
-			rows := []operand.Mem{{Base: from}, {Base: from, Index: ldb, Scale: 1}, {Base: from, Index: ldb, Scale: 2}, {Base: from, Index: ldb3, Scale: 1}}
-			for j, row := range rows[:cols] {
-				row.Disp = p * a.bytes()
-				if m.all() {
-					a.fmaInto(row, v, acc[j*parts+p])
-				} else {
-					a.fmaInto(a.loadAt(row, m), v, acc[j*parts+p])
-				}
-			}
-		}
-	}
-	a.SUBQ(operand.Imm(uint64(lanes)), left)
-	a.JL(operand.LabelRef("tail"))
-	a.Label("loop")
-	terms(make([]mask, parts))
-	a.ADDQ(operand.Imm(64), at)
-	a.ADDQ(operand.Imm(64), from)
-	a.SUBQ(operand.Imm(uint64(lanes)), left)
-	a.JGE(operand.LabelRef("loop"))
-	a.Label("tail")
-	a.ADDQ(operand.Imm(uint64(lanes)), left)
-	a.JZ(operand.LabelRef("sum"))
-	terms(masks)
-	a.Label("sum")
+	rows := []operand.Mem{{Base: from}, {Base: from, Index: ldb, Scale: 1}, {Base: from, Index: ldb, Scale: 2}, {Base: from, Index: ldb3, Scale: 1}}
+	a.blocks(left, lanes, []reg.GPVirtual{at, from}, func() {
+		a.dotTerms(at, rows[:cols], make([]mask, parts), acc)
+	}, func() {
+		a.dotTerms(at, rows[:cols], masks, acc)
+	})
 	for j := range cols {
 		a.storeSum(acc[j*parts:(j+1)*parts], operand.Mem{Base: c, Disp: j * a.size})
 	}
@@ -213,16 +192,19 @@ func (a asm) dots(cols int) {
 	a.RET()
 }
 
-// from is the mask of the elements from skip on that are before n.
-func (a asm) from(n reg.GPVirtual, skip int) mask {
-	if a.avx512 {
-		return mask{opmask: a.opmask(n, skip)}
+// dotTerms adds the products of the elements at at with those of each row to the row's partial sums, a vector for each mask.
+func (a asm) dotTerms(at reg.GPVirtual, rows []operand.Mem, masks []mask, acc []vec) {
+	for p, m := range masks {
+		v := a.loadAt(operand.Mem{Base: at, Disp: p * a.bytes()}, m)
+		for j, row := range rows {
+			row.Disp = p * a.bytes()
+			if sum := acc[j*len(masks)+p]; m.all() {
+				a.fmaInto(row, v, sum)
+			} else {
+				a.fmaInto(a.loadAt(row, m), v, sum)
+			}
+		}
 	}
-	at := a.maskAt(n)
-	at.Disp += skip * a.size
-	m := a.vec()
-	a.mov(at, m)
-	return mask{lanes: m}
 }
 
 // storeSum adds the halves of the partial sums until one is left, and writes it.
@@ -281,7 +263,7 @@ func (a asm) addColumns() {
 		a.ADDQ(operand.U32(len(masks)*lanes*a.size), x)
 		a.ADDQ(operand.U32(len(masks)*a.bytes()), sums)
 	}
-	a.acrossColumns(n, lanes, 4, strip, func(skip int) mask { return a.part(n, skip) })
+	a.acrossColumns(n, lanes, 4, strip)
 	a.VZEROUPPER()
 	a.RET()
 }

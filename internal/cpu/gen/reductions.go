@@ -46,41 +46,18 @@ func (a asm) reduction(name, formula string, vectors []string, term func(v []vec
 	}
 	lanes := a.bytes() / 8
 	sums := a.accumulators(sumLanes / lanes)
-	step := operand.U32(sumLanes * a.size)
-	a.SUBQ(operand.Imm(sumLanes), n)
-	a.JL(operand.LabelRef("tail"))
-	a.Label("loop")
-	for i, s := range sums {
-		add(i*lanes*a.size, mask{}, s)
-	}
-	for _, p := range from {
-		a.ADDQ(step, p)
-	}
-	a.SUBQ(operand.Imm(sumLanes), n)
-	a.JGE(operand.LabelRef("loop"))
-	a.Label("tail")
-	a.ADDQ(operand.Imm(sumLanes), n)
-	a.JZ(operand.LabelRef("sum"))
-	for i, s := range sums {
-		add(i*lanes*a.size, a.part(n, i*lanes), s)
-	}
-	a.Label("sum")
+	a.blocks(n, sumLanes, from, func() {
+		for i, s := range sums {
+			add(i*lanes*a.size, mask{}, s)
+		}
+	}, func() {
+		for i, s := range sums {
+			add(i*lanes*a.size, a.from(n, i*lanes), s)
+		}
+	})
 	a.Store(a.fold(sums), a.ReturnIndex(0))
 	a.VZEROUPPER()
 	a.RET()
-}
-
-// part is the mask of the elements from skip on that are before n, of a
-// vector of float64.
-func (a asm) part(n reg.GPVirtual, skip int) mask {
-	if a.avx512 {
-		return mask{opmask: a.opmask(n, skip)}
-	}
-	at := a.maskAt(n)
-	at.Disp += skip * a.size
-	m := a.vec()
-	a.VMOVUPD(at, m)
-	return mask{lanes: m}
 }
 
 // wide reads a vector of float64, at bytes after p. Elements outside the mask

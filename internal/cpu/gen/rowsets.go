@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -57,21 +56,12 @@ func (a asm) eachWord(n, set reg.GPVirtual, pointers []reg.GPVirtual, body func(
 		}
 		return func(lanes, k int) mask { return a.setBits(set, word, lanes, k) }
 	}
-	a.SUBQ(operand.Imm(groupRows), n)
-	a.JL(operand.LabelRef("part"))
-	a.Label("word")
-	body(in(), func(int, int) mask { return mask{} })
-	a.ADDQ(operand.Imm(groupRows/8), set)
-	for _, p := range pointers {
-		a.ADDQ(operand.U32(groupRows*a.size), p)
-	}
-	a.SUBQ(operand.Imm(groupRows), n)
-	a.JGE(operand.LabelRef("word"))
-	a.Label("part")
-	a.ADDQ(operand.Imm(groupRows), n)
-	a.JZ(operand.LabelRef("last"))
-	body(in(), func(lanes, k int) mask { return a.firstOf(n, lanes, k) })
-	a.Label("last")
+	a.blocks(n, groupRows, pointers, func() {
+		body(in(), func(int, int) mask { return mask{} })
+		a.ADDQ(operand.Imm(groupRows/8), set)
+	}, func() {
+		body(in(), func(lanes, k int) mask { return a.from(n, k*lanes) })
+	})
 }
 
 // both is the mask of the elements in m and in first; it may overwrite m.
@@ -113,34 +103,7 @@ func (a asm) setBits(set reg.GPVirtual, word vec, lanes, k int) mask {
 	return mask{lanes: m}
 }
 
-// firstOf is the mask of the k-th lanes elements by the first n.
-func (a asm) firstOf(n reg.GPVirtual, lanes, k int) mask {
-	if a.avx512 {
-		return mask{opmask: a.opmask(n, k*lanes)}
-	}
-	at := a.maskAt(n)
-	at.Disp += k * lanes * a.size
-	m := a.vec()
-	a.mov(at, m)
-	return mask{lanes: m}
-}
-
 // setBitsTable has 1 << r for each row r of a word, and as much room as a vector read from its last rows needs.
 func (a asm) setBitsTable() operand.Mem {
-	name := fmt.Sprintf("setbits%d", 8*a.size)
-	table, ok := a.constants[name]
-	if !ok {
-		table = a.StaticGlobal(name)
-		a.DataAttributes(attr.RODATA | attr.NOPTR)
-		for r := range groupRows + a.bytes()/a.size {
-			bit := uint64(1) << r & (1<<groupRows - 1)
-			if a.size == 4 {
-				a.AppendDatum(operand.U32(bit))
-			} else {
-				a.AppendDatum(operand.U64(bit))
-			}
-		}
-		a.constants[name] = table
-	}
-	return table
+	return a.rowBitsTable("setbits", groupRows+a.bytes()/a.size)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -154,7 +153,7 @@ func (a asm) rowBits() []operand.Op {
 	if a.avx512 {
 		return nil
 	}
-	table := a.rowBitsTable()
+	table := a.rowBitsTable("rowbits", groupRows)
 	list := make([]operand.Op, groupRows/a.lanes())
 	for k := range list {
 		list[k] = table.Offset(k * a.bytes())
@@ -165,21 +164,11 @@ func (a asm) rowBits() []operand.Op {
 	return list
 }
 
-// rowBitsTable has 1 << r for each row r of a group.
-func (a asm) rowBitsTable() operand.Mem {
-	name := fmt.Sprintf("rowbits%d", 8*a.size)
-	table, ok := a.constants[name]
-	if !ok {
-		table = a.StaticGlobal(name)
-		a.DataAttributes(attr.RODATA | attr.NOPTR)
-		for r := range groupRows {
-			if a.size == 4 {
-				a.AppendDatum(operand.U32(1 << r))
-			} else {
-				a.AppendDatum(operand.U64(1 << r))
-			}
+// rowBitsTable has 1 << r for each row r of a group, and zeros up to so many elements.
+func (a asm) rowBitsTable(name string, elements int) operand.Mem {
+	return a.table(fmt.Sprintf("%s%d", name, 8*a.size), func() {
+		for r := range elements {
+			a.appendWord(1 << r & (1<<groupRows - 1))
 		}
-		a.constants[name] = table
-	}
-	return table
+	})
 }

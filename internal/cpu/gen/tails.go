@@ -131,20 +131,11 @@ func (a asm) tailLogisticSums() {
 			a.VADDPD(d.atLeast(x, zero), acc[i], acc[i])
 		}
 	}
-	a.SUBQ(operand.Imm(productLanes), n)
-	a.JL(operand.LabelRef("tail"))
-	a.Label("loop")
-	body(func(int) mask { return mask{} })
-	for _, p := range []reg.GPVirtual{tails, s, minus} {
-		a.ADDQ(operand.U32(productLanes*a.size), p)
-	}
-	a.SUBQ(operand.Imm(productLanes), n)
-	a.JGE(operand.LabelRef("loop"))
-	a.Label("tail")
-	a.ADDQ(operand.Imm(productLanes), n)
-	a.JZ(operand.LabelRef("done"))
-	body(func(i int) mask { return a.part(n, i*d.lanes()) })
-	a.Label("done")
+	a.blocks(n, productLanes, []reg.GPVirtual{tails, s, minus}, func() {
+		body(func(int) mask { return mask{} })
+	}, func() {
+		body(func(i int) mask { return a.from(n, i*d.lanes()) })
+	})
 	for i, v := range acc {
 		a.VMOVUPD(v, operand.Mem{Base: state, Disp: i * a.bytes()})
 	}

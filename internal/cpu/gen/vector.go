@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -12,24 +13,35 @@ import (
 // so that code reads as expressions; the assembler assigns them.
 type vec = reg.VecVirtual
 
-// constants are the words that a file's kernels broadcast.
+// constants are a file's tables by name: of words that its kernels broadcast, and others.
 type constants map[string]operand.Mem
+
+// table is that of the name, in read-only memory; appendData adds its data at the first use.
+func (a asm) table(name string, appendData func()) operand.Mem {
+	t, ok := a.constants[name]
+	if !ok {
+		t = a.StaticGlobal(name)
+		a.DataAttributes(attr.RODATA | attr.NOPTR)
+		appendData()
+		a.constants[name] = t
+	}
+	return t
+}
 
 // word broadcasts a bit pattern.
 func (a asm) word(bits uint64) vec {
-	name := fmt.Sprintf("word%d_%x", 8*a.size, bits)
-	m, ok := a.constants[name]
-	if !ok {
-		var v operand.Constant = operand.U64(bits)
-		if a.size == 4 {
-			v = operand.U32(bits)
-		}
-		m = a.ConstData(name, v)
-		a.constants[name] = m
-	}
 	v := a.vec()
-	a.splat(m, v)
+	a.splat(a.table(fmt.Sprintf("word%d_%x", 8*a.size, bits), func() { a.appendWord(bits) }), v)
 	return v
+}
+
+// appendWord adds an element's bits to a table.
+func (a asm) appendWord(bits uint64) {
+	if a.size == 4 {
+		a.AppendDatum(operand.U32(bits))
+	} else {
+		a.AppendDatum(operand.U64(bits))
+	}
 }
 
 // num broadcasts a number, rounded to the element type.

@@ -32,37 +32,15 @@ type place struct {
 // them. The body gets each vector's place; sweep advances the pointers.
 func (a asm) sweep(n reg.GPVirtual, pointers []reg.GPVirtual, body func(at place)) {
 	vectors := sweepLanes / a.lanes()
-	a.SUBQ(operand.Imm(sweepLanes), n)
-	a.JL(operand.LabelRef("tail"))
-	a.Label("loop")
-	for i := range vectors {
-		body(place{index: i})
-	}
-	for _, p := range pointers {
-		a.ADDQ(operand.Imm(uint64(sweepLanes*a.size)), p)
-	}
-	a.SUBQ(operand.Imm(sweepLanes), n)
-	a.JGE(operand.LabelRef("loop"))
-	a.Label("tail")
-	a.ADDQ(operand.Imm(sweepLanes), n)
-	a.JZ(operand.LabelRef("done"))
-	for i := range vectors {
-		body(place{i, a.rest(n, i*a.lanes())})
-	}
-	a.Label("done")
-}
-
-// rest is the mask of a vector's elements that are before n, skip being the
-// index of its first.
-func (a asm) rest(n reg.GPVirtual, skip int) mask {
-	if a.avx512 {
-		return mask{opmask: a.opmask(n, skip)}
-	}
-	at := a.maskAt(n)
-	at.Disp += skip * a.size
-	m := a.vec()
-	a.mov(at, m)
-	return mask{lanes: m}
+	a.blocks(n, sweepLanes, pointers, func() {
+		for i := range vectors {
+			body(place{index: i})
+		}
+	}, func() {
+		for i := range vectors {
+			body(place{i, a.from(n, i*a.lanes())})
+		}
+	})
 }
 
 func (a asm) address(p reg.GPVirtual, at place) operand.Mem {

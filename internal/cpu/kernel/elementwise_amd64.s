@@ -48,8 +48,8 @@ loop:
 	VADDPS       Z0, Z2, Z0
 	VSCALEFPS    Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -190,8 +190,8 @@ loop:
 	VADDPS       Z1, Z4, Z0
 	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -315,8 +315,8 @@ loop:
 	VPANDD       Z2, Z0, Z0
 	VPORD        Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -479,8 +479,8 @@ loop:
 	VCMPPS       $0x00, Z1, Z0, K1
 	VBLENDMPS    Z1, Z6, K1, Z7
 	VMOVUPS      Z7, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -667,8 +667,8 @@ loop:
 	VADDPS       Z1, Z4, Z0
 	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -790,8 +790,8 @@ loop:
 	VPANDD       Z2, Z0, Z0
 	VPORD        Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -879,8 +879,8 @@ loop:
 	VCMPPS       $0x11, Z1, Z0, K1
 	VBLENDMPS    Z4, Z5, K1, Z2
 	VMOVUPS      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -923,8 +923,8 @@ loop:
 	VMOVUPS      (AX), Z1
 	VMULPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -964,8 +964,8 @@ loop:
 	VMOVUPS      (AX), Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -1007,8 +1007,8 @@ loop:
 	VMOVUPS      (AX), Z1
 	VMULPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -1052,8 +1052,8 @@ loop:
 	VMOVAPS     Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, (AX)
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, DX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
 	SUBQ        $0x10, CX
 	JGE         loop
 
@@ -1087,7 +1087,7 @@ loop:
 	VMOVUPS (AX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
-	ADDQ    $0x40, AX
+	ADDQ    $0x00000040, AX
 	SUBQ    $0x10, CX
 	JGE     loop
 
@@ -1162,8 +1162,8 @@ loop:
 	VADDPD       Z0, Z2, Z0
 	VSCALEFPD    Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1346,8 +1346,8 @@ loop:
 	VADDPD       Z1, Z4, Z0
 	VDIVPD       Z0, Z2, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1495,8 +1495,8 @@ loop:
 	VPANDD       Z2, Z0, Z0
 	VPORD        Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1683,8 +1683,8 @@ loop:
 	VCMPPD       $0x00, Z1, Z0, K1
 	VBLENDMPD    Z1, Z6, K1, Z7
 	VMOVUPD      Z7, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1913,8 +1913,8 @@ loop:
 	VADDPD       Z1, Z4, Z0
 	VDIVPD       Z0, Z2, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2060,8 +2060,8 @@ loop:
 	VPANDD       Z2, Z0, Z0
 	VPORD        Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2161,8 +2161,8 @@ loop:
 	VCMPPD       $0x11, Z1, Z0, K1
 	VBLENDMPD    Z4, Z5, K1, Z2
 	VMOVUPD      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2205,8 +2205,8 @@ loop:
 	VMOVUPD      (AX), Z1
 	VMULPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2246,8 +2246,8 @@ loop:
 	VMOVUPD      (AX), Z0
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2289,8 +2289,8 @@ loop:
 	VMOVUPD      (AX), Z1
 	VMULPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2334,8 +2334,8 @@ loop:
 	VMOVAPD     Z2, Z2
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, (AX)
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, DX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
 	SUBQ        $0x08, CX
 	JGE         loop
 
@@ -2369,7 +2369,7 @@ loop:
 	VMOVUPD (AX), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
-	ADDQ    $0x40, AX
+	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
 	JGE     loop
 
@@ -2447,8 +2447,8 @@ loop:
 	VPADDD       Y2, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2710,8 +2710,8 @@ loop:
 	VADDPS       Y1, Y2, Y1
 	VDIVPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2844,8 +2844,8 @@ loop:
 	VANDPS       Y2, Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2993,8 +2993,8 @@ loop:
 	VCMPPS       $0x00, Y2, Y0, Y0
 	VBLENDVPS    Y0, Y2, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3151,8 +3151,8 @@ loop:
 	VADDPS       Y1, Y2, Y1
 	VDIVPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3289,8 +3289,8 @@ loop:
 	VANDPS       Y2, Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3378,8 +3378,8 @@ loop:
 	VCMPPS       $0x11, Y1, Y0, Y0
 	VBLENDVPS    Y0, Y2, Y3, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3422,8 +3422,8 @@ loop:
 	VMOVUPS      (CX), Y1
 	VMULPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3463,8 +3463,8 @@ loop:
 	VMOVUPS      (CX), Y0
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3506,8 +3506,8 @@ loop:
 	VMOVUPS      (CX), Y1
 	VMULPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3548,8 +3548,8 @@ loop:
 	VMOVAPS     Y2, Y2
 	VFMADD231PS Y1, Y0, Y2
 	VMOVUPS     Y2, (CX)
-	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
 	SUBQ        $0x08, AX
 	JGE         loop
 
@@ -3583,7 +3583,7 @@ loop:
 	VMOVUPS (CX), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
-	ADDQ    $0x20, CX
+	ADDQ    $0x00000020, CX
 	SUBQ    $0x08, AX
 	JGE     loop
 
@@ -3673,8 +3673,8 @@ loop:
 	VPADDQ       Y2, Y1, Y1
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3830,8 +3830,8 @@ loop:
 	VADDPD       Y1, Y2, Y1
 	VDIVPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3988,8 +3988,8 @@ loop:
 	VANDPS       Y2, Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4161,8 +4161,8 @@ loop:
 	VCMPPD       $0x00, Y2, Y0, Y0
 	VBLENDVPD    Y0, Y2, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4343,8 +4343,8 @@ loop:
 	VADDPD       Y1, Y2, Y1
 	VDIVPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4505,8 +4505,8 @@ loop:
 	VANDPS       Y2, Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4606,8 +4606,8 @@ loop:
 	VCMPPD       $0x11, Y1, Y0, Y0
 	VBLENDVPD    Y0, Y2, Y3, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4650,8 +4650,8 @@ loop:
 	VMOVUPD      (CX), Y1
 	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4691,8 +4691,8 @@ loop:
 	VMOVUPD      (CX), Y0
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4734,8 +4734,8 @@ loop:
 	VMOVUPD      (CX), Y1
 	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4776,8 +4776,8 @@ loop:
 	VMOVAPD     Y2, Y2
 	VFMADD231PD Y1, Y0, Y2
 	VMOVUPD     Y2, (CX)
-	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
 	SUBQ        $0x04, AX
 	JGE         loop
 
@@ -4811,7 +4811,7 @@ loop:
 	VMOVUPD (CX), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
-	ADDQ    $0x20, CX
+	ADDQ    $0x00000020, CX
 	SUBQ    $0x04, AX
 	JGE     loop
 

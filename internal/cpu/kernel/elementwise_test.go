@@ -6,23 +6,10 @@ import (
 	"testing"
 )
 
-// lengths reach past two steps of the longest loop, and around every vector's
-// length.
-func lengths() []int {
-	var n []int
-	for i := range 70 {
-		n = append(n, i)
-	}
-	return append(n, 95, 96, 97, 127, 128, 129, 1000)
-}
-
 // TestPasses compares every pass and sum with loops in float64, on vectors of
 // every length that end or begin at a guard page.
 func TestPasses(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testPasses[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testPasses[float64](t, level) })
-	})
+	eachKernel(t, testPasses[float32], testPasses[float64])
 }
 
 func testPasses[F Float](t *testing.T, level Level) {
@@ -167,11 +154,7 @@ func TestReLUKeepsSigns(t *testing.T) {
 // TestPassesSameBits checks that AVX2 and AVX-512 give the same bits, also of
 // sums, which in float32 are those of the reference too.
 func TestPassesSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testPassesSameBits[float32])
-	t.Run("float64", testPassesSameBits[float64])
+	bothWide(t, testPassesSameBits[float32], testPassesSameBits[float64])
 }
 
 func testPassesSameBits[F Float](t *testing.T) {

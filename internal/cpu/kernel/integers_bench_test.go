@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 )
 
@@ -45,29 +44,15 @@ func benchIntegers(b *testing.B, level Level, slices, cores int) {
 		}
 		for b.Loop() {
 			wp.Cut(0, wp.Count(), w, h, x.scale)
-			var group sync.WaitGroup
-			for c := range cores {
-				group.Go(func() {
-					clear(g[c])
-					blocks := n / RowBlock
-					for lo := c * blocks / cores * RowBlock; lo < (c+1)*blocks/cores*RowBlock; lo += RowBlock {
-						zb := z[lo*h:][:RowBlock*h]
-						k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
-						dp[c].Cut(0, dp[c].Count(), zb, h, x.scale)
-						k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, dp[c], s[c])
-					}
-				})
-			}
-			group.Wait()
-			for c := 1; c < cores; c++ {
-				for i, v := range g[c] {
-					g[0][i] += v
+			inParallel(g, func(c, from, to int) {
+				for lo := from; lo < to; lo += RowBlock {
+					zb := z[lo*h:][:RowBlock*h]
+					k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
+					dp[c].Cut(0, dp[c].Count(), zb, h, x.scale)
+					k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, dp[c], s[c])
 				}
-			}
+			})
 		}
-		flop := 4 * float64(n) * d * h * float64(b.N)
-		b.ReportMetric(flop/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(1e3*b.Elapsed().Seconds()/float64(b.N), "ms/op")
+		reportProducts(b)
 	})
 }

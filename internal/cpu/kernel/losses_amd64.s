@@ -59,9 +59,9 @@ loop:
 	VADDPS       Z1, Z4, Z0
 	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -223,10 +223,10 @@ loop:
 	VMULPS       Z0, Z2, Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -346,10 +346,10 @@ loop:
 	VMOVAPS      Z2, Z2
 	VFMADD231PS  Z1, Z0, Z2
 	VMOVUPS      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -507,9 +507,9 @@ loop:
 	VFMADD231PS  Z0, Z2, Z6
 	VADDPS       Z6, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -689,10 +689,10 @@ loop:
 	VMULPS       Z0, Z4, Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -816,10 +816,10 @@ loop:
 	VMOVAPS      Z4, Z4
 	VFMADD231PS  Z1, Z0, Z4
 	VMOVUPS      Z4, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -903,9 +903,9 @@ loop:
 	VBROADCASTSS word32_0<>+0(SB), Z1
 	VMAXPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -957,10 +957,10 @@ loop:
 	VMULPS       Z0, Z1, Z0
 	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -1022,10 +1022,10 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFMADD231PS  Z3, Z0, Z1
 	VMOVUPS      Z1, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -1126,9 +1126,9 @@ loop:
 	VADDPD       Z1, Z4, Z0
 	VDIVPD       Z0, Z2, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1332,10 +1332,10 @@ loop:
 	VMULPD       Z0, Z2, Z0
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1479,10 +1479,10 @@ loop:
 	VMOVAPD      Z2, Z2
 	VFMADD231PD  Z1, Z0, Z2
 	VMOVUPD      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1676,9 +1676,9 @@ loop:
 	VFMADD231PD  Z0, Z2, Z6
 	VADDPD       Z6, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1912,10 +1912,10 @@ loop:
 	VMULPD       Z0, Z4, Z0
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2063,10 +2063,10 @@ loop:
 	VMOVAPD      Z4, Z4
 	VFMADD231PD  Z1, Z0, Z4
 	VMOVUPD      Z4, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2162,9 +2162,9 @@ loop:
 	VBROADCASTSD word64_0<>+0(SB), Z1
 	VMAXPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2216,10 +2216,10 @@ loop:
 	VMULPD       Z0, Z1, Z0
 	VMULPD       Z3, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2281,10 +2281,10 @@ loop:
 	VMOVAPD      Z1, Z1
 	VFMADD231PD  Z3, Z0, Z1
 	VMOVUPD      Z1, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -2388,9 +2388,9 @@ loop:
 	VADDPS       Y1, Y2, Y1
 	VDIVPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2670,10 +2670,10 @@ loop:
 	VMULPS       Y0, Y2, Y0
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2823,10 +2823,10 @@ loop:
 	VMOVAPS      Y2, Y2
 	VFMADD231PS  Y1, Y0, Y2
 	VMOVUPS      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3014,9 +3014,9 @@ loop:
 	VFMADD231PS  Y0, Y4, Y2
 	VADDPS       Y2, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3205,10 +3205,10 @@ loop:
 	VMULPS       Y0, Y2, Y0
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3362,10 +3362,10 @@ loop:
 	VMOVAPS      Y2, Y2
 	VFMADD231PS  Y1, Y0, Y2
 	VMOVUPS      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3464,9 +3464,9 @@ loop:
 	VBROADCASTSS word32_0<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3518,10 +3518,10 @@ loop:
 	VMULPS       Y0, Y2, Y0
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3583,10 +3583,10 @@ loop:
 	VMOVAPS      Y2, Y2
 	VFMADD231PS  Y1, Y0, Y2
 	VMOVUPS      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3702,9 +3702,9 @@ loop:
 	VADDPD       Y1, Y2, Y1
 	VDIVPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3878,10 +3878,10 @@ loop:
 	VMULPD       Y0, Y2, Y0
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4055,10 +4055,10 @@ loop:
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y1, Y0, Y2
 	VMOVUPD      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4282,9 +4282,9 @@ loop:
 	VFMADD231PD  Y0, Y4, Y2
 	VADDPD       Y2, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4509,10 +4509,10 @@ loop:
 	VMULPD       Y0, Y2, Y0
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4690,10 +4690,10 @@ loop:
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y1, Y0, Y2
 	VMOVUPD      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4804,9 +4804,9 @@ loop:
 	VBROADCASTSD word64_0<>+0(SB), Y1
 	VMAXPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4858,10 +4858,10 @@ loop:
 	VMULPD       Y0, Y2, Y0
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4923,10 +4923,10 @@ loop:
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y1, Y0, Y2
 	VMOVUPD      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 

@@ -32,39 +32,21 @@ var lossCases = []struct {
 // TestSignedLosses compares the losses with float64, in units in the last place,
 // on vectors of every length that end or begin at a guard page.
 func TestSignedLosses(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testSignedLosses[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testSignedLosses[float64](t, level) })
-	})
+	eachKernel(t, testSignedLosses[float32], testSignedLosses[float64])
 }
 
 func testSignedLosses[F Float](t *testing.T, level Level) {
 	k := mustNew[F](t, level)
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, atEnd := range []bool{false, true} {
-		most := lengths()[len(lengths())-1]
-		var pages [4][]F // out, s, minus, d
-		for i := range pages {
-			pages[i] = guarded[F](t, most, atEnd)
+	eachLength(t, 4, func(v [][]F) {
+		out, s, minus, d := v[0], v[1], v[2], v[3]
+		for i := range s {
+			s[i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
+			minus[i] = F(1 - 2*r.IntN(2))
+			d[i] = F(r.NormFloat64())
 		}
-		for _, n := range lengths() {
-			var v [4][]F
-			for i, p := range pages {
-				if v[i] = p[:n]; atEnd {
-					v[i] = p[most-n:]
-				}
-			}
-			for i := range n {
-				v[1][i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
-				v[2][i] = F(1 - 2*r.IntN(2))
-				v[3][i] = F(r.NormFloat64())
-			}
-			checkLosses(t, k, v[0], v[1], v[2], v[3])
-			if t.Failed() {
-				t.Fatalf("length %d", n)
-			}
-		}
-	}
+		checkLosses(t, k, out, s, minus, d)
+	})
 }
 
 // checkLosses compares all passes: 4 units in the last place for losses, 8 for
@@ -129,11 +111,7 @@ func testLossLimits[F Float](t *testing.T, level Level, tiny float64) {
 
 // TestSignedLossesSameBits checks that AVX2 and AVX-512 give the same bits.
 func TestSignedLossesSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testLossesSameBits[float32])
-	t.Run("float64", testLossesSameBits[float64])
+	bothWide(t, testLossesSameBits[float32], testLossesSameBits[float64])
 }
 
 func testLossesSameBits[F Float](t *testing.T) {

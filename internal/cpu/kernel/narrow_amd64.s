@@ -385,14 +385,14 @@ loop:
 	VFMADD231PS (R11)(DI*1), Z4, Z1
 	VFMADD231PS (R11)(DI*2), Z4, Z2
 	VFMADD231PS (R11)(R10*1), Z4, Z3
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x10, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R12
-	JZ          sum
+	JZ          done
 	VMOVUPS.Z   (CX), K1, Z4
 	VMOVUPS.Z   (R11), K1, Z5
 	VFMADD231PS Z5, Z4, Z0
@@ -403,7 +403,7 @@ tail:
 	VMOVUPS.Z   (R11)(R10*1), K1, Z5
 	VFMADD231PS Z5, Z4, Z3
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPS        Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X4
@@ -660,19 +660,19 @@ row:
 loop:
 	VMOVUPS     (CX), Z1
 	VFMADD231PS (R9), Z1, Z0
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x10, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R10
-	JZ          sum
+	JZ          done
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (R9), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1189,14 +1189,14 @@ loop:
 	VFMADD231PD (R11)(DI*1), Z4, Z1
 	VFMADD231PD (R11)(DI*2), Z4, Z2
 	VFMADD231PD (R11)(R10*1), Z4, Z3
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x08, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R12
-	JZ          sum
+	JZ          done
 	VMOVUPD.Z   (CX), K1, Z4
 	VMOVUPD.Z   (R11), K1, Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -1207,7 +1207,7 @@ tail:
 	VMOVUPD.Z   (R11)(R10*1), K1, Z5
 	VFMADD231PD Z5, Z4, Z3
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X4
@@ -1456,19 +1456,19 @@ row:
 loop:
 	VMOVUPD     (CX), Z1
 	VFMADD231PD (R9), Z1, Z0
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x08, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R10
-	JZ          sum
+	JZ          done
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (R9), K1, Z2
 	VFMADD231PD Z2, Z1, Z0
 
-sum:
+done:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -2030,14 +2030,14 @@ loop:
 	VFMADD231PS 32(R11)(SI*1), Y10, Y5
 	VFMADD231PS 32(R11)(SI*2), Y10, Y7
 	VFMADD231PS 32(R11)(R9*1), Y10, Y9
-	ADDQ        $0x40, R10
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x10, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R12
-	JZ          sum
+	JZ          done
 	VMASKMOVPS  (R10), Y0, Y10
 	VMASKMOVPS  (R11), Y0, Y11
 	VFMADD231PS Y11, Y10, Y2
@@ -2057,7 +2057,7 @@ tail:
 	VMASKMOVPS  32(R11)(R9*1), Y1, Y11
 	VFMADD231PS Y11, Y10, Y9
 
-sum:
+done:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -2281,14 +2281,14 @@ loop:
 	VFMADD231PS (R9), Y4, Y2
 	VMOVUPS     32(SI), Y4
 	VFMADD231PS 32(R9), Y4, Y3
-	ADDQ        $0x40, SI
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x10, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x10, R10
-	JZ          sum
+	JZ          done
 	VMASKMOVPS  (SI), Y0, Y4
 	VMASKMOVPS  (R9), Y0, Y5
 	VFMADD231PS Y5, Y4, Y2
@@ -2296,7 +2296,7 @@ tail:
 	VMASKMOVPS  32(R9), Y1, Y5
 	VFMADD231PS Y5, Y4, Y3
 
-sum:
+done:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -2361,21 +2361,21 @@ rest:
 	MOVQ       AX, DI
 	SHLQ       $0x02, DI
 	SUBQ       DI, SI
-	VMOVUPD    (SI), Y0
+	VMOVUPS    (SI), Y0
 	LEAQ       masks<>+256(SB), SI
 	MOVQ       AX, DI
 	SHLQ       $0x02, DI
 	SUBQ       DI, SI
-	VMOVUPD    16(SI), Y1
+	VMOVUPS    16(SI), Y1
 	LEAQ       masks<>+256(SB), SI
 	MOVQ       AX, DI
 	SHLQ       $0x02, DI
 	SUBQ       DI, SI
-	VMOVUPD    32(SI), Y2
+	VMOVUPS    32(SI), Y2
 	LEAQ       masks<>+256(SB), SI
 	SHLQ       $0x02, AX
 	SUBQ       AX, SI
-	VMOVUPD    48(SI), Y3
+	VMOVUPS    48(SI), Y3
 	MOVQ       m+0(FP), SI
 	MOVQ       CX, AX
 	VPMOVSXDQ  X0, Y4
@@ -2419,7 +2419,7 @@ last:
 	LEAQ       masks<>+256(SB), SI
 	SHLQ       $0x02, AX
 	SUBQ       AX, SI
-	VMOVUPD    (SI), Y0
+	VMOVUPS    (SI), Y0
 	MOVQ       m+0(FP), SI
 	MOVQ       CX, AX
 	VPMOVSXDQ  X0, Y1
@@ -2739,14 +2739,14 @@ loop:
 	VFMADD231PD 32(R11)(SI*1), Y10, Y5
 	VFMADD231PD 32(R11)(SI*2), Y10, Y7
 	VFMADD231PD 32(R11)(R9*1), Y10, Y9
-	ADDQ        $0x40, R10
-	ADDQ        $0x40, R11
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
 	SUBQ        $0x08, R12
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R12
-	JZ          sum
+	JZ          done
 	VMASKMOVPD  (R10), Y0, Y10
 	VMASKMOVPD  (R11), Y0, Y11
 	VFMADD231PD Y11, Y10, Y2
@@ -2766,7 +2766,7 @@ tail:
 	VMASKMOVPD  32(R11)(R9*1), Y1, Y11
 	VFMADD231PD Y11, Y10, Y9
 
-sum:
+done:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPD       X3, X2, X2
@@ -2982,14 +2982,14 @@ loop:
 	VFMADD231PD (R9), Y4, Y2
 	VMOVUPD     32(SI), Y4
 	VFMADD231PD 32(R9), Y4, Y3
-	ADDQ        $0x40, SI
-	ADDQ        $0x40, R9
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, R9
 	SUBQ        $0x08, R10
 	JGE         loop
 
 tail:
 	ADDQ        $0x08, R10
-	JZ          sum
+	JZ          done
 	VMASKMOVPD  (SI), Y0, Y4
 	VMASKMOVPD  (R9), Y0, Y5
 	VFMADD231PD Y5, Y4, Y2
@@ -2997,7 +2997,7 @@ tail:
 	VMASKMOVPD  32(R9), Y1, Y5
 	VFMADD231PD Y5, Y4, Y3
 
-sum:
+done:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPD       X3, X2, X2

@@ -51,30 +51,42 @@ func benchProducts[F Float](b *testing.B, level Level, cores int) {
 		}
 		for b.Loop() {
 			wp.Pack(d, h, w, h)
-			var group sync.WaitGroup
-			for c := range cores {
-				group.Go(func() {
-					clear(g[c])
-					blocks := n / RowBlock
-					for lo := c * blocks / cores * RowBlock; lo < (c+1)*blocks/cores*RowBlock; lo += RowBlock {
-						zb := z[lo*h:][:RowBlock*h]
-						k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
-						k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, zb, h, h, s[c])
-					}
-				})
-			}
-			group.Wait()
-			for c := 1; c < cores; c++ {
-				for i, v := range g[c] {
-					g[0][i] += v
+			inParallel(g, func(c, from, to int) {
+				for lo := from; lo < to; lo += RowBlock {
+					zb := z[lo*h:][:RowBlock*h]
+					k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
+					k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, zb, h, h, s[c])
 				}
-			}
+			})
 		}
-		flop := 4 * float64(n) * d * h * float64(b.N)
-		b.ReportMetric(flop/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(1e3*b.Elapsed().Seconds()/float64(b.N), "ms/op")
+		reportProducts(b)
 	})
+}
+
+// inParallel calls work for each core with its rows, whole blocks, and adds the cores' G, zero before, to the first's.
+func inParallel[F Float](g [][]F, work func(core, from, to int)) {
+	const blocks = benchRows / RowBlock
+	var group sync.WaitGroup
+	for c := range g {
+		group.Go(func() {
+			clear(g[c])
+			work(c, c*blocks/len(g)*RowBlock, (c+1)*blocks/len(g)*RowBlock)
+		})
+	}
+	group.Wait()
+	for _, part := range g[1:] {
+		for i, v := range part {
+			g[0][i] += v
+		}
+	}
+}
+
+// reportProducts reports the speed of both products.
+func reportProducts(b *testing.B) {
+	flop := 4 * float64(benchRows) * benchCols * benchWidth * float64(b.N)
+	b.ReportMetric(flop/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(1e3*b.Elapsed().Seconds()/float64(b.N), "ms/op")
 }
 
 // BenchmarkTile measures a tile of X W whose operands stay in the level-1

@@ -31,7 +31,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	MOVQ        AX, CX
 	MOVQ        $0x00000001, BX
 	SHLQ        CL, BX
@@ -64,7 +64,7 @@ tail:
 	VCVTPS2PD.Z 96(DX), K1, Z4
 	VADDPD      Z4, Z3, Z3
 
-sum:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -111,7 +111,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	MOVQ        AX, CX
 	MOVQ        $0x00000001, SI
 	SHLQ        CL, SI
@@ -148,7 +148,7 @@ tail:
 	VCVTPS2PD.Z 96(BX), K1, Z5
 	VFMADD231PD Z4, Z5, Z3
 
-sum:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -199,7 +199,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	MOVQ        AX, CX
 	MOVQ        $0x00000001, SI
 	SHLQ        CL, SI
@@ -240,7 +240,7 @@ tail:
 	VSUBPD      Z5, Z4, Z4
 	VFMADD231PD Z4, Z4, Z3
 
-sum:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -281,7 +281,7 @@ loop:
 
 tail:
 	ADDQ      $0x20, AX
-	JZ        sum
+	JZ        done
 	MOVQ      AX, CX
 	MOVQ      $0x00000001, BX
 	SHLQ      CL, BX
@@ -314,7 +314,7 @@ tail:
 	VMOVUPD.Z 192(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-sum:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -361,7 +361,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	MOVQ        AX, CX
 	MOVQ        $0x00000001, SI
 	SHLQ        CL, SI
@@ -398,7 +398,7 @@ tail:
 	VMOVUPD.Z   192(BX), K1, Z5
 	VFMADD231PD Z4, Z5, Z3
 
-sum:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -449,7 +449,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	MOVQ        AX, CX
 	MOVQ        $0x00000001, SI
 	SHLQ        CL, SI
@@ -490,7 +490,7 @@ tail:
 	VSUBPD      Z5, Z4, Z4
 	VFMADD231PD Z4, Z4, Z3
 
-sum:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -543,12 +543,12 @@ loop:
 
 tail:
 	ADDQ       $0x20, AX
-	JZ         sum
+	JZ         done
 	LEAQ       masks<>+256(SB), DX
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    (DX), Y8
+	VMOVUPS    (DX), Y8
 	VMASKMOVPS (CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y0, Y0
@@ -556,7 +556,7 @@ tail:
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    16(DX), Y8
+	VMOVUPS    16(DX), Y8
 	VMASKMOVPS 16(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y1, Y1
@@ -564,7 +564,7 @@ tail:
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    32(DX), Y8
+	VMOVUPS    32(DX), Y8
 	VMASKMOVPS 32(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y2, Y2
@@ -572,7 +572,7 @@ tail:
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    48(DX), Y8
+	VMOVUPS    48(DX), Y8
 	VMASKMOVPS 48(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y3, Y3
@@ -580,7 +580,7 @@ tail:
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    64(DX), Y8
+	VMOVUPS    64(DX), Y8
 	VMASKMOVPS 64(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y4, Y4
@@ -588,7 +588,7 @@ tail:
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    80(DX), Y8
+	VMOVUPS    80(DX), Y8
 	VMASKMOVPS 80(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y5, Y5
@@ -596,19 +596,19 @@ tail:
 	MOVQ       AX, BX
 	SHLQ       $0x02, BX
 	SUBQ       BX, DX
-	VMOVUPD    96(DX), Y8
+	VMOVUPS    96(DX), Y8
 	VMASKMOVPS 96(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y6, Y6
 	LEAQ       masks<>+256(SB), DX
 	SHLQ       $0x02, AX
 	SUBQ       AX, DX
-	VMOVUPD    112(DX), Y8
+	VMOVUPS    112(DX), Y8
 	VMASKMOVPS 112(CX), X8, X8
 	VCVTPS2PD  X8, Y8
 	VADDPD     Y8, Y7, Y7
 
-sum:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -803,12 +803,12 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	LEAQ        masks<>+256(SB), BX
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     (BX), Y8
+	VMOVUPS     (BX), Y8
 	VMASKMOVPS  (CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  (DX), X8, X8
@@ -818,7 +818,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     16(BX), Y8
+	VMOVUPS     16(BX), Y8
 	VMASKMOVPS  16(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  16(DX), X8, X8
@@ -828,7 +828,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     32(BX), Y8
+	VMOVUPS     32(BX), Y8
 	VMASKMOVPS  32(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  32(DX), X8, X8
@@ -838,7 +838,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     48(BX), Y8
+	VMOVUPS     48(BX), Y8
 	VMASKMOVPS  48(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  48(DX), X8, X8
@@ -848,7 +848,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     64(BX), Y8
+	VMOVUPS     64(BX), Y8
 	VMASKMOVPS  64(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  64(DX), X8, X8
@@ -858,7 +858,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     80(BX), Y8
+	VMOVUPS     80(BX), Y8
 	VMASKMOVPS  80(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  80(DX), X8, X8
@@ -868,7 +868,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     96(BX), Y8
+	VMOVUPS     96(BX), Y8
 	VMASKMOVPS  96(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  96(DX), X8, X8
@@ -877,14 +877,14 @@ tail:
 	LEAQ        masks<>+256(SB), BX
 	SHLQ        $0x02, AX
 	SUBQ        AX, BX
-	VMOVUPD     112(BX), Y8
+	VMOVUPS     112(BX), Y8
 	VMASKMOVPS  112(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  112(DX), X8, X8
 	VCVTPS2PD   X8, Y8
 	VFMADD231PD Y9, Y8, Y7
 
-sum:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -957,12 +957,12 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	LEAQ        masks<>+256(SB), BX
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     (BX), Y8
+	VMOVUPS     (BX), Y8
 	VMASKMOVPS  (CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  (DX), X8, X8
@@ -973,7 +973,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     16(BX), Y8
+	VMOVUPS     16(BX), Y8
 	VMASKMOVPS  16(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  16(DX), X8, X8
@@ -984,7 +984,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     32(BX), Y8
+	VMOVUPS     32(BX), Y8
 	VMASKMOVPS  32(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  32(DX), X8, X8
@@ -995,7 +995,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     48(BX), Y8
+	VMOVUPS     48(BX), Y8
 	VMASKMOVPS  48(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  48(DX), X8, X8
@@ -1006,7 +1006,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     64(BX), Y8
+	VMOVUPS     64(BX), Y8
 	VMASKMOVPS  64(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  64(DX), X8, X8
@@ -1017,7 +1017,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     80(BX), Y8
+	VMOVUPS     80(BX), Y8
 	VMASKMOVPS  80(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  80(DX), X8, X8
@@ -1028,7 +1028,7 @@ tail:
 	MOVQ        AX, SI
 	SHLQ        $0x02, SI
 	SUBQ        SI, BX
-	VMOVUPD     96(BX), Y8
+	VMOVUPS     96(BX), Y8
 	VMASKMOVPS  96(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  96(DX), X8, X8
@@ -1038,7 +1038,7 @@ tail:
 	LEAQ        masks<>+256(SB), BX
 	SHLQ        $0x02, AX
 	SUBQ        AX, BX
-	VMOVUPD     112(BX), Y8
+	VMOVUPS     112(BX), Y8
 	VMASKMOVPS  112(CX), X8, X9
 	VCVTPS2PD   X9, Y9
 	VMASKMOVPS  112(DX), X8, X8
@@ -1046,7 +1046,7 @@ tail:
 	VSUBPD      Y8, Y9, Y8
 	VFMADD231PD Y8, Y8, Y7
 
-sum:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -1101,7 +1101,7 @@ loop:
 
 tail:
 	ADDQ       $0x20, AX
-	JZ         sum
+	JZ         done
 	LEAQ       masks<>+256(SB), DX
 	MOVQ       AX, BX
 	SHLQ       $0x03, BX
@@ -1158,7 +1158,7 @@ tail:
 	VMASKMOVPD 224(CX), Y8, Y8
 	VADDPD     Y8, Y7, Y7
 
-sum:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -1223,7 +1223,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	LEAQ        masks<>+256(SB), BX
 	MOVQ        AX, SI
 	SHLQ        $0x03, SI
@@ -1288,7 +1288,7 @@ tail:
 	VMASKMOVPD  224(DX), Y8, Y8
 	VFMADD231PD Y9, Y8, Y7
 
-sum:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -1361,7 +1361,7 @@ loop:
 
 tail:
 	ADDQ        $0x20, AX
-	JZ          sum
+	JZ          done
 	LEAQ        masks<>+256(SB), BX
 	MOVQ        AX, SI
 	SHLQ        $0x03, SI
@@ -1434,7 +1434,7 @@ tail:
 	VSUBPD      Y8, Y9, Y8
 	VFMADD231PD Y8, Y8, Y7
 
-sum:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2

@@ -15,9 +15,9 @@ TEXT ·sumWhereF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	SUBQ   $0x20, AX
-	JL     part
+	JL     tail
 
-word:
+loop:
 	KMOVB       (BX), K1
 	VCVTPS2PD.Z (DX), K1, Z4
 	VADDPD      Z4, Z0, Z0
@@ -33,11 +33,11 @@ word:
 	ADDQ        $0x04, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x20, AX
-	JGE         word
+	JGE         loop
 
-part:
+tail:
 	ADDQ        $0x20, AX
-	JZ          last
+	JZ          done
 	KMOVB       (BX), K1
 	MOVQ        AX, CX
 	MOVQ        $0x00000001, SI
@@ -78,7 +78,7 @@ part:
 	VCVTPS2PD.Z 96(DX), K1, Z4
 	VADDPD      Z4, Z3, Z3
 
-last:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -100,9 +100,9 @@ TEXT ·setWhereF32AVX512(SB), NOSPLIT, $0-28
 	MOVQ         set+16(FP), BX
 	VBROADCASTSS v+24(FP), Z0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVW   (BX), K1
 	VMOVUPS Z0, K1, (DX)
 	KMOVW   2(BX), K1
@@ -110,11 +110,11 @@ word:
 	ADDQ    $0x04, BX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x20, AX
-	JGE     word
+	JGE     loop
 
-part:
+tail:
 	ADDQ    $0x20, AX
-	JZ      last
+	JZ      done
 	KMOVW   (BX), K1
 	MOVQ    AX, CX
 	MOVQ    $0x00000001, SI
@@ -133,7 +133,7 @@ part:
 	KANDW   K1, K2, K1
 	VMOVUPS Z0, K1, 64(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -145,9 +145,9 @@ TEXT ·addWhereF32AVX512(SB), NOSPLIT, $0-28
 	MOVQ         set+16(FP), BX
 	VBROADCASTSS v+24(FP), Z0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVW     (BX), K1
 	VMOVUPS.Z (DX), K1, Z1
 	VADDPS    Z0, Z1, Z1
@@ -159,11 +159,11 @@ word:
 	ADDQ      $0x04, BX
 	ADDQ      $0x00000080, DX
 	SUBQ      $0x20, AX
-	JGE       word
+	JGE       loop
 
-part:
+tail:
 	ADDQ      $0x20, AX
-	JZ        last
+	JZ        done
 	KMOVW     (BX), K1
 	MOVQ      AX, CX
 	MOVQ      $0x00000001, SI
@@ -186,7 +186,7 @@ part:
 	VADDPS    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, 64(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -201,9 +201,9 @@ TEXT ·sumWhereF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	SUBQ   $0x20, AX
-	JL     part
+	JL     tail
 
-word:
+loop:
 	KMOVB     (BX), K1
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z0, Z0
@@ -219,11 +219,11 @@ word:
 	ADDQ      $0x04, BX
 	ADDQ      $0x00000100, DX
 	SUBQ      $0x20, AX
-	JGE       word
+	JGE       loop
 
-part:
+tail:
 	ADDQ      $0x20, AX
-	JZ        last
+	JZ        done
 	KMOVB     (BX), K1
 	MOVQ      AX, CX
 	MOVQ      $0x00000001, SI
@@ -264,7 +264,7 @@ part:
 	VMOVUPD.Z 192(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-last:
+done:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -286,9 +286,9 @@ TEXT ·setWhereF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         set+16(FP), BX
 	VBROADCASTSD v+24(FP), Z0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVB   (BX), K1
 	VMOVUPD Z0, K1, (DX)
 	KMOVB   1(BX), K1
@@ -300,11 +300,11 @@ word:
 	ADDQ    $0x04, BX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x20, AX
-	JGE     word
+	JGE     loop
 
-part:
+tail:
 	ADDQ    $0x20, AX
-	JZ      last
+	JZ      done
 	KMOVB   (BX), K1
 	MOVQ    AX, CX
 	MOVQ    $0x00000001, SI
@@ -341,7 +341,7 @@ part:
 	KANDW   K1, K2, K1
 	VMOVUPD Z0, K1, 192(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -353,9 +353,9 @@ TEXT ·addWhereF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         set+16(FP), BX
 	VBROADCASTSD v+24(FP), Z0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVB     (BX), K1
 	VMOVUPD.Z (DX), K1, Z1
 	VADDPD    Z0, Z1, Z1
@@ -375,11 +375,11 @@ word:
 	ADDQ      $0x04, BX
 	ADDQ      $0x00000100, DX
 	SUBQ      $0x20, AX
-	JGE       word
+	JGE       loop
 
-part:
+tail:
 	ADDQ      $0x20, AX
-	JZ        last
+	JZ        done
 	KMOVB     (BX), K1
 	MOVQ      AX, CX
 	MOVQ      $0x00000001, SI
@@ -424,7 +424,7 @@ part:
 	VADDPD    Z0, Z1, Z0
 	VMOVUPD   Z0, K1, 192(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -443,9 +443,9 @@ TEXT ·sumWhereF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x20, AX
-	JL     part
+	JL     tail
 
-word:
+loop:
 	VPBROADCASTD (DX), Y8
 	VMOVUPS      setbits32<>+0(SB), Y9
 	VPAND        Y9, Y8, Y10
@@ -498,11 +498,11 @@ word:
 	ADDQ         $0x04, DX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (DX), Y8
 	VMOVUPS      setbits32<>+0(SB), Y9
 	VPAND        Y9, Y8, Y10
@@ -600,7 +600,7 @@ part:
 	VCVTPS2PD    X8, Y8
 	VADDPD       Y8, Y7, Y7
 
-last:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -796,9 +796,9 @@ TEXT ·setWhereF32AVX2(SB), NOSPLIT, $0-28
 	MOVQ         set+16(FP), DX
 	VBROADCASTSS v+24(FP), Y0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits32<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -819,11 +819,11 @@ word:
 	ADDQ         $0x04, DX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits32<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -865,7 +865,7 @@ part:
 	VPAND        Y2, Y1, Y2
 	VMASKMOVPS   Y0, Y2, 96(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -877,9 +877,9 @@ TEXT ·addWhereF32AVX2(SB), NOSPLIT, $0-28
 	MOVQ         set+16(FP), DX
 	VBROADCASTSS v+24(FP), Y0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits32<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -908,11 +908,11 @@ word:
 	ADDQ         $0x04, DX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits32<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -962,7 +962,7 @@ part:
 	VADDPS       Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y2, 96(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -981,9 +981,9 @@ TEXT ·sumWhereF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x20, AX
-	JL     part
+	JL     tail
 
-word:
+loop:
 	VPBROADCASTD (DX), Y8
 	VMOVUPS      setbits64<>+0(SB), Y9
 	VPAND        Y9, Y8, Y10
@@ -1028,11 +1028,11 @@ word:
 	ADDQ         $0x04, DX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (DX), Y8
 	VMOVUPS      setbits64<>+0(SB), Y9
 	VPAND        Y9, Y8, Y10
@@ -1122,7 +1122,7 @@ part:
 	VMASKMOVPD   224(CX), Y9, Y8
 	VADDPD       Y8, Y7, Y7
 
-last:
+done:
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -1184,9 +1184,9 @@ TEXT ·setWhereF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ         set+16(FP), DX
 	VBROADCASTSD v+24(FP), Y0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits64<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -1223,11 +1223,11 @@ word:
 	ADDQ         $0x04, DX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits64<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -1309,7 +1309,7 @@ part:
 	VPAND        Y2, Y1, Y2
 	VMASKMOVPD   Y0, Y2, 224(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -1321,9 +1321,9 @@ TEXT ·addWhereF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ         set+16(FP), DX
 	VBROADCASTSD v+24(FP), Y0
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits64<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -1376,11 +1376,11 @@ word:
 	ADDQ         $0x04, DX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (DX), Y1
 	VMOVUPS      setbits64<>+0(SB), Y2
 	VPAND        Y2, Y1, Y3
@@ -1478,6 +1478,6 @@ part:
 	VADDPD       Y0, Y1, Y0
 	VMASKMOVPD   Y0, Y2, 224(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET

@@ -8,49 +8,40 @@ import (
 
 // TestRowSets compares the passes with loops, on vectors of every length that end or begin at a guard page. What is not in the set is NaN.
 func TestRowSets(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testRowSets[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testRowSets[float64](t, level) })
-	})
+	eachKernel(t, testRowSets[float32], testRowSets[float64])
 }
 
 func testRowSets[F Float](t *testing.T, level Level) {
 	k := mustNew[F](t, level)
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, atEnd := range []bool{false, true} {
-		most := lengths()[len(lengths())-1]
-		page := guarded[F](t, most, atEnd)
+	eachLength(t, 1, func(v [][]F) {
+		x := v[0]
+		n := len(x)
 		for _, lo := range []int{0, 16, 240} {
-			for _, n := range lengths() {
-				x := page[:n]
-				if atEnd {
-					x = page[most-n:]
-				}
-				set, in := NewRowSet(lo+n), make([]bool, n)
-				for i := range lo {
-					set.Add(i)
-				}
-				var want float64
-				for i := range x {
-					if x[i] = F(math.NaN()); r.IntN(2) == 0 {
-						set.Add(lo + i)
-						x[i], in[i] = F(r.IntN(9)-4), true
-						want += float64(x[i])
-					}
-				}
-				if got := k.SumWhere(x, set, lo); got != want {
-					t.Fatalf("%d rows from %d on: the sum is %v, want %v", n, lo, got, want)
-				}
-				for i := range x {
-					x[i] = F(i)
-				}
-				k.AddWhere(x, set, lo, 0.5)
-				check(t, x, in, func(i int) float64 { return float64(i) + 0.5 })
-				k.SetWhere(x, set, lo, -2)
-				check(t, x, in, func(int) float64 { return -2 })
+			set, in := NewRowSet(lo+n), make([]bool, n)
+			for i := range lo {
+				set.Add(i)
 			}
+			var want float64
+			for i := range x {
+				if x[i] = F(math.NaN()); r.IntN(2) == 0 {
+					set.Add(lo + i)
+					x[i], in[i] = F(r.IntN(9)-4), true
+					want += float64(x[i])
+				}
+			}
+			if got := k.SumWhere(x, set, lo); got != want {
+				t.Fatalf("%d rows from %d on: the sum is %v, want %v", n, lo, got, want)
+			}
+			for i := range x {
+				x[i] = F(i)
+			}
+			k.AddWhere(x, set, lo, 0.5)
+			check(t, x, in, func(i int) float64 { return float64(i) + 0.5 })
+			k.SetWhere(x, set, lo, -2)
+			check(t, x, in, func(int) float64 { return -2 })
 		}
-	}
+	})
 }
 
 // check compares the rows that are in, and that the others are their numbers still.
@@ -69,29 +60,20 @@ func check[F Float](t *testing.T, x []F, in []bool, want func(i int) float64) {
 
 // TestSum compares the sum with the dot product with ones, bit by bit.
 func TestSum(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testSum[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testSum[float64](t, level) })
-	})
+	eachKernel(t, testSum[float32], testSum[float64])
 }
 
 func testSum[F Float](t *testing.T, level Level) {
 	k := mustNew[F](t, level)
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, atEnd := range []bool{false, true} {
-		most := lengths()[len(lengths())-1]
-		page, ones := guarded[F](t, most, atEnd), make([]F, most)
-		for i := range page {
-			page[i], ones[i] = F(r.NormFloat64()), 1
+	eachLength(t, 1, func(v [][]F) {
+		x := v[0]
+		ones := make([]F, len(x))
+		for i := range x {
+			x[i], ones[i] = F(r.NormFloat64()), 1
 		}
-		for _, n := range lengths() {
-			x := page[:n]
-			if atEnd {
-				x = page[most-n:]
-			}
-			if got, want := k.Sum(x), k.Dot(x, ones[:n]); got != want {
-				t.Fatalf("%d elements: %v, want %v", n, got, want)
-			}
+		if got, want := k.Sum(x), k.Dot(x, ones); got != want {
+			t.Errorf("the sum is %v, want %v", got, want)
 		}
-	}
+	})
 }

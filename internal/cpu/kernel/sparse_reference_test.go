@@ -42,10 +42,7 @@ func groupAddTransGo[F Float](groups int, starts *uint32, pairs *uint64, d, g *F
 
 // TestGroupPasses compares the passes over groups with their reference to the bit: both add in the order that is stated.
 func TestGroupPasses(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testGroupPasses[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testGroupPasses[float64](t, level) })
-	})
+	eachKernel(t, testGroupPasses[float32], testGroupPasses[float64])
 }
 
 func testGroupPasses[F Float](t *testing.T, level Level) {

@@ -62,16 +62,7 @@ func newSparseProblem[F Float](t testing.TB, k *Kernels[F], s shape, density flo
 		t.Fatal(err)
 	}
 	p := &sparseProblem[F]{shape: s, x: x, row: make([]float64, s.h)}
-	operand := func(rows, cols int) ([]F, int) {
-		ld := cols + r.IntN(3)
-		a := guarded[F](t, max(0, (rows-1)*ld+cols), atEnd)
-		for i := range a {
-			if a[i] = canary; i%ld < cols {
-				a[i] = F(r.NormFloat64())
-			}
-		}
-		return a, ld
-	}
+	operand := func(rows, cols int) ([]F, int) { return operand(t, r, rows, cols, atEnd, normals[F](r)) }
 	p.w, p.ldw = operand(s.d, s.h)
 	p.z, p.ldz = operand(s.n, s.h)
 	p.delta, p.ldd = operand(s.n, s.h)
@@ -161,10 +152,7 @@ func eachSparse(t *testing.T, test func(t *testing.T, s shape, density float64, 
 
 // TestSparseProducts compares both products with sums in float64, as TestProducts does.
 func TestSparseProducts(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testSparseProducts[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testSparseProducts[float64](t, level) })
-	})
+	eachKernel(t, testSparseProducts[float32], testSparseProducts[float64])
 }
 
 func testSparseProducts[F Float](t *testing.T, level Level) {
@@ -199,11 +187,7 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 // TestSparseSameBits checks that AVX2 and AVX-512 add in the same order, that nothing depends on the blocks of rows, and that a second run
 // changes nothing.
 func TestSparseSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testSparseSameBits[float32])
-	t.Run("float64", testSparseSameBits[float64])
+	bothWide(t, testSparseSameBits[float32], testSparseSameBits[float64])
 }
 
 func testSparseSameBits[F Float](t *testing.T) {
@@ -371,7 +355,7 @@ func TestNewSparseRefuses(t *testing.T) {
 func TestSparseMisuse(t *testing.T) {
 	k := mustNew[float32](t, Best())
 	p := newSparseProblem(t, k, shape{30, 5, 7}, 0.5, ones, rand.New(rand.NewPCG(13, 14)))
-	for name, call := range map[string]func(){
+	mustPanic(t, map[string]func(){
 		"rows past end":   func() { k.MulSparse(p.z, p.ldz, 0, 31, p.factor, p.scratch) },
 		"negative row":    func() { k.MulSparse(p.z, p.ldz, -1, 3, p.factor, p.scratch) },
 		"short z":         func() { k.MulSparse(p.z[:20], p.ldz, 0, 30, p.factor, p.scratch) },
@@ -379,14 +363,5 @@ func TestSparseMisuse(t *testing.T) {
 		"no w":            func() { k.MulSparse(p.z, p.ldz, 0, 30, k.NewSparseFactor(p.x, 7), p.scratch) },
 		"short d":         func() { k.AddMulTransSparse(p.sums, 0, 30, p.delta[:20], p.ldd) },
 		"D's rows behind": func() { k.AddMulTransSparse(p.sums, 20, 10, p.delta, p.ldd) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			call()
-		})
-	}
+	})
 }

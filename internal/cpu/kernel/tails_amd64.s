@@ -56,8 +56,8 @@ loop:
 	VPANDD       Z2, Z0, Z0
 	VPORD        Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -177,9 +177,9 @@ loop:
 	VBLENDMPS    Z1, Z4, K1, Z2
 	VSUBPS       Z0, Z2, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -229,10 +229,10 @@ loop:
 	VMULPS       Z1, Z2, Z0
 	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -272,9 +272,9 @@ TEXT ·tailSigmoidGradWhereF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Z0
 	VBROADCASTSS no+44(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVW        (DI), K1
 	VBLENDMPS    Z0, Z1, K1, Z2
 	VMOVUPS      (BX), Z3
@@ -302,11 +302,11 @@ word:
 	ADDQ         $0x00000080, BX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -341,7 +341,7 @@ part:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, 64(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -369,10 +369,10 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFMADD231PS  Z3, Z0, Z1
 	VMOVUPS      Z1, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -411,9 +411,9 @@ TEXT ·tailSigmoidGradAddWhereF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Z0
 	VBROADCASTSS no+44(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVW        (DI), K1
 	VBLENDMPS    Z0, Z1, K1, Z2
 	VMOVUPS      (BX), Z3
@@ -445,11 +445,11 @@ word:
 	ADDQ         $0x00000080, BX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -488,7 +488,7 @@ part:
 	VFMADD231PS  Z2, Z0, Z1
 	VMOVUPS      Z1, K1, 64(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -516,10 +516,10 @@ loop:
 	VMULPS       Z1, Z2, Z1
 	VMULPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -558,9 +558,9 @@ TEXT ·tailLogisticGradWhereF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Z0
 	VBROADCASTSS no+44(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVW        (DI), K1
 	VBLENDMPS    Z0, Z1, K1, Z2
 	VMOVUPS      (BX), Z3
@@ -592,11 +592,11 @@ word:
 	ADDQ         $0x00000080, BX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -635,7 +635,7 @@ part:
 	VMULPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, 64(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -665,10 +665,10 @@ loop:
 	VMOVAPS      Z2, Z2
 	VFMADD231PS  Z0, Z1, Z2
 	VMOVUPS      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, CX
 	JGE          loop
 
@@ -709,9 +709,9 @@ TEXT ·tailLogisticGradAddWhereF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Z0
 	VBROADCASTSS no+44(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVW        (DI), K1
 	VBLENDMPS    Z0, Z1, K1, Z2
 	VMOVUPS      (BX), Z3
@@ -747,11 +747,11 @@ word:
 	ADDQ         $0x00000080, BX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -794,7 +794,7 @@ part:
 	VFMADD231PS  Z0, Z1, Z2
 	VMOVUPS      Z2, K1, 64(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -950,8 +950,8 @@ loop:
 	VPANDD       Z2, Z0, Z0
 	VPORD        Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1101,9 +1101,9 @@ loop:
 	VBLENDMPD    Z1, Z4, K1, Z2
 	VSUBPD       Z0, Z2, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1150,10 +1150,10 @@ loop:
 	VMULPD       Z1, Z2, Z0
 	VMULPD       Z3, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1190,9 +1190,9 @@ TEXT ·tailSigmoidGradWhereF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Z0
 	VBROADCASTSD no+48(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVB        (DI), K1
 	VBLENDMPD    Z0, Z1, K1, Z2
 	VMOVUPD      (BX), Z3
@@ -1242,11 +1242,11 @@ word:
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -1315,7 +1315,7 @@ part:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, 192(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -1343,10 +1343,10 @@ loop:
 	VMOVAPD      Z1, Z1
 	VFMADD231PD  Z3, Z0, Z1
 	VMOVUPD      Z1, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1385,9 +1385,9 @@ TEXT ·tailSigmoidGradAddWhereF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Z0
 	VBROADCASTSD no+48(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVB        (DI), K1
 	VBLENDMPD    Z0, Z1, K1, Z2
 	VMOVUPD      (BX), Z3
@@ -1445,11 +1445,11 @@ word:
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -1526,7 +1526,7 @@ part:
 	VFMADD231PD  Z2, Z0, Z1
 	VMOVUPD      Z1, K1, 192(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -1554,10 +1554,10 @@ loop:
 	VMULPD       Z1, Z2, Z1
 	VMULPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1596,9 +1596,9 @@ TEXT ·tailLogisticGradWhereF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Z0
 	VBROADCASTSD no+48(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVB        (DI), K1
 	VBLENDMPD    Z0, Z1, K1, Z2
 	VMOVUPD      (BX), Z3
@@ -1656,11 +1656,11 @@ word:
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -1737,7 +1737,7 @@ part:
 	VMULPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, 192(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -1767,10 +1767,10 @@ loop:
 	VMOVAPD      Z2, Z2
 	VFMADD231PD  Z0, Z1, Z2
 	VMOVUPD      Z2, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, CX
 	JGE          loop
 
@@ -1811,9 +1811,9 @@ TEXT ·tailLogisticGradAddWhereF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Z0
 	VBROADCASTSD no+48(FP), Z1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	KMOVB        (DI), K1
 	VBLENDMPD    Z0, Z1, K1, Z2
 	VMOVUPD      (BX), Z3
@@ -1879,11 +1879,11 @@ word:
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	MOVQ         AX, CX
 	MOVQ         $0x00000001, R8
 	SHLQ         CL, R8
@@ -1968,7 +1968,7 @@ part:
 	VFMADD231PD  Z0, Z1, Z2
 	VMOVUPD      Z2, K1, 192(DX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -2121,8 +2121,8 @@ loop:
 	VANDPS       Y2, Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2347,9 +2347,9 @@ loop:
 	VBLENDVPS    Y0, Y1, Y2, Y1
 	VSUBPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2395,10 +2395,10 @@ loop:
 	VMULPS       Y1, Y2, Y0
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2435,9 +2435,9 @@ TEXT ·tailSigmoidGradWhereF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Y0
 	VBROADCASTSS no+44(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits32<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -2496,11 +2496,11 @@ word:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -2574,7 +2574,7 @@ part:
 	VMULPS       Y4, Y0, Y0
 	VMASKMOVPS   Y0, Y3, 96(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -2644,10 +2644,10 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFMADD231PS  Y3, Y0, Y1
 	VMOVUPS      Y1, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2686,9 +2686,9 @@ TEXT ·tailSigmoidGradAddWhereF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Y0
 	VBROADCASTSS no+44(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits32<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -2755,11 +2755,11 @@ word:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -2841,7 +2841,7 @@ part:
 	VFMADD231PS  Y4, Y0, Y1
 	VMASKMOVPS   Y1, Y3, 96(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -2868,10 +2868,10 @@ loop:
 	VMULPS       Y1, Y2, Y1
 	VMULPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -2909,9 +2909,9 @@ TEXT ·tailLogisticGradWhereF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Y0
 	VBROADCASTSS no+44(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits32<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -2974,11 +2974,11 @@ word:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -3056,7 +3056,7 @@ part:
 	VMULPS       Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y3, 96(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -3085,10 +3085,10 @@ loop:
 	VMOVAPS      Y2, Y2
 	VFMADD231PS  Y0, Y1, Y2
 	VMOVUPS      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x08, AX
 	JGE          loop
 
@@ -3128,9 +3128,9 @@ TEXT ·tailLogisticGradAddWhereF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS yes+40(FP), Y0
 	VBROADCASTSS no+44(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits32<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -3201,11 +3201,11 @@ word:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -3291,7 +3291,7 @@ part:
 	VFMADD231PS  Y1, Y0, Y2
 	VMASKMOVPS   Y2, Y3, 96(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -3365,7 +3365,7 @@ tail:
 	MOVQ         AX, R8
 	SHLQ         $0x02, R8
 	SUBQ         R8, DI
-	VMOVUPD      (DI), Y9
+	VMOVUPS      (DI), Y9
 	VMASKMOVPS   (CX), X9, X10
 	VCVTPS2PD    X10, Y10
 	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y11
@@ -3382,7 +3382,7 @@ tail:
 	MOVQ         AX, R8
 	SHLQ         $0x02, R8
 	SUBQ         R8, DI
-	VMOVUPD      16(DI), Y9
+	VMOVUPS      16(DI), Y9
 	VMASKMOVPS   16(CX), X9, X10
 	VCVTPS2PD    X10, Y10
 	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y11
@@ -3399,7 +3399,7 @@ tail:
 	MOVQ         AX, R8
 	SHLQ         $0x02, R8
 	SUBQ         R8, DI
-	VMOVUPD      32(DI), Y9
+	VMOVUPS      32(DI), Y9
 	VMASKMOVPS   32(CX), X9, X10
 	VCVTPS2PD    X10, Y10
 	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y11
@@ -3415,7 +3415,7 @@ tail:
 	LEAQ         masks<>+256(SB), DI
 	SHLQ         $0x02, AX
 	SUBQ         AX, DI
-	VMOVUPD      48(DI), Y9
+	VMOVUPS      48(DI), Y9
 	VMASKMOVPS   48(CX), X9, X10
 	VCVTPS2PD    X10, Y10
 	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y11
@@ -3520,8 +3520,8 @@ loop:
 	VANDPS       Y2, Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3628,9 +3628,9 @@ loop:
 	VBLENDVPD    Y0, Y1, Y2, Y1
 	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3676,10 +3676,10 @@ loop:
 	VMULPD       Y1, Y2, Y0
 	VMULPD       Y3, Y0, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3716,9 +3716,9 @@ TEXT ·tailSigmoidGradWhereF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Y0
 	VBROADCASTSD no+48(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits64<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -3829,11 +3829,11 @@ word:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -3979,7 +3979,7 @@ part:
 	VMULPD       Y4, Y0, Y0
 	VMASKMOVPD   Y0, Y3, 224(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -4045,10 +4045,10 @@ loop:
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y3, Y0, Y1
 	VMOVUPD      Y1, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4087,9 +4087,9 @@ TEXT ·tailSigmoidGradAddWhereF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Y0
 	VBROADCASTSD no+48(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits64<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -4216,11 +4216,11 @@ word:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -4382,7 +4382,7 @@ part:
 	VFMADD231PD  Y4, Y0, Y1
 	VMASKMOVPD   Y1, Y3, 224(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -4409,10 +4409,10 @@ loop:
 	VMULPD       Y1, Y2, Y1
 	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4450,9 +4450,9 @@ TEXT ·tailLogisticGradWhereF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Y0
 	VBROADCASTSD no+48(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits64<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -4571,11 +4571,11 @@ word:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -4729,7 +4729,7 @@ part:
 	VMULPD       Y1, Y0, Y0
 	VMASKMOVPD   Y0, Y3, 224(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 
@@ -4758,10 +4758,10 @@ loop:
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (CX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -4801,9 +4801,9 @@ TEXT ·tailLogisticGradAddWhereF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD yes+40(FP), Y0
 	VBROADCASTSD no+48(FP), Y1
 	SUBQ         $0x20, AX
-	JL           part
+	JL           tail
 
-word:
+loop:
 	VPBROADCASTD (SI), Y2
 	VMOVUPS      setbits64<>+0(SB), Y3
 	VPAND        Y3, Y2, Y4
@@ -4938,11 +4938,11 @@ word:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x20, AX
-	JGE          word
+	JGE          loop
 
-part:
+tail:
 	ADDQ         $0x20, AX
-	JZ           last
+	JZ           done
 	VPBROADCASTD (SI), Y2
 	LEAQ         masks<>+256(SB), SI
 	MOVQ         AX, DI
@@ -5112,7 +5112,7 @@ part:
 	VFMADD231PD  Y1, Y0, Y2
 	VMASKMOVPD   Y2, Y3, 224(CX)
 
-last:
+done:
 	VZEROUPPER
 	RET
 

@@ -9,46 +9,27 @@ import (
 // TestTails compares what follows from tails with the losses in float64, in units in the last place, on vectors of every length that end
 // or begin at a guard page.
 func TestTails(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testTails[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testTails[float64](t, level) })
-	})
+	eachKernel(t, testTails[float32], testTails[float64])
 }
 
 func testTails[F Float](t *testing.T, level Level) {
 	k := mustNew[F](t, level)
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, atEnd := range []bool{false, true} {
-		most := lengths()[len(lengths())-1]
-		var pages [5][]F // out, tails, s, minus, d
-		for i := range pages {
-			pages[i] = guarded[F](t, most, atEnd)
+	eachLength(t, 5, func(v [][]F) {
+		out, tails, s, minus, d := v[0], v[1], v[2], v[3], v[4]
+		for i := range s {
+			s[i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
+			minus[i] = F(1 - 2*r.IntN(2))
+			d[i] = F(r.NormFloat64())
 		}
-		for _, n := range lengths() {
-			var v [5][]F
-			for i, p := range pages {
-				if v[i] = p[:n]; atEnd {
-					v[i] = p[most-n:]
-				}
-			}
-			for i := range n {
-				v[2][i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
-				v[3][i] = F(1 - 2*r.IntN(2))
-				v[4][i] = F(r.NormFloat64())
-			}
-			checkTails(t, k, v)
-			if t.Failed() {
-				t.Fatalf("length %d", n)
-			}
-		}
-	}
+		checkTails(t, k, out, tails, s, minus, d)
+	})
 }
 
 // checkTails allows 4 units in the last place for tails and losses, 8 for derivatives, and for sums those of their terms.
-func checkTails[F Float](t *testing.T, k *Kernels[F], v [5][]F) {
+func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []F) {
 	t.Helper()
 	const least = 0x1p-126
-	out, tails, s, minus, d := v[0], v[1], v[2], v[3], v[4]
 	k.Tails(tails, s)
 	for i, got := range tails {
 		want := sigmoid64(-math.Abs(float64(s[i])))
@@ -128,10 +109,7 @@ func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus 
 
 // TestTailLimits checks infinities, NaN, signed zeros and numbers whose tails are no normal numbers.
 func TestTailLimits(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testTailLimits[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testTailLimits[float64](t, level) })
-	})
+	eachKernel(t, testTailLimits[float32], testTailLimits[float64])
 }
 
 func testTailLimits[F Float](t *testing.T, level Level) {
@@ -139,8 +117,7 @@ func testTailLimits[F Float](t *testing.T, level Level) {
 	for _, x := range []float64{0, 1e-30, 1, 30, 60, 90, 100, 720, 740, 1e4, 1e30, math.Inf(1), math.NaN()} {
 		for _, sign := range []float64{-1, 1} {
 			for _, y := range []F{-1, 1} {
-				v := [5][]F{make([]F, 1), make([]F, 1), {F(math.Copysign(x, sign))}, {y}, {0.5}}
-				checkTails(t, k, v)
+				checkTails(t, k, make([]F, 1), make([]F, 1), []F{F(math.Copysign(x, sign))}, []F{y}, []F{0.5})
 			}
 		}
 	}
@@ -174,11 +151,7 @@ func TestLogisticSum(t *testing.T) {
 
 // TestTailsSameBits checks that AVX2 and AVX-512 give the same bits.
 func TestTailsSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testTailsSameBits[float32])
-	t.Run("float64", testTailsSameBits[float64])
+	bothWide(t, testTailsSameBits[float32], testTailsSameBits[float64])
 }
 
 func testTailsSameBits[F Float](t *testing.T) {

@@ -23,9 +23,9 @@ loop:
 	VMOVAPS     Z3, Z3
 	VFMADD231PS Z2, Z1, Z3
 	VMOVUPS     Z3, (AX)
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
 	SUBQ        $0x10, CX
 	JGE         loop
 
@@ -61,8 +61,8 @@ loop:
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z1
 	VMOVUPS Z1, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, DX
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, DX
 	SUBQ    $0x10, CX
 	JGE     loop
 
@@ -110,9 +110,9 @@ loop:
 	VCVTPS2PD     Y5, Z5
 	VFMADD231PD   Z4, Z4, Z2
 	VFMADD231PD   Z5, Z5, Z3
-	ADDQ          $0x40, AX
-	ADDQ          $0x40, DX
-	ADDQ          $0x40, BX
+	ADDQ          $0x00000040, AX
+	ADDQ          $0x00000040, DX
+	ADDQ          $0x00000040, BX
 	SUBQ          $0x10, CX
 	JGE           loop
 
@@ -202,9 +202,9 @@ loop:
 	VFMADD231PD   Z13, Z13, Z7
 	VFMADD231PD   Z11, Z11, Z8
 	VFMADD231PD   Z12, Z12, Z9
-	ADDQ          $0x40, AX
-	ADDQ          $0x40, DX
-	ADDQ          $0x40, BX
+	ADDQ          $0x00000040, AX
+	ADDQ          $0x00000040, DX
+	ADDQ          $0x00000040, BX
 	SUBQ          $0x10, CX
 	JGE           loop
 
@@ -293,8 +293,8 @@ loop:
 	VCVTPS2PD     Y4, Z4
 	VFMADD231PD   Z3, Z3, Z1
 	VFMADD231PD   Z4, Z4, Z2
-	ADDQ          $0x40, AX
-	ADDQ          $0x40, DX
+	ADDQ          $0x00000040, AX
+	ADDQ          $0x00000040, DX
 	SUBQ          $0x10, CX
 	JGE           loop
 
@@ -371,8 +371,8 @@ loop:
 	VFMADD231PD   Z12, Z12, Z6
 	VFMADD231PD   Z10, Z10, Z7
 	VFMADD231PD   Z11, Z11, Z8
-	ADDQ          $0x40, AX
-	ADDQ          $0x40, DX
+	ADDQ          $0x00000040, AX
+	ADDQ          $0x00000040, DX
 	SUBQ          $0x10, CX
 	JGE           loop
 
@@ -488,10 +488,10 @@ loop:
 	VCVTPS2PD     Y9, Z9
 	VFMADD231PD   Z8, Z8, Z6
 	VFMADD231PD   Z9, Z9, Z7
-	ADDQ          $0x40, AX
-	ADDQ          $0x40, DX
-	ADDQ          $0x40, BX
-	ADDQ          $0x40, SI
+	ADDQ          $0x00000040, AX
+	ADDQ          $0x00000040, DX
+	ADDQ          $0x00000040, BX
+	ADDQ          $0x00000040, SI
 	SUBQ          $0x10, CX
 	JGE           loop
 
@@ -588,9 +588,9 @@ loop:
 	VMOVAPD     Z3, Z3
 	VFMADD231PD Z2, Z1, Z3
 	VMOVUPD     Z3, (AX)
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, DX
-	ADDQ        $0x40, BX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, CX
 	JGE         loop
 
@@ -626,8 +626,8 @@ loop:
 	VMOVUPD (DX), Z1
 	VMULPD  Z1, Z0, Z1
 	VMOVUPD Z1, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, DX
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, DX
 	SUBQ    $0x08, CX
 	JGE     loop
 
@@ -681,9 +681,9 @@ loop:
 	VMOVAPD      Z4, Z4
 	VFNMADD231PD Z5, Z0, Z4
 	VFMADD231PD  Z4, Z4, Z3
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
-	ADDQ         $0x80, SI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -799,9 +799,9 @@ loop:
 	VSUBPD       Z10, Z11, Z10
 	VFMADD231PD  Z10, Z10, Z7
 	VFMADD231PD  Z11, Z11, Z9
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
-	ADDQ         $0x80, SI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -912,8 +912,8 @@ loop:
 	VMOVAPD      Z3, Z3
 	VFNMADD231PD Z4, Z0, Z3
 	VFMADD231PD  Z3, Z3, Z2
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -1005,8 +1005,8 @@ loop:
 	VSUBPD       Z9, Z10, Z9
 	VFMADD231PD  Z9, Z9, Z6
 	VFMADD231PD  Z10, Z10, Z8
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -1167,10 +1167,10 @@ loop:
 	VSUBPD       Z9, Z8, Z8
 	VMOVUPD      Z8, 64(DX)
 	VFMADD231PD  Z8, Z8, Z7
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
-	ADDQ         $0x80, SI
-	ADDQ         $0x80, DI
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x00000080, DI
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -1305,9 +1305,9 @@ loop:
 	VMOVAPS     Y3, Y3
 	VFMADD231PS Y2, Y1, Y3
 	VMOVUPS     Y3, (CX)
-	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
-	ADDQ        $0x20, BX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
 	SUBQ        $0x08, AX
 	JGE         loop
 
@@ -1473,8 +1473,8 @@ loop:
 	VMOVUPS (DX), Y1
 	VMULPS  Y1, Y0, Y1
 	VMOVUPS Y1, (CX)
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
 	SUBQ    $0x08, AX
 	JGE     loop
 
@@ -1542,9 +1542,9 @@ loop:
 	VCVTPS2PD    X5, Y5
 	VFMADD231PD  Y4, Y4, Y2
 	VFMADD231PD  Y5, Y5, Y3
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -1702,9 +1702,9 @@ loop:
 	VFMADD231PD  Y11, Y11, Y3
 	VFMADD231PD  Y9, Y9, Y6
 	VFMADD231PD  Y10, Y10, Y7
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -1853,8 +1853,8 @@ loop:
 	VCVTPS2PD    X5, Y5
 	VFMADD231PD  Y4, Y4, Y2
 	VFMADD231PD  Y5, Y5, Y3
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -1981,8 +1981,8 @@ loop:
 	VFMADD231PD  Y11, Y11, Y3
 	VFMADD231PD  Y9, Y9, Y6
 	VFMADD231PD  Y10, Y10, Y7
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -2185,10 +2185,10 @@ loop:
 	VCVTPS2PD    X5, Y5
 	VFMADD231PD  Y4, Y4, Y2
 	VFMADD231PD  Y5, Y5, Y3
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -2326,9 +2326,9 @@ loop:
 	VMOVAPD     Y3, Y3
 	VFMADD231PD Y2, Y1, Y3
 	VMOVUPD     Y3, (CX)
-	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
-	ADDQ        $0x20, BX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, AX
 	JGE         loop
 
@@ -2364,8 +2364,8 @@ loop:
 	VMOVUPD (DX), Y1
 	VMULPD  Y1, Y0, Y1
 	VMOVUPD Y1, (CX)
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
 	SUBQ    $0x04, AX
 	JGE     loop
 
@@ -2451,9 +2451,9 @@ loop:
 	VMOVAPD      Y4, Y4
 	VFNMADD231PD Y5, Y6, Y4
 	VFMADD231PD  Y4, Y4, Y3
-	ADDQ         $0x80, CX
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -2679,9 +2679,9 @@ loop:
 	VSUBPD       Y8, Y9, Y8
 	VFMADD231PD  Y8, Y8, Y3
 	VFMADD231PD  Y9, Y9, Y7
-	ADDQ         $0x80, CX
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -2886,8 +2886,8 @@ loop:
 	VMOVAPD      Y4, Y4
 	VFNMADD231PD Y5, Y6, Y4
 	VFMADD231PD  Y4, Y4, Y3
-	ADDQ         $0x80, CX
-	ADDQ         $0x80, DX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -3052,8 +3052,8 @@ loop:
 	VSUBPD       Y8, Y9, Y8
 	VFMADD231PD  Y8, Y8, Y3
 	VFMADD231PD  Y9, Y9, Y7
-	ADDQ         $0x80, CX
-	ADDQ         $0x80, DX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
 	SUBQ         $0x10, AX
 	JGE          loop
 
@@ -3364,10 +3364,10 @@ loop:
 	VSUBPD       Y5, Y4, Y4
 	VMOVUPD      Y4, 96(CX)
 	VFMADD231PD  Y4, Y4, Y3
-	ADDQ         $0x80, CX
-	ADDQ         $0x80, DX
-	ADDQ         $0x80, BX
-	ADDQ         $0x80, SI
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, SI
 	SUBQ         $0x10, AX
 	JGE          loop
 

@@ -24,10 +24,7 @@ func wideProximal[F Float](p Proximal[F], y float64) float64 {
 // TestSweeps compares every step with loops in float64, on vectors of every
 // length that end or begin at a guard page.
 func TestSweeps(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testSweeps[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testSweeps[float64](t, level) })
-	})
+	eachKernel(t, testSweeps[float32], testSweeps[float64])
 }
 
 func testSweeps[F Float](t *testing.T, level Level) {
@@ -135,10 +132,7 @@ func checkSweeps[F Float](t *testing.T, k *Kernels[F], pages, v [4][]F, p Proxim
 // TestReach checks that Reach is the size of a step without a map, and that it
 // writes nothing.
 func TestReach(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		t.Run("float32", func(t *testing.T) { testReach[float32](t, level) })
-		t.Run("float64", func(t *testing.T) { testReach[float64](t, level) })
-	})
+	eachKernel(t, testReach[float32], testReach[float64])
 }
 
 func testReach[F Float](t *testing.T, level Level) {
@@ -174,11 +168,7 @@ func testReach[F Float](t *testing.T, level Level) {
 // TestSweepsSameBits checks that AVX2 and AVX-512 give the same bits, sums
 // included.
 func TestSweepsSameBits(t *testing.T) {
-	if Best() < AVX512 {
-		t.Skip("needs AVX-512")
-	}
-	t.Run("float32", testSweepsSameBits[float32])
-	t.Run("float64", testSweepsSameBits[float64])
+	bothWide(t, testSweepsSameBits[float32], testSweepsSameBits[float64])
 }
 
 func testSweepsSameBits[F Float](t *testing.T) {
@@ -255,7 +245,7 @@ func TestSweepsMisuse(t *testing.T) {
 	k := mustNew[float64](t, Best())
 	x, short := make([]float64, 20), make([]float64, 19)
 	p := maps[float64]()["none"]
-	for name, call := range map[string]func(){
+	mustPanic(t, map[string]func(){
 		"combine":            func() { k.Combine(x, 1, x, 1, short) },
 		"scale":              func() { k.Scale(x, 1, short) },
 		"reach":              func() { k.Reach(x, short, nil, 1, 0) },
@@ -263,16 +253,7 @@ func TestSweepsMisuse(t *testing.T) {
 		"descend":            func() { k.Descend(x, short, nil, 1, 0, p) },
 		"descend's velocity": func() { k.Descend(x, x, short, 1, 0, p) },
 		"adam":               func() { k.Adam(x, x, x, short, 1, 1, p) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			call()
-		})
-	}
+	})
 }
 
 // BenchmarkSweeps measures steps on vectors that stay in the level-2 cache.

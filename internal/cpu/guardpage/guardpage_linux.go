@@ -1,18 +1,15 @@
-package kernel
+package guardpage
 
 import (
 	"syscall"
 	"testing"
-	"unsafe"
 )
 
-// guarded returns n elements whose end, or else beginning, lies at a page that
-// can be neither read nor written: a kernel that leaves its operand faults.
-func guarded[F element](t testing.TB, n int, atEnd bool) []F {
+// Bytes returns n zeroed bytes, aligned for numbers, whose end, or else beginning, lies at a guard page. They are given back with the test.
+func Bytes(t testing.TB, n int, atEnd bool) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()
-	size := n * int(sizeof[F]())
-	room := (size + page - 1) / page * page
+	room := (n + page - 1) / page * page
 	mem, err := syscall.Mmap(-1, 0, room+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
@@ -23,12 +20,8 @@ func guarded[F element](t testing.TB, n int, atEnd bool) []F {
 			t.Fatal(err)
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	from := page
 	if atEnd {
-		from += room - size
+		return mem[page+room-n : page+room]
 	}
-	return unsafe.Slice((*F)(unsafe.Pointer(&mem[from])), n)
+	return mem[page : page+n]
 }

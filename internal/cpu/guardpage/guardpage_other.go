@@ -1,0 +1,8 @@
+//go:build !linux
+
+package guardpage
+
+import "testing"
+
+// Bytes returns n zeroed bytes, aligned for numbers; there are no guard pages here.
+func Bytes(_ testing.TB, n int, _ bool) []byte { return make([]byte, n, n+8) }

@@ -1,0 +1,141 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"ppal/internal/cpu/guardpage"
+)
+
+// canary fills what a kernel must not touch.
+const canary = 12345.5
+
+// eachLevel runs a test at every level of this machine.
+func eachLevel(t *testing.T, test func(t *testing.T, level Level)) {
+	for _, level := range Levels() {
+		t.Run(level.String(), func(t *testing.T) { test(t, level) })
+	}
+}
+
+// eachKernel runs a test of both types at every level of this machine.
+func eachKernel(t *testing.T, single, double func(t *testing.T, level Level)) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		t.Run("float32", func(t *testing.T) { single(t, level) })
+		t.Run("float64", func(t *testing.T) { double(t, level) })
+	})
+}
+
+// bothWide runs a test of both types that compares AVX2 with AVX-512, where the machine has them.
+func bothWide(t *testing.T, single, double func(t *testing.T)) {
+	if Best() < AVX512 {
+		t.Skip("needs AVX-512")
+	}
+	t.Run("float32", single)
+	t.Run("float64", double)
+}
+
+func mustNew[F Float](t testing.TB, level Level) *Kernels[F] {
+	t.Helper()
+	k, err := New[F](level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// epsilon is half the distance from 1 to the next number.
+func epsilon[F Float]() float64 {
+	if sizeof[F]() == 4 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// lengths reach past two steps of the longest loop, and around every vector's
+// length.
+func lengths() []int {
+	var n []int
+	for i := range 70 {
+		n = append(n, i)
+	}
+	return append(n, 95, 96, 97, 127, 128, 129, 1000)
+}
+
+// eachLength runs a test on so many vectors of every length, which end or begin at a guard page.
+func eachLength[F Float](t *testing.T, count int, test func(v [][]F)) {
+	t.Helper()
+	most := lengths()[len(lengths())-1]
+	for _, atEnd := range []bool{false, true} {
+		pages := make([][]F, count)
+		for i := range pages {
+			pages[i] = guarded[F](t, most, atEnd)
+		}
+		for _, n := range lengths() {
+			v := make([][]F, count)
+			for i, p := range pages {
+				if v[i] = p[:n]; atEnd {
+					v[i] = p[most-n:]
+				}
+			}
+			if test(v); t.Failed() {
+				t.Fatalf("length %d", n)
+			}
+		}
+	}
+}
+
+func equal[F Float](a, b []F) bool {
+	for i, v := range a {
+		if math.Float64bits(float64(v)) != math.Float64bits(float64(b[i])) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// operand is a matrix of such numbers, ending or beginning at a guard page, with gaps of canaries between rows, and its leading dimension.
+func operand[F Float](t testing.TB, r *rand.Rand, rows, cols int, atEnd bool, number func() F) ([]F, int) {
+	t.Helper()
+	ld, n := cols+r.IntN(3), 0
+	if rows > 0 && cols > 0 {
+		n = (rows-1)*ld + cols
+	}
+	a := guarded[F](t, n, atEnd)
+	for i := range a {
+		if a[i] = canary; i%ld < cols {
+			a[i] = number()
+		}
+	}
+	return a, ld
+}
+
+// normals draws normal numbers.
+func normals[F Float](r *rand.Rand) func() F { return func() F { return F(r.NormFloat64()) } }
+
+// mustPanic checks that each of the calls, a caller's mistakes, panics.
+func mustPanic(t *testing.T, calls map[string]func()) {
+	t.Helper()
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			call()
+		})
+	}
+}
+
+// guarded returns n elements whose end, or else beginning, lies at a page that can be neither read nor written: a kernel that leaves its
+// operand faults.
+func guarded[F element](t testing.TB, n int, atEnd bool) []F {
+	t.Helper()
+	if n == 0 {
+		return nil
+	}
+	b := guardpage.Bytes(t, n*int(sizeof[F]()), atEnd)
+	return unsafe.Slice((*F)(unsafe.Pointer(&b[0])), n)
+}

@@ -1,0 +1,33 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+)
+
+// orDefault is the setting x, of which 0 stands for the default.
+func orDefault(x, fallback float64) float64 {
+	if x == 0 {
+		return fallback
+	}
+	return x
+}
+
+// isSize says whether x is positive and finite, or 0.
+func isSize(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
+
+// number is a setting by its name.
+type number struct {
+	name string
+	x    float64
+}
+
+// checkSizes refuses the first of a method's settings that is no size.
+func checkSizes(numbers ...number) error {
+	for _, n := range numbers {
+		if !isSize(n.x) {
+			return fmt.Errorf("trainer: %w: %s is %v, want a positive number", ErrSettings, n.name, n.x)
+		}
+	}
+	return nil
+}

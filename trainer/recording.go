@@ -1,0 +1,77 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// record measures the iterate, or the point that the method would return, and tells the recorder; ending: it is the run's last.
+func (t *run) record(ending bool) error {
+	if t.recorded == t.at.Iteration {
+		return nil
+	}
+	shown, err := t.showReturned()
+	if err != nil {
+		return err
+	}
+	err = t.recordIterate(ending)
+	if shown && err == nil {
+		err = t.hideReturned()
+	}
+	return err
+}
+
+// recordIterate is record of the iterate.
+func (t *run) recordIterate(ending bool) error {
+	if err := t.evaluate(); err != nil {
+		return err
+	}
+	report, at := t.m.Report(), t.fullAt
+	c, err := Certify(t.full, at, report.Nu, t.set.Certificate)
+	if err != nil {
+		return err
+	}
+	if !finite(c.Epsilon) {
+		return &NonFiniteError{"gradient", t.at.Iteration, c.Stationarity}
+	}
+	t.p.Read(t.x, Iterate)
+	r := Record{
+		Iteration: t.at.Iteration, Epoch: float64(t.at.Iteration) / t.set.IterationsPerEpoch, Seconds: t.seconds,
+		GradientEvaluations: t.at.GradientEvaluations,
+		Objective:           at.Objective + t.p.Regularizer().Value(t.x), Constraints: at.Constraints,
+		MaxViolation: MaxViolation(at.Constraints), Feasibility: c.Feasibility,
+		Stationarity: c.Stationarity, Complementarity: c.Complementarity,
+		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
+		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
+	}
+	t.residuals.add(&r)
+	if err := t.near(&r, ending); err != nil {
+		return err
+	}
+	if t.set.Measure != nil {
+		if r.Measures, err = t.set.Measure(); err != nil {
+			return fmt.Errorf("trainer: measures at iteration %d: %w", t.at.Iteration, err)
+		}
+	}
+	if r.MaxViolation <= t.set.FeasibilityTolerance && (t.best == nil || r.Objective < t.best.Objective) {
+		t.best = &Best{r.Iteration, r.Objective}
+		if t.set.Output == OutputBest {
+			t.p.Combine(t.bestAt, 1, Iterate, 0, Iterate)
+			t.bestNu = slices.Clone(report.Nu)
+		}
+	}
+	t.last, t.recorded = r, t.at.Iteration
+	if t.set.Recorder == nil {
+		return nil
+	}
+	return t.set.Recorder.Record(&r)
+}
+
+// known is nil for NaN.
+func known(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
