@@ -79,7 +79,7 @@ const unlimited = 1 << 40
 
 // records is about how many a run has, searchRecords one of the search.
 const (
-	records       = 200
+	records       = 100
 	searchRecords = 40
 )
 
