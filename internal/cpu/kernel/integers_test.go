@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -42,7 +43,7 @@ func newByteProblem(t testing.TB, k *Integers, s shape, slices int, r *rand.Rand
 		for i := range values {
 			values[i] = value()
 		}
-		p.x.SetRows(lo, values)
+		p.x.setRows(lo, values)
 	}
 	operand := func(rows, cols int) ([]float32, int) {
 		ld, n := cols+r.IntN(3), 0
@@ -269,7 +270,7 @@ func TestExactDepth(t *testing.T) {
 			for i := range values {
 				values[i] = 255
 			}
-			x.SetRows(0, values)
+			x.setRows(0, values)
 			w := make([]float32, d*h)
 			for i := range w {
 				w[i] = float32(2*(i%h) - 1)
@@ -364,8 +365,14 @@ func TestBytes(t *testing.T) {
 		for i := range want {
 			want[i] = uint8(1 + i%255)
 		}
-		for lo := 0; lo < s.n; lo += RowBlock {
-			x.SetRows(lo, want[lo*s.d:min(lo+RowBlock, s.n)*s.d])
+		for lo := 0; lo < s.n; lo += 13 { // fours and single rows
+			x.setRows(lo, want[lo*s.d:min(lo+13, s.n)*s.d])
+		}
+		row := make([]uint8, s.d)
+		for i := range s.n {
+			if x.Row(row, i); !slices.Equal(row, want[i*s.d:][:s.d]) {
+				t.Errorf("%v: row %d is %v", s, i, row)
+			}
 		}
 		sums := [3]int{}
 		for _, v := range x.byRow {
@@ -427,8 +434,9 @@ func TestIntegersMisuse(t *testing.T) {
 		"short b":           func() { p.factor.Cut(0, 1, p.w[:20], p.ldw, 1) },
 		"panels past end":   func() { p.factor.Cut(0, 2, p.w, p.ldw, 1) },
 		"one slice":         func() { k.NewSlices(4, 7, 1) },
-		"rows of no block":  func() { p.x.SetRows(1, make([]uint8, 29*5)) },
-		"too few rows":      func() { p.x.SetRows(0, make([]uint8, 29*5)) },
+		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
+		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },
+		"row past rows":     func() { p.x.Row(make([]uint8, 5), 30) },
 		"other level":       func() { k.Mul(p.z, p.ldz, p.x, 0, 30, other.NewSlices(5, 7, 3), p.scratch) },
 		"negative columns":  func() { NewBytes(1, -1, 1) },
 		"element past rows": func() { p.x.At(30, 0) },
@@ -442,4 +450,13 @@ func TestIntegersMisuse(t *testing.T) {
 			call()
 		})
 	}
+}
+
+// setRows packs the values of the rows from i on.
+func (x *Bytes) setRows(i int, values []uint8) {
+	var rows [][]uint8
+	for row := range slices.Chunk(values, max(1, x.cols)) {
+		rows = append(rows, row)
+	}
+	x.SetRows(i, rows)
 }
