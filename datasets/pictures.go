@@ -50,8 +50,8 @@ func (p *Pictures) Images() (*Images, error) {
 	return set, err
 }
 
-// blockBytes is about what is read at a time.
-const blockBytes = 1 << 20
+// blockBytes is about what is read at a time; more than mostWorkers are never busy with it.
+const blockBytes, mostWorkers = 1 << 20, 4
 
 // block is some rows on their way from the file to a store.
 type block struct {
@@ -62,11 +62,11 @@ type block struct {
 // read puts row i to the store's row places[i], or nowhere where that is negative. One goroutine reads, others put what has been read,
 // each some rows at a time, and add it up.
 func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
-	workers := runtime.GOMAXPROCS(0)
+	workers := min(runtime.GOMAXPROCS(0), mostWorkers)
 	record := p.skip + p.Shape.Pixels()
 	empty, full := make(chan []byte, workers+1), make(chan block, workers+1)
 	for range cap(empty) {
-		empty <- make([]byte, max(1, blockBytes/record)*record)
+		empty <- make([]byte, min(max(1, blockBytes/record), len(p.Labels))*record)
 	}
 	tallies := make([]*tally, workers)
 	var group sync.WaitGroup

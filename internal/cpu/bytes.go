@@ -19,7 +19,9 @@ type Bytes struct{ packed *kernel.Bytes }
 var _ plan.Bytes = (*Bytes)(nil)
 
 // NewBytes returns a matrix of zeros with that scale.
-func NewBytes(rows, cols int, scale float64) *Bytes { return &Bytes{kernel.NewBytes(rows, cols, scale)} }
+func NewBytes(rows, cols int, scale float64) *Bytes {
+	return &Bytes{kernel.NewBytes(rows, cols, scale)}
+}
 
 // Dims returns the numbers of rows and columns.
 func (b *Bytes) Dims() (rows, cols int) { return b.packed.Dims() }
