@@ -46,8 +46,10 @@ func (p *Pictures) Images() (*Images, error) {
 	for i := range places {
 		places[i] = i
 	}
-	_, err := p.read(places, set.Pixels)
-	return set, err
+	if _, err := p.read(places, set.Pixels); err != nil {
+		return nil, err
+	}
+	return set, nil
 }
 
 // blockBytes is about what is read at a time; more than mostWorkers are never busy with it.
@@ -62,6 +64,9 @@ type block struct {
 // read puts row i to the store's row places[i], or nowhere where that is negative. One goroutine reads, others put what has been read,
 // each some rows at a time, and add it up.
 func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
+	if len(p.parts) == 0 {
+		panic("datasets: pixels that have been read already")
+	}
 	workers := min(runtime.GOMAXPROCS(0), mostWorkers)
 	record := p.skip + p.Shape.Pixels()
 	empty, full := make(chan []byte, workers+1), make(chan block, workers+1)

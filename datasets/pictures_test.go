@@ -107,6 +107,23 @@ func TestChoiceErrors(t *testing.T) {
 	}
 }
 
+// Pixels are read once.
+func TestPixelsAreReadOnce(t *testing.T) {
+	train, _, err := OpenImages(writeFashion(t, 10), "fashion-mnist", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := train.Images(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	train.Images()
+}
+
 // Files of pixels that are wrong are found while they are read, at the place.
 func TestPixelErrors(t *testing.T) {
 	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
