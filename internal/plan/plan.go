@@ -42,7 +42,7 @@ type Sparse interface {
 }
 
 // Bytes is a data matrix of 8-bit values, element (i, j) = scale values[i*cols+j] (datasets.Bytes is one). The slice is the matrix's own;
-// nil where the values are bound before they are read, or lie in a device's own order.
+// nil where the values are bound before they are read.
 type Bytes interface {
 	Matrix
 	Bytes() (values []uint8, scale float64)
