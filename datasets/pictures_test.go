@@ -170,7 +170,7 @@ func TestBatchThatChanges(t *testing.T) {
 	}{
 		"shorter": {records(20), ErrTruncated, "data_batch_2.bin: byte 0: truncated: 0 of 3073 bytes of records; remove "},
 		"longer":  {records(20, 2, 3), ErrTrailing, "data_batch_2.bin: byte 3073: trailing bytes after the content; remove "},
-		"gone":    {nil, os.ErrNotExist, "data_batch_2.bin: file does not exist; remove "},
+		"gone":    {nil, os.ErrNotExist, "data_batch_2.bin: no such file or directory; remove "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -106,10 +106,11 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	const (
-		allowance   = 24 << 20 // blocks on their way, decompression, rows being measured: less than a copy of the bytes
+		allowance   = 24 << 20 // blocks on their way, labels, places, decompression, test rows being measured: less than a copy of the bytes
 		layouts     = 2 * trainRows * features
-		activations = 4 * trainRows * (width + classes) * 3 // kept for the backward pass, and scores and losses of records
-		bound       = layouts + testRows*features + activations + allowance
+		activations = 2 * 4 * trainRows * (width + classes) // with room for their derivatives
+		records     = 2 * (4 + 8) * trainRows * classes     // the scores, read and widened, at the start and at the end
+		bound       = layouts + testRows*features + activations + records + allowance
 	)
 	if allowance >= trainRows*features {
 		t.Fatal("the allowance hides a copy")
