@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // State is how a file on disk compares with the published one.
@@ -112,14 +113,21 @@ func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, e
 	return report, report.countImages(dir, opts.Seed)
 }
 
+// countImages counts the rows and reads them all, to nowhere.
 func (r *Report) countImages(dir string, seed uint64) error {
-	train, test, err := LoadImages(dir, r.Dataset.Name, seed)
+	train, test, err := OpenImages(dir, r.Dataset.Name, seed)
 	if err != nil {
 		return err
 	}
-	r.Train = &Counts{Rows: train.Pixels.Rows, PerClass: train.Counts()}
-	r.Test = &Counts{Rows: test.Pixels.Rows, PerClass: test.Counts()}
-	if present := classesWithRows(train); len(present) < len(r.Dataset.Classes) {
+	for _, p := range []*Pictures{train, test} {
+		if _, err := p.read(slices.Repeat([]int{-1}, len(p.Labels)), nil); err != nil {
+			return err
+		}
+	}
+	classes := len(r.Dataset.Classes)
+	r.Train = &Counts{Rows: len(train.Labels), PerClass: count(train.Labels, classes)}
+	r.Test = &Counts{Rows: len(test.Labels), PerClass: count(test.Labels, classes)}
+	if present := classesWithRows(train.Labels, classes); len(present) < classes {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("only classes %v of %s have training rows.", present, r.Dataset.Name))
 	}
 	return nil

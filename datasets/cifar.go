@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"archive/tar"
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -49,20 +51,30 @@ func cifar10() Dataset {
 			batch("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 		},
 	}
-	d.images = func(dir string, _ uint64) (train, test *Images, err error) {
+	d.images = func(dir string, _ uint64) (train, test *Pictures, err error) {
+		help := d.advise
+		if folder := filepath.Join(dir, cifarFolder); exists(folder) {
+			help = func(err error) error {
+				return advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
+			}
+		}
 		batches, err := cifarBatches(dir, d)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, help(err)
 		}
 		last := len(batches) - 1
-		return joinBatches(batches[:last], d.Classes), joinBatches(batches[last:], d.Classes), nil
+		train, test = joinBatches(batches[:last], d.Classes), joinBatches(batches[last:], d.Classes)
+		train.advise, test.advise = help, help
+		return train, test, nil
 	}
 	return d
 }
 
-// cifarBatch is the content of one batch file.
+// cifarBatch is one batch: its labels, and what opens its records. Those of a file are read again, then for the pixels; an archive's,
+// whose rows have their places only when all labels are known, are held.
 type cifarBatch struct {
-	labels, pixels []byte
+	labels []byte
+	open   part
 }
 
 // cifarBatches reads the batches from the folder where there is one, else
@@ -85,53 +97,82 @@ func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 	for i, file := range d.unpacked {
 		var err error
 		if batches[i], err = readCIFARFile(filepath.Join(dir, filepath.FromSlash(file.Path)), len(d.Classes)); err != nil {
-			return nil, advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
+			return nil, err
 		}
 	}
 	return batches, nil
 }
 
-// readCIFARFile reads one unpacked batch.
+// readCIFARFile reads the labels of one unpacked batch.
 func readCIFARFile(path string, classes int) (cifarBatch, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return cifarBatch{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path)
 	if err != nil {
 		return cifarBatch{}, fileError(path, err)
 	}
-	return readCIFAR(f, path, info.Size(), classes)
-}
-
-// readCIFAR reads size bytes of records, each one label byte and the 3072
-// pixels of a picture. Labels are split off in place.
-func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, error) {
-	whole := size / cifarRecord
-	if size <= 0 || size%cifarRecord != 0 {
-		return cifarBatch{}, &FileError{Path: name, Offset: max(0, whole*cifarRecord),
-			Err: fmt.Errorf("%w: %d bytes are not a whole number of records of %d bytes", ErrTruncated, size, cifarRecord)}
+	size := info.Size()
+	if err := checkCIFARSize(size, path); err != nil {
+		return cifarBatch{}, err
 	}
-	if whole > cifarRows { // also bounds what a compressed or sparse archive can unfold to
-		return cifarBatch{}, &FileError{Path: name, Offset: cifarRows * cifarRecord,
-			Err: fmt.Errorf("%w: a batch has at most %d records, this one %d", ErrTrailing, cifarRows, whole)}
-	}
-	c := &content{name: name, r: r}
-	data, err := c.readExactly(uint64(size), "records")
+	b := cifarBatch{labels: make([]byte, size/cifarRecord), open: func() (io.ReadCloser, error) { return openCIFARFile(path, size) }}
+	records, err := b.open()
 	if err != nil {
 		return cifarBatch{}, err
 	}
-	labels := make([]byte, whole)
-	for i := range labels {
-		record := data[i*cifarRecord : (i+1)*cifarRecord]
-		labels[i] = record[0]
-		copy(data[i*cifarPixels:], record[1:])
+	defer records.Close()
+	r := bufio.NewReaderSize(records, blockBytes)
+	for i := range b.labels {
+		if b.labels[i], err = r.ReadByte(); err != nil {
+			return cifarBatch{}, err
+		}
+		if _, err := r.Discard(cifarPixels); err != nil {
+			return cifarBatch{}, err
+		}
 	}
-	if err := checkLabels(labels, classes, name, 0, cifarRecord); err != nil {
+	return b, checkLabels(b.labels, classes, path, 0, cifarRecord)
+}
+
+// openCIFARFile opens a batch of that size.
+func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &whole{Closer: f, content: &content{name: path, r: f}, what: "records", want: uint64(size)}, nil
+}
+
+// checkCIFARSize refuses what is no whole number of records, or more than a
+// batch has; the latter also bounds what a compressed or sparse archive can
+// unfold to.
+func checkCIFARSize(size int64, name string) error {
+	rows := size / cifarRecord
+	if size <= 0 || size%cifarRecord != 0 {
+		return &FileError{Path: name, Offset: max(0, rows*cifarRecord),
+			Err: fmt.Errorf("%w: %d bytes are not a whole number of records of %d bytes", ErrTruncated, size, cifarRecord)}
+	}
+	if rows > cifarRows {
+		return &FileError{Path: name, Offset: cifarRows * cifarRecord,
+			Err: fmt.Errorf("%w: a batch has at most %d records, this one %d", ErrTrailing, cifarRows, rows)}
+	}
+	return nil
+}
+
+// readCIFAR reads size bytes of records, each one label byte and the 3072
+// pixels of a picture, and holds them.
+func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, error) {
+	if err := checkCIFARSize(size, name); err != nil {
 		return cifarBatch{}, err
 	}
-	return cifarBatch{labels: labels, pixels: data[:len(labels)*cifarPixels]}, nil
+	c := &content{name: name, r: r}
+	records, err := c.readExactly(uint64(size), "records")
+	if err != nil {
+		return cifarBatch{}, err
+	}
+	labels := make([]byte, size/cifarRecord)
+	for i := range labels {
+		labels[i] = records[i*cifarRecord]
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }
+	return cifarBatch{labels, open}, checkLabels(labels, classes, name, 0, cifarRecord)
 }
 
 // readCIFARArchive reads the batches from a tar archive, gzip or plain, in
@@ -189,22 +230,12 @@ func tarError(err error) error {
 	return err
 }
 
-// joinBatches makes one set of several batches, and lets each go once copied.
-func joinBatches(batches []cifarBatch, classes []string) *Images {
-	rows := 0
+// joinBatches makes one set of several batches.
+func joinBatches(batches []cifarBatch, classes []string) *Pictures {
+	p := &Pictures{Classes: classes, Shape: cifarShape, skip: cifarRecord - cifarPixels}
 	for _, b := range batches {
-		rows += len(b.labels)
+		p.Labels = append(p.Labels, b.labels...)
+		p.parts = append(p.parts, b.open)
 	}
-	set := &Images{
-		Pixels:  &Bytes{Rows: rows, Cols: cifarPixels, Data: make([]byte, 0, rows*cifarPixels), Scale: PixelScale},
-		Labels:  make([]byte, 0, rows),
-		Classes: classes,
-		Shape:   cifarShape,
-	}
-	for i, b := range batches {
-		set.Pixels.Data = append(set.Pixels.Data, b.pixels...)
-		set.Labels = append(set.Labels, b.labels...)
-		batches[i] = cifarBatch{}
-	}
-	return set
+	return p
 }

@@ -105,3 +105,30 @@ func (c *content) expectEnd() error {
 	}
 	return at.fail(err)
 }
+
+// whole reads a file's content as long as it should be: n bytes of what, then its end.
+type whole struct {
+	io.Closer
+	*content
+	what       string // for errors
+	have, want uint64
+}
+
+// Read ends with io.EOF after the last byte wanted, where the content ends too.
+func (w *whole) Read(p []byte) (int, error) {
+	if w.have == w.want {
+		if err := w.expectEnd(); err != nil {
+			return 0, err
+		}
+		return 0, io.EOF
+	}
+	n, err := w.content.Read(p[:min(uint64(len(p)), w.want-w.have)])
+	w.have += uint64(n)
+	switch {
+	case err == nil || err == io.EOF && w.have == w.want:
+		return n, nil
+	case err == io.EOF:
+		err = fmt.Errorf("%w: %d of %d bytes of %s", ErrTruncated, w.have, w.want, w.what)
+	}
+	return n, w.fail(err)
+}

@@ -5,8 +5,10 @@
 //
 // Images: a built-in synthetic set, drawn from a seed (see Synthetic),
 // Fashion-MNIST (IDX files) and CIFAR-10 (binary batches, in a folder or in the
-// official archive). LoadImages reads their training and test rows, and Select
-// takes some of their classes for training.
+// official archive). OpenImages reads the labels of their training and test
+// rows, Choose takes some classes of them, and Read hands their pixels, as they
+// come from the file, to whoever keeps them (RowStore). LoadImages and Select do
+// the same with all rows in memory.
 //
 // Tables: Adult, Bank Marketing, COMPAS, Communities and Crime, files of the
 // user's (separated text, LIBSVM), and a synthetic stand-in for each of the

@@ -1,9 +1,6 @@
 package datasets
 
-import (
-	"fmt"
-	"path/filepath"
-)
+import "path/filepath"
 
 // fashionMNIST describes Fashion-MNIST: 60,000 + 10,000 pictures of clothes,
 // 28 x 28 grey pixels, ten balanced classes (Xiao, Rasul, Vollgraf,
@@ -31,7 +28,7 @@ func fashionMNIST() Dataset {
 				"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 		},
 	}
-	d.images = func(dir string, _ uint64) (train, test *Images, err error) {
+	d.images = func(dir string, _ uint64) (train, test *Pictures, err error) {
 		if train, err = d.pair(dir, d.Files[0], d.Files[1]); err != nil {
 			return nil, nil, err
 		}
@@ -44,20 +41,14 @@ func fashionMNIST() Dataset {
 // FashionMNISTTraining reads the training pictures of Fashion-MNIST alone.
 func FashionMNISTTraining(dir string) (*Images, error) {
 	d := fashionMNIST()
-	set, err := d.pair(dir, d.Files[0], d.Files[1])
+	p, err := d.pair(dir, d.Files[0], d.Files[1])
 	if err != nil {
 		return nil, d.advise(err)
 	}
-	return set, nil
+	return p.Images()
 }
 
-// pair reads a file of pictures and that of their labels.
-func (d Dataset) pair(dir string, images, labels File) (*Images, error) {
-	path := filepath.Join(dir, filepath.FromSlash(images.Path))
-	set, err := readIDXPair(path, filepath.Join(dir, filepath.FromSlash(labels.Path)), d.Classes)
-	if err == nil && set.Shape != d.Shape {
-		return nil, &FileError{Path: path, Offset: 8,
-			Err: fmt.Errorf("%w: images of %v, %s has %v", ErrFormat, set.Shape, d.Name, d.Shape)}
-	}
-	return set, err
+// pair opens a file of pictures and that of their labels.
+func (d Dataset) pair(dir string, images, labels File) (*Pictures, error) {
+	return openIDXPair(filepath.Join(dir, filepath.FromSlash(images.Path)), filepath.Join(dir, filepath.FromSlash(labels.Path)), d)
 }

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"testing"
@@ -63,12 +64,27 @@ func FuzzCIFAR(f *testing.F) {
 			return
 		}
 		for i, label := range batch.labels {
-			record := data[i*cifarRecord : (i+1)*cifarRecord]
-			if label != record[0] || !bytes.Equal(record[1:], batch.pixels[i*cifarPixels:(i+1)*cifarPixels]) {
-				t.Fatalf("record %d is not the file's", i)
+			if label != data[i*cifarRecord] {
+				t.Fatalf("label %d is not the file's", i)
 			}
 		}
+		if !bytes.Equal(held(t, batch), data[:len(batch.labels)*cifarRecord]) {
+			t.Fatal("records are not the file's")
+		}
 	})
+}
+
+// held are a batch's records.
+func held(t *testing.T, b cifarBatch) []byte {
+	r, err := b.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
 }
 
 func FuzzCIFARArchive(f *testing.F) {
@@ -93,8 +109,8 @@ func FuzzCIFARArchive(f *testing.F) {
 			return
 		}
 		for _, b := range batches {
-			if len(b.labels) == 0 || len(b.pixels) != len(b.labels)*cifarPixels {
-				t.Fatalf("%d labels, %d pixels", len(b.labels), len(b.pixels))
+			if n := len(held(t, b)); len(b.labels) == 0 || n != len(b.labels)*cifarRecord {
+				t.Fatalf("%d labels, %d bytes of records", len(b.labels), n)
 			}
 		}
 	})

@@ -24,28 +24,9 @@ func readIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte
 	if err != nil {
 		return nil, nil, err
 	}
-	magic, err := c.readExactly(4, "the magic number")
+	dims, total, err := c.readIDXHeader(what, ndims)
 	if err != nil {
 		return nil, nil, err
-	}
-	if want := [4]byte{0, 0, idxBytes, byte(ndims)}; [4]byte(magic) != want {
-		return nil, nil, &FileError{Path: name, Offset: 0,
-			Err: fmt.Errorf("%w: magic number % x, IDX %s start with % x", ErrFormat, magic, what, want)}
-	}
-	header, err := c.readExactly(uint64(4*ndims), "the dimensions")
-	if err != nil {
-		return nil, nil, err
-	}
-	total := uint64(1)
-	for i := range ndims {
-		n := binary.BigEndian.Uint32(header[4*i:])
-		hi, lo := bits.Mul64(total, uint64(n))
-		if n == 0 || n > 1<<31-1 || hi != 0 || lo > 1<<62 {
-			return nil, nil, &FileError{Path: name, Offset: int64(4 + 4*i),
-				Err: fmt.Errorf("%w: dimension %d is %d", ErrFormat, i, n)}
-		}
-		total = lo
-		dims = append(dims, int(n))
 	}
 	if data, err = c.readExactly(total, what); err != nil {
 		return nil, nil, err
@@ -53,42 +34,87 @@ func readIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte
 	return dims, data, c.expectEnd()
 }
 
-// readIDXFile is readIDX on a file by its path.
-func readIDXFile(path, what string, ndims int) ([]int, []byte, error) {
-	f, err := openFile(path)
+// readIDXHeader reads what comes before the values, total bytes.
+func (c *content) readIDXHeader(what string, ndims int) (dims []int, total uint64, err error) {
+	magic, err := c.readExactly(4, "the magic number")
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	defer f.Close()
-	return readIDX(f, path, what, ndims)
+	if want := [4]byte{0, 0, idxBytes, byte(ndims)}; [4]byte(magic) != want {
+		return nil, 0, &FileError{Path: c.name, Offset: 0,
+			Err: fmt.Errorf("%w: magic number % x, IDX %s start with % x", ErrFormat, magic, what, want)}
+	}
+	header, err := c.readExactly(uint64(4*ndims), "the dimensions")
+	if err != nil {
+		return nil, 0, err
+	}
+	total = 1
+	for i := range ndims {
+		n := binary.BigEndian.Uint32(header[4*i:])
+		hi, lo := bits.Mul64(total, uint64(n))
+		if n == 0 || n > 1<<31-1 || hi != 0 || lo > 1<<62 {
+			return nil, 0, &FileError{Path: c.name, Offset: int64(4 + 4*i),
+				Err: fmt.Errorf("%w: dimension %d is %d", ErrFormat, i, n)}
+		}
+		total = lo
+		dims = append(dims, int(n))
+	}
+	return dims, total, nil
 }
 
-// readIDXPair reads an image file and its label file. Each may also lie
-// decompressed beside its usual place, without the ".gz".
-func readIDXPair(imagePath, labelPath string, classes []string) (*Images, error) {
-	imagePath, labelPath = orUnzipped(imagePath), orUnzipped(labelPath)
-	labelDims, labels, err := readIDXFile(labelPath, "labels", 1)
+// idxPair is an image file and its label file.
+type idxPair struct {
+	images, labels string
+	of             Dataset
+}
+
+// openIDXPair reads the labels. Each file may also lie decompressed beside its usual place, without the ".gz".
+func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
+	p := idxPair{images: orUnzipped(imagePath), labels: orUnzipped(labelPath), of: d}
+	f, err := openFile(p.labels)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLabels(labels, len(classes), labelPath, 8, 1); err != nil {
-		return nil, err
-	}
-	dims, pixels, err := readIDXFile(imagePath, "pixels", 3)
+	defer f.Close()
+	_, labels, err := readIDX(f, p.labels, "labels", 1)
 	if err != nil {
 		return nil, err
 	}
-	if dims[0] != labelDims[0] {
-		return nil, &FileError{Path: imagePath, Offset: 4,
-			Err: fmt.Errorf("%w: %d images, %d labels in %s", ErrMismatch, dims[0], labelDims[0], labelPath)}
+	if err := checkLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
+		return nil, err
 	}
-	shape := Shape{Height: dims[1], Width: dims[2], Channels: 1}
-	return &Images{
-		Pixels:  &Bytes{Rows: dims[0], Cols: shape.Pixels(), Data: pixels, Scale: PixelScale},
-		Labels:  labels,
-		Classes: classes,
-		Shape:   shape,
-	}, nil
+	pixels := func() (io.ReadCloser, error) { return p.openPixels(len(labels)) }
+	return &Pictures{Labels: labels, Classes: d.Classes, Shape: d.Shape, parts: []part{pixels}, advise: d.advise}, nil
+}
+
+// openPixels opens the image file, which must have so many rows of the set's shape, at its first pixel.
+func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
+	f, err := openFile(p.images)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	c, err := newContent(f, p.images)
+	if err != nil {
+		return nil, err
+	}
+	dims, total, err := c.readIDXHeader("pixels", 3)
+	if err != nil {
+		return nil, err
+	}
+	if dims[0] != rows {
+		return nil, &FileError{Path: p.images, Offset: 4,
+			Err: fmt.Errorf("%w: %d images, %d labels in %s", ErrMismatch, dims[0], rows, p.labels)}
+	}
+	if have := (Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.of.Shape {
+		return nil, &FileError{Path: p.images, Offset: 8,
+			Err: fmt.Errorf("%w: images of %v, %s has %v", ErrFormat, have, p.of.Name, p.of.Shape)}
+	}
+	return &whole{Closer: f, content: c, what: "pixels", want: total}, nil
 }
 
 // checkLabels refuses labels beyond the declared classes. Label i lies at byte

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,8 +80,25 @@ func TestReadIDXErrors(t *testing.T) {
 			if !errors.As(err, &fe) || fe.Offset != test.offset {
 				t.Errorf("%v: offset %d, want %d", err, fe.Offset, test.offset)
 			}
+			if streamed := streamIDX(test.data); streamed == nil || streamed.Error() != err.Error() {
+				t.Errorf("some at a time: %v, want %v", streamed, err)
+			}
 		})
 	}
+}
+
+// streamIDX reads a file of pictures as it is read for training.
+func streamIDX(data []byte) error {
+	c, err := newContent(bytes.NewReader(data), "file")
+	if err != nil {
+		return err
+	}
+	_, total, err := c.readIDXHeader("pixels", 3)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, &whole{content: c, what: "pixels", want: total})
+	return err
 }
 
 // writeFashion lays out a small set of 28 x 28 pictures.

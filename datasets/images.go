@@ -34,9 +34,11 @@ type Images struct {
 // Counts returns the number of rows of every declared class. Labels outside
 // the declared classes, which no reader of this package lets through, are not
 // counted.
-func (s *Images) Counts() []int {
-	counts := make([]int, len(s.Classes))
-	for _, label := range s.Labels {
+func (s *Images) Counts() []int { return count(s.Labels, len(s.Classes)) }
+
+func count(labels []uint8, classes int) []int {
+	counts := make([]int, classes)
+	for _, label := range labels {
 		if int(label) < len(counts) {
 			counts[label]++
 		}

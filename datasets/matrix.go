@@ -3,7 +3,6 @@ package datasets
 import (
 	"fmt"
 	"math"
-	"math/bits"
 )
 
 // Matrix is a data matrix in the form in which it was read. It gives its rows
@@ -53,6 +52,21 @@ func (b *Bytes) Dims() (rows, cols int) { return b.Rows, b.Cols }
 // for this method. The slice is the matrix's own, not to be modified.
 func (b *Bytes) Bytes() (values []uint8, scale float64) { return b.Data, b.Scale }
 
+// NewBytes returns a matrix of zeros.
+func NewBytes(rows, cols int, scale float64) *Bytes {
+	return &Bytes{Rows: rows, Cols: cols, Data: make([]uint8, rows*cols), Scale: scale}
+}
+
+// SetRows implements RowStore.
+func (b *Bytes) SetRows(i int, rows [][]uint8) {
+	for k, row := range rows {
+		copy(b.Data[(i+k)*b.Cols:(i+k+1)*b.Cols], row)
+	}
+}
+
+// SetScale changes the scale.
+func (b *Bytes) SetScale(scale float64) { b.Scale = scale }
+
 // Float32 writes rows [from, to), scaled and then rounded once, into dst.
 func (b *Bytes) Float32(dst []float32, from, to int) {
 	widen(b, dst, from, to)
@@ -90,39 +104,15 @@ func widen[T float32 | float64](b *Bytes, dst []T, from, to int) {
 func Moments(m Matrix) (center []float64, deviation float64) {
 	switch m := m.(type) {
 	case *Bytes:
-		return byteMoments(m)
+		t := newTally(m.Cols)
+		for i := range m.Rows {
+			t.add(m.Data[i*m.Cols : (i+1)*m.Cols])
+		}
+		return t.moments(m.Scale)
 	case *CSR:
 		return csrMoments(m)
 	}
 	return blockMoments(m)
-}
-
-// byteMoments uses n*sum(v^2) - sum(v)^2 = n * sum (v - mean)^2, which is exact
-// in 128-bit integers.
-func byteMoments(b *Bytes) (center []float64, deviation float64) {
-	sum := make([]uint64, b.Cols)
-	square := make([]uint64, b.Cols)
-	for i := range b.Rows {
-		for j, v := range b.Data[i*b.Cols : (i+1)*b.Cols] {
-			sum[j] += uint64(v)
-			square[j] += uint64(v) * uint64(v)
-		}
-	}
-	center = make([]float64, b.Cols)
-	if b.Rows == 0 || b.Cols == 0 {
-		return center, 0
-	}
-	n := float64(b.Rows)
-	spread := 0.0 // n * sum_ij (v_ij - mean_j)^2
-	for j := range center {
-		center[j] = b.Scale * (float64(sum[j]) / n)
-		hi, lo := bits.Mul64(uint64(b.Rows), square[j])
-		sqHi, sqLo := bits.Mul64(sum[j], sum[j])
-		lo, borrow := bits.Sub64(lo, sqLo, 0)
-		hi, _ = bits.Sub64(hi, sqHi, borrow)
-		spread += float64(hi)*0x1p64 + float64(lo)
-	}
-	return center, math.Abs(b.Scale) * math.Sqrt(spread/float64(b.Cols)) / n
 }
 
 // momentRows is the block height of blockMoments: a few hundred kilobytes for

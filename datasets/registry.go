@@ -7,7 +7,7 @@ import (
 )
 
 // Dataset describes one set of the registry: images, which come as training and
-// test rows (LoadImages), or a table, which is split (LoadTable).
+// test rows (OpenImages), or a table, which is split (LoadTable).
 type Dataset struct {
 	Name        string   // as on the command line
 	Description string   // one line
@@ -18,9 +18,9 @@ type Dataset struct {
 	Own         bool     // the user's own file, named in TableOptions
 	Files       []File   // what Fetch downloads; none for a built-in set or an own file
 
-	images   func(dir string, seed uint64) (train, test *Images, err error) // nil for tables
-	table    func(dir string, opts TableOptions) (*source, error)           // nil for images
-	unpacked []File                                                         // the other form that images accepts (CIFAR-10's folder)
+	images   func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
+	table    func(dir string, opts TableOptions) (*source, error)             // nil for images
+	unpacked []File                                                           // the other form that images accepts (CIFAR-10's folder)
 }
 
 // Tabular says whether the set is a table; others are images.
@@ -61,14 +61,14 @@ func Lookup(name string) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("datasets: %w %q; choose one of %s", ErrUnknownDataset, name, strings.Join(names, ", "))
 }
 
-// LoadImages reads the training and test rows of the named set of images from
-// the data directory dir. The synthetic set needs no directory and is drawn
-// from seed; the others ignore seed.
+// OpenImages reads the labels of the training and test rows of the named set
+// of images from the data directory dir. The synthetic set needs no directory
+// and is drawn from seed; the others ignore seed.
 //
 // A table is ErrKind. Errors are *FileError where a file is at fault: missing
-// (fs.ErrNotExist), ErrFormat, ErrTruncated, ErrTrailing, ErrLabel,
-// ErrMismatch.
-func LoadImages(dir, name string, seed uint64) (train, test *Images, err error) {
+// (fs.ErrNotExist), ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Those about
+// files of pixels, ErrMismatch with them, may come when the pixels are read.
+func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, nil, err
@@ -76,11 +76,23 @@ func LoadImages(dir, name string, seed uint64) (train, test *Images, err error) 
 	if d.Tabular() {
 		return nil, nil, fmt.Errorf("datasets: %w: %s is a table, want images", ErrKind, name)
 	}
-	train, test, err = d.images(dir, seed)
-	if err != nil {
+	if train, test, err = d.images(dir, seed); err != nil {
 		return nil, nil, d.advise(err)
 	}
 	return train, test, nil
+}
+
+// LoadImages is OpenImages and reads the pixels too, of all rows.
+func LoadImages(dir, name string, seed uint64) (train, test *Images, err error) {
+	ofTrain, ofTest, err := OpenImages(dir, name, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	if train, err = ofTrain.Images(); err != nil {
+		return nil, nil, err
+	}
+	test, err = ofTest.Images()
+	return train, test, err
 }
 
 // advise puts what to do to an error about one of the set's files.

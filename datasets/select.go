@@ -22,39 +22,79 @@ type Selection struct {
 // declared, one without rows, a negative rowsPerClass) or ErrLabel (a row of
 // the set has a label that the set does not declare).
 func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
-	if err := checkClasses(set, classes, rowsPerClass); err != nil {
-		return nil, err
-	}
-	taken, err := firstRows(set, classes, rowsPerClass)
+	sel, taken, err := choose(set.Labels, set.Classes, classes, rowsPerClass)
 	if err != nil {
 		return nil, err
 	}
-	sel := &Selection{
-		Classes: slices.Clone(classes),
-		Offsets: make([]int, 1, len(classes)+1),
-	}
-	for i, class := range classes {
-		if len(taken[i]) == 0 {
-			return nil, fmt.Errorf("datasets: %w: class %d (%s) has no rows here; choose from %v",
-				ErrClass, class, set.Classes[class], classesWithRows(set))
-		}
-		sel.Names = append(sel.Names, set.Classes[class])
-		sel.Offsets = append(sel.Offsets, sel.Offsets[i]+len(taken[i]))
-	}
 	cols := set.Pixels.Cols
-	rows := sel.Offsets[len(classes)]
-	data := make([]uint8, 0, rows*cols)
-	for _, indices := range taken {
-		for _, r := range indices {
-			data = append(data, set.Pixels.Data[r*cols:(r+1)*cols]...)
-		}
+	data := make([]uint8, 0, sel.Offsets[len(classes)]*cols)
+	for _, r := range taken {
+		data = append(data, set.Pixels.Data[r*cols:(r+1)*cols]...)
 	}
-	sel.Pixels = &Bytes{Rows: rows, Cols: cols, Data: data, Scale: set.Pixels.Scale}
-	return sel, nil
+	sel.Pixels = &Bytes{Rows: len(taken), Cols: cols, Data: data, Scale: set.Pixels.Scale}
+	return &sel, nil
+}
+
+// Choice is a selection of pictures before they are read; its own Pixels are nil.
+type Choice struct {
+	Selection
+	from   *Pictures
+	places []int // of the set's rows, negative for those that are not chosen
+	sums   *tally
+}
+
+// Choose is Select of pictures whose pixels are not read yet.
+func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
+	sel, taken, err := choose(p.Labels, p.Classes, classes, rowsPerClass)
+	if err != nil {
+		return nil, err
+	}
+	c := &Choice{Selection: sel, from: p, places: make([]int, len(p.Labels))}
+	for i := range c.places {
+		c.places[i] = -1
+	}
+	for at, r := range taken {
+		c.places[r] = at
+	}
+	return c, nil
+}
+
+// Dims returns the numbers of rows and columns.
+func (c *Choice) Dims() (rows, cols int) { return c.Offsets[len(c.Classes)], c.from.Shape.Pixels() }
+
+// Read reads the pictures and hands each chosen row to the store while the next are being read, once. Errors are those of OpenImages about
+// files; the store then has some of the rows.
+func (c *Choice) Read(to RowStore) (err error) {
+	c.sums, err = c.from.read(c.places, to)
+	return err
+}
+
+// Moments are the function Moments of the rows that were read, under PixelScale.
+func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.moments(PixelScale) }
+
+// choose returns a selection without its pixels, and the rows that it takes.
+func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {
+	if err := checkClasses(declared, classes, rowsPerClass); err != nil {
+		return sel, nil, err
+	}
+	byClass, err := firstRows(labels, len(declared), classes, rowsPerClass)
+	if err != nil {
+		return sel, nil, err
+	}
+	sel = Selection{Classes: slices.Clone(classes), Offsets: make([]int, 1, len(classes)+1)}
+	for i, class := range classes {
+		if len(byClass[i]) == 0 {
+			return sel, nil, fmt.Errorf("datasets: %w: class %d (%s) has no rows here; choose from %v",
+				ErrClass, class, declared[class], classesWithRows(labels, len(declared)))
+		}
+		sel.Names = append(sel.Names, declared[class])
+		sel.Offsets = append(sel.Offsets, sel.Offsets[i]+len(byClass[i]))
+	}
+	return sel, slices.Concat(byClass...), nil
 }
 
 // checkClasses refuses requests that no rows could meet.
-func checkClasses(set *Images, classes []int, rowsPerClass int) error {
+func checkClasses(declared []string, classes []int, rowsPerClass int) error {
 	if len(classes) < 2 {
 		return fmt.Errorf("datasets: %w: %d classes given; name at least two", ErrClass, len(classes))
 	}
@@ -63,9 +103,9 @@ func checkClasses(set *Images, classes []int, rowsPerClass int) error {
 			ErrClass, rowsPerClass)
 	}
 	for i, class := range classes {
-		if class < 0 || class >= len(set.Classes) {
+		if class < 0 || class >= len(declared) {
 			return fmt.Errorf("datasets: %w: class %d is not declared; choose from 0 to %d",
-				ErrClass, class, len(set.Classes)-1)
+				ErrClass, class, len(declared)-1)
 		}
 		if slices.Contains(classes[:i], class) {
 			return fmt.Errorf("datasets: %w: class %d is given twice; name it once", ErrClass, class)
@@ -76,13 +116,13 @@ func checkClasses(set *Images, classes []int, rowsPerClass int) error {
 
 // firstRows returns, for every class, the numbers of its first limit rows (all
 // when limit is 0).
-func firstRows(set *Images, classes []int, limit int) ([][]int, error) {
-	place := make([]int, len(set.Classes))
+func firstRows(labels []uint8, declared int, classes []int, limit int) ([][]int, error) {
+	place := make([]int, declared)
 	for i := range place {
 		place[i] = slices.Index(classes, i)
 	}
 	taken := make([][]int, len(classes))
-	for r, label := range set.Labels {
+	for r, label := range labels {
 		if int(label) >= len(place) {
 			return nil, fmt.Errorf("datasets: row %d: %w: label %d, classes 0 to %d are declared; correct the file",
 				r, ErrLabel, label, len(place)-1)
@@ -96,9 +136,9 @@ func firstRows(set *Images, classes []int, limit int) ([][]int, error) {
 }
 
 // classesWithRows lists the classes that are not empty.
-func classesWithRows(set *Images) []int {
+func classesWithRows(labels []uint8, declared int) []int {
 	var present []int
-	for class, n := range set.Counts() {
+	for class, n := range count(labels, declared) {
 		if n > 0 {
 			present = append(present, class)
 		}

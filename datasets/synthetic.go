@@ -27,9 +27,9 @@ func syntheticSet() Dataset {
 		Classes:     classes,
 		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
-	d.images = func(_ string, seed uint64) (train, test *Images, err error) {
-		train, test = Synthetic(SyntheticConfig{Seed: seed})
-		return train, test, nil
+	d.images = func(_ string, seed uint64) (train, test *Pictures, err error) {
+		ofTrain, ofTest := Synthetic(SyntheticConfig{Seed: seed})
+		return drawn(ofTrain), drawn(ofTest), nil
 	}
 	return d
 }

@@ -20,8 +20,8 @@ func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
 	for i := range values {
 		values[i] = uint8(rng.Uint32())
 	}
-	for i := 0; i < rows; i += kernel.RowBlock {
-		b.x.SetRows(i, values[:min(kernel.RowBlock, rows-i)*cols])
+	for i := range rows {
+		b.x.SetRows(i, [][]uint8{values[i%kernel.RowBlock*cols:][:cols]})
 	}
 	for _, list := range [][]float32{b.w, b.d} {
 		for i := range list {

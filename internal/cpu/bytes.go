@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
@@ -10,6 +11,51 @@ import (
 
 // ErrNotBytes is wrapped by the error of a Bind whose values are not 8-bit values times the data's scale.
 var ErrNotBytes = errors.New("values that are no bytes")
+
+// Bytes is a data matrix of 8-bit values in the two layouts of the device's products with it, 2 bytes an element. A plan whose data it is
+// reads it as it is, at every level of the kernels; filling it is all the packing there is.
+type Bytes struct{ packed *kernel.Bytes }
+
+var _ plan.Bytes = (*Bytes)(nil)
+
+// NewBytes returns a matrix of zeros with that scale.
+func NewBytes(rows, cols int, scale float64) *Bytes {
+	return &Bytes{kernel.NewBytes(rows, cols, scale)}
+}
+
+// Dims returns the numbers of rows and columns.
+func (b *Bytes) Dims() (rows, cols int) { return b.packed.Dims() }
+
+// Bytes implements plan.Bytes: the values are in no order that others know.
+func (b *Bytes) Bytes() (values []uint8, scale float64) { return nil, b.packed.Scale() }
+
+// SetScale changes the scale, before a plan has the matrix.
+func (b *Bytes) SetScale(scale float64) { b.packed.SetScale(scale) }
+
+// SetRows sets the values of the rows from i on. Several goroutines may set different rows.
+func (b *Bytes) SetRows(i int, rows [][]uint8) { b.packed.SetRows(i, rows) }
+
+// Float32 writes rows from to to-1, scaled and then rounded once, to dst.
+func (b *Bytes) Float32(dst []float32, from, to int) { widened(dst, b.packed, from, to) }
+
+// Float64 writes rows from to to-1, scaled, to dst.
+func (b *Bytes) Float64(dst []float64, from, to int) { widened(dst, b.packed, from, to) }
+
+func widened[T plan.Float](dst []T, x *kernel.Bytes, from, to int) {
+	var table [256]T
+	for v := range table {
+		table[v] = T(float64(v) * x.Scale())
+	}
+	_, cols := x.Dims()
+	row := make([]uint8, cols)
+	for i := from; i < to; i++ {
+		x.Row(row, i)
+		own := dst[(i-from)*cols:][:cols]
+		for l, v := range row {
+			own[l] = table[v]
+		}
+	}
+}
 
 // packBytes fills a leaf from the values bound, or else from the data matrix, shared out by blocks of rows.
 func (e *executor[T]) packBytes(buffer int) error {
@@ -37,19 +83,18 @@ func (p *bytePacking[T]) work(worker int) {
 	rows, cols := p.x.Dims()
 	from, to := share(blocks(rows), worker, len(p.failures))
 	var room []uint8
+	list := make([][]uint8, 0, kernel.RowBlock)
 	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i += kernel.RowBlock {
 		n := min(kernel.RowBlock, rows-i) * cols
 		if p.bound == nil {
-			p.x.SetRows(i, p.values[i*cols:][:n])
-			continue
+			room = p.values[i*cols:][:n]
+		} else {
+			room = slices.Grow(room[:0], n)[:n]
+			if p.failures[worker] = narrowed(room, p.bound[i*cols:][:n], p.x.Scale()); p.failures[worker] != nil {
+				return
+			}
 		}
-		if room == nil {
-			room = make([]uint8, n)
-		}
-		if p.failures[worker] = narrowed(room[:n], p.bound[i*cols:][:n], p.x.Scale()); p.failures[worker] != nil {
-			return
-		}
-		p.x.SetRows(i, room[:n])
+		p.x.SetRows(i, slices.AppendSeq(list[:0], slices.Chunk(room, max(1, cols))))
 	}
 }
 
@@ -63,25 +108,6 @@ func narrowed[T plan.Float](to []uint8, values []T, scale float64) error {
 		to[i] = uint8(v)
 	}
 	return nil
-}
-
-// byteRows is packed 8-bit data that gives its rows back.
-type byteRows struct{ *kernel.Bytes }
-
-func (b byteRows) Float32(dst []float32, from, to int) { widened(dst, b.Bytes, from, to) }
-func (b byteRows) Float64(dst []float64, from, to int) { widened(dst, b.Bytes, from, to) }
-
-func widened[T plan.Float](dst []T, x *kernel.Bytes, from, to int) {
-	var table [256]T
-	for v := range table {
-		table[v] = T(float64(v) * x.Scale())
-	}
-	_, cols := x.Dims()
-	for i := from; i < to; i++ {
-		for l := range cols {
-			dst[(i-from)*cols+l] = table[x.At(i, l)]
-		}
-	}
 }
 
 // newByteProduct is a product with 8-bit data, in float32.

@@ -2,8 +2,10 @@ package cpu_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,8 +21,11 @@ import (
 	"ppal/trainer/graph"
 )
 
-// pictures is a network's problem on 8-bit data.
-type pictures struct{ network }
+// pictures is a network's problem on 8-bit data, row by row or packed.
+type pictures struct {
+	network
+	packed bool
+}
 
 func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
@@ -42,6 +47,13 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		}
 	}
 	x.Rows = len(labels)
+	var data graph.Matrix = x
+	if p.packed {
+		own := cpu.NewBytes(x.Rows, x.Cols, 1)
+		own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
+		own.SetScale(x.Scale)
+		data = own
+	}
 	made, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, p.spec, dtype, weights)
 		if err != nil {
@@ -58,7 +70,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		}
 		f, c, err := goal.Nodes(scores, labels)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Inputs: gorgonia.Nodes{rows}, Data: []graph.Matrix{x}, Watch: gorgonia.Nodes{scores}}, err
+			Inputs: gorgonia.Nodes{rows}, Data: []graph.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
 	}, engine)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +89,7 @@ func albums() []pictures {
 	} {
 		spec.Outputs = 4
 		counts := []int{301, 13, 190, 250}
-		list = append(list, pictures{network{spec: spec, phi: constraints.Phis()[i%3], counts: counts, seed: uint64(70 + i)}})
+		list = append(list, pictures{network: network{spec: spec, phi: constraints.Phis()[i%3], counts: counts, seed: uint64(70 + i)}})
 	}
 	return list
 }
@@ -125,7 +137,7 @@ func TestSlicesAgreeWithFloat64(t *testing.T) {
 // The forward pass gives the same bits for any number of threads and on any level, as long as the other steps do; the backward pass for
 // the same number of threads.
 func TestSlicesRepeatToTheBit(t *testing.T) {
-	p := pictures{network{spec: models.Spec{Inputs: 150, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, seed: 5}}
+	p := pictures{network: network{spec: models.Spec{Inputs: 150, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, seed: 5}}
 	first := map[int][][]float64{}
 	for _, level := range kernel.Levels()[1:] {
 		for _, threads := range []int{2, 1, 3, 2} {
@@ -138,6 +150,28 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 			}
 			if diff := cmp.Diff(first[threads][1], got[1]); diff != "" {
 				t.Errorf("%v, %d threads: gradient: %s", level, threads, diff)
+			}
+		}
+	}
+}
+
+// Data that come packed are read as they are, and say the same to devices and engines that have no use for the layouts.
+func TestPackedBytes(t *testing.T) {
+	engines := map[string]graph.Engine{"tape": graph.Tape{}}
+	for _, products := range []cpu.Products{cpu.Float, cpu.Int8x3, cpu.Int8x2} {
+		for _, threads := range []int{1, 3} {
+			engines[fmt.Sprint(products, threads)] = graph.Planned(sliced(t, kernel.Best(), threads, products))
+		}
+	}
+	for name, engine := range engines {
+		for _, p := range albums() {
+			for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+				p.packed = false
+				want := numbers(t, p.problem(t, dtype, engine))
+				p.packed = true
+				if diff := cmp.Diff(want, numbers(t, p.problem(t, dtype, engine))); diff != "" {
+					t.Errorf("%s, %+v, %v: %s", name, p.spec, dtype, diff)
+				}
 			}
 		}
 	}

@@ -83,6 +83,9 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.Bytes {
 	if !e.device.Slices(cols) {
 		return nil
 	}
+	if own, ok := data.(*Bytes); ok {
+		return own.packed
+	}
 	_, scale := data.Bytes()
 	return kernel.NewBytes(rows, cols, scale)
 }

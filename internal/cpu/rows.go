@@ -11,7 +11,7 @@ func (e *executor[T]) Rows(v plan.View) plan.Matrix {
 		return packedRows[T]{x}
 	}
 	if x := e.bytes[v.Buffer]; x != nil {
-		return byteRows{x}
+		return &Bytes{x}
 	}
 	if e.sparse[v.Buffer] == nil && e.Data[v.Buffer] != nil {
 		return plainRows[T]{e, v}

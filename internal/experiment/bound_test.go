@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/datasets"
@@ -69,11 +70,11 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 	rows := clothes(t, 70) // a block and a part
 	for _, width := range []int{1, 33, 512} {
 		e := onClothes(t, rows, config.Values{"hidden": fmt.Sprint(width)})
-		x := imageRows(rows, e.normalization).data.(*datasets.Bytes)
+		x := imageRows(atHand(rows), e.normalization).data.(*datasets.Bytes)
 		for range 2 {
 			l := firstLayer(e, x, 4)
-			for slices := range kappa {
-				l.check(t, slices)
+			for count := range kappa {
+				l.check(t, count)
 			}
 			if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 100, RecordEvery: 100}); err != nil {
 				t.Fatal(err)
@@ -82,7 +83,7 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 	}
 }
 
-func (l layer) check(t *testing.T, slices int) {
+func (l layer) check(t *testing.T, count int) {
 	t.Helper()
 	k, err := kernel.NewIntegers(kernel.Best())
 	if err != nil {
@@ -90,18 +91,18 @@ func (l layer) check(t *testing.T, slices int) {
 	}
 	n, d, h := l.x.Rows, l.x.Cols, l.h
 	packed, scratch := kernel.NewBytes(n, d, l.x.Scale), k.NewByteScratch()
-	factor, cut := k.NewSlices(d, h, slices), k.NewSlices(kernel.RowBlock, h, slices)
+	factor, cut := k.NewSlices(d, h, count), k.NewSlices(kernel.RowBlock, h, count)
 	factor.Cut(0, factor.Count(), l.w, h, l.x.Scale)
 	z, g := make([]float32, n*h), make([]float32, d*h)
 	exact, bound := make([]float64, d*h), make([]float64, d*h)
 	for lo := 0; lo < n; lo += kernel.RowBlock {
 		hi := min(lo+kernel.RowBlock, n)
-		packed.SetRows(lo, l.x.Data[lo*d:hi*d])
+		packed.SetRows(lo, slices.Collect(slices.Chunk(l.x.Data[lo*d:hi*d], d)))
 		k.Mul(z[lo*h:], h, packed, lo, hi, factor, scratch)
 		cut.Resize(hi-lo, h)
 		cut.Cut(0, cut.Count(), l.d[lo*h:], h, l.x.Scale)
 		k.AddMulTrans(g, h, packed, lo, hi, cut, scratch)
-		l.gradient(lo, hi, kappa[slices], exact, bound)
+		l.gradient(lo, hi, kappa[count], exact, bound)
 	}
 	largest := columnsMax(l.w, h)
 	row, sums := make([]float64, d), make([]float64, h)
@@ -116,14 +117,14 @@ func (l layer) check(t *testing.T, slices int) {
 			}
 		}
 		for j, want := range sums {
-			if most := kappa[slices]*largest[j]*total + unit*math.Abs(want); !(math.Abs(float64(z[i*h+j])-want) <= 1.001*most) {
-				t.Fatalf("width %d, %d slices: Z[%d,%d] = %v, want %v to within %.2g", h, slices, i, j, z[i*h+j], want, most)
+			if most := kappa[count]*largest[j]*total + unit*math.Abs(want); !(math.Abs(float64(z[i*h+j])-want) <= 1.001*most) {
+				t.Fatalf("width %d, %d slices: Z[%d,%d] = %v, want %v to within %.2g", h, count, i, j, z[i*h+j], want, most)
 			}
 		}
 	}
 	for at, want := range exact {
 		if !(math.Abs(float64(g[at])-want) <= 1.001*bound[at]) {
-			t.Fatalf("width %d, %d slices: G[%d,%d] = %v, want %v to within %.2g", h, slices, at/h, at%h, g[at], want, bound[at])
+			t.Fatalf("width %d, %d slices: G[%d,%d] = %v, want %v to within %.2g", h, count, at/h, at%h, g[at], want, bound[at])
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"ppal/internal/config"
 )
 
-// writeFashion writes files of Fashion-MNIST's names, with 20 pictures of noise: two of each class.
-func writeFashion(t *testing.T) string {
+// writeFashion writes files of Fashion-MNIST's names, with pictures of noise, as many of each class.
+func writeFashion(t *testing.T, train, test int) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o755); err != nil {
@@ -33,16 +33,16 @@ func writeFashion(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, part := range []string{"train", "t10k"} {
-		write(part+"-images-idx3-ubyte.gz", []uint32{20, 28, 28}, func(i int) byte { return byte(i * i >> 3) })
-		write(part+"-labels-idx1-ubyte.gz", []uint32{20}, func(i int) byte { return byte(i % 10) })
+	for part, rows := range map[string]uint32{"train": uint32(train), "t10k": uint32(test)} {
+		write(part+"-images-idx3-ubyte.gz", []uint32{rows, 28, 28}, func(i int) byte { return byte(i * i >> 3) })
+		write(part+"-labels-idx1-ubyte.gz", []uint32{rows}, func(i int) byte { return byte(i % 10) })
 	}
 	return dir
 }
 
 // A run on files that are not the published ones says so, and names them with their checksums.
 func TestUnofficialData(t *testing.T) {
-	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset = "fashion-mnist" }), writeFashion(t))
+	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset = "fashion-mnist" }), writeFashion(t, 20, 20))
 	if err != nil {
 		t.Fatal(err)
 	}

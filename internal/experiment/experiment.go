@@ -99,7 +99,7 @@ func New(ctx context.Context, cfg config.Train, dataDir string, options ...Optio
 
 // NewOnImages is New on images that are at hand: those of the configuration's classes, in their order.
 func NewOnImages(ctx context.Context, cfg config.Train, train, test *datasets.Selection, options ...Option) (*Experiment, error) {
-	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeImages(train, test) }, options)
+	return assemble(ctx, cfg, func(e *Experiment) error { return e.takeImages(atHand(train), atHand(test)) }, options)
 }
 
 // NewOnTables is New on tables that are at hand.

@@ -1,24 +1,30 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/cpu"
+	"ppal/internal/plan"
 	"ppal/models"
 )
 
-// load reads the data set, and states the problem on it.
+// load reads the data set, and states the problem on it. Meanwhile its files are compared with the published ones.
 func (e *Experiment) load(ctx context.Context, dataDir string) error {
 	load := e.loadTables
 	if e.cfg.Data.Problem == "mnpc" {
 		load = e.loadImages
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	verified := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dataDir, e.cfg.Dataset, e.cfg.File) })
 	if err := load(dataDir); err != nil {
 		return err
 	}
-	report, err := datasets.Verify(ctx, dataDir, e.cfg.Dataset, e.cfg.File)
+	report, err := verified()
 	if err != nil {
 		return err
 	}
@@ -29,28 +35,89 @@ func (e *Experiment) load(ctx context.Context, dataDir string) error {
 	return nil
 }
 
-// loadImages reads pictures and selects the classes.
+// meanwhile does f beside what comes next; wait gives the result.
+func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
+	var result T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = f()
+	}()
+	return func() (T, error) {
+		<-done
+		return result, err
+	}
+}
+
+// pixels are the 8-bit rows of a split.
+type pixels interface {
+	plan.Bytes
+	datasets.RowStore
+	SetScale(scale float64)
+}
+
+// pictures are a split's classes and pixels; the latter in place of the selection's.
+type pictures struct {
+	datasets.Selection
+	pixels  pixels
+	moments func() (center []float64, deviation float64)
+}
+
+// atHand are pictures that have been read. The selection stays as it is.
+func atHand(s *datasets.Selection) pictures {
+	own := *s.Pixels // shares the values
+	return pictures{*s, &own, func() (center []float64, deviation float64) { return datasets.Moments(s.Pixels) }}
+}
+
+// loadImages reads the pictures of the classes. Those to train on go from the file into the layouts of the device's products with them,
+// where it has such, the others row by row as they were read.
 func (e *Experiment) loadImages(dataDir string) error {
-	all, held, err := datasets.LoadImages(dataDir, e.cfg.Dataset, e.cfg.Seed)
+	train, test, err := datasets.OpenImages(dataDir, e.cfg.Dataset, e.cfg.Seed)
 	if err != nil {
 		return err
 	}
 	if d, err := datasets.Lookup(e.cfg.Dataset); err == nil && len(d.Files) == 0 {
-		e.info.DataFiles = []FileSum{rowsSum(e.cfg.Dataset+" train", all), rowsSum(e.cfg.Dataset+" test", held)}
+		if err := e.sumRows(train, test); err != nil {
+			return err
+		}
 	}
-	train, err := datasets.Select(all, e.cfg.Classes, e.cfg.RowsPerClass)
+	toTrain, err := train.Choose(e.cfg.Classes, e.cfg.RowsPerClass)
 	if err != nil {
 		return err
 	}
-	test, err := datasets.Select(held, e.cfg.Classes, 0)
+	held, err := test.Choose(e.cfg.Classes, 0)
 	if err != nil {
 		return err
 	}
-	return e.takeImages(train, test)
+	reading := meanwhile(func() (pictures, error) { return read(held, newBytes) })
+	packed, err := read(toTrain, e.roomToTrain)
+	asRead, heldErr := reading()
+	if err = cmp.Or(err, heldErr); err != nil {
+		return err
+	}
+	return e.takeImages(packed, asRead)
+}
+
+// read reads the choice's pictures into the room that is made for them.
+func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error) {
+	x := room(c.Dims())
+	return pictures{c.Selection, x, c.Moments}, c.Read(x)
+}
+
+// newBytes makes room for rows as they are read, one after the other.
+func newBytes(rows, cols int) pixels { return datasets.NewBytes(rows, cols, datasets.PixelScale) }
+
+// roomToTrain makes room for rows in the layouts of the device's products with them, or as they are read where it has none.
+func (e *Experiment) roomToTrain(rows, cols int) pixels {
+	if e.cfg.Dtype == "float32" && e.device != nil && e.device.Slices(cols) {
+		return cpu.NewBytes(rows, cols, datasets.PixelScale)
+	}
+	return newBytes(rows, cols)
 }
 
 // takeImages states the Neyman-Pearson problem.
-func (e *Experiment) takeImages(train, test *datasets.Selection) (err error) {
+func (e *Experiment) takeImages(train, test pictures) (err error) {
 	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
 		return err
 	}
@@ -79,18 +146,26 @@ func (e *Experiment) takeImages(train, test *datasets.Selection) (err error) {
 	return err
 }
 
-// rowsSum identifies rows that come from no file.
-func rowsSum(name string, set *datasets.Images) FileSum {
-	return FileSum{Name: name, Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()}
+// sumRows identifies rows that come from no file.
+func (e *Experiment) sumRows(parts ...*datasets.Pictures) error {
+	for i, name := range []string{"train", "test"} {
+		set, err := parts[i].Images()
+		if err != nil {
+			return err
+		}
+		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: e.cfg.Dataset + " " + name,
+			Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()})
+	}
+	return nil
 }
 
 // imageRows takes the rows of a selection under their normalisation.
-func imageRows(s *datasets.Selection, n models.Normalization) rows {
-	scaled := *s.Pixels // shares the pixels
+func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
-		scaled.Scale /= n.Deviation
+		_, scale := s.pixels.Bytes()
+		s.pixels.SetScale(scale / n.Deviation)
 	}
-	r := rows{data: &scaled}
+	r := rows{data: s.pixels}
 	for k := range len(s.Offsets) - 1 {
 		var class []int
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
@@ -103,12 +178,12 @@ func imageRows(s *datasets.Selection, n models.Normalization) rows {
 }
 
 // normalization measures what kind asks for on the training rows.
-func normalization(kind models.NormalizationKind, train *datasets.Selection) (models.Normalization, error) {
+func normalization(kind models.NormalizationKind, train pictures) (models.Normalization, error) {
 	n := models.Normalization{Kind: kind}
 	if kind == models.NormalizeNone {
 		return n, nil
 	}
-	center, deviation := datasets.Moments(train.Pixels)
+	center, deviation := train.moments()
 	n.Center = center
 	if kind == models.NormalizeStandardize {
 		if deviation == 0 {

@@ -105,7 +105,7 @@ func TestSlicedBatches(t *testing.T) {
 func TestBytesAreGivenBack(t *testing.T) {
 	needSlices(t)
 	e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products = "float32", "int8x3" })
-	want := imageRows(selection(), e.normalization).data
+	want := imageRows(atHand(selection()), e.normalization).data
 	got := make([][2][]float64, 2)
 	for i, m := range []datasets.Matrix{e.splits[0].data, want} {
 		single, double := make([]float32, 120*37), make([]float64, 120*37)

@@ -43,7 +43,7 @@ func TestRecoveredRows(t *testing.T) {
 			if _, ok := e.splits[0].data.(*recovered); !ok {
 				t.Fatalf("%+v: the training rows are a %T", c, e.splits[0].data)
 			}
-			want := imageRows(selection(), e.normalization).data
+			want := imageRows(atHand(selection()), e.normalization).data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
 				n := (rows[1] - rows[0]) * 37
 				single, double := make([]float32, n), make([]float64, n)
@@ -66,7 +66,7 @@ func TestRecoveredRowsEndAlike(t *testing.T) {
 		finish := func(keep bool) Final {
 			e := onSelection(t, func(c *config.Train) { c.Dtype, c.BatchSize = "float32", batch })
 			if keep {
-				e.splits[0].data = imageRows(selection(), e.normalization).data
+				e.splits[0].data = imageRows(atHand(selection()), e.normalization).data
 				if b, ok := e.sampler.(smoothBatches); ok {
 					b.rows.data = e.splits[0].data
 				}

@@ -1,5 +1,7 @@
 package kernel
 
+import "encoding/binary"
+
 // byteRows is the number of rows of a panel of Bytes: the height of the AVX-512
 // tile and twice that of the 256-bit one. quad is the number of inner indices
 // that one instruction takes.
@@ -54,27 +56,85 @@ func (x *Bytes) Scale() float64 { return x.scale }
 // Size is the packed data's number of bytes.
 func (x *Bytes) Size() int { return len(x.byRow) + len(x.byCol) }
 
-// SetRows packs the values of rows from, a multiple of RowBlock, up to the next block's or to the last. Several goroutines may pack
-// different blocks.
-func (x *Bytes) SetRows(from int, values []uint8) {
-	if from < 0 || from >= x.rows || from%RowBlock != 0 || len(values) != min(RowBlock, x.rows-from)*x.cols {
-		panic("kernel: SetRows: no such block, or not all of it")
+// SetScale changes s. Slices for products with the matrix are to be cut afterwards.
+func (x *Bytes) SetScale(s float64) { x.scale = s }
+
+// SetRows packs the values of the rows from i on, four at a time where they are a panel's. Several goroutines may pack different rows.
+func (x *Bytes) SetRows(i int, rows [][]uint8) {
+	if i < 0 || i+len(rows) > x.rows {
+		panic("kernel: SetRows: rows outside the matrix")
 	}
-	n := len(values) / max(1, x.cols)
-	inBlock := ceil(n, quad)
-	columns := x.byCol[x.columnsAt(from):]
-	for i := range n {
-		row := values[i*x.cols : (i+1)*x.cols]
-		panel := x.byRow[(from+i)/byteRows*x.quads()*byteRows*quad+i%byteRows*quad:]
-		for l, v := range row {
-			panel[l/quad*byteRows*quad+l%quad] = v
+	for _, row := range rows {
+		if len(row) != x.cols {
+			panic("kernel: SetRows: a row of another length")
 		}
-		for p := 0; p < x.cols; p += byteRows {
-			to := columns[(p*inBlock+i/quad*byteRows)*quad+i%quad:]
-			for l, v := range row[p:min(p+byteRows, x.cols)] {
-				to[l*quad] = v
-			}
+	}
+	if x.cols == 0 {
+		return
+	}
+	for len(rows) > 0 {
+		n := 1
+		if i%quad == 0 && len(rows) >= quad {
+			n = quad
+			x.setFour(i, rows[0], rows[1], rows[2], rows[3])
+		} else {
+			x.setColumns(i, 0, rows[0])
 		}
+		i, rows = i+n, rows[n:]
+	}
+}
+
+// setFour packs rows i to i+3, i a multiple of 4: four columns of them are 16 bytes on end in both layouts, in one transposed.
+func (x *Bytes) setFour(i int, first, second, third, fourth []uint8) {
+	panel, columns, inBlock := x.places(i)
+	whole := x.cols / quad * quad
+	for l := 0; l < whole; l += quad {
+		a, b := binary.LittleEndian.Uint32(first[l:]), binary.LittleEndian.Uint32(second[l:])
+		c, d := binary.LittleEndian.Uint32(third[l:]), binary.LittleEndian.Uint32(fourth[l:])
+		p := (*[quad * quad]uint8)(panel[l*byteRows:])
+		binary.LittleEndian.PutUint32(p[0:], a)
+		binary.LittleEndian.PutUint32(p[4:], b)
+		binary.LittleEndian.PutUint32(p[8:], c)
+		binary.LittleEndian.PutUint32(p[12:], d)
+		// Bytes 0 and 2 of two rows, then bytes 1 and 3.
+		const even = 0x00ff00ff
+		ab0, ab1 := a&even|b&even<<8, a>>8&even|b&^even
+		cd0, cd1 := c&even|d&even<<8, c>>8&even|d&^even
+		t := (*[quad * quad]uint8)(columns[l/byteRows*inBlock+l%byteRows*quad:])
+		binary.LittleEndian.PutUint32(t[0:], ab0&0xffff|cd0<<16)
+		binary.LittleEndian.PutUint32(t[4:], ab1&0xffff|cd1<<16)
+		binary.LittleEndian.PutUint32(t[8:], ab0>>16|cd0&^0xffff)
+		binary.LittleEndian.PutUint32(t[12:], ab1>>16|cd1&^0xffff)
+	}
+	for r, row := range [quad][]uint8{first, second, third, fourth} {
+		x.setColumns(i+r, whole, row)
+	}
+}
+
+// places returns where row i begins in both layouts, and how far apart in the second two panels of columns are.
+func (x *Bytes) places(i int) (panel, columns []uint8, inBlock int) {
+	first := i - i%RowBlock
+	panel = x.byRow[(i/byteRows*x.quads()*byteRows+i%byteRows)*quad:]
+	columns = x.byCol[x.columnsAt(first)+(i-first)/quad*byteRows*quad+i%quad:]
+	return panel, columns, ceil(min(RowBlock, x.rows-first), quad) * byteRows * quad
+}
+
+// setColumns packs the values of row i from column l on.
+func (x *Bytes) setColumns(i, l int, row []uint8) {
+	panel, columns, inBlock := x.places(i)
+	for ; l < x.cols; l++ {
+		panel[l/quad*byteRows*quad+l%quad] = row[l]
+		columns[l/byteRows*inBlock+l%byteRows*quad] = row[l]
+	}
+}
+
+// Row writes the values of row i to dst.
+func (x *Bytes) Row(dst []uint8, i int) {
+	if i < 0 || i >= x.rows || len(dst) != x.cols {
+		panic("kernel: Row: no such row, or not room for it")
+	}
+	for l := 0; l < x.cols; l += quad {
+		copy(dst[l:], x.byRow[((i/byteRows*x.quads()+l/quad)*byteRows+i%byteRows)*quad:][:quad])
 	}
 }
 

@@ -1,6 +1,9 @@
 package kernel
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestBytes checks that all values are where both products read them, and nothing else.
 func TestBytes(t *testing.T) {
@@ -10,8 +13,14 @@ func TestBytes(t *testing.T) {
 		for i := range want {
 			want[i] = uint8(1 + i%255)
 		}
-		for lo := 0; lo < s.n; lo += RowBlock {
-			x.SetRows(lo, want[lo*s.d:min(lo+RowBlock, s.n)*s.d])
+		for lo := 0; lo < s.n; lo += 13 { // fours and single rows
+			x.setRows(lo, want[lo*s.d:min(lo+13, s.n)*s.d])
+		}
+		row := make([]uint8, s.d)
+		for i := range s.n {
+			if x.Row(row, i); !slices.Equal(row, want[i*s.d:][:s.d]) {
+				t.Errorf("%v: row %d is %v", s, i, row)
+			}
 		}
 		sums := [3]int{}
 		for _, v := range x.byRow {
@@ -33,4 +42,13 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%v: sums %v", s, sums)
 		}
 	}
+}
+
+// setRows packs the values of the rows from i on.
+func (x *Bytes) setRows(i int, values []uint8) {
+	var rows [][]uint8
+	for row := range slices.Chunk(values, max(1, x.cols)) {
+		rows = append(rows, row)
+	}
+	x.SetRows(i, rows)
 }

@@ -30,7 +30,7 @@ func benchIntegers(b *testing.B, level Level, slices, cores int) {
 			values[i] = uint8(i * 7919)
 		}
 		for lo := 0; lo < n; lo += RowBlock {
-			x.SetRows(lo, values)
+			x.setRows(lo, values)
 		}
 		w := Alloc[float32](d * h)
 		for i := range w {

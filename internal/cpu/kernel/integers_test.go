@@ -42,7 +42,7 @@ func newByteProblem(t testing.TB, k *Integers, s shape, slices int, r *rand.Rand
 		for i := range values {
 			values[i] = value()
 		}
-		p.x.SetRows(lo, values)
+		p.x.setRows(lo, values)
 	}
 	operand := func(rows, cols int) ([]float32, int) { return operand(t, r, rows, cols, atEnd, number) }
 	p.w, p.ldw = operand(s.d, s.h)
@@ -206,7 +206,7 @@ func TestExactDepth(t *testing.T) {
 			for i := range values {
 				values[i] = 255
 			}
-			x.SetRows(0, values)
+			x.setRows(0, values)
 			w := make([]float32, d*h)
 			for i := range w {
 				w[i] = float32(2*(i%h) - 1)
@@ -330,8 +330,9 @@ func TestIntegersMisuse(t *testing.T) {
 		"room":              func() { p.cut.Resize(31, 7) },
 		"short b":           func() { p.factor.Cut(0, 1, p.w[:20], p.ldw, 1) },
 		"one slice":         func() { k.NewSlices(4, 7, 1) },
-		"rows of no block":  func() { p.x.SetRows(1, make([]uint8, 29*5)) },
-		"too few rows":      func() { p.x.SetRows(0, make([]uint8, 29*5)) },
+		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
+		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },
+		"row past rows":     func() { p.x.Row(make([]uint8, 5), 30) },
 		"negative columns":  func() { NewBytes(1, -1, 1) },
 		"element past rows": func() { p.x.At(30, 0) },
 	}

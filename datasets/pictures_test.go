@@ -1,0 +1,193 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pictureSets are small sets in every form that pictures are read from.
+func pictureSets(t *testing.T) map[string]string {
+	folder, packed := t.TempDir(), t.TempDir()
+	for name, data := range cifarFiles() {
+		write(t, folder, cifarFolder+"/"+name, data)
+	}
+	write(t, packed, cifarArchive, archive(cifarFiles(), batchNames...))
+	return map[string]string{"synthetic": "", "fashion-mnist": writeFashion(t, 3000), "cifar10": folder, "cifar10 archive": packed}
+}
+
+// countingStore counts how often each row is set.
+type countingStore struct {
+	*Bytes
+	times []atomic.Int32
+}
+
+func (s *countingStore) SetRows(i int, rows [][]uint8) {
+	for k := range rows {
+		s.times[i+k].Add(1)
+	}
+	s.Bytes.SetRows(i, rows)
+}
+
+// What a choice reads is what Select takes of the whole set, each row once, and its moments are the same bits, for any number of goroutines.
+func TestChoiceIsSelection(t *testing.T) {
+	for name, dir := range pictureSets(t) {
+		dataset := strings.Fields(name)[0]
+		all, _, err := LoadImages(dir, dataset, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, choice := range []struct {
+			classes []int
+			rows    int
+		}{{[]int{0, 1}, 0}, {[]int{3, 0, 2}, 0}, {[]int{1, 0}, 1}, {[]int{2, 1, 3, 0}, 50}} {
+			want, err := Select(all, choice.classes, choice.rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, processors := range []int{1, 3} {
+				t.Run(fmt.Sprint(name, choice, processors), func(t *testing.T) {
+					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+					checkChoice(t, dir, dataset, choice.classes, choice.rows, want)
+				})
+			}
+		}
+	}
+}
+
+func checkChoice(t *testing.T, dir, dataset string, classes []int, rowsPerClass int, want *Selection) {
+	train, _, err := OpenImages(dir, dataset, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := train.Choose(classes, rowsPerClass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, cols := c.Dims()
+	s := &countingStore{NewBytes(rows, cols, PixelScale), make([]atomic.Int32, rows)}
+	if err := c.Read(s); err != nil {
+		t.Fatal(err)
+	}
+	got := c.Selection
+	got.Pixels = s.Bytes
+	if diff := cmp.Diff(want, &got); diff != "" {
+		t.Error(diff)
+	}
+	for i := range s.times {
+		if n := s.times[i].Load(); n != 1 {
+			t.Fatalf("row %d was set %d times", i, n)
+		}
+	}
+	center, deviation := c.Moments()
+	wantCenter, wantDeviation := Moments(want.Pixels)
+	if !cmp.Equal(center, wantCenter) || deviation != wantDeviation {
+		t.Errorf("moments differ: deviation %v, want %v", deviation, wantDeviation)
+	}
+}
+
+// Choices are refused as selections are.
+func TestChoiceErrors(t *testing.T) {
+	train, _, err := OpenImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, classes := range [][]int{{0}, {0, 99}, {1, 1}} {
+		if _, err := train.Choose(classes, 0); !errors.Is(err, ErrClass) {
+			t.Errorf("%v: %v", classes, err)
+		}
+	}
+}
+
+// Pixels are read once.
+func TestPixelsAreReadOnce(t *testing.T) {
+	train, _, err := OpenImages(writeFashion(t, 10), "fashion-mnist", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := train.Images(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	train.Images()
+}
+
+// Files of pixels that are wrong are found while they are read, at the place.
+func TestPixelErrors(t *testing.T) {
+	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
+	pixels := make([]byte, 3000*784)
+	good := idx(pixels, 3000, 28, 28)
+	flipped := gzipped(good)
+	flipped[len(flipped)-5] ^= 1
+	const whole = 16 + 3000*784
+	for _, test := range []struct {
+		name string
+		data []byte
+		want error
+		text string
+	}{
+		{"cut", good[:whole-1000], ErrTruncated, fmt.Sprintf("byte %d: truncated: %d of %d bytes of pixels; get it with", whole-1000, whole-1016, whole-16)},
+		{"nothing", good[:16], ErrTruncated, "byte 16: truncated: 0 of 2352000 bytes of pixels"},
+		{"gzip cut", gzipped(good)[:1500], ErrTruncated, "breaks off"},
+		{"gzip checksum", flipped, ErrFormat, fmt.Sprintf("byte %d: ", whole)},
+		{"trailing", append(bytes.Clone(good), 1), ErrTrailing, fmt.Sprintf("byte %d: trailing bytes after the content", whole)},
+		{"other rows", idx(pixels, 1500, 56, 28), ErrMismatch, "byte 4: files disagree: 1500 images, 3000 labels in "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := writeFashion(t, 3000)
+			write(t, dir, images, test.data)
+			train, _, err := OpenImages(dir, "fashion-mnist", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := train.Choose([]int{0, 1}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkError(t, c.Read(NewBytes(600, 784, 1)), test.want, test.text)
+		})
+	}
+}
+
+// A batch that has changed since its labels were read is found.
+func TestBatchThatChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		data []byte
+		want error
+		text string
+	}{
+		"shorter": {records(20), ErrTruncated, "data_batch_2.bin: byte 0: truncated: 0 of 3073 bytes of records; remove "},
+		"longer":  {records(20, 2, 3), ErrTrailing, "data_batch_2.bin: byte 3073: trailing bytes after the content; remove "},
+		"gone":    {nil, os.ErrNotExist, "data_batch_2.bin: no such file or directory; remove "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, data := range cifarFiles() {
+				write(t, dir, cifarFolder+"/"+name, data)
+			}
+			train, _, err := OpenImages(dir, "cifar10", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if path := filepath.Join(dir, cifarFolder, "data_batch_2.bin"); name == "gone" {
+				os.Remove(path)
+			} else {
+				write(t, dir, cifarFolder+"/data_batch_2.bin", test.data)
+			}
+			_, err = train.Images()
+			checkError(t, err, test.want, test.text)
+		})
+	}
+}
