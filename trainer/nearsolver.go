@@ -13,7 +13,7 @@ const (
 	nearRounding = 128
 	nearMoved    = 16
 	nearForgiven = 64
-	// nearSpare is the factor that the accuracy is kept with, as long as steps halve: distances are to be told apart that are as small.
+	// nearSpare is the factor that the accuracy is kept with, as long as steps halve: distances as small are to be told apart.
 	nearSpare = 16
 	// nearStill are the unit roundoffs of 1 + ||x|| from which a step tells no curvature.
 	nearStill = 1000
@@ -28,8 +28,8 @@ const (
 
 // nearSolver is a proximal problem with the moving balls method: from y the solution of the ballModel there, with the curvature
 // s = rho^ + l, l raised until the model bounds every function at the new point. A feasible y stays feasible; from another the
-// maximum of the constraints falls. Where the modulus of weak convexity and l are small against rho^ each step leaves a small share of
-// the distance.
+// maximum of the constraints falls. Where the modulus of weak convexity and l are small against rho^ each step leaves a small
+// share of the distance.
 //
 // Only constraints that were once above what the model allows have gradients in it: a few, where there are hundreds.
 type nearSolver struct {
@@ -115,7 +115,8 @@ func (n *nearSolver) certify(result *NearStationarity) (bool, error) {
 	}
 	result.Certificate = c
 	accuracy, scale := n.accuracy(), 1+norm1(nu)
-	if math.Max(c.Stationarity, c.Complementarity) > accuracy*scale || math.Max(c.Feasibility, c.Domain) > accuracy || !finite(c.Epsilon) {
+	relative, absolute := math.Max(c.Stationarity, c.Complementarity)/scale, math.Max(c.Feasibility, c.Domain)
+	if !(math.Max(relative, absolute) <= accuracy) {
 		return false, nil
 	}
 	result.Distance, result.Error = n.q.Distance(Iterate, n.q.center), n.bound(c)
@@ -191,7 +192,7 @@ func (n *nearSolver) adapt(length float64) {
 	}
 }
 
-// admit takes up to count of the largest constraints above the level into the model, those that are not there yet; it says how many.
+// admit takes up to count of the largest constraints above the level that are not in the model yet into it; it says how many.
 func (n *nearSolver) admit(level float64, count int) int {
 	before := len(n.working)
 	for range count {

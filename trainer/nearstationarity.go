@@ -48,7 +48,7 @@ type NearStationarity struct {
 
 // MeasureNearStationarity solves the proximal problem at the iterate, whose last Forward gave at, by the moving balls method of
 // Auslender, Shefi and Teboulle (SIAM Journal on Optimization 20, 2010), maxima in split form, and leaves the iterate and its forward
-// pass as they were. It costs some 20 iterations, each a forward pass and a backward pass for f and for each of the few constraints that
+// pass as they were. It costs some 5 to 20 iterations, each a forward pass and a backward pass for f and for each of the few constraints that
 // matter, and 18 gradients for the curvature of f and of each of up to 4 terms of the constraints; none is counted in at.
 //
 // An infeasible problem is recognised by a lower bound of its constraints' maximum: phi - ||v||^2/(2 s) > 0, phi and v the value
