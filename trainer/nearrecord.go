@@ -2,9 +2,10 @@ package trainer
 
 import "encoding/json"
 
-// nearMargin is rho^ over the estimate at the start: curvature is estimated from below and grows with the weights, and a proximal
-// problem that is not convex has no one solution to be near to.
-const nearMargin = 10
+// nearMargin is rho^ over the estimate at the start, twice the modulus there: that is estimated from below and grows with the weights (on
+// the fairness problems to 1.4 times), and a proximal problem that is not convex has no one solution to be near to. More would only
+// make more of them infeasible, the constraints' balls being of the radius ||grad g||/rho^.
+const nearMargin = 2
 
 // settleNear fixes rho^ at the start, where records are to tell near stationarity: distances compare only at the same rho^.
 func (t *run) settleNear() error {
