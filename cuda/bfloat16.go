@@ -1,19 +1,17 @@
 package cuda
 
 import (
-	"fmt"
-
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
 	"ppal/internal/plan"
 )
 
-// bytes8 is a data matrix scale U of 8-bit U, on the device as bfloat16 alone: integers up to 255 fit its 8 bits. U serves both products,
-// as it is and transposed.
-type bytes8 struct {
-	at                 driver.Pointer
-	rows, cols, stride int
-	scale              float64
+// wideBytes are 8-bit data as bfloat16 alone: integers up to 255 fit its 8 bits. One copy serves both products, as it is and transposed.
+type wideBytes struct {
+	*eightBit
+	p      *Program
+	at     driver.Pointer
+	stride int
 }
 
 // tensorRow is what rows of bfloat16 are padded to, so that each begins at 16 bytes: what tensor cores are fed by.
@@ -23,90 +21,99 @@ func padded(cols int) int { return (cols + tensorRow - 1) / tensorRow * tensorRo
 
 const bfloat16Bytes = 2
 
-// from is where a row begins.
-func (x *bytes8) from(row int) driver.Pointer { return x.at.Offset(row * x.stride * bfloat16Bytes) }
-
-// readAsBytes says whether a buffer is 8-bit data that all steps read as the whole first factor of a product, and those are in slices.
-func (p *Program) readAsBytes(buffer int) bool {
-	data, ok := p.plan.DataOf(buffer).(plan.Bytes)
-	if !ok || p.device.options.Slices == 0 || p.dtype != kernels.Float32 || len(p.readers[buffer]) == 0 {
-		return false
-	}
-	rows, cols := data.Dims()
-	for _, s := range p.readers[buffer] {
-		product, ok := s.(*plan.Product)
-		if !ok || product.B.Buffer == buffer || product.A.Rows != rows || product.A.Cols != cols || product.A.Stride != cols {
-			return false
-		}
-	}
-	return true
-}
-
-// loadBFloat16s makes the device's form of 8-bit data; values that are bound before they are read are 0 until then.
-func (p *Program) loadBFloat16s(buffer int, data plan.Bytes) error {
-	values, scale := data.Bytes()
-	rows, cols := data.Dims()
-	x := &bytes8{rows: rows, cols: cols, stride: padded(cols), scale: scale}
+func newWideBytes(p *Program, buffer int, x *eightBit) (form, error) {
+	f := &wideBytes{eightBit: x, p: p, stride: padded(x.cols)}
 	var err error
-	if x.at, err = p.allocate(p.describe(buffer)+" as bfloat16", rows*x.stride*bfloat16Bytes); err != nil {
-		return err
+	if f.at, err = p.allocate(p.describe(buffer)+" as bfloat16", x.rows*f.stride*bfloat16Bytes); err != nil {
+		return nil, err
 	}
-	p.eight[buffer] = x
-	if values == nil {
-		return p.device.driver.Clear(p.device.stream, x.at, rows*x.stride*bfloat16Bytes)
-	}
-	return p.widen(x, values)
+	return f, p.device.driver.Clear(p.device.stream, f.at, x.rows*f.stride*bfloat16Bytes)
 }
 
-// widen uploads bytes, some rows at a time, and widens them on the device.
-func (p *Program) widen(x *bytes8, values []uint8) error {
-	most := min(max(stageBytes/x.cols, 1), x.rows)
-	narrow, err := p.device.memory.allocate("bytes of 8-bit data", most*x.cols)
-	if err != nil {
-		return err
+// from is where a row begins.
+func (x *wideBytes) from(row int) driver.Pointer { return x.at.Offset(row * x.stride * bfloat16Bytes) }
+
+func (x *wideBytes) pieces() []window { return []window{{to: x.rows}} }
+
+func (x *wideBytes) load(narrow driver.Pointer, from, to int) error {
+	wide := kernels.BFloat16s{At: []driver.Pointer{x.from(from)}, Stride: x.stride}
+	return x.p.set.WidenBFloat16(&x.p.device.queue, wide, narrow, to-from, x.cols)
+}
+
+func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int) {
+	rows, stride := s.B.Rows, padded(s.B.Cols)
+	if s.TransA && !s.TransB {
+		rows = w.rows()
 	}
-	defer p.device.memory.release(narrow)
-	for from := 0; from < x.rows; from += most {
-		to := min(from+most, x.rows)
-		if err := p.device.uploadBytes(narrow, values[from*x.cols:to*x.cols]); err != nil {
+	term := rows * stride * bfloat16Bytes
+	return func(at driver.Pointer) kernels.Slices {
+		terms := kernels.BFloat16s{Stride: stride}
+		for k := range x.kind.slices() {
+			terms.At = append(terms.At, at.Offset(k*term))
+		}
+		return kernels.Slices{Terms: terms}
+	}, x.kind.slices() * term
+}
+
+func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct {
+	return &termsProduct{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, cut: cut}
+}
+
+// termsProduct is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three products on tensor cores with sums of float32,
+// the smallest terms first. Every addition to out rounds to what out then is, so the small terms' sums are rounded as small numbers, and
+// only those of B1 as large ones. U is exact, and three terms are (two leave up to 2^-16 of an entry).
+type termsProduct struct {
+	x              *wideBytes
+	window         window
+	transA, transB bool
+	factor         kernels.Slices
+	cut            cutter
+}
+
+// innerBlock is the longest sum of a product on tensor cores. They add with truncation, so errors of long sums do not cancel; the blocks'
+// sums are added rounded to nearest.
+const innerBlock = 4096
+
+func (p *termsProduct) activate(kernels.Activation, func() kernels.Operand) bool { return false }
+
+func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
+	if p.cut != nil {
+		if err := p.cut(q, p.factor, b); err != nil {
 			return err
 		}
-		wide := kernels.BFloat16s{At: []driver.Pointer{x.from(from)}, Stride: x.stride}
-		if err := p.set.WidenBFloat16(&p.device.queue, wide, narrow, to-from, x.cols); err != nil {
-			return err
+	}
+	inner, terms, d := p.x.cols, p.factor.Terms, p.x.p.device
+	if p.transA {
+		inner = p.window.rows()
+	}
+	for k := len(terms.At) - 1; k >= 0; k-- {
+		for from := 0; from < inner; from += innerBlock {
+			g := p.block(terms.At[k], terms.Stride, out, from, min(from+innerBlock, inner))
+			if add {
+				g.Beta = 1
+			}
+			if err := d.driver.Multiply(d.stream, g); err != nil {
+				return err
+			}
+			add = true
 		}
 	}
 	return nil
 }
 
-// bindBytes turns values back into the bytes that they are of, and refuses others: element = float32(scale byte).
-func (p *Program) bindBytes(buffer int, data any) error {
-	x := p.eight[buffer]
-	values, ok := data.([]float32)
-	if !ok || len(values) != x.rows*x.cols {
-		return fmt.Errorf("cuda: the value of %s is %T, want %d float32", p.describe(buffer), data, x.rows*x.cols)
+// block is the part of a term's product whose sums are from from to to-1.
+func (p *termsProduct) block(term driver.Pointer, stride int, out kernels.Operand, from, to int) *driver.Gemm {
+	g := &driver.Gemm{Precision: driver.BF16, Rows: out.Rows, Cols: out.Cols, Inner: to - from, TransA: p.transA, TransB: p.transB,
+		Alpha: p.x.scale, A: p.x.from(p.window.from), B: term, C: out.At, StrideA: p.x.stride, StrideB: stride, StrideC: out.Stride}
+	if p.transA {
+		g.A = p.x.from(p.window.from + from)
+	} else {
+		g.A = g.A.Offset(from * bfloat16Bytes)
 	}
-	bytes, inverse := make([]uint8, len(values)), 1/x.scale
-	for i, v := range values {
-		u := float64(v)*inverse + 0.5
-		if !(u >= 0 && u < 256) || float32(float64(uint8(u))*x.scale) != v {
-			return fmt.Errorf("cuda: row %d of %s has %g in column %d, which is no 8-bit value times %g; train with --products float32",
-				i/x.cols, p.describe(buffer), v, i%x.cols, x.scale)
-		}
-		bytes[i] = uint8(u)
+	if p.transB {
+		g.B = g.B.Offset(from * bfloat16Bytes)
+	} else {
+		g.B = g.B.Offset(from * stride * bfloat16Bytes)
 	}
-	return p.widen(x, bytes)
-}
-
-// Products names how products with the data are computed: bf16x3 or bf16x2 if any are in slices, else tf32 or the numbers' type.
-func (p *Program) Products() string {
-	switch {
-	case len(p.eight) > 0:
-		return fmt.Sprintf("bf16x%d", p.device.options.Slices)
-	case p.dtype == kernels.Float64:
-		return "float64"
-	case p.device.options.Products == driver.TF32:
-		return "tf32"
-	}
-	return "float32"
+	return g
 }

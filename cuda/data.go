@@ -28,7 +28,7 @@ func (p *Program) loadData() error {
 			}
 		}
 		if p.readAsBytes(i) {
-			if err := p.loadBFloat16s(i, p.plan.DataOf(i).(plan.Bytes)); err != nil {
+			if err := p.loadEightBit(i, p.plan.DataOf(i).(plan.Bytes)); err != nil {
 				return err
 			}
 			continue

@@ -10,9 +10,8 @@ import (
 
 // Options say how a device computes.
 type Options struct {
-	Products   driver.Precision // of float32 plans: Float32 or TF32
-	Slices     int              // 2 or 3: float32 plans' products with 8-bit data are the sum of so many of bfloat16; 0: they are not
-	MicroBatch int              // so many of the data's rows are worked on at a time; 0: all
+	Products   Products // of float32 plans
+	MicroBatch int      // so many of the data's rows are worked on at a time; 0: all
 }
 
 // Device is one GPU. It is used from one goroutine at a time.
@@ -24,14 +23,18 @@ type Device struct {
 	staging *staging
 	sets    [2]*kernels.Set // by kernels.Dtype
 	queue   queue
+	sums    int // bytes of integer sums that are in memory at a time, if a row's are fewer
 
 	programs []*Program
 	hosts    [][]byte // pinned memory that lives as long as the device
 }
 
+// sumsBytes is less than what a device's second-level cache holds twice over, and more than most problems have.
+const sumsBytes = 128 << 20
+
 // Open makes a device of a driver, which Close closes. Errors leave the driver closed.
 func Open(d driver.Driver, o Options) (*Device, error) {
-	dev := &Device{driver: d, options: o, memory: pool{driver: d}}
+	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: sumsBytes}
 	dev.queue.d = dev
 	if err := dev.open(); err != nil {
 		return nil, errors.Join(err, dev.Close())
@@ -40,11 +43,11 @@ func Open(d driver.Driver, o Options) (*Device, error) {
 }
 
 func (d *Device) open() (err error) {
-	switch {
-	case d.options.Products != driver.Float32 && d.options.Products != driver.TF32:
-		return fmt.Errorf("cuda: products of precision %d are not in this version", d.options.Products)
-	case d.options.Slices != 0 && d.options.Slices != 2 && d.options.Slices != 3:
-		return fmt.Errorf("cuda: products of %d slices, want 2 or 3, or 0, none", d.options.Slices)
+	switch i := d.Info(); {
+	case int(d.options.Products) >= len(productNames):
+		return fmt.Errorf("cuda: there are no %v among the products", d.options.Products)
+	case d.options.Products.integers() && !hasIntegers(i):
+		return &ProductsError{d.options.Products, i}
 	case d.options.MicroBatch < 0:
 		return fmt.Errorf("cuda: %d rows at a time", d.options.MicroBatch)
 	}
@@ -122,7 +125,7 @@ func (d *Device) pinned(bytes int) ([]byte, error) {
 type queue struct {
 	d                 *Device
 	scratch, counters room
-	terms             room // of products in slices, one product's at a time
+	sums              room // of products of integers, one product's at a time
 }
 
 // room is memory that grows. What it was before stays: captured graphs have its address.

@@ -85,20 +85,30 @@ func (l *lowering) columnSums(i int, v plan.View) (j int, sums *plan.Sums) {
 	return j, sums
 }
 
-// activationGradSums writes d = f'(a) d and the sums of its columns as one pass.
-func (l *lowering) activationGradSums(i int, s *plan.Map) bool {
+// slopes writes d = f'(a) d, the sums of its columns and d in slices as one pass, where there is more than d to write.
+func (l *lowering) slopes(i int, s *plan.Map) (done bool, err error) {
 	f, a, ok := sloped(s)
 	if !ok {
-		return false
+		return false, nil
 	}
+	out := func() kernels.Operand { return kernels.Operand{} }
 	j, sums := l.columnSums(i, s.Out)
-	if j < 0 {
-		return false
+	if j >= 0 {
+		l.take(j)
+		out = l.wholly(sums.Out)
 	}
-	l.take(j)
-	from, d, to, add := l.view(a), l.view(s.Out), l.wholly(sums.Out), !l.window.first
-	l.emit(s, func(q kernels.Queue) error { return l.set.ActivationGradSums(q, f, from(), d(), to(), add) })
-	return true
+	cut, keep, err := l.cutFor(i, s.Out)
+	if err != nil || j < 0 && !l.isCut(s.Out) {
+		return false, err
+	}
+	from, d := l.view(a), l.view(s.Out)
+	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Cut: cut, Keep: keep}
+	l.emit(s, func(q kernels.Queue) error {
+		c := call
+		c.A, c.D, c.Sums = from(), d(), out()
+		return l.set.Slopes(q, c)
+	})
+	return true, nil
 }
 
 // rankOne writes out += x^T y of two rows.
@@ -135,7 +145,7 @@ func (l *lowering) outputForward(i int, s *plan.Map) bool {
 	}
 	j := l.find(i, func(t plan.Step) bool {
 		p, ok := t.(*plan.Product)
-		return ok && p.A == s.Out && !p.TransA && narrow(p) && !p.Add
+		return ok && p.A == s.Out && !p.TransA && narrow(p) && !p.Add && l.eight[p.A.Buffer] == nil
 	})
 	if j < 0 {
 		return false
@@ -145,8 +155,21 @@ func (l *lowering) outputForward(i int, s *plan.Map) bool {
 		return false
 	}
 	l.take(j)
-	bias, w, scores := l.wholly(s.Args[1]), l.wholly(p.B), l.view(p.Out)
-	outBias := func() kernels.Operand { return kernels.Operand{} }
+	l.scores(i, j, p, f, l.wholly(s.Args[1]))
+	return true
+}
+
+// outputScores writes S = A W and S = S + 1 c as one pass over A.
+func (l *lowering) outputScores(i int, p *plan.Product) bool {
+	if l.window.whole || p.TransA || !narrow(p) || p.Add || p.Sparse || l.eight[p.A.Buffer] != nil || l.biasOf(i, i, p) < 0 {
+		return false
+	}
+	l.scores(i, i, p, kernels.Identity, func() kernels.Operand { return kernels.Operand{} })
+	return true
+}
+
+// biasOf returns the step behind j that adds a row to the product p, which a pass at i can do; -1 where there is none.
+func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 	k := l.find(j, func(t plan.Step) bool {
 		m, ok := t.(*plan.Map)
 		if !ok || m.Out != p.Out {
@@ -155,22 +178,31 @@ func (l *lowering) outputForward(i int, s *plan.Map) bool {
 		g, ok := biased(m)
 		return ok && g == kernels.Identity
 	})
-	if k >= 0 && l.untouched(i, k, p.Out.Buffer, p.Out.Buffer) {
+	if k < 0 || !l.untouched(i, k, p.Out.Buffer, p.Out.Buffer) {
+		return -1
+	}
+	return k
+}
+
+// scores emits the pass of a product p with few columns at step j, with what is before it and the row behind.
+func (l *lowering) scores(i, j int, p *plan.Product, f kernels.Activation, bias func() kernels.Operand) {
+	outBias := func() kernels.Operand { return kernels.Operand{} }
+	if k := l.biasOf(i, j, p); k >= 0 {
 		outBias = l.wholly(l.steps[k].(*plan.Map).Args[1])
 		l.take(k)
 	}
-	a := l.view(s.Out)
+	a, w, out := l.view(p.A), l.wholly(p.B), l.view(p.Out)
 	l.emit(p, func(q kernels.Queue) error {
-		return l.set.OutputForward(q, kernels.OutputForward{Activation: f, A: a(), Bias: bias(), W: w(), Transposed: p.TransB, Out: scores(),
+		return l.set.OutputForward(q, kernels.OutputForward{Activation: f, A: a(), Bias: bias(), W: w(), Transposed: p.TransB, Out: out(),
 			OutBias: outBias()})
 	})
-	return true
 }
 
-// outputBackward writes DA = D W^T, DA = f'(A) DA, the sums of both over the rows and G = A^T D, for few columns of D, as one pass over A.
-func (l *lowering) outputBackward(i int, s *plan.Product) bool {
+// outputBackward writes DA = D W^T, DA = f'(A) DA, the sums of both over the rows, G = A^T D and DA in slices, for few columns of D, as one pass
+// over A.
+func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error) {
 	if l.window.whole || s.TransA || s.Add || s.A.Cols > kernels.Narrow || s.Out.Rows < narrowRows || l.eight[s.A.Buffer] != nil {
-		return false
+		return false, nil
 	}
 	j := l.find(i, func(t plan.Step) bool {
 		m, ok := t.(*plan.Map)
@@ -181,23 +213,26 @@ func (l *lowering) outputBackward(i int, s *plan.Product) bool {
 		return ok
 	})
 	if j < 0 {
-		return false
+		return false, nil
 	}
 	f, activations, _ := sloped(l.steps[j].(*plan.Map))
 	if !l.untouched(i, j, activations.Buffer, s.Out.Buffer) || !l.unwritten(i, j, s.A.Buffer) {
-		return false
+		return false, nil
 	}
 	l.take(j)
 	a, d, w, da := l.view(activations), l.view(s.A), l.wholly(s.B), l.view(s.Out)
 	call := kernels.OutputBackward{Activation: f, Transposed: !s.TransB, AddSums: !l.window.first, AddG: !l.window.first}
 	bias, outBias, g := l.sumsOf(i, s.Out), l.sumsOf(i, s.A), l.gradientOf(i, activations, s.A)
+	if call.Cut, call.Keep, err = l.cutFor(i, s.Out); err != nil {
+		return false, err
+	}
 	l.emit(s, func(q kernels.Queue) error {
 		c := call
 		c.A, c.D, c.W, c.DA = a(), d(), w(), da()
 		c.Bias, c.OutBias, c.G = bias(), outBias(), g()
 		return l.set.OutputBackward(q, c)
 	})
-	return true
+	return true, nil
 }
 
 // sumsOf takes the sums of v's columns behind step i into a pass there; no matrix where there are none.

@@ -51,7 +51,8 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 			steps = slices.Concat(p.again(slices.Concat(before, regions[:i]), r), r.Steps)
 		}
 		for _, w := range windows {
-			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)), spreads: map[int][]kernels.SpreadStep{}}
+			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)), spreads: map[int][]kernels.SpreadStep{},
+				cutBefore: map[*plan.Product]bool{}}
 			if err := l.lower(); err != nil {
 				return nil, err
 			}
@@ -69,6 +70,8 @@ type lowering struct {
 	done    []bool                       // a pass of a step before has it
 	spreads map[int][]kernels.SpreadStep // group weights that are not written, by the buffer that they would be in
 	passes  []pass
+
+	cutBefore map[*plan.Product]bool // a pass before cuts the second factor of a product with 8-bit data
 }
 
 func (l *lowering) lower() error {
@@ -92,13 +95,19 @@ func (l *lowering) emit(s plan.Step, run func(q kernels.Queue) error) {
 func (l *lowering) step(i int, s plan.Step) error {
 	switch s := s.(type) {
 	case *plan.Product:
-		if l.rankOne(i, s) || l.outputBackward(i, s) {
+		if l.rankOne(i, s) || l.outputScores(i, s) {
 			return nil
 		}
-		return l.product(s)
+		if done, err := l.outputBackward(i, s); done || err != nil {
+			return err
+		}
+		return l.product(i, s)
 	case *plan.Map:
-		if l.negatedRankOne(i, s) || l.outputForward(i, s) || l.activationGradSums(i, s) {
+		if l.negatedRankOne(i, s) || l.outputForward(i, s) {
 			return nil
+		}
+		if done, err := l.slopes(i, s); done || err != nil {
+			return err
 		}
 		l.mapping(s)
 		return nil

@@ -13,7 +13,7 @@ type product interface {
 
 // product writes a product: by the data's entries, in one pass over the other factor where it is a vector or narrow, else by the
 // library.
-func (l *lowering) product(s *plan.Product) error {
+func (l *lowering) product(i int, s *plan.Product) error {
 	a, b, out := l.wholly(s.A), l.wholly(s.B), l.wholly(s.Out)
 	add := s.Add
 	if !l.window.whole {
@@ -26,10 +26,12 @@ func (l *lowering) product(s *plan.Product) error {
 	}
 	p := l.choose(s)
 	if x := l.eight[s.A.Buffer]; x != nil {
-		var err error
-		if p, err = l.sliced(s, x); err != nil {
+		sliced, err := l.sliced(s, x)
+		if err != nil {
 			return err
 		}
+		l.activated(i, s, sliced)
+		p = sliced
 	}
 	l.emit(s, func(q kernels.Queue) error { return p.multiply(q, a(), b(), out(), add) })
 	return nil
@@ -80,7 +82,7 @@ func (p *Program) precision() driver.Precision {
 	if p.dtype == kernels.Float64 {
 		return driver.Float64
 	}
-	return p.device.options.Products
+	return p.device.options.Products.precision()
 }
 
 // libraryProduct is cuBLAS's.

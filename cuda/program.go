@@ -21,8 +21,8 @@ type Program struct {
 	size    int // bytes of an element
 	storage storage
 	sparse  map[int]*entries                 // of data matrices, by buffer
-	eight   map[int]*bytes8                  // 8-bit data matrices whose products are in slices, by buffer
-	termsOf map[*plan.Product]driver.Pointer // of factors that all slices of the rows share
+	eight   map[int]*eightBit                // 8-bit data matrices whose products are in slices, by buffer
+	cuts    map[*plan.Product]driver.Pointer // where second factors of products with 8-bit data are cut to
 	lists   map[any]driver.Pointer           // labels, by their first
 	readers map[int][]plan.Step              // the steps that read a buffer
 	numbers exchange
@@ -51,8 +51,7 @@ func (d *Device) Compile(p *plan.Plan, iterate driver.Pointer) (*Program, error)
 		return nil, err
 	}
 	q := &Program{device: d, plan: p, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
-		eight: map[int]*bytes8{}, termsOf: map[*plan.Product]driver.Pointer{},
-		lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
+		eight: map[int]*eightBit{}, cuts: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(iterate); err != nil {
 		return nil, errors.Join(err, q.close())
 	}

@@ -89,11 +89,34 @@ func TestRoomGrows(t *testing.T) {
 
 // What a device does not compute with is refused by name, and the driver closed.
 func TestOpenRefuses(t *testing.T) {
-	for want, o := range map[string]Options{"precision 3": {Products: driver.BF16}, "-1 rows": {MicroBatch: -1}} {
-		r := recorder.New(recorder.Options{})
-		if _, err := Open(r, o); err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
-			t.Errorf("%+v: error %v, violations %v", o, err, r.Violations())
+	for want, c := range map[string]struct {
+		major int
+		o     Options
+	}{
+		"no Products(9) among": {9, Options{Products: 9}},
+		"-1 rows":              {9, Options{MicroBatch: -1}},
+		"int8x2 products need integer tensor cores, compute capability 8.0; old has 7.0": {7, Options{Products: Int8x2}},
+	} {
+		r := recorder.New(recorder.Options{Info: driver.Info{Name: "old", Major: c.major}})
+		_, err := Open(r, c.o)
+		if err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
+			t.Errorf("%+v: error %v, violations %v", c, err, r.Violations())
 		}
+		var lacking *ProductsError
+		if errors.As(err, &lacking) != (c.major < 8) {
+			t.Errorf("%+v: error %#v", c, err)
+		}
+	}
+}
+
+func TestProductsNames(t *testing.T) {
+	for p := Auto; p <= BF16x2; p++ {
+		if got, err := ParseProducts(p.String()); got != p || err != nil {
+			t.Errorf("%v: %v, %v", p, got, err)
+		}
+	}
+	if _, err := ParseProducts("int8x1"); err == nil {
+		t.Error("int8x1 is accepted")
 	}
 }
 

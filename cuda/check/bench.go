@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
@@ -28,12 +30,27 @@ func benchmark(ctx context.Context, o Options) ([]Result, error) {
 		return nil, err
 	}
 	results = append(results, Measurement("device copies, read and written", rate/1e9, "GB/s"))
+	shapes, iterations := map[string]bench.Shape{}, map[string]map[string]float64{} // of pictures, by case
 	for _, c := range timedCases() {
 		if ctx.Err() != nil {
 			return results, context.Cause(ctx)
 		}
 		o.Log("bench: %s", c.label())
-		r, err := benchmarkCase(ctx, o, c, rate)
+		r, s, iteration, err := benchmarkCase(ctx, o, c, rate)
+		results = append(results, r...)
+		if err != nil {
+			return results, err
+		}
+		if iteration > 0 && !c.groups {
+			if shapes[c.name] = s; iterations[c.name] == nil {
+				iterations[c.name] = map[string]float64{}
+			}
+			iterations[c.name][c.products] = iteration
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		o.Log("bench: errors of %s", name)
+		r, err := accuracy(ctx, o, name, shapes[name], iterations[name])
 		results = append(results, r...)
 		if err != nil {
 			return results, err
@@ -51,36 +68,38 @@ func copyRate(o Options) (rate float64, err error) {
 	return bandwidth(d, copiedBytes/max(o.Shrink, 1))
 }
 
-// benchmarkCase is one row of the table. An error of the case's is a failure of its own: the others are measured all the same.
-func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, err error) {
+// benchmarkCase is one row of the table, and the milliseconds of an iteration. An error of the case's is a failure of its own: the others are
+// measured all the same.
+func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, s bench.Shape, iteration float64, err error) {
 	w := &watch{}
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { w.Driver = d; return w }))
 	if err != nil {
 		if p != nil {
 			err = errors.Join(err, p.Close())
 		}
-		return []Result{{Name: c.label(), Status: Failed, Detail: err.Error()}}, nil
+		return []Result{{Name: c.label(), Status: Failed, Detail: err.Error()}}, s, 0, nil
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	b, err := newBare(w.Driver, p.Shape(), c.precision)
+	s = p.Shape()
+	b, err := newBare(w.Driver, s, c.precision)
 	if err != nil {
-		return nil, err
+		return nil, s, 0, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	iteration, floor, err := inTurns(ctx, o, p, b)
 	if err != nil {
-		return nil, err
+		return nil, s, 0, err
 	}
-	results = c.judge(p.Shape(), iteration, floor, rate)
+	results = c.judge(s, iteration, floor, rate)
 	w.arm()
 	if err := p.Iterate(watchedTimes); err != nil {
-		return results, err
+		return results, s, iteration, err
 	}
 	used, err := w.disarm(b.stream)
 	if err != nil {
-		return results, err
+		return results, s, iteration, err
 	}
-	return append(results, c.judgeUsage(used)...), nil
+	return append(results, c.judgeUsage(used)...), s, iteration, nil
 }
 
 // inTurns are the medians of an iteration's and the bare products' milliseconds.

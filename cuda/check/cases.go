@@ -36,10 +36,15 @@ func timedCases() []timedCase {
 		{name: "mnpc-fashion-mnist", products: "bf16x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
 			eager: 3, library: 2, form: compiled},
 		{name: "mnpc-fashion-mnist", products: "bf16x2", precision: driver.Float32, overBare: 0.45, busy: 0.8, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "int8x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
+			eager: 3, library: 2, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "int8x2", precision: driver.Float32, overBare: 0.45, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "float32", precision: driver.Float32, overBare: 1.2, busy: 0.9, form: compiled},
 		{name: "mnpc-cifar10", products: "tf32", precision: driver.TF32, overBare: 1.6, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "bf16x3", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "bf16x2", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
+		{name: "mnpc-cifar10", products: "int8x3", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
+		{name: "mnpc-cifar10", products: "int8x2", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
 		{name: "if-communities", products: "float32", precision: driver.Float32, groups: true, eager: 5, library: 1.5, form: captured},
 	}
 }

@@ -168,7 +168,7 @@ func TestBenchmark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 1 + 9*4 + 8; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all but the tables' one
+	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all but the tables' one; errors
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {
@@ -196,8 +196,8 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	for _, r := range results {
 		count[r.Status]++
 	}
-	// Of nine cases: own times and those without a bound; four slower and four faster than bounds; nine failed to run.
-	if want := map[Status]int{Measured: 9 + 5 + 8 + 6, Passed: 4, Failed: 4, NotRun: 9}; !cmp.Equal(count, want) {
+	// Of thirteen cases: own times and those without a bound; five slower and five faster than bounds; thirteen failed to run.
+	if want := map[Status]int{Measured: 13 + 8 + 12 + 9, Passed: 5, Failed: 5, NotRun: 13}; !cmp.Equal(count, want) {
 		t.Errorf("statuses %v, want %v: %+v", count, want, results)
 	}
 	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))

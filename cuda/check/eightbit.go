@@ -10,7 +10,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -19,23 +18,21 @@ import (
 
 // kind is a kind of products of float32 plans with 8-bit data.
 type kind struct {
-	name  string
-	set   cuda.Options
-	bound float64 // of both halves' errors, relative to float64
+	products cuda.Products
+	bound    float64 // of both halves' errors, relative to float64
 }
 
-// kinds are those that a device offers. Two terms leave 2^-16 of a factor, TF32 2^-11; a half has several products in a row.
+// kinds are those that a device offers, float32 first. Two terms leave 2^-16 of a factor, TF32 2^-11; a half has several products in a row.
 func kinds() []kind {
 	return []kind{
-		{"float32", cuda.Options{Products: driver.Float32}, 2e-5},
-		{"tf32", cuda.Options{Products: driver.TF32}, 1e-2},
-		{"bf16x3", cuda.Options{Slices: 3}, 2e-5},
-		{"bf16x2", cuda.Options{Slices: 2}, 1e-3},
+		{cuda.Float32, 2e-5}, {cuda.TF32, 1e-2}, {cuda.BF16x3, 2e-5}, {cuda.BF16x2, 1e-3}, {cuda.Int8x3, 2e-5}, {cuda.Int8x2, 1e-3},
 	}
 }
 
-// inSlices is three terms of bfloat16 with float32's bound.
-func inSlices() precision { return precision{"bf16x3", tensor.Float32, driver.Float32, 2e-5, 3} }
+// inSlices are three slices, with float32's bound.
+func inSlices() []precision {
+	return []precision{{"bf16x3", tensor.Float32, cuda.BF16x3, 2e-5}, {"int8x3", tensor.Float32, cuda.Int8x3, 2e-5}}
+}
 
 // eightBitCases are the cases of 8-bit data, and more: sibling heads, a linear model, sums longer than one product adds up.
 func eightBitCases() (list []graphcases.Case) {
@@ -57,9 +54,18 @@ func eightBitCase() graphcases.Case {
 	return graphcases.Network(spec, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 }
 
-// eightBit measures the errors of the scores and the gradient of 8-bit data in every kind of products, against float64 in the same run.
-// Whether slices are as accurate as float32 on the device is what the quotients say; only gross errors fail.
-func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result, err error) {
+// kindErrors are a kind's errors of the scores and the gradient, relative to float64, and whether two runs gave other bits.
+type kindErrors struct {
+	kind
+	errors [2]float64
+	differ bool
+}
+
+// errorsOf are the two's names.
+var errorsOf = [2]string{"scores", "gradient"}
+
+// eightBitErrors measures the errors of 8-bit data in every kind of products, against float64 in the same run.
+func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []kindErrors, err error) {
 	host, err := reference()
 	if err != nil {
 		return nil, err
@@ -68,13 +74,12 @@ func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result,
 	if err != nil {
 		return nil, err
 	}
-	var single [2]float64
 	for _, k := range kinds() {
 		if ctx.Err() != nil {
 			return list, context.Cause(ctx)
 		}
 		var runs [2][][]float64
-		err := withDevice(o, k.set, func(d *cuda.Device) (err error) {
+		err := withDevice(o, cuda.Options{Products: k.products}, func(d *cuda.Device) (err error) {
 			for i := range runs {
 				if runs[i], err = eightBitNumbers(c, tensor.Float32, engine.Engine(d)); err != nil {
 					return err
@@ -83,27 +88,34 @@ func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result,
 			return nil
 		})
 		if err != nil {
-			return list, fmt.Errorf("%s: %w", k.name, err)
+			return list, fmt.Errorf("%v: %w", k.products, err)
 		}
-		for i, of := range []string{"scores", "gradient"} {
-			e := Distance(runs[0][i], want[i])
-			r := AtMost(fmt.Sprintf("8-bit data, %s products: error of the %s", k.name, of), e, k.bound, "relative to float64 on the CPU")
-			if k.name == "float32" {
-				single[i] = e
-			} else {
-				r.Detail = fmt.Sprintf("%.3g times float32's", e/math.Max(single[i], math.SmallestNonzeroFloat64))
-			}
+		e := kindErrors{kind: k}
+		for i := range e.errors {
+			e.errors[i] = Distance(runs[0][i], want[i])
+			e.differ = e.differ || !slices.Equal(runs[0][i], runs[1][i])
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// eightBit checks those errors. Whether slices are as accurate as float32 on the device is what the quotients say; only gross errors fail.
+func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result, err error) {
+	all, err := eightBitErrors(ctx, o, c)
+	for _, k := range all {
+		for i, e := range k.errors {
+			r := AtMost(fmt.Sprintf("8-bit data, %v products: error of the %s", k.products, errorsOf[i]), e, k.bound, "relative to float64 on the CPU")
+			r.Detail = fmt.Sprintf("%.3g times float32's", e/math.Max(all[0].errors[i], math.SmallestNonzeroFloat64))
 			list = append(list, r)
 		}
 		differ := 0.0
-		for i := range runs[0] {
-			if !slices.Equal(runs[0][i], runs[1][i]) {
-				differ = 1
-			}
+		if k.differ {
+			differ = 1
 		}
-		list = append(list, AtMost(fmt.Sprintf("8-bit data, %s products: two runs differ in a bit", k.name), differ, noDifference, ""))
+		list = append(list, AtMost(fmt.Sprintf("8-bit data, %v products: two runs differ in a bit", k.products), differ, noDifference, ""))
 	}
-	return list, nil
+	return list, err
 }
 
 // eightBitNumbers are the scores and the gradient.

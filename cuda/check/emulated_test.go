@@ -175,6 +175,40 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
+// In slices of integers weights that are not finite make the scores not finite where float32 does, and f, g and the gradient what those make.
+func TestNonFiniteInSlices(t *testing.T) {
+	c := graphcases.Network(models.Spec{Inputs: 14, Hidden: []int{9}}, []int{40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		var all [2][][]float64
+		for k, products := range []cuda.Products{cuda.Float32, cuda.Int8x3} {
+			err := withDevice(emulated(t, emulator.Options{}), cuda.Options{Products: products}, func(d *cuda.Device) error {
+				p, err := c.Problem(tensor.Float32, engine.Engine(d))
+				if err != nil {
+					return err
+				}
+				n, _ := p.Dims()
+				x := make([]float64, n)
+				p.Read(x, trainer.Iterate)
+				x[5] = bad
+				p.Write(trainer.Iterate, x)
+				all[k], err = Numbers(p)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for part, want := range all[0] {
+			for j, w := range want {
+				got := all[1][part][j]
+				if same := math.Abs(got-w) <= 1e-4*max(1, math.Abs(w)) || got == w || math.IsNaN(got) && math.IsNaN(w); !same {
+					t.Fatalf("a weight of %v: part %d, number %d is %v, in float32 %v", bad, part, j, got, w)
+				}
+			}
+		}
+	}
+}
+
 // Without the files the training part says so.
 func TestTrainingWithoutFiles(t *testing.T) {
 	list, err := training(context.Background(), Options{})
@@ -183,15 +217,17 @@ func TestTrainingWithoutFiles(t *testing.T) {
 	}
 }
 
-// Products of 8-bit data in three terms are as accurate as float32, two and TF32 are not. The emulator's sums are exact, so this is the
-// error of the terms; a device's sums are what gpu-check measures.
+// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The emulator's sums are exact, so this is the
+// error of the slices; what a device's floating-point sums add is what gpu-check measures.
 func TestEightBit(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{40}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 	list, err := eightBit(t.Context(), emulated(t, emulator.Options{}), c)
 	allPassed(t, list, err)
-	for _, slice := range []int{0, sliceRows} {
-		passed, err := passes(t.Context(), emulated(t, emulator.Options{Lazy: slice == 0}), inSlices(), eightBitCases(), slice)
-		allPassed(t, passed, err)
+	for _, p := range inSlices() {
+		for _, slice := range []int{0, sliceRows} {
+			passed, err := passes(t.Context(), emulated(t, emulator.Options{Lazy: slice == 0}), p, eightBitCases(), slice)
+			allPassed(t, passed, err)
+		}
 	}
 	var few []graphcases.Case
 	for _, c := range eightBitCases() {
@@ -199,8 +235,10 @@ func TestEightBit(t *testing.T) {
 			few = append(few, c)
 		}
 	}
-	passed, err := passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), inSlices(), few, 0)
-	allPassed(t, passed, err)
+	for _, p := range inSlices() {
+		passed, err := passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), p, few, 0)
+		allPassed(t, passed, err)
+	}
 	errs := map[string]float64{}
 	for _, r := range list {
 		errs[r.Name] = r.Value
@@ -210,10 +248,13 @@ func TestEightBit(t *testing.T) {
 		if !(of("bf16x3") <= 1.5*of("float32") && of("bf16x3") > 0 && of("bf16x3") < of("bf16x2")/2 && of("bf16x2") < of("tf32")/4) {
 			t.Errorf("float32 %.2g, bf16x3 %.2g, bf16x2 %.2g, tf32 %.2g", of("float32"), of("bf16x3"), of("bf16x2"), of("tf32"))
 		}
+		if !(of("int8x3") <= 1.2*of("float32") && of("int8x3") > 0 && of("int8x3") < of("int8x2")/4 && of("int8x2") < of("tf32")) {
+			t.Errorf("float32 %.2g, int8x3 %.2g, int8x2 %.2g, tf32 %.2g", of("float32"), of("int8x3"), of("int8x2"), of("tf32"))
+		}
 	}
 }
 
-// Training in three terms ends where float32 does, on all rows, by slices of them and on mini-batches: pictures are bound anew then.
+// Training in three slices ends where float32 does, on all rows, by slices of them and on mini-batches: pictures are bound anew then.
 func TestTrainingInSlices(t *testing.T) {
 	o := emulated(t, emulator.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
@@ -221,19 +262,21 @@ func TestTrainingInSlices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, settings := range []config.Values{{}, {"micro-batch": "30"}, {"batch-size": "40"}} {
-		var ends [2]trained
-		for i, products := range []string{"float32", "bf16x3"} {
+		var ends [3]trained
+		for i, products := range []string{"float32", "bf16x3", "int8x3"} {
 			v := config.Values{"device": "cuda", "products": products, "method": "ppala", "primal": "gradient"}
 			maps.Copy(v, settings)
 			if ends[i], err = train(t.Context(), o, images, size{20, 6, 50}, v); err != nil {
 				t.Fatalf("%v: %v", v, err)
 			}
 		}
-		d := Distance(ends[1].x, ends[0].x)
-		t.Logf("%v: the weights differ by %.2g, f by %.2g", settings, d, ends[1].objective-ends[0].objective)
-		if !(d <= 1e-4) || d == 0 || !(math.Abs(ends[1].objective/ends[0].objective-1) <= 1e-4) ||
-			!(Distance(ends[1].constraints, ends[0].constraints) <= 1e-3) {
-			t.Errorf("%v: the weights differ by %.2g: %+v, float32 %+v", settings, d, ends[1].objective, ends[0].objective)
+		for _, end := range ends[1:] {
+			d := Distance(end.x, ends[0].x)
+			t.Logf("%v: the weights differ by %.2g, f by %.2g", settings, d, end.objective-ends[0].objective)
+			if !(d <= 1e-4) || d == 0 || !(math.Abs(end.objective/ends[0].objective-1) <= 1e-4) ||
+				!(Distance(end.constraints, ends[0].constraints) <= 1e-3) {
+				t.Errorf("%v: the weights differ by %.2g: %+v, float32 %+v", settings, d, end.objective, ends[0].objective)
+			}
 		}
 	}
 }
@@ -255,8 +298,9 @@ func TestIntegersInSlices(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text.String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var ends [2][]float64
-	for i, set := range []config.Values{{"device": "cpu", "dtype": "float64"}, {"device": "cuda", "products": "bf16x3"}} {
+	var ends [3][]float64
+	for i, set := range []config.Values{{"device": "cpu", "dtype": "float64"}, {"device": "cuda", "products": "bf16x3"},
+		{"device": "cuda", "products": "int8x3"}} {
 		maps.Copy(set, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a", "model": "mlp", "hidden": "5",
 			"method": "ppala", "primal": "gradient"})
 		cfg, err := config.Resolve(set, nil)
@@ -272,12 +316,14 @@ func TestIntegersInSlices(t *testing.T) {
 		if err := errors.Join(err, e.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if i == 1 && e.Info().Products != "bf16x3" {
-			t.Errorf("products in %s", e.Info().Products)
+		if want := []string{"float64", "bf16x3", "int8x3"}[i]; e.Info().Products != want {
+			t.Errorf("products in %s, want %s", e.Info().Products, want)
 		}
 		ends[i] = append(r.Point.Constraints, r.Objective)
 	}
-	if d := Distance(ends[1], ends[0]); !(d <= 1e-4) {
-		t.Errorf("f and g differ by %.2g: %v, float64 %v", d, ends[1], ends[0])
+	for _, end := range ends[1:] {
+		if d := Distance(end, ends[0]); !(d <= 1e-4) {
+			t.Errorf("f and g differ by %.2g: %v, float64 %v", d, end, ends[0])
+		}
 	}
 }

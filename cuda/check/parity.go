@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/driver"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/experiment"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -26,18 +25,15 @@ import (
 type precision struct {
 	name     string
 	dtype    tensor.Dtype
-	products driver.Precision
+	products cuda.Products
 	bound    float64
-	slices   int // of products with 8-bit data; 0: none
 }
 
 // precisions are those that a device offers. float32's bound is that of the CPU device's tests; TF32 rounds factors to 2^-11, and a pass
 // has several products in a row.
 func precisions() []precision {
 	return []precision{
-		{"float64", tensor.Float64, driver.Float32, 1e-12, 0},
-		{"float32", tensor.Float32, driver.Float32, 2e-5, 0},
-		{"tf32", tensor.Float32, driver.TF32, 1e-2, 0},
+		{"float64", tensor.Float64, cuda.Float32, 1e-12}, {"float32", tensor.Float32, cuda.Float32, 2e-5}, {"tf32", tensor.Float32, cuda.TF32, 1e-2},
 	}
 }
 
@@ -57,11 +53,13 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 	}
 	list = append(list, sliced...)
 	for _, slice := range []int{0, sliceRows} {
-		passes, err := passes(ctx, o, inSlices(), eightBitCases(), slice)
-		if err != nil {
-			return list, err
+		for _, p := range inSlices() {
+			passes, err := passes(ctx, o, p, eightBitCases(), slice)
+			if err != nil {
+				return list, err
+			}
+			list = append(list, passes...)
 		}
-		list = append(list, passes...)
 	}
 	eight, err := eightBit(ctx, o, eightBitCase())
 	if list = append(list, eight...); err != nil {
@@ -139,7 +137,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, Slices: p.slices, MicroBatch: slice}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: slice}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -236,22 +234,7 @@ func Numbers(p *graph.Problem) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return [][]float64{append(g, f), d, float64s(scores)}, nil
-}
-
-// float64s are a value's elements.
-func float64s(v gorgonia.Value) []float64 {
-	switch data := v.Data().(type) {
-	case []float32:
-		wide := make([]float64, len(data))
-		for i, x := range data {
-			wide[i] = float64(x)
-		}
-		return wide
-	case []float64:
-		return data
-	}
-	return nil
+	return [][]float64{append(g, f), d, experiment.Float64s(scores)}, nil
 }
 
 // Distance is ||a - b||/||b||.

@@ -61,7 +61,7 @@ func trainingOn(ctx context.Context, o Options, images *datasets.Images, compare
 	if err != nil {
 		return list, err
 	}
-	for _, products := range []string{"float32", "tf32", "bf16x3"} {
+	for _, products := range []string{"float32", "tf32", "bf16x3", "int8x3"} {
 		var runs [2]trained
 		for i := range runs {
 			if runs[i], err = train(ctx, o, images, full, config.Values{"device": "cuda", "products": products}); err != nil {

@@ -25,8 +25,8 @@ type Span struct {
 	Bytes int
 }
 
-// Launch is one kernel's launch. Every argument has a slot of its own of 8 bytes, little endian: a Pointer, an int64, or the bits of a
-// float32 or int32 in the low half (Float32, Int).
+// Launch is one kernel's launch. Every argument has a slot of its own of 8 bytes, little endian: a Pointer, an integer (IntArg), the bits
+// of a float64 (Float64Arg), or those of a float32 in the low half.
 type Launch struct {
 	Function    Function
 	Name        string // of the kernel, for messages and records
@@ -36,29 +36,6 @@ type Launch struct {
 	// Reads and Writes are what the kernel touches, for drivers that check it; a strided matrix is one span from its first to its last
 	// element.
 	Reads, Writes []Span
-}
-
-// Precision says how a product computes.
-type Precision uint8
-
-// The precisions.
-const (
-	Float32 Precision = iota // float32 operands, float32 arithmetic
-	TF32                     // float32 operands rounded to 10 bits of mantissa on tensor cores, float32 sums
-	Float64                  // float64 operands and arithmetic
-	BF16                     // bfloat16 operands, float32 sums and result
-)
-
-// Gemm is C = alpha op(A) op(B) + beta C for row-major matrices: C is Rows x Cols, the sums are over Inner, a stride is the number of
-// elements from a row to the next.
-type Gemm struct {
-	Precision         Precision
-	Rows, Cols, Inner int
-	TransA, TransB    bool // op(A) = A^T: A is Inner x Rows in memory
-	Alpha, Beta       float64
-	A, B, C           Pointer
-	StrideA, StrideB  int
-	StrideC           int
 }
 
 // Info is what is known of a device.

@@ -31,10 +31,7 @@ func (e *Error) Error() string {
 // Unwrap implements what errors.Is asks for.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Float32Arg is a float32 as an argument of a launch.
-func Float32Arg(x float32) uint64 { return uint64(math.Float32bits(x)) }
-
-// Float64Arg is a float64 as an argument.
+// Float64Arg is a float64 as an argument of a launch.
 func Float64Arg(x float64) uint64 { return math.Float64bits(x) }
 
 // IntArg is an integer as an argument; kernels take it as a 64-bit or, by its low half, 32-bit integer.

@@ -6,7 +6,7 @@
 #include <vector>
 
 // The order is driver.Precision's.
-enum { FLOAT32, TF32, FLOAT64, BF16 };
+enum { FLOAT32, TF32, FLOAT64, BF16, INT8 };
 
 // What an element is as an operand of a product.
 struct Plain {
@@ -62,8 +62,24 @@ static void multiply(long rows, long cols, long inner, bool trans_a, bool trans_
   }
 }
 
-void emulated_multiply(int precision, long rows, long cols, long inner, int trans_a, int trans_b, double alpha, double beta,
-                       unsigned long a, long stride_a, unsigned long b, long stride_b, unsigned long c, long stride_c) {
+// integers is a b^T, whose sums are exact in float64. It returns 1 where one is no 32-bit integer.
+static int integers(long rows, long cols, long inner, const int8_t *a, long lda, const int8_t *b, long ldb, int32_t *c, long ldc) {
+  std::vector<double> factor(inner * cols), sums(cols);
+  for (long j = 0; j < cols; j++)
+    for (long l = 0; l < inner; l++) factor[l * cols + j] = b[j * ldb + l];
+  for (long i = 0; i < rows; i++) {
+    sums.assign(cols, 0);
+    for (long l = 0; l < inner; l++) add(sums.data(), a[i * lda + l], &factor[l * cols], cols);
+    for (long j = 0; j < cols; j++) {
+      if (sums[j] < INT32_MIN || sums[j] > INT32_MAX) return 1;
+      c[i * ldc + j] = (int32_t)sums[j];
+    }
+  }
+  return 0;
+}
+
+int emulated_multiply(int precision, long rows, long cols, long inner, int trans_a, int trans_b, double alpha, double beta,
+                      unsigned long a, long stride_a, unsigned long b, long stride_b, unsigned long c, long stride_c) {
 #define MULTIPLY(Operand, In, Out)                                                                                               \
   multiply<Operand>(rows, cols, inner, trans_a, trans_b, alpha, beta, (const In *)a, stride_a, (const In *)b, stride_b, (Out *)c,  \
                     stride_c)
@@ -71,6 +87,9 @@ void emulated_multiply(int precision, long rows, long cols, long inner, int tran
   case FLOAT32: MULTIPLY(Plain, float, float); break;
   case TF32: MULTIPLY(Rounded, float, float); break;
   case FLOAT64: MULTIPLY(Plain, double, double); break;
-  default: MULTIPLY(Widened, uint16_t, float);
+  case BF16: MULTIPLY(Widened, uint16_t, float); break;
+  case INT8:
+    return integers(rows, cols, inner, (const int8_t *)a, stride_a, (const int8_t *)b, stride_b, (int32_t *)c, stride_c);
   }
+  return 0;
 }

@@ -105,13 +105,54 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
+// Products of integers are exact, several at once, up to the largest and the smallest sum; one beyond is an error.
+func TestMultiplyIntegers(t *testing.T) {
+	const inner, count = 16, 2
+	d := emulator.New(emulator.Options{})
+	a, b := make([]byte, count*inner), make([]byte, count*4*inner)
+	for i := range a {
+		a[i] = 0x80 // -128
+	}
+	for i := range b {
+		b[i] = byte(3 * i)
+	}
+	g := driver.Gemm{Precision: driver.Int8, Rows: 1, Cols: 4, Inner: inner, TransB: true, Alpha: 1, A: allocate(t, d, len(a)), B: allocate(t, d, len(b)),
+		C: allocate(t, d, 4*4*count), StrideA: inner, StrideB: inner, StrideC: 4, Batch: count, StepA: inner, StepB: 4 * inner, StepC: 4}
+	ok(t, d.Upload(0, g.A, a), d.Upload(0, g.B, b), d.Multiply(0, &g))
+	got := make([]byte, 4*4*count)
+	ok(t, d.Download(0, got, g.C))
+	for at := range 4 * count {
+		want := int32(0)
+		for l := range inner {
+			want += -128 * int32(int8(b[at*inner+l]))
+		}
+		if x := int32(binary.LittleEndian.Uint32(got[4*at:])); x != want {
+			t.Errorf("sum %d is %d, want %d", at, x, want)
+		}
+	}
+	const most = 1 << 31 / (128 * 128) // of -128 x -128: 2^31, one too many
+	long := allocate(t, d, 4*most)
+	all := make([]byte, 4*most)
+	for i := range all {
+		all[i] = 0x80
+	}
+	ok(t, d.Upload(0, long, all))
+	g = driver.Gemm{Precision: driver.Int8, Rows: 1, Cols: 4, Inner: most, TransB: true, Alpha: 1, A: long, B: long, C: g.C, StrideA: most, StrideB: most,
+		StrideC: 4}
+	refused(t, d.Multiply(0, &g), "CUDA_ERROR_LAUNCH_FAILED", "no 32-bit integer")
+	g.Inner -= 16
+	ok(t, d.Multiply(0, &g))
+	g.TransB = false
+	refused(t, d.Multiply(0, &g), "CUDA_ERROR_INVALID_VALUE", "8-bit integers")
+}
+
 func TestMultiplyChecks(t *testing.T) {
 	d := emulator.New(emulator.Options{})
 	p := allocate(t, d, 24)
 	g := driver.Gemm{Rows: 2, Cols: 3, Inner: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 3, StrideC: 3, Alpha: 1}
 	ok(t, d.Clear(0, p, 24), d.Multiply(0, &g))
 	g.StrideC = 2
-	refused(t, d.Multiply(0, &g), "CUDA_ERROR_INVALID_VALUE", "a stride of 2")
+	refused(t, d.Multiply(0, &g), "CUDA_ERROR_INVALID_VALUE", "1, 3 and 2 apart")
 	g.StrideC = 4
 	refused(t, d.Multiply(0, &g), "CUDA_ERROR_ILLEGAL_ADDRESS", "past the end")
 	g.Inner = 0

@@ -34,36 +34,78 @@ func (s *Set) BiasActivation(q Queue, f Activation, z, bias Operand) error {
 // ActivationGrad sets d = f'(a) d element by element, a = f(...) what the activation gave, f' written in a: a (1 - a), 1 - a^2, and
 // 0 or 1 by a's sign bit.
 func (s *Set) ActivationGrad(q Queue, f Activation, a, d Operand) error {
-	if d.Rows == 0 || d.Cols == 0 || f == Identity {
-		return nil
+	return s.Slopes(q, Slopes{Activation: f, A: a, D: d, Keep: true})
+}
+
+// Slopes is ActivationGrad and what the same pass does with the new D; what is not given is left out:
+//
+//	Sums = 1^T D    the gradient of the bias, in float64; added to what is there with AddSums
+//	Cut             D in slices for products with 8-bit data
+//
+// Without Keep D itself is not written, but where a column has no digits; it is of no use afterwards.
+type Slopes struct {
+	Activation Activation
+	A, D       Operand
+	Sums       Operand // 1 x D.Cols
+	AddSums    bool
+	Cut        Slices
+	Keep       bool
+}
+
+// Slopes runs the pass.
+func (s *Set) Slopes(q Queue, p Slopes) error {
+	if p.D.Rows == 0 || p.D.Cols == 0 {
+		return s.clearUnless(q, p.AddSums, p.Sums)
 	}
-	c := &call{name: f.String() + "_grad"}
-	c.grid, c.block = tiles(d.Rows, d.Cols, 4)
-	c.in(s, a)
-	c.inPlace(s, d)
-	c.ints(d.Rows, d.Cols)
+	if p.Activation == Identity {
+		return s.identitySlopes(q, p)
+	}
+	c := &call{name: p.Activation.String() + "_grad"}
+	parts := 0
+	switch digits := p.Cut.Digits; {
+	case digits.given():
+		c.name = "slope_digits"
+		var err error
+		if c.grid, c.block, err = digits.blocks(); err != nil {
+			return err
+		}
+		parts = digits.Blocks
+		c.ints(int(p.Activation))
+	case p.Sums.given():
+		c.name += "_sums"
+		parts = c.columnSums(p.D.Rows, p.D.Cols)
+	default:
+		c.grid, c.block = tiles(p.D.Rows, p.D.Cols, 4)
+	}
+	c.in(s, p.A)
+	c.inPlace(s, p.D)
+	c.flag(p.Keep)
+	if p.Cut.Digits.given() {
+		c.digits(p.Cut.Digits)
+	} else {
+		c.terms(p.Cut.Terms, p.D.Rows, p.D.Cols)
+	}
+	c.ints(p.D.Rows, p.D.Cols)
+	if parts > 0 {
+		c.sum(s, p.Sums, p.AddSums)
+		if err := c.partial(q, 8*parts*p.D.Cols, c.grid[0]); err != nil {
+			return err
+		}
+	}
 	return s.launch(q, c)
 }
 
-// ActivationGradSums is ActivationGrad and, in the same pass, the sums of d's columns (1 x d.Cols): the gradient of the bias. With add
-// they are added to what is there. f may be Identity.
-func (s *Set) ActivationGradSums(q Queue, f Activation, a, d, sums Operand, add bool) error {
-	if d.Rows == 0 || d.Cols == 0 {
-		return s.clearUnless(q, add, sums)
+// identitySlopes is Slopes where D stays as it is.
+func (s *Set) identitySlopes(q Queue, p Slopes) error {
+	if p.Sums.given() {
+		if err := s.Sums(q, overRows, p.D, p.Sums, p.AddSums); err != nil {
+			return err
+		}
 	}
-	if f == Identity {
-		return s.Sums(q, overRows, d, sums, add)
+	if p.Cut.given() {
+		return s.Cut(q, p.Cut, p.D, false)
 	}
-	c := &call{name: f.String() + "_grad_sums"}
-	parts := c.columnSums(d.Rows, d.Cols)
-	c.in(s, a)
-	c.inPlace(s, d)
-	c.ints(d.Rows, d.Cols)
-	c.sum(s, sums, add)
-	if err := c.partial(q, 8*parts*d.Cols, c.grid[0]); err != nil {
-		return err
-	}
-	return s.launch(q, c)
+	return nil
 }
 
 // RankOne sets out = out + alpha x^T y for rows x (1 x out.Rows) and y (1 x out.Cols).

@@ -217,7 +217,7 @@ func gradSums[T plan.Float](t *testing.T) {
 				sums = r.inPlace(r.random(1, sh.cols, 0))
 			}
 			before := r.memory.Contents(sums)
-			r.do(r.s.ActivationGradSums(r.q, kernels.Activation(f), r.on(a), r.on(d), r.on(sums), add))
+			r.do(r.s.Slopes(r.q, kernels.Slopes{Activation: kernels.Activation(f), A: r.on(a), D: r.on(d), Sums: r.on(sums), AddSums: add, Keep: true}))
 			r.step(&plan.Map{Expr: binary2(plan.Mul, unary(op, load(0)), load(1)), Args: []plan.View{a, d}, Out: d})
 			if op == plan.Identity { // the activation is z itself, and f' = 1
 				copy(r.memory.Data[d.Buffer], r.contents(d.Buffer))

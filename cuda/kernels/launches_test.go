@@ -68,7 +68,7 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	for f := kernels.Identity; f <= kernels.ReLU; f++ {
 		do(s.BiasActivation(q, f, matrix(5, 4), matrix(1, 4)))
 		do(s.ActivationGrad(q, f, matrix(5, 4), matrix(5, 4)))
-		do(s.ActivationGradSums(q, f, matrix(5, 4), matrix(5, 4), matrix(1, 4), false))
+		do(s.Slopes(q, kernels.Slopes{Activation: f, A: matrix(5, 4), D: matrix(5, 4), Sums: matrix(1, 4)}))
 	}
 	do(s.RankOne(q, -1, matrix(1, 5), matrix(1, 4), matrix(5, 4)))
 	do(s.Copy(q, matrix(5, 4), matrix(5, 4)))
@@ -105,6 +105,14 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	terms := kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}
 	do(s.WidenBFloat16(q, terms, p, 5, 4))
 	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
+	digits := kernels.Slices{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)}
+	do(s.Cut(q, digits, matrix(5, 4), false))
+	do(s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Cut: digits}))
+	for c := 1; c <= kernels.Narrow; c++ {
+		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4), Cut: digits}))
+	}
+	do(s.LoadSigned(q, kernels.SignedBytes{At: p, Stride: 16}, kernels.SignedBytes{At: p, Stride: 16}, p, 5, 4))
+	do(s.JoinDigits(q, kernels.Join{Sums: p, Digits: digits.Digits, X: kernels.SignedBytes{At: p, Stride: 16}, B: matrix(5, 4), Out: matrix(7, 4)}))
 	everyVector(t, s, q, p)
 }
 

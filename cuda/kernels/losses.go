@@ -66,14 +66,20 @@ func (l Loss) name(signed, margins string) string {
 	return margins
 }
 
+// pass begins a launch over the rows.
+func (l Loss) pass(s *Set, signed, margins string) *call {
+	c := &call{name: l.name(signed, margins)}
+	c.grid, c.block = rowwise(l.Scores.Rows)
+	l.add(c, s)
+	return c
+}
+
 // LossValues sets out[i] (rows x 1) to the losses: plan.MarginLoss, plan.SignedLoss.
 func (s *Set) LossValues(q Queue, l Loss, out Operand) error {
 	if l.Scores.Rows == 0 {
 		return nil
 	}
-	c := &call{name: l.name("signed_loss", "margin_loss")}
-	c.grid, c.block = rowwise(l.Scores.Rows)
-	l.add(c, s)
+	c := l.pass(s, "signed_loss", "margin_loss")
 	c.out(s, out)
 	return s.launch(q, c)
 }
@@ -94,9 +100,7 @@ func (s *Set) lossGrad(q Queue, l Loss, d Operand, w *Spread, table driver.Point
 	if l.Scores.Rows == 0 {
 		return nil
 	}
-	c := &call{name: l.name("signed_loss_grad", "margin_loss_grad")}
-	c.grid, c.block = rowwise(l.Scores.Rows)
-	l.add(c, s)
+	c := l.pass(s, "signed_loss_grad", "margin_loss_grad")
 	c.in(s, d)
 	w.add(c, s, table)
 	c.sum(s, out, add)

@@ -40,11 +40,7 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 		c.ints(int(f))
 	}
 	c.in(s, p.Bias, p.W)
-	if p.Transposed {
-		c.ints(1)
-	} else {
-		c.ints(0)
-	}
+	c.flag(p.Transposed)
 	c.in(s, p.OutBias)
 	c.ints(p.Out.Rows, p.A.Cols, p.Out.Cols)
 	c.sum(s, p.Out, p.Add)
@@ -58,8 +54,9 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 //	Bias = 1^T DA               1 x h, in float64; needs DA
 //	G = A^T D                   h x C
 //	OutBias = 1^T D             1 x C, in float64
+//	Cut                         DA in slices for products with 8-bit data
 //
-// With AddG G is added to, and with AddSums Bias and OutBias are. The sums of G are of the elements' type within a block's rows, and
+// With Cut DA itself is written with Keep alone, or where a column has no digits, and has to be given all the same. With AddG G is added to, and with AddSums Bias and OutBias are. The sums of G are of the elements' type within a block's rows, and
 // of float64 over blocks.
 type OutputBackward struct {
 	Activation Activation
@@ -67,6 +64,8 @@ type OutputBackward struct {
 	W          Operand // h x C; needed by DA
 	Transposed bool    // W is given as its transpose (C x h)
 	DA, Bias   Operand
+	Cut        Slices
+	Keep       bool
 	G, OutBias Operand
 	AddG       bool
 	AddSums    bool
@@ -87,23 +86,26 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 		return s.clearUnless(q, p.AddG, p.G)
 	}
 	hidden := max(p.A.Cols, p.DA.Cols)
-	c := &call{name: fmt.Sprintf("output_backward_%d", atLeast(p.D.Cols, Narrow))}
-	x := atLeast(hidden, 32)
-	y := blockSize / x
-	columns := ceil(hidden, x)
-	parts := min(max(ceil(p.D.Rows, 8*y), 1), max(1, ceil(528, columns)), 256)
-	c.grid, c.block = [3]int{columns, parts, 1}, [3]int{x, y, 1}
+	c := &call{}
+	if err := p.blocks(c, hidden); err != nil {
+		return err
+	}
+	columns, parts := c.grid[0], c.grid[1]
 	c.ints(int(p.Activation))
 	c.in(s, p.A, p.D, p.W)
-	flag := func(on bool) {
-		if on {
-			c.ints(1)
-		} else {
-			c.ints(0)
+	c.flag(p.Transposed)
+	if p.Cut.Digits.given() {
+		c.out(s, p.DA)
+		c.flag(p.Keep)
+		c.digits(p.Cut.Digits)
+	} else {
+		da := p.DA
+		if p.Cut.given() && !p.Keep {
+			da = Operand{}
 		}
+		c.out(s, da)
+		c.terms(p.Cut.Terms, p.D.Rows, hidden)
 	}
-	flag(p.Transposed)
-	c.out(s, p.DA)
 	c.ints(p.D.Rows, hidden, p.D.Cols)
 	for _, o := range []Operand{p.Bias, p.OutBias} {
 		if p.AddSums {
@@ -112,17 +114,33 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 			c.out(s, o)
 		}
 	}
-	flag(p.AddSums)
+	c.flag(p.AddSums)
 	if p.AddG {
 		c.inPlace(s, p.G)
 	} else {
 		c.out(s, p.G)
 	}
-	flag(p.AddG)
+	c.flag(p.AddG)
 	// For each part and column the sums of G's row, of the bias and, in the first C columns' place, nothing else: C + 1 numbers; and
 	// C more a part for the scores' bias.
 	if err := c.partial(q, 8*parts*(hidden*(p.D.Cols+1)+p.D.Cols), columns); err != nil {
 		return err
 	}
 	return s.launch(q, c)
+}
+
+// blocks chooses the kernel and its blocks: of columns, and of parts of the rows.
+func (p OutputBackward) blocks(c *call, hidden int) (err error) {
+	if p.Cut.Digits.given() {
+		c.name = fmt.Sprintf("output_digits_%d", atLeast(p.D.Cols, Narrow))
+		c.grid, c.block, err = p.Cut.Digits.blocks()
+		return err
+	}
+	c.name = fmt.Sprintf("output_backward_%d", atLeast(p.D.Cols, Narrow))
+	x := atLeast(hidden, 32)
+	y := blockSize / x
+	columns := ceil(hidden, x)
+	parts := min(max(ceil(p.D.Rows, 8*y), 1), max(1, ceil(528, columns)), 256)
+	c.grid, c.block = [3]int{columns, parts, 1}, [3]int{x, y, 1}
+	return nil
 }

@@ -27,8 +27,8 @@ func (s *Set) WidenBFloat16(q Queue, to BFloat16s, from driver.Pointer, rows, co
 }
 
 // SplitBFloat16 cuts b into two or three terms: b = b1 + b2 (+ b3), each the nearest bfloat16 of what the ones before it leave, so that
-// two leave out at most 2^-16 of b, and three of 8 bits have all 24 of a float32's. With them, products of bytes with b run on tensor cores in float32 accuracy (Henry, Tang and
-// Heinecke, 2019).
+// two leave out at most 2^-16 of b, and three of 8 bits have all 24 of a float32's. With them, products of bytes with b run on tensor cores
+// (Henry, Tang and Heinecke, 2019).
 func (s *Set) SplitBFloat16(q Queue, to BFloat16s, b Operand) error {
 	if len(to.At) < 1 || len(to.At) > 3 {
 		return fmt.Errorf("kernels: %d terms of bfloat16, want 1 to 3", len(to.At))
@@ -39,14 +39,8 @@ func (s *Set) SplitBFloat16(q Queue, to BFloat16s, b Operand) error {
 	c := &call{name: "split_bf16"}
 	c.grid, c.block = tiles(b.Rows, b.Cols, 4)
 	c.in(s, b)
-	for k := range 3 {
-		if k < len(to.At) {
-			c.writing(to.At[k], to.bytes(b.Rows, b.Cols))
-		} else {
-			c.writing(0, 0)
-		}
-	}
-	c.ints(to.Stride, b.Rows, b.Cols)
+	c.terms(to, b.Rows, b.Cols)
+	c.ints(b.Rows, b.Cols)
 	return s.launch(q, c)
 }
 

@@ -72,11 +72,10 @@ func (c *call) columnSums(rows, cols int) int {
 func (c *call) sum(s *Set, out Operand, add bool) {
 	if add {
 		c.inPlace(s, out)
-		c.ints(1)
-		return
+	} else {
+		c.out(s, out)
 	}
-	c.out(s, out)
-	c.ints(0)
+	c.flag(add)
 }
 
 // clearUnless sets what is the sum of nothing to 0.

@@ -15,9 +15,7 @@ func (s *Set) Combine(q Queue, n int, dst driver.Pointer, a Number, x driver.Poi
 	if n == 0 {
 		return nil
 	}
-	c := &call{name: "combine"}
-	c.grid, c.block = line(n)
-	c.ints(n)
+	c := pass("combine", n)
 	c.writing(dst, n*s.dtype.Size())
 	c.numbers(a)
 	c.vectors(s, n, x)
@@ -28,18 +26,16 @@ func (s *Set) Combine(q Queue, n int, dst driver.Pointer, a Number, x driver.Poi
 
 // Dot sets result[0] = x.y; x may be y.
 func (s *Set) Dot(q Queue, n int, x, y, result driver.Pointer) error {
-	c := &call{name: "dot"}
-	c.ints(n)
+	c := pass("dot", n)
 	c.vectors(s, n, x, y)
-	return s.reduce(q, c, n, 1, result)
+	return s.reduce(q, c, 1, result)
 }
 
 // SquaredDistance sets result[0] = ||x - y||^2.
 func (s *Set) SquaredDistance(q Queue, n int, x, y, result driver.Pointer) error {
-	c := &call{name: "squared_distance"}
-	c.ints(n)
+	c := pass("squared_distance", n)
 	c.vectors(s, n, x, y)
-	return s.reduce(q, c, n, 1, result)
+	return s.reduce(q, c, 1, result)
 }
 
 // Size sets result[0] = ||x||^2 and result[1] to the factor of the projection onto the ball of that radius, min(1, radius/||x||), 1
@@ -52,33 +48,29 @@ func (s *Set) Size(q Queue, n int, x driver.Pointer, radius float64, result driv
 // of the projection onto the ball of that radius as Size does. It writes nothing else. v is not read where b = 0; where d is 0 the
 // result is ||x||^2.
 func (s *Set) Reach(q Queue, n int, x, d, v driver.Pointer, e, b Number, radius float64, result driver.Pointer) error {
-	c := &call{name: "reach"}
-	c.ints(n)
+	c := pass("reach", n)
 	c.vectors(s, n, x, d, v)
 	c.numbers(e, b, Value(radius))
-	return s.reduce(q, c, n, 2, result)
+	return s.reduce(q, c, 2, result)
 }
 
 // Descend sets v = b v + d and x = P(x - e (d + b v)), and result to ||x+ - x||^2 and ||x+||^2. v is neither read nor written where
 // b = 0.
 func (s *Set) Descend(q Queue, n int, x, d, v driver.Pointer, e, b Number, p Proximal, result driver.Pointer) error {
-	c := &call{name: "descend"}
-	c.ints(n)
+	c := pass("descend", n)
 	c.updating(x, n*s.dtype.Size())
 	c.vectors(s, n, d)
 	c.updating(v, n*s.dtype.Size())
 	c.numbers(e, b)
 	c.proximal(p)
-	return s.reduce(q, c, n, 2, result)
+	return s.reduce(q, c, 2, result)
 }
 
 // Adam sets m1 = 0.9 m1 + 0.1 d, m2 = 0.999 m2 + 0.001 d^2 and x = P(x - rate m1/(sqrt(root m2) + 1e-8)), and result to ||x+||^2 and
 // the factor of the projection onto the ball of that radius as Size does.
 func (s *Set) Adam(q Queue, n int, x, d, m1, m2 driver.Pointer, rate, root Number, p Proximal, radius float64,
 	result driver.Pointer) error {
-	c := &call{name: "adam"}
-	bytes := n * s.dtype.Size()
-	c.ints(n)
+	c, bytes := pass("adam", n), n*s.dtype.Size()
 	c.updating(x, bytes)
 	c.vectors(s, n, d)
 	c.updating(m1, bytes)
@@ -86,7 +78,7 @@ func (s *Set) Adam(q Queue, n int, x, d, m1, m2 driver.Pointer, rate, root Numbe
 	c.numbers(rate, root)
 	c.proximal(p)
 	c.numbers(Value(radius))
-	return s.reduce(q, c, n, 2, result)
+	return s.reduce(q, c, 2, result)
 }
 
 // Adagrad sets squares = squares + d^2 and x = P(x - step d/(sqrt(squares) + 1e-10)).
@@ -94,9 +86,7 @@ func (s *Set) Adagrad(q Queue, n int, x, d, squares driver.Pointer, step Number,
 	if n == 0 {
 		return nil
 	}
-	c := &call{name: "adagrad"}
-	c.grid, c.block = line(n)
-	c.ints(n)
+	c := pass("adagrad", n)
 	c.updating(x, n*s.dtype.Size())
 	c.vectors(s, n, d)
 	c.updating(squares, n*s.dtype.Size())
@@ -110,12 +100,18 @@ func (s *Set) Prox(q Queue, n int, x driver.Pointer, p Proximal) error {
 	if n == 0 {
 		return nil
 	}
-	c := &call{name: "prox"}
-	c.grid, c.block = line(n)
-	c.ints(n)
+	c := pass("prox", n)
 	c.updating(x, n*s.dtype.Size())
 	c.proximal(p)
 	return s.launch(q, c)
+}
+
+// pass begins a launch over n elements.
+func pass(name string, n int) *call {
+	c := &call{name: name}
+	c.grid, c.block = line(n)
+	c.ints(n)
+	return c
 }
 
 // vectors adds vectors that are read.
@@ -127,9 +123,8 @@ func (c *call) vectors(s *Set, n int, list ...driver.Pointer) {
 
 func (c *call) proximal(p Proximal) { c.numbers(p.Scale, p.Lower, p.Upper, p.Threshold) }
 
-// reduce launches a pass that leaves sums at result.
-func (s *Set) reduce(q Queue, c *call, n, sums int, result driver.Pointer) error {
-	c.grid, c.block = line(n)
+// reduce launches a pass that leaves sums at result, by fewer blocks.
+func (s *Set) reduce(q Queue, c *call, sums int, result driver.Pointer) error {
 	c.grid[0] = min(c.grid[0], 512)
 	c.writing(result, 8*sums)
 	if err := c.partial(q, 8*2*c.grid[0], 1); err != nil {

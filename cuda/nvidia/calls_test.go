@@ -66,7 +66,7 @@ func TestLaunch(t *testing.T) {
 	p := buffer(t, d, make([]byte, 24))
 	ok(t, d.Launch(0, &driver.Launch{
 		Function: store, Name: "store", Grid: [3]int{2, 3, 4}, Block: [3]int{32, 2, 1}, Shared: 48,
-		Args: []uint64{uint64(p), driver.Float32Arg(1.5), driver.IntArg(-7), driver.Float64Arg(math.Pi)},
+		Args: []uint64{uint64(p), uint64(math.Float32bits(1.5)), driver.IntArg(-7), driver.Float64Arg(math.Pi)},
 	}))
 	got := make([]byte, 24)
 	ok(t, d.Download(0, got, p))
@@ -110,7 +110,7 @@ func TestCapture(t *testing.T) {
 	out := buffer(t, d, make([]byte, 4))
 	ok(t, d.BeginCapture(s))
 	ok(t, d.Launch(s, &driver.Launch{Function: add, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1},
-		Args: []uint64{uint64(p), driver.Float32Arg(3)}}))
+		Args: []uint64{uint64(p), uint64(math.Float32bits(3))}}))
 	ok(t, d.Multiply(s, &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: one, C: out, StrideA: 1, StrideB: 1, StrideC: 1}))
 	g := must[driver.Graph](t)(d.EndCapture(s))
 	read := func() [2]float32 {

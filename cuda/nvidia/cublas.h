@@ -1,4 +1,4 @@
-// The ten functions of cuBLAS that products need, found at run time: they are the same in its versions 11, 12 and 13.
+// The functions of cuBLAS that products need, found at run time: they are the same in its versions 11, 12 and 13.
 #ifndef PPAL_CUBLAS_H
 #define PPAL_CUBLAS_H
 
@@ -17,6 +17,9 @@ typedef struct ppal_cublas {
   const char *(*status_string)(int status);
   int (*gemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,
               const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algorithm);
+  int (*gemm_batched)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,
+                      long long step_a, const void *b, int type_b, int ldb, long long step_b, const void *beta, void *c, int type_c, int ldc,
+                      long long step_c, int count, int compute, int algorithm);
 } ppal_cublas;
 
 // ppal_cublas_open fills l from a file, or returns 1 with the reason in why. The companion, if any, is a library that the file needs.
@@ -30,12 +33,14 @@ int ppal_cublas_create(const ppal_cublas *l, void **handle, void *stream, uint64
 
 int ppal_cublas_destroy(const ppal_cublas *l, void *handle);
 
-// A product, column-major: C (m x n) = alpha op(A) op(B) + beta C with an inner dimension k.
+// A product, column-major: C (m x n) = alpha op(A) op(B) + beta C with an inner dimension k; count of them, steps apart, where count > 1.
 typedef struct ppal_product {
   int precision; // driver.Precision
   int trans_a, trans_b, m, n, k, lda, ldb, ldc;
   double alpha, beta;
   uint64_t a, b, c;
+  int count;
+  int64_t step_a, step_b, step_c; // elements
 } ppal_product;
 
 int ppal_cublas_multiply(const ppal_cublas *l, void *handle, const ppal_product *p);

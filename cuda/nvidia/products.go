@@ -11,7 +11,6 @@ import "C"
 
 import (
 	"fmt"
-	"math"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -103,7 +102,7 @@ func (d *device) Multiply(s driver.Stream, g *driver.Gemm) error {
 	if g.Rows == 0 || g.Cols == 0 {
 		return nil
 	}
-	if err := checkGemm(g); err != nil {
+	if err := g.Check(); err != nil {
 		return err
 	}
 	if err := d.enter(); err != nil {
@@ -120,6 +119,7 @@ func (d *device) Multiply(s driver.Stream, g *driver.Gemm) error {
 		lda: C.int(g.StrideB), ldb: C.int(g.StrideA), ldc: C.int(g.StrideC),
 		alpha: C.double(g.Alpha), beta: C.double(g.Beta),
 		a: C.uint64_t(g.B), b: C.uint64_t(g.A), c: C.uint64_t(g.C),
+		count: C.int(g.Batch), step_a: C.int64_t(g.StepB), step_b: C.int64_t(g.StepA), step_c: C.int64_t(g.StepC),
 	}
 	if status := C.ppal_cublas_multiply(&lib.functions, d.products.handles[s].handle, &p); status != 0 {
 		return lib.failed(fmt.Sprintf("multiply %d x %d by %d x %d", g.Rows, g.Inner, g.Inner, g.Cols),
@@ -133,25 +133,4 @@ func truth(b bool) C.int {
 		return 1
 	}
 	return 0
-}
-
-// checkGemm says what is wrong with a product's shape.
-func checkGemm(g *driver.Gemm) error {
-	widthA, widthB := g.Inner, g.Cols
-	if g.TransA {
-		widthA = g.Rows
-	}
-	if g.TransB {
-		widthB = g.Inner
-	}
-	switch {
-	case g.Precision > driver.BF16:
-		return fmt.Errorf("cuda: multiply: there is no precision %d", g.Precision)
-	case g.Rows < 0 || g.Cols < 0 || g.Inner < 0 || g.Rows > math.MaxInt32 || g.Cols > math.MaxInt32 || g.Inner > math.MaxInt32:
-		return fmt.Errorf("cuda: multiply: %d x %d by %d x %d is not between 0 and 2^31", g.Rows, g.Inner, g.Inner, g.Cols)
-	case g.StrideA < widthA || g.StrideB < widthB || g.StrideC < g.Cols || max(g.StrideA, g.StrideB, g.StrideC) > math.MaxInt32:
-		return fmt.Errorf("cuda: multiply: rows of %d, %d and %d elements cannot be %d, %d and %d apart", widthA, widthB, g.Cols,
-			g.StrideA, g.StrideB, g.StrideC)
-	}
-	return nil
 }

@@ -125,6 +125,39 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
+// Products of integers are exact, also several at once, and where the library has no such call, one after the other.
+func TestMultiplyIntegers(t *testing.T) {
+	const rows, cols, inner, count = 3, 8, 32, 2
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, fail := range []string{"", "cublasGemmStridedBatchedEx=15"} {
+		t.Setenv("PPAL_STUB_FAIL", fail)
+		d := open(t)
+		a, b := make([]byte, rows*inner*count), make([]byte, cols*inner*count)
+		for i := range a {
+			a[i] = byte(rng.Uint32())
+		}
+		for i := range b {
+			b[i] = byte(rng.IntN(255) - 127)
+		}
+		to := buffer(t, d, make([]byte, 4*rows*cols*count))
+		g := driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: cols, Inner: inner, TransB: true, Alpha: 1, A: buffer(t, d, a), B: buffer(t, d, b),
+			C: to, StrideA: inner, StrideB: inner, StrideC: cols, Batch: count, StepA: rows * inner, StepB: cols * inner, StepC: rows * cols}
+		ok(t, d.Multiply(0, &g))
+		got := make([]byte, 4*rows*cols*count)
+		ok(t, d.Download(0, got, to))
+		for at := range rows * cols * count {
+			k, i, j := at/(rows*cols), at/cols%rows, at%cols
+			want := int32(0)
+			for l := range inner {
+				want += int32(int8(a[(k*rows+i)*inner+l])) * int32(int8(b[(k*cols+j)*inner+l]))
+			}
+			if x := int32(binary.LittleEndian.Uint32(got[4*at:])); x != want {
+				t.Fatalf("%q: product %d, (%d, %d) is %d, want %d", fail, k, i, j, x, want)
+			}
+		}
+	}
+}
+
 // float32 stays float32; TF32 rounds its operands.
 func TestPrecision(t *testing.T) {
 	d := open(t)

@@ -233,32 +233,9 @@ func (r *Recorder) refused(l *driver.Launch) string {
 // Multiply implements driver.Driver.
 func (r *Recorder) Multiply(s driver.Stream, g *driver.Gemm) error {
 	kept := *g
-	reads, writes := gemmSpans(g)
+	reads, writes := kept.Spans()
 	return r.work(action{Call: Call{Kind: "Multiply", Stream: s, Reads: reads, Writes: writes},
 		do: func(d driver.Driver) error { return d.Multiply(s, &kept) }})
-}
-
-// gemmSpans is what a product touches.
-func gemmSpans(g *driver.Gemm) (reads, writes []driver.Span) {
-	in, out := 4, 4
-	switch g.Precision {
-	case driver.Float64:
-		in, out = 8, 8
-	case driver.BF16:
-		in = 2
-	}
-	matrix := func(at driver.Pointer, rows, cols, stride, size int, trans bool) driver.Span {
-		if trans {
-			rows, cols = cols, rows
-		}
-		return driver.Span{At: at, Bytes: ((rows-1)*stride + cols) * size}
-	}
-	c := matrix(g.C, g.Rows, g.Cols, g.StrideC, out, false)
-	reads = []driver.Span{matrix(g.A, g.Rows, g.Inner, g.StrideA, in, g.TransA), matrix(g.B, g.Inner, g.Cols, g.StrideB, in, g.TransB)}
-	if g.Beta != 0 {
-		reads = append(reads, c)
-	}
-	return reads, []driver.Span{c}
 }
 
 // BeginCapture implements driver.Driver.

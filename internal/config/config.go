@@ -141,7 +141,7 @@ type Device struct {
 	Device     string // auto, cpu, cuda, cuda:N
 	Engine     string // plan, gorgonia
 	SIMD       string // auto, avx512, avx2, go
-	Products   string // auto, float32, the CPU's int8x3 and int8x2, a GPU's tf32, bf16x3 and bf16x2
+	Products   string // auto, float32, int8x3, int8x2, a GPU's tf32, bf16x3 and bf16x2
 	MicroBatch int    // rows; 0: all
 	Dtype      string // float32, float64
 	Threads    int    // 0: all

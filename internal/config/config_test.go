@@ -180,7 +180,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"device=cuda engine=gorgonia", "--engine is gorgonia, which computes on the CPU; the device is cuda"},
 		{"device=cpu products=tf32", "--products is tf32, which the device cpu has not; want auto, float32, int8x3 or int8x2"},
 		{"device=cpu products=bf16x3", "--products is bf16x3, which the device cpu has not; want auto, float32, int8x3 or int8x2"},
-		{"device=cuda:1 products=int8x3", "--products is int8x3, which the device cuda:1 has not; want auto, float32, tf32, bf16x3 or bf16x2"},
+		{"device=cuda:1 products=int8x3 dtype=float64", "--products is int8x3; with --dtype float64 products are in float64, want auto"},
 		{"device=cuda products=bf16x2 dtype=float64", "--products is bf16x2; with --dtype float64 products are in float64, want auto"},
 		{"device=cuda products=tf32 dtype=float64", "--products is tf32; with --dtype float64 products are in float64, want auto"},
 		{"device=cpu micro-batch=100", "--micro-batch is 100, which is for a GPU; the CPU works on blocks of rows as it is, want 0"},

@@ -23,7 +23,7 @@ func deviceKeys() []*Key {
 			field: func(t *Train) any { return &t.SIMD }, preset: always("auto")},
 		{Name: "products", Group: GroupDevice, Value: "KIND",
 			Usage: "of float32 products with the data: auto, float32; of 8-bit data with the other factor cut into 3 or 2 slices, of which 3 are" +
-				" for float32's accuracy, int8x3, int8x2 (CPU), bf16x3, bf16x2 (GPU); with 10 bits of the factors, tf32 (GPU) (default auto:" +
+				" for float32's accuracy, int8x3, int8x2, on a GPU also bf16x3, bf16x2; with 10 bits of the factors, tf32 (GPU) (default auto:" +
 				" the fastest known to be as accurate as float32)",
 			choices: []string{"auto", "float32", "int8x3", "int8x2", "tf32", "bf16x3", "bf16x2"},
 			field:   func(t *Train) any { return &t.Products }, preset: always("auto")},
@@ -42,14 +42,11 @@ func deviceKeys() []*Key {
 
 // DevicesProducts lists the values of the key products that a device has: "cpu", or "cuda". "auto" has all.
 func DevicesProducts(device string) []string {
-	all, own, gpu := []string{"auto", "float32"}, []string{"int8x3", "int8x2"}, []string{"tf32", "bf16x3", "bf16x2"}
-	switch device {
-	case "cpu":
-		return append(all, own...)
-	case "cuda":
-		return append(all, gpu...)
+	all := []string{"auto", "float32", "int8x3", "int8x2"}
+	if device == "cpu" {
+		return all
 	}
-	return slices.Concat(all, own, gpu)
+	return append(all, "tf32", "bf16x3", "bf16x2")
 }
 
 // Kind is the device without its number: auto, cpu or cuda.

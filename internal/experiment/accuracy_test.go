@@ -48,7 +48,7 @@ func (e *Experiment) passes(t *testing.T, x []float64) [3][]float64 {
 	}
 	gradient := make([]float64, len(x))
 	p.Read(gradient, d)
-	return [3][]float64{append(g, f), append([]float64{}, float64s(v)...), gradient}
+	return [3][]float64{append(g, f), append([]float64{}, Float64s(v)...), gradient}
 }
 
 func relative(a, b []float64) float64 {

@@ -31,7 +31,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(float64s(v), got); diff != "" {
+				if diff := cmp.Diff(Float64s(v), got); diff != "" {
 					t.Errorf("%s, %d rows at a time: %s", dtype, block, diff)
 				}
 				for i := range x {

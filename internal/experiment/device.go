@@ -31,20 +31,20 @@ func (e *Experiment) chooseEngine() error {
 		e.info.Device = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %s", runtime.GOMAXPROCS(0), e.cfg.Dtype)
 		return nil
 	}
-	d, err := CPU(e.cfg.Device)
-	if err != nil {
-		return productsError(err)
-	}
-	e.host = graph.Planned(d)
-	if !onlyCPU(e.cfg.Device) {
+	if e.cfg.Kind() != "cpu" {
 		err := e.useGPU()
 		if err == nil || e.cfg.Kind() == "cuda" || !errors.Is(err, driver.ErrUnavailable) {
-			return err
+			return productsError(err)
 		}
 		if !has("cpu", e.cfg.Products) || e.cfg.MicroBatch > 0 {
 			return fmt.Errorf("experiment: --products tf32, bf16x3, bf16x2 and --micro-batch are for a GPU: %w", err)
 		}
 	}
+	d, err := CPU(e.cfg.Device)
+	if err != nil {
+		return productsError(err)
+	}
+	e.host = graph.Planned(d)
 	e.device, e.engine = d, e.host
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
@@ -55,11 +55,16 @@ func has(device, products string) bool {
 	return products == "" || slices.Contains(config.DevicesProducts(device), products)
 }
 
-// onlyCPU says whether the configuration leaves nothing but the CPU: products of slices of integers are the CPU's, so auto means it.
-func onlyCPU(cfg config.Device) bool { return cfg.Kind() == "cpu" || !has("cuda", cfg.Products) }
-
-// useGPU opens the GPU that the configuration names.
+// useGPU opens the GPU that the configuration names. What is left to the CPU is multiplied as is fastest there.
 func (e *Experiment) useGPU() error {
+	rest := e.cfg.Device
+	if rest.Products != "float32" {
+		rest.Products = "auto"
+	}
+	host, err := CPU(rest)
+	if err != nil {
+		return err
+	}
 	if e.openGPU == nil {
 		e.openGPU = open.Open
 	}
@@ -67,29 +72,21 @@ func (e *Experiment) useGPU() error {
 	if err != nil {
 		return err
 	}
-	o := cuda.Options{MicroBatch: e.cfg.MicroBatch}
-	switch e.cfg.Products {
-	case "tf32":
-		o.Products = driver.TF32
-	case "bf16x3":
-		o.Slices = 3
-	case "bf16x2":
-		o.Slices = 2
+	products := cuda.Auto
+	if e.cfg.Products != "" {
+		if products, err = cuda.ParseProducts(e.cfg.Products); err != nil {
+			return errors.Join(err, d.Close())
+		}
 	}
-	if e.gpu, err = cuda.Open(d, o); err != nil {
+	if e.gpu, err = cuda.Open(d, cuda.Options{Products: products, MicroBatch: e.cfg.MicroBatch}); err != nil {
 		return err
 	}
-	e.engine = engine.Engine(e.gpu)
-	e.info.Device = describeGPU(e.gpu.Info(), e.cfg.Device)
+	e.engine, e.host = engine.Engine(e.gpu), graph.Planned(host)
 	return nil
 }
 
 // describeGPU names the GPU, its driver and how products are computed.
-func describeGPU(i driver.Info, cfg config.Device) string {
-	products := cfg.Products
-	if products == "auto" {
-		products = cfg.Dtype
-	}
+func describeGPU(i driver.Info, cfg config.Device, products string) string {
 	s := fmt.Sprintf("cuda:%d, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %s", i.Ordinal, i.Name, i.Major, i.Minor,
 		i.Driver, i.Products, products, cfg.Dtype)
 	if cfg.MicroBatch > 0 {
@@ -100,7 +97,7 @@ func describeGPU(i driver.Info, cfg config.Device) string {
 
 // CPU is the device that the configuration's plans run on, on the CPU.
 func CPU(cfg config.Device) (*cpu.Device, error) {
-	if !has("cpu", cfg.Products) { // the GPU's: what is left to the CPU is free
+	if !has("cpu", cfg.Products) { // the GPU's
 		cfg.Products = "auto"
 	}
 	level := kernel.Best()

@@ -32,6 +32,10 @@ func TestTrainingOnGPU(t *testing.T) {
 		"mnpc":   func(*config.Train) {},
 		"tf32":   func(c *config.Train) { c.Dtype, c.Products = "float32", "tf32" },
 		"bf16x3": func(c *config.Train) { c.Dtype, c.Products = "float32", "bf16x3" },
+		"int8x3": func(c *config.Train) { c.Dtype, c.Products = "float32", "int8x3" },
+		"int8x2, batches by slices": func(c *config.Train) {
+			c.Dtype, c.Products, c.BatchSize, c.MicroBatch = "float32", "int8x2", 30, 7
+		},
 		"bf16x2, batches": func(c *config.Train) {
 			c.Dtype, c.Products, c.BatchSize = "float32", "bf16x2", 30
 		},
@@ -96,11 +100,12 @@ func TestAutomaticDevice(t *testing.T) {
 	}
 }
 
-// Slices of bfloat16 are for 8-bit data on a GPU: they are named where they ran, and refused by name elsewhere. Slices of integers are
-// the CPU's, which auto takes for them.
+// What ran is named, and what a device or the data lack is refused by name. auto is three slices of integers where the device has their
+// units.
 func TestProductsOnGPU(t *testing.T) {
 	r := func() *recorder.Recorder { return recorder.New(recorder.Options{}) }
-	for asked, ran := range map[string]string{"auto": "float32", "float32": "float32", "tf32": "tf32", "bf16x3": "bf16x3", "bf16x2": "bf16x2"} {
+	for asked, ran := range map[string]string{"auto": "int8x3", "float32": "float32", "tf32": "tf32", "bf16x3": "bf16x3", "bf16x2": "bf16x2",
+		"int8x3": "int8x3", "int8x2": "int8x2"} {
 		e, err := onRecorder(t, r(), func(c *config.Train) { c.Dtype, c.Products = "float32", asked })
 		if err != nil {
 			t.Fatal(err)
@@ -118,10 +123,17 @@ func TestProductsOnGPU(t *testing.T) {
 	if _, err := New(t.Context(), table, "", gpu); !errors.Is(err, config.ErrUsage) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	needSlices(t)
-	e, err := New(t.Context(), single("int8x3", func(c *config.Train) { c.Device.Device = "auto" }), "", gpu)
-	if err != nil || e.Info().Products != "int8x3" || !strings.HasPrefix(e.Info().Device, "cpu, ") {
-		t.Errorf("int8x3: %v", err)
+	old := WithGPU(func(int) (driver.Driver, error) {
+		return recorder.New(recorder.Options{Info: driver.Info{Name: "Tesla T4", Major: 7, Minor: 5}}), nil
+	})
+	want = "--products is int8x3, which needs compute capability 8.0; Tesla T4 has 7.5, want auto or float32"
+	if _, err := New(t.Context(), single("int8x3", func(c *config.Train) { c.Device.Device = "cuda" }), "", old); !errors.Is(err, config.ErrUsage) ||
+		err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	e, err := New(t.Context(), single("auto", func(c *config.Train) { c.Device.Device = "cuda" }), "", old)
+	if err != nil || e.Info().Products != "float32" {
+		t.Errorf("auto without integer units: %v", err)
 	}
 	none := WithGPU(func(int) (driver.Driver, error) { return nil, driver.ErrUnavailable })
 	lacking := single("bf16x3", func(c *config.Train) { c.Device.Device = "auto" })
@@ -130,10 +142,10 @@ func TestProductsOnGPU(t *testing.T) {
 	}
 }
 
-// A table of small integers is kept as bytes for slices of bfloat16, and not otherwise: float32 on a GPU reads the standardised features.
+// A table of small integers is kept as bytes for slices, and not otherwise: float32 on a GPU reads the standardised features.
 func TestIntegersOnGPU(t *testing.T) {
 	file := integersFile(t, "2")
-	for products, noted := range map[string]bool{"bf16x3": true, "float32": false} {
+	for products, noted := range map[string]bool{"bf16x3": true, "int8x3": true, "float32": false} {
 		r := recorder.New(recorder.Options{})
 		cfg := tableConfig(t, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a",
 			"model": "mlp", "hidden": "9", "dtype": "float32", "device": "cuda", "products": products})

@@ -108,5 +108,5 @@ func (e *Experiment) tablePass(t *testing.T, x []float64) [2][]float64 {
 	}
 	gradient := make([]float64, len(x))
 	p.Read(gradient, d)
-	return [2][]float64{append([]float64{}, float64s(v)...), gradient}
+	return [2][]float64{append([]float64{}, Float64s(v)...), gradient}
 }

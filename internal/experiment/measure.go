@@ -57,7 +57,7 @@ func (e *Experiment) measured(s *split) (measures, error) {
 	if err != nil {
 		return measures{}, err
 	}
-	return s.measure(float64s(v))
+	return s.measure(Float64s(v))
 }
 
 func (e *Experiment) iterate() []float64 {

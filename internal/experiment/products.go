@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ppal/cuda"
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
@@ -16,6 +17,12 @@ func productsError(err error) error {
 	if errors.As(err, &lacking) {
 		return &config.Error{Where: "--products", Problem: fmt.Sprintf(
 			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
+	}
+	var without *cuda.ProductsError
+	if errors.As(err, &without) {
+		i := without.Info
+		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %v, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
+			without.Products, cuda.IntegersMajor, i.Name, i.Major, i.Minor)}
 	}
 	return err
 }
@@ -40,6 +47,9 @@ func (e *Experiment) describeProducts() {
 	if e.info.Products = e.splits[0].problem.Products(); e.info.Products == "" {
 		e.info.Products = e.cfg.Dtype
 	}
+	if e.gpu != nil {
+		e.info.Device = describeGPU(e.gpu.Info(), e.cfg.Device, e.info.Products)
+	}
 	if !e.eightBit || e.device == nil || e.cfg.Products != "auto" || e.cfg.Dtype != "float32" {
 		return
 	}
@@ -52,7 +62,7 @@ func (e *Experiment) describeProducts() {
 // slicing says whether products with 8-bit data of so many columns would be slices.
 func (e *Experiment) slicing(cols int) bool {
 	if e.gpu != nil {
-		return e.gpu.Options().Slices > 0
+		return e.gpu.Slices(cols)
 	}
 	return e.device != nil && e.device.Slices(cols)
 }

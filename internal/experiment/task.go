@@ -59,8 +59,8 @@ func (t *task) nonSmooth() bool {
 	return !t.goal.smooth() || len(t.spec.Hidden) > 0 && t.spec.Activation == models.ReLU
 }
 
-// float64s are a value's elements.
-func float64s(v gorgonia.Value) []float64 {
+// Float64s are a value's elements, nil where they are no numbers.
+func Float64s(v gorgonia.Value) []float64 {
 	switch data := v.Data().(type) {
 	case []float32:
 		wide := make([]float64, len(data))

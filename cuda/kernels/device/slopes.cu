@@ -1,9 +1,13 @@
-// d = f'(a) d, in place, alone and with the sums of d's columns.
+// d = f'(a) d, in place or as terms or digits, alone and with the sums of d's columns.
 #include "activations.cuh"
 #include "columns.cuh"
+#include "digits.cuh"
+#include "terms.cuh"
 
+// With keep d is written, and its terms where there are any.
 template <int F>
-__device__ void activation_grad(const real *__restrict__ a, int64 as, real *d, int64 ds, int64 rows, int64 cols) {
+__device__ void activation_grad(const real *__restrict__ a, int64 as, real *d, int64 ds, bool keep, const Terms &terms, int64 rows,
+                                int64 cols) {
   int64 step = (int64)gridDim.y * blockDim.y;
   for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x)
     for (int64 i = (int64)blockIdx.y * blockDim.y + threadIdx.y; i < rows; i += 4 * step) {
@@ -13,21 +17,27 @@ __device__ void activation_grad(const real *__restrict__ a, int64 as, real *d, i
         if (i + u * step < rows) v[u] = a[(i + u * step) * as + j], w[u] = d[(i + u * step) * ds + j];
 #pragma unroll
       for (int u = 0; u < 4; u++)
-        if (i + u * step < rows) d[(i + u * step) * ds + j] = slope(F, v[u]) * w[u];
+        if (i + u * step < rows) {
+          const real back = slope(F, v[u]) * w[u];
+          split(terms, i + u * step, j, (float)back);
+          if (keep) d[(i + u * step) * ds + j] = back;
+        }
     }
 }
 
 #define SLOPES(name, sums, F)                                                                                  \
-  KERNEL(name)(const real *a, int64 as, real *d, int64 ds, int64 rows, int64 cols) {                           \
-    activation_grad<F>(a, as, d, ds, rows, cols);                                                              \
+  KERNEL(name)(const real *a, int64 as, real *d, int64 ds, int64 keep, TERMS, int64 rows, int64 cols) {        \
+    activation_grad<F>(a, as, d, ds, keep, TERMS_OF, rows, cols);                                              \
   }                                                                                                            \
   EXPORT(name)                                                                                                 \
-  KERNEL(sums)(const real *a, int64 as, real *d, int64 ds, int64 rows, int64 cols, real *out, int64 os,        \
-               int64 add, double *partial, unsigned *tickets) {                                                \
+  KERNEL(sums)(const real *a, int64 as, real *d, int64 ds, int64 keep, TERMS, int64 rows, int64 cols,          \
+               real *out, int64 os, int64 add, double *partial, unsigned *tickets) {                           \
+    const Terms terms = TERMS_OF;                                                                              \
     column_sums_of(                                                                                            \
-        [=](int64 i, int64 j) {                                                                     \
+        [=](int64 i, int64 j) {                                                                                \
           real v = slope(F, a[i * as + j]) * d[i * ds + j];                                                    \
-          d[i * ds + j] = v;                                                                                   \
+          split(terms, i, j, (float)v);                                                                        \
+          if (keep) d[i * ds + j] = v;                                                                         \
           return (double)v;                                                                                    \
         },                                                                                                     \
         rows, cols, 1, out, add, partial, tickets);                                                            \
@@ -37,3 +47,20 @@ __device__ void activation_grad(const real *__restrict__ a, int64 as, real *d, i
 SLOPES(sigmoid_grad, sigmoid_grad_sums, SIGMOID)
 SLOPES(tanh_grad, tanh_grad_sums, TANH)
 SLOPES(relu_grad, relu_grad_sums, RELU)
+
+// The sums are left out where out is 0.
+KERNEL_WIDE(slope_digits, 3)(int64 f, const real *a, int64 as, real *d, int64 ds, int64 keep, DIGITS, int64 rows, int64 cols, real *out,
+                     int64 os, int64 add, double *partial, unsigned *tickets) {
+  double sum = 0;
+  auto value = [&](int64 i, int64 j) { return (float)(slope(f, a[i * as + j]) * d[i * ds + j]); };
+  auto first = [&](int64 i, int64 j) {
+    float v = value(i, j);
+    sum += v;
+    return v;
+  };
+  cut_columns(first, value, [&](int64 i, int64 j, float v) { d[i * ds + j] = v; }, keep, rows, cols, DIGITS_OF);
+  if (!out) return;
+  const int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+  parts_sum(rows_tree(sum), j, cols, 1, out, add, partial, tickets);
+}
+EXPORT(slope_digits)

@@ -31,7 +31,7 @@ API int cublasSetMathMode(handle *h, int mode) { return h->math_mode = mode, 0; 
 
 // A product as work: args are trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, kind, alpha, beta.
 enum { TRANS_A, TRANS_B, M, N, K, A, LDA, B, LDB, C, LDC, KIND, ALPHA, BETA };
-enum { FLOAT, TF32, DOUBLE, BFLOAT };
+enum { FLOAT, TF32, DOUBLE, BFLOAT, INTEGER };
 
 static double number(uint64_t bits) {
   double x;
@@ -49,6 +49,7 @@ static double element(uint64_t at, uint64_t kind, uint64_t i) {
   float x;
   switch (kind) {
   case DOUBLE: return ((double *)at)[i];
+  case INTEGER: return ((int8_t *)at)[i];
   case BFLOAT: word = (uint32_t)((uint16_t *)at)[i] << 16; break;
   case TF32: word = (((uint32_t *)at)[i] + 0x1000) & ~0x1FFFu; break; // ten bits of mantissa, halves up
   default: return ((float *)at)[i];
@@ -70,6 +71,9 @@ static int multiply(const work *w) {
       if (g[KIND] == DOUBLE) {
         double *c = (double *)g[C];
         c[at] = alpha * sum + (beta ? beta * c[at] : 0);
+      } else if (g[KIND] == INTEGER) {
+        if (sum < INT32_MIN || sum > INT32_MAX) return ILLEGAL_ADDRESS; // a device would wrap around: here it is a failure
+        ((int32_t *)g[C])[at] = (int32_t)sum;
       } else {
         float *c = (float *)g[C];
         c[at] = (float)(alpha * sum + (beta ? beta * c[at] : 0));
@@ -81,18 +85,28 @@ static int multiply(const work *w) {
 // extent is how many elements a column-major matrix of rows x columns spans.
 static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t ld) { return rows && columns ? (columns - 1) * ld + rows : 0; }
 
+// kind_of is the kind of a product by its types, -1 where there is none.
+static int kind_of(int a, int b, int c, int compute) {
+  static const struct { int in, out, compute; } kinds[] = {{0, 0, 68}, {0, 0, 77}, {1, 1, 70}, {14, 0, 68}, {3, 10, 72}};
+  for (int k = FLOAT; k <= INTEGER; k++)
+    if (a == kinds[k].in && b == a && c == kinds[k].out && compute == kinds[k].compute) return k;
+  return -1;
+}
+
+// integers_fit says whether a product of integers is one that tensor cores take: A^T B, shapes and strides in fours, and no scales.
+static int integers_fit(int trans_a, int trans_b, int m, int k, const void *alpha, const void *beta, int lda, int ldb, int ldc, uint64_t at) {
+  return trans_a && !trans_b && *(int32_t *)alpha == 1 && *(int32_t *)beta == 0 && (m | k | lda | ldb | ldc) % 4 == 0 && at % 4 == 0;
+}
+
 API int cublasGemmEx(handle *h, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,
                      const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algorithm) {
-  int asked = fails("cublasGemmEx"), kind;
+  int asked = fails("cublasGemmEx"), kind = kind_of(type_a, type_b, type_c, compute);
   if (asked) return asked;
   if (!has_context() || !h->workspace || h->math_mode != 0 || algorithm != -1) return NOT_INITIALIZED;
-  if (type_a == 0 && type_b == 0 && type_c == 0 && compute == 68) kind = FLOAT;
-  else if (type_a == 0 && type_b == 0 && type_c == 0 && compute == 77) kind = TF32;
-  else if (type_a == 1 && type_b == 1 && type_c == 1 && compute == 70) kind = DOUBLE;
-  else if (type_a == 14 && type_b == 14 && type_c == 0 && compute == 68) kind = BFLOAT;
-  else return NOT_SUPPORTED;
+  if (kind < 0 || (kind == INTEGER && !integers_fit(trans_a, trans_b, m, k, alpha, beta, lda, ldb, ldc, (uint64_t)a | (uint64_t)b | (uint64_t)c)))
+    return NOT_SUPPORTED;
   if (lda < (trans_a ? k : m) || ldb < (trans_b ? n : k) || ldc < m) return BAD_VALUE;
-  size_t in = kind == DOUBLE ? 8 : kind == BFLOAT ? 2 : 4, out = kind == DOUBLE ? 8 : 4;
+  size_t in = kind == DOUBLE ? 8 : kind == BFLOAT ? 2 : kind == INTEGER ? 1 : 4, out = kind == DOUBLE ? 8 : 4;
   if (!inside((uint64_t)a, in * extent(trans_a ? k : m, trans_a ? m : k, lda)) ||
       !inside((uint64_t)b, in * extent(trans_b ? n : k, trans_b ? k : n, ldb)) || !inside((uint64_t)c, out * extent(m, n, ldc)))
     return 14; // an address that is not the device's
@@ -102,4 +116,19 @@ API int cublasGemmEx(handle *h, int trans_a, int trans_b, int m, int n, int k, c
                                             bits_of(scale_ab), bits_of(scale_c)}})
              ? 13
              : 0;
+}
+
+API int cublasGemmStridedBatchedEx(handle *h, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const char *a, int type_a,
+                                   int lda, long long step_a, const char *b, int type_b, int ldb, long long step_b, const void *beta, char *c,
+                                   int type_c, int ldc, long long step_c, int count, int compute, int algorithm) {
+  int asked = fails("cublasGemmStridedBatchedEx"), kind = kind_of(type_a, type_b, type_c, compute);
+  if (asked) return asked;
+  long long in = kind == DOUBLE ? 8 : kind == BFLOAT ? 2 : kind == INTEGER ? 1 : 4, out = kind == DOUBLE ? 8 : 4;
+  logged("%d products", count);
+  for (int i = 0; i < count; i++) {
+    int status = cublasGemmEx(h, trans_a, trans_b, m, n, k, alpha, a + i * step_a * in, type_a, lda, b + i * step_b * in, type_b, ldb, beta,
+                              c + i * step_c * out, type_c, ldc, compute, algorithm);
+    if (status) return status;
+  }
+  return 0;
 }

@@ -1,0 +1,128 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// eightBit is a data matrix scale U of 8-bit U on the device, in the form that its products take.
+type eightBit struct {
+	kind       Products
+	rows, cols int
+	scale      float64
+	form       form
+}
+
+// form is how 8-bit data lie on the device.
+type form interface {
+	// load takes rows from to to-1 from bytes on the device, one after the other.
+	load(narrow driver.Pointer, from, to int) error
+	// pieces are where rows are cut for load, but for what is too long.
+	pieces() []window
+	// place is where the second factor of a product is cut to, and how many bytes that needs.
+	place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int)
+	// product is the product of a window's rows, whose second factor is cut, by cut where that is not nil.
+	product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct
+}
+
+// cutter cuts a second factor.
+type cutter func(q kernels.Queue, to kernels.Slices, b kernels.Operand) error
+
+// slicedProduct is a product with 8-bit data. It can do an activation, where it says so.
+type slicedProduct interface {
+	product
+	// activate lets the product be f(op(A) op(B) + 1 bias), if it can.
+	activate(f kernels.Activation, bias func() kernels.Operand) bool
+}
+
+// readAsBytes says whether a buffer is 8-bit data that all steps read as the whole first factor of a product, by windows where there are any,
+// and those products are in slices.
+func (p *Program) readAsBytes(buffer int) bool {
+	data, ok := p.plan.DataOf(buffer).(plan.Bytes)
+	if !ok || p.dtype != kernels.Float32 || len(p.readers[buffer]) == 0 {
+		return false
+	}
+	rows, cols := data.Dims()
+	if !p.device.Slices(cols) {
+		return false
+	}
+	factor := func(s plan.Step) bool {
+		product, ok := s.(*plan.Product)
+		return ok && product.B.Buffer != buffer && product.A.Rows == rows && product.A.Cols == cols && product.A.Stride == cols
+	}
+	for _, r := range p.regions() {
+		for _, s := range r.Steps {
+			reads := slices.ContainsFunc(s.Reads(), func(o plan.Operand) bool { return o.Buffer == buffer })
+			if reads && (!factor(s) || r.Rows == 0 && p.device.options.MicroBatch > 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// loadEightBit makes the device's form of 8-bit data; values that are bound before they are read are of no meaning until then.
+func (p *Program) loadEightBit(buffer int, data plan.Bytes) error {
+	values, scale := data.Bytes()
+	rows, cols := data.Dims()
+	x := &eightBit{kind: p.device.Sliced(cols), rows: rows, cols: cols, scale: scale}
+	var err error
+	if x.kind.integers() {
+		x.form, err = newSignedBytes(p, buffer, x)
+	} else {
+		x.form, err = newWideBytes(p, buffer, x)
+	}
+	if err != nil {
+		return err
+	}
+	p.eight[buffer] = x
+	if values == nil {
+		return nil
+	}
+	return p.loadValues(x, values)
+}
+
+// loadValues uploads bytes, some rows at a time, and brings them into their form on the device.
+func (p *Program) loadValues(x *eightBit, values []uint8) error {
+	most := min(max(stageBytes/x.cols, 1), x.rows)
+	narrow, err := p.device.memory.allocate("bytes of 8-bit data", most*x.cols)
+	if err != nil {
+		return err
+	}
+	defer p.device.memory.release(narrow)
+	for _, w := range x.form.pieces() {
+		for from := w.from; from < w.to; from += most {
+			to := min(from+most, w.to)
+			if err := p.device.uploadBytes(narrow, values[from*x.cols:to*x.cols]); err != nil {
+				return err
+			}
+			if err := x.form.load(narrow, from, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bindBytes turns values back into the bytes that they are of, and refuses others: element = float32(scale byte).
+func (p *Program) bindBytes(buffer int, data any) error {
+	x := p.eight[buffer]
+	values, ok := data.([]float32)
+	if !ok || len(values) != x.rows*x.cols {
+		return fmt.Errorf("cuda: the value of %s is %T, want %d float32", p.describe(buffer), data, x.rows*x.cols)
+	}
+	bytes, inverse := make([]uint8, len(values)), 1/x.scale
+	for i, v := range values {
+		u := float64(v)*inverse + 0.5
+		if !(u >= 0 && u < 256) || float32(float64(uint8(u))*x.scale) != v {
+			return fmt.Errorf("cuda: row %d of %s has %g in column %d, which is no 8-bit value times %g; train with --products float32",
+				i/x.cols, p.describe(buffer), v, i%x.cols, x.scale)
+		}
+		bytes[i] = uint8(u)
+	}
+	return p.loadValues(x, bytes)
+}

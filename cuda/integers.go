@@ -1,0 +1,159 @@
+package cuda
+
+import (
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// signedBytes are 8-bit data less 128, as signed bytes in both layouts, so that the sums of both products run along rows: tensor cores
+// multiply integers in that form alone. The transpose is by windows of the rows, each with rows that begin at 16 bytes.
+type signedBytes struct {
+	*eightBit
+	p       *Program
+	byRow   kernels.SignedBytes
+	byCol   []kernels.SignedBytes // of the windows
+	windows []window
+}
+
+// scaleRows is the most rows of a second factor over which a column has one scale. Fewer would follow the delta's size more closely, more
+// would make fewer sums to be joined: a block of sums has three integers for each element of the gradient.
+const scaleRows = 2048
+
+func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
+	f := &signedBytes{eightBit: x, p: p, byRow: kernels.SignedBytes{Stride: kernels.PaddedIndices(x.cols)}, windows: p.windows(x.rows)}
+	var err error
+	if f.byRow.At, err = f.room(p.describe(buffer)+" as signed bytes", x.rows*f.byRow.Stride); err != nil {
+		return nil, err
+	}
+	for _, w := range f.windows {
+		d := kernels.NewDigits(w.rows(), 0, x.kind.slices(), scaleRows, x.scale)
+		t := kernels.SignedBytes{Stride: d.Blocks * d.Length}
+		if t.At, err = f.room(p.describe(buffer)+", transposed, as signed bytes", x.cols*t.Stride); err != nil {
+			return nil, err
+		}
+		f.byCol = append(f.byCol, t)
+	}
+	return f, nil
+}
+
+// room allocates bytes that are 0: those between rows stay so.
+func (x *signedBytes) room(name string, bytes int) (driver.Pointer, error) {
+	at, err := x.p.allocate(name, bytes)
+	if err != nil {
+		return 0, err
+	}
+	return at, x.p.device.driver.Clear(x.p.device.stream, at, bytes)
+}
+
+func (x *signedBytes) pieces() []window { return x.windows }
+
+func (x *signedBytes) load(narrow driver.Pointer, from, to int) error {
+	k := x.windowOf(from)
+	rows, columns := x.byRow, x.byCol[k]
+	rows.At = rows.At.Offset(from * rows.Stride)
+	columns.At = columns.At.Offset(from - x.windows[k].from)
+	return x.p.set.LoadSigned(&x.p.device.queue, rows, columns, narrow, to-from, x.cols)
+}
+
+// windowOf is the number of a row's window.
+func (x *signedBytes) windowOf(row int) int {
+	if size := x.p.device.options.MicroBatch; size > 0 {
+		return row / size
+	}
+	return 0
+}
+
+// digits are those of a product's second factor.
+func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
+	cols := s.B.Cols
+	if s.TransB {
+		cols = s.B.Rows
+	}
+	if s.TransA {
+		return kernels.NewDigits(w.rows(), cols, x.kind.slices(), scaleRows, x.scale)
+	}
+	return kernels.NewDigits(x.cols, cols, x.kind.slices(), kernels.ExactIndices, x.scale)
+}
+
+func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int) {
+	d := x.digits(s, w)
+	bytes, _, _ = d.Room()
+	return func(at driver.Pointer) kernels.Slices { return kernels.Slices{Digits: d.Place(at)} }, bytes
+}
+
+func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct {
+	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, cut: cut}
+	p.x.At = p.x.At.Offset(w.from * p.x.Stride)
+	if s.TransA {
+		p.x = x.byCol[x.windowOf(w.from)]
+	}
+	return p
+}
+
+// digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers that has all slices side by side, and a pass that joins
+// their sums and does the activation behind, if there is one.
+type digitsProduct struct {
+	d          *Device
+	set        *kernels.Set
+	x          kernels.SignedBytes // op(U)
+	transposed bool                // op(B) is B^T
+	digits     kernels.Digits
+	cut        cutter
+	activation kernels.Activation
+	bias       func() kernels.Operand
+}
+
+func (p *digitsProduct) activate(f kernels.Activation, bias func() kernels.Operand) bool {
+	p.activation, p.bias = f, bias
+	return true
+}
+
+// rowsAtATime is how many of the result's rows have their integer sums in memory at a time.
+func (p *digitsProduct) rowsAtATime() int {
+	const number = 4
+	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Slices*p.digits.Width), 1)
+}
+
+func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
+	if p.cut != nil {
+		if err := p.cut(q, kernels.Slices{Digits: p.digits}, b); err != nil {
+			return err
+		}
+	}
+	d, most := p.digits, p.rowsAtATime()
+	for from := 0; from < out.Rows; from += most {
+		part := out
+		part.Rows, part.At = min(most, out.Rows-from), out.At.Offset(from*out.Stride*p.set.Dtype().Size())
+		x := p.x
+		x.At = x.At.Offset(from * x.Stride)
+		g := p.gemm(x, part.Rows)
+		if err := p.d.driver.Multiply(p.d.stream, g); err != nil {
+			return err
+		}
+		j := kernels.Join{Sums: g.C, Digits: d, X: x, B: b, Transposed: p.transposed, Out: part, Add: add}
+		if p.bias != nil {
+			j.Activation, j.Bias = p.activation, p.bias()
+		}
+		if err := p.set.JoinDigits(q, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gemm is the product of rows with all slices: C is blocks x rows x (slices width).
+func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
+	d := p.digits
+	wide := d.Slices * d.Width
+	return &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1,
+		A: x.At, B: d.At, C: p.d.queue.sums.at, StrideA: x.Stride, StrideB: d.Length, StrideC: wide,
+		Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}
+}
+
+// reserve makes room for the sums: now, not while a graph is captured.
+func (p *digitsProduct) reserve(rows int) error {
+	const number = 4
+	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Slices*p.digits.Width)
+	return err
+}

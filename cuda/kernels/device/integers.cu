@@ -1,0 +1,65 @@
+// Products of 8-bit data with digits on the tensor cores' integer units: the data as signed bytes in both layouts, the cut of a matrix, and
+// what makes numbers of the integer sums.
+#include "activations.cuh"
+#include "digits.cuh"
+
+// 32 x 8 threads take squares of 32 x 32: rows less 128, and the same transposed.
+KERNEL(signed_bytes)(signed char *to, int64 ts, signed char *transposed, int64 trs, const unsigned char *from, int64 rows, int64 cols) {
+  __shared__ unsigned char square[32][33];
+  for (int64 base_row = (int64)blockIdx.y * 32; base_row < rows; base_row += (int64)gridDim.y * 32)
+    for (int64 base_col = (int64)blockIdx.x * 32; base_col < cols; base_col += (int64)gridDim.x * 32) {
+      const int64 j = base_col + threadIdx.x;
+      for (int y = threadIdx.y; y < 32; y += blockDim.y)
+        if (base_row + y < rows && j < cols) {
+          unsigned char v = from[(base_row + y) * cols + j] ^ 128;
+          to[(base_row + y) * ts + j] = (signed char)v;
+          square[y][threadIdx.x] = v;
+        }
+      __syncthreads();
+      const int64 i = base_row + threadIdx.x;
+      for (int y = threadIdx.y; y < 32; y += blockDim.y)
+        if (base_col + y < cols && i < rows) transposed[(base_col + y) * trs + i] = (signed char)square[threadIdx.x][y];
+      __syncthreads(); // square is used again
+    }
+}
+EXPORT(signed_bytes)
+
+// Element (i, j) of the matrix is i row + j column elements from b on.
+KERNEL(cut_int8)(const real *b, int64 row, int64 column, int64 inner, int64 cols, DIGITS) {
+  auto value = [=](int64 i, int64 j) { return (float)b[i * row + j * column]; };
+  cut_columns(value, value, [](int64, int64, float) {}, false, inner, cols, DIGITS_OF);
+}
+EXPORT(cut_int8)
+
+// numbers_sum is the sum over a block of indices from the numbers themselves, where they have no digits.
+__device__ inline double numbers_sum(const signed char *x, const real *number, int64 row, int64 from, int64 to, double scale) {
+  double sum = 0;
+  for (int64 l = from; l < to; l++) sum += (double)((unsigned char)x[l] ^ 128) * scale * (double)number[l * row];
+  return sum;
+}
+
+// out = f(sums + 1 bias), f < 0 without both: the slices' sums are those of the blocks of indices, rows x (slices width) each. x are the
+// data's rows, and b is the matrix that was cut.
+KERNEL(join_int8)(const int *sums, DIGITS, int64 blocks, int64 inner, const signed char *x, int64 xs, const real *b, int64 row,
+                  int64 column, real *out, int64 os, int64 rows, int64 cols, int64 add, int64 f, const real *bias, int64 bs) {
+  for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x)
+    for (int64 i = (int64)blockIdx.y * blockDim.y + threadIdx.y; i < rows; i += (int64)gridDim.y * blockDim.y) {
+      double sum = 0;
+      for (int64 k = 0; k < blocks; k++) {
+        const double unit = units[k * width + j];
+        if (unit != unit) {
+          sum += numbers_sum(x + i * xs, b + j * column, row, k * length, smaller((k + 1) * length, inner), scale);
+          continue;
+        }
+        const int *own = sums + (k * rows + i) * slices * width + j;
+        int64 total = 0;
+        for (int64 s = 0; s < slices; s++) total = total * (int64)base + own[s * width];
+        sum += unit * (double)(total + offsets[k * width + j]);
+      }
+      real z = (real)(float)sum;
+      if (add) z += out[i * os + j];
+      if (f >= 0) z = activation(f, z + bias[j]);
+      out[i * os + j] = z;
+    }
+}
+EXPORT(join_int8)

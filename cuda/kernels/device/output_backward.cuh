@@ -1,0 +1,79 @@
+// What both forms of the pass around a narrow factor share: the activations a, the scores' gradient d, and the sums over the rows.
+#pragma once
+#include "activations.cuh"
+
+// What is to be computed; 0 is nothing.
+struct Gradients {
+  real *bias, *out_bias;
+  int64 add_sums;
+  real *g;
+  int64 g_stride, add_g;
+};
+
+// scores_sum adds the numbers of the threads with one remainder modulo C, the columns of d, to the thread of that number.
+template <int C>
+__device__ double scores_sum(double v) {
+  __shared__ double part[256];
+  int t = thread_of_block();
+  part[t] = v;
+  __syncthreads();
+  for (int h = 128; h >= C; h >>= 1) {
+    if (t < h) part[t] += part[t + h];
+    __syncthreads();
+  }
+  v = part[t];
+  __syncthreads();
+  return v;
+}
+
+// gradient_sums adds what the threads of column k have, g[j] = sum a d[j] and g[C] = sum da, over the rows of a block and over the blocks,
+// and the scores' gradients themselves.
+template <int C>
+__device__ void gradient_sums(double *g, const real *__restrict__ d, int64 ds, int64 k, int64 lo, int64 hi, int64 hidden, int64 cols,
+                              const Gradients &to, double *partial, unsigned *tickets) {
+  const int64 parts = gridDim.y;
+  double *scores = partial + parts * (cols + 1) * hidden;
+  const int t = thread_of_block(), own = t % C;
+  double score = 0;
+  if (to.out_bias && blockIdx.x == 0) {
+    if (own < cols)
+      for (int64 i = lo + t / C; i < hi; i += 256 / C) score += d[i * ds + own];
+    score = scores_sum<C>(score);
+  }
+#pragma unroll
+  for (int j = 0; j <= C; j++) g[j] = rows_tree(g[j]);
+  if (parts > 1) {
+    if (threadIdx.y == 0 && k < hidden) {
+#pragma unroll
+      for (int j = 0; j < C; j++)
+        if (j < cols) partial[(blockIdx.y * (cols + 1) + j) * hidden + k] = g[j];
+      partial[(blockIdx.y * (cols + 1) + cols) * hidden + k] = g[C];
+    }
+    if (blockIdx.x == 0 && t < cols) scores[blockIdx.y * cols + t] = score;
+    if (!last_block(&tickets[blockIdx.x], parts)) return;
+#pragma unroll
+    for (int j = 0; j <= C; j++) {
+      int64 at = j < C ? j : cols;
+      double sum = 0;
+      if (k < hidden && at <= cols && (j == C || j < cols))
+        for (int64 p = threadIdx.y; p < parts; p += blockDim.y) sum += __ldcg(&partial[(p * (cols + 1) + at) * hidden + k]);
+      g[j] = rows_tree(sum);
+    }
+    if (to.out_bias && blockIdx.x == 0) {
+      score = 0;
+      if (own < cols)
+        for (int64 p = t / C; p < parts; p += 256 / C) score += __ldcg(&scores[p * cols + own]);
+      score = scores_sum<C>(score);
+    }
+  }
+  if (threadIdx.y == 0 && k < hidden) {
+#pragma unroll
+    for (int j = 0; j < C; j++)
+      if (to.g && j < cols) {
+        real *o = to.g + k * to.g_stride + j;
+        *o = (real)(to.add_g ? *o + g[j] : g[j]);
+      }
+    if (to.bias) to.bias[k] = (real)(to.add_sums ? to.bias[k] + g[C] : g[C]);
+  }
+  if (to.out_bias && blockIdx.x == 0 && t < cols) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
+}

@@ -1,0 +1,48 @@
+// Terms of bfloat16 whose sum a number is: kernels.BFloat16s.
+#pragma once
+#include "common.cuh"
+
+typedef unsigned short bfloat16; // the upper half of a float32
+
+__device__ inline float widened(bfloat16 x) {
+  union {
+    unsigned bits;
+    float number;
+  } u;
+  u.bits = (unsigned)x << 16;
+  return u.number;
+}
+
+// rounded is the nearest, of two the even one.
+__device__ inline bfloat16 rounded(float x) {
+  union {
+    float number;
+    unsigned bits;
+  } u;
+  u.number = x;
+  if (x != x) return 0x7fc0;
+  return (bfloat16)((u.bits + 0x7fff + (u.bits >> 16 & 1)) >> 16);
+}
+
+// Where the terms of a matrix go; those that are 0 are left out.
+struct Terms {
+  bfloat16 *first, *second, *third;
+  int64 stride;
+};
+
+#define TERMS bfloat16 *first, bfloat16 *second, bfloat16 *third, int64 terms_stride
+#define TERMS_OF                                                                                                                 \
+  Terms { first, second, third, terms_stride }
+
+// split writes the terms of x: x = b1 + b2 + b3 up to the last one's rounding. The rest of what is no number or infinite is 0.
+__device__ inline void split(const Terms &to, int64 i, int64 j, float x) {
+  bool number = x - x == 0;
+  bfloat16 *terms[] = {to.first, to.second, to.third};
+#pragma unroll
+  for (int k = 0; k < 3; k++)
+    if (terms[k]) {
+      bfloat16 term = rounded(x);
+      terms[k][i * to.stride + j] = term;
+      x = number && widened(term) - widened(term) == 0 ? x - widened(term) : 0;
+    }
+}

@@ -1,0 +1,393 @@
+//go:build gpu
+
+package kernels_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+const testScale = 1 / 76.5 // no power of two
+
+// signed are 8-bit data in both layouts, for products whose second factor has digits d of so many rows.
+func signed(r *rig[float32], u []byte, rows, cols int) (byRow, byCol kernels.SignedBytes) {
+	byRow.Stride, byCol.Stride = kernels.PaddedIndices(cols), kernels.PaddedIndices(rows)
+	byRow.At, byCol.At = r.put(make([]byte, rows*byRow.Stride)), r.put(make([]byte, cols*byCol.Stride))
+	r.do(r.s.LoadSigned(r.q, byRow, byCol, r.put(u), rows, cols))
+	return byRow, byCol
+}
+
+// placed are digits in memory that is poison.
+func placed(r *rig[float32], d kernels.Digits) kernels.Digits {
+	bytes, _, _ := d.Room()
+	at, err := r.d.Allocate(bytes)
+	r.do(err)
+	r.held = append(r.held, at)
+	return d.Place(at)
+}
+
+// read are the digits of the device's, by block, slice, column and index, and the units and offsets.
+func read(r *rig[float32], d kernels.Digits) (digits []int8, units []float64, offsets []int64) {
+	raw := make([]byte, d.Bytes())
+	r.do(r.d.Download(0, raw, d.At))
+	for _, b := range raw {
+		digits = append(digits, int8(b))
+	}
+	units, offsets = r.numbers(d.Units, d.Blocks*d.Width), make([]int64, d.Blocks*d.Width)
+	raw = make([]byte, 8*len(offsets))
+	r.do(r.d.Download(0, raw, d.Offsets))
+	if _, err := binary.Decode(raw, binary.LittleEndian, offsets); err != nil {
+		r.t.Fatal(err)
+	}
+	return digits, units, offsets
+}
+
+// expected are the digits of a column by their definition, with one rounding of each remainder to float32.
+func expected(column []float32, slices int) (digits [][]int8, unit float64) {
+	var most float32
+	finite := true
+	for _, v := range column {
+		most = max(most, float32(math.Abs(float64(v)))) // NaN stays
+		finite = finite && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
+	}
+	lift, inverse, base := float32(1), float32(0), math.Pow(254, float64(slices-1))
+	if most < 0x1p-64 {
+		lift = 0x1p96
+	}
+	switch {
+	case !finite:
+		unit, lift = math.NaN(), 0
+	case most > 0:
+		inverse = 127 / (most * lift)
+		unit = testScale / (float64(inverse) * base) / float64(lift)
+	}
+	digits = make([][]int8, slices)
+	for _, v := range column {
+		rest, factor := v*lift, inverse
+		if !finite {
+			rest = 0
+		}
+		for s := range digits {
+			digit := math.RoundToEven(float64(rest) * float64(factor))
+			digits[s] = append(digits[s], int8(digit))
+			rest, factor = float32(float64(rest)*float64(factor)-digit), 254
+		}
+	}
+	return digits, unit
+}
+
+// checkDigits compares what is on the device with the digits of b, whose rows may be the columns.
+func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float32) {
+	r.t.Helper()
+	digits, units, offsets := read(r, d)
+	for b := range d.Blocks {
+		for j := range d.Width {
+			var column []float32
+			for l := b * d.Length; l < min((b+1)*d.Length, d.Inner) && j < d.Columns; l++ {
+				column = append(column, element(l, j))
+			}
+			want, unit := expected(column, d.Slices)
+			sum := int64(0)
+			for s := range want {
+				row := digits[((b*d.Slices+s)*d.Width+j)*d.Length:][:d.Length]
+				own := int64(0)
+				for i, got := range row {
+					w := int8(0)
+					if i < len(column) {
+						w = want[s][i]
+					}
+					if got != w {
+						r.t.Fatalf("%+v: digit %d of index %d, column %d is %d, want %d", d, s, b*d.Length+i, j, got, w)
+					}
+					own += int64(got)
+				}
+				sum = sum*254 + own
+			}
+			if at := b*d.Width + j; offsets[at] != 128*sum || units[at] != unit && !(math.IsNaN(units[at]) && math.IsNaN(unit)) {
+				r.t.Fatalf("%+v: column %d has unit %v and offset %d, want %v and %d", d, j, units[at], offsets[at], unit, 128*sum)
+			}
+		}
+	}
+}
+
+// Digits are those of the definition for all magnitudes, shapes, blocks and layouts, and 0 in the room beside them.
+func TestCutDigits(t *testing.T) {
+	sizes := []float32{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149}
+	for seed, c := range []struct{ inner, cols, most, slices int }{{1, 1, 99, 3}, {17, 9, 99, 2}, {300, 12, 99, 3}, {130, 3, 16, 2}, {700, 17, 4096, 3}} {
+		for _, transposed := range []bool{false, true} {
+			r := newRig[float32](t, uint64(seed))
+			v := r.random(c.inner, c.cols, 3)
+			if transposed {
+				v = r.random(c.cols, c.inner, 3)
+			}
+			element := func(l, j int) float32 {
+				if transposed {
+					l, j = j, l
+				}
+				return r.memory.Row(v, l)[j]
+			}
+			for l := range c.inner {
+				for j := range c.cols {
+					i, k := l, j
+					if transposed {
+						i, k = j, l
+					}
+					x := element(l, j) * sizes[j%len(sizes)]
+					if j%10 == 9 {
+						x = 0
+					}
+					r.set(v, i, k, x)
+				}
+			}
+			d := placed(r, kernels.NewDigits(c.inner, c.cols, c.slices, c.most, testScale))
+			r.do(r.s.Cut(r.q, kernels.Slices{Digits: d}, r.on(v), transposed))
+			checkDigits(r, d, element)
+		}
+	}
+	r := newRig[float32](t, 1)
+	if r.s.CutDigits(r.q, kernels.NewDigits(3, 3, 4, 99, 1).Place(1<<20), r.on(r.random(3, 3, 0)), false) == nil {
+		t.Error("four slices: no error")
+	}
+}
+
+// multiply is X B or, from the transpose, X^T B, of data u (rows x inner) with what is cut of b.
+func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Join) {
+	wide := d.Slices * d.Width
+	sums, err := r.d.Allocate(4 * d.Blocks * rows * wide)
+	r.do(err)
+	r.held = append(r.held, sums)
+	r.do(r.d.Multiply(0, &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1, A: x.At, B: d.At,
+		C: sums, StrideA: x.Stride, StrideB: d.Length, StrideC: wide, Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}))
+	j.Sums, j.Digits, j.X = sums, d, x
+	r.do(r.s.JoinDigits(r.q, j))
+}
+
+// Products are those of integer arithmetic to the bit, for random and extreme data and factors, in one block of indices; and those of the
+// CPU's kernels.
+func TestDigitProducts(t *testing.T) {
+	huge := 0
+	for name, operands := range map[string]struct {
+		value  func(i int) byte
+		number func(r *rig[float32]) float32
+	}{
+		"random":            {func(i int) byte { return byte(i * i * 31 >> 3) }, func(r *rig[float32]) float32 { return float32(r.rng.NormFloat64()) }},
+		"all 255, all -127": {func(int) byte { return 255 }, func(*rig[float32]) float32 { return -3 }},
+		"all 0, all 127":    {func(int) byte { return 0 }, func(*rig[float32]) float32 { return 0.1 }},
+		"one huge among tiny": {func(i int) byte { return byte(i * 7) }, func(*rig[float32]) float32 {
+			huge++
+			return []float32{1e-30, -3e-26, 1e-35}[huge%3] + float32(huge%37/36)*1e30
+		}},
+		"subnormal": {func(i int) byte { return byte(i * 13) }, func(r *rig[float32]) float32 { return float32(r.rng.NormFloat64()) * 1e-41 }},
+	} {
+		for seed, c := range []struct{ rows, inner, cols int }{{1, 1, 1}, {35, 21, 20}, {9, 300, 7}, {64, 17, 33}} {
+			for _, slices := range []int{2, 3} {
+				r := newRig[float32](t, uint64(seed))
+				u := make([]byte, c.rows*c.inner)
+				for i := range u {
+					u[i] = operands.value(i)
+				}
+				b, out := r.random(c.inner, c.cols, 2), r.result(c.rows, c.cols, 3)
+				numbers := make([]float32, c.inner*c.cols)
+				for i := range numbers {
+					numbers[i] = operands.number(r)
+					r.set(b, i/c.cols, i%c.cols, numbers[i])
+				}
+				x, _ := signed(r, u, c.rows, c.inner)
+				d := placed(r, kernels.NewDigits(c.inner, c.cols, slices, kernels.ExactIndices, testScale))
+				r.do(r.s.CutDigits(r.q, d, r.on(b), false))
+				multiply(r, x, c.rows, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+				got := r.contents(out.Buffer)
+				cpu := onCPU(t, u, numbers, c.rows, c.inner, c.cols, slices)
+				digits, units, _ := read(r, d)
+				for i := range c.rows {
+					for j := range c.cols {
+						total := int64(0)
+						for l := range c.inner {
+							whole := int64(0)
+							for s := range slices {
+								whole = whole*254 + int64(digits[(s*d.Width+j)*d.Length+l])
+							}
+							total += int64(u[i*c.inner+l]) * whole
+						}
+						z := got[out.Offset+i*out.Stride+j]
+						if want := float32(units[j] * float64(total)); z != want || z != cpu[i*c.cols+j] {
+							t.Fatalf("%s %+v, %d slices: (%d, %d) is %v, want %v, on the CPU %v", name, c, slices, i, j, z, want, cpu[i*c.cols+j])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// onCPU is the product by the CPU's kernels.
+func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, slices int) []float32 {
+	t.Helper()
+	k, err := kernel.NewIntegers(kernel.Go)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := kernel.NewBytes(rows, inner, testScale)
+	x.SetRows(0, u)
+	w := k.NewSlices(inner, cols, slices)
+	w.Cut(0, w.Count(), b, cols, testScale)
+	z := make([]float32, rows*cols)
+	k.Mul(z, cols, x, 0, rows, w, k.NewByteScratch())
+	return z
+}
+
+// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the emulator refuses one that does not fit.
+func TestExactIndices(t *testing.T) {
+	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
+		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)
+	}
+	for _, inner := range []int{kernels.ExactIndices, kernels.ExactIndices + 1} {
+		const rows, cols = 2, 2
+		r := newRig[float32](t, 1)
+		ones := make([]float32, inner*cols)
+		for i := range ones {
+			ones[i] = float32(2*(i%cols) - 1)
+		}
+		b := plan.View{Buffer: r.buffer(ones), Stride: cols, Rows: inner, Cols: cols}
+		out := r.result(rows, cols, 0)
+		d := placed(r, kernels.NewDigits(inner, cols, 3, kernels.ExactIndices, testScale))
+		stride := d.Blocks * d.Length
+		bytes := make([]byte, rows*stride) // less 128: the first row is -128, the second 127
+		for l := range stride {
+			bytes[l], bytes[stride+l] = 0x80, 127
+		}
+		x := kernels.SignedBytes{At: r.put(bytes), Stride: stride}
+		r.do(r.s.CutDigits(r.q, d, r.on(b), false))
+		multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+		for i, z := range r.contents(out.Buffer) {
+			want := float64(i/cols) * 255 * float64(inner) * float64(2*(i%cols)-1) * testScale
+			if math.Abs(float64(z)-want) > 0x1p-23*math.Abs(want) {
+				t.Errorf("%d indices: element %d is %v, want %v", inner, i, z, want)
+			}
+		}
+	}
+}
+
+// A column with an infinity or a NaN is what products of float32 give, in both products and whatever the blocks; the others are not touched.
+func TestDigitsNonFinite(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for seed, bad := range []float32{inf, -inf, nan} {
+		const rows, inner, cols = 19, 70, 6
+		r := newRig[float32](t, uint64(seed))
+		u := make([]byte, rows*inner)
+		for i := range u {
+			u[i] = byte(i % 3) // zeros, too
+		}
+		x, _ := signed(r, u, rows, inner)
+		b, out := r.random(inner, cols, 1), r.result(rows, cols, 0)
+		for l := range inner {
+			r.set(b, l, 4, 0)
+		}
+		r.set(b, 30, 3, bad)
+		r.set(b, 5, 1, nan)
+		stride := kernels.NewDigits(inner, cols, 3, 32, testScale)
+		wide := kernels.SignedBytes{Stride: stride.Blocks * stride.Length}
+		wide.At = r.put(make([]byte, rows*wide.Stride))
+		r.do(r.s.LoadSigned(r.q, wide, kernels.SignedBytes{At: r.put(make([]byte, inner*32)), Stride: 32}, r.put(u), rows, inner))
+		for _, c := range []struct {
+			x    kernels.SignedBytes
+			most int
+		}{{x, 99}, {wide, 32}} {
+			d := placed(r, kernels.NewDigits(inner, cols, 3, c.most, testScale))
+			r.do(r.s.CutDigits(r.q, d, r.on(b), false))
+			multiply(r, c.x, rows, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+			for at, z := range r.contents(out.Buffer) {
+				i, j, want := at/cols, at%cols, 0.0
+				for l := range inner {
+					want += float64(u[i*inner+l]) * testScale * float64(r.memory.Row(b, l)[j])
+				}
+				special := math.IsInf(want, 0) || math.IsNaN(want)
+				if special && fmt.Sprint(z) != fmt.Sprint(want) || !special && math.Abs(float64(z)-want) > 1e-5 || j == 4 && z != 0 {
+					t.Errorf("%v, blocks of %d: (%d, %d) is %v, want %v", bad, c.most, i, j, z, want)
+				}
+			}
+		}
+	}
+}
+
+// The pass that joins the slices adds, and does an activation with its bias.
+func TestJoinActivates(t *testing.T) {
+	const rows, inner, cols = 9, 40, 5
+	r := newRig[float32](t, 3)
+	u := make([]byte, rows*inner)
+	for i := range u {
+		u[i] = byte(i * 11)
+	}
+	x, _ := signed(r, u, rows, inner)
+	b, plain, added, active, bias := r.random(inner, cols, 0), r.result(rows, cols, 0), r.random(rows, cols, 2), r.result(rows, cols, 1), r.random(1, cols, 0)
+	r.inPlace(added)
+	before := r.contents(added.Buffer)
+	d := placed(r, kernels.NewDigits(inner, cols, 2, 99, testScale))
+	r.do(r.s.CutDigits(r.q, d, r.on(b), false))
+	multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(plain)})
+	multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(added), Add: true})
+	multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(active), Activation: kernels.Tanh, Bias: r.on(bias)})
+	sums, after, activated := r.contents(plain.Buffer), r.contents(added.Buffer), r.contents(active.Buffer)
+	for i, z := range sums {
+		row, j := i/cols, i%cols
+		if at := added.Offset + row*added.Stride + j; after[at] != before[at]+z {
+			t.Errorf("(%d, %d) with %v is %v", row, j, before[at], after[at])
+		}
+		want := float32(math.Tanh(float64(z + r.memory.Row(bias, 0)[j])))
+		if got := activated[active.Offset+row*active.Stride+j]; !near(got, want, 1, 4) {
+			t.Errorf("the activation of (%d, %d) is %v, want %v", row, j, got, want)
+		}
+	}
+}
+
+// Gradients, whose second factor has scales of its own in every block of rows, are within the bound of docs/products.md, sum_b kappa_K c_j^b
+// |X|_f^b + u |G_fj|, also of columns whose entries grow along the rows.
+func TestGradientBound(t *testing.T) {
+	const rows, features, cols = 150, 23, 6
+	kappas := map[int]float64{2: (1/(2*254.) + 0x1p-25) / 127, 3: (1/(2*254.*254) + 0x1p-25) / 127}
+	for _, most := range []int{16, 64, 2048} {
+		for slices, kappa := range kappas {
+			r := newRig[float32](t, uint64(most))
+			u := make([]byte, rows*features)
+			for i := range u {
+				u[i] = byte(r.rng.Uint32())
+			}
+			b, out := r.random(rows, cols, 1), r.result(features, cols, 2)
+			for i := range rows {
+				r.set(b, i, 1, r.memory.Row(b, i)[1]*float32(math.Exp(float64(i)/5)))
+			}
+			d := placed(r, kernels.NewDigits(rows, cols, slices, most, testScale))
+			x := kernels.SignedBytes{Stride: d.Blocks * d.Length}
+			x.At = r.put(make([]byte, features*x.Stride))
+			byRow := kernels.SignedBytes{At: r.put(make([]byte, rows*32)), Stride: 32}
+			r.do(r.s.LoadSigned(r.q, byRow, x, r.put(u), rows, features))
+			r.do(r.s.CutDigits(r.q, d, r.on(b), false))
+			multiply(r, x, features, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+			got := r.contents(out.Buffer)
+			for f := range features {
+				for j := range cols {
+					var want, bound float64
+					for lo := 0; lo < rows; lo += d.Length {
+						var most, sum float64
+						for i := lo; i < min(lo+d.Length, rows); i++ {
+							v, x := float64(r.memory.Row(b, i)[j]), float64(u[i*features+f])*testScale
+							most, sum, want = max(most, math.Abs(v)), sum+x, want+x*v
+						}
+						bound += kappa * most * sum
+					}
+					bound = 1.0001*bound + 0x1p-24*math.Abs(want)
+					if z := float64(got[out.Offset+f*out.Stride+j]); !(math.Abs(z-want) <= bound) {
+						t.Errorf("%d slices, blocks of %d: (%d, %d) is %v, want %v to within %v", slices, most, f, j, z, want, bound)
+					}
+				}
+			}
+		}
+	}
+}
