@@ -189,7 +189,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	if err != nil {
 		return "", err
 	}
-	r.study.Budget.limit(&settings, records)
+	r.study.Budget.limit(&settings, r.study.records())
 	if j.point >= 0 {
 		r.study.Budget.limit(&settings, searchRecords)
 		settings.NearEvery = 0 // the search does not look at it

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +25,7 @@ type Study struct {
 	Budget     Budget
 	Measures   []string // of the records, for the pictures and the table
 	Overview   []string // the quantities of the overview picture, nil: the first four
+	Records    int      // about how many a run has, 0: a hundred
 	// Workers is the number of runs side by side, each on Threads threads. A budget in seconds runs one at a time, so that no run
 	// takes another's time.
 	Workers, Threads int
@@ -77,11 +79,14 @@ func (b Budget) String() string { return fmt.Sprintf("%s:%g", b.Kind, b.Amount) 
 // unlimited is the iteration limit where something else is the budget.
 const unlimited = 1 << 40
 
-// records is about how many a run has, searchRecords one of the search.
+// defaultRecords is about how many a run has, searchRecords one of the search.
 const (
-	records       = 100
-	searchRecords = 40
+	defaultRecords = 100
+	searchRecords  = 40
 )
+
+// records is about how many records a run has.
+func (s *Study) records() int { return cmp.Or(s.Records, defaultRecords) }
 
 // limit puts the budget into a run's settings, with about that many records.
 func (b Budget) limit(s *trainer.Settings, records int) {

@@ -29,6 +29,7 @@ type Figure struct {
 	// published and automatic are the contenders of the two comparisons; nil: there is none.
 	published, automatic []compare.Contender
 	budgets              [2]compare.Budget // of the two
+	records              int               // of a run, 0: compare's
 	claims               []claim
 }
 
@@ -87,7 +88,7 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 			continue
 		}
 		name := []string{Published, Automatic}[i]
-		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures, Overview: f.overview,
+		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures, Overview: f.overview, Records: f.records,
 			Workers: o.Workers, Threads: 1}
 		for k := range o.Seeds {
 			s.Seeds = append(s.Seeds, uint64(k+1))
