@@ -28,7 +28,8 @@ func neymanPearson(dataset string) Figure {
 			{Name: "gda", Values: config.Values{"method": "gda"}},
 			{Name: "penalty", Values: config.Values{"method": "penalty"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 300}, {Kind: compare.Iterations, Amount: 300}},
+		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: publishedIterations[dataset]}, {Kind: compare.Iterations, Amount: 300}},
+		records: pictureRecords,
 		claims: []claim{
 			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, lastStationarity())},
 			{"PPALA is ahead of GDPA in feasibility", ahead("ppala", []string{"gdpa"}, lastViolation())},
