@@ -81,7 +81,7 @@ const unlimited = 1 << 40
 
 // defaultRecords is about how many a run has, searchRecords one of the search.
 const (
-	defaultRecords = 100
+	defaultRecords = 200
 	searchRecords  = 40
 )
 

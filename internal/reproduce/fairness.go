@@ -36,7 +36,7 @@ func gaps(problem, dataset string) Figure {
 	return Figure{
 		Name: problem + "-" + dataset, Title: fmt.Sprintf("%s on %s", title, dataset),
 		Source:   map[string]string{"dp": `"Demographic Parity Constraint"`, "eo": `"Equalized Odds Constraints"`}[problem],
-		base:     config.Values{"problem": problem, "dataset": dataset, "split": "100/0/0", "epsilon": "0.01", "near-stationarity": "10"},
+		base:     config.Values{"problem": problem, "dataset": dataset, "split": "100/0/0", "epsilon": "0.01", "near-stationarity": "20"},
 		measures: []string{"near_stationarity", "train_error"},
 		published: []compare.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper", "delta-p": "1e-3", "delta": "power"},

@@ -60,7 +60,7 @@ func betaSweep() Figure {
 func sweep(name, key, fixed, other, value string, values ...string) Figure {
 	f := Figure{
 		Name: name, Title: "PLADA with several " + key + ", demographic parity on adult", Source: `"Hyperparameter robustness", ` + fixed,
-		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada", other: value, "near-stationarity": "10"},
+		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada", other: value, "near-stationarity": "20"},
 		measures: []string{"near_stationarity"},
 		budgets:  [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
 	}
