@@ -164,8 +164,11 @@ func TestRealData(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := Shape{Rows: communitiesRows, Features: communitiesFeatures}
-		if c.Name == "dp-adult" {
+		switch c.Name {
+		case "dp-adult":
 			want = Shape{Rows: adultRows, Features: adultFeatures}
+		case "dp-bank":
+			want = Shape{Rows: bankRows, Features: bankFeatures}
 		}
 		if w.shape.Data != FromFiles || w.shape.Rows != want.Rows || w.shape.Features != want.Features {
 			t.Errorf("%s: %+v", c.Name, w.shape)
