@@ -14,6 +14,17 @@ type Selection struct {
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
 }
 
+// Labels are the rows' classes, as indices into Classes.
+func (s *Selection) Labels() []int {
+	var labels []int
+	for k := range s.Classes {
+		for range s.Offsets[k+1] - s.Offsets[k] {
+			labels = append(labels, k)
+		}
+	}
+	return labels
+}
+
 // Select takes the first rowsPerClass rows of every given class, the classes
 // in the order given; 0 takes all rows, and a class with fewer rows gives all
 // that it has. The set is not changed, the selected rows are copied.

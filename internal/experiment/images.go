@@ -165,11 +165,10 @@ func imageRows(s pictures, n models.Normalization) rows {
 		_, scale := s.pixels.Bytes()
 		s.pixels.SetScale(scale / n.Deviation)
 	}
-	r := rows{data: s.pixels}
+	r := rows{data: s.pixels, labels: s.Labels()}
 	for k := range len(s.Offsets) - 1 {
 		var class []int
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
-			r.labels = append(r.labels, k)
 			class = append(class, i)
 		}
 		r.strata = append(r.strata, class)
