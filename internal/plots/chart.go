@@ -119,7 +119,10 @@ func (c *chart) heading() string {
 func (c *chart) parts() (*plot.Plot, *plot.Legend, error) {
 	p := plot.New()
 	setFonts(p)
-	p.X.Label.Text, p.Y.Label.Text = c.axis, c.label
+	p.X.Label.Text = c.axis
+	if c.label != c.title { // a measure's name says it already, and may be longer than the axis
+		p.Y.Label.Text = c.label
+	}
 	grid := plotter.NewGrid()
 	grid.Horizontal, grid.Vertical = gridStyle(), gridStyle()
 	p.Add(grid)

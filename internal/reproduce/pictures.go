@@ -40,7 +40,7 @@ func neymanPearson(dataset string) Figure {
 }
 
 // publishedIterations are those with published steps: what ten minutes on two cores have room for.
-var publishedIterations = map[string]float64{"fashion-mnist": 300, "cifar10": 200}
+var publishedIterations = map[string]float64{"fashion-mnist": 300, "cifar10": 150}
 
 // pictureRecords is small, since each record scores the test rows: on CIFAR-10 that takes as long as two iterations.
 const pictureRecords = 40
