@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/cuda/driver"
@@ -228,15 +229,15 @@ func TestDigitProducts(t *testing.T) {
 }
 
 // onCPU is the product by the CPU's kernels.
-func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, slices int) []float32 {
+func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []float32 {
 	t.Helper()
 	k, err := kernel.NewIntegers(kernel.Go)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := kernel.NewBytes(rows, inner, testScale)
-	x.SetRows(0, u)
-	w := k.NewSlices(inner, cols, slices)
+	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
+	w := k.NewSlices(inner, cols, count)
 	w.Cut(0, w.Count(), b, cols, testScale)
 	z := make([]float32, rows*cols)
 	k.Mul(z, cols, x, 0, rows, w, k.NewByteScratch())
