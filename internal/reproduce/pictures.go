@@ -42,7 +42,7 @@ func neymanPearson(dataset string) Figure {
 // publishedIterations are those with published steps: what ten minutes on two cores have room for.
 var publishedIterations = map[string]float64{"fashion-mnist": 300, "cifar10": 150}
 
-// pictureRecords is small, since each record scores the test rows: on CIFAR-10 that takes as long as two iterations.
+// pictureRecords is small, since each record scores the test rows: on CIFAR-10 that takes longer than an iteration.
 const pictureRecords = 40
 
 // pictureSteps are the step sizes of a search on pictures.
