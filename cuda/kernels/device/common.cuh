@@ -57,6 +57,25 @@ __device__ inline double block_sum(double v) {
   return v;
 }
 
+// bits_of and float_of take a float32 as its 32 bits, and back.
+__device__ inline unsigned bits_of(float x) {
+  union {
+    float number;
+    unsigned bits;
+  } u;
+  u.number = x;
+  return u.bits;
+}
+
+__device__ inline float float_of(unsigned bits) {
+  union {
+    unsigned bits;
+    float number;
+  } u;
+  u.bits = bits;
+  return u.number;
+}
+
 // rows_tree returns the sum over threadIdx.y, a power of two of threads, to the threads with threadIdx.y == 0.
 __device__ inline double rows_tree(double v) {
   __shared__ double part[256];

@@ -20,24 +20,6 @@ struct Digits {
 
 const double base = 254;
 
-__device__ inline unsigned bits_of(float x) {
-  union {
-    float number;
-    unsigned bits;
-  } u;
-  u.number = x;
-  return u.bits;
-}
-
-__device__ inline float float_of(unsigned bits) {
-  union {
-    unsigned bits;
-    float number;
-  } u;
-  u.bits = bits;
-  return u.number;
-}
-
 // rows_most returns the largest of the numbers over threadIdx.y to all of them.
 __device__ inline unsigned rows_most(unsigned v) {
   __shared__ unsigned part[256];

@@ -4,24 +4,12 @@
 
 typedef unsigned short bfloat16; // the upper half of a float32
 
-__device__ inline float widened(bfloat16 x) {
-  union {
-    unsigned bits;
-    float number;
-  } u;
-  u.bits = (unsigned)x << 16;
-  return u.number;
-}
+__device__ inline float widened(bfloat16 x) { return float_of((unsigned)x << 16); }
 
 // rounded is the nearest, of two the even one.
 __device__ inline bfloat16 rounded(float x) {
-  union {
-    float number;
-    unsigned bits;
-  } u;
-  u.number = x;
-  if (x != x) return 0x7fc0;
-  return (bfloat16)((u.bits + 0x7fff + (u.bits >> 16 & 1)) >> 16);
+  unsigned bits = bits_of(x);
+  return x != x ? 0x7fc0 : (bfloat16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 // Where the terms of a matrix go; those that are 0 are left out.
