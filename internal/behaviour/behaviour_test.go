@@ -1,0 +1,246 @@
+package behaviour
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/cpu"
+)
+
+var update = flag.Bool("update", false, "record the table again")
+
+// outcome is what a run left. All numbers are kept as the text of the run's files, which determines
+// their bits.
+type outcome struct {
+	Flags       string            `json:"flags"`
+	Weights     string            `json:"weights"` // SHA-256 of the tensors of model.safetensors
+	Records     []string          `json:"records"` // of each line of metrics.jsonl, the start of its SHA-256
+	Summary     map[string]any    `json:"summary"`
+	Certificate map[string]any    `json:"certificate"`
+	Measures    map[string]string `json:"measures"` // SHA-256 of the measures of each split
+}
+
+// table is the file's path.
+const table = "testdata/runs.json"
+
+func TestRuns(t *testing.T) {
+	program := build(t)
+	want := map[string]outcome{}
+	if text, err := os.ReadFile(table); err == nil {
+		decode(t, text, &want)
+	} else if !*update {
+		t.Fatal(err)
+	}
+	got := map[string]outcome{}
+	for _, r := range runs() {
+		t.Run(r.name, func(t *testing.T) {
+			if why := missing(r); why != "" {
+				t.Skip(why)
+			}
+			got[r.name] = execute(t, program, r)
+			if *update {
+				return
+			}
+			w, ok := want[r.name]
+			if !ok {
+				t.Fatalf("%s has no row %s: record it with -update", table, r.name)
+			}
+			if diff := cmp.Diff(w, got[r.name]); diff != "" {
+				t.Errorf("the run differs from the table (-recorded +now):\n%s", diff)
+			}
+		})
+	}
+	if *update {
+		write(t, want, got)
+	}
+}
+
+// TestRowsAreUsed fails on rows of the table whose run is gone.
+func TestRowsAreUsed(t *testing.T) {
+	text, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, names := map[string]outcome{}, map[string]bool{}
+	decode(t, text, &rows)
+	for _, r := range runs() {
+		if names[r.name] {
+			t.Errorf("two runs have the name %s", r.name)
+		}
+		names[r.name] = true
+	}
+	for name := range rows {
+		if !names[name] {
+			t.Errorf("%s has a row %s, which no run has", table, name)
+		}
+	}
+}
+
+// build returns the program's path.
+func build(t *testing.T) string {
+	if path := os.Getenv("PPAL_PROGRAM"); path != "" {
+		return path
+	}
+	path := filepath.Join(t.TempDir(), "ppal")
+	command := exec.Command("go", "build", "-o", path, "ppal/cmd/ppal")
+	if text, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, text)
+	}
+	return path
+}
+
+// missing says what the machine lacks for a run.
+func missing(r run) string {
+	switch {
+	case runtime.GOARCH != "amd64":
+		return "the table is of amd64"
+	case r.simd == "avx512" && !(cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ):
+		return "no AVX-512"
+	case r.vnni && !cpu.X86.HasAVX512VNNI:
+		return "no AVX-512 VNNI"
+	case r.simd != "go" && !(cpu.X86.HasAVX2 && cpu.X86.HasFMA):
+		return "no AVX2 with FMA"
+	case r.data && os.Getenv("PPAL_DATA") == "":
+		return "PPAL_DATA is not set"
+	}
+	return ""
+}
+
+// execute trains in a directory of the test's.
+func execute(t *testing.T, program string, r run) outcome {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "run")
+	args := append([]string{"train", "--device", "cpu", "--threads", "2", "--quiet", "--out", out}, strings.Fields(r.flags)...)
+	if r.simd != "" {
+		args = append(args, "--simd", r.simd)
+	}
+	if r.file {
+		args = append(args, "--file", "testdata/rows.csv")
+	}
+	if text, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("ppal %s: %v\n%s", strings.Join(args, " "), err, text)
+	}
+	o := outcome{Flags: r.flags, Weights: weights(t, filepath.Join(out, "model.safetensors")), Measures: map[string]string{}}
+	o.Records = records(t, filepath.Join(out, "metrics.jsonl"))
+	var summary map[string]any
+	decode(t, read(t, filepath.Join(out, "summary.json")), &summary)
+	o.Summary = map[string]any{}
+	for _, key := range []string{"status", "iterations", "objective", "constraints", "max_violation", "best_feasible", "output_iteration", "products"} {
+		o.Summary[key] = summary[key]
+	}
+	o.Certificate, _ = summary["certificate"].(map[string]any)
+	for _, split := range []string{"train", "validation", "test"} {
+		if m, ok := summary[split].(map[string]any); ok {
+			o.Measures[split] = sum(canonical(t, m))
+		}
+	}
+	return o
+}
+
+// weights is the checksum of the tensors: their header entries by name, and their bytes.
+func weights(t *testing.T, path string) string {
+	t.Helper()
+	data := read(t, path)
+	const length = 8
+	end := length + int(binary.LittleEndian.Uint64(data))
+	var header map[string]any
+	decode(t, data[length:end], &header)
+	delete(header, "__metadata__")
+	return sum(append(canonical(t, header), data[end:]...))
+}
+
+// records are the checksums of the lines, without the measured time and without null values, so that a
+// key which a method lacks may be absent.
+func records(t *testing.T, path string) (sums []string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var record map[string]any
+		decode(t, lines.Bytes(), &record)
+		delete(record, "seconds")
+		maps.DeleteFunc(record, func(_ string, v any) bool { return v == nil })
+		sums = append(sums, sum(canonical(t, record))[:12])
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+// canonical is JSON with sorted keys; numbers keep their text.
+func canonical(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// decode keeps numbers as text.
+func decode(t *testing.T, data []byte, into any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write saves the rows that were run over those that were recorded before.
+func write(t *testing.T, old, rows map[string]outcome) {
+	t.Helper()
+	var names []string
+	for _, r := range runs() {
+		names = append(names, r.name)
+		if _, ok := rows[r.name]; ok {
+			continue
+		}
+		if o, ok := old[r.name]; ok {
+			rows[r.name] = o
+		}
+	}
+	maps.DeleteFunc(rows, func(name string, _ outcome) bool { return !slices.Contains(names, name) })
+	text, err := json.MarshalIndent(rows, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(table, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("%s: %d rows\n", table, len(rows))
+}
