@@ -22,12 +22,12 @@ import (
 	"ppal/cuda/recorder"
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/session"
 )
 
 // emulated are options whose GPU is the emulator behind a recorder: the kernels' own code, every call checked.
@@ -308,7 +308,7 @@ func TestIntegersInSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := emulated(t, emulator.Options{})
-		e, err := experiment.New(t.Context(), cfg, "", experiment.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+		e, err := session.New(t.Context(), cfg, "", session.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,11 +14,11 @@ import (
 	"ppal/cuda"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/experiment"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/session"
 )
 
 // precision is a way to compute with the error that it may have, relative to float64 on the CPU.
@@ -234,7 +234,7 @@ func Numbers(p *graph.Problem) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return [][]float64{append(g, f), d, experiment.Float64s(scores)}, nil
+	return [][]float64{append(g, f), d, session.Float64s(scores)}, nil
 }
 
 // Distance is ||a - b||/||b||.

@@ -10,8 +10,8 @@ import (
 	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
 	"ppal/trainer"
+	"ppal/trainer/session"
 )
 
 // size is how much a training check trains on.
@@ -107,7 +107,7 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	if err != nil {
 		return t, err
 	}
-	e, err := experiment.NewOnImages(ctx, cfg, rows, few, experiment.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+	e, err := session.NewOnImages(ctx, cfg, rows, few, session.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
 	if err != nil {
 		return t, err
 	}
