@@ -1,5 +1,5 @@
-// Package check is what `ppal gpu-check` runs on a machine with a GPU: whether the device computes what the CPU does, and how fast.
-package check
+// Package gpucheck is what `ppal gpu-check` runs on a machine with a GPU: whether the device computes what the CPU does, and how fast.
+package gpucheck
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func Choose(all []Part, names []string) ([]Part, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("check: there is no part %q, want some of %s", name, strings.Join(Names(all), ", "))
+			return nil, fmt.Errorf("gpu-check: there is no part %q, want some of %s", name, strings.Join(Names(all), ", "))
 		}
 	}
 	return chosen, nil

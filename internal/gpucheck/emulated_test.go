@@ -1,6 +1,6 @@
 //go:build gpu
 
-package check
+package gpucheck
 
 import (
 	"context"

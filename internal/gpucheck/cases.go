@@ -1,4 +1,4 @@
-package check
+package gpucheck
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 		Experiment: []session.Option{session.WithGPU(open)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("check: %s: %w", c.label(), err)
+		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)
 	}
 	return p, p.Iterate(warmUps)
 }

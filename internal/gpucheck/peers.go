@@ -1,4 +1,4 @@
-package check
+package gpucheck
 
 import (
 	"bytes"
@@ -140,11 +140,11 @@ func askPyTorch(ctx context.Context, python string, request peerRequest) (peerRe
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return peerReply{}, fmt.Errorf("check: PyTorch: %w: %s", err, lastLine(stderr.String()))
+		return peerReply{}, fmt.Errorf("gpu-check: PyTorch: %w: %s", err, lastLine(stderr.String()))
 	}
 	var reply peerReply
 	if err := json.Unmarshal([]byte(lastLine(string(out))), &reply); err != nil {
-		return peerReply{}, fmt.Errorf("check: PyTorch's answer: %w", err)
+		return peerReply{}, fmt.Errorf("gpu-check: PyTorch's answer: %w", err)
 	}
 	return reply, nil
 }

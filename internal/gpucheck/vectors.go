@@ -1,4 +1,4 @@
-package check
+package gpucheck
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func spaceError(d *cuda.Device, t tensor.Dtype, n int, r trainer.Regularizer) (f
 		v := draw(rng, n)
 		a, b := host.NewVector(), device.NewVector()
 		if a != b {
-			return 0, fmt.Errorf("check: vector %d of the device is vector %d of the host", b, a)
+			return 0, fmt.Errorf("gpu-check: vector %d of the device is vector %d of the host", b, a)
 		}
 		c.list = append(c.list, a)
 		host.Write(a, v)

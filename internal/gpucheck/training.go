@@ -1,4 +1,4 @@
-package check
+package gpucheck
 
 import (
 	"context"
@@ -119,7 +119,7 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	p, method := e.Optimization()
 	r, err := trainer.Train(ctx, p, method, trainer.Settings{Iterations: s.iterations, RecordEvery: s.iterations})
 	if err != nil {
-		return t, fmt.Errorf("check: %v: %w", settings, err)
+		return t, fmt.Errorf("gpu-check: %v: %w", settings, err)
 	}
 	n, _ := p.Dims()
 	t = trained{x: make([]float64, n), constraints: r.Point.Constraints, objective: r.Objective}

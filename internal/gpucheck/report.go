@@ -1,4 +1,4 @@
-package check
+package gpucheck
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func Run(ctx context.Context, parts []Part, o Options, after func(PartReport) er
 			return context.Cause(ctx)
 		}
 		began := time.Now()
-		limited, stop := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("check: %s was not done after %v", p.Name, Limit))
+		limited, stop := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("gpu-check: %s was not done after %v", p.Name, Limit))
 		results, err := p.Run(limited, o)
 		stop()
 		r := PartReport{Name: p.Name, Seconds: time.Since(began).Seconds(), Results: finite(results)}
