@@ -110,7 +110,7 @@ func (w Weights) checkFloat32() error {
 	for _, t := range w {
 		for i, v := range t.Data {
 			if math.IsInf(float64(float32(v)), 0) {
-				return fmt.Errorf("models: %w: %s has %v at index %d, which overflows float32", ErrWeights, t.Name, v, i)
+				return fmt.Errorf("models: %w: %s is %v at %d, which overflows float32", ErrWeights, t.Name, v, i)
 			}
 		}
 	}

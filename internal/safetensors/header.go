@@ -143,7 +143,7 @@ func (p *headerParser) object(value func(key string) error) error {
 		}
 		key := token.(string) // the decoder accepts only strings here
 		if keys[key] {
-			return p.fail(ErrHeader, fmt.Sprintf("duplicate key %q", key))
+			return p.fail(ErrHeader, fmt.Sprintf("key %q appears twice", key))
 		}
 		keys[key] = true
 		if err := value(key); err != nil {

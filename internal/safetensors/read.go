@@ -91,9 +91,9 @@ func checkLayout(entries []entry) (int64, error) {
 		case e.end < e.begin || e.end-e.begin != bytes:
 			return fail("data_offsets [%d, %d] do not hold %d bytes, shape %v of %s", e.begin, e.end, bytes, e.shape, e.dtype)
 		case e.begin < size:
-			return fail("begins at %d, within the previous tensor, which ends at %d", e.begin, size)
+			return fail("begins at %d, inside the previous tensor, which ends at %d", e.begin, size)
 		case e.begin > size:
-			return fail("begins at %d, after a gap: the previous tensor ends at %d", e.begin, size)
+			return fail("begins at %d, after a hole: the previous tensor ends at %d", e.begin, size)
 		}
 		size = e.end
 	}
