@@ -8,7 +8,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
+	"ppal/trainer/session"
 )
 
 // Sizes of the prepared tables.
@@ -126,7 +126,7 @@ func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, dat
 
 // onTable builds the training run of the setting's configuration on the table.
 func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*workload, error) {
-	e, err := experiment.NewOnTables(ctx, s.Train, &datasets.Tables{Train: t}, s.options...)
+	e, err := session.NewOnTables(ctx, s.Train, &datasets.Tables{Train: t}, s.options...)
 	if err != nil {
 		return nil, err
 	}
