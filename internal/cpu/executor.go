@@ -16,9 +16,10 @@ type executor[T plan.Float] struct {
 	data              map[int]*kernel.PackedFloats[T] // packed leaves, by buffer
 	sparse            map[int]*kernel.Sparse[T]       // leaves that are read by their entries
 	tails             map[int]*tails[T]               // of scores, by buffer
-	minus             map[*int8][]T                   // by the first of the labels
-	bytes             map[int]*kernel.PackedBytes     // leaves of 8-bit data
-	integers          *kernel.Integers                // of their products
+	consumers         plan.Consumers
+	minus             map[*int8][]T               // by the first of the labels
+	bytes             map[int]*kernel.PackedBytes // leaves of 8-bit data
+	integers          *kernel.Integers            // of their products
 	device            *Device
 	forward, backward []*region[T]
 	threads           int
@@ -54,6 +55,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
 	}
+	e.consumers = p.FindConsumers()
 	e.findTails()
 	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	return e, nil

@@ -76,6 +76,10 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 		product(s, m, lo, hi, sums)
 	case *Map:
 		elements(s, m, lo, hi)
+	case *BiasActivation:
+		biasActivation(s, m, lo, hi)
+	case *ActivationGrad:
+		activationGrad(s, m, lo, hi)
 	case *Copy:
 		for i := lo; i < hi; i++ {
 			copy(m.Row(s.To, i), m.Row(s.From, i))

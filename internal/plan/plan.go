@@ -107,9 +107,9 @@ type Operand struct {
 	Access Access
 }
 
-// Step is one of *Product, *Map, *Copy, *Sums, *MarginLoss, *MarginLossGrad,
-// *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. Which rows it touches is said for
-// a step in a region with rows; elsewhere it runs whole.
+// Step is one of *Product, *BiasActivation, *ActivationGrad, *Map, *Copy, *Sums, *MarginLoss,
+// *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. The access
+// of its operands holds for a step in a region with rows; outside of such regions a step runs whole.
 type Step interface {
 	// Reads and Writes are the matrices. One that is added to is in both.
 	Reads() []Operand
