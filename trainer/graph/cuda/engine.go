@@ -9,6 +9,7 @@ import (
 
 	device "ppal/cuda"
 	"ppal/cuda/driver"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
@@ -156,7 +157,7 @@ func (p *problem) Bind(i int, value gorgonia.Value) error {
 }
 
 // Data implements what Problem.Data asks for: the matrix that was given, which the device has copied.
-func (p *problem) Data(i int) graph.Matrix {
+func (p *problem) Data(i int) matrix.Matrix {
 	if i < 0 || i >= len(p.h.Data) {
 		return nil
 	}
