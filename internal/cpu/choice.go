@@ -50,7 +50,7 @@ func (e *ProductsError) Error() string {
 
 // Integers names the instruction that products of 8-bit data with slices take: avx512_vnni, avx_vnni, or go.
 func (d *Device) Integers() string {
-	k, err := kernel.NewIntegers(d.level)
+	k, err := kernel.NewByteKernels(d.level)
 	if err != nil {
 		return "go"
 	}
@@ -63,7 +63,7 @@ func (d *Device) Slices(cols int) bool {
 	case Float:
 		return false
 	case Auto:
-		k, err := kernel.NewIntegers(d.level)
+		k, err := kernel.NewByteKernels(d.level)
 		return err == nil && k.Fast() && cols >= sliceFeatures
 	}
 	return true

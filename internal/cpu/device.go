@@ -42,7 +42,7 @@ func (d *Device) Threads() int { return d.threads }
 // With returns the device with another kind of products. Both have the same workers. The error is a *ProductsError.
 func (d *Device) With(p Products) (*Device, error) {
 	if p != Auto && p != Float {
-		k, err := kernel.NewIntegers(d.level)
+		k, err := kernel.NewByteKernels(d.level)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ type executor[T plan.Float] struct {
 	consumers         plan.Consumers
 	minus             map[*int8][]T               // by the first of the labels
 	bytes             map[int]*kernel.PackedBytes // leaves of 8-bit data
-	integers          *kernel.Integers            // of their products
+	integers          *kernel.ByteKernels         // of their products
 	device            *Device
 	forward, backward []*region[T]
 	threads           int
@@ -46,7 +46,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
-	if e.integers, err = kernel.NewIntegers(d.level); err != nil {
+	if e.integers, err = kernel.NewByteKernels(d.level); err != nil {
 		return nil, err
 	}
 	if err := e.packData(); err != nil {
