@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/trainer/problem"
 )
 
 // The scores decide one of two women positively and two of three men.
@@ -27,7 +28,7 @@ func scoresNode(g *gorgonia.ExprGraph) *gorgonia.Node {
 }
 
 // Demographic parity: the node is the smooth gap h, of which the pieces make
-// the constraint |h| - eps (convert them to trainer.Piece for MakePiecewise).
+// the constraint |h| - eps (convert them to problem.Piece for MakePiecewise).
 func ExampleNewDemographicParity() {
 	problem, err := constraints.NewDemographicParity([]string{"women", "men"}, 0.05, constraints.Logistic, constraints.Sigmoid, constraints.Absolute)
 	if err != nil {

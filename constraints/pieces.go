@@ -4,8 +4,8 @@ import "fmt"
 
 // Piece is one smooth branch Sign*h_Term + Offset of a constraint that is the
 // maximum of its pieces, g_j = max over the pieces p of j of Sign*h_Term +
-// Offset. It has the fields of trainer.Piece and converts to it:
-// trainer.Piece(p).
+// Offset. It has the fields of problem.Piece and converts to it:
+// problem.Piece(p).
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
@@ -17,7 +17,7 @@ type GapForm uint8
 // The forms.
 const (
 	// Absolute is g_t = |h_t| - eps_t: the nodes are the smooth terms h, and
-	// Pieces says that the constraints are maxima (trainer.MakePiecewise).
+	// Pieces says that the constraints are maxima (problem.MakePiecewise).
 	Absolute GapForm = iota
 	// Split is two smooth constraints for each gap, h_t - eps_t and then
 	// -h_t - eps_t, as nodes: twice as many constraints and multipliers.

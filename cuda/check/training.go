@@ -12,6 +12,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/experiment"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // size is how much a training check trains on.
@@ -123,6 +124,6 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	}
 	n, _ := p.Dims()
 	t = trained{x: make([]float64, n), constraints: r.Point.Constraints, objective: r.Objective}
-	p.Read(t.x, trainer.Iterate)
+	p.Space().Read(t.x, problem.Iterate)
 	return t, nil
 }

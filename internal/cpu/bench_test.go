@@ -15,8 +15,8 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // images are 8-bit pixels, all of them random.
@@ -78,7 +78,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 		}
 		f, c, err := goal.Nodes(scores, labels)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{data}}, err
+			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{data}}, err
 	}, e)
 	if err != nil {
 		b.Fatal(err)
@@ -89,7 +89,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 // iteration returns a forward and a backward pass.
 func iteration(t testing.TB, p *graph.Problem) func() {
 	_, m := p.Dims()
-	g, d, weights := make([]float64, m), p.NewVector(), make([]float64, m+1)
+	g, d, weights := make([]float64, m), p.Space().New(), make([]float64, m+1)
 	for j := range weights {
 		weights[j] = 1
 	}

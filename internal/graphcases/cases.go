@@ -10,8 +10,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // Storage says in which form the rows are given.
@@ -33,7 +33,7 @@ type Case struct {
 	Center      bool
 	Storage     Storage
 	Data        graph.Matrix // the rows, where they are not to be drawn
-	Regularizer trainer.Regularizer
+	Regularizer problem.Regularizer
 	Seed        uint64
 	// Nodes adds f and the terms of g, of which Pieces makes g where they are not nil.
 	Nodes  func(scores *gorgonia.Node, rng *rand.Rand) (f, terms *gorgonia.Node, err error)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Metrics writes metrics.jsonl: one object per record, a line each, in the file when Record returns.
@@ -40,7 +41,7 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 	return &Metrics{file: f}, nil
 }
 
-// Record implements trainer.Recorder. The error is a *trainer.NonFiniteError where a number of the record is not finite, or the file
+// Record implements trainer.Recorder. The error is a *problem.NonFiniteError where a number of the record is not finite, or the file
 // system's; nothing of the record is in the file then.
 func (m *Metrics) Record(r *trainer.Record) error {
 	line, err := encode(r)
@@ -68,7 +69,7 @@ func encode(r *trainer.Record) ([]byte, error) {
 	for name, numbers := range numbersOf(r) {
 		for _, x := range numbers {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, &trainer.NonFiniteError{Term: name, Iteration: r.Iteration, Value: x}
+				return nil, &problem.NonFiniteError{Term: name, Iteration: r.Iteration, Value: x}
 			}
 		}
 	}
