@@ -20,7 +20,7 @@ build:
 HEADERS = cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./cuda/... ./trainer/graph/cuda/... ./cmd/ppal
+GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/... ./trainer/graph/cuda/... ./cmd/ppal
 
 gpu:
 	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
@@ -34,7 +34,7 @@ gpu-test:
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
 
 gpu-pack: gpu
-	cuda/check/pack.sh bin/ppal-gpu $(DATA) build/gpu-check
+	internal/gpucheck/pack.sh bin/ppal-gpu $(DATA) build/gpu-check
 
 # On the machine with the GPU. GPU_CHECK_FLAGS="--part bench" is one part.
 gpu-check:

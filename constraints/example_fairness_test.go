@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/trainer/problem"
 )
 
 // The scores decide one of two women positively and two of three men.

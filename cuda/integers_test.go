@@ -10,9 +10,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/check"
 	"ppal/cuda/emulator"
 	"ppal/cuda/recorder"
+	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	engine "ppal/trainer/graph/cuda"
@@ -33,7 +33,7 @@ func TestSumsInPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := check.Numbers(p)
+		got, err := gpucheck.Numbers(p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/bench"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
+	"ppal/trainer/session"
 )
 
 // benchOptions are the flags of the command, but for those that train has too.
@@ -136,7 +136,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	if cfg.Threads > 0 {
 		runtime.GOMAXPROCS(cfg.Threads)
 	}
-	device, err := experiment.CPU(cfg.Device)
+	device, err := session.CPU(cfg.Device)
 	if err != nil {
 		return bench.Options{}, nil, err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ppal/cuda/check"
 	"ppal/cuda/driver"
 	"ppal/datasets"
+	"ppal/internal/gpucheck"
 	"ppal/internal/rundir"
 )
 
@@ -48,21 +48,21 @@ other commands look for data.`,
 	f.StringVar(&opts.dataDir, "data-dir", "", "the data sets' `DIR`")
 	f.IntVar(&opts.device, "device", 0, "the GPU, `N`")
 	f.StringVar(&opts.python, "python", "python3", "the Python `PROGRAM` that has PyTorch")
-	complete(cmd, "part", check.Names(check.Parts()))
+	complete(cmd, "part", gpucheck.Names(gpucheck.Parts()))
 	return cmd
 }
 
 // gpuCheck is the command.
 func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 	if opts.list {
-		for _, p := range check.Parts() {
+		for _, p := range gpucheck.Parts() {
 			if !p.Hidden {
 				fmt.Fprintf(a.stdout, "%-9s %s\n", p.Name, p.Summary)
 			}
 		}
 		return nil
 	}
-	parts, err := check.Choose(check.Parts(), opts.parts)
+	parts, err := gpucheck.Choose(gpucheck.Parts(), opts.parts)
 	if err != nil {
 		return usage{err}
 	}
@@ -70,12 +70,12 @@ func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 	if err != nil {
 		return err
 	}
-	report := &check.Report{Version: version(), When: a.now().UTC()}
+	report := &gpucheck.Report{Version: version(), When: a.now().UTC()}
 	if report.Device, err = identify(o.Open); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s, driver for CUDA %s, %s\n", report.Device.Name, report.Device.Driver, report.Device.Products)
-	err = check.Run(ctx, parts, o, func(p check.PartReport) error {
+	err = gpucheck.Run(ctx, parts, o, func(p gpucheck.PartReport) error {
 		report.Parts = append(report.Parts, p)
 		fmt.Fprintln(a.stdout)
 		return errors.Join(p.WriteTable(a.stdout), writeReport(opts.out, report)) // after every part: a later one may be cut off
@@ -90,22 +90,22 @@ func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 }
 
 // checkOptions are the flags as what the parts take.
-func (a *app) checkOptions(opts *checkOptions) (check.Options, error) {
+func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return check.Options{}, err
+		return gpucheck.Options{}, err
 	}
 	data := opts.dataDir
 	if beside := filepath.Dir(self); data == "" && isDirectory(filepath.Join(beside, "fashion-mnist")) {
 		data = beside
 	}
 	if data, err = datasets.Dir(data, a.getenv); err != nil {
-		return check.Options{}, err
+		return gpucheck.Options{}, err
 	}
 	if found, _ := filepath.Glob(filepath.Join(data, "fashion-mnist", "train-images*")); found == nil {
 		data = "" // what needs the files is not run; the only error is of a bad pattern
 	}
-	return check.Options{
+	return gpucheck.Options{
 		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
 		Data: data, Self: self, Python: opts.python,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },
@@ -127,7 +127,7 @@ func identify(open func() (driver.Driver, error)) (driver.Info, error) {
 }
 
 // writeReport writes the report to a file, if one is named.
-func writeReport(file string, r *check.Report) error {
+func writeReport(file string, r *gpucheck.Report) error {
 	if file == "" {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/cuda/check"
 	"ppal/cuda/driver"
 	"ppal/cuda/recorder"
+	"ppal/internal/gpucheck"
 )
 
 func TestGPUCheckWithoutGPU(t *testing.T) {
@@ -21,7 +21,7 @@ func TestGPUCheckWithoutGPU(t *testing.T) {
 
 func TestGPUCheckListsParts(t *testing.T) {
 	got := command(t.Context(), nil, "gpu-check", "--list")
-	for _, name := range check.Names(check.Parts()) {
+	for _, name := range gpucheck.Names(gpucheck.Parts()) {
 		if !strings.Contains(got.stdout, name+" ") {
 			t.Errorf("%q lacks %s", got.stdout, name)
 		}
@@ -47,11 +47,11 @@ func TestGPUCheckReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report check.Report
+	var report gpucheck.Report
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Device.Name == "" || len(report.Parts) != 1 || report.Parts[0].Name != "peers" || report.Parts[0].Results[0].Status != check.NotRun {
+	if report.Device.Name == "" || len(report.Parts) != 1 || report.Parts[0].Name != "peers" || report.Parts[0].Results[0].Status != gpucheck.NotRun {
 		t.Errorf("%+v", report)
 	}
 	if got := command(t.Context(), nil, "gpu-check", "--part", "nothing"); !strings.Contains(got.stderr, `there is no part "nothing"`) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"ppal/internal/config"
-	"ppal/internal/experiment"
+	"ppal/trainer/session"
 )
 
 // gcPercent is how much garbage may lie beside the live heap. That is a few large arrays without pointers, which cost the collector
@@ -66,7 +66,7 @@ func columns() int {
 }
 
 func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (trial, error) {
-	e, err := experiment.New(ctx, cfg, dataDir)
+	e, err := session.New(ctx, cfg, dataDir)
 	if err != nil {
 		return nil, err // without a nil *Experiment
 	}

@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"ppal/internal/config"
-	"ppal/internal/experiment"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 )
 
 // stub is a trial without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by (1, 2) with the multipliers 2 and 0.
@@ -55,13 +55,13 @@ func newStub(cfg config.Train) (*stub, error) {
 	return s, err
 }
 
-func (s *stub) Info() experiment.Info {
-	return experiment.Info{
+func (s *stub) Info() session.Info {
+	return session.Info{
 		Device:    "stub",
 		Products:  "stub's",
-		DataFiles: []experiment.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
-		Objective: "shirt", Rows: experiment.Part{Train: 18, Test: 9},
-		Classes: []experiment.Part{
+		DataFiles: []session.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
+		Objective: "shirt", Rows: session.Part{Train: 18, Test: 9},
+		Classes: []session.Part{
 			{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4},
 		},
 		Features: 784, Parameters: 2, Normalization: "none",
@@ -83,16 +83,16 @@ func (s *stub) Train(ctx context.Context, settings trainer.Settings) (*trainer.R
 	return r, err
 }
 
-func (s *stub) Finish(r *trainer.Result) (experiment.Final, error) {
+func (s *stub) Finish(r *trainer.Result) (session.Final, error) {
 	round := func(x float64) float64 { return math.Round(1e3*x) / 1e3 }
 	c := r.Certificate
 	c.Epsilon, c.Stationarity, c.Feasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
 	c.Nu = []float64{round(c.Nu[0]), round(c.Nu[1])}
-	return experiment.Final{
+	return session.Final{
 		Certificate: c, Objective: round(r.Objective),
 		Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},
 		Values:      []float64{1, 1, 2},
-		Splits: []experiment.SplitMeasures{
+		Splits: []session.SplitMeasures{
 			{Name: "train", Named: map[string]float64{"error": 0.25}, Decisions: []float64{0.1, 0.25, 0.5}},
 			{Name: "test", Named: map[string]float64{"error": 0.5}, Decisions: []float64{0.2, 0.4, 1}},
 		},

@@ -7,14 +7,14 @@ import (
 	"math"
 	"slices"
 
-	"ppal/internal/experiment"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 )
 
 // summarise is summary.json of a run that came to its end.
-func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summary {
+func (s *trainRun) summarise(r *trainer.Result, f session.Final) rundir.Summary {
 	sum := s.commonSummary(r)
 	sum.Objective, sum.Constraints, sum.Certificate = f.Objective, f.Constraints, f.Certificate
 	sum.MaxViolation = problem.MaxViolation(f.Constraints)
@@ -32,7 +32,7 @@ func (s *session) summarise(r *trainer.Result, f experiment.Final) rundir.Summar
 }
 
 // commonSummary is what does not need the final measures.
-func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
+func (s *trainRun) commonSummary(r *trainer.Result) rundir.Summary {
 	sum := rundir.Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: s.trial.Bounds(),
 		Device: deviceOf(s.trial.Info()), Products: s.trial.Info().Products,
@@ -47,7 +47,7 @@ func (s *session) commonSummary(r *trainer.Result) rundir.Summary {
 }
 
 // deviceOf names what computed, with the memory that it took on a GPU.
-func deviceOf(info experiment.Info) string {
+func deviceOf(info session.Info) string {
 	if info.DeviceBytes == 0 {
 		return info.Device
 	}
@@ -57,7 +57,7 @@ func deviceOf(info experiment.Info) string {
 
 // fail leaves of a run that failed a summary of its last record, and nothing of one that failed before the first, so that its
 // directory can be used again. It returns the failure.
-func (s *session) fail(r *trainer.Result, failure error) error {
+func (s *trainRun) fail(r *trainer.Result, failure error) error {
 	var err error
 	if r == nil || s.last == nil {
 		err = s.dir.Discard()
@@ -76,7 +76,7 @@ func with(failure, err error) error {
 }
 
 // withName names a constraint that is not finite.
-func (s *session) withName(err error) error {
+func (s *trainRun) withName(err error) error {
 	var bad *problem.NonFiniteError
 	var j int
 	if !errors.As(err, &bad) {
@@ -92,7 +92,7 @@ func (s *session) withName(err error) error {
 }
 
 // writeFailure is summary.json of a run that failed after a record.
-func (s *session) writeFailure(r *trainer.Result, failure error) error {
+func (s *trainRun) writeFailure(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"ppal/internal/experiment"
 	"ppal/internal/rundir"
+	"ppal/trainer/session"
 )
 
 // printTable is the run's last word, on stdout.
-func (s *session) printTable(sum rundir.Summary, f experiment.Final) error {
+func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	out := &failOnce{out: s.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
 		s.cfg.Method.Method, s.cfg.Dataset, s.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
@@ -53,7 +53,7 @@ func (s *session) printTable(sum rundir.Summary, f experiment.Final) error {
 const mostLines = 12
 
 // printConstraints prints a line for the objective and for each constraint.
-func (s *session) printConstraints(out io.Writer, sum rundir.Summary, f experiment.Final) {
+func (s *trainRun) printConstraints(out io.Writer, sum rundir.Summary, f session.Final) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	info := s.trial.Info()
 	title, decisions := "term\tvalue", "decided"
@@ -103,7 +103,7 @@ func worst(g []float64) []int {
 }
 
 // byClass says whether objective and constraints are classes' losses, and what they stand for the classes' errors.
-func (s *session) byClass() bool { return s.cfg.Data.Problem == "mnpc" }
+func (s *trainRun) byClass() bool { return s.cfg.Data.Problem == "mnpc" }
 
 // splitTitle heads what objective and constraints are on the decisions for one split's rows.
 func splitTitle(name, decisions string) string {
@@ -114,7 +114,7 @@ func splitTitle(name, decisions string) string {
 }
 
 // printMeasures prints what is not told for each constraint: the measures of every split.
-func (s *session) printMeasures(out io.Writer, f experiment.Final) {
+func (s *trainRun) printMeasures(out io.Writer, f session.Final) {
 	if s.byClass() {
 		return
 	}

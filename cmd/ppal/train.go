@@ -8,25 +8,25 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session"
 )
 
-// trial is a training run as the command line sees it: *experiment.Experiment.
+// trial is a training run as the command line sees it: *session.Experiment.
 type trial interface {
-	Info() experiment.Info
+	Info() session.Info
 	Bounds() []float64
 	ConstraintNames() []string
 	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
-	Finish(r *trainer.Result) (experiment.Final, error)
+	Finish(r *trainer.Result) (session.Final, error)
 	Save(path string) error
 	Explain() string
 	Close() error
 }
 
-var _ trial = (*experiment.Experiment)(nil)
+var _ trial = (*session.Experiment)(nil)
 
 // train is the command.
 func (a *app) train(ctx context.Context, values config.Values, path string) (failure error) {
@@ -69,7 +69,7 @@ func (a *app) train(ctx context.Context, values config.Values, path string) (fai
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, cfg: cfg, dataDir: dataDir, trial: t, dir: dir, report: report}
+	s := &trainRun{app: a, cfg: cfg, dataDir: dataDir, trial: t, dir: dir, report: report}
 	return s.run(ctx)
 }
 
@@ -87,8 +87,8 @@ func announceStop(ctx context.Context, report reporter) (end func()) {
 	}
 }
 
-// session is one run, from its directory to its table.
-type session struct {
+// trainRun is one run, from its directory to its table.
+type trainRun struct {
 	*app
 	cfg      config.Train
 	dataDir  string
@@ -99,7 +99,7 @@ type session struct {
 	last     *trainer.Record // without its slices
 }
 
-func (s *session) run(ctx context.Context) error {
+func (s *trainRun) run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return s.fail(nil, err)
 	}
@@ -132,7 +132,7 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // begin writes config.yaml and says what is about to happen.
-func (s *session) begin() error {
+func (s *trainRun) begin() error {
 	data, err := s.cfg.YAML(s.provenance())
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *session) begin() error {
 	return nil
 }
 
-func (s *session) provenance() rundir.Provenance {
+func (s *trainRun) provenance() rundir.Provenance {
 	info := s.trial.Info()
 	p := rundir.Provenance{
 		Version: version(), Out: string(s.dir),
@@ -191,13 +191,13 @@ func (s *session) provenance() rundir.Provenance {
 }
 
 // warn keeps a warning for the summary and shows it.
-func (s *session) warn(w string) {
+func (s *trainRun) warn(w string) {
 	s.warnings = append(s.warnings, w)
 	s.report.warn(w)
 }
 
 // optimise trains, with the records going to metrics.jsonl and the terminal.
-func (s *session) optimise(ctx context.Context) (result *trainer.Result, err error) {
+func (s *trainRun) optimise(ctx context.Context) (result *trainer.Result, err error) {
 	settings, err := s.cfg.TrainerSettings()
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (s *session) optimise(ctx context.Context) (result *trainer.Result, err err
 }
 
 // lastRecord keeps the last record's numbers for the summary of a run that fails.
-type lastRecord session
+type lastRecord trainRun
 
 func (l *lastRecord) Record(r *trainer.Record) error {
 	kept := *r
@@ -226,7 +226,7 @@ func (l *lastRecord) Record(r *trainer.Record) error {
 	return nil
 }
 
-func (s *session) draw() error {
+func (s *trainRun) draw() error {
 	records, err := rundir.ReadMetrics(s.dir.Metrics())
 	if err != nil {
 		return err

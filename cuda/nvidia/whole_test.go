@@ -6,17 +6,17 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/cuda/check"
 	"ppal/cuda/driver"
 	"ppal/cuda/nvidia"
+	"ppal/internal/gpucheck"
 )
 
 // The engine's small checks, all the way: plans of every kind through this package, with PTX's names, captured graphs and products in
 // cuBLAS's order, on kernels compiled for the host. Both halves agree with the CPU device, and two runs in every bit.
 func TestWhole(t *testing.T) {
-	parts := check.Parts()
-	small := parts[slices.IndexFunc(parts, func(p check.Part) bool { return p.Name == "small" })]
-	results, err := small.Run(t.Context(), check.Options{
+	parts := gpucheck.Parts()
+	small := parts[slices.IndexFunc(parts, func(p gpucheck.Part) bool { return p.Name == "small" })]
+	results, err := small.Run(t.Context(), gpucheck.Options{
 		Open: func() (driver.Driver, error) { return nvidia.Open(0) }, Log: t.Logf,
 	})
 	if err != nil {
@@ -26,7 +26,7 @@ func TestWhole(t *testing.T) {
 		t.Error("nothing was checked")
 	}
 	for _, r := range results {
-		if r.Status != check.Passed {
+		if r.Status != gpucheck.Passed {
 			t.Errorf("%+v", r)
 		}
 	}

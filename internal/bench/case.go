@@ -10,7 +10,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/cpu"
-	"ppal/internal/experiment"
+	"ppal/trainer/session"
 )
 
 // Case is a problem whose iteration is timed.
@@ -30,7 +30,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	options []experiment.Option
+	options []session.Option
 }
 
 // Options are what the cases of a run share.
@@ -40,7 +40,7 @@ type Options struct {
 	// that leave the choice open.
 	Device config.Values
 	// Experiment changes what the cases find around them: another GPU than this machine's.
-	Experiment []experiment.Option
+	Experiment []session.Option
 	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
 }
@@ -120,7 +120,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := experiment.CPU(cfg.Device)
+	device, err := session.CPU(cfg.Device)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,9 @@ import (
 	"strconv"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
+	"ppal/trainer/session"
 )
 
 // Rows of each class in the published sets.
@@ -49,7 +50,7 @@ func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass
 
 // openImages builds the training run of the configuration, on random images where its files are absent.
 func openImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
-	e, err := experiment.New(ctx, s.Train, s.dataDir, s.options...)
+	e, err := session.New(ctx, s.Train, s.dataDir, s.options...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return openRandomImages(ctx, s, testPerClass)
 	}
@@ -66,7 +67,7 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	if err != nil {
 		return nil, err
 	}
-	e, err := experiment.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2),
+	e, err := session.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2),
 		s.options...)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	return onImages(e, s, Synthetic), nil
 }
 
-func onImages(e *experiment.Experiment, s setting, data string) *workload {
+func onImages(e *session.Experiment, s setting, data string) *workload {
 	info := e.Info()
 	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, products: info.Products, setting: s, keep: e}
 	w.problem, w.method = e.Optimization()
@@ -107,7 +108,7 @@ func randomImages(d datasets.Dataset, classes []int, rowsPerClass int, seed uint
 		s.Offsets = append(s.Offsets, (k+1)*rowsPerClass)
 	}
 	rows, pixels := len(classes)*rowsPerClass, d.Shape.Pixels()
-	s.Pixels = &datasets.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: datasets.PixelScale}
+	s.Pixels = &matrix.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: datasets.PixelScale}
 	return s
 }
 

@@ -7,8 +7,9 @@ import (
 	"io/fs"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
-	"ppal/internal/experiment"
+	"ppal/trainer/session"
 )
 
 // Sizes of the prepared tables.
@@ -54,7 +55,7 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := t.Features.(*datasets.CSR)
+	x := t.Features.(*matrix.CSR)
 	w.shape.NonZeros = len(x.Columns)
 	w.references = func() ([]reference, error) {
 		sparse, err := bareSparse(s, x, w.shape.Width)
@@ -126,7 +127,7 @@ func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, dat
 
 // onTable builds the training run of the setting's configuration on the table.
 func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*workload, error) {
-	e, err := experiment.NewOnTables(ctx, s.Train, &datasets.Tables{Train: t}, s.options...)
+	e, err := session.NewOnTables(ctx, s.Train, &datasets.Tables{Train: t}, s.options...)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Trial is one training run: *experiment.Experiment.
+// Trial is one training run: *session.Experiment.
 type Trial interface {
 	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
 	Close() error

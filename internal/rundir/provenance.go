@@ -1,6 +1,6 @@
 package rundir
 
-// Provenance is what config.yaml tells beside the settings.
+// Provenance describes the origin of a run. It stands in config.yaml beside the settings.
 type Provenance struct {
 	Version       string     `yaml:"version"`
 	Out           string     `yaml:"out"`
@@ -11,22 +11,24 @@ type Provenance struct {
 	Features      int        `yaml:"features"`
 	Parameters    int        `yaml:"parameters"`
 	Normalization string     `yaml:"normalization"`
-	Products      string     `yaml:"products"` // with the data, as they ran
+	Products      string     `yaml:"products"` // kind of products with the data matrix that ran
 	Bounds        []float64  `yaml:"bounds,flow"`
 	Device        string     `yaml:"device,omitempty"`
 	Warnings      []string   `yaml:"warnings,omitempty"`
 	Notes         []string   `yaml:"notes,omitempty"`
 }
 
-// DataFile identifies data that were read: a file, with the checksum of its bytes, or a built-in set's rows.
+// DataFile identifies the data that were read: a file with the checksum of its bytes, or the rows
+// of a built-in data set.
 type DataFile struct {
 	Name   string `yaml:"name"`
 	Bytes  int64  `yaml:"bytes"`
 	SHA256 string `yaml:"sha256"`
-	State  string `yaml:"state,omitempty"` // how a file compares with the published one: ok, differs, unverified
+	// comparison with the published file: ok, differs, unverified
+	State string `yaml:"state,omitempty"`
 }
 
-// Part is a class or a group with its numbers of rows in each split.
+// Part is a class or a group with its number of rows in each split.
 type Part struct {
 	Name       string `yaml:"name"`
 	Train      int    `yaml:"train"`

@@ -1,0 +1,38 @@
+package cuda_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The device runs plans. Of this module the packages below cuda import each other, the plan, the data
+// matrices and the leaf package of problems; they import no constraint, model, data set or method.
+func TestImports(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go tool: ", err)
+	}
+	allowed := []string{"ppal/internal/plan", "ppal/datasets/matrix", "ppal/trainer/problem"}
+	for _, tags := range []string{"", "gpu"} {
+		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cuda/...")
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages of the tag gpu are cgo's
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages := strings.Fields(string(out))
+		if len(packages) < 2 {
+			t.Fatalf("go list gave %q", out)
+		}
+		for _, path := range packages {
+			inside := path == "ppal/cuda" || strings.HasPrefix(path, "ppal/cuda/")
+			for _, a := range allowed {
+				inside = inside || path == a
+			}
+			if strings.HasPrefix(path, "ppal/") && !inside {
+				t.Errorf("tags %q: a package below cuda imports %s, want only %v", tags, path, allowed)
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package kernel
+
+// panelRows is the number of rows of a panel of PackedFloats: the height of the
+// AVX-512 tile and a multiple of AVX2's, so that one layout serves both.
+const panelRows = 12
+
+// PackedFloats is a data matrix X, packed once for all products with it. At level
+// Go its rows lie one after the other. Above, rows lie in panels of 12, a panel
+// column by column:
+//
+//	X[i, l] = data[(i/12 * cols + l) * 12 + i%12]
+//
+// A panel is read from its first to its last element by X W, where a tile
+// takes 12 rows of one column after the other; and in squares of 12 x 12 (nine
+// cache lines of float32) by X^T D, where a tile takes 12 columns of one row
+// after the other. So one copy serves both products. The last panel is filled
+// up, and another 11 x 12 follow, for the last tile of columns: with zeros, but
+// after Resize with what was there. No result depends on it.
+type PackedFloats[F Float] struct {
+	rows, cols int
+	tileCols   int // at level Go 0: no panels
+	data       []F
+}
+
+// NewPackedFloats returns a matrix of zeros for the products of these kernels.
+func (k *Kernels[F]) NewPackedFloats(rows, cols int) *PackedFloats[F] {
+	x := &PackedFloats[F]{tileCols: k.products.cols}
+	x.Resize(rows, cols)
+	return x
+}
+
+// Resize sets the size of a matrix whose rows are to be packed anew, in its memory if that suffices.
+func (x *PackedFloats[F]) Resize(rows, cols int) {
+	if rows < 0 || cols < 0 {
+		panic("kernel: negative size of a matrix")
+	}
+	x.rows, x.cols = rows, cols
+	n := rows * cols
+	if x.tileCols > 0 {
+		panels := (rows + panelRows - 1) / panelRows
+		n = (panels*cols + panelRows - 1) * panelRows
+	}
+	if n <= cap(x.data) {
+		x.data = x.data[:n]
+	} else {
+		x.data = Alloc[F](n)
+	}
+}
+
+// at is the place of X[i, j], and of the elements after it in the row the step.
+func (x *PackedFloats[F]) at(i, j int) (place, step int) {
+	if x.tileCols == 0 {
+		return i*x.cols + j, 1
+	}
+	return (i/panelRows*x.cols+j)*panelRows + i%panelRows, panelRows
+}
+
+// Dims is the number of rows and columns.
+func (x *PackedFloats[F]) Dims() (rows, cols int) { return x.rows, x.cols }
+
+// Bytes is the size of the packed data.
+func (x *PackedFloats[F]) Bytes() int { return len(x.data) * int(sizeof[F]()) }
+
+// SetRow packs row i.
+func (x *PackedFloats[F]) SetRow(i int, row []F) {
+	if i < 0 || i >= x.rows || len(row) != x.cols {
+		panic("kernel: SetRow: no such row, or not of the matrix's length")
+	}
+	at, step := x.at(i, 0)
+	for _, v := range row {
+		x.data[at] = v
+		at += step
+	}
+}
+
+// Row writes row i to dst, the inverse of SetRow, in either precision.
+func Row[D, F Float](dst []D, x *PackedFloats[F], i int) {
+	if i < 0 || i >= x.rows || len(dst) != x.cols {
+		panic("kernel: Row: no such row, or not of the matrix's length")
+	}
+	at, step := x.at(i, 0)
+	for j := range dst {
+		dst[j] = D(x.data[at])
+		at += step
+	}
+}
+
+// At is X[i, j].
+func (x *PackedFloats[F]) At(i, j int) F {
+	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {
+		panic("kernel: At: no such element")
+	}
+	at, _ := x.at(i, j)
+	return x.data[at]
+}

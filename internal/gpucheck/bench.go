@@ -1,0 +1,165 @@
+package gpucheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"ppal/cuda/driver"
+	"ppal/internal/bench"
+)
+
+const (
+	rounds        = 9       // of turns
+	watchedTimes  = 100     // iterations with an event around each launch
+	bareTimes     = 50      // runs of the bare products in a turn
+	copiedBytes   = 1 << 30 // for the bandwidth
+	hostBound     = 25      // microseconds between forward and backward
+	bytesShare    = 0.7     // of the bandwidth, for what is not a product
+	launchesBound = 0.040   // milliseconds, for launches
+)
+
+// benchmark times iterations in turns with the bare products, and watches the device during some.
+func benchmark(ctx context.Context, o Options) ([]Result, error) {
+	var results []Result
+	rate, err := copyRate(o)
+	if err != nil {
+		return nil, err
+	}
+	results = append(results, Measurement("device copies, read and written", rate/1e9, "GB/s"))
+	shapes, iterations := map[string]bench.Shape{}, map[string]map[string]float64{} // of pictures, by case
+	for _, c := range timedCases() {
+		if ctx.Err() != nil {
+			return results, context.Cause(ctx)
+		}
+		o.Log("bench: %s", c.label())
+		r, s, iteration, err := benchmarkCase(ctx, o, c, rate)
+		results = append(results, r...)
+		if err != nil {
+			return results, err
+		}
+		if iteration > 0 && !c.groups {
+			if shapes[c.name] = s; iterations[c.name] == nil {
+				iterations[c.name] = map[string]float64{}
+			}
+			iterations[c.name][c.products] = iteration
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		o.Log("bench: errors of %s", name)
+		r, err := accuracy(ctx, o, name, shapes[name], iterations[name])
+		results = append(results, r...)
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+func copyRate(o Options) (rate float64, err error) {
+	d, err := o.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return bandwidth(d, copiedBytes/max(o.Shrink, 1))
+}
+
+// benchmarkCase is one row of the table, and the milliseconds of an iteration. An error of the case's is a failure of its own: the others are
+// measured all the same.
+func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, s bench.Shape, iteration float64, err error) {
+	w := &watch{}
+	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { w.Driver = d; return w }))
+	if err != nil {
+		if p != nil {
+			err = errors.Join(err, p.Close())
+		}
+		return []Result{{Name: c.label(), Status: Failed, Detail: err.Error()}}, s, 0, nil
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	s = p.Shape()
+	b, err := newBare(w.Driver, s, c.precision)
+	if err != nil {
+		return nil, s, 0, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	iteration, floor, err := inTurns(ctx, o, p, b)
+	if err != nil {
+		return nil, s, 0, err
+	}
+	results = c.judge(s, iteration, floor, rate)
+	w.arm()
+	if err := p.Iterate(watchedTimes); err != nil {
+		return results, s, iteration, err
+	}
+	used, err := w.disarm(b.stream)
+	if err != nil {
+		return results, s, iteration, err
+	}
+	return append(results, c.judgeUsage(used)...), s, iteration, nil
+}
+
+// inTurns are the medians of an iteration's and the bare products' milliseconds.
+func inTurns(ctx context.Context, o Options, p *bench.Prepared, b *bare) (iteration, floor float64, err error) {
+	times, err := turnOf(o, p)
+	if err != nil {
+		return 0, 0, err
+	}
+	var iterations, floors []float64
+	for range rounds {
+		if ctx.Err() != nil {
+			return 0, 0, context.Cause(ctx)
+		}
+		i, err := milliseconds(p, times)
+		if err != nil {
+			return 0, 0, err
+		}
+		f, err := b.milliseconds(bareTimes)
+		if err != nil {
+			return 0, 0, err
+		}
+		iterations, floors = append(iterations, i), append(floors, f)
+	}
+	return median(iterations), median(floors), nil
+}
+
+// judge compares an iteration with the bare products.
+func (c timedCase) judge(s bench.Shape, iteration, floor, rate float64) []Result {
+	shape := fmt.Sprintf("%d x %d x %d, %d constraints, data: %s", s.Rows, s.Features, s.Width, s.Constraints, s.Data)
+	results := []Result{
+		Measurement(c.label()+": an iteration", iteration, "ms"),
+		Measurement(c.label()+": the bare products", floor, "ms"),
+	}
+	results[0].Detail = shape
+	flops := 4 * float64(s.Rows) * float64(s.Features) * float64(s.Width)
+	results[1].Detail = fmt.Sprintf("%.4g TFLOP/s", flops/floor/1e9)
+	if c.overBare == 0 {
+		return results
+	}
+	ratio := AtMost(c.label()+": iteration over bare products", iteration/floor, c.overBare, "x")
+	if c.orBytes {
+		bound := floor + otherBytes(s)/(bytesShare*rate)*1e3 + launchesBound
+		ratio.Bound = math.Max(c.overBare, bound/floor)
+		ratio.Status = passed(ratio.Value <= ratio.Bound)
+		ratio.Detail = fmt.Sprintf("or products + %.0f MB at %.0f%% of the copies' rate + %.0f us", otherBytes(s)/1e6, 100*bytesShare,
+			1e3*launchesBound)
+	}
+	return append(results, ratio)
+}
+
+// otherBytes is what passes that are not products with the data move at least: the first layer's values, rows x width of 4 bytes, are
+// read and written by the activation, read by the output layer and by its gradient, and read and written by the activation's gradient.
+func otherBytes(s bench.Shape) float64 { return 6 * 4 * float64(s.Rows) * float64(s.Width) }
+
+// judgeUsage compares how the device was used with what is to be reached.
+func (c timedCase) judgeUsage(u usage) []Result {
+	gap := AtMost(c.label()+": between forward and backward", 1e3*u.gap, hostBound, "us")
+	busy := Measurement(c.label()+": GPU busy over wall", u.busy, "")
+	if c.busy > 0 {
+		busy = AtLeast(busy.Name, u.busy, c.busy, "")
+	}
+	return []Result{gap, busy}
+}

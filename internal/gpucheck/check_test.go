@@ -1,0 +1,270 @@
+package gpucheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/recorder"
+	"ppal/internal/bench"
+)
+
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		r    Result
+		want Status
+	}{
+		{AtMost("a", 1, 1, ""), Passed}, {AtMost("a", 1.01, 1, ""), Failed}, {AtMost("a", math.NaN(), 1, ""), Failed},
+		{AtLeast("a", 1, 1, ""), Passed}, {AtLeast("a", 0.99, 1, ""), Failed}, {AtLeast("a", math.NaN(), 1, ""), Failed},
+		{Measurement("a", 1, ""), Measured}, {Skipped("a", "why"), NotRun},
+	} {
+		if c.r.Status != c.want {
+			t.Errorf("%+v, want %s", c.r, c.want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := []Part{{Name: "a"}, {Name: "b", Hidden: true}, {Name: "c"}}
+	for _, c := range []struct{ names, want string }{{"", "a c"}, {"c,b", "c b"}} {
+		chosen, err := Choose(all, strings.FieldsFunc(c.names, func(r rune) bool { return r == ',' }))
+		var got []string
+		for _, p := range chosen {
+			got = append(got, p.Name)
+		}
+		if strings.Join(got, " ") != c.want || err != nil {
+			t.Errorf("%q: %v, %v; want %s", c.names, got, err, c.want)
+		}
+	}
+	if _, err := Choose(all, []string{"d"}); err == nil || !strings.Contains(err.Error(), `no part "d", want some of a, c`) {
+		t.Errorf("unknown part: %v", err)
+	}
+}
+
+// A part that cannot go on does not end the others, and counts as a failure; numbers that JSON lacks are failures too.
+func TestRun(t *testing.T) {
+	results := func(r ...Result) func(context.Context, Options) ([]Result, error) {
+		return func(context.Context, Options) ([]Result, error) { return r, nil }
+	}
+	parts := []Part{
+		{Name: "broken", Run: func(context.Context, Options) ([]Result, error) { return nil, errors.New("no memory") }},
+		{Name: "wrong", Run: results(AtMost("x", 2, 1, "ms"), Measurement("y", math.Inf(1), ""))},
+		{Name: "right", Run: results(AtLeast("z", 2, 1, "x"), Skipped("w", "nothing there"))},
+	}
+	report := &Report{When: time.Unix(0, 0).UTC(), Device: driver.Info{Name: "H200"}}
+	var table strings.Builder
+	err := Run(t.Context(), parts, Options{}, func(p PartReport) error {
+		p.Seconds = 0
+		report.Parts = append(report.Parts, p)
+		return p.WriteTable(&table)
+	})
+	if err != nil || report.Failures() != 3 {
+		t.Errorf("error %v, %d failures, want 3", err, report.Failures())
+	}
+	const want = `broken (0.0 s)
+  broken did not go on: no memory
+wrong (0.0 s)
+  x  failed  2 ms  <= 1  
+  y  failed  0           the value is +Inf; 
+right (0.0 s)
+  z  passed   2 x  >= 1  
+  w  not run             nothing there
+`
+	if diff := cmp.Diff(want, table.String()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := json.Marshal(report); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRunStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := 0
+	part := Part{Name: "a", Run: func(context.Context, Options) ([]Result, error) { ran++; return nil, nil }}
+	err := Run(ctx, []Part{part, part}, Options{}, func(PartReport) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || ran != 1 {
+		t.Errorf("error %v after %d parts", err, ran)
+	}
+}
+
+func TestSanitized(t *testing.T) {
+	for _, c := range []struct {
+		name, out string
+		err       error
+		want      Result
+	}{
+		{"clean", "========= ERROR SUMMARY: 0 errors\n", nil, Result{Status: Passed, Unit: "errors"}},
+		{"errors", "========= Invalid __global__ write\n========= ERROR SUMMARY: 3 errors\n", errors.New("exit status 86"),
+			Result{Status: Failed, Value: 3, Unit: "errors", Detail: "========= Invalid __global__ write ========= ERROR SUMMARY: 3 errors"}},
+		{"races", "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n", nil, Result{Status: Passed, Unit: "errors"}},
+		{"program failed", "ppal: wrong\n========= ERROR SUMMARY: 0 errors\n", errors.New("exit status 1"),
+			Result{Status: Failed, Unit: "errors", Detail: "ppal: wrong ========= ERROR SUMMARY: 0 errors"}},
+		{"refused", "========= Error: Device not supported.\n", errors.New("exit status 1"), Result{Status: NotRun, Detail: "Device not supported"}},
+		{"silent", "", errors.New("exit status 2"), Result{Status: Failed, Detail: "no summary (exit status 2): "}},
+	} {
+		c.want.Name = "memcheck"
+		if diff := cmp.Diff(c.want, sanitized("memcheck", c.out, c.err)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// script makes a program of a shell's text.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestSanitize(t *testing.T) {
+	tool := script(t, "compute-sanitizer", `echo "$@" | grep -q -- '--error-exitcode 86 SELF gpu-check --part small' && echo "== ERROR SUMMARY: 0 errors"`)
+	t.Setenv("PATH", filepath.Dir(tool)+":"+os.Getenv("PATH"))
+	o := Options{Self: "SELF", Log: t.Logf}
+	got, err := sanitize(t.Context(), o)
+	if err != nil || len(got) != 2 || got[0].Status != Passed || got[1].Status != Passed {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	t.Setenv("PATH", "")
+	t.Setenv("CUDA_HOME", t.TempDir())
+	if _, err := os.Stat("/usr/local/cuda/bin/compute-sanitizer"); err == nil {
+		t.Skip("this machine has the tool")
+	}
+	got, err = sanitize(t.Context(), o)
+	if err != nil || len(got) != 2 || got[0].Status != NotRun || got[0].Detail != "compute-sanitizer is not installed" {
+		t.Errorf("without the tool: %+v, %v", got, err)
+	}
+}
+
+// onRecorder are options whose GPU computes nothing; the test fails where something is used wrongly or not given back.
+func onRecorder(t *testing.T) Options {
+	return Options{Data: t.TempDir(), Shrink: 100, Log: t.Logf, Open: func() (driver.Driver, error) {
+		r := recorder.New(recorder.Options{})
+		t.Cleanup(func() {
+			if v := r.Violations(); v != nil {
+				t.Error(v)
+			}
+		})
+		return r, nil
+	}}
+}
+
+// Every case of the table is prepared, timed and watched, and everything is given back.
+func TestBenchmark(t *testing.T) {
+	results, err := benchmark(t.Context(), onRecorder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all but the tables' one; errors
+		t.Errorf("%d results, want %d", len(results), want)
+	}
+	for _, r := range results {
+		if strings.HasSuffix(r.Name, ": an iteration") && (r.Value <= 0 || !strings.Contains(r.Detail, "data: synthetic")) {
+			t.Errorf("%+v", r)
+		}
+		if r.Unit == "" && r.Status == Failed && r.Detail != "" {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestPeers(t *testing.T) {
+	o := onRecorder(t)
+	o.Python = script(t, "python", `[ "$1" = -c ] && exit
+grep -q 'torch.cuda.CUDAGraph' "$1" || exit 1
+cat >> "`+o.Data+`/asked"
+echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 1e-9, "compiled, CUDA graphs": 1e-9}, "failed": {"compiled": "no compiler"}}'
+`)
+	results, err := peers(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[Status]int{}
+	for _, r := range results {
+		count[r.Status]++
+	}
+	// Of thirteen cases: own times and those without a bound; five slower and five faster than bounds; thirteen failed to run.
+	if want := map[Status]int{Measured: 13 + 8 + 12 + 9, Passed: 5, Failed: 5, NotRun: 13}; !cmp.Equal(count, want) {
+		t.Errorf("statuses %v, want %v: %+v", count, want, results)
+	}
+	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`{"name":"mnpc-fashion-mnist tf32","kind":"images","rows":240,"features":784,"width":256,"classes":4,"groups":0,"tf32":true}`,
+		`{"name":"if-communities float32","kind":"groups","rows":19,"features":145,"width":64,"classes":0,"groups":800,"tf32":false}`,
+	} {
+		if !strings.Contains(string(asked), want) {
+			t.Errorf("asked %s, want %s in it", asked, want)
+		}
+	}
+	o.Python = script(t, "python", `echo "No module named torch"; exit 1`)
+	if results, err := peers(t.Context(), o); err != nil || len(results) != 1 || !strings.Contains(results[0].Detail, "No module named torch") {
+		t.Errorf("without PyTorch: %+v, %v", results, err)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
+	tf32 := timedCases()[1]
+	// 147.5 MB at 70% of 4 TB/s are 0.0527 ms: with 0.04 ms of launches, products of 0.08 ms allow 0.1727 ms, 2.16 x.
+	for _, c := range []struct {
+		ms   float64
+		want Status
+	}{{0.15, Passed}, {0.17, Passed}, {0.18, Failed}} {
+		r := tf32.judge(s, c.ms, 0.08, 4e12)
+		if got := r[len(r)-1]; got.Status != c.want || math.Abs(got.Bound-2.158) > 0.001 {
+			t.Errorf("%v ms: %+v, want %s", c.ms, got, c.want)
+		}
+	}
+	if r := timedCases()[0].judge(s, 0.4, 0.3, 4e12); r[2].Status != Failed || r[2].Bound != 1.3 {
+		t.Errorf("float32: %+v", r[2])
+	}
+}
+
+// The pack has the program and the training files, and nothing is packed without them.
+func TestPack(t *testing.T) {
+	dir := t.TempDir()
+	program, folder := filepath.Join(dir, "program"), filepath.Join(dir, "pack")
+	data := filepath.Join(dir, "fashion-mnist")
+	for _, err := range []error{os.WriteFile(program, []byte("program"), 0o755), os.Mkdir(data, 0o755),
+		os.WriteFile(filepath.Join(data, "train-images-idx3-ubyte.gz"), nil, 0o400)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pack := func() (string, error) {
+		out, err := exec.Command("sh", "pack.sh", program, dir, folder).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := pack(); err == nil || !strings.Contains(out, "train-labels-idx1-ubyte.gz is not there") {
+		t.Errorf("without labels: %v, %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(data, "train-labels-idx1-ubyte.gz"), nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second replaces the first
+		if out, err := pack(); err != nil {
+			t.Fatalf("%v, %s", err, out)
+		}
+	}
+	for _, name := range []string{"ppal-gpu", "fashion-mnist/train-images-idx3-ubyte.gz", "fashion-mnist/train-labels-idx1-ubyte.gz"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}

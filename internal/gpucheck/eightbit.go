@@ -1,0 +1,132 @@
+package gpucheck
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/cuda"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer/graph"
+	engine "ppal/trainer/graph/cuda"
+)
+
+// kind is a kind of products of float32 plans with 8-bit data.
+type kind struct {
+	products cuda.Products
+	bound    float64 // of both halves' errors, relative to float64
+}
+
+// kinds are those that a device offers, float32 first. Two terms leave 2^-16 of a factor, TF32 2^-11; a half has several products in a row.
+func kinds() []kind {
+	return []kind{
+		{cuda.Float32, 2e-5}, {cuda.TF32, 1e-2}, {cuda.BF16x3, 2e-5}, {cuda.BF16x2, 1e-3}, {cuda.Int8x3, 2e-5}, {cuda.Int8x2, 1e-3},
+	}
+}
+
+// inSlices are three slices, with float32's bound.
+func inSlices() []precision {
+	return []precision{{"bf16x3", tensor.Float32, cuda.BF16x3, 2e-5}, {"int8x3", tensor.Float32, cuda.Int8x3, 2e-5}}
+}
+
+// eightBitCases are the cases of 8-bit data, and more: sibling heads, a linear model, sums longer than one product adds up.
+func eightBitCases() (list []graphcases.Case) {
+	for _, c := range graphcases.All() {
+		if c.Storage == graphcases.Bytes {
+			list = append(list, c)
+		}
+	}
+	separate := models.Spec{Inputs: 21, Hidden: []int{20}, Heads: models.Separate}
+	return append(list,
+		graphcases.Network(separate, []int{90, 80, 70}, constraints.Sigmoid, true, graphcases.Bytes),
+		graphcases.Network(models.Spec{Inputs: 21}, []int{90, 80}, constraints.Logistic, true, graphcases.Bytes),
+		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
+}
+
+// eightBitCase is one of pictures' shape, with sums over more rows than one product on tensor cores adds up.
+func eightBitCase() graphcases.Case {
+	spec := models.Spec{Inputs: 784, Hidden: []int{64}}
+	return graphcases.Network(spec, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
+}
+
+// kindErrors are a kind's errors of the scores and the gradient, relative to float64, and whether two runs gave other bits.
+type kindErrors struct {
+	kind
+	errors [2]float64
+	differ bool
+}
+
+// errorsOf are the two's names.
+var errorsOf = [2]string{"scores", "gradient"}
+
+// eightBitErrors measures the errors of 8-bit data in every kind of products, against float64 in the same run.
+func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []kindErrors, err error) {
+	host, err := reference()
+	if err != nil {
+		return nil, err
+	}
+	want, err := eightBitNumbers(c, tensor.Float64, host)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kinds() {
+		if ctx.Err() != nil {
+			return list, context.Cause(ctx)
+		}
+		var runs [2][][]float64
+		err := withDevice(o, cuda.Options{Products: k.products}, func(d *cuda.Device) (err error) {
+			for i := range runs {
+				if runs[i], err = eightBitNumbers(c, tensor.Float32, engine.Engine(d)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return list, fmt.Errorf("%v: %w", k.products, err)
+		}
+		e := kindErrors{kind: k}
+		for i := range e.errors {
+			e.errors[i] = Distance(runs[0][i], want[i])
+			e.differ = e.differ || !slices.Equal(runs[0][i], runs[1][i])
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// eightBit checks those errors. Whether slices are as accurate as float32 on the device is what the quotients say; only gross errors fail.
+func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result, err error) {
+	all, err := eightBitErrors(ctx, o, c)
+	for _, k := range all {
+		for i, e := range k.errors {
+			r := AtMost(fmt.Sprintf("8-bit data, %v products: error of the %s", k.products, errorsOf[i]), e, k.bound, "relative to float64 on the CPU")
+			r.Detail = fmt.Sprintf("%.3g times float32's", e/math.Max(all[0].errors[i], math.SmallestNonzeroFloat64))
+			list = append(list, r)
+		}
+		differ := 0.0
+		if k.differ {
+			differ = 1
+		}
+		list = append(list, AtMost(fmt.Sprintf("8-bit data, %v products: two runs differ in a bit", k.products), differ, noDifference, ""))
+	}
+	return list, err
+}
+
+// eightBitNumbers are the scores and the gradient.
+func eightBitNumbers(c graphcases.Case, dtype tensor.Dtype, e graph.Engine) ([][]float64, error) {
+	p, err := c.Problem(dtype, e)
+	if err != nil {
+		return nil, err
+	}
+	n, err := Numbers(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return [][]float64{n[2], n[1]}, nil
+}

@@ -1,0 +1,330 @@
+//go:build gpu
+
+package gpucheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/cuda"
+	"ppal/cuda/driver"
+	"ppal/cuda/emulator"
+	"ppal/cuda/recorder"
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/problem"
+	"ppal/trainer/session"
+)
+
+// emulated are options whose GPU is the emulator behind a recorder: the kernels' own code, every call checked.
+func emulated(t *testing.T, set emulator.Options) Options {
+	return Options{Log: t.Logf, Open: func() (driver.Driver, error) {
+		r := recorder.New(recorder.Options{Inner: emulator.New(set)})
+		t.Cleanup(func() {
+			for _, v := range r.Violations() {
+				t.Error(v)
+			}
+		})
+		return r, nil
+	}}
+}
+
+// allPassed fails where a result is not a pass.
+func allPassed(t *testing.T, list []Result, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Error("nothing was checked")
+	}
+	for _, r := range list {
+		if r.Status != Passed {
+			t.Errorf("%s: %s, %.3g %s, at most %.3g, %s", r.Name, r.Status, r.Value, r.Unit, r.Bound, r.Detail)
+		} else {
+			t.Logf("%s: %.3g %s, at most %.3g, %s", r.Name, r.Value, r.Unit, r.Bound, r.Detail)
+		}
+	}
+}
+
+// The kernels' code passes the checks: every model and constraint in float64, also by slices of the rows, and the rest of parity on
+// some of them.
+func TestParity(t *testing.T) {
+	o, all := emulated(t, emulator.Options{}), graphcases.All()
+	for _, slice := range []int{0, sliceRows} {
+		list, err := passes(t.Context(), o, precisions()[0], all, slice)
+		allPassed(t, list, err)
+	}
+	list, err := small(t.Context(), o)
+	allPassed(t, list, err)
+}
+
+// Nothing depends on work being done before it is waited for, and every launch reads and writes what it says, and nothing else.
+func TestParityWaitsAndDeclares(t *testing.T) {
+	list, err := small(t.Context(), emulated(t, emulator.Options{Lazy: true}))
+	allPassed(t, list, err)
+	var few []graphcases.Case
+	for i, c := range graphcases.All() {
+		if i%9 == 0 {
+			few = append(few, c)
+		}
+	}
+	list, err = passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), precisions()[1], few, 0)
+	allPassed(t, list, err)
+}
+
+// So do 200 iterations on a few pictures.
+func TestTraining(t *testing.T) {
+	dir := os.Getenv("PPAL_DATA")
+	if dir == "" {
+		t.Skip("PPAL_DATA is not set")
+	}
+	images, err := datasets.FashionMNISTTraining(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := trainingOn(t.Context(), emulated(t, emulator.Options{}), images, size{8, 4, 200}, size{20, 20, 20})
+	allPassed(t, list, err)
+}
+
+// Every method takes the device where it takes the CPU: all that they ask of a space is there.
+func TestMethods(t *testing.T) {
+	o := emulated(t, emulator.Options{})
+	images, _, err := datasets.LoadImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []config.Values{
+		{"method": "ppala", "regularizer": "l1", "regularizer-weight": "0.001"}, {"method": "ppala", "primal": "adam", "eta": "0.01"},
+		{"method": "ppala", "primal": "gradient", "regularizer": "group-l1", "regularizer-weight": "0.001"},
+		{"method": "plada"}, {"method": "plada", "x-step": "inner:3", "primal": "gradient"}, {"method": "gdpa", "primal": "nesterov"},
+		{"method": "ssg"}, {"method": "ipp-ssg"}, {"method": "ipp-conex"}, {"method": "penalty"}, {"method": "gda"}, {"method": "alm"},
+		{"method": "unconstrained", "regularizer": "box", "box": "-0.1,0.1"},
+	} {
+		var ends [2]trained
+		for i, device := range []string{"cpu", "cuda"} {
+			v := config.Values{"dtype": "float64", "device": device}
+			maps.Copy(v, settings)
+			if ends[i], err = train(t.Context(), o, images, size{5, 3, 12}, v); err != nil {
+				t.Fatalf("%v: %v", settings, err)
+			}
+		}
+		if d := Distance(ends[1].x, ends[0].x); !(d <= 1e-8) {
+			t.Errorf("%v: the weights differ by %.2g", settings, d)
+		}
+	}
+}
+
+// Weights that are not finite make f and g what they are on the CPU, and the gradient not finite where it is not there.
+func TestNonFinite(t *testing.T) {
+	host, err := reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = withDevice(emulated(t, emulator.Options{}), cuda.Options{}, func(d *cuda.Device) error {
+		for i, c := range graphcases.All() {
+			if i%5 != 0 {
+				continue
+			}
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+				var all [2][][]float64
+				for k, e := range []graph.Engine{host, engine.Engine(d)} {
+					p, err := c.Problem(tensor.Float64, e)
+					if err != nil {
+						return err
+					}
+					n, _ := p.Dims()
+					x := make([]float64, n)
+					p.Space().Read(x, problem.Iterate)
+					x[n/2] = bad
+					p.Space().Write(problem.Iterate, x)
+					if all[k], err = Numbers(p); err != nil {
+						return err
+					}
+				}
+				for part, want := range all[0] {
+					for j, w := range want {
+						got := all[1][part][j]
+						same := math.Abs(got-w) <= 1e-9*math.Abs(w)+1e-12 || got == w || math.IsNaN(got) && math.IsNaN(w)
+						if !same {
+							t.Errorf("%s, a weight of %v: part %d, number %d is %v, %v on the CPU", c.Name, bad, part, j, got, w)
+							break
+						}
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// In slices of integers weights that are not finite make the scores not finite where float32 does, and f, g and the gradient what those make.
+func TestNonFiniteInSlices(t *testing.T) {
+	c := graphcases.Network(models.Spec{Inputs: 14, Hidden: []int{9}}, []int{40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		var all [2][][]float64
+		for k, products := range []cuda.Products{cuda.Float32, cuda.Int8x3} {
+			err := withDevice(emulated(t, emulator.Options{}), cuda.Options{Products: products}, func(d *cuda.Device) error {
+				p, err := c.Problem(tensor.Float32, engine.Engine(d))
+				if err != nil {
+					return err
+				}
+				n, _ := p.Dims()
+				x := make([]float64, n)
+				p.Space().Read(x, problem.Iterate)
+				x[5] = bad
+				p.Space().Write(problem.Iterate, x)
+				all[k], err = Numbers(p)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for part, want := range all[0] {
+			for j, w := range want {
+				got := all[1][part][j]
+				if same := math.Abs(got-w) <= 1e-4*max(1, math.Abs(w)) || got == w || math.IsNaN(got) && math.IsNaN(w); !same {
+					t.Fatalf("a weight of %v: part %d, number %d is %v, in float32 %v", bad, part, j, got, w)
+				}
+			}
+		}
+	}
+}
+
+// Without the files the training part says so.
+func TestTrainingWithoutFiles(t *testing.T) {
+	list, err := training(context.Background(), Options{})
+	if err != nil || len(list) != 1 || list[0].Status != NotRun {
+		t.Errorf("%v, error %v", list, err)
+	}
+}
+
+// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The emulator's sums are exact, so this is the
+// error of the slices; what a device's floating-point sums add is what gpu-check measures.
+func TestEightBit(t *testing.T) {
+	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{40}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
+	list, err := eightBit(t.Context(), emulated(t, emulator.Options{}), c)
+	allPassed(t, list, err)
+	for _, p := range inSlices() {
+		for _, slice := range []int{0, sliceRows} {
+			passed, err := passes(t.Context(), emulated(t, emulator.Options{Lazy: slice == 0}), p, eightBitCases(), slice)
+			allPassed(t, passed, err)
+		}
+	}
+	var few []graphcases.Case
+	for _, c := range eightBitCases() {
+		if c.Rows < 10 {
+			few = append(few, c)
+		}
+	}
+	for _, p := range inSlices() {
+		passed, err := passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), p, few, 0)
+		allPassed(t, passed, err)
+	}
+	errs := map[string]float64{}
+	for _, r := range list {
+		errs[r.Name] = r.Value
+	}
+	for _, of := range []string{"scores", "gradient"} {
+		of := func(kind string) float64 { return errs["8-bit data, "+kind+" products: error of the "+of] }
+		if !(of("bf16x3") <= 1.5*of("float32") && of("bf16x3") > 0 && of("bf16x3") < of("bf16x2")/2 && of("bf16x2") < of("tf32")/4) {
+			t.Errorf("float32 %.2g, bf16x3 %.2g, bf16x2 %.2g, tf32 %.2g", of("float32"), of("bf16x3"), of("bf16x2"), of("tf32"))
+		}
+		if !(of("int8x3") <= 1.2*of("float32") && of("int8x3") > 0 && of("int8x3") < of("int8x2")/4 && of("int8x2") < of("tf32")) {
+			t.Errorf("float32 %.2g, int8x3 %.2g, int8x2 %.2g, tf32 %.2g", of("float32"), of("int8x3"), of("int8x2"), of("tf32"))
+		}
+	}
+}
+
+// Training in three slices ends where float32 does, on all rows, by slices of them and on mini-batches: pictures are bound anew then.
+func TestTrainingInSlices(t *testing.T) {
+	o := emulated(t, emulator.Options{})
+	images, _, err := datasets.LoadImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []config.Values{{}, {"micro-batch": "30"}, {"batch-size": "40"}} {
+		var ends [3]trained
+		for i, products := range []string{"float32", "bf16x3", "int8x3"} {
+			v := config.Values{"device": "cuda", "products": products, "method": "ppala", "primal": "gradient"}
+			maps.Copy(v, settings)
+			if ends[i], err = train(t.Context(), o, images, size{20, 6, 50}, v); err != nil {
+				t.Fatalf("%v: %v", v, err)
+			}
+		}
+		for _, end := range ends[1:] {
+			d := Distance(end.x, ends[0].x)
+			t.Logf("%v: the weights differ by %.2g, f by %.2g", settings, d, end.objective-ends[0].objective)
+			if !(d <= 1e-4) || d == 0 || !(math.Abs(end.objective/ends[0].objective-1) <= 1e-4) ||
+				!(Distance(end.constraints, ends[0].constraints) <= 1e-3) {
+				t.Errorf("%v: the weights differ by %.2g: %+v, float32 %+v", settings, d, end.objective, ends[0].objective)
+			}
+		}
+	}
+}
+
+// A table of small integers goes as bytes, with the columns' centres and deviations in the first layer: where float64 goes on the CPU.
+func TestIntegersInSlices(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("y,sex")
+	for j := range 20 {
+		fmt.Fprintf(&text, ",x%d", j)
+	}
+	for i := range 300 {
+		fmt.Fprintf(&text, "\n%d,%c", i*i%7%2, "ab"[i%3%2])
+		for j := range 20 {
+			fmt.Fprintf(&text, ",%d", (i*(2*j+3)+i*i*j)%(11+7*j))
+		}
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, []byte(text.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var ends [3][]float64
+	for i, set := range []config.Values{{"device": "cpu", "dtype": "float64"}, {"device": "cuda", "products": "bf16x3"},
+		{"device": "cuda", "products": "int8x3"}} {
+		maps.Copy(set, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a", "model": "mlp", "hidden": "5",
+			"method": "ppala", "primal": "gradient"})
+		cfg, err := config.Resolve(set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := emulated(t, emulator.Options{})
+		e, err := session.New(t.Context(), cfg, "", session.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
+		if err := errors.Join(err, e.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"float64", "bf16x3", "int8x3"}[i]; e.Info().Products != want {
+			t.Errorf("products in %s, want %s", e.Info().Products, want)
+		}
+		ends[i] = append(r.Point.Constraints, r.Objective)
+	}
+	for _, end := range ends[1:] {
+		if d := Distance(end, ends[0]); !(d <= 1e-4) {
+			t.Errorf("f and g differ by %.2g: %v, float64 %v", d, end, ends[0])
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package gpucheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/cuda"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer/graph"
+	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/session"
+)
+
+// precision is a way to compute with the error that it may have, relative to float64 on the CPU.
+type precision struct {
+	name     string
+	dtype    tensor.Dtype
+	products cuda.Products
+	bound    float64
+}
+
+// precisions are those that a device offers. float32's bound is that of the CPU device's tests; TF32 rounds factors to 2^-11, and a pass
+// has several products in a row.
+func precisions() []precision {
+	return []precision{
+		{"float64", tensor.Float64, cuda.Float32, 1e-12}, {"float32", tensor.Float32, cuda.Float32, 2e-5}, {"tf32", tensor.Float32, cuda.TF32, 1e-2},
+	}
+}
+
+// parity compares whole passes of every case with the CPU device's, and the vectors' operations with the host's.
+func parity(ctx context.Context, o Options) ([]Result, error) {
+	var list []Result
+	for _, p := range precisions() {
+		passes, err := passes(ctx, o, p, graphcases.All(), 0)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, passes...)
+	}
+	sliced, err := passes(ctx, o, precisions()[0], graphcases.All(), sliceRows)
+	if err != nil {
+		return list, err
+	}
+	list = append(list, sliced...)
+	for _, slice := range []int{0, sliceRows} {
+		for _, p := range inSlices() {
+			passes, err := passes(ctx, o, p, eightBitCases(), slice)
+			if err != nil {
+				return list, err
+			}
+			list = append(list, passes...)
+		}
+	}
+	eight, err := eightBit(ctx, o, eightBitCase())
+	if list = append(list, eight...); err != nil {
+		return list, err
+	}
+	vectors, err := vectors(o)
+	return append(list, vectors...), err
+}
+
+// sliceRows is an odd number of rows at a time, of which the larger cases have nine slices.
+const sliceRows = 37
+
+// small is parity on a few cases, with every kernel: for a tool that slows everything down.
+func small(ctx context.Context, o Options) ([]Result, error) {
+	var list []Result
+	var cases []graphcases.Case
+	for i, c := range graphcases.All() {
+		if c.Rows < 10 && i%3 == 0 || c.Rows > 300 && i%7 == 0 {
+			cases = append(cases, c)
+		}
+	}
+	for _, p := range precisions() {
+		part, err := passes(ctx, o, p, cases, 0)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, part...)
+	}
+	few := graphcases.Network(models.Spec{Inputs: 12, Hidden: []int{9}}, []int{20, 30}, constraints.Sigmoid, true, graphcases.Bytes)
+	eight, err := eightBit(ctx, o, few)
+	if list = append(list, eight...); err != nil {
+		return list, err
+	}
+	vectors, err := vectors(o)
+	return append(list, vectors...), err
+}
+
+// withDevice opens a device for do.
+func withDevice(o Options, set cuda.Options, do func(d *cuda.Device) error) error {
+	dev, err := o.Open()
+	if err != nil {
+		return err
+	}
+	d, err := cuda.Open(dev, set)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(d), d.Close())
+}
+
+// reference is the engine on the CPU that others are compared with.
+func reference() (graph.Engine, error) {
+	d, err := cpu.New(kernel.Best(), 0)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Planned(d), nil
+}
+
+// family is the first word of a case's name, for results.
+func family(c graphcases.Case) string {
+	name, _, _ := strings.Cut(c.Name, "/")
+	if strings.Contains(name, "[") {
+		return "neyman-pearson"
+	}
+	return name
+}
+
+// passes runs the cases' two halves and returns the worst error of each family, and whether three runs agree to the bit: launch by
+// launch, captured and replayed. Slice is the number of rows at a time, 0 for all.
+func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, slice int) ([]Result, error) {
+	host, err := reference()
+	if err != nil {
+		return nil, err
+	}
+	worst, at, differ := map[string]float64{}, map[string]string{}, 0
+	var order []string
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: slice}, func(d *cuda.Device) error {
+		for _, c := range cases {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			e, same, err := caseError(c, p.dtype, host, engine.Engine(d))
+			if err != nil {
+				return err
+			}
+			if !same {
+				differ++
+			}
+			f := family(c)
+			if _, seen := worst[f]; !seen {
+				order = append(order, f)
+			}
+			if !(e <= worst[f]) { // so for NaN
+				worst[f], at[f] = e, c.Name
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	title := p.name
+	if slice > 0 {
+		title += fmt.Sprintf(", %d rows at a time", slice)
+	}
+	var list []Result
+	for _, f := range order {
+		r := AtMost(fmt.Sprintf("both halves of %s in %s", f, title), worst[f], p.bound, "relative to float64 on the CPU")
+		r.Detail = "worst: " + at[f]
+		list = append(list, r)
+	}
+	return append(list, AtMost("cases whose runs differ in a bit, in "+title, float64(differ), noDifference, "of "+fmt.Sprint(len(cases)))), nil
+}
+
+// noDifference is a bound of less than one case: 0 would be no bound.
+const noDifference = 0.5
+
+// caseError is the worst relative error of f and g, the gradient and the scores, and whether runs repeat to the bit.
+func caseError(c graphcases.Case, dtype tensor.Dtype, host, device graph.Engine) (worst float64, same bool, err error) {
+	want, err := c.Problem(tensor.Float64, host)
+	if err != nil {
+		return 0, false, err
+	}
+	expected, err := Numbers(want)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	got, err := c.Problem(dtype, device)
+	if err != nil {
+		return 0, false, err
+	}
+	same = true
+	var first [][]float64
+	for run := range 3 {
+		n, err := Numbers(got)
+		if err != nil {
+			return 0, false, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if run == 0 {
+			first = n
+			for i := range expected {
+				worst = math.Max(worst, Distance(n[i], expected[i]))
+			}
+		}
+		for i := range n {
+			same = same && slices.Equal(n[i], first[i])
+		}
+	}
+	return worst, same, nil
+}
+
+// Numbers are g and f, the gradient for some weights, and the scores of a problem of graphcases.
+func Numbers(p *graph.Problem) ([][]float64, error) {
+	n, m := p.Dims()
+	g, d := make([]float64, m), make([]float64, n)
+	f, err := p.Forward(g)
+	if err != nil {
+		return nil, err
+	}
+	weights := []float64{1}
+	for j := range m {
+		weights = append(weights, 0.5+float64(j))
+	}
+	v := p.Space().New()
+	defer p.Space().Free(v)
+	if err := p.Backward(weights, v); err != nil {
+		return nil, err
+	}
+	p.Space().Read(d, v)
+	scores, err := p.Watched(0)
+	if err != nil {
+		return nil, err
+	}
+	return [][]float64{append(g, f), d, session.Float64s(scores)}, nil
+}
+
+// Distance is ||a - b||/||b||.
+func Distance(a, b []float64) float64 {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	var d, n float64
+	for i := range b {
+		d += (a[i] - b[i]) * (a[i] - b[i])
+		n += b[i] * b[i]
+	}
+	return math.Sqrt(d / max(n, 1e-300))
+}

@@ -1,0 +1,129 @@
+package gpucheck
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"ppal/cuda/driver"
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+	"ppal/trainer/session"
+)
+
+// size is how much a training check trains on.
+type size struct{ rowsPerClass, width, iterations int }
+
+// The sizes: of the comparison in float64, which the CPU takes part in, and of the runs in float32.
+var (
+	compared = size{rowsPerClass: 500, width: 64, iterations: 200}
+	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
+)
+
+// training trains on Fashion-MNIST: 200 iterations in float64 take the device where they take the CPU, and in float32, TF32 and slices of bfloat16 two runs
+// agree to the bit and end near where the CPU's end.
+func training(ctx context.Context, o Options) ([]Result, error) {
+	if o.Data == "" {
+		return []Result{Skipped("training on Fashion-MNIST", "there are no training files")}, nil
+	}
+	images, err := datasets.FashionMNISTTraining(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	return trainingOn(ctx, o, images, compared, full)
+}
+
+// Bounds of the differences after 200 iterations. In float64 they are roundings, amplified along the path: little by plain gradient
+// steps, which are compared, and up to 1e-3 by momentum of 0.99, which is not. In float32 the ends are compared: f relative to itself, g
+// by the largest difference.
+const (
+	pathBound      = 1e-6
+	objectiveBound = 0.1
+	gapBound       = 2e-2
+)
+
+func trainingOn(ctx context.Context, o Options, images *datasets.Images, compared, full size) (list []Result, err error) {
+	for _, method := range []string{"ppala", "plada", "gdpa"} {
+		var ends [2]trained
+		for i, device := range []string{"cpu", "cuda"} {
+			settings := config.Values{"method": method, "primal": "gradient", "dtype": "float64", "device": device}
+			if ends[i], err = train(ctx, o, images, compared, settings); err != nil {
+				return list, err
+			}
+		}
+		list = append(list, AtMost(fmt.Sprintf("weights after %d iterations of %s in float64", compared.iterations, method),
+			Distance(ends[1].x, ends[0].x), pathBound, "relative to the CPU's"))
+	}
+	want, err := train(ctx, o, images, full, config.Values{"device": "cpu"})
+	if err != nil {
+		return list, err
+	}
+	for _, products := range []string{"float32", "tf32", "bf16x3", "int8x3"} {
+		var runs [2]trained
+		for i := range runs {
+			if runs[i], err = train(ctx, o, images, full, config.Values{"device": "cuda", "products": products}); err != nil {
+				return list, err
+			}
+		}
+		differ := 0.0
+		if !slices.Equal(runs[0].x, runs[1].x) {
+			differ = 1
+		}
+		var gap float64
+		for j, g := range want.constraints {
+			gap = max(gap, math.Abs(runs[0].constraints[j]-g))
+		}
+		title := fmt.Sprintf("%d iterations of ppala in %s", full.iterations, products)
+		list = append(list,
+			AtMost(title+": two runs differ in a bit", differ, noDifference, ""),
+			AtMost(title+": objective", math.Abs(runs[0].objective/want.objective-1), objectiveBound, "relative to the CPU's"),
+			AtMost(title+": constraints", gap, gapBound, "from the CPU's"))
+	}
+	return list, nil
+}
+
+// trained is where a run ended.
+type trained struct {
+	x, constraints []float64
+	objective      float64
+}
+
+// train runs a method on the first rows of four classes.
+func train(ctx context.Context, o Options, images *datasets.Images, s size, settings config.Values) (t trained, err error) {
+	settings["dataset"], settings["hidden"] = "fashion-mnist", strconv.Itoa(s.width)
+	settings["iterations"] = strconv.Itoa(s.iterations)
+	cfg, err := config.Resolve(settings, nil)
+	if err != nil {
+		return t, err
+	}
+	rows, err := datasets.Select(images, cfg.Classes, s.rowsPerClass)
+	if err != nil {
+		return t, err
+	}
+	few, err := datasets.Select(images, cfg.Classes, 1) // nothing is measured on them
+	if err != nil {
+		return t, err
+	}
+	e, err := session.NewOnImages(ctx, cfg, rows, few, session.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+	if err != nil {
+		return t, err
+	}
+	defer func() {
+		if closeErr := e.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	p, method := e.Optimization()
+	r, err := trainer.Train(ctx, p, method, trainer.Settings{Iterations: s.iterations, RecordEvery: s.iterations})
+	if err != nil {
+		return t, fmt.Errorf("gpu-check: %v: %w", settings, err)
+	}
+	n, _ := p.Dims()
+	t = trained{x: make([]float64, n), constraints: r.Point.Constraints, objective: r.Objective}
+	p.Space().Read(t.x, problem.Iterate)
+	return t, nil
+}

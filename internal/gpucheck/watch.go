@@ -1,0 +1,139 @@
+package gpucheck
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"ppal/cuda/driver"
+)
+
+// watch is a driver that, while armed, puts an event before and after all that is launched.
+type watch struct {
+	driver.Driver
+	armed  bool
+	synced bool // since the last launch
+	spans  []span
+	events []driver.Event
+}
+
+// span is one launch.
+type span struct {
+	from, to driver.Event
+	graph    bool
+	idle     bool          // the device had done all before it
+	call     time.Duration // that the launching call took
+}
+
+// arm begins the record.
+func (w *watch) arm() { w.armed, w.synced, w.spans = true, false, nil }
+
+// Synchronize implements driver.Driver.
+func (w *watch) Synchronize(s driver.Stream) error {
+	w.synced = true
+	return w.Driver.Synchronize(s)
+}
+
+// Launch implements driver.Driver.
+func (w *watch) Launch(s driver.Stream, l *driver.Launch) error {
+	return w.around(s, false, func() error { return w.Driver.Launch(s, l) })
+}
+
+// Multiply implements driver.Driver.
+func (w *watch) Multiply(s driver.Stream, g *driver.Gemm) error {
+	return w.around(s, false, func() error { return w.Driver.Multiply(s, g) })
+}
+
+// LaunchGraph implements driver.Driver.
+func (w *watch) LaunchGraph(g driver.Graph, s driver.Stream) error {
+	return w.around(s, true, func() error { return w.Driver.LaunchGraph(g, s) })
+}
+
+// around does a launch between two events.
+func (w *watch) around(s driver.Stream, graph bool, launch func() error) error {
+	if !w.armed {
+		return launch()
+	}
+	from, err := w.record(s)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := launch(); err != nil {
+		return err
+	}
+	call := time.Since(began)
+	to, err := w.record(s)
+	w.spans = append(w.spans, span{from, to, graph, w.synced, call})
+	w.synced = false
+	return err
+}
+
+// record puts a new event into the stream.
+func (w *watch) record(s driver.Stream) (driver.Event, error) {
+	e, err := w.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	w.events = append(w.events, e)
+	return e, w.Record(e, s)
+}
+
+// usage is what a record says of a run.
+type usage struct {
+	busy float64 // the share of the time from the first launch to the last one's end in which the device worked
+	gap  float64 // milliseconds from the end of a forward pass to the begin of the backward pass, their median
+}
+
+// disarm ends the record and sums it up. A launch on an idle device counts as work only from when the call that launches it has
+// returned; the way from the host to the device is part of the gap.
+func (w *watch) disarm(s driver.Stream) (usage, error) {
+	w.armed = false
+	if err := w.Driver.Synchronize(s); err != nil {
+		return usage{}, err
+	}
+	var busy float64
+	var gaps []float64
+	for i, at := range w.spans {
+		took, err := w.Elapsed(at.from, at.to)
+		if err != nil {
+			return usage{}, err
+		}
+		if at.idle {
+			took = max(took-at.call.Seconds()*1e3, 0)
+		}
+		busy += took
+		if i == 0 || !at.idle || !at.graph || !w.spans[i-1].graph {
+			continue
+		}
+		gap, err := w.Elapsed(w.spans[i-1].to, at.from)
+		if err != nil {
+			return usage{}, err
+		}
+		gaps = append(gaps, gap+at.call.Seconds()*1e3)
+	}
+	if len(w.spans) == 0 {
+		return usage{}, nil
+	}
+	whole, err := w.Elapsed(w.spans[0].from, w.spans[len(w.spans)-1].to)
+	if err != nil {
+		return usage{}, err
+	}
+	for _, e := range w.events {
+		if err := w.FreeEvent(e); err != nil {
+			return usage{}, err
+		}
+	}
+	w.events = nil
+	return usage{busy: busy / whole, gap: median(gaps)}, nil
+}
+
+// median is that of the values, NaN of none.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

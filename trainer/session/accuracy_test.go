@@ -1,0 +1,104 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// onClothes is a run's problem on rows of Fashion-MNIST.
+func onClothes(t *testing.T, rows *datasets.Selection, values config.Values) *Experiment {
+	t.Helper()
+	all := config.Values{"dataset": "fashion-mnist", "threads": "2"}
+	for name, text := range values {
+		all[name] = text
+	}
+	cfg, err := config.Resolve(all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewOnImages(t.Context(), cfg, rows, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// passes are g and f, the scores and the gradient at x for weights that the multipliers may have.
+func (e *Experiment) passes(t *testing.T, x []float64) [3][]float64 {
+	t.Helper()
+	p := e.splits[0].problem
+	p.Space().Write(problem.Iterate, x)
+	g := make([]float64, len(e.Bounds()))
+	f, err := p.Forward(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := p.Watched(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := p.Space().New()
+	if err := p.Backward([]float64{1, 0.3, 0.4, 0.5}, d); err != nil {
+		t.Fatal(err)
+	}
+	gradient := make([]float64, len(x))
+	p.Space().Read(gradient, d)
+	return [3][]float64{append(g, f), append([]float64{}, Float64s(v)...), gradient}
+}
+
+func relative(a, b []float64) float64 {
+	num, den := 0.0, 0.0
+	for i := range b {
+		num += (a[i] - b[i]) * (a[i] - b[i])
+		den += b[i] * b[i]
+	}
+	return math.Sqrt(num / den)
+}
+
+// Against float64 products in three slices are as accurate as those in float32, forwards and in the gradient, for widths from 1 to 512,
+// early and late in training. Two slices are within what docs/products.md says of them.
+func TestSlicesAreAccurate(t *testing.T) {
+	needSlices(t)
+	rows := clothes(t, 120)
+	logs, cases := 0.0, 0 // of the ratios of the errors
+	for _, width := range []int{1, 7, 64, 512} {
+		values := func(dtype, products string) config.Values {
+			return config.Values{"hidden": fmt.Sprint(width), "dtype": dtype, "products": products}
+		}
+		trained := onClothes(t, rows, values("float32", "auto"))
+		for _, iterations := range []int{0, 100, 200} {
+			if iterations > 0 {
+				if _, err := trained.Train(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			x := trained.iterate()
+			want := onClothes(t, rows, values("float64", "auto")).passes(t, x)
+			float := onClothes(t, rows, values("float32", "float32")).passes(t, x)
+			three := onClothes(t, rows, values("float32", "int8x3")).passes(t, x)
+			two := onClothes(t, rows, values("float32", "int8x2")).passes(t, x)
+			for i, what := range []string{"scores", "gradient"} {
+				errors := [3]float64{}
+				for k, got := range [][3][]float64{float, three, two} {
+					errors[k] = relative(got[1+i], want[1+i])
+				}
+				logs, cases = logs+math.Log(errors[1]/errors[0]), cases+1
+				if errors[1] > 2*errors[0] || errors[2] > 1e-3 {
+					t.Errorf("width %d, %d iterations more: %s of three slices %.2g, of two %.2g, in float32 %.2g",
+						width, iterations, what, errors[1], errors[2], errors[0])
+				}
+			}
+		}
+	}
+	if mean := math.Exp(logs / float64(cases)); mean > 1 {
+		t.Errorf("errors of three slices are %.2g times those in float32, in the mean", mean)
+	} else {
+		t.Logf("errors of three slices are %.2g times those in float32, in the mean", mean)
+	}
+}

@@ -1,0 +1,158 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"ppal/datasets/matrix"
+	"ppal/internal/config"
+	"ppal/internal/cpu/kernel"
+	"ppal/trainer"
+)
+
+// The bounds of docs/products.md, element by element: kappa_K of a column's largest magnitude, and unit roundings.
+var kappa = map[int]float64{2: 1.56e-5, 3: 6.2e-8}
+
+const unit = 0x1p-24
+
+// layer is a network's first layer on some rows: X W, and X^T D for the D of the gradient.
+type layer struct {
+	x    *matrix.Bytes
+	w, d []float32
+	h    int
+}
+
+// firstLayer computes D = dS V^T o A (1 - A) in float64, where row i of class c has dS_ij = -dS_ic/3 = phi'(S_ic - S_ij)/3.
+func firstLayer(e *Experiment, x *matrix.Bytes, classes int) layer {
+	n, d, h := x.Rows, x.Cols, e.t.spec.Hidden[0]
+	params := e.iterate()
+	w, bias, v := params[:d*h], params[d*h:][:h], params[d*h+h:][:h*classes]
+	l := layer{x: x, h: h, d: make([]float32, n*h)}
+	for _, p := range w {
+		l.w = append(l.w, float32(p))
+	}
+	a, s := make([]float64, h), make([]float64, classes)
+	row := make([]float64, d)
+	for i := range n {
+		x.Float64(row, i, i+1)
+		copy(a, bias)
+		for k, value := range row {
+			for j := range h {
+				a[j] += (value - e.t.center[k]) * w[k*h+j]
+			}
+		}
+		clear(s)
+		for j := range h {
+			a[j] = 1 / (1 + math.Exp(-a[j]))
+			for c := range classes {
+				s[c] += a[j] * v[j*classes+c]
+			}
+		}
+		class := i * classes / n
+		for j := range h {
+			var sum float64
+			for c := range classes {
+				p := 1 / (1 + math.Exp(s[class]-s[c]))
+				sum += p * (1 - p) * (v[j*classes+c] - v[j*classes+class])
+			}
+			l.d[i*h+j] = float32(sum * a[j] * (1 - a[j]) / float64(n))
+		}
+	}
+	return l
+}
+
+// Both products of the first layer on real pictures, early and late in training, are within the documented bounds of what they are in
+// float64.
+func TestProductsAreWithinTheirBounds(t *testing.T) {
+	needSlices(t)
+	rows := clothes(t, 70) // a block and a part
+	for _, width := range []int{1, 33, 512} {
+		e := onClothes(t, rows, config.Values{"hidden": fmt.Sprint(width)})
+		x := imageRows(atHand(rows), e.normalization).data.(*matrix.Bytes)
+		for range 2 {
+			l := firstLayer(e, x, 4)
+			for count := range kappa {
+				l.check(t, count)
+			}
+			if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 100, RecordEvery: 100}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (l layer) check(t *testing.T, count int) {
+	t.Helper()
+	k, err := kernel.NewIntegers(kernel.Best())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, d, h := l.x.Rows, l.x.Cols, l.h
+	packed, scratch := kernel.NewPackedBytes(n, d, l.x.Scale), k.NewByteScratch()
+	factor, cut := k.NewSlices(d, h, count), k.NewSlices(kernel.RowBlock, h, count)
+	factor.Cut(0, factor.Count(), l.w, h, l.x.Scale)
+	z, g := make([]float32, n*h), make([]float32, d*h)
+	exact, bound := make([]float64, d*h), make([]float64, d*h)
+	for lo := 0; lo < n; lo += kernel.RowBlock {
+		hi := min(lo+kernel.RowBlock, n)
+		packed.SetRows(lo, slices.Collect(slices.Chunk(l.x.Data[lo*d:hi*d], d)))
+		k.Mul(z[lo*h:], h, packed, lo, hi, factor, scratch)
+		cut.Resize(hi-lo, h)
+		cut.Cut(0, cut.Count(), l.d[lo*h:], h, l.x.Scale)
+		k.AddMulTrans(g, h, packed, lo, hi, cut, scratch)
+		l.gradient(lo, hi, kappa[count], exact, bound)
+	}
+	largest := columnsMax(l.w, h)
+	row, sums := make([]float64, d), make([]float64, h)
+	for i := range n {
+		l.x.Float64(row, i, i+1)
+		clear(sums)
+		var total float64
+		for k, x := range row {
+			total += x
+			for j := range h {
+				sums[j] += x * float64(l.w[k*h+j])
+			}
+		}
+		for j, want := range sums {
+			if most := kappa[count]*largest[j]*total + unit*math.Abs(want); !(math.Abs(float64(z[i*h+j])-want) <= 1.001*most) {
+				t.Fatalf("width %d, %d slices: Z[%d,%d] = %v, want %v to within %.2g", h, count, i, j, z[i*h+j], want, most)
+			}
+		}
+	}
+	for at, want := range exact {
+		if !(math.Abs(float64(g[at])-want) <= 1.001*bound[at]) {
+			t.Fatalf("width %d, %d slices: G[%d,%d] = %v, want %v to within %.2g", h, count, at/h, at%h, g[at], want, bound[at])
+		}
+	}
+}
+
+// gradient adds a block's X^T D, and its bound: the slices', three roundings of the block's, and that of the sum so far.
+func (l layer) gradient(lo, hi int, kappa float64, exact, bound []float64) {
+	d, h := l.x.Cols, l.h
+	row, total, part := make([]float64, d), make([]float64, d), make([]float64, d*h)
+	for i := lo; i < hi; i++ {
+		l.x.Float64(row, i, i+1)
+		for k, x := range row {
+			total[k] += x
+			for j := range h {
+				part[k*h+j] += x * float64(l.d[i*h+j])
+			}
+		}
+	}
+	largest := columnsMax(l.d[lo*h:hi*h], h)
+	for at, x := range part {
+		exact[at] += x
+		bound[at] += kappa*largest[at%h]*total[at/h] + 3*unit*math.Abs(x) + unit*math.Abs(exact[at])
+	}
+}
+
+func columnsMax(a []float32, cols int) []float64 {
+	most := make([]float64, cols)
+	for at, x := range a {
+		most[at%cols] = max(most[at%cols], math.Abs(float64(x)))
+	}
+	return most
+}

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+)
+
+// writeFashion writes files of Fashion-MNIST's names, with pictures of noise, as many of each class.
+func writeFashion(t *testing.T, train, test int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, dims []uint32, value func(i int) byte) {
+		data := []byte{0, 0, 8, byte(len(dims))}
+		n := 1
+		for _, d := range dims {
+			data = binary.BigEndian.AppendUint32(data, d)
+			n *= int(d)
+		}
+		for i := range n {
+			data = append(data, value(i))
+		}
+		if err := os.WriteFile(filepath.Join(dir, "fashion-mnist", name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for part, rows := range map[string]uint32{"train": uint32(train), "t10k": uint32(test)} {
+		write(part+"-images-idx3-ubyte.gz", []uint32{rows, 28, 28}, func(i int) byte { return byte(i * i >> 3) })
+		write(part+"-labels-idx1-ubyte.gz", []uint32{rows}, func(i int) byte { return byte(i % 10) })
+	}
+	return dir
+}
+
+// A run on files that are not the published ones says so, and names them with their checksums.
+func TestUnofficialData(t *testing.T) {
+	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset = "fashion-mnist" }), writeFashion(t, 20, 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "4 of 4 files of fashion-mnist are not the published ones: results are not comparable with published results."
+	if !slices.Contains(e.Info().Warnings, want) {
+		t.Errorf("warnings %q", e.Info().Warnings)
+	}
+	files := e.Info().DataFiles
+	if len(files) != 4 || files[0].Name != "fashion-mnist/train-images-idx3-ubyte.gz" || files[0].Bytes != 16+20*784 ||
+		len(files[0].SHA256) != 64 || files[0].State != "differs" {
+		t.Errorf("files %+v", files)
+	}
+	if files := build(t, small(nil)).Info().DataFiles; len(files) != 2 || files[0].Name != "synthetic train" || files[0].State != "" {
+		t.Errorf("built-in data: %+v", files)
+	}
+}
+
+// The real files, published or not: the run says what datasets.Check says.
+func TestRealDataAreIdentified(t *testing.T) {
+	dir := os.Getenv(datasets.EnvData)
+	if dir == "" {
+		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
+	}
+	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset, c.Classes = "cifar10", []int{0, 1} }), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := slices.ContainsFunc(e.Info().DataFiles, func(f FileSum) bool { return f.State == datasets.Different.String() })
+	warned := slices.ContainsFunc(e.Info().Warnings, func(w string) bool { return strings.Contains(w, "not the published ones") })
+	if differ != warned {
+		t.Errorf("files %+v, warnings %q", e.Info().DataFiles, e.Info().Warnings)
+	}
+}

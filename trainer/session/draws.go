@@ -1,0 +1,92 @@
+package session
+
+import (
+	"errors"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/models"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+// draws is the intersectional task with the constraint of one group, another at every iteration: the group of iteration k is a function
+// of the seed and k alone.
+type draws struct {
+	*graph.Problem
+	groups *constraints.GroupDraws
+	rows   rows
+	eps    float64
+	group  int // of the last sample
+}
+
+var _ problem.DrawnGroup = (*draws)(nil)
+
+func newDraws(t *task, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
+	fair, _ := t.goal.(fairness)
+	p, ok := fair.fairProblem.(*constraints.Intersectional)
+	if !ok {
+		return nil, errors.New("session: only intersectional groups are drawn")
+	}
+	d := &draws{rows: r, eps: p.Bounds()[0]}
+	var err error
+	if d.groups, err = p.NewDraws(r.fair(), dtype, seed); err != nil {
+		return nil, err
+	}
+	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, x, scores, err := t.scores(g, r.data, dtype, weights)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		f, c, drawn, err := p.SampledNodes(scores, r.fair())
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		if err := gorgonia.Let(drawn, d.groups.Weights(0)); err != nil {
+			return graph.Definition{}, err
+		}
+		return graph.Definition{
+			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: t.regularizer, NonSmooth: t.nonSmooth(),
+			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
+		}, nil
+	}, t.engine)
+	return d, err
+}
+
+// Sample implements problem.Sampler.
+func (d *draws) Sample(k int) error {
+	d.group = d.groups.Group(k)
+	return d.Bind(1, d.groups.Weights(k))
+}
+
+// GroupFeatures implements problem.DrawnGroup.
+func (d *draws) GroupFeatures() []float64 { return d.rows.levels[d.group] }
+
+// DecisionViolation implements problem.DrawnGroup: the share of wrong decisions in the group less that among all rows, less the bound.
+func (d *draws) DecisionViolation() (float64, error) {
+	v, err := d.Watched(0)
+	if err != nil {
+		return 0, err
+	}
+	wrong := make([]bool, d.rows.len())
+	all := 0
+	for i, s := range Float64s(v) {
+		if wrong[i] = (s > 0) != (d.rows.labels[i] > 0); wrong[i] {
+			all++
+		}
+	}
+	members := d.rows.groups[d.group].Rows
+	inside := 0
+	for _, i := range members {
+		if wrong[i] {
+			inside++
+		}
+	}
+	return float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.eps, nil
+}
+
+// perPass is 1: every iteration takes all rows.
+func (d *draws) perPass() float64 { return 1 }

@@ -1,0 +1,264 @@
+package session
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/models"
+	"ppal/trainer"
+)
+
+// small is a configuration that builds in milliseconds.
+func small(change func(c *config.Train)) config.Train {
+	c := config.Train{}
+	c.Data = config.Data{Problem: "mnpc", Dataset: "synthetic", RowsPerClass: 40, Normalize: "standardize"}
+	c.Model = config.Model{Model: "mlp", Hidden: []int{6}, Activation: "sigmoid", Heads: "shared"}
+	c.Problem = config.Problem{Classes: []int{2, 0, 3}, Kappa: []float64{0.3}, Phi: "sigmoid", Regularizer: "ball", Theta: 40}
+	c.Method = config.Method{Method: "ppala", Preset: "practical", Alpha: 10, Beta: 0.2, Delta: "power", DeltaP: 0.1, DeltaQ: 1,
+		SlackStart: "residual", Eta: "auto", Primal: "nesterov", Momentum: 0.99, EtaScale: "weights"}
+	c.Run = config.Run{Iterations: 5, TimeLimit: "none", Seed: 1, Output: "last", FeasibilityTolerance: 1e-3}
+	c.Device = config.Device{Device: "cpu", Engine: "plan", SIMD: "auto", Dtype: "float64"}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+func build(t *testing.T, c config.Train) *Experiment {
+	t.Helper()
+	e, err := New(t.Context(), c, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Evaluated in blocks, f, g and every gradient are those of the whole.
+func TestExactEqualsTheWhole(t *testing.T) {
+	for _, kind := range []string{"none", "center", "standardize"} {
+		e := build(t, small(func(c *config.Train) { c.Normalize = kind }))
+		p, err := newExact(e.t, e.splits[0].rows, e.iterate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.blocks, err = e.t.blocksOf(e.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps
+			t.Fatal(err)
+		}
+		n, m := p.Dims()
+		g, want := make([]float64, m), make([]float64, m)
+		f, err := p.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := e.problem.Forward(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, kind+": f, g", append(g, f), append(want, whole))
+		a, b := p.New(), e.problem.Space().New()
+		x, y := make([]float64, n), make([]float64, n)
+		for term := range 1 + m {
+			weights := make([]float64, 1+m)
+			weights[term] = 1
+			if err := p.Backward(weights, a); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.problem.Backward(weights, b); err != nil {
+				t.Fatal(err)
+			}
+			p.Read(x, a)
+			e.problem.Space().Read(y, b)
+			near(t, kind+": gradient", x, y)
+		}
+	}
+}
+
+func near(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
+			t.Fatalf("%s: number %d is %.17g, want %.17g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// The saved weights act on raw pixels: they give the scores that training saw on the standardised ones.
+func TestSavedWeightsActOnRawRows(t *testing.T) {
+	for _, heads := range []string{"shared", "separate"} {
+		e := build(t, small(func(c *config.Train) { c.Heads = heads }))
+		if _, err := e.Train(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "model.safetensors")
+		if err := e.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.LoadFile(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		train, _, err := datasets.LoadImages("", "synthetic", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := datasets.Select(train, []int{2, 0, 3}, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, cols := s.Pixels.Dims()
+		raw := make([]float64, rows*cols)
+		s.Pixels.Float64(raw, 0, rows)
+		got, err := models.Predict(m.Spec, m.Weights, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.problem.Forward(make([]float64, 2)); err != nil {
+			t.Fatal(err)
+		}
+		scores, err := e.splits[0].problem.Watched(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, heads, got, scores.Data().([]float64))
+	}
+}
+
+// A run that starts from another's file starts where that one ended, whatever its normalisation.
+func TestInitContinuesAnotherModel(t *testing.T) {
+	first := build(t, small(nil))
+	if _, err := first.Train(context.Background(), trainer.Settings{Iterations: 4}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := first.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	g, want := make([]float64, 2), make([]float64, 2)
+	f, err := first.problem.Forward(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"none", "center", "standardize"} {
+		second := build(t, small(func(c *config.Train) { c.Init, c.Normalize = path, kind }))
+		value, err := second.problem.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, kind, append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
+	}
+}
+
+// The same seed gives the same start and the same run, another seed another.
+func TestRunsAreDeterministic(t *testing.T) {
+	run := func(seed uint64) []float64 {
+		e := build(t, small(func(c *config.Train) { c.Seed, c.Dtype = seed, "float32" }))
+		if _, err := e.Train(context.Background(), trainer.Settings{Iterations: 6}); err != nil {
+			t.Fatal(err)
+		}
+		return e.iterate()
+	}
+	a, b, c := run(1), run(1), run(2)
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("two runs of one seed differ: %s", diff)
+	}
+	if cmp.Equal(a, c) {
+		t.Error("two seeds gave one run")
+	}
+}
+
+func TestFinishCertifiesInFloat64(t *testing.T) {
+	e := build(t, small(func(c *config.Train) { c.Dtype = "float32" }))
+	if e.dtype != tensor.Float32 {
+		t.Fatal("not a float32 run")
+	}
+	r, err := e.Train(context.Background(), trainer.Settings{Iterations: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	final, err := e.Finish(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(final.Objective-r.Objective) > 1e-5 ||
+		math.Abs(final.Certificate.Epsilon-r.Certificate.Epsilon) > 1e-4*(1+r.Certificate.Epsilon) {
+		t.Errorf("float64: objective %v, epsilon %v; the run's float32: %v, %v",
+			final.Objective, final.Certificate.Epsilon, r.Objective, r.Certificate.Epsilon)
+	}
+	for _, k := range []string{"error", "error_2", "error_0", "loss_3", "max_violation"} {
+		if _, ok := final.Splits[1].Named[k]; !ok {
+			t.Errorf("no test measure %q in %v", k, final.Splits[1].Named)
+		}
+	}
+	if len(final.Values) != 3 || math.Abs(final.Values[0]-final.Objective) > 1e-5 {
+		t.Errorf("class losses %v, objective %v", final.Values, final.Objective)
+	}
+}
+
+// The figures of the practical preset on real pictures, a tenth of the usual iterations.
+func TestRealFashionMNISTIsSolved(t *testing.T) {
+	dir := os.Getenv(datasets.EnvData)
+	if dir == "" {
+		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
+	}
+	e, err := New(t.Context(), small(func(c *config.Train) {
+		c.Dataset, c.Classes, c.RowsPerClass = "fashion-mnist", []int{0, 1, 2, 3}, 500
+		c.Kappa, c.Hidden, c.Dtype = []float64{0.2}, []int{32}, "float32"
+	}), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Train(context.Background(), trainer.Settings{Iterations: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Objective > 0.02 || r.BestFeasible == nil {
+		t.Errorf("after 100 iterations f = %v, feasible %v, want at most 0.02 and a feasible record", r.Objective, r.BestFeasible)
+	}
+}
+
+// A batch of all rows is full-batch training; small ones use every row once in a pass, and train.
+func TestMiniBatches(t *testing.T) {
+	whole := build(t, small(nil))
+	full := build(t, small(func(c *config.Train) { c.BatchSize = 120 }))
+	if full.sampler != nil || !cmp.Equal(full.Info().Notes, []string{"batch-size 120: all 120 rows"}) {
+		t.Errorf("a batch of all rows is sampled; notes %q", full.Info().Notes)
+	}
+	run := func(e *Experiment, iterations int) *trainer.Result {
+		r, err := e.Train(context.Background(), trainer.Settings{Iterations: iterations})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	a, b := run(whole, 5), run(full, 5)
+	if a.Objective != b.Objective {
+		t.Errorf("objective %v on all rows, %v on batches of all rows", a.Objective, b.Objective)
+	}
+
+	part := build(t, small(func(c *config.Train) { c.BatchSize = 31 }))
+	if got := part.sampler.(smoothBatches).counts; !cmp.Equal(got, []int{10, 10, 10}) {
+		t.Fatalf("rows of a batch: %v, want 10 of each class", got)
+	}
+	seen := map[int]int{}
+	for k := range 4 {
+		for i := range 10 {
+			seen[part.sampler.(smoothBatches).orders[1].at(k*10+i)]++
+		}
+	}
+	if len(seen) != 40 {
+		t.Errorf("4 batches of 10 of 40 rows took %d different rows", len(seen))
+	}
+	start, end := run(part, 0), run(build(t, small(func(c *config.Train) { c.BatchSize = 31 })), 60)
+	if end.Objective+end.Certificate.Feasibility > 0.8*(start.Objective+start.Certificate.Feasibility) {
+		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v",
+			start.Objective, start.Certificate.Feasibility, end.Objective, end.Certificate.Feasibility)
+	}
+}

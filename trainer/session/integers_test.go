@@ -1,0 +1,113 @@
+package session
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/internal/config"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// integersFile has 100 columns of small integers, some below zero, and one of categories; with extra also a column that is none.
+func integersFile(t *testing.T, extra string) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(61, 62))
+	var text strings.Builder
+	text.WriteString("y,sex")
+	for j := range 100 {
+		fmt.Fprintf(&text, ",p%d", j)
+	}
+	text.WriteString(",extra\n")
+	for i := range 400 {
+		fmt.Fprintf(&text, "%d,%s", i%2, []string{"a", "b", "c"}[rng.IntN(3)])
+		for j := range 100 {
+			fmt.Fprintf(&text, ",%d", rng.IntN(220)/(1+j%5)-10*(j%2)+30*(i%2)*(j%3/2))
+		}
+		fmt.Fprintf(&text, ",%s\n", []string{"1", extra}[i%2])
+	}
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A table of small integers is read in slices and says so; what is computed is what float64 computes from the standardised features.
+func TestIntegersAreKeptAsBytes(t *testing.T) {
+	needSlices(t)
+	for _, tc := range []struct {
+		model, extra, products, ran string
+	}{
+		{"mlp", "2", "auto", "int8x3"}, {"linear", "2", "auto", "int8x3"}, {"mlp", "2", "int8x2", "int8x2"}, {"mlp", "2", "float32", "float32"},
+		{"mlp", "2.5", "auto", "float32"}, {"mlp", "300", "auto", "float32"},
+	} {
+		open := func(dtype, products string) *Experiment {
+			values := config.Values{"problem": "dp", "dataset": "csv", "file": integersFile(t, tc.extra), "label": "y", "group": "sex=a",
+				"model": tc.model, "dtype": dtype, "products": products, "iterations": "20"}
+			if tc.model == "mlp" {
+				values["hidden"], values["activation"] = "9", "tanh"
+			}
+			cfg := tableConfig(t, values)
+			e, err := New(t.Context(), cfg, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		e, exact := open("float32", tc.products), open("float64", "auto")
+		noted := slices.ContainsFunc(e.Info().Notes, func(n string) bool { return strings.Contains(n, "kept as bytes") })
+		if e.Info().Products != tc.ran || noted != (tc.ran != "float32") {
+			t.Errorf("%+v: %s, %q", tc, e.Info().Products, e.Info().Notes)
+		}
+		if e.info.Features != 104 {
+			t.Errorf("%d features", e.info.Features)
+		}
+		x := e.iterate()
+		got, want := e.tablePass(t, x), exact.tablePass(t, x)
+		for i, what := range []string{"scores", "gradient"} {
+			bound := 1e-6
+			if tc.ran == "int8x2" {
+				bound = 1e-4
+			}
+			if d := relative(got[i], want[i]); !(d <= bound) {
+				t.Errorf("%+v: %s differ by %.2g", tc, what, d)
+			}
+		}
+		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Finish(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tablePass are the scores and the objective's gradient at x.
+func (e *Experiment) tablePass(t *testing.T, x []float64) [2][]float64 {
+	t.Helper()
+	p := e.splits[0].problem
+	p.Space().Write(problem.Iterate, x)
+	_, m := p.Dims()
+	if _, err := p.Forward(make([]float64, m)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := p.Watched(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, weights := p.Space().New(), make([]float64, m+1)
+	weights[0] = 1
+	if err := p.Backward(weights, d); err != nil {
+		t.Fatal(err)
+	}
+	gradient := make([]float64, len(x))
+	p.Space().Read(gradient, d)
+	return [2][]float64{append([]float64{}, Float64s(v)...), gradient}
+}

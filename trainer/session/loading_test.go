@@ -1,0 +1,121 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/cpu/kernel"
+	"ppal/trainer"
+)
+
+// finished is where three iterations end, to the bit.
+func finished(t *testing.T, e *Experiment) Final {
+	t.Helper()
+	r, err := e.Train(t.Context(), trainer.Settings{Iterations: 3, RecordEvery: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	final, err := e.Finish(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return final
+}
+
+// checkPackedWhileReading compares a run whose rows were packed while they were read with one whose rows were packed afterwards.
+func checkPackedWhileReading(t *testing.T, cfg config.Train, dir string) {
+	t.Helper()
+	train, test, err := datasets.LoadImages(dir, cfg.Dataset, cfg.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	selected, err := datasets.Select(train, cfg.Classes, cfg.RowsPerClass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := datasets.Select(test, cfg.Classes, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	afterwards, err := NewOnImages(t.Context(), cfg, selected, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, err := New(t.Context(), cfg, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, packed := reading.splits[0].data.(*kernel.PackedBytes); packed != (cfg.Products == "int8x3") {
+		t.Errorf("the training rows are a %T", reading.splits[0].data)
+	}
+	if diff := cmp.Diff(finished(t, afterwards), finished(t, reading)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Batches, test rows and certificate are the same bits, for any number of threads, in slices and in floating point.
+func TestPackedWhileReading(t *testing.T) {
+	needSlices(t)
+	for _, products := range []string{"int8x3", "float32"} {
+		for _, threads := range []int{1, 2, 3} {
+			for _, batch := range []int{0, 30} {
+				t.Run(fmt.Sprint(products, threads, batch), func(t *testing.T) {
+					checkPackedWhileReading(t, single(products, func(c *config.Train) { c.Threads, c.BatchSize = threads, batch }), "")
+				})
+			}
+		}
+	}
+}
+
+// So it is with real pictures, compressed and not.
+func TestRealPicturesPackedWhileReading(t *testing.T) {
+	needSlices(t)
+	dir := os.Getenv(datasets.EnvData)
+	if dir == "" {
+		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
+	}
+	for _, dataset := range []string{"fashion-mnist", "cifar10"} {
+		checkPackedWhileReading(t, single("int8x3", func(c *config.Train) { c.Dataset, c.RowsPerClass, c.Threads = dataset, 300, 2 }), dir)
+	}
+}
+
+// Loading the rows and the first iteration allocate what a run may hold in the steady state, and nothing of the data's size beside it: two
+// bytes an element to train on, the test rows as read, what a pass keeps, and room that does not grow with the rows.
+func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
+	needSlices(t)
+	const trainRows, testRows, features, width, classes = 40_000, 2_000, 784, 8, 10
+	dir := writeFashion(t, trainRows, testRows)
+	cfg := single("int8x3", func(c *config.Train) {
+		c.Dataset, c.RowsPerClass, c.Hidden = "fashion-mnist", 0, []int{width}
+		c.Classes = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	e, err := New(t.Context(), cfg, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 1}); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	const (
+		allowance   = 24 << 20 // blocks on their way, labels, places, decompression, test rows being measured: less than a copy of the bytes
+		layouts     = 2 * trainRows * features
+		activations = 2 * 4 * trainRows * (width + classes) // with room for their derivatives
+		records     = 2 * (4 + 8) * trainRows * classes     // the scores, read and widened, at the start and at the end
+		bound       = layouts + testRows*features + activations + records + allowance
+	)
+	if allowance >= trainRows*features {
+		t.Fatal("the allowance hides a copy")
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > bound {
+		t.Errorf("%d MiB were allocated, want at most %d", got>>20, bound>>20)
+	}
+}

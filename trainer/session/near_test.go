@@ -1,0 +1,59 @@
+package session
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"ppal/internal/config"
+	"ppal/trainer"
+)
+
+// On the real tables the proximal problem is solved or shown to be infeasible, along a run, at its rho^.
+func TestNearStationarityOnRealTables(t *testing.T) {
+	root := os.Getenv("PPAL_DATA")
+	if root == "" {
+		t.Skip("PPAL_DATA is not set")
+	}
+	for _, tc := range []struct {
+		problem, dataset string
+		solved           int // of the three iterates, at least
+	}{{"dp", "compas", 2}, {"eo", "compas", 2}, {"eo", "adult", 2}, {"eo", "bank", 2}} {
+		t.Run(tc.problem+"-"+tc.dataset, func(t *testing.T) {
+			e, err := New(t.Context(), tableConfig(t, config.Values{"problem": tc.problem, "dataset": tc.dataset, "split": "100/0/0",
+				"epsilon": "0.01", "method": "plada"}), root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			l := &nearRecords{}
+			if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 60, RecordEvery: 30, NearEvery: 1, Recorder: l}); err != nil {
+				t.Fatal(err)
+			}
+			solved := 0
+			for _, n := range l.near {
+				switch {
+				case n.Reason == "" && n.Distance >= 0 && n.Error < math.Max(1e-3, 0.05*n.Distance):
+					solved++
+				case !strings.Contains(n.Reason, "infeasible"):
+					t.Errorf("distance %v with error %v: %q", n.Distance, n.Error, n.Reason)
+				}
+			}
+			if len(l.near) != 3 || solved < tc.solved {
+				t.Errorf("%d of %d solved, want %d of 3", solved, len(l.near), tc.solved)
+			}
+		})
+	}
+}
+
+// nearRecords keeps the measurements of a run.
+type nearRecords struct{ near []trainer.NearStationarity }
+
+// Record implements trainer.Recorder.
+func (l *nearRecords) Record(r *trainer.Record) error {
+	if r.NearStationarity != nil {
+		l.near = append(l.near, *r.NearStationarity)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/datasets/matrix"
+	"ppal/internal/config"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+)
+
+// What a run leaves prepares raw rows for the weights that it leaves: their errors are those that the run reported.
+func TestRawRowsThroughTheRunsFiles(t *testing.T) {
+	const rows = 60
+	var csv, sparse strings.Builder
+	csv.WriteString("age;job;wage;sex;pay\n")
+	for i := range rows {
+		wage := fmt.Sprint(100 * (i % 17))
+		if i%11 == 3 {
+			wage = "?"
+		}
+		fmt.Fprintf(&csv, "%d;%s;%s;%s;%s\n", 18+i, []string{"clerk", "smith", "cook"}[i%3], wage, "FM"[i/2%2:][:1], []string{"low", "high"}[i*i/7%2])
+		fmt.Fprintf(&sparse, "%d %d:1 3:%d %d:1\n", 2*(i*i/7%2)-1, 1+i%2, i%5, 4+i/2%2)
+	}
+	for name, tc := range map[string]struct {
+		text   string
+		values config.Values
+		read   func(p *rundir.Preparation, text string) (matrix.Matrix, error)
+	}{
+		"csv": {csv.String(), config.Values{"dataset": "csv", "label": "pay=high", "group": "sex=F", "missing": "impute", "drop-sensitive": "true"},
+			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
+				return p.Read(strings.NewReader(text), "new")
+			}},
+		"libsvm": {sparse.String(), config.Values{"dataset": "libsvm", "group": "4", "drop-sensitive": "true"},
+			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
+				return p.ReadLIBSVM(strings.NewReader(text), "new")
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := rundir.Dir(t.TempDir())
+			file := filepath.Join(string(dir), "rows")
+			if err := os.WriteFile(file, []byte(tc.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			tc.values["problem"], tc.values["file"], tc.values["split"] = "dp", file, "100/0/0"
+			e, err := New(t.Context(), tableConfig(t, tc.values), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := e.Train(t.Context(), trainer.Settings{Iterations: 30})
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := e.Finish(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Save(dir.Model()); err != nil {
+				t.Fatal(err)
+			}
+			info := e.Info()
+			if err := dir.WritePreparation(rundir.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}); err != nil {
+				t.Fatal(err)
+			}
+
+			m, err := models.LoadFile(dir.Model(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := dir.ReadPreparation()
+			if err != nil {
+				t.Fatal(err)
+			}
+			prepared, err := tc.read(&p, tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, d := prepared.Dims()
+			if n != rows || d != len(p.Features) || d != m.Spec.Inputs {
+				t.Fatalf("%d x %d prepared, with the names %v, for %d inputs", n, d, p.Features, m.Spec.Inputs)
+			}
+			raw := make([]float64, n*d)
+			prepared.Float64(raw, 0, n)
+			scores, err := models.Predict(m.Spec, m.Weights, raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong := 0.0
+			for i, s := range scores {
+				if (s > 0) != (i*i/7%2 == 1) {
+					wrong++
+				}
+			}
+			if want := final.Splits[0].Named["error"]; math.Abs(wrong/rows-want) > 1e-9 {
+				t.Errorf("the error is %v, the run's %v", wrong/rows, want)
+			}
+		})
+	}
+}

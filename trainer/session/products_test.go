@@ -1,0 +1,122 @@
+package session
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/datasets/matrix"
+	"ppal/internal/config"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/trainer"
+)
+
+// single are small's pictures in float32, with that kind of products.
+func single(products string, change func(c *config.Train)) config.Train {
+	return small(func(c *config.Train) {
+		c.Dtype, c.Products = "float32", products
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// needSlices skips where this machine has no integer products.
+func needSlices(t *testing.T) {
+	t.Helper()
+	d, err := cpu.New(kernel.Best(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.With(cpu.Int8x3); err != nil {
+		t.Skip(err)
+	}
+}
+
+// What runs is said; where 8-bit data run in float32 for want of instructions, why.
+func TestProductsAreNamed(t *testing.T) {
+	needSlices(t)
+	for _, c := range []struct {
+		asked, dtype, engine, simd, ran string
+		noted                           bool
+	}{
+		{"auto", "float32", "plan", "auto", "int8x3", false},
+		{"int8x3", "float32", "plan", "auto", "int8x3", false},
+		{"int8x2", "float32", "plan", "auto", "int8x2", false},
+		{"float32", "float32", "plan", "auto", "float32", false},
+		{"auto", "float64", "plan", "auto", "float64", false},
+		{"auto", "float32", "gorgonia", "", "float32", false},
+		{"auto", "float32", "plan", "go", "float32", true},
+		{"float32", "float32", "plan", "go", "float32", false},
+	} {
+		e := build(t, single(c.asked, func(s *config.Train) { s.Dtype, s.Engine, s.SIMD = c.dtype, c.engine, c.simd }))
+		noted := slices.ContainsFunc(e.Info().Notes, func(n string) bool { return strings.Contains(n, "products are in float32") })
+		if e.Info().Products != c.ran || noted != c.noted {
+			t.Errorf("%+v: %q, notes %q", c, e.Info().Products, e.Info().Notes)
+		}
+	}
+	// Narrow data are not worth it, but where they are asked for.
+	for asked, ran := range map[string]string{"auto": "float32", "int8x3": "int8x3"} {
+		e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products = "float32", asked })
+		if e.Info().Products != ran {
+			t.Errorf("37 features, %s: %s", asked, e.Info().Products)
+		}
+	}
+}
+
+func TestProductsRefused(t *testing.T) {
+	needSlices(t)
+	for want, cfg := range map[string]config.Train{
+		"--products is int8x3, which needs AVX-512 VNNI or AVX-VNNI; the go kernels have neither here, want auto or float32": single("int8x3",
+			func(c *config.Train) { c.SIMD = "go" }),
+		"--products is int8x2, which is for 8-bit data; the features of synthetic-adult are others, want auto or float32": tableConfig(t,
+			config.Values{"problem": "dp", "dataset": "synthetic-adult", "products": "int8x2"}),
+	} {
+		if _, err := New(t.Context(), cfg, ""); !errors.Is(err, config.ErrUsage) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Batches and measured rows are read in slices too, and those of all rows at once are the same numbers.
+func TestSlicedBatches(t *testing.T) {
+	needSlices(t)
+	run := func(batch int) *trainer.Result {
+		e := build(t, single("int8x3", func(c *config.Train) { c.BatchSize = batch }))
+		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := e.sampler.(smoothBatches); ok && s.bound.Products() != "int8x3" {
+			t.Errorf("batches have products in %s", s.bound.Products())
+		}
+		if got := e.splits[1].blocks.block.Products(); got != "int8x3" {
+			t.Errorf("test rows have products in %s", got)
+		}
+		return r
+	}
+	run(0)
+	run(30)
+}
+
+// Rows are given back as they were read, bit by bit.
+func TestBytesAreGivenBack(t *testing.T) {
+	needSlices(t)
+	e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products = "float32", "int8x3" })
+	want := imageRows(atHand(selection()), e.normalization).data
+	got := make([][2][]float64, 2)
+	for i, m := range []matrix.Matrix{e.splits[0].data, want} {
+		single, double := make([]float32, 120*37), make([]float64, 120*37)
+		m.Float32(single, 0, 120)
+		m.Float64(double, 0, 120)
+		for _, x := range single {
+			got[i][0] = append(got[i][0], float64(x))
+		}
+		got[i][1] = double
+	}
+	if !slices.Equal(got[0][0], got[1][0]) || !slices.Equal(got[0][1], got[1][1]) {
+		t.Error("rows differ")
+	}
+}

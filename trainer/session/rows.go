@@ -1,0 +1,48 @@
+package session
+
+import (
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+)
+
+// rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and what the goal knows of each row.
+type rows struct {
+	data   matrix.Matrix
+	labels []int // mnpc: classes by their place in the configuration; tables: -1 or +1
+	groups []constraints.Group
+	levels [][]float64 // what describes each intersectional group
+	strata [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
+}
+
+// len is the number of rows.
+func (r rows) len() int { return len(r.labels) }
+
+// features is the number of columns.
+func (r rows) features() int {
+	_, cols := r.data.Dims()
+	return cols
+}
+
+// constantNode adds a matrix of constants, nil without values.
+func constantNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, values []float64, rows, cols int) *gorgonia.Node {
+	if values == nil {
+		return nil
+	}
+	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing(dtype, values)))))
+}
+
+// backing copies values in the dtype.
+func backing(dtype tensor.Dtype, values []float64) any {
+	if dtype == tensor.Float64 {
+		return append([]float64{}, values...)
+	}
+	single := make([]float32, len(values))
+	for i, v := range values {
+		single[i] = float32(v)
+	}
+	return single
+}
