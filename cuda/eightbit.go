@@ -47,7 +47,7 @@ func (p *Program) readAsBytes(buffer int) bool {
 		return false
 	}
 	rows, cols := data.Dims()
-	if !p.device.Slices(cols) {
+	if p.device.Products(cols).Digits() == 0 {
 		return false
 	}
 	factor := func(s plan.Step) bool {
@@ -69,9 +69,9 @@ func (p *Program) readAsBytes(buffer int) bool {
 func (p *Program) loadEightBit(buffer int, data plan.Bytes) error {
 	values, scale := data.Bytes()
 	rows, cols := data.Dims()
-	x := &eightBit{kind: p.device.Sliced(cols), rows: rows, cols: cols, scale: scale}
+	x := &eightBit{kind: p.device.Products(cols), rows: rows, cols: cols, scale: scale}
 	var err error
-	if x.kind.integers() {
+	if x.kind.Integers() {
 		x.form, err = newSignedBytes(p, buffer, x)
 	} else {
 		x.form, err = newWideBytes(p, buffer, x)

@@ -12,6 +12,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
 )
@@ -74,7 +75,7 @@ func (e *Experiment) useGPU() error {
 	}
 	products := cuda.Auto
 	if e.cfg.Products != "" {
-		if products, err = cuda.ParseProducts(e.cfg.Products); err != nil {
+		if products, err = plan.ParseProducts(e.cfg.Products); err != nil {
 			return errors.Join(err, d.Close())
 		}
 	}
@@ -111,7 +112,7 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 	if err != nil || cfg.Products == "" {
 		return d, err
 	}
-	products, err := cpu.ParseProducts(cfg.Products)
+	products, err := plan.ParseProducts(cfg.Products)
 	if err != nil {
 		return nil, err
 	}
