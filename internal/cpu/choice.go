@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -54,8 +55,8 @@ func (d *Device) Integers() string {
 }
 
 // byteLeaf returns room for a leaf of 8-bit data that products with digits read, nil for others.
-func (e *executor[T]) byteLeaf(buffer int) *kernel.Bytes {
-	data, ok := e.plan.DataOf(buffer).(plan.Bytes)
+func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
+	data, ok := e.plan.DataOf(buffer).(matrix.EightBit)
 	if _, single := any(e).(*executor[float32]); !ok || !single {
 		return nil
 	}
@@ -63,11 +64,10 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.Bytes {
 	if e.device.Products(cols).Digits() == 0 {
 		return nil
 	}
-	if own, ok := data.(*Bytes); ok {
-		return own.packed
+	if own, ok := data.(*kernel.PackedBytes); ok {
+		return own
 	}
-	_, scale := data.Bytes()
-	return kernel.NewBytes(rows, cols, scale)
+	return kernel.NewPackedBytes(rows, cols, data.ByteScale())
 }
 
 // digits is the number of digits of the products with 8-bit data.

@@ -24,16 +24,6 @@ func (m *Memory[T]) From(v View, i int) []T {
 	return m.Data[v.Buffer][v.Offset+(i-m.First[v.Buffer])*v.Stride:]
 }
 
-// Widen writes rows from to to-1 of a data matrix to dst.
-func Widen[T Float](dst []T, r Matrix, from, to int) {
-	switch dst := any(dst).(type) {
-	case []float32:
-		r.Float32(dst, from, to)
-	case []float64:
-		r.Float64(dst, from, to)
-	}
-}
-
 // Contents copies a view out of the memory, row after row.
 func (m *Memory[T]) Contents(v View) []T {
 	list := make([]T, 0, v.Len())

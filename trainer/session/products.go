@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/internal/plan"
 )
@@ -21,7 +22,7 @@ func productsError(err error) error {
 
 // checkProducts refuses slices where the data are not of 8 bits.
 func (e *Experiment) checkProducts() error {
-	_, e.eightBit = e.splits[0].data.(plan.Bytes)
+	_, e.eightBit = e.splits[0].data.(matrix.EightBit)
 	switch e.cfg.Products {
 	case "int8x3", "int8x2", "bf16x3", "bf16x2":
 	default:

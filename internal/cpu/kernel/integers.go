@@ -54,7 +54,7 @@ func (k *Integers) NewByteScratch() *ByteScratch {
 // then an element is rounded twice, in float64 and to float32. So z depends
 // neither on the blocks of rows nor on the level nor on who computes it. Beyond
 // 66,308 columns it is a sum of such numbers in float32, one for each 66,308.
-func (k *Integers) Mul(z []float32, ldz int, x *Bytes, lo, hi int, w *Slices, s *ByteScratch) {
+func (k *Integers) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Slices, s *ByteScratch) {
 	x.checkBlock(lo, hi)
 	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
 	k.checkSlices("Mul", w, x.cols)
@@ -82,7 +82,7 @@ func (k *Integers) Mul(z []float32, ldz int, x *Bytes, lo, hi int, w *Slices, s 
 }
 
 // mulPanel does the inner indices from l on and the p-th panel of columns.
-func (k *Integers) mulPanel(z []float32, ldz int, x *Bytes, lo, hi, l, p int, w *Slices, s *ByteScratch) {
+func (k *Integers) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, p int, w *Slices, s *ByteScratch) {
 	j := p * k.lanes
 	cols := min(k.lanes, w.cols-j)
 	n := ceil(min(exactDepth, x.cols-l), quad)
@@ -107,7 +107,7 @@ func (k *Integers) mulPanel(z []float32, ldz int, x *Bytes, lo, hi, l, p int, w 
 // The integer sums are exact. They are combined and scaled in float32, and each
 // element of g receives one addition. So g depends on the order of the blocks
 // alone.
-func (k *Integers) AddMulTrans(g []float32, ldg int, x *Bytes, lo, hi int, d *Slices, s *ByteScratch) {
+func (k *Integers) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int, d *Slices, s *ByteScratch) {
 	if lo < 0 || hi <= lo || lo%RowBlock != 0 || hi != min(lo+RowBlock, x.rows) {
 		panic("kernel: AddMulTrans: rows that are no block")
 	}

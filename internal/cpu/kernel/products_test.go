@@ -29,7 +29,7 @@ func shapes() []shape {
 type problem[F Float] struct {
 	shape
 	ldw, ldz, ldd, ldg int
-	x                  *Matrix[F]
+	x                  *PackedFloats[F]
 	w, z, delta, g     []F
 	panels             *Panels[F]
 	scratch            *Scratch[F]
@@ -38,7 +38,7 @@ type problem[F Float] struct {
 func newProblem[F Float](t testing.TB, k *Kernels[F], s shape, r *rand.Rand) *problem[F] {
 	atEnd := r.IntN(2) == 0
 	buf := func(like []F) []F { return guarded[F](t, len(like), atEnd) }
-	p := &problem[F]{shape: s, x: k.NewMatrix(s.n, s.d)}
+	p := &problem[F]{shape: s, x: k.NewPackedFloats(s.n, s.d)}
 	p.x.data = buf(p.x.data)
 	row := make([]F, s.d)
 	for i := range s.n {

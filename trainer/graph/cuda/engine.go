@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	device "ppal/cuda"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
@@ -137,7 +138,7 @@ func (p *problem) Bind(i int, value gorgonia.Value) error {
 }
 
 // Data implements what Problem.Data asks for: the matrix that was given, which the device has copied.
-func (p *problem) Data(i int) graph.Matrix {
+func (p *problem) Data(i int) matrix.Matrix {
 	if i < 0 || i >= len(p.h.Data) {
 		return nil
 	}
