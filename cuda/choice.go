@@ -22,12 +22,12 @@ const (
 	BF16x2  = plan.BF16x2
 )
 
-// IntegersMajor is the compute capability from which devices have the integer tensor cores that the
+// integersMajor is the compute capability from which devices have the integer tensor cores that the
 // products with int8 digits need.
-const IntegersMajor = 8
+const integersMajor = 8
 
 // hasIntegers reports whether tensor cores multiply integers.
-func hasIntegers(i driver.Info) bool { return i.Major >= IntegersMajor }
+func hasIntegers(i driver.Info) bool { return i.Major >= integersMajor }
 
 // checkProducts returns an error for products that the device does not support.
 func checkProducts(p Products, i driver.Info) error {
@@ -35,7 +35,7 @@ func checkProducts(p Products, i driver.Info) error {
 	case p > BF16x2:
 		return fmt.Errorf("cuda: unknown products %v", p)
 	case p.Integers() && !hasIntegers(i):
-		return fmt.Errorf("cuda: %w", &plan.ProductsError{Products: p, Needs: fmt.Sprintf("compute capability %d.0", IntegersMajor),
+		return fmt.Errorf("cuda: %w", &plan.ProductsError{Products: p, Needs: fmt.Sprintf("compute capability %d.0", integersMajor),
 			Found: fmt.Sprintf("%s has %d.%d", i.Name, i.Major, i.Minor), Want: "auto or float32"})
 	}
 	return nil
