@@ -2,11 +2,11 @@ package datasets
 
 import "math"
 
-// csrMoments reads the entries alone: with n_j entries in column j of n rows,
+// csrMoments computes the moments from the entries only. With n_j entries in column j of n rows,
 //
 //	sum_i (x_ij - c_j)^2 = (n - n_j) c_j^2 + sum over the entries of (x - c_j)^2
 //
-// where no digits cancel.
+// has no cancellation of digits.
 func csrMoments(c *CSR) (center []float64, deviation float64) {
 	center, entries := make([]float64, c.Cols), make([]int, c.Cols)
 	if c.Rows == 0 || c.Cols == 0 {

@@ -1,7 +1,7 @@
 package datasets
 
-// take copies the rows of the given numbers, in that order. Column j becomes column place[j], and is left out where
-// that is negative; places increase with j. Nil leaves the columns as they are.
+// take copies the given rows, in the given order. Column j becomes column place[j], or is left out
+// if place[j] is negative; places increase with j. A nil place keeps all columns.
 func (c *CSR) take(rows []int, place []int32, cols int) *CSR {
 	entries := 0
 	for _, r := range rows {
@@ -30,7 +30,7 @@ func (c *CSR) take(rows []int, place []int32, cols int) *CSR {
 	return out
 }
 
-// has says whether element (i, j) is an entry.
+// has reports whether element (i, j) is an entry.
 func (c *CSR) has(i int, j int32) bool {
 	for _, column := range c.Columns[c.Starts[i]:c.Starts[i+1]] {
 		if column == j {
@@ -40,7 +40,7 @@ func (c *CSR) has(i int, j int32) bool {
 	return false
 }
 
-// stack puts matrices of equally many columns one under the other.
+// stack concatenates matrices with the same number of columns.
 func stack(parts ...*CSR) *CSR {
 	rows, entries, valued := 0, 0, false
 	for _, p := range parts {
@@ -59,7 +59,7 @@ func stack(parts ...*CSR) *CSR {
 	return out
 }
 
-// entryValues spells out the entries' values.
+// entryValues returns the values of all entries, also if all of them are 1.
 func (c *CSR) entryValues() []float64 {
 	if c.Values != nil {
 		return c.Values

@@ -6,8 +6,9 @@ import "math"
 //
 //	element (i, j) = (First[j] + v_ij - Center[j]) / Deviation[j],   v_ij in {0, ..., 255}
 //
-// bit by bit what the rows were before. Values has Stretch[j] v_ij, with scale 1: the columns' numbers are stretched to much the same
-// range, so that the weights they are multiplied with do not differ by more than the columns' deviations do.
+// bit by bit what the rows were before. Values has Stretch[j] v_ij, with scale 1: the columns'
+// numbers are stretched to much the same range, so that the weights they are multiplied with do not
+// differ by more than the columns' deviations do.
 type Integers struct {
 	Values                            *Bytes
 	First, Stretch, Center, Deviation []float64
@@ -36,8 +37,9 @@ func standardized[T float32 | float64](m *Integers, dst []T, from, to int) {
 // leastDensity is the share of entries from which on sparse rows count as full.
 const leastDensity = 0.25
 
-// Integers returns the parts' features as small integers, training rows first, where every column has no more than 256 of them and that
-// says the features exactly; nil otherwise, and for sparse rows of which less than a quarter of the elements are entries.
+// Integers returns the parts' features as small integers, training rows first, where every column
+// has no more than 256 of them and that says the features exactly; nil otherwise, and for sparse
+// rows of which less than a quarter of the elements are entries.
 func (t *Tables) Integers() []*Integers {
 	var list []*Integers
 	for _, p := range t.Parts() {
@@ -75,7 +77,8 @@ func (t *Tables) Integers() []*Integers {
 	return list
 }
 
-// eachElement visits the features of all parts row by row until visit says that it is enough, and says whether it saw all.
+// eachElement visits the features of all parts row by row until visit says that it is enough, and
+// says whether it saw all.
 func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	for part, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
@@ -92,7 +95,8 @@ func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	return true
 }
 
-// affine are the centres and deviations of the features, 0 and 1 of those that are as they were read.
+// affine are the centres and deviations of the features, 0 and 1 of those that are as they were
+// read.
 func (p *Preparation) affine(cols int) (center, deviation []float64) {
 	center, deviation = make([]float64, cols), make([]float64, cols)
 	for j := range deviation {

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// tally adds up the columns of 8-bit rows v_i in integers, exactly: the moments are the same bits in whatever order the rows come, and
-// through however many tallies.
+// tally adds up the columns of 8-bit rows v_i in integers, exactly. The moments are the same bits
+// for every order of the rows and every number of tallies.
 type tally struct {
 	rows        int
 	sum, square []uint64 // sum_i v_ij and sum_i v_ij^2
@@ -16,7 +16,7 @@ func newTally(cols int) *tally {
 	return &tally{sum: make([]uint64, cols), square: make([]uint64, cols)}
 }
 
-// add takes a row.
+// add adds a row.
 func (t *tally) add(row []uint8) {
 	t.rows++
 	sum, square := t.sum[:len(row)], t.square[:len(row)]
@@ -26,7 +26,7 @@ func (t *tally) add(row []uint8) {
 	}
 }
 
-// join takes the rows of another.
+// join adds the rows of another tally.
 func (t *tally) join(o *tally) {
 	t.rows += o.rows
 	for j := range t.sum {
@@ -35,8 +35,8 @@ func (t *tally) join(o *tally) {
 	}
 }
 
-// moments are those of scale v, as Moments has them, through n sum(v^2) - sum(v)^2 = n sum (v - mean)^2, which is exact in 128-bit
-// integers.
+// moments returns the moments of scale v, as Moments does, from n sum(v^2) - sum(v)^2 = n sum (v -
+// mean)^2, which is exact in 128-bit integers.
 func (t *tally) moments(scale float64) (center []float64, deviation float64) {
 	center = make([]float64, len(t.sum))
 	if t.rows == 0 || len(center) == 0 {
