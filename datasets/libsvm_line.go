@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"ppal/datasets/matrix"
 )
 
 // maxIndex is the largest index, because columns are int32 from 0.
@@ -12,9 +14,9 @@ const maxIndex = math.MaxInt32
 
 // libsvmParser collects the rows.
 type libsvmParser struct {
-	cols    int // 0: any index is accepted
-	largest int // largest index so far
-	x       *CSR
+	cols    int // 0: any index will do
+	largest int // index so far
+	x       *matrix.CSR
 	labels  []float64
 	queries []int64
 }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // ownLIBSVM describes a user's file in LIBSVM's format, with two label values; the larger is +1.
@@ -36,7 +38,7 @@ func ownLIBSVM() Dataset {
 const maxOwnFeatures = 1 << 25
 
 // tooWide returns the error for a matrix with too many features, at the line of the last feature.
-func tooWide(path string, x *CSR) error {
+func tooWide(path string, x *matrix.CSR) error {
 	at := slices.Index(x.Columns, int32(x.Cols-1))
 	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after the entry
 	return &FileError{Path: path, Offset: -1, Line: libsvmLine(path, following-1),

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"ppal/datasets/matrix"
 )
 
 // Pictures is a set of labelled images whose labels have been read. The pixels are read once, by
@@ -24,13 +26,6 @@ type Pictures struct {
 // section opens the bytes of some consecutive rows.
 type section func() (io.ReadCloser, error)
 
-// A RowStore receives 8-bit rows as they are read; Bytes is a RowStore.
-type RowStore interface {
-	// SetRows sets the values of consecutive rows from row i on. It must not keep the slices.
-	// Several goroutines set different rows at the same time.
-	SetRows(i int, rows [][]uint8)
-}
-
 // drawn returns images that are already in memory as Pictures.
 func drawn(set *Images) *Pictures {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(set.Pixels.Data)), nil }
@@ -42,7 +37,7 @@ func (p *Pictures) Images() (*Images, error) {
 	if p.drawn != nil {
 		return p.drawn, nil
 	}
-	set := &Images{Pixels: NewBytes(len(p.Labels), p.Shape.Pixels(), PixelScale), Labels: p.Labels, Classes: p.Classes, Shape: p.Shape}
+	set := &Images{Pixels: matrix.NewBytes(len(p.Labels), p.Shape.Pixels(), PixelScale), Labels: p.Labels, Classes: p.Classes, Shape: p.Shape}
 	places := make([]int, len(p.Labels))
 	for i := range places {
 		places[i] = i
@@ -65,9 +60,9 @@ type block struct {
 
 // read stores row i as row places[i] of the store, or nowhere if places[i] is negative. One
 // goroutine reads; others store blocks of rows and add up their sums.
-func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
+func (p *Pictures) read(places []int, to matrix.RowStore) (*matrix.Tally, error) {
 	if len(p.sections) == 0 {
-		panic("datasets: the pixels have already been read")
+		panic("datasets: pixels that have been read already")
 	}
 	workers := min(runtime.GOMAXPROCS(0), mostWorkers)
 	record := p.skip + p.Shape.Pixels()
@@ -75,17 +70,17 @@ func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
 	for range cap(empty) {
 		empty <- make([]byte, min(max(1, blockBytes/record), len(p.Labels))*record)
 	}
-	tallies := make([]*tally, workers)
+	tallies := make([]*matrix.Tally, workers)
 	var group sync.WaitGroup
 	for w := range tallies {
-		tallies[w] = newTally(p.Shape.Pixels())
+		tallies[w] = matrix.NewTally(p.Shape.Pixels())
 		group.Go(func() {
 			var rows []placed
 			for b := range full {
 				rows = p.place(rows[:0], b, places)
 				put(rows, to)
 				for _, r := range rows {
-					tallies[w].add(r.pixels)
+					tallies[w].Add(r.pixels)
 				}
 				empty <- b.bytes[:cap(b.bytes)]
 			}
@@ -95,7 +90,7 @@ func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
 	close(full)
 	group.Wait()
 	for _, t := range tallies[1:] {
-		tallies[0].join(t)
+		tallies[0].Join(t)
 	}
 	if err != nil && p.advise != nil {
 		err = p.advise(err)
@@ -152,7 +147,7 @@ func (p *Pictures) place(list []placed, b block, places []int) []placed {
 }
 
 // put stores rows, consecutive rows in one call.
-func put(list []placed, to RowStore) {
+func put(list []placed, to matrix.RowStore) {
 	var rows [][]uint8
 	for i, r := range list {
 		rows = append(rows, r.pixels)

@@ -19,8 +19,8 @@ type Dataset struct {
 	Own      bool   // the user's own file, named in TableOptions
 	Files    []File // files that Fetch downloads; empty for a built-in set or an own file
 
-	images   func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
-	table    func(dir string, opts TableOptions) (*source, error)             // nil for images
+	images func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
+	table  func(dir string, opts TableOptions) (*source, error)             // nil for images
 	// another form that images accepts (CIFAR-10's folder)
 	unpacked []File
 }

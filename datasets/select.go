@@ -3,13 +3,15 @@ package datasets
 import (
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // Selection holds some classes of a data set, with rows grouped by class. A Neyman-Pearson problem
 // minimises the loss of the first class.
 type Selection struct {
-	Pixels  *Bytes
-	Classes []int    // class numbers of the data set, in the requested order
+	Pixels  *matrix.Bytes
+	Classes []int    // the set's class numbers, in the order asked for
 	Names   []string // their names
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
 }
@@ -40,7 +42,7 @@ func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
 	for _, r := range taken {
 		data = append(data, set.Pixels.Data[r*cols:(r+1)*cols]...)
 	}
-	sel.Pixels = &Bytes{Rows: len(taken), Cols: cols, Data: data, Scale: set.Pixels.Scale}
+	sel.Pixels = &matrix.Bytes{Rows: len(taken), Cols: cols, Data: data, Scale: set.Pixels.Scale}
 	return &sel, nil
 }
 
@@ -48,8 +50,8 @@ func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
 type Choice struct {
 	Selection
 	from   *Pictures
-	places []int // row in the selection of each row of the data set; negative: not selected
-	sums   *tally
+	places []int // of the set's rows, negative for those that are not chosen
+	sums   *matrix.Tally
 }
 
 // Choose selects rows like Select, before the pixels are read.
@@ -74,13 +76,13 @@ func (c *Choice) Dims() (rows, cols int) { return c.Offsets[len(c.Classes)], c.f
 // Read reads the images once and passes each selected row to the store while the next rows are
 // being read. Its errors about files are those of OpenImages; after an error the store has some of
 // the rows.
-func (c *Choice) Read(to RowStore) (err error) {
+func (c *Choice) Read(to matrix.RowStore) (err error) {
 	c.sums, err = c.from.read(c.places, to)
 	return err
 }
 
 // Moments returns the result of the function Moments for the rows that were read, under PixelScale.
-func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.moments(PixelScale) }
+func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.Moments(PixelScale) }
 
 // choose returns a selection without its pixels, and the selected rows.
 func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {

@@ -3,6 +3,8 @@ package datasets
 import (
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // source is a table as read, before anything depends on the training rows.
@@ -22,7 +24,7 @@ type features interface {
 	// fit computes what depends on the training rows.
 	fit(train []int) (notes []string, err error)
 	columns() []string
-	take(rows []int) (Matrix, error)
+	take(rows []int) (matrix.Matrix, error)
 	preparation() *Preparation
 }
 
@@ -68,11 +70,11 @@ func (s *source) strata() []int {
 
 // part returns the table of some rows, given in increasing order.
 func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
-	matrix, err := s.features.take(rows)
+	features, err := s.features.take(rows)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Features: matrix, Columns: s.features.columns(), Classes: s.classes,
+	t := &Table{Features: features, Columns: s.features.columns(), Classes: s.classes,
 		Labels: make([]int, len(rows)), Source: slices.Clone(rows)}
 	place := make([]int, len(s.labels)) // position of each row in this table, from 1
 	for k, i := range rows {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"ppal/datasets/matrix"
 )
 
 // sparseDesign describes the features of a sparse table.
@@ -41,7 +43,7 @@ func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 
 // sparse sets the features of a sparse table, and the groups: for each feature, the rows with an
 // entry. With only one such group the other rows form a second group.
-func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
+func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error {
 	dropped, err := d.find(opts.Ignore, x.Cols)
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 			g.Name = "feature " + g.Name
 		}
 		for i := range x.Rows {
-			if x.has(i, j) {
+			if x.Has(i, j) {
 				g.Rows = append(g.Rows, i)
 			} else {
 				rest.Rows = append(rest.Rows, i)
@@ -101,7 +103,7 @@ func (d *sparseDesign) sensitive(by []int32) []int32 {
 
 // twins returns the features whose entries are exactly in the group's rows, or exactly in the other
 // rows: each of them determines the group.
-func twins(x *CSR, g Group) []int32 {
+func twins(x *matrix.CSR, g Group) []int32 {
 	inside := make([]bool, x.Rows)
 	for _, i := range g.Rows {
 		inside[i] = true
@@ -129,7 +131,7 @@ func twins(x *CSR, g Group) []int32 {
 
 // sparse makes features from the columns of a CSR, some of which are left out.
 type sparse struct {
-	x     *CSR
+	x     *matrix.CSR
 	names []string // nil: numbers from 1
 	place []int32  // new index of each column; -1: left out; nil: all columns
 	cols  int      // number of remaining columns
@@ -137,7 +139,7 @@ type sparse struct {
 
 var _ features = (*sparse)(nil)
 
-func newSparse(x *CSR, d *sparseDesign, dropped []int32) *sparse {
+func newSparse(x *matrix.CSR, d *sparseDesign, dropped []int32) *sparse {
 	s := &sparse{x: x, names: d.names, cols: x.Cols}
 	if len(dropped) == 0 {
 		return s
@@ -160,7 +162,9 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 
 func (s *sparse) columns() []string { return s.names }
 
-func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }
+func (s *sparse) take(rows []int) (matrix.Matrix, error) {
+	return s.x.Select(rows, s.place, s.cols), nil
+}
 
 func (s *sparse) preparation() *Preparation {
 	p := &Preparation{Indices: s.x.Cols}

@@ -1,6 +1,10 @@
 package datasets
 
-import "math"
+import (
+	"math"
+
+	"ppal/datasets/matrix"
+)
 
 // sexMixture gives both sexes in Adult's stand-in about the published shares of high incomes.
 var sexMixture = mixture{[...]int{2, 1, -1, 1}, 5}
@@ -23,7 +27,7 @@ func syntheticAdult() Dataset {
 				entries += n
 			}
 		}
-		x := &CSR{Rows: rows, Cols: adultFeatures, Starts: make([]int, 1, rows+1), Columns: make([]int32, 0, entries)}
+		x := &matrix.CSR{Rows: rows, Cols: adultFeatures, Starts: make([]int, 1, rows+1), Columns: make([]int32, 0, entries)}
 		for i := range rows {
 			first := int32(0)
 			for b, codes := range blocks {

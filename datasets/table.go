@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+
+	"ppal/datasets/matrix"
 )
 
 // Table holds rows of features with a label each, and the groups of rows for constraints.
 type Table struct {
-	// *CSR for Adult and LIBSVM files, else *Dense; numbers are standardised (see Preparation)
-	Features Matrix
+	// *matrix.CSR for Adult and LIBSVM files, else *matrix.Dense; numbers are standardised (see
+	// Preparation)
+	Features matrix.Matrix
 	Columns  []string  // names of the features
 	Labels   []int     // one for each row: +1 or -1
 	Classes  [2]string // names of -1 and +1

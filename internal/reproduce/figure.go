@@ -31,8 +31,8 @@ type Figure struct {
 	published, automatic []compare.Contender
 	budgets              [2]compare.Budget // one for each comparison
 	// approximate number of records of a run; 0: the default of compare
-	records              int
-	claims               []claim
+	records int
+	claims  []claim
 }
 
 // Options are the options of a reproduction.

@@ -7,8 +7,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/internal/cpu"
-	"ppal/internal/plan"
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
 	"ppal/models"
 )
 
@@ -52,8 +52,8 @@ func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
 
 // pixels are the 8-bit rows of a split.
 type pixels interface {
-	plan.Bytes
-	datasets.RowStore
+	matrix.EightBit
+	matrix.RowStore
 	SetScale(scale float64)
 }
 
@@ -67,7 +67,7 @@ type pictures struct {
 // atHand are pictures that have been read. The selection stays as it is.
 func atHand(s *datasets.Selection) pictures {
 	own := *s.Pixels // shares the values
-	return pictures{*s, &own, func() (center []float64, deviation float64) { return datasets.Moments(s.Pixels) }}
+	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
 
 // loadImages reads the pictures of the classes. Those to train on go from the file into the layouts of the device's products with them,
@@ -106,12 +106,12 @@ func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error
 }
 
 // newBytes makes room for rows as they are read, one after the other.
-func newBytes(rows, cols int) pixels { return datasets.NewBytes(rows, cols, datasets.PixelScale) }
+func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
 
 // roomToTrain makes room for rows in the layouts of the device's products with them, or as they are read where it has none.
 func (e *Experiment) roomToTrain(rows, cols int) pixels {
 	if e.cfg.Dtype == "float32" && e.device != nil && e.device.Slices(cols) {
-		return cpu.NewBytes(rows, cols, datasets.PixelScale)
+		return kernel.NewPackedBytes(rows, cols, datasets.PixelScale)
 	}
 	return newBytes(rows, cols)
 }
@@ -162,8 +162,7 @@ func (e *Experiment) sumRows(parts ...*datasets.Pictures) error {
 // imageRows takes the rows of a selection under their normalisation.
 func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
-		_, scale := s.pixels.Bytes()
-		s.pixels.SetScale(scale / n.Deviation)
+		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
 	r := rows{data: s.pixels, labels: s.Labels()}
 	for k := range len(s.Offsets) - 1 {

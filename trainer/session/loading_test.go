@@ -10,7 +10,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 	"ppal/trainer"
 )
 
@@ -51,7 +51,7 @@ func checkPackedWhileReading(t *testing.T, cfg config.Train, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, packed := reading.splits[0].data.(*cpu.Bytes); packed != (cfg.Products == "int8x3") {
+	if _, packed := reading.splits[0].data.(*kernel.PackedBytes); packed != (cfg.Products == "int8x3") {
 		t.Errorf("the training rows are a %T", reading.splits[0].data)
 	}
 	if diff := cmp.Diff(finished(t, afterwards), finished(t, reading)); diff != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -31,14 +31,14 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text   string
 		values config.Values
-		read   func(p *rundir.Preparation, text string) (datasets.Matrix, error)
+		read   func(p *rundir.Preparation, text string) (matrix.Matrix, error)
 	}{
 		"csv": {csv.String(), config.Values{"dataset": "csv", "label": "pay=high", "group": "sex=F", "missing": "impute", "drop-sensitive": "true"},
-			func(p *rundir.Preparation, text string) (datasets.Matrix, error) {
+			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
 				return p.Read(strings.NewReader(text), "new")
 			}},
 		"libsvm": {sparse.String(), config.Values{"dataset": "libsvm", "group": "4", "drop-sensitive": "true"},
-			func(p *rundir.Preparation, text string) (datasets.Matrix, error) {
+			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
 				return p.ReadLIBSVM(strings.NewReader(text), "new")
 			}},
 	} {

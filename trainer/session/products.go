@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/cuda"
+	"ppal/cuda/driver"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
-	"ppal/internal/plan"
 )
 
 // productsError lets an error about kinds of products name the key.
@@ -18,18 +18,18 @@ func productsError(err error) error {
 		return &config.Error{Where: "--products", Problem: fmt.Sprintf(
 			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
 	}
-	var without *cuda.ProductsError
+	var without *driver.ProductsError
 	if errors.As(err, &without) {
 		i := without.Info
-		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %v, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
-			without.Products, cuda.IntegersMajor, i.Name, i.Major, i.Minor)}
+		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %s, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
+			without.Products, without.Major, i.Name, i.Major, i.Minor)}
 	}
 	return err
 }
 
 // checkProducts refuses slices where the data are not of 8 bits.
 func (e *Experiment) checkProducts() error {
-	_, e.eightBit = e.splits[0].data.(plan.Bytes)
+	_, e.eightBit = e.splits[0].data.(matrix.EightBit)
 	switch e.cfg.Products {
 	case "int8x3", "int8x2", "bf16x3", "bf16x2":
 	default:

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
@@ -107,7 +107,7 @@ func TestBytesAreGivenBack(t *testing.T) {
 	e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products = "float32", "int8x3" })
 	want := imageRows(atHand(selection()), e.normalization).data
 	got := make([][2][]float64, 2)
-	for i, m := range []datasets.Matrix{e.splits[0].data, want} {
+	for i, m := range []matrix.Matrix{e.splits[0].data, want} {
 		single, double := make([]float32, 120*37), make([]float64, 120*37)
 		m.Float32(single, 0, 120)
 		m.Float64(double, 0, 120)

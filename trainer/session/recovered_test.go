@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/trainer"
 )
@@ -15,7 +16,7 @@ import (
 // selection has 40 rows of each of three classes, every byte among them.
 func selection() *datasets.Selection {
 	s := &datasets.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, 40, 80, 120}}
-	s.Pixels = &datasets.Bytes{Rows: 120, Cols: 37, Data: make([]byte, 120*37), Scale: datasets.PixelScale}
+	s.Pixels = &matrix.Bytes{Rows: 120, Cols: 37, Data: make([]byte, 120*37), Scale: datasets.PixelScale}
 	for i := range s.Pixels.Data {
 		s.Pixels.Data[i] = byte(i + i*i>>7)
 	}
@@ -111,15 +112,15 @@ func TestBytesAreFreed(t *testing.T) {
 
 // Where rounding does not tell all bytes apart, or there is nothing to read, the bytes stay.
 func TestBytesThatStay(t *testing.T) {
-	b := &datasets.Bytes{Rows: 1, Cols: 1, Data: []byte{1}, Scale: 1e-46} // of which float32 has nothing left
-	if got := recoverBytes(b, picked{1, 1}); got != datasets.Matrix(b) {
+	b := &matrix.Bytes{Rows: 1, Cols: 1, Data: []byte{1}, Scale: 1e-46} // of which float32 has nothing left
+	if got := recoverBytes(b, picked{1, 1}); got != matrix.Matrix(b) {
 		t.Errorf("a scale that vanishes: %T", got)
 	}
-	if got := recoverBytes(b, nil); got != datasets.Matrix(b) {
+	if got := recoverBytes(b, nil); got != matrix.Matrix(b) {
 		t.Errorf("no packed form: %T", got)
 	}
-	d := &datasets.Dense{Rows: 1, Cols: 1, Data: []float64{0.1}}
-	if got := recoverBytes(d, picked{1, 1}); got != datasets.Matrix(d) {
+	d := &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{0.1}}
+	if got := recoverBytes(d, picked{1, 1}); got != matrix.Matrix(d) {
 		t.Errorf("measurements: %T", got)
 	}
 }

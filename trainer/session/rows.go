@@ -5,12 +5,12 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 )
 
 // rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and what the goal knows of each row.
 type rows struct {
-	data   datasets.Matrix
+	data   matrix.Matrix
 	labels []int // mnpc: classes by their place in the configuration; tables: -1 or +1
 	groups []constraints.Group
 	levels [][]float64 // what describes each intersectional group

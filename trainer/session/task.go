@@ -4,7 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -36,14 +36,14 @@ func (t *task) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*gra
 			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: t.regularizer,
 			NonSmooth: t.nonSmooth(),
 			Inputs:    gorgonia.Nodes{x},
-			Data:      []graph.Matrix{r.data},
+			Data:      []matrix.Matrix{r.data},
 			Watch:     gorgonia.Nodes{scores},
 		}, nil
 	}, t.engine)
 }
 
 // scores adds the model, its input and its scores to the graph.
-func (t *task) scores(g *gorgonia.ExprGraph, data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
+func (t *task) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
 	net, err := models.New(g, t.spec, dtype, weights)
 	if err != nil {
 		return nil, nil, nil, err
