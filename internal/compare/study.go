@@ -12,6 +12,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // ErrStudy says that the settings of a comparison contradict each other or its folder.
@@ -106,7 +107,7 @@ func (b Budget) limit(s *trainer.Settings, records int) {
 }
 
 // spent returns the used share of the budget.
-func (b Budget) spent(at *trainer.Point, seconds float64) float64 {
+func (b Budget) spent(at *problem.Point, seconds float64) float64 {
 	switch b.Kind {
 	case Seconds:
 		return min(1, seconds/b.Amount)

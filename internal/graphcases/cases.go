@@ -11,8 +11,8 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // Storage names the form of the rows.
@@ -35,7 +35,7 @@ type Case struct {
 	Center      bool
 	Storage     Storage
 	Data        matrix.Matrix // the rows, where they are not to be drawn
-	Regularizer trainer.Regularizer
+	Regularizer problem.Regularizer
 	Seed        uint64
 	// Nodes adds f and the terms of g. If Pieces is not nil, g is made from the terms by Pieces.
 	Nodes  func(scores *gorgonia.Node, rng *rand.Rand) (f, terms *gorgonia.Node, err error)
