@@ -146,7 +146,8 @@ func TestSteadyStateAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Some kilobytes, and a few numbers for each constraint: no vectors of the parameters, let alone of the rows.
+		// Some kilobytes, and a few numbers for each constraint: no vectors of the parameters, let
+		// alone of the rows.
 		if most := uint64(16<<10 + 64*w.shape.Constraints); a.Bytes > most {
 			t.Errorf("%s: %d allocations of %d bytes an iteration, want at most %d bytes", c.Name, a.Count, a.Bytes, most)
 		}
