@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // workload is a case that is ready to run: a problem, and a method at some iterate of it.
 type workload struct {
-	problem  trainer.Problem
+	problem  problem.Problem
 	method   trainer.Method
-	at       trainer.Point
+	at       problem.Point
 	shape    Shape
 	held     int // rows that are kept for other measures than training
 	setting  setting
@@ -51,9 +52,9 @@ func (w *workload) begin() error {
 	n, m := w.problem.Dims()
 	w.shape.Parameters, w.shape.Constraints = n, m
 	w.at.Constraints = make([]float64, m)
-	switch w.problem.Regularizer().Kind {
-	case trainer.Ball, trainer.Box:
-		w.problem.Prox(1, trainer.Iterate)
+	switch w.problem.Space().Regularizer.Kind {
+	case problem.Ball, problem.Box:
+		w.problem.Space().Prox(1, problem.Iterate)
 	}
 	var err error
 	if w.at.Objective, err = w.problem.Forward(w.at.Constraints); err != nil {

@@ -12,6 +12,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Trial is one training run: *session.Experiment.
@@ -207,7 +208,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	if closeErr := metrics.Close(); err == nil && closeErr != nil {
 		return "", closeErr
 	}
-	var bad *trainer.NonFiniteError
+	var bad *problem.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a result of the comparison: the method diverged
 		failure = bad.Error()
@@ -268,7 +269,7 @@ type watcher struct {
 func (w *watcher) Record(*trainer.Record) error { return nil }
 
 // Tick implements trainer.Ticker.
-func (w *watcher) Tick(at *trainer.Point) {
+func (w *watcher) Tick(at *problem.Point) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	if w.r.shares == nil {

@@ -12,6 +12,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // ErrStudy marks a comparison that does not fit together.
@@ -105,7 +106,7 @@ func (b Budget) limit(s *trainer.Settings, records int) {
 }
 
 // spent is the share of the budget that is used.
-func (b Budget) spent(at *trainer.Point, seconds float64) float64 {
+func (b Budget) spent(at *problem.Point, seconds float64) float64 {
 	switch b.Kind {
 	case Seconds:
 		return min(1, seconds/b.Amount)

@@ -6,6 +6,7 @@ import (
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/problem"
 )
 
 // Device runs plans on this machine's cores. Its goroutines start with the first work for more than one and end with Close, or when the
@@ -68,8 +69,8 @@ func (d *Device) Compile64(p *plan.Plan) (plan.Executor[float64], error) {
 	return newExecutor[float64](d, p)
 }
 
-// Vectors32 implements plan.Device.
-func (d *Device) Vectors32() plan.Vectors[float32] { return newVectors[float32](d) }
+// Passes32 implements plan.Device.
+func (d *Device) Passes32() problem.Passes[float32] { return newVectors[float32](d) }
 
-// Vectors64 implements plan.Device.
-func (d *Device) Vectors64() plan.Vectors[float64] { return newVectors[float64](d) }
+// Passes64 implements plan.Device.
+func (d *Device) Passes64() problem.Passes[float64] { return newVectors[float64](d) }

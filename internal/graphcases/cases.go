@@ -11,8 +11,8 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // Storage says in which form the rows are given.
@@ -34,7 +34,7 @@ type Case struct {
 	Center      bool
 	Storage     Storage
 	Data        matrix.Matrix // the rows, where they are not to be drawn
-	Regularizer trainer.Regularizer
+	Regularizer problem.Regularizer
 	Seed        uint64
 	// Nodes adds f and the terms of g, of which Pieces makes g where they are not nil.
 	Nodes  func(scores *gorgonia.Node, rng *rand.Rand) (f, terms *gorgonia.Node, err error)

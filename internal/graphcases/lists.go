@@ -10,7 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/models"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // All are the cases: Neyman-Pearson networks, fairness problems, and expressions of a user's own.
@@ -72,7 +72,7 @@ func Networks(classes ...[]int) []Case {
 func Network(spec models.Spec, counts []int, phi constraints.Phi, center bool, storage Storage) Case {
 	spec.Outputs = len(counts)
 	c := Case{Spec: spec, Center: center, Storage: storage, Seed: uint64(7*spec.Inputs + len(counts)),
-		Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 5}}
+		Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 5}}
 	var labels []int
 	for k, n := range counts {
 		c.Rows += n
