@@ -24,13 +24,13 @@ var _ graph.Engine = GPU{}
 // Engine returns the engine of a device.
 func Engine(d *device.Device) GPU { return GPU{d} }
 
-// Open opens a device by a driver and returns its engine; products is a name that device.ParseProducts knows, or "" for device.Auto. Close closes the driver;
-// after an error it is closed.
+// Open opens a device by a driver and returns its engine; products is a name that plan.ParseProducts
+// knows, or "" for device.Auto. Close closes the driver; after an error it is closed.
 func Open(d driver.Driver, products string, microBatch int) (GPU, error) {
 	o := device.Options{MicroBatch: microBatch}
 	if products != "" {
 		var err error
-		if o.Products, err = device.ParseProducts(products); err != nil {
+		if o.Products, err = plan.ParseProducts(products); err != nil {
 			return GPU{}, errors.Join(err, d.Close())
 		}
 	}
