@@ -8,6 +8,7 @@ import (
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
 	"ppal/internal/config"
+	"ppal/trainer/graph/cuda"
 	"ppal/trainer/session"
 )
 
@@ -60,12 +61,27 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	}
 	p, err := chosen[0].Prepare(ctx, bench.Options{
 		DataDir: o.Data, Device: config.Values{"device": "cuda", "products": c.products},
-		Experiment: []session.Option{session.WithGPU(open)},
+		Experiment: []session.Option{onGPU(open)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)
 	}
 	return p, p.Iterate(warmUps)
+}
+
+// onGPU lets a run train on the device that open opens.
+func onGPU(open func(ordinal int) (driver.Driver, error)) session.Option {
+	return session.WithGPU(func(o session.GPUOptions) (session.GPU, error) {
+		d, err := open(o.Ordinal)
+		if err != nil {
+			return nil, err
+		}
+		gpu, err := cuda.Open(d, o.Products, o.MicroBatch)
+		if err != nil {
+			return nil, err
+		}
+		return gpu, nil
+	})
 }
 
 const (

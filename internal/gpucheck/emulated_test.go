@@ -308,7 +308,7 @@ func TestIntegersInSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := emulated(t, emulator.Options{})
-		e, err := session.New(t.Context(), cfg, "", session.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+		e, err := session.New(t.Context(), cfg, "", onGPU(func(int) (driver.Driver, error) { return o.Open() }))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -107,7 +107,7 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	if err != nil {
 		return t, err
 	}
-	e, err := session.NewOnImages(ctx, cfg, rows, few, session.WithGPU(func(int) (driver.Driver, error) { return o.Open() }))
+	e, err := session.NewOnImages(ctx, cfg, rows, few, onGPU(func(int) (driver.Driver, error) { return o.Open() }))
 	if err != nil {
 		return t, err
 	}

@@ -6,21 +6,37 @@ import (
 	"runtime"
 	"slices"
 
-	"ppal/cuda"
 	"ppal/cuda/driver"
-	"ppal/cuda/open"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/trainer/graph"
-	engine "ppal/trainer/graph/cuda"
 )
 
 // Option changes what an experiment finds around it.
 type Option func(*Experiment)
 
-// WithGPU opens GPUs by another function than this machine's, cuda/open's.
-func WithGPU(open func(ordinal int) (driver.Driver, error)) Option {
+// GPU is an open GPU that trains. Programs built without the tag gpu have none.
+type GPU interface {
+	graph.Engine
+	// Info describes the device.
+	Info() driver.Info
+	// PeakBytes is the most device memory that was allocated at one time.
+	PeakBytes() int64
+	// Slices reports whether products with 8-bit data of that many columns are computed in digits.
+	Slices(cols int) bool
+	Close() error
+}
+
+// GPUOptions say which GPU a run opens, and how that GPU computes.
+type GPUOptions struct {
+	Ordinal    int    // counted from 0
+	Products   string // a value of --products; "" is auto
+	MicroBatch int    // rows of the data that are worked on at a time; 0: all
+}
+
+// WithGPU lets a run open its GPU by another function than the one that finds this machine's GPUs.
+func WithGPU(open func(GPUOptions) (GPU, error)) Option {
 	return func(e *Experiment) { e.openGPU = open }
 }
 
@@ -65,23 +81,15 @@ func (e *Experiment) useGPU() error {
 	if err != nil {
 		return err
 	}
-	if e.openGPU == nil {
-		e.openGPU = open.Open
+	open := e.openGPU
+	if open == nil {
+		open = openGPU
 	}
-	d, err := e.openGPU(e.cfg.Ordinal())
+	gpu, err := open(GPUOptions{Ordinal: e.cfg.Ordinal(), Products: e.cfg.Products, MicroBatch: e.cfg.MicroBatch})
 	if err != nil {
 		return err
 	}
-	products := cuda.Auto
-	if e.cfg.Products != "" {
-		if products, err = cuda.ParseProducts(e.cfg.Products); err != nil {
-			return errors.Join(err, d.Close())
-		}
-	}
-	if e.gpu, err = cuda.Open(d, cuda.Options{Products: products, MicroBatch: e.cfg.MicroBatch}); err != nil {
-		return err
-	}
-	e.engine, e.host = engine.Engine(e.gpu), graph.Planned(host)
+	e.gpu, e.engine, e.host = gpu, gpu, graph.Planned(host)
 	return nil
 }
 

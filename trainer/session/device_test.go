@@ -9,7 +9,23 @@ import (
 	"ppal/cuda/recorder"
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/graph/cuda"
 )
+
+// onGPU lets an experiment train on a device whose driver open returns.
+func onGPU(open func(ordinal int) (driver.Driver, error)) Option {
+	return WithGPU(func(o GPUOptions) (GPU, error) {
+		d, err := open(o.Ordinal)
+		if err != nil {
+			return nil, err
+		}
+		gpu, err := cuda.Open(d, o.Products, o.MicroBatch)
+		if err != nil {
+			return nil, err
+		}
+		return gpu, nil
+	})
+}
 
 // onRecorder builds an experiment whose GPU is a recorder.
 func onRecorder(t *testing.T, r *recorder.Recorder, change func(c *config.Train)) (*Experiment, error) {
@@ -17,7 +33,7 @@ func onRecorder(t *testing.T, r *recorder.Recorder, change func(c *config.Train)
 	return New(t.Context(), small(func(c *config.Train) {
 		c.Device.Device, c.Products = "cuda:1", "auto"
 		change(c)
-	}), "", WithGPU(func(ordinal int) (driver.Driver, error) {
+	}), "", onGPU(func(ordinal int) (driver.Driver, error) {
 		if ordinal != 1 {
 			t.Errorf("GPU %d was opened", ordinal)
 		}
@@ -90,7 +106,7 @@ func TestAutomaticDevice(t *testing.T) {
 		want string
 	}{{driver.ErrUnavailable, ""}, {driver.ErrOutOfMemory, "out of device memory"}} {
 		e, err := New(t.Context(), small(func(c *config.Train) { c.Device.Device = "auto" }), "",
-			WithGPU(func(int) (driver.Driver, error) { return nil, c.err }))
+			onGPU(func(int) (driver.Driver, error) { return nil, c.err }))
 		switch {
 		case c.want == "" && (err != nil || !strings.HasPrefix(e.Info().Device, "cpu, ")):
 			t.Errorf("%v: error %v", c.err, err)
@@ -118,12 +134,12 @@ func TestProductsOnGPU(t *testing.T) {
 		}
 	}
 	table := tableConfig(t, config.Values{"problem": "dp", "dataset": "synthetic-adult", "device": "cuda", "products": "bf16x3"})
-	gpu := WithGPU(func(int) (driver.Driver, error) { return r(), nil })
+	gpu := onGPU(func(int) (driver.Driver, error) { return r(), nil })
 	want := "--products is bf16x3, which is for 8-bit data; the features of synthetic-adult are others, want auto or float32"
 	if _, err := New(t.Context(), table, "", gpu); !errors.Is(err, config.ErrUsage) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	old := WithGPU(func(int) (driver.Driver, error) {
+	old := onGPU(func(int) (driver.Driver, error) {
 		return recorder.New(recorder.Options{Info: driver.Info{Name: "Tesla T4", Major: 7, Minor: 5}}), nil
 	})
 	want = "--products is int8x3, which needs compute capability 8.0; Tesla T4 has 7.5, want auto or float32"
@@ -135,7 +151,7 @@ func TestProductsOnGPU(t *testing.T) {
 	if err != nil || e.Info().Products != "float32" {
 		t.Errorf("auto without integer units: %v", err)
 	}
-	none := WithGPU(func(int) (driver.Driver, error) { return nil, driver.ErrUnavailable })
+	none := onGPU(func(int) (driver.Driver, error) { return nil, driver.ErrUnavailable })
 	lacking := single("bf16x3", func(c *config.Train) { c.Device.Device = "auto" })
 	if _, err := New(t.Context(), lacking, "", none); !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "bf16x3") {
 		t.Errorf("without a GPU: %v", err)
@@ -149,7 +165,7 @@ func TestIntegersOnGPU(t *testing.T) {
 		r := recorder.New(recorder.Options{})
 		cfg := tableConfig(t, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a",
 			"model": "mlp", "hidden": "9", "dtype": "float32", "device": "cuda", "products": products})
-		e, err := New(t.Context(), cfg, "", WithGPU(func(int) (driver.Driver, error) { return r, nil }))
+		e, err := New(t.Context(), cfg, "", onGPU(func(int) (driver.Driver, error) { return r, nil }))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,6 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
-	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
@@ -29,11 +27,11 @@ type Experiment struct {
 	problem       trainer.Problem // on all training rows
 	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
-	engine, host  graph.Engine // of the training rows; of what is only measured
-	device        *cpu.Device  // of the plan's engine where the CPU trains, else nil
-	eightBit      bool         // the training rows
-	openGPU       func(ordinal int) (driver.Driver, error)
-	gpu           *cuda.Device // nil: the CPU trains
+	engine, host  graph.Engine                  // of the training rows; of what is only measured
+	device        *cpu.Device                   // of the plan's engine where the CPU trains, else nil
+	eightBit      bool                          // the training rows
+	openGPU       func(GPUOptions) (GPU, error) // nil: this machine's GPUs
+	gpu           GPU                           // nil: the CPU trains
 	info          Info
 }
 

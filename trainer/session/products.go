@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/cuda"
+	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/config"
@@ -18,11 +18,11 @@ func productsError(err error) error {
 		return &config.Error{Where: "--products", Problem: fmt.Sprintf(
 			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
 	}
-	var without *cuda.ProductsError
+	var without *driver.ProductsError
 	if errors.As(err, &without) {
 		i := without.Info
-		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %v, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
-			without.Products, cuda.IntegersMajor, i.Name, i.Major, i.Minor)}
+		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %s, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
+			without.Products, without.Major, i.Name, i.Major, i.Minor)}
 	}
 	return err
 }

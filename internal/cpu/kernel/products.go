@@ -4,7 +4,7 @@ package kernel
 type products[F Float] struct {
 	gemm       gemm[F] // level Go: matrices lie row by row
 	rows, cols int     // of a tile
-	half       int     // columns of a narrow tile
+	narrowCols int     // columns of a narrow tile, half of cols
 	// The tile and the narrow tile.
 	tile      [2]func(k int, x, b, c *F, ldc int, add bool)
 	tileTrans [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool)
