@@ -8,13 +8,14 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
 // stub is a trial without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by (1, 2) with the multipliers 2 and 0.
 type stub struct {
 	cfg     config.Train
-	problem trainer.Problem
+	problem problem.Problem
 	method  trainer.Method
 	during  func(iteration int) // called at every objective
 	f       float64             // spoils the objective from iteration 3 on where it is not 0
@@ -25,7 +26,7 @@ type stub struct {
 func newStub(cfg config.Train) (*stub, error) {
 	s := &stub{cfg: cfg}
 	evaluations := 0
-	functions := trainer.Functions{
+	functions := problem.Functions{
 		N: 2, M: 2,
 		F: func(x []float64) float64 {
 			evaluations++

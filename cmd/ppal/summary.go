@@ -9,6 +9,7 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -16,7 +17,7 @@ import (
 func (s *trainRun) summarise(r *trainer.Result, f session.Final) rundir.Summary {
 	sum := s.commonSummary(r)
 	sum.Objective, sum.Constraints, sum.Certificate = f.Objective, f.Constraints, f.Certificate
-	sum.MaxViolation = trainer.MaxViolation(f.Constraints)
+	sum.MaxViolation = problem.MaxViolation(f.Constraints)
 	for _, split := range f.Splits {
 		switch split.Name {
 		case "train":
@@ -76,7 +77,7 @@ func with(failure, err error) error {
 
 // withName names a constraint that is not finite.
 func (s *trainRun) withName(err error) error {
-	var bad *trainer.NonFiniteError
+	var bad *problem.NonFiniteError
 	var j int
 	if !errors.As(err, &bad) {
 		return err

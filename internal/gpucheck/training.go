@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -123,6 +124,6 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	}
 	n, _ := p.Dims()
 	t = trained{x: make([]float64, n), constraints: r.Point.Constraints, objective: r.Objective}
-	p.Read(t.x, trainer.Iterate)
+	p.Space().Read(t.x, problem.Iterate)
 	return t, nil
 }

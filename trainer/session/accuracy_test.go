@@ -8,6 +8,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // onClothes is a run's problem on rows of Fashion-MNIST.
@@ -32,7 +33,7 @@ func onClothes(t *testing.T, rows *datasets.Selection, values config.Values) *Ex
 func (e *Experiment) passes(t *testing.T, x []float64) [3][]float64 {
 	t.Helper()
 	p := e.splits[0].problem
-	p.Write(trainer.Iterate, x)
+	p.Space().Write(problem.Iterate, x)
 	g := make([]float64, len(e.Bounds()))
 	f, err := p.Forward(g)
 	if err != nil {
@@ -42,12 +43,12 @@ func (e *Experiment) passes(t *testing.T, x []float64) [3][]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := p.NewVector()
+	d := p.Space().New()
 	if err := p.Backward([]float64{1, 0.3, 0.4, 0.5}, d); err != nil {
 		t.Fatal(err)
 	}
 	gradient := make([]float64, len(x))
-	p.Read(gradient, d)
+	p.Space().Read(gradient, d)
 	return [3][]float64{append(g, f), append([]float64{}, Float64s(v)...), gradient}
 }
 

@@ -9,8 +9,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // draws is the intersectional task with the constraint of one group, another at every iteration: the group of iteration k is a function
@@ -23,7 +23,7 @@ type draws struct {
 	group  int // of the last sample
 }
 
-var _ trainer.DrawnGroup = (*draws)(nil)
+var _ problem.DrawnGroup = (*draws)(nil)
 
 func newDraws(t *task, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
 	fair, _ := t.goal.(fairness)
@@ -56,7 +56,7 @@ func newDraws(t *task, r rows, seed uint64, dtype tensor.Dtype, weights models.W
 	return d, err
 }
 
-// Sample implements trainer.Sampler.
+// Sample implements problem.Sampler.
 func (d *draws) Sample(k int) error {
 	d.group = d.groups.Group(k)
 	weights, err := graph.Values(d.groups.Weights(k))
@@ -66,10 +66,10 @@ func (d *draws) Sample(k int) error {
 	return d.Bind(1, weights)
 }
 
-// GroupFeatures implements trainer.DrawnGroup.
+// GroupFeatures implements problem.DrawnGroup.
 func (d *draws) GroupFeatures() []float64 { return d.rows.levels[d.group] }
 
-// DecisionViolation implements trainer.DrawnGroup: the share of wrong decisions in the group less that among all rows, less the bound.
+// DecisionViolation implements problem.DrawnGroup: the share of wrong decisions in the group less that among all rows, less the bound.
 func (d *draws) DecisionViolation() (float64, error) {
 	v, err := d.Watched(0)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // Experiment is a training run at its start, then at its end.
@@ -24,7 +25,7 @@ type Experiment struct {
 	dtype         tensor.Dtype
 	normalization models.Normalization
 	splits        []*split        // training rows, then those of validation and test that there are
-	problem       trainer.Problem // on all training rows
+	problem       problem.Problem // on all training rows
 	sampler       sampler         // what is trained where it is not problem
 	method        trainer.Method
 	engine, host  graph.Engine                  // of the training rows; of what is only measured
@@ -47,8 +48,8 @@ type split struct {
 
 // sampler is a problem that is another one at every iteration: mini-batches, or a drawn group.
 type sampler interface {
-	trainer.Problem
-	trainer.Sampler
+	problem.Problem
+	problem.Sampler
 	// perPass is the number of iterations in one pass over the rows.
 	perPass() float64
 }
@@ -156,9 +157,9 @@ func (e *Experiment) spec(features, outputs int) (models.Spec, error) {
 }
 
 // regularizer completes the configuration's r with the groups of group-l1: the parameters.
-func (e *Experiment) regularizer() (trainer.Regularizer, error) {
+func (e *Experiment) regularizer() (problem.Regularizer, error) {
 	r, err := e.cfg.TrainerRegularizer()
-	if err != nil || r.Kind != trainer.GroupL1 {
+	if err != nil || r.Kind != problem.GroupL1 {
 		return r, err
 	}
 	end := 0
@@ -248,7 +249,7 @@ func (e *Experiment) part(name string, count func(r rows) int) Part {
 }
 
 // Optimization is what Train runs: the problem that is trained, on all rows or on samples, and the method, not begun.
-func (e *Experiment) Optimization() (trainer.Problem, trainer.Method) {
+func (e *Experiment) Optimization() (problem.Problem, trainer.Method) {
 	if e.sampler != nil {
 		return e.sampler, e.method
 	}

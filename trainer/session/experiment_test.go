@@ -63,7 +63,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, kind+": f, g", append(g, f), append(want, whole))
-		a, b := p.NewVector(), e.problem.NewVector()
+		a, b := p.New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
 		for term := range 1 + m {
 			weights := make([]float64, 1+m)
@@ -75,7 +75,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Read(x, a)
-			e.problem.Read(y, b)
+			e.problem.Space().Read(y, b)
 			near(t, kind+": gradient", x, y)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/config"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // fairProblem is what the fairness problems have in common: *constraints.Gaps and *constraints.Intersectional.
@@ -65,10 +65,10 @@ func (p fairness) nodes(scores *gorgonia.Node, r rows) (f, g *gorgonia.Node, err
 	return p.Nodes(scores, r.fair())
 }
 
-func (p fairness) pieces() []trainer.Piece {
-	var list []trainer.Piece
+func (p fairness) pieces() []problem.Piece {
+	var list []problem.Piece
 	for _, b := range p.Pieces() {
-		list = append(list, trainer.Piece(b))
+		list = append(list, problem.Piece(b))
 	}
 	return list
 }
@@ -87,7 +87,7 @@ func (p fairness) measurer(r rows) (func(scores []float64) (measures, error), er
 		if err != nil {
 			return measures{}, err
 		}
-		named := map[string]float64{"loss": m.Objective, "max_violation": trainer.MaxViolation(m.Constraints)}
+		named := map[string]float64{"loss": m.Objective, "max_violation": problem.MaxViolation(m.Constraints)}
 		for _, x := range m.Named() {
 			named[x.Name] = x.Value
 		}

@@ -3,7 +3,7 @@ package session
 import (
 	"gorgonia.org/gorgonia"
 
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // goal is what is learnt, apart from the rows: an objective f and constraints g over the scores of a model. It knows the rows of any
@@ -15,7 +15,7 @@ type goal interface {
 	Warnings() []string
 	// nodes adds f and g over the rows' scores [n, C], or, with pieces, the smooth terms of which g are the maxima.
 	nodes(scores *gorgonia.Node, r rows) (f, g *gorgonia.Node, err error)
-	pieces() []trainer.Piece
+	pieces() []problem.Piece
 	// smooth says whether f and the nodes of g are differentiable in the scores.
 	smooth() bool
 	// collapse is the objective of a worthless stationary point, where there is one.
@@ -32,10 +32,10 @@ type measures struct {
 }
 
 // wrapped makes the goal's constraints of a problem whose constraints are its nodes.
-func wrapped(g goal, p trainer.Problem) (trainer.Problem, error) {
+func wrapped(g goal, p problem.Problem) (problem.Problem, error) {
 	pieces := g.pieces()
 	if pieces == nil {
 		return p, nil
 	}
-	return trainer.MakePiecewise(p, pieces)
+	return problem.MakePiecewise(p, pieces)
 }

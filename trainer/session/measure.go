@@ -8,6 +8,7 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Train runs the method. It adds measures of every split to the settings' records and checks for a collapse.
@@ -23,8 +24,8 @@ func (e *Experiment) Train(ctx context.Context, s trainer.Settings) (*trainer.Re
 	r, err := trainer.Train(ctx, e.sampler, e.method, s)
 	if err == nil { // the output, which is not always the last record's
 		x := e.iterate()
-		e.sampler.Read(x, trainer.Iterate)
-		e.problem.Write(trainer.Iterate, x)
+		e.sampler.Space().Read(x, problem.Iterate)
+		e.problem.Space().Write(problem.Iterate, x)
 	}
 	return r, err
 }
@@ -63,7 +64,7 @@ func (e *Experiment) measured(s *split) (measures, error) {
 func (e *Experiment) iterate() []float64 {
 	n, _ := e.problem.Dims()
 	x := make([]float64, n)
-	e.problem.Read(x, trainer.Iterate)
+	e.problem.Space().Read(x, problem.Iterate)
 	return x
 }
 
@@ -99,7 +100,7 @@ func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	if err != nil {
 		return Final{}, err
 	}
-	at := trainer.Point{Constraints: make([]float64, len(e.Bounds()))}
+	at := problem.Point{Constraints: make([]float64, len(e.Bounds()))}
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return Final{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // neymanPearson is the goal of multi-class Neyman-Pearson classification.
@@ -21,7 +21,7 @@ func (p neymanPearson) nodes(scores *gorgonia.Node, r rows) (f, g *gorgonia.Node
 	return p.Nodes(scores, r.labels)
 }
 
-func (p neymanPearson) pieces() []trainer.Piece { return nil }
+func (p neymanPearson) pieces() []problem.Piece { return nil }
 
 func (p neymanPearson) smooth() bool { return p.Phi().Smooth() }
 
@@ -43,7 +43,7 @@ func (p neymanPearson) measurer(r rows) (func(scores []float64) (measures, error
 }
 
 func (p neymanPearson) name(m constraints.Measures) measures {
-	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
+	named := map[string]float64{"max_violation": problem.MaxViolation(m.Constraints)}
 	wrong, total := 0.0, 0
 	for k, class := range p.classes {
 		named[fmt.Sprintf("loss_%d", class)] = m.Losses[k]

@@ -6,15 +6,15 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // task is what is learnt, apart from the rows and the numbers' precision.
 type task struct {
 	spec        models.Spec
 	goal        goal
-	regularizer trainer.Regularizer
+	regularizer problem.Regularizer
 	center      []float64    // c/s, nil without centring
 	scale       []float64    // of the columns, nil: as they are
 	engine      graph.Engine // of the training rows
