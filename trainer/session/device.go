@@ -19,21 +19,19 @@ type Option func(*Experiment)
 
 // GPU is an open GPU that trains. Programs built without the tag gpu have none.
 type GPU interface {
-	graph.Engine
+	plan.Device
 	// Info describes the device.
 	Info() driver.Info
 	// PeakBytes is the most device memory that was allocated at one time.
 	PeakBytes() int64
-	// Products is how the device multiplies 8-bit data of that many columns.
-	Products(cols int) plan.Products
 	Close() error
 }
 
 // GPUOptions say which GPU a run opens, and how that GPU computes.
 type GPUOptions struct {
-	Ordinal    int    // counted from 0
-	Products   string // a value of --products; "" is auto
-	MicroBatch int    // rows of the data that are worked on at a time; 0: all
+	Ordinal    int // counted from 0
+	Products   plan.Products
+	MicroBatch int // rows of the data that are worked on at a time; 0: all
 }
 
 // WithGPU lets a run open its GPU by another function than the one that finds this machine's GPUs.
@@ -61,7 +59,7 @@ func (e *Experiment) chooseEngine() error {
 	if err != nil {
 		return productsError(err)
 	}
-	e.host = graph.Planned(d)
+	e.host = graph.On(d)
 	e.device, e.engine = d, e.host
 	e.info.Device = fmt.Sprintf("cpu, %d threads, %v kernels, %s", d.Threads(), d.Level(), e.cfg.Dtype)
 	return nil
@@ -82,15 +80,21 @@ func (e *Experiment) useGPU() error {
 	if err != nil {
 		return err
 	}
+	products := plan.AutoProducts
+	if e.cfg.Products != "" {
+		if products, err = plan.ParseProducts(e.cfg.Products); err != nil {
+			return err
+		}
+	}
 	open := e.openGPU
 	if open == nil {
 		open = openGPU
 	}
-	gpu, err := open(GPUOptions{Ordinal: e.cfg.Ordinal(), Products: e.cfg.Products, MicroBatch: e.cfg.MicroBatch})
+	gpu, err := open(GPUOptions{Ordinal: e.cfg.Ordinal(), Products: products, MicroBatch: e.cfg.MicroBatch})
 	if err != nil {
 		return err
 	}
-	e.gpu, e.engine, e.host = gpu, gpu, graph.Planned(host)
+	e.gpu, e.engine, e.host = gpu, graph.On(gpu), graph.On(host)
 	return nil
 }
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/cuda"
 	"ppal/cuda/driver"
 	"ppal/cuda/recorder"
 	"ppal/internal/config"
 	"ppal/trainer"
-	"ppal/trainer/graph/cuda"
 )
 
 // onGPU lets an experiment train on a device whose driver open returns.
@@ -20,7 +20,7 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) Option {
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, o.Products, o.MicroBatch)
+		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
 		if err != nil {
 			return nil, err
 		}
