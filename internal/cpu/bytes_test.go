@@ -51,7 +51,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 	x.Rows = len(labels)
 	var data matrix.Matrix = x
 	if p.packed {
-		own := kernel.NewPackedBytes(x.Rows, x.Cols, 1)
+		own := sliced(t, kernel.Best(), 1, plan.AutoProducts).NewBytes(x.Rows, x.Cols, 1)
 		own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
 		own.SetScale(x.Scale)
 		data = own
