@@ -21,8 +21,8 @@ func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Pac
 type byteScores struct {
 	p          *plan.Product
 	x          *kernel.PackedBytes
-	k          *kernel.Integers
-	slices     *kernel.Slices
+	k          *kernel.ByteKernels
+	slices     *kernel.Digits
 	transposed []float32             // W, where the plan has W^T
 	scratch    []*kernel.ByteScratch // by worker
 }
@@ -34,7 +34,7 @@ func newByteScores(e *executor[float32], p *plan.Product, x *kernel.PackedBytes)
 		rows, cols = cols, rows
 		s.transposed = make([]float32, p.B.Len())
 	}
-	s.slices = e.integers.NewSlices(rows, cols, e.device.digits())
+	s.slices = e.integers.NewDigits(rows, cols, e.device.digits())
 	return s
 }
 
@@ -53,12 +53,12 @@ func (s *byteScores) prepare(e *executor[float32]) {
 }
 
 func (s *byteScores) prepareShare(e *executor[float32], worker, workers int) {
-	from, to := share(s.slices.Count(), worker, workers)
+	from, to := share(s.slices.Panels(), worker, workers)
 	w, ld := e.Data[s.p.B.Buffer][s.p.B.Offset:], s.p.B.Stride
 	if s.transposed != nil {
 		w, ld = s.transposed, s.p.B.Rows
 	}
-	s.slices.Cut(from, to, w, ld, s.x.ByteScale())
+	s.slices.Quantize(from, to, w, ld, s.x.ByteScale())
 }
 
 func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
@@ -70,15 +70,15 @@ func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
 type byteGradient struct {
 	workerSums[float32]
 	x       *kernel.PackedBytes
-	k       *kernel.Integers
-	slices  []*kernel.Slices      // by worker
+	k       *kernel.ByteKernels
+	slices  []*kernel.Digits      // by worker
 	scratch []*kernel.ByteScratch // likewise
 }
 
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {
 	s := &byteGradient{workerSums: newWorkerSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
 	for range e.threads {
-		s.slices = append(s.slices, e.integers.NewSlices(kernel.RowBlock, p.B.Cols, e.device.digits()))
+		s.slices = append(s.slices, e.integers.NewDigits(kernel.RowBlock, p.B.Cols, e.device.digits()))
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedByte
 func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
 	d := s.slices[t]
 	d.Resize(hi-lo, s.p.B.Cols)
-	d.Cut(0, d.Count(), w.From(s.p.B, lo), s.p.B.Stride, s.x.ByteScale())
+	d.Quantize(0, d.Panels(), w.From(s.p.B, lo), s.p.B.Stride, s.x.ByteScale())
 	s.k.AddMulTrans(s.sums[t], s.p.Out.Cols, s.x, lo, hi, d, s.scratch[t])
 	return nil
 }

@@ -20,7 +20,7 @@ func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)
 	}
-	if !x.Pays() {
+	if !x.Compact() {
 		return nil, nil
 	}
 	return x, nil
