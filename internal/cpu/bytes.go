@@ -1,76 +1,9 @@
 package cpu
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-
-	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
-
-// ErrNotBytes is wrapped by the error of a Bind whose values are not 8-bit values times the data's scale.
-var ErrNotBytes = errors.New("values that are no bytes")
-
-// packBytes fills a leaf from the values bound, or else from the data matrix, shared out by blocks of rows.
-func (e *executor[T]) packBytes(buffer int) error {
-	p := &bytePacking[T]{x: e.bytes[buffer], bound: e.Data[buffer]}
-	rows, _ := p.x.Dims()
-	if p.bound == nil {
-		p.from = e.plan.DataOf(buffer).(matrix.EightBit)
-		if p.from == matrix.EightBit(p.x) {
-			return nil
-		}
-	}
-	p.failures = make([]error, max(1, min(e.threads, blocks(rows))))
-	e.pool.run(len(p.failures), p)
-	return errors.Join(p.failures...)
-}
-
-// bytePacking is the job of packing 8-bit data.
-type bytePacking[T plan.Float] struct {
-	x        *kernel.PackedBytes
-	from     matrix.EightBit
-	bound    []T
-	failures []error // by worker
-}
-
-func (p *bytePacking[T]) work(worker int) {
-	rows, cols := p.x.Dims()
-	from, to := share(blocks(rows), worker, len(p.failures))
-	var room []uint8
-	list := make([][]uint8, 0, kernel.RowBlock)
-	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i += kernel.RowBlock {
-		n := min(kernel.RowBlock, rows-i) * cols
-		room = slices.Grow(room[:0], n)[:n]
-		if p.bound == nil {
-			list = list[:0]
-			for r := range n / max(1, cols) {
-				list = append(list, p.from.ByteRow(i+r, room[r*cols:][:cols]))
-			}
-			p.x.SetRows(i, list)
-			continue
-		} else {
-			if p.failures[worker] = narrowed(room, p.bound[i*cols:][:n], p.x.ByteScale()); p.failures[worker] != nil {
-				return
-			}
-		}
-		p.x.SetRows(i, slices.AppendSeq(list[:0], slices.Chunk(room, max(1, cols))))
-	}
-}
-
-// narrowed finds the bytes whose multiples of the scale, rounded, the values are.
-func narrowed[T plan.Float](to []uint8, values []T, scale float64) error {
-	for i, x := range values {
-		v := float64(x)/scale + 0.5
-		if !(v >= 0 && v < 256) || T(float64(uint8(v))*scale) != x {
-			return fmt.Errorf("cpu: %w: %v is not 0 to 255 times %v; bind such rows, or choose float32 products", ErrNotBytes, x, scale)
-		}
-		to[i] = uint8(v)
-	}
-	return nil
-}
 
 // newByteProduct is a product with 8-bit data, in float32.
 func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.PackedBytes) step[T] {

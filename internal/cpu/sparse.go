@@ -34,13 +34,6 @@ func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T
 	return newSparseProduct(e, p, x)
 }
 
-// widened lets a leaf be what was bound to it: a value is dense, and so are its products from then on.
-func (e *executor[T]) widened(buffer int) {
-	delete(e.sparse, buffer)
-	e.packWide(buffer)
-	e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
-}
-
 // sparseProduct is Z = X W over the entries of X.
 type sparseProduct[T plan.Float] struct {
 	p          *plan.Product

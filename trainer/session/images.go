@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"ppal/constraints"
 	"ppal/datasets"
@@ -115,8 +116,25 @@ func (e *Experiment) roomToTrain(rows, cols int) pixels {
 	return newBytes(rows, cols)
 }
 
+// packed returns training rows in the layouts of the device's products with them, or as they are if
+// the device has no such layouts. The rows are stored once: nothing keeps the original.
+func (e *Experiment) packed(x pixels) pixels {
+	bytes, ok := x.(*matrix.Bytes)
+	if !ok {
+		return x
+	}
+	own := e.roomToTrain(x.Dims())
+	if _, ok := own.(*matrix.Bytes); ok {
+		return x
+	}
+	own.SetScale(bytes.Scale)
+	own.SetRows(0, slices.Collect(slices.Chunk(bytes.Data, bytes.Cols)))
+	return own
+}
+
 // takeImages states the Neyman-Pearson problem.
 func (e *Experiment) takeImages(train, test pictures) (err error) {
+	train.pixels = e.packed(train.pixels)
 	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
 		return err
 	}

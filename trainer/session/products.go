@@ -74,6 +74,7 @@ func (e *Experiment) takeIntegers(t *datasets.Tables) {
 	for k, x := range list {
 		e.splits[k].data = x.Values
 	}
+	e.splits[0].data = e.packed(list[0].Values)
 	e.t.center, e.t.scale = make([]float64, cols), make([]float64, cols)
 	for j := range cols {
 		x := list[0]
