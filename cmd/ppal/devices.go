@@ -18,6 +18,7 @@ import (
 
 	device "ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -56,7 +57,7 @@ func (a *app) kernels() error {
 	}
 	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n",
 		d.Level(), d.Threads(), single, double)
-	eightBit, err := digitSpeed(d)
+	eightBit, err := eightBitSpeed(d)
 	if err != nil {
 		return err
 	}
@@ -66,18 +67,18 @@ func (a *app) kernels() error {
 	return nil
 }
 
-// digitSpeed describes the products that --products auto selects for 8-bit data, and their speed,
+// eightBitSpeed describes the products that --products auto selects for 8-bit data, and their speed,
 // counted as floating-point operations of the equivalent float32 products.
-func digitSpeed(d *device.Device) (string, error) {
-	three, err := d.With(device.Int8x3)
-	var lacking *device.ProductsError
+func eightBitSpeed(d *device.Device) (string, error) {
+	three, err := d.With(plan.Int8x3)
+	var lacking *plan.ProductsError
 	if errors.As(err, &lacking) {
 		return "neither AVX-512 VNNI nor AVX-VNNI: products with 8-bit data run in float32", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	two, err := d.With(device.Int8x2)
+	two, err := d.With(plan.Int8x2)
 	if err != nil {
 		return "", err
 	}

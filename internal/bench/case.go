@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/cpu"
+	"ppal/internal/plan"
 	"ppal/trainer/session"
 )
 
@@ -54,11 +55,11 @@ func Cases(shrink int) []Case {
 // Restrict marks the cases whose kind of products the device or the dtype does not support.
 func Restrict(all []Case, device *cpu.Device, dtype string) {
 	for i := range all {
-		products, err := cpu.ParseProducts(all[i].products)
+		products, err := plan.ParseProducts(all[i].products)
 		if err == nil {
 			_, err = device.With(products)
 		}
-		switch sliced := products == cpu.Int8x3 || products == cpu.Int8x2; {
+		switch sliced := products == plan.Int8x3 || products == plan.Int8x2; {
 		case err != nil:
 			all[i].Missing = strings.TrimPrefix(err.Error(), "cpu: ")
 		case sliced && dtype != "float32":

@@ -15,6 +15,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
 // The names are what others ask for.
@@ -112,7 +113,7 @@ func TestRun(t *testing.T) {
 
 // productsOf are those that the case is to run with.
 func productsOf(c Case, device *cpu.Device, dtype string) string {
-	_, lacking := device.With(cpu.Int8x3)
+	_, lacking := device.With(plan.Int8x3)
 	switch {
 	case dtype == "float64" || c.products != "auto":
 		return map[bool]string{true: "float64", false: c.products}[dtype == "float64"]
