@@ -14,7 +14,7 @@ import (
 type Device struct {
 	level    kernel.Level
 	threads  int
-	products Products
+	products plan.Products
 	pool     *pool
 }
 
@@ -39,22 +39,6 @@ func (d *Device) Level() kernel.Level { return d.level }
 
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
-
-// With returns the device with another kind of products. Both have the same workers. The error is a *ProductsError.
-func (d *Device) With(p Products) (*Device, error) {
-	if p != Auto && p != Float {
-		k, err := kernel.NewIntegers(d.level)
-		if err != nil {
-			return nil, err
-		}
-		if !k.Fast() {
-			return nil, &ProductsError{p, d.level}
-		}
-	}
-	own := *d
-	own.products = p
-	return &own, nil
-}
 
 // Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
 func (d *Device) Close() { d.pool.close() }
