@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/term"
 
-	"ppal/internal/config"
 	"ppal/trainer/session"
 )
 
@@ -32,7 +31,7 @@ func main() {
 		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		columns:  columns,
-		open:     openExperiment,
+		open:     session.New,
 		shrink:   1,
 		self:     runSelf,
 		gpus:     machineGPUs(),
@@ -47,7 +46,7 @@ type app struct {
 	columns        func() int // its width now; nil: usual
 	getenv         func(string) string
 	now            func() time.Time
-	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
+	open           func(ctx context.Context, o session.Options) (*session.Session, error)
 	shrink         int                                                                 // divides the rows of bench's cases: 1 outside tests
 	self           func(ctx context.Context, args []string) (stdout []byte, err error) // runs the program in a process of its own
 	gpus           gpus
@@ -63,14 +62,6 @@ func columns() int {
 		return 0
 	}
 	return width
-}
-
-func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (trial, error) {
-	e, err := session.New(ctx, cfg, dataDir)
-	if err != nil {
-		return nil, err // without a nil *Experiment
-	}
-	return e, nil
 }
 
 // run does what the arguments say and returns the exit status.

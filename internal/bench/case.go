@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ppal/cuda/driver"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/trainer/session"
@@ -30,7 +31,14 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	options []session.Option
+	openGPU func(ordinal int) (driver.Driver, error) // nil: this machine's
+}
+
+// options are those of the setting's training run.
+func (s setting) options() (session.Options, error) {
+	o, err := s.SessionOptions(s.dataDir)
+	o.Device.OpenGPU = s.openGPU
+	return o, err
 }
 
 // Options are what the cases of a run share.
@@ -39,8 +47,8 @@ type Options struct {
 	// Device has the settings dtype, simd, threads and products of `ppal train`, where they were given; products are those of the cases
 	// that leave the choice open.
 	Device config.Values
-	// Experiment changes what the cases find around them: another GPU than this machine's.
-	Experiment []session.Option
+	// OpenGPU opens another GPU than this machine's; nil opens this machine's.
+	OpenGPU func(ordinal int) (driver.Driver, error)
 	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
 }
@@ -120,13 +128,13 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := session.CPU(cfg.Device)
+	device, err := cfg.Device.Session().OpenCPU()
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.open(ctx, setting{cfg, device, o.DataDir, o.Experiment})
+	w, err := c.open(ctx, setting{cfg, device, o.DataDir, o.OpenGPU})
 	if err != nil {
-		return nil, fmt.Errorf("bench: %s: %w", c.Name, err)
+		return nil, fmt.Errorf("bench: %s: %w", c.Name, config.NameFlags(err))
 	}
 	return w, w.begin()
 }

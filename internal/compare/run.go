@@ -14,14 +14,14 @@ import (
 	"ppal/trainer"
 )
 
-// Trial is one training run: *session.Experiment.
+// Trial is one training run: *session.Session.
 type Trial interface {
-	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
+	Optimize(ctx context.Context) (*trainer.Result, error)
 	Close() error
 }
 
-// Opener builds a run from its configuration.
-type Opener func(ctx context.Context, cfg config.Train) (Trial, error)
+// Opener builds a run from its configuration and the settings of its training loop.
+type Opener func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error)
 
 // Progress is told how far all runs together are, in runs. It is called by one run at a time.
 type Progress func(done float64, total int, running string)
@@ -176,15 +176,6 @@ func (r *runner) one(ctx context.Context, j job) (Run, error) {
 
 // train writes the job's records to path when the run has ended, and why it failed beside it.
 func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string) (failure string, err error) {
-	trial, err := r.open(ctx, cfg)
-	if err != nil {
-		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
-	}
-	defer func() {
-		if closeErr := trial.Close(); err == nil {
-			err = closeErr
-		}
-	}()
 	settings, err := cfg.TrainerSettings()
 	if err != nil {
 		return "", err
@@ -195,18 +186,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 		settings.NearEvery = 0 // the search does not look at it
 	}
 	part := path + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("compare: %w", err)
-	}
-	metrics, err := rundir.CreateMetrics(part)
-	if err != nil {
-		return "", err
-	}
-	settings.Recorder = trainer.Recorders{metrics, &watcher{r, j.part, time.Now()}}
-	result, err := trial.Train(ctx, settings)
-	if closeErr := metrics.Close(); err == nil && closeErr != nil {
-		return "", closeErr
-	}
+	result, err := r.record(ctx, j, cfg, settings, part)
 	var bad *trainer.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a result of the comparison: the method diverged
@@ -215,7 +195,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 			return "", err
 		}
 	case err != nil:
-		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+		return "", err
 	case result.Status == trainer.Interrupted:
 		return "", context.Cause(ctx)
 	}
@@ -223,6 +203,36 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 		return "", fmt.Errorf("compare: %w", err)
 	}
 	return failure, nil
+}
+
+// record trains with the records going to the file part, which is replaced.
+func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (result *trainer.Result, err error) {
+	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	metrics, err := rundir.CreateMetrics(part)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := metrics.Close(); closeErr != nil && err == nil {
+			err = closeErr
+		}
+	}()
+	s.Recorder = trainer.Recorders{metrics, &watcher{r, j.part, time.Now()}}
+	trial, err := r.open(ctx, cfg, s)
+	if err != nil {
+		return nil, fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	}
+	defer func() {
+		if closeErr := trial.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if result, err = trial.Optimize(ctx); err != nil {
+		err = fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	}
+	return result, err
 }
 
 // failure reads why an earlier comparison's run failed.

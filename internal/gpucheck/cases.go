@@ -8,7 +8,6 @@ import (
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
 	"ppal/internal/config"
-	"ppal/trainer/session"
 )
 
 // timedCase is a case of `ppal bench` on the GPU, and what its iteration is to reach.
@@ -60,7 +59,7 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	}
 	p, err := chosen[0].Prepare(ctx, bench.Options{
 		DataDir: o.Data, Device: config.Values{"device": "cuda", "products": c.products},
-		Experiment: []session.Option{session.WithGPU(open)},
+		OpenGPU: open,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)

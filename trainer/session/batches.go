@@ -64,9 +64,9 @@ func (o *order) at(t int) int {
 }
 
 // newBatches builds the task on batches of about size rows.
-func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
+func newBatches(t *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
 	b := &batches{rows: r, dtype: dtype}
-	var like []int // rows of all that the goal knows of a batch: its strata
+	var like []int // rows of all that the task knows of a batch: its strata
 	for k, rows := range r.strata {
 		n := len(rows)
 		count := min(n, max(1, (size*n+r.len()/2)/r.len()))
@@ -78,7 +78,7 @@ func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weig
 	if b.bound, err = t.problem(r.pick(like), dtype, weights); err != nil {
 		return nil, err
 	}
-	p, err := wrapped(t.goal, b.bound)
+	p, err := t.statement.complete(b.bound)
 	if pieces, ok := p.(trainer.Piecewise); ok {
 		return pieceBatches{pieces, b}, err
 	}
@@ -156,9 +156,9 @@ func (p picked) Dims() (rows, cols int)              { return p.rows, p.cols }
 func (p picked) Float32(dst []float32, from, to int) { clear(dst) }
 func (p picked) Float64(dst []float64, from, to int) { clear(dst) }
 
-// pick is what the goal knows of some rows, their data left out until they are bound.
+// pick is what the task knows of some rows, their data left out until they are bound.
 func (r rows) pick(list []int) rows {
-	part := rows{data: zerosLike(r.data, len(list))}
+	part := rows{data: zerosLike(r.data, len(list)), classes: r.classes}
 	place := make([]int, r.len()) // of each row, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])

@@ -32,13 +32,13 @@ type blocks struct {
 }
 
 // newBlocks builds the model for blocks of the rows.
-func (t *task) newBlocks(data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (t *builder) newBlocks(data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	n, d := data.Dims()
 	return t.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
 // blocksOf takes the number of a block's rows, at most all.
-func (t *task) blocksOf(data datasets.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (t *builder) blocksOf(data datasets.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	_, d := data.Dims()
 	b := &blocks{rows: rows, data: data, outputs: t.spec.Outputs}
 	if dtype == tensor.Float32 {
