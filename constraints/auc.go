@@ -2,10 +2,10 @@ package constraints
 
 import "slices"
 
-// areaUnderCurve is the area under the ROC curve of the scores: the share of
-// the pairs of a positive and a negative row in which the positive one scores
-// higher, equal scores counting half (Mann and Whitney's U). Labels are -1 or
-// +1, both present; no score is NaN.
+// areaUnderCurve returns the area under the ROC curve of the scores: the share of the pairs of a
+// positive and a negative row in which the positive row has the higher score. A pair with equal
+// scores counts half (Mann and Whitney's U). Labels are -1 or +1, both must be present, and no
+// score may be NaN.
 func areaUnderCurve(scores []float64, labels []int) float64 {
 	var positives, negatives []float64
 	for i, y := range labels {
@@ -17,7 +17,9 @@ func areaUnderCurve(scores []float64, labels []int) float64 {
 	}
 	slices.Sort(positives)
 	slices.Sort(negatives)
-	var below, upTo, twice int // negatives below a positive, and with its equals; twice the pairs won
+	// below, upTo: negatives with a score below, and up to, a positive's; twice: the won pairs,
+	// doubled
+	var below, upTo, twice int
 	for _, s := range positives {
 		for below < len(negatives) && negatives[below] < s {
 			below++

@@ -5,22 +5,22 @@ import (
 	"math"
 )
 
-// Measures are a problem's values on a set of rows, in float64.
+// Measures are the values of a problem on a set of rows, in float64.
 type Measures struct {
 	Objective   float64   // f
 	Constraints []float64 // g [C-1], the bounds subtracted
 	Losses      []float64 // mean surrogate loss of each class [C]: f, then g + kappa
-	Errors      []float64 // 0-1 error of each class [C]: the share of its rows that are predicted otherwise
-	Rows        []int     // rows of each class [C]
+	// 0-1 error of each class [C]: the share of the class's misclassified rows
+	Errors []float64
+	Rows   []int // rows of each class [C]
 }
 
-// Evaluator measures a NeymanPearson problem on the host, from scores that
-// come in blocks of rows, in float64 and with the arithmetic of the graph's
-// ops: for scores in float64, objective and constraints equal the nodes'
-// values bit for bit.
+// Evaluator measures a NeymanPearson problem on the host in float64, from scores that arrive in
+// blocks of rows. It uses the arithmetic of the graph's ops: for float64 scores, objective and
+// constraints equal the nodes' values bit for bit.
 //
-// A row's prediction is its largest score, the lowest index among equals: rows
-// with all scores equal are predicted as the first class.
+// A row is classified by its largest score, the lowest index among equal scores. A row whose scores
+// are all equal is classified as the first class.
 type Evaluator struct {
 	problem *NeymanPearson
 	losses  []float64 // sums
@@ -35,10 +35,9 @@ func (p *NeymanPearson) NewEvaluator() *Evaluator {
 	return &Evaluator{problem: p, losses: make([]float64, c), wrong: make([]int, c), rows: make([]int, c)}
 }
 
-// Add takes the next block of rows: scores [len(labels), C], row-major, and
-// the rows' classes as indices into Classes. A score that is NaN and a label
-// out of range are errors that name the row, counted from the first Add; an
-// error leaves the evaluator as it was.
+// Add adds a block of rows: scores [len(labels), C], row-major, and the rows' classes as indices
+// into Classes. It returns an error if a score is NaN or a label is out of range; the error names
+// the row, counted from the first Add, and leaves the evaluator unchanged.
 func (e *Evaluator) Add(scores []float64, labels []int) error {
 	c := len(e.problem.classes)
 	if len(scores) != len(labels)*c {
@@ -66,8 +65,8 @@ func (e *Evaluator) Add(scores []float64, labels []int) error {
 	return nil
 }
 
-// Measures returns the measures of all rows so far. A class without rows is
-// ErrEmptyGroup. With Logistic or Hinge, infinite scores make a loss +Inf.
+// Measures returns the measures of all rows added so far, or ErrEmptyGroup if a class has no rows.
+// With Logistic or Hinge, infinite scores make a loss +Inf.
 func (e *Evaluator) Measures() (Measures, error) {
 	c := len(e.problem.classes)
 	m := Measures{
@@ -90,7 +89,7 @@ func (e *Evaluator) Measures() (Measures, error) {
 	return m, nil
 }
 
-// argmax is the index of the largest element, the lowest among equals.
+// argmax returns the index of the largest element, the lowest index among equal elements.
 func argmax(row []float64) int {
 	best := 0
 	for j, s := range row {

@@ -11,43 +11,42 @@ type Measure struct {
 	Value float64
 }
 
-// FairnessMeasures are a fairness problem's values on a set of rows, in
-// float64: those of its surrogates and, beside them, what they stand for. A
-// row's decision is positive where its score is above 0.
+// FairnessMeasures are the values of a fairness problem on a set of rows, in float64: the
+// surrogates' values, and the values on decisions for which the surrogates stand. A row's decision
+// is positive if its score is above 0.
 type FairnessMeasures struct {
 	Objective   float64   // f
-	Terms       []float64 // the smooth terms h of Gaps; else as Constraints
-	Constraints []float64 // g, the bounds subtracted
+	Terms       []float64 // the smooth terms h of Gaps; for other problems equal to Constraints
+	Constraints []float64 // g, with the bounds subtracted
 
-	Error     float64   // 0-1 error, f on decisions: the share of rows whose decision is not their label
+	Error     float64   // 0-1 error: the share of rows whose decision differs from their label
 	AUC       float64   // area under the ROC curve
-	Decisions []float64 // each constraint on decisions, the bound not subtracted
-	Hard      []Measure // a summary of Decisions by names
+	Decisions []float64 // each constraint evaluated on decisions, without subtracting the bound
+	Hard      []Measure // a summary of Decisions, by name
 }
 
-// Named are Error, AUC and Hard by their names.
+// Named returns Error, AUC and Hard as a list of named measures.
 func (m FairnessMeasures) Named() []Measure {
 	return append([]Measure{{"error", m.Error}, {"auc", m.AUC}}, m.Hard...)
 }
 
-// FairnessEvaluator measures a fairness problem on the host, on one set of
-// rows, from all their scores, with the arithmetic of the graph's ops: for
-// scores in float64, objective and terms equal the nodes' values bit for bit.
-// Once made it does not change.
+// FairnessEvaluator measures a fairness problem on the host, on one set of rows, from the scores of
+// all rows. It uses the arithmetic of the graph's ops: for float64 scores, objective and terms
+// equal the nodes' values bit for bit. An evaluator is immutable.
 type FairnessEvaluator struct {
 	labels []int
 	s      *surrogate
-	// constraints fills in Constraints from Terms; decisions fills in Decisions
-	// and Hard from what each row's decision and loss are.
+	// constraints computes Constraints from Terms; decisions computes Decisions and Hard from the
+	// decision and loss of each row.
 	constraints func(m *FairnessMeasures)
 	decisions   func(m *FairnessMeasures, rows decided)
 }
 
-// decided is what the measures on decisions are made of.
+// decided holds the per-row inputs of the measures on decisions.
 type decided struct {
 	positive []bool    // the decisions
-	wrong    []float64 // 1 where a decision is not the label, else 0
-	losses   []float64 // psi, the constraints' surrogate
+	wrong    []float64 // 1 if the decision differs from the label, else 0
+	losses   []float64 // psi, the surrogate of the constraints
 }
 
 func newFairnessEvaluator(rows Rows, s *surrogate) (*FairnessEvaluator, error) {
@@ -63,8 +62,8 @@ func newFairnessEvaluator(rows Rows, s *surrogate) (*FairnessEvaluator, error) {
 	return &FairnessEvaluator{labels: append([]int(nil), rows.Labels...), s: s}, nil
 }
 
-// Measures returns the measures for the rows' scores. A score that is not finite
-// is an error that names the row.
+// Measures returns the measures for the rows' scores. If a score is not finite, the error names the
+// row.
 func (e *FairnessEvaluator) Measures(scores []float64) (FairnessMeasures, error) {
 	if len(scores) != len(e.labels) {
 		return FairnessMeasures{}, fmt.Errorf("constraints: %d scores for %d rows", len(scores), len(e.labels))
@@ -88,13 +87,12 @@ func (e *FairnessEvaluator) Measures(scores []float64) (FairnessMeasures, error)
 	return m, nil
 }
 
-// NewEvaluator returns an evaluator of the problem on the rows. A group without
-// rows is ErrEmptyGroup; one without rows of a label that a gap is over, and
-// rows of one label alone, are ErrEmptyClass.
+// NewEvaluator returns an evaluator of the problem on the rows. It returns ErrEmptyGroup if a group
+// has no rows, and ErrEmptyClass if a group lacks rows of a label that a gap needs or if all rows
+// have the same label.
 //
-// Hard is dp_gap, the size of the difference of the groups' shares of positive
-// decisions, and for equalized odds tpr_gap and fpr_gap, the same among the rows
-// with label +1 and -1.
+// Hard is dp_gap, the absolute difference between the groups' shares of positive decisions, and for
+// equalized odds tpr_gap and fpr_gap, the same difference among the rows with label +1 and -1.
 func (p *Gaps) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 	s, err := p.on(rows, Absolute)
 	if err != nil {
@@ -129,10 +127,10 @@ func (p *Gaps) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 	return e, nil
 }
 
-// gap is the difference of the shares of positive decisions.
+// gap returns the difference between the shares of positive decisions.
 func (d decided) gap(sides [2][]int) float64 { return d.share(sides[0]) - d.share(sides[1]) }
 
-// share is that of the rows whose decision is positive.
+// share returns the share of the rows whose decision is positive.
 func (d decided) share(rows []int) float64 {
 	n := 0
 	for _, i := range rows {

@@ -7,23 +7,23 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// Gaps is a binary classification problem under bounds on the differences
-// between two groups' rates: demographic parity or equalized odds. With s the
-// scores [n, 1] or [n] of a model, y the labels -1 or +1, and I_p, I_u the rows
-// of the two groups, for demographic parity all of them, for equalized odds
-// once those with y = +1 and once those with y = -1,
+// Gaps is a binary classification problem with bounds on the differences between two groups' rates:
+// demographic parity or equalized odds. Let s be the scores [n, 1] or [n] of a model, y the labels
+// -1 or +1, and I_p and I_u the rows of the two groups. Demographic parity compares all rows of the
+// groups; equalized odds compares the rows with y = +1 and, separately, the rows with y = -1. The
+// problem is
 //
 //	minimise    f   = mean of phi(y_i s_i)
 //	subject to  |h| - eps <= 0,   h = mean over I_p of rate(s_i) - mean over I_u of rate(s_i).
 //
-// (Moon et al., "Demographic Parity Constraint" and "Equalized Odds
-// Constraints": phi is Logistic and rate(s) = 1/(1+e^-s).) The rate is the
-// surrogate of the decision s > 0: psi(-s), with psi = Sigmoid the paper's, with
-// Hinge max(0, 1+s). How |h| <= eps enters is the GapForm.
+// (Moon et al., "Demographic Parity Constraint" and "Equalized Odds Constraints": phi is Logistic
+// and rate(s) = 1/(1+e^-s).) The rate is psi(-s), a surrogate of the decision s > 0: 1/(1+e^-s)
+// with psi = Sigmoid, as in the paper, and max(0, 1+s) with Hinge. GapForm says how |h| <= eps
+// becomes constraints.
 //
-// Zero weights meet every bound, since all rates are then equal. It knows
-// names, bounds and surrogates, not the rows: one value serves the training
-// graph and the measures on any set of rows.
+// Zero weights meet every bound, because all rates are then equal. A Gaps holds names, bounds and
+// surrogates, not the rows: the same value serves the training graph and the measures on any set of
+// rows.
 type Gaps struct {
 	kind      string
 	groups    []string
@@ -33,23 +33,23 @@ type Gaps struct {
 	form      GapForm
 }
 
-// gap is one difference of rates: over all rows, or those of one label.
+// gap is one difference of rates, over all rows or over the rows of one label.
 type gap struct {
 	name    string
 	label   int
 	measure string
 }
 
-// NewDemographicParity states the problem of one gap, between the positive
-// rates of two named groups; phi is the objective's surrogate, psi the rates'.
+// NewDemographicParity returns the problem with one gap, between the positive rates of two named
+// groups. phi is the objective's surrogate, psi the rates' surrogate.
 func NewDemographicParity(groups []string, eps float64, phi, psi Phi, form GapForm) (*Gaps, error) {
 	gaps := []gap{{"positive rate", 0, "dp_gap"}}
 	return newGaps("demographic parity", groups, gaps, []float64{eps}, phi, psi, form)
 }
 
-// NewEqualizedOdds states the problem of two gaps, between the true positive
-// and between the false positive rates of two named groups. Eps holds one bound
-// for both or one for each, in that order.
+// NewEqualizedOdds returns the problem with two gaps, between the true positive rates and between
+// the false positive rates of two named groups. eps holds one bound for both gaps, or one bound for
+// each in that order.
 func NewEqualizedOdds(groups []string, eps []float64, phi, psi Phi, form GapForm) (*Gaps, error) {
 	gaps := []gap{{"true positive rate", 1, "tpr_gap"}, {"false positive rate", -1, "fpr_gap"}}
 	return newGaps("equalized odds", groups, gaps, eps, phi, psi, form)
@@ -66,14 +66,14 @@ func newGaps(kind string, groups []string, gaps []gap, eps []float64, phi, psi P
 	}
 	p := &Gaps{kind: kind, groups: append([]string(nil), groups...), gaps: gaps, loss: phi, psi: psi, form: form}
 	var err error
-	p.eps, err = spreadBounds("eps", eps, p.TermNames())
+	p.eps, err = expandBounds("eps", eps, p.TermNames())
 	return p, err
 }
 
-// Groups are the two groups' names.
+// Groups returns the names of the two groups.
 func (p *Gaps) Groups() []string { return append([]string(nil), p.groups...) }
 
-// TermNames are the names of the gaps h.
+// TermNames returns the names of the gaps h.
 func (p *Gaps) TermNames() []string {
 	names := make([]string, len(p.gaps))
 	for t, g := range p.gaps {
@@ -82,24 +82,24 @@ func (p *Gaps) TermNames() []string {
 	return names
 }
 
-// ConstraintNames are the constraints' names, in the order of Bounds.
+// ConstraintNames returns the names of the constraints, in the order of Bounds.
 func (p *Gaps) ConstraintNames() []string { return p.form.names(p.TermNames()) }
 
-// Bounds are the constraints' bounds eps.
+// Bounds returns the constraints' bounds eps.
 func (p *Gaps) Bounds() []float64 { return p.form.bounds(p.eps) }
 
-// Pieces are the smooth branches of constraints that are maxima; nil with
-// Split, where the nodes are the constraints themselves.
+// Pieces returns the smooth pieces of constraints that are maxima. It returns nil with Split, whose
+// nodes are the constraints themselves.
 func (p *Gaps) Pieces() []Piece { return p.form.pieces(p.eps) }
 
-// Smooth reports whether f and the nodes of the terms are differentiable
-// everywhere, apart from the kinks that Pieces says.
+// Smooth reports whether f and the nodes of the terms are differentiable everywhere, apart from the
+// kinks that Pieces describes.
 func (p *Gaps) Smooth() bool { return p.loss.Smooth() && p.psi.Smooth() }
 
-// Nodes adds the problem to the graph of the scores [n, 1] or [n]: the
-// objective f, a scalar, and, with Split, the constraints, else the terms h of
-// which Pieces makes them. A group without rows is ErrEmptyGroup, one without
-// rows of a label that a gap is over ErrEmptyClass.
+// Nodes adds the problem to the graph of the scores [n, 1] or [n]. It returns the objective f, a
+// scalar, and terms: with Split the constraints, otherwise the terms h that Pieces combines into
+// constraints. It returns ErrEmptyGroup if a group has no rows, and ErrEmptyClass if a group lacks
+// rows of a label that a gap needs.
 func (p *Gaps) Nodes(scores *gorgonia.Node, rows Rows) (objective, terms *gorgonia.Node, err error) {
 	s, err := p.on(rows, p.form)
 	if err != nil {
@@ -108,8 +108,7 @@ func (p *Gaps) Nodes(scores *gorgonia.Node, rows Rows) (objective, terms *gorgon
 	return s.nodes(scores)
 }
 
-// on makes the ops for the rows: those of h - eps and -h - eps with Split, else
-// of h.
+// on makes the ops for the rows: the terms are h - eps and -h - eps with Split, otherwise h.
 func (p *Gaps) on(rows Rows, form GapForm) (*surrogate, error) {
 	if err := rows.check(p.groups); err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func (p *Gaps) on(rows Rows, form GapForm) (*surrogate, error) {
 	return newSurrogate(rows, loss, rate, groups, offsets)
 }
 
-// sides are the gap's rows in the two groups.
+// sides returns the gap's rows in each of the two groups.
 func (g gap) sides(rows Rows) (sides [2][]int, err error) {
 	for k := range sides {
 		if sides[k], err = rows.of(k, g.label); err != nil {
@@ -151,7 +150,7 @@ func (g gap) sides(rows Rows) (sides [2][]int, err error) {
 	return sides, nil
 }
 
-// difference is sign times the gap as one weighted group.
+// difference returns sign times the gap as one weighted group.
 func (g gap) difference(rows Rows, sign float64) (Group, error) {
 	sides, err := g.sides(rows)
 	if err != nil {
@@ -171,8 +170,8 @@ func (g gap) difference(rows Rows, sign float64) (Group, error) {
 	return d, nil
 }
 
-// Warnings says in a sentence each which bounds cannot do what a bound is for.
-// The list is empty when there is nothing to say.
+// Warnings returns one sentence for each kind of unsuitable bound. The list is empty if all bounds
+// are suitable.
 func (p *Gaps) Warnings() []string {
 	var vacuous, tight []string
 	for t, e := range p.eps {
@@ -190,7 +189,7 @@ func (p *Gaps) Warnings() []string {
 			out = append(out, strings.Join(gaps, ", ")+": "+what)
 		}
 	}
-	add(vacuous, "the bound constrains nothing: rates lie in (0, 1) and so do their differences' sizes; take a smaller eps")
-	add(tight, "the bound leaves no interior, without which multipliers need not be bounded; take a larger eps")
+	add(vacuous, "the bound constrains nothing: rates lie in (0, 1) and so do the sizes of their differences; use a smaller eps (--epsilon)")
+	add(tight, "the bound leaves no interior, so the multipliers need not be bounded; use a larger eps (--epsilon)")
 	return out
 }

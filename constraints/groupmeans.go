@@ -11,10 +11,9 @@ import (
 
 var _ gorgonia.SDOp = (*GroupMeans)(nil)
 
-// GroupMeans is the op l [n] -> M l - offsets [G], the (weighted) means of
-// per-row values over groups of rows, all groups in one pass. Made by
-// NewGroupMean it has one group and its result is a scalar, as an objective
-// has to be. Sums run in float64, in the order of each group's rows.
+// GroupMeans is the op l [n] -> M l - offsets [G]: the (weighted) means of per-row values over
+// groups of rows, all groups in one pass. NewGroupMean makes the op for one group with a scalar
+// result, as an objective requires. Sums run in float64, in the order of each group's rows.
 type GroupMeans struct {
 	pureOp
 	members *Membership
@@ -22,8 +21,8 @@ type GroupMeans struct {
 	scalar  bool
 }
 
-// NewGroupMeans makes the op with a result [G]. Offsets, say bounds, are
-// subtracted from the means; nil stands for zeros. They are copied.
+// NewGroupMeans makes the op with a result [G]. The offsets (for example bounds) are subtracted
+// from the means; nil stands for zeros. The offsets are copied.
 func NewGroupMeans(m *Membership, offsets []float64) (*GroupMeans, error) {
 	if offsets == nil {
 		offsets = make([]float64, m.Groups())
@@ -39,7 +38,7 @@ func NewGroupMeans(m *Membership, offsets []float64) (*GroupMeans, error) {
 	return newGroupMeans(m, append([]float64(nil), offsets...), false), nil
 }
 
-// NewGroupMean makes the op of a single group, with a scalar result.
+// NewGroupMean makes the op for a single group, with a scalar result.
 func NewGroupMean(m *Membership, offset float64) (*GroupMeans, error) {
 	if m.Groups() != 1 {
 		return nil, fmt.Errorf("constraints: a scalar mean has 1 group, got %d", m.Groups())
@@ -62,21 +61,22 @@ func newGroupMeans(m *Membership, offsets []float64, scalar bool) *GroupMeans {
 	return &GroupMeans{pureOp{kind: kind, arity: 1, digest: d.sum()}, m, offsets, scalar}
 }
 
-// Apply adds the means' node, [G] or a scalar, for values [n] to their graph.
+// Apply adds the means' node, [G] or a scalar, to the graph of the values [n].
 func (op *GroupMeans) Apply(values *gorgonia.Node) (*gorgonia.Node, error) {
 	return apply(op, values)
 }
 
-// Membership is the matrix M.
+// Membership returns the matrix M.
 func (op *GroupMeans) Membership() *Membership { return op.members }
 
-// Offsets are subtracted from the means: the op's own slice, not to be modified.
+// Offsets returns the offsets that are subtracted from the means: the op's own slice, which must
+// not be modified.
 func (op *GroupMeans) Offsets() []float64 { return op.offsets }
 
 // Scalar reports whether the result is a scalar rather than a vector [G].
 func (op *GroupMeans) Scalar() bool { return op.scalar }
 
-// meansShape is the means' shape: [G], or a scalar's.
+// meansShape returns the shape of the means: [G], or the scalar shape.
 func meansShape(m *Membership, scalar bool) tensor.Shape {
 	if scalar {
 		return tensor.ScalarShape()
@@ -117,7 +117,7 @@ func (op *GroupMeans) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	panic("unreachable")
 }
 
-// DiffWRT says that the values have a derivative.
+// DiffWRT reports that the op is differentiable with respect to the values.
 func (op *GroupMeans) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff returns the node dl = M^T grad [n].
@@ -132,7 +132,7 @@ func (op *GroupMeans) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgon
 	return gorgonia.Nodes{d}, nil
 }
 
-// String names the op with its shape.
+// String returns the op's kind and shape.
 func (op *GroupMeans) String() string {
 	return fmt.Sprintf("%s{%dx%d}", op.kind, op.members.Groups(), op.members.rows)
 }

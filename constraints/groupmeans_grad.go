@@ -10,23 +10,22 @@ import (
 
 var _ gorgonia.SDOp = (*GroupMeansGrad)(nil)
 
-// GroupMeansGrad is the derivative of GroupMeans: w [G], or a scalar, ->
-// M^T w [n], all groups in one pass over the rows. A row's sum runs in
-// float64, in the groups' order. It has no derivative of its own: see
-// ErrSecondDerivative.
+// GroupMeansGrad is the derivative of GroupMeans: w [G], or a scalar, -> M^T w [n], all groups in
+// one pass over the rows. A row's sum runs in float64, in the groups' order. The op cannot be
+// differentiated again: see ErrSecondDerivative.
 type GroupMeansGrad struct {
 	pureOp
 	members *Membership
 	scalar  bool
 }
 
-// The offsets do not enter the derivative, nor its hash: means that differ in
-// their offsets alone share it.
+// The offsets affect neither the derivative nor its hash: two means that differ only in their
+// offsets share one derivative.
 func newGroupMeansGrad(means *GroupMeans) *GroupMeansGrad {
 	return &GroupMeansGrad{pureOp{kind: means.kind + "Grad", arity: 1, digest: means.members.digest}, means.members, means.scalar}
 }
 
-// Membership is the matrix M.
+// Membership returns the matrix M.
 func (op *GroupMeansGrad) Membership() *Membership { return op.members }
 
 // Scalar reports whether the input is a scalar rather than a vector [G].
@@ -51,14 +50,14 @@ func (op *GroupMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	}
 	switch w := in[0].(type) {
 	case []float64:
-		return newTensor(spread(m, w), m.rows), nil
+		return newTensor(transposeTimes(m, w), m.rows), nil
 	case []float32:
-		return newTensor(spread(m, w), m.rows), nil
+		return newTensor(transposeTimes(m, w), m.rows), nil
 	}
 	panic("unreachable")
 }
 
-// DiffWRT names the input, so that SymDiff is asked and can refuse.
+// DiffWRT reports the input as differentiable, so that Gorgonia calls SymDiff, which refuses.
 func (op *GroupMeansGrad) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff returns ErrSecondDerivative.
@@ -66,13 +65,13 @@ func (op *GroupMeansGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node
 	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
 }
 
-// String names the op with its shape.
+// String returns the op's kind and shape.
 func (op *GroupMeansGrad) String() string {
 	return fmt.Sprintf("%s{%dx%d}", op.kind, op.members.rows, op.members.Groups())
 }
 
-// spread returns M^T w; rows of no group get 0.
-func spread[T float](m *Membership, w []T) []T {
+// transposeTimes returns M^T w. A row that belongs to no group gets 0.
+func transposeTimes[T float](m *Membership, w []T) []T {
 	out := make([]T, m.rows)
 	if m.weights != nil {
 		for i := range out {
@@ -84,7 +83,7 @@ func spread[T float](m *Membership, w []T) []T {
 		}
 		return out
 	}
-	share := make([]float64, len(w)) // w_k/n_k, each row's part
+	share := make([]float64, len(w)) // w_k/n_k, the contribution of each row of group k
 	for k := range w {
 		share[k] = float64(w[k]) / m.size(k)
 	}

@@ -7,24 +7,23 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// Intersectional is a binary classification problem in which no group may fare
-// much worse than all rows do. With s the scores [n, 1] or [n] of a model, y the
-// labels -1 or +1, and I_G the rows of group G, groups overlapping as they like,
+// Intersectional is a binary classification problem in which no group may fare much worse than the
+// average over all rows. Let s be the scores [n, 1] or [n] of a model, y the labels -1 or +1, and
+// I_G the rows of group G; groups may overlap. The problem is
 //
 //	minimise    f   = mean of phi(y_i s_i)
 //	subject to  g_G = mean over I_G of psi(y_i s_i) - mean over all rows of psi(y_i s_i) - eps_G <= 0
 //
-// for each group, or for their mean. Moon et al., "Intersectional Group
-// Fairness on Neural Networks", take Hinge for phi and psi and bound the
-// expectation over a uniformly drawn group. Their formula has no positive part
-// around a group's difference (its [.]+ is the hinge loss), and neither has
-// Expectation here: differences of opposite sign cancel, and the bound is on the
-// average group, not on any one.
+// for each group, or for the mean over the groups. Moon et al., "Intersectional Group Fairness on
+// Neural Networks", use Hinge for phi and psi and bound the expectation over a uniformly drawn
+// group. Their formula takes no positive part of a group's difference (its [.]+ is the hinge loss),
+// and neither does Expectation here: differences of opposite sign cancel, so the bound applies to
+// the average group and not to any single group.
 //
-// Zero weights meet every bound, since all losses are then equal. Hinge has
-// kinks; f's are outside the assumptions of the paper's PLADA. The problem knows
-// names, bounds and surrogates, not the rows: one value serves the training
-// graph and the measures on any set of rows.
+// Zero weights meet every bound, because all losses are then equal. Hinge has kinks; kinks of f are
+// outside the assumptions of the paper's PLADA. An Intersectional holds names, bounds and
+// surrogates, not the rows: the same value serves the training graph and the measures on any set of
+// rows.
 type Intersectional struct {
 	groups   []string
 	eps      []float64
@@ -35,12 +34,12 @@ type Intersectional struct {
 // GroupForm says how the groups' bounds become constraints.
 type GroupForm uint8
 
-// The forms.
+// The forms of the groups' constraints.
 const (
-	// Each is one constraint for each group, all in one pass over the rows.
+	// Each makes one constraint for each group, all in one pass over the rows.
 	Each GroupForm = iota
-	// Expectation is one constraint, the mean over the groups. A step may take
-	// one drawn group in its place: see SampledNodes.
+	// Expectation makes one constraint, the mean over the groups. A step may use one drawn group
+	// instead: see SampledNodes.
 	Expectation
 )
 
@@ -58,9 +57,9 @@ func (f GroupForm) String() string {
 	return fmt.Sprintf("GroupForm(%d)", uint8(f))
 }
 
-// NewIntersectional states the problem for the named groups; phi is the
-// objective's surrogate, psi the constraints'. With Each, eps holds one bound
-// for all groups or one for each; with Expectation one.
+// NewIntersectional returns the problem for the named groups. phi is the objective's surrogate, psi
+// the constraints' surrogate. With Each, eps holds one bound for all groups or one bound for each
+// group; with Expectation, eps holds one bound.
 func NewIntersectional(groups []string, eps []float64, phi, psi Phi, form GroupForm) (*Intersectional, error) {
 	for _, err := range []error{phi.valid(), psi.valid(), checkNames("group", groups)} {
 		if err != nil {
@@ -68,18 +67,18 @@ func NewIntersectional(groups []string, eps []float64, phi, psi Phi, form GroupF
 		}
 	}
 	if form > Expectation {
-		return nil, fmt.Errorf("constraints: %v is no form of the groups' bounds", form)
+		return nil, fmt.Errorf("constraints: unknown form %v of the groups' bounds", form)
 	}
 	p := &Intersectional{groups: append([]string(nil), groups...), phi: phi, psi: psi, form: form}
 	var err error
-	p.eps, err = spreadBounds("eps", eps, p.ConstraintNames())
+	p.eps, err = expandBounds("eps", eps, p.ConstraintNames())
 	return p, err
 }
 
-// Groups are the groups' names.
+// Groups returns the names of the groups.
 func (p *Intersectional) Groups() []string { return append([]string(nil), p.groups...) }
 
-// ConstraintNames are the groups' names or, with Expectation, one for all.
+// ConstraintNames returns the names of the groups or, with Expectation, one name for all.
 func (p *Intersectional) ConstraintNames() []string {
 	if p.form == Expectation {
 		return []string{fmt.Sprintf("mean over %d groups", len(p.groups))}
@@ -87,18 +86,17 @@ func (p *Intersectional) ConstraintNames() []string {
 	return p.Groups()
 }
 
-// Bounds are the constraints' bounds eps.
+// Bounds returns the constraints' bounds eps.
 func (p *Intersectional) Bounds() []float64 { return append([]float64(nil), p.eps...) }
 
-// Pieces is nil: the nodes are the constraints themselves.
+// Pieces returns nil: the nodes are the constraints themselves.
 func (p *Intersectional) Pieces() []Piece { return nil }
 
 // Smooth reports whether f and g are differentiable everywhere.
 func (p *Intersectional) Smooth() bool { return p.phi.Smooth() && p.psi.Smooth() }
 
-// Nodes adds the problem to the graph of the scores [n, 1] or [n]: the
-// objective f, a scalar, and the constraints g, a vector. A group without rows
-// is ErrEmptyGroup.
+// Nodes adds the problem to the graph of the scores [n, 1] or [n]. It returns the objective f, a
+// scalar, and the constraints g, a vector. It returns ErrEmptyGroup if a group has no rows.
 func (p *Intersectional) Nodes(scores *gorgonia.Node, rows Rows) (objective, constraints *gorgonia.Node, err error) {
 	if err := rows.check(p.groups); err != nil {
 		return nil, nil, err
@@ -110,8 +108,7 @@ func (p *Intersectional) Nodes(scores *gorgonia.Node, rows Rows) (objective, con
 	return s.nodes(scores)
 }
 
-// on makes the ops for rows whose groups may be some of the problem's, with
-// the bounds eps.
+// on makes the ops, with the bounds eps, for rows that may have only some of the problem's groups.
 func (p *Intersectional) on(rows Rows, eps []float64) (*surrogate, error) {
 	loss, err := NewSignedLoss(rows.Labels, p.phi)
 	if err != nil {
@@ -137,7 +134,7 @@ func (p *Intersectional) on(rows Rows, eps []float64) (*surrogate, error) {
 	return s, nil
 }
 
-// expectation is the mean of the groups' means as one weighted group.
+// expectation returns the mean of the groups' means as one weighted group.
 func expectation(rows Rows) ([]Group, error) {
 	m, err := NewMembership(len(rows.Labels), rows.Groups)
 	if err != nil {
@@ -148,12 +145,12 @@ func expectation(rows Rows) ([]Group, error) {
 		uniform[k] = 1 / float64(len(uniform))
 	}
 	all := rows.all()
-	all.Weights = spread(m, uniform)
+	all.Weights = transposeTimes(m, uniform)
 	return []Group{all}, nil
 }
 
-// Warnings says in a sentence each which bounds cannot do what a bound is for.
-// The list is empty when there is nothing to say.
+// Warnings returns one sentence for each kind of unsuitable bound. The list is empty if all bounds
+// are suitable.
 func (p *Intersectional) Warnings() []string {
 	var vacuous, tight []string
 	for k, name := range p.ConstraintNames() {
@@ -170,12 +167,12 @@ func (p *Intersectional) Warnings() []string {
 			out = append(out, abbreviated(names)+": "+what)
 		}
 	}
-	add(vacuous, "the bound constrains nothing: losses lie in (0, 1) and so do their means' differences; take an eps below 1")
-	add(tight, "eps 0 leaves no interior where the groups cover the rows, without which multipliers need not be bounded; take a larger eps")
+	add(vacuous, "the bound constrains nothing: losses lie in (0, 1) and so do their means' differences; use an eps below 1 (--epsilon)")
+	add(tight, "eps 0 leaves no interior if the groups cover the rows, so the multipliers need not be bounded; use a larger eps (--epsilon)")
 	return out
 }
 
-// abbreviated lists the first names and counts the rest.
+// abbreviated lists the first names and counts the others.
 func abbreviated(names []string) string {
 	const most = 3
 	if len(names) <= most {

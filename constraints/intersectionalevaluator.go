@@ -2,27 +2,27 @@ package constraints
 
 import "fmt"
 
-// NewEvaluator returns an evaluator of the problem on the rows. Groups of
-// training rows may be empty among others: such a group counts as faring as all
-// rows do (its g is -eps) and is left out of the means over groups. Rows whose
-// groups are all empty are ErrEmptyGroup, rows of one label alone ErrEmptyClass.
+// NewEvaluator returns an evaluator of the problem on the rows. A group that has training rows may
+// be empty in another split: an empty group counts as faring like the average row (its g is -eps)
+// and is left out of the means over groups. NewEvaluator returns ErrEmptyGroup if all groups are
+// empty, and ErrEmptyClass if all rows have the same label.
 //
-// With d_G = mean over I_G - mean over all rows, of 0-1 errors, Decisions are
-// the d_G, or their mean with Expectation, and Hard is
+// With d_G = mean over I_G - mean over all rows, of 0-1 errors, Decisions are the d_G or, with
+// Expectation, their mean. Hard is
 //
 //	group_error_gap_max            max_G d_G
 //	group_error_violation_mean     mean_G max(0, d_G - eps_G)
 //	group_error_violation_max      max_G max(0, d_G - eps_G)
-//	group_loss_violation_mean      the same of psi(y s)
+//	group_loss_violation_mean      the same with psi(y s) instead of 0-1 errors
 //	group_loss_violation_max
-//	groups_without_rows            their number
+//	groups_without_rows            the number of empty groups
 func (p *Intersectional) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 	if err := rows.check(p.groups); err != nil {
 		return nil, err
 	}
 	present, eps, at := p.present(rows)
 	if len(at) == 0 {
-		return nil, fmt.Errorf("%w: none of the %d groups has", ErrEmptyGroup, len(p.groups))
+		return nil, fmt.Errorf("%w: all %d groups are empty", ErrEmptyGroup, len(p.groups))
 	}
 	bounds := p.eps
 	if p.form == Each {
@@ -66,8 +66,8 @@ func (p *Intersectional) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 	return e, nil
 }
 
-// present are the rows with the groups that have some, the groups' bounds and
-// their positions among the problem's.
+// present returns the rows with only the non-empty groups, the bounds of these groups, and their
+// positions among the problem's groups.
 func (p *Intersectional) present(rows Rows) (some Rows, eps []float64, at []int) {
 	some.Labels = rows.Labels
 	for k, g := range rows.Groups {
@@ -80,8 +80,8 @@ func (p *Intersectional) present(rows Rows) (some Rows, eps []float64, at []int)
 	return some, eps, at
 }
 
-// scatter puts the values v of the groups at in the place of absent's; with
-// Expectation v is one value already.
+// scatter returns absent with the values v at the positions at. With Expectation v is a single
+// value and is returned as it is.
 func (p *Intersectional) scatter(v []float64, at []int, absent []float64) []float64 {
 	if p.form == Expectation {
 		return v
@@ -92,7 +92,7 @@ func (p *Intersectional) scatter(v []float64, at []int, absent []float64) []floa
 	return absent
 }
 
-// differences are the groups' means of v less the mean over all rows.
+// differences returns each group's mean of v minus the mean of v over all rows.
 func differences(m *Membership, v []float64) []float64 {
 	all := 0.0
 	for _, x := range v {
@@ -106,7 +106,7 @@ func differences(m *Membership, v []float64) []float64 {
 	return d
 }
 
-// maxAbove is the largest of d - eps, of d without eps.
+// maxAbove returns the largest d - eps, or the largest d if eps is nil.
 func maxAbove(d, eps []float64) float64 {
 	var worst float64
 	for k, x := range d {
@@ -120,7 +120,7 @@ func maxAbove(d, eps []float64) float64 {
 	return worst
 }
 
-// meanAbove is the mean of max(0, d - eps), of d itself without eps.
+// meanAbove returns the mean of max(0, d - eps), or the mean of d if eps is nil.
 func meanAbove(d, eps []float64) float64 {
 	var sum float64
 	for k, x := range d {

@@ -15,11 +15,10 @@ var _ gorgonia.SDOp = (*MarginLoss)(nil)
 //
 //	l_i = sum_{j != c_i} phi(S[i,c_i] - S[i,j]),
 //
-// with c_i the class of row i: the loss inside the sums of the paper's
-// multi-class Neyman-Pearson problem. Margins and sums are computed in
-// float64 whatever S's type is. Two equal scores have margin 0, infinite ones
-// too, so that infinite scores give phi's limits and never NaN; a NaN score
-// gives NaN.
+// with c_i the class of row i: the loss inside the sums of the paper's multi-class Neyman-Pearson
+// problem. Margins and sums are computed in float64, whatever the type of S. Two equal scores have
+// margin 0, also two equal infinite scores, so infinite scores give phi's limits and never NaN. A
+// NaN score gives NaN.
 type MarginLoss struct {
 	pureOp
 	labels  []int32
@@ -27,8 +26,8 @@ type MarginLoss struct {
 	phi     Phi
 }
 
-// NewMarginLoss makes the op for rows of the given classes: labels[i] in
-// 0..classes-1 is row i's. The labels are copied.
+// NewMarginLoss makes the op for rows of the given classes: labels[i], in 0..classes-1, is the
+// class of row i. The labels are copied.
 func NewMarginLoss(labels []int, classes int, phi Phi) (*MarginLoss, error) {
 	if err := phi.valid(); err != nil {
 		return nil, err
@@ -57,21 +56,21 @@ func NewMarginLoss(labels []int, classes int, phi Phi) (*MarginLoss, error) {
 	}, nil
 }
 
-// Apply adds the losses' node [n] for scores [n, C] to the scores' graph.
+// Apply adds the losses' node [n] to the graph of the scores [n, C].
 func (op *MarginLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 	return apply(op, scores)
 }
 
-// Rows is n, the number of rows.
+// Rows returns n, the number of rows.
 func (op *MarginLoss) Rows() int { return len(op.labels) }
 
-// Classes is C, the number of classes.
+// Classes returns C, the number of classes.
 func (op *MarginLoss) Classes() int { return op.classes }
 
-// Phi is the surrogate.
+// Phi returns the surrogate.
 func (op *MarginLoss) Phi() Phi { return op.phi }
 
-// Labels are the rows' classes: the op's own slice, not to be modified.
+// Labels returns the rows' classes: the op's own slice, which must not be modified.
 func (op *MarginLoss) Labels() []int32 { return op.labels }
 
 // Type is Matrix a -> Vector a.
@@ -98,7 +97,7 @@ func (op *MarginLoss) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	panic("unreachable")
 }
 
-// DiffWRT says that the scores have a derivative.
+// DiffWRT reports that the op is differentiable with respect to the scores.
 func (op *MarginLoss) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff returns the node dS [n, C] for grad = dl [n].
@@ -113,7 +112,7 @@ func (op *MarginLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgon
 	return gorgonia.Nodes{d}, nil
 }
 
-// String names the op with its surrogate and shape.
+// String returns the op's surrogate and shape.
 func (op *MarginLoss) String() string {
 	return fmt.Sprintf("MarginLoss{%v, %dx%d}", op.phi, op.Rows(), op.classes)
 }
@@ -127,7 +126,7 @@ func marginLosses[T float](op *MarginLoss, scores []T) []T {
 	return out
 }
 
-// rowLoss is one row's sum_{j != c} phi(row[c] - row[j]), in the order of j.
+// rowLoss returns one row's sum_{j != c} phi(row[c] - row[j]), summed in the order of j.
 func rowLoss[T float](phi Phi, row []T, c int) float64 {
 	var sum float64
 	own := float64(row[c])
@@ -139,7 +138,7 @@ func rowLoss[T float](phi Phi, row []T, c int) float64 {
 	return sum
 }
 
-// margin is a - b, and 0 for two infinities of the same sign.
+// margin returns a - b, or 0 for two infinities of the same sign.
 func margin(a, b float64) float64 {
 	y := a - b
 	if math.IsNaN(y) && a == b {

@@ -15,8 +15,8 @@ var _ gorgonia.SDOp = (*MarginLossGrad)(nil)
 //	dS[i,j]   = -dl_i phi'(S[i,c_i] - S[i,j])    j != c_i
 //	dS[i,c_i] =  dl_i sum_{j != c_i} phi'(S[i,c_i] - S[i,j]).
 //
-// Every row of dS sums to zero up to rounding. It has no derivative of its
-// own: see ErrSecondDerivative.
+// Every row of dS sums to zero up to rounding. The op cannot be differentiated again: see
+// ErrSecondDerivative.
 type MarginLossGrad struct {
 	pureOp
 	loss *MarginLoss
@@ -26,7 +26,7 @@ func newMarginLossGrad(loss *MarginLoss) *MarginLossGrad {
 	return &MarginLossGrad{pureOp{kind: "MarginLossGrad", arity: 2, digest: loss.digest}, loss}
 }
 
-// Loss is the op that this is the derivative of.
+// Loss returns the op whose derivative this op is.
 func (op *MarginLossGrad) Loss() *MarginLoss { return op.loss }
 
 // Type is Matrix a -> Vector a -> Matrix a.
@@ -60,7 +60,7 @@ func (op *MarginLossGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
 }
 
-// DiffWRT names both inputs, so that SymDiff is asked and can refuse.
+// DiffWRT reports both inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
 func (op *MarginLossGrad) DiffWRT(int) []bool { return []bool{true, true} }
 
 // SymDiff returns ErrSecondDerivative.
@@ -68,7 +68,7 @@ func (op *MarginLossGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node
 	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
 }
 
-// String names the op with its surrogate and shape.
+// String returns the op's surrogate and shape.
 func (op *MarginLossGrad) String() string {
 	return fmt.Sprintf("MarginLossGrad{%v, %dx%d}", op.loss.phi, op.loss.Rows(), op.loss.classes)
 }

@@ -7,43 +7,42 @@ import (
 	"math"
 )
 
-// ErrEmptyGroup is returned for a group without rows, whose mean does not
-// exist; the error's text names the group.
+// ErrEmptyGroup says that a group has no rows, so its mean does not exist. The error's text names
+// the group.
 var ErrEmptyGroup = errors.New("constraints: group has no rows")
 
-// Group is a named set of rows, one row of a Membership.
+// Group is a named set of rows and becomes one row of a Membership.
 type Group struct {
 	Name string
-	Rows []int // rows from 0, in any order, none twice
+	Rows []int // row indices from 0, in any order, without duplicates
 
-	// Weights of the rows in the group's mean, any finite numbers, negative
-	// ones too (a difference of two means is one group). Nil: 1/len(Rows).
+	// Weights are the rows' weights in the group's mean: any finite numbers, also negative numbers
+	// (a difference of two means is one group). Nil means 1/len(Rows) each.
 	Weights []float64
 }
 
-// Membership is the sparse matrix M [G, n] whose row k holds the weights of
-// group k's rows, stored by groups (CSR) and, for M^T w, by rows (CSC).
-// Groups may overlap. Groups of consecutive rows that follow one another, with
-// default weights, are stored as offsets alone. It never changes once made.
+// Membership is the sparse matrix M [G, n] whose row k holds the weights of group k's rows. It is
+// stored by groups (CSR) and, for M^T w, by rows (CSC). Groups may overlap. Groups with default
+// weights whose rows are consecutive and follow one another are stored as offsets only. A
+// Membership is immutable.
 type Membership struct {
 	rows    int
 	names   []string
-	starts  []int     // G+1; entries starts[k]..starts[k+1]-1 are group k's
-	indices []int32   // entries' rows; nil: entry e is row e
-	weights []float64 // entries' weights; nil: 1/(size of the group)
+	starts  []int     // length G+1; group k has the entries starts[k]..starts[k+1]-1
+	indices []int32   // the entries' rows; nil: entry e is row e
+	weights []float64 // the entries' weights; nil: 1/(size of the group)
 
-	// The transpose; absent when indices are: then it is read off starts.
+	// The transpose; nil if indices is nil, because starts then describes the transpose too.
 	rowStarts  []int
 	rowGroups  []int32
 	rowWeights []float64
 
-	digest [sha256.Size]byte // of M, not of the names
+	digest [sha256.Size]byte // of M, without the names
 }
 
-// NewMembership makes the membership matrix of the groups over n = rows rows,
-// copying what it keeps. A group without rows is ErrEmptyGroup; rows out of
-// range or repeated within a group and weights that are not finite or not as
-// many as the rows are errors too.
+// NewMembership makes the membership matrix of the groups over n = rows rows and copies what it
+// keeps. It returns ErrEmptyGroup if a group has no rows, and an error if a row is out of range or
+// repeated within a group, if a weight is not finite, or if the numbers of weights and rows differ.
 func NewMembership(rows int, groups []Group) (*Membership, error) {
 	if rows <= 0 || rows > math.MaxInt32 {
 		return nil, fmt.Errorf("constraints: %d rows, want 1..%d", rows, math.MaxInt32)
@@ -52,7 +51,7 @@ func NewMembership(rows int, groups []Group) (*Membership, error) {
 		return nil, errors.New("constraints: no groups")
 	}
 	m := &Membership{rows: rows, names: make([]string, len(groups)), starts: make([]int, 1, len(groups)+1)}
-	last := make([]int, rows) // the group, from 1, that a row was last seen in
+	last := make([]int, rows) // the last group, counted from 1, that contains each row
 	weighted := false
 	for k, g := range groups {
 		if err := g.check(rows, k, last); err != nil {
@@ -79,7 +78,7 @@ func NewMembership(rows int, groups []Group) (*Membership, error) {
 	return m, nil
 }
 
-// check checks group k and notes its rows in last.
+// check checks group k and records its rows in last.
 func (g Group) check(rows, k int, last []int) error {
 	if len(g.Rows) == 0 {
 		return fmt.Errorf("%w: %q", ErrEmptyGroup, g.Name)
@@ -107,7 +106,7 @@ func (g Group) check(rows, k int, last []int) error {
 	return nil
 }
 
-// entryWeights spells out every weight, the defaults too.
+// entryWeights returns the weights of all entries, default weights included.
 func entryWeights(groups []Group) []float64 {
 	var w []float64
 	for _, g := range groups {
@@ -122,7 +121,7 @@ func entryWeights(groups []Group) []float64 {
 	return w
 }
 
-// compact drops the indices when all groups' rows, in order, are consecutive.
+// compact drops the indices if the rows of all groups, in order, are consecutive.
 func (m *Membership) compact() {
 	if m.weights != nil {
 		return
@@ -139,7 +138,7 @@ func (m *Membership) compact() {
 	m.indices = nil
 }
 
-// transpose lists every row's groups, in the groups' order.
+// transpose lists the groups of every row, in the groups' order.
 func (m *Membership) transpose() {
 	if m.indices == nil {
 		return
@@ -168,22 +167,21 @@ func (m *Membership) transpose() {
 	}
 }
 
-// Rows is n, the number of columns of M.
+// Rows returns n, the number of columns of M.
 func (m *Membership) Rows() int { return m.rows }
 
-// Groups is G, the number of rows of M.
+// Groups returns G, the number of rows of M.
 func (m *Membership) Groups() int { return len(m.names) }
 
-// Names are the groups' names, in order: the matrix's own slice, not to be modified.
+// Names returns the groups' names in order: the matrix's own slice, which must not be modified.
 func (m *Membership) Names() []string { return m.names }
 
-// CSR is M by groups: entries starts[k]..starts[k+1]-1 are group k's, with
-// their rows and weights. Nil indices: entry e is row e. Nil weights: every
-// entry of group k weighs 1/(starts[k+1]-starts[k]). The slices are the
-// matrix's own and are not to be modified.
+// CSR returns M by groups: group k has the entries starts[k]..starts[k+1]-1 with their rows and
+// weights. If indices is nil, entry e is row e. If weights is nil, every entry of group k weighs
+// 1/(starts[k+1]-starts[k]). The slices belong to the matrix and must not be modified.
 func (m *Membership) CSR() (starts []int, indices []int32, weights []float64) {
 	return m.starts, m.indices, m.weights
 }
 
-// size is the number of rows of group k, as the divisor of its mean.
+// size returns the number of rows of group k, the divisor of its mean.
 func (m *Membership) size(k int) float64 { return float64(m.starts[k+1] - m.starts[k]) }

@@ -7,14 +7,14 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// NeymanPearson is the multi-class Neyman-Pearson problem (mNPC) of the
-// paper's section "Non-convex Multi-class Neyman-Pearson Classification":
-// with S the scores of a model, D_i the rows of class i = 0..C-1,
+// NeymanPearson is the multi-class Neyman-Pearson problem (mNPC) of the paper's section "Non-convex
+// Multi-class Neyman-Pearson Classification". With S the scores of a model and D_i the rows of
+// class i = 0..C-1, the problem is
 //
 //	minimise    f   = mean over D_0 of sum_{j != 0} phi(S_0 - S_j)
 //	subject to  g_i = mean over D_i of sum_{j != i} phi(S_i - S_j) - kappa_i <= 0,   i = 1..C-1.
 //
-// It knows classes, bounds and surrogate, not the rows: one value serves the
+// A NeymanPearson holds classes, bounds and the surrogate, not the rows: the same value serves the
 // training graph and the measures on any set of rows.
 type NeymanPearson struct {
 	classes []string
@@ -22,10 +22,9 @@ type NeymanPearson struct {
 	phi     Phi
 }
 
-// NewNeymanPearson states the problem for the named classes, the first of
-// which is the objective's. Kappa holds one bound for every other class, or
-// len(classes)-1 bounds in the classes' order; a bound is finite and not
-// negative.
+// NewNeymanPearson returns the problem for the named classes; the first class is the objective's.
+// kappa holds one bound for all other classes, or len(classes)-1 bounds in the classes' order. A
+// bound must be finite and not negative.
 func NewNeymanPearson(classes []string, kappa []float64, phi Phi) (*NeymanPearson, error) {
 	if err := phi.valid(); err != nil {
 		return nil, err
@@ -58,30 +57,29 @@ func NewNeymanPearson(classes []string, kappa []float64, phi Phi) (*NeymanPearso
 	return p, nil
 }
 
-// Classes are the classes' names, the objective's first.
+// Classes returns the names of the classes, the objective's class first.
 func (p *NeymanPearson) Classes() []string { return append([]string(nil), p.classes...) }
 
-// ConstraintNames are the names of the constrained classes, in the order of
-// the constraints' elements and of Bounds.
+// ConstraintNames returns the names of the constrained classes, in the order of the elements of the
+// constraints and of Bounds.
 func (p *NeymanPearson) ConstraintNames() []string { return append([]string(nil), p.classes[1:]...) }
 
-// Bounds are the constraints' bounds kappa_1..kappa_{C-1}.
+// Bounds returns the constraints' bounds kappa_1..kappa_{C-1}.
 func (p *NeymanPearson) Bounds() []float64 { return append([]float64(nil), p.bounds...) }
 
-// Pieces is nil: the nodes are the constraints themselves.
+// Pieces returns nil: the nodes are the constraints themselves.
 func (p *NeymanPearson) Pieces() []Piece { return nil }
 
 // Smooth reports whether f and g are differentiable everywhere.
 func (p *NeymanPearson) Smooth() bool { return p.phi.Smooth() }
 
-// Phi is the surrogate.
+// Phi returns the surrogate.
 func (p *NeymanPearson) Phi() Phi { return p.phi }
 
-// Nodes adds the problem to the graph of the scores [n, C]: the objective f, a
-// scalar, and the constraints g [C-1], both from one node of row losses.
-// labels[i] is row i's class as an index into Classes; rows of a class that
-// lie together, in the classes' order, take the cheapest form. A class without
-// rows is ErrEmptyGroup.
+// Nodes adds the problem to the graph of the scores [n, C]. It returns the objective f, a scalar,
+// and the constraints g [C-1], both computed from one node of row losses. labels[i] is the class of
+// row i as an index into Classes. Rows that are sorted by class take the cheapest form. Nodes
+// returns ErrEmptyGroup if a class has no rows.
 func (p *NeymanPearson) Nodes(scores *gorgonia.Node, labels []int) (objective, constraints *gorgonia.Node, err error) {
 	loss, err := NewMarginLoss(labels, len(p.classes), p.phi)
 	if err != nil {

@@ -15,50 +15,49 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// ErrSecondDerivative is returned when a derivative op of this package is
-// differentiated in its turn: the methods here are of first order.
+// ErrSecondDerivative says that a derivative op of this package was differentiated again. The
+// methods of this program are of first order.
 var ErrSecondDerivative = errors.New("constraints: second derivatives are not implemented")
 
-// float are the element types that the ops compute with.
+// float is the set of element types that the ops support.
 type float interface{ float32 | float64 }
 
-// pureOp is what the ops of this package have in common: they are pure
-// functions that return fresh memory, overwrite no input and call no foreign
-// code. Gorgonia merges nodes whose 32-bit hashes agree, so the hash covers
-// the op's kind and, through a digest, all of its constants.
+// pureOp holds what the ops of this package share. They are pure functions: they return newly
+// allocated memory, overwrite no input and call no foreign code. Gorgonia merges nodes whose 32-bit
+// hashes are equal, so the hash covers the op's kind and, through a digest, all of its constants.
 type pureOp struct {
 	kind   string
 	arity  int
 	digest [sha256.Size]byte
 }
 
-// Arity is the number of inputs.
+// Arity returns the number of inputs.
 func (o *pureOp) Arity() int { return o.arity }
 
-// ReturnsPtr is false: the result is new memory, which no other op may reuse.
+// ReturnsPtr returns false: the result is new memory, which no other op may reuse.
 func (o *pureOp) ReturnsPtr() bool { return false }
 
-// CallsExtern is false.
+// CallsExtern returns false: the op calls no foreign code.
 func (o *pureOp) CallsExtern() bool { return false }
 
-// OverwritesInput is -1: no input is overwritten.
+// OverwritesInput returns -1: the op overwrites no input.
 func (o *pureOp) OverwritesInput() int { return -1 }
 
 // WriteHash writes the op's kind and a digest of its constants.
 func (o *pureOp) WriteHash(h hash.Hash) {
-	_, _ = io.WriteString(h, o.kind) // a hash's Write returns no error
+	_, _ = io.WriteString(h, o.kind) // a hash's Write never returns an error
 	_, _ = h.Write(o.digest[:])
 }
 
-// Hashcode is the 32-bit FNV-1a hash of what WriteHash writes.
+// Hashcode returns the 32-bit FNV-1a hash of the bytes that WriteHash writes.
 func (o *pureOp) Hashcode() uint32 {
 	h := fnv.New32a()
 	o.WriteHash(h)
 	return h.Sum32()
 }
 
-// digester feeds constants to SHA-256, each slice with its length in front, so
-// that different contents never write the same bytes.
+// digester writes constants to SHA-256. Each slice is preceded by its length, so different contents
+// never write the same bytes.
 type digester struct{ hash.Hash }
 
 func newDigester() digester { return digester{sha256.New()} }
@@ -100,8 +99,8 @@ func (d digester) sum() (s [sha256.Size]byte) {
 	return s
 }
 
-// tensorOf is the type of a tensor with that many dimensions over the type
-// variable a; a scalar is a itself.
+// tensorOf returns the type of a tensor with dims dimensions over the type variable a; 0 dimensions
+// give a itself, a scalar.
 func tensorOf(dims int) hm.Type {
 	a := hm.TypeVariable('a')
 	if dims == 0 {
@@ -123,9 +122,9 @@ func inferShape(op gorgonia.Op, out tensor.Shape, in []gorgonia.DimSizer, want .
 	return out, nil
 }
 
-// contents returns the elements of v in row-major order as []float32 or
-// []float64, a scalar as a slice of one, after checking their number. A
-// transposed or sliced tensor is copied; otherwise v's own memory is returned.
+// contents returns the elements of v in row-major order as []float32 or []float64, after checking
+// their number. A scalar becomes a slice of length 1. A transposed or sliced tensor is copied;
+// otherwise contents returns v's own memory.
 func contents(op gorgonia.Op, v gorgonia.Value, size int) (any, error) {
 	if d, ok := v.(*tensor.Dense); ok && (d.RequiresIterator() || d.DataOrder().IsColMajor()) {
 		if !d.IsMaterializable() {
@@ -145,7 +144,7 @@ func contents(op gorgonia.Op, v gorgonia.Value, size int) (any, error) {
 	case []float32:
 		n = len(x)
 	default:
-		return nil, fmt.Errorf("constraints: %v has no form for elements of type %v: take float32 or float64", op, v.Dtype())
+		return nil, fmt.Errorf("constraints: %v: elements of type %v are not supported (supported: float32, float64)", op, v.Dtype())
 	}
 	if n != size {
 		return nil, fmt.Errorf("constraints: %v: input has %d elements, want %d", op, n, size)
@@ -168,7 +167,7 @@ func inputs(op gorgonia.Op, values []gorgonia.Value, sizes ...int) ([]any, error
 	return data, nil
 }
 
-// newTensor wraps out, which it takes over, as a tensor of that shape.
+// newTensor wraps out, without copying, as a tensor of the given shape.
 func newTensor[T float](out []T, shape ...int) gorgonia.Value {
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(out))
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Phi is a surrogate: a decreasing function of the margin y that stands for
-// the 0-1 loss. The zero value is Sigmoid, the paper's.
+// Phi is a surrogate: a decreasing function of the margin y that replaces the 0-1 loss. The zero
+// value is Sigmoid, the paper's choice.
 //
 //	Sigmoid   1/(1+e^y)      in (0, 1); phi(0) = 1/2
 //	Logistic  log(1+e^-y)    convex, smooth; phi(0) = log 2
@@ -23,14 +23,14 @@ const (
 // Phis lists the surrogates, the default first.
 func Phis() []Phi { return []Phi{Sigmoid, Logistic, Hinge} }
 
-// ParsePhi returns the surrogate of that name: sigmoid, logistic or hinge.
+// ParsePhi returns the surrogate with the given name: sigmoid, logistic or hinge.
 func ParsePhi(name string) (Phi, error) {
 	for _, p := range Phis() {
 		if p.String() == name {
 			return p, nil
 		}
 	}
-	return 0, fmt.Errorf("constraints: no surrogate phi %q: want sigmoid, logistic or hinge", name)
+	return 0, fmt.Errorf("constraints: unknown surrogate phi %q (supported: sigmoid, logistic, hinge)", name)
 }
 
 // String returns the surrogate's name in lower case.
@@ -48,7 +48,7 @@ func (p Phi) String() string {
 
 func (p Phi) valid() error {
 	if p > Hinge {
-		return fmt.Errorf("constraints: %v is no surrogate", p)
+		return fmt.Errorf("constraints: unknown surrogate %v", p)
 	}
 	return nil
 }
@@ -56,14 +56,14 @@ func (p Phi) valid() error {
 // Smooth reports whether phi is differentiable everywhere; Hinge is not.
 func (p Phi) Smooth() bool { return p != Hinge }
 
-// Value returns phi(y). It is accurate to a few ulps over the whole range and
-// takes the limits at the infinities: 0 at +Inf; at -Inf 1 for Sigmoid and
-// +Inf for the unbounded Logistic and Hinge. NaN gives NaN. float32 margins
-// are widened by the caller: the result then is exact to float32 rounding.
+// Value returns phi(y). It is accurate to a few ulps over the whole range. At the infinities it
+// returns the limits: 0 at +Inf; at -Inf 1 for Sigmoid and +Inf for the unbounded Logistic and
+// Hinge. NaN gives NaN. The caller widens float32 margins to float64, so the result is exact up to
+// the rounding to float32.
 func (p Phi) Value(y float64) float64 {
 	switch p {
 	case Sigmoid:
-		if y > 0 { // e^-y/(1+e^-y): e^y would overflow, and lose the tail
+		if y > 0 { // use e^-y/(1+e^-y), because e^y overflows for large y
 			e := math.Exp(-y)
 			return e / (1 + e)
 		}
@@ -76,9 +76,9 @@ func (p Phi) Value(y float64) float64 {
 	panic("constraints: invalid surrogate")
 }
 
-// Deriv returns phi'(y), in [-1, 0]; at Hinge's kink y = 1, where the
-// subdifferential is [-1, 0], its element of smallest norm, 0. The limits at
-// the infinities are 0, but -1 at -Inf for Logistic and Hinge. NaN gives NaN.
+// Deriv returns phi'(y), in [-1, 0]. At Hinge's kink y = 1, where the subdifferential is [-1, 0],
+// it returns 0, the element of smallest norm. The limits at the infinities are 0, except -1 at -Inf
+// for Logistic and Hinge. NaN gives NaN.
 func (p Phi) Deriv(y float64) float64 {
 	switch p {
 	case Sigmoid: // -phi(y) phi(-y), symmetric in y

@@ -2,28 +2,27 @@ package constraints
 
 import "fmt"
 
-// Piece is one smooth branch Sign*h_Term + Offset of a constraint that is the
-// maximum of its pieces, g_j = max over the pieces p of j of Sign*h_Term +
-// Offset. It has the fields of trainer.Piece and converts to it:
-// trainer.Piece(p).
+// Piece is one smooth piece Sign*h_Term + Offset of a constraint that is the maximum of its pieces:
+// g_j = max over the pieces p of j of Sign*h_Term + Offset. Piece has the fields of trainer.Piece
+// and converts to it: trainer.Piece(p).
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
 }
 
-// GapForm says how bounds |h_t| <= eps_t on gaps become constraints.
+// GapForm says how the bounds |h_t| <= eps_t on gaps become constraints.
 type GapForm uint8
 
-// The forms.
+// The forms of the gaps' constraints.
 const (
-	// Absolute is g_t = |h_t| - eps_t: the nodes are the smooth terms h, and
-	// Pieces says that the constraints are maxima (trainer.MakePiecewise).
+	// Absolute makes the constraints g_t = |h_t| - eps_t. The nodes are the smooth terms h, and
+	// Pieces describes the constraints as maxima (trainer.MakePiecewise).
 	Absolute GapForm = iota
-	// Split is two smooth constraints for each gap, h_t - eps_t and then
-	// -h_t - eps_t, as nodes: twice as many constraints and multipliers.
+	// Split makes two smooth constraints for each gap, h_t - eps_t and then -h_t - eps_t, as nodes:
+	// twice as many constraints and multipliers.
 	Split
-	// Maximum is one constraint max_t |h_t| - eps_t, for methods that take a
-	// single one; the nodes are the terms, as with Absolute.
+	// Maximum makes one constraint max_t |h_t| - eps_t, for methods that support a single
+	// constraint. The nodes are the terms, as with Absolute.
 	Maximum
 )
 
@@ -45,13 +44,12 @@ func (f GapForm) String() string {
 
 func (f GapForm) valid() error {
 	if f > Maximum {
-		return fmt.Errorf("constraints: %v is no form of a gap", f)
+		return fmt.Errorf("constraints: unknown form %v of a gap", f)
 	}
 	return nil
 }
 
-// pieces returns the branches of |h_t| - eps[t], nil where they are constraints
-// of their own.
+// pieces returns the pieces of |h_t| - eps[t], or nil if the pieces are constraints of their own.
 func (f GapForm) pieces(eps []float64) []Piece {
 	if f == Split {
 		return nil
@@ -84,7 +82,7 @@ func (f GapForm) values(h, eps []float64) []float64 {
 	return g
 }
 
-// names returns the constraints' names, those of the gaps given.
+// names returns the constraints' names for the given names of the gaps.
 func (f GapForm) names(gaps []string) []string {
 	switch f {
 	case Split:
@@ -99,8 +97,8 @@ func (f GapForm) names(gaps []string) []string {
 	return append([]string(nil), gaps...)
 }
 
-// bounds returns the constraints' bounds: with Maximum the largest eps, which
-// each piece has for its own.
+// bounds returns the constraints' bounds. With Maximum the bound is the largest eps; each piece
+// subtracts its own eps.
 func (f GapForm) bounds(eps []float64) []float64 {
 	var list []float64
 	for t, e := range eps {

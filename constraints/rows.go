@@ -6,21 +6,20 @@ import (
 	"math"
 )
 
-// ErrEmptyClass is returned where a rate is over the rows of one label and
-// there are none, among all rows or in a group; the error's text names both.
+// ErrEmptyClass says that a rate needs rows of one label and there are none, among all rows or in a
+// group. The error's text names both.
 var ErrEmptyClass = errors.New("constraints: class has no rows")
 
-// Rows are what a fairness problem knows of a set of rows beside their scores.
+// Rows describes a set of rows for a fairness problem, without the scores.
 type Rows struct {
-	// Labels are -1 or +1, one a row.
+	// Labels has one label, -1 or +1, for each row.
 	Labels []int
-	// Groups are sets of rows, with the problem's names in the problem's order
-	// and default weights. They may overlap and leave rows out.
+	// Groups are sets of rows with default weights, with the problem's names in the problem's
+	// order. They may overlap and need not cover all rows.
 	Groups []Group
 }
 
-// check checks the labels and that the groups are those named; groups without
-// rows are left to the caller.
+// check checks the labels and the names of the groups. It accepts groups without rows.
 func (r Rows) check(names []string) error {
 	if len(r.Labels) == 0 {
 		return errors.New("constraints: no rows")
@@ -38,13 +37,13 @@ func (r Rows) check(names []string) error {
 			return fmt.Errorf("constraints: group %d is %q, the problem's is %q", k, g.Name, names[k])
 		}
 		if g.Weights != nil {
-			return fmt.Errorf("constraints: group %q has weights: a fairness problem weighs its rows itself", g.Name)
+			return fmt.Errorf("constraints: group %q has weights: a fairness problem sets the weights of its rows itself", g.Name)
 		}
 	}
 	return nil
 }
 
-// all is the group of all rows.
+// all returns the group of all rows.
 func (r Rows) all() Group {
 	g := Group{Name: "all rows", Rows: make([]int, len(r.Labels))}
 	for i := range g.Rows {
@@ -53,8 +52,8 @@ func (r Rows) all() Group {
 	return g
 }
 
-// of returns the rows of group k with that label, all of them for label 0; none
-// is ErrEmptyGroup or ErrEmptyClass.
+// of returns the rows of group k with the given label, or all its rows for label 0. It returns
+// ErrEmptyGroup or ErrEmptyClass if there are none.
 func (r Rows) of(k, label int) ([]int, error) {
 	g := r.Groups[k]
 	if len(g.Rows) == 0 {
@@ -85,7 +84,7 @@ func sign(label int) string {
 	return "positive"
 }
 
-// checkNames checks that there are names and that they differ.
+// checkNames returns an error if there are no names or if two names are equal.
 func checkNames(what string, names []string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("constraints: no %ss", what)
@@ -100,9 +99,9 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// spreadBounds returns one bound for each name, from one for all or one each; a
-// bound is finite and not negative.
-func spreadBounds(what string, given []float64, names []string) ([]float64, error) {
+// expandBounds returns one bound for each name, from one bound for all names or one for each. A
+// bound must be finite and not negative.
+func expandBounds(what string, given []float64, names []string) ([]float64, error) {
 	if len(given) != 1 && len(given) != len(names) {
 		return nil, fmt.Errorf("constraints: %d bounds %s for %d constraints: give one, or one for each", len(given), what, len(names))
 	}

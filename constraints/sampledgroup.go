@@ -9,17 +9,17 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// SampledNodes adds the problem of Expectation with one group in place of all:
-// the objective f, a scalar, and the constraint g [1], the drawn group's,
+// SampledNodes adds the problem of Expectation with one drawn group instead of all groups: the
+// objective f, a scalar, and the constraint g [1] of the drawn group G,
 //
-//	g = sum_i c_i psi(y_i s_i) - eps,   c_i = [i in I_G]/|I_G| - 1/n,
+//	g = sum_i c_i psi(y_i s_i) - eps,   c_i = [i in I_G]/|I_G| - 1/n.
 //
-// whose expectation over a uniformly drawn G is that of Nodes. The weights c [n]
-// are an input node: a GroupDraws has their values, step by step. Records and
-// certificates want Nodes, the problem on all groups.
+// Its expectation over a uniformly drawn G is the constraint of Nodes. The weights c [n] are an
+// input node; a GroupDraws returns their values for each step. Use Nodes, the problem on all
+// groups, for records and certificates.
 func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objective, constraint, weights *gorgonia.Node, err error) {
 	if p.form != Expectation {
-		return nil, nil, nil, fmt.Errorf("constraints: one group is sampled in place of the %v, and the form is %v", Expectation, p.form)
+		return nil, nil, nil, fmt.Errorf("constraints: sampling one group needs the form %v, but the form is %v", Expectation, p.form)
 	}
 	if err := rows.check(p.groups); err != nil {
 		return nil, nil, nil, err
@@ -37,7 +37,7 @@ func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objecti
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("constraints: weigh the rows: %w", err)
 	}
-	// The sum is the mean over one group whose rows all weigh 1.
+	// GroupMeans with weights 1 for all rows is a sum.
 	all := rows.all()
 	all.Weights = make([]float64, len(all.Rows))
 	for i := range all.Weights {
@@ -55,22 +55,22 @@ func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objecti
 	return objective, constraint, weights, err
 }
 
-// GroupDraws are the groups that steps draw, uniformly and each for itself: the
-// group of step k is a function of the seed and k alone.
+// GroupDraws draws one group for each step, uniformly and independently: the group of step k is a
+// function of the seed and of k only.
 type GroupDraws struct {
 	members *Membership
 	seed    uint64
 	dtype   tensor.Dtype
 }
 
-// drawStream tells the draws' random streams from others of the same seed.
+// drawStream separates the random stream of the draws from other streams with the same seed.
 const drawStream = 0x67726f757073
 
-// NewDraws makes the draws for rows, with weights of that type. A group without
-// rows is ErrEmptyGroup.
+// NewDraws makes the draws for rows, with weights of the given type. It returns ErrEmptyGroup if a
+// group has no rows.
 func (p *Intersectional) NewDraws(rows Rows, dtype tensor.Dtype, seed uint64) (*GroupDraws, error) {
 	if dtype != tensor.Float32 && dtype != tensor.Float64 {
-		return nil, errors.New("constraints: weights are float32 or float64")
+		return nil, errors.New("constraints: weights must be float32 or float64")
 	}
 	if err := rows.check(p.groups); err != nil {
 		return nil, err
@@ -82,12 +82,12 @@ func (p *Intersectional) NewDraws(rows Rows, dtype tensor.Dtype, seed uint64) (*
 	return &GroupDraws{members: m, seed: seed, dtype: dtype}, nil
 }
 
-// Group is the group of step k, an index into the problem's Groups.
+// Group returns the group of step k, an index into the problem's Groups.
 func (d *GroupDraws) Group(k int) int {
 	return rand.New(rand.NewPCG(d.seed^drawStream, uint64(k))).IntN(d.members.Groups())
 }
 
-// Weights are the weights c [n] of step k, for SampledNodes' input node.
+// Weights returns the weights c [n] of step k, for the input node of SampledNodes.
 func (d *GroupDraws) Weights(k int) gorgonia.Value {
 	if d.dtype == tensor.Float32 {
 		return newTensor(drawnWeights[float32](d.members, d.Group(k)), d.members.rows)

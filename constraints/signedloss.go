@@ -14,19 +14,19 @@ var _ gorgonia.SDOp = (*SignedLoss)(nil)
 //
 //	l_i = phi(y_i s_i),   y_i = -1 or +1,
 //
-// the loss of one score a row: with labels y the losses of a binary classifier,
-// with y = -1 everywhere the smooth decision rates phi(-s), since for Sigmoid
-// phi(-s) = 1/(1+e^-s). Losses are computed in float64 whatever s's type is; an
-// infinite score gives phi's limit, a NaN score NaN.
+// the loss of one score for each row. With labels y it gives the losses of a binary classifier;
+// with y = -1 everywhere it gives the smooth decision rates phi(-s), because phi(-s) = 1/(1+e^-s)
+// for Sigmoid. Losses are computed in float64, whatever the type of s. An infinite score gives
+// phi's limit, a NaN score gives NaN.
 type SignedLoss struct {
 	pureOp
 	labels []int8
 	phi    Phi
-	dims   int // of the scores: 2 for [n, 1], 1 for [n]
+	dims   int // number of dimensions of the scores: 2 for [n, 1], 1 for [n]
 }
 
-// NewSignedLoss makes the op for rows of the given labels, each -1 or +1, with
-// scores [n, 1]; Apply takes scores [n] too. The labels are copied.
+// NewSignedLoss makes the op for rows with the given labels, each -1 or +1, and scores [n, 1];
+// Apply also accepts scores [n]. The labels are copied.
 func NewSignedLoss(labels []int, phi Phi) (*SignedLoss, error) {
 	if err := phi.valid(); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func NewSignedLoss(labels []int, phi Phi) (*SignedLoss, error) {
 	return newSignedLoss(own, phi, 2), nil
 }
 
-// NewRates makes the op s -> phi(-s) for n rows: for Sigmoid the smooth rates
-// 1/(1+e^-s) of positive decisions, for Hinge max(0, 1+s).
+// NewRates makes the op s -> phi(-s) for n rows: for Sigmoid the smooth rates 1/(1+e^-s) of
+// positive decisions, for Hinge max(0, 1+s).
 func NewRates(n int, phi Phi) (*SignedLoss, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("constraints: no rows")
@@ -69,7 +69,7 @@ func newSignedLoss(labels []int8, phi Phi, dims int) *SignedLoss {
 	}
 }
 
-// Apply adds the losses' node [n] for scores [n, 1] or [n] to the scores' graph.
+// Apply adds the losses' node [n] to the graph of the scores [n, 1] or [n].
 func (op *SignedLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 	if d := scores.Dims(); d != op.dims && (d == 1 || d == 2) {
 		op = newSignedLoss(op.labels, op.phi, d)
@@ -77,16 +77,16 @@ func (op *SignedLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 	return apply(op, scores)
 }
 
-// Rows is n, the number of rows.
+// Rows returns n, the number of rows.
 func (op *SignedLoss) Rows() int { return len(op.labels) }
 
-// Phi is the surrogate.
+// Phi returns the surrogate.
 func (op *SignedLoss) Phi() Phi { return op.phi }
 
-// Labels are the rows' labels, -1 or +1: the op's own slice, not to be modified.
+// Labels returns the rows' labels, -1 or +1: the op's own slice, which must not be modified.
 func (op *SignedLoss) Labels() []int8 { return op.labels }
 
-// scoresShape is [n, 1] or [n].
+// scoresShape returns [n, 1] or [n].
 func (op *SignedLoss) scoresShape() tensor.Shape { return tensor.Shape{op.Rows(), 1}[:op.dims] }
 
 // Type is Matrix a -> Vector a, or Vector a -> Vector a.
@@ -112,10 +112,10 @@ func (op *SignedLoss) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	panic("unreachable")
 }
 
-// DiffWRT says that the scores have a derivative.
+// DiffWRT reports that the op is differentiable with respect to the scores.
 func (op *SignedLoss) DiffWRT(int) []bool { return []bool{true} }
 
-// SymDiff returns the node ds, of the scores' shape, for grad = dl [n].
+// SymDiff returns the node ds, with the shape of the scores, for grad = dl [n].
 func (op *SignedLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	if len(in) != 1 {
 		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
@@ -127,7 +127,7 @@ func (op *SignedLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgon
 	return gorgonia.Nodes{d}, nil
 }
 
-// String names the op with its surrogate and the number of rows.
+// String returns the op's surrogate and number of rows.
 func (op *SignedLoss) String() string {
 	return fmt.Sprintf("SignedLoss{%v, %d}", op.phi, op.Rows())
 }

@@ -10,12 +10,11 @@ import (
 
 var _ gorgonia.SDOp = (*SignedLossGrad)(nil)
 
-// SignedLossGrad is the derivative of SignedLoss: (s, dl [n]) -> ds, of s's
-// shape,
+// SignedLossGrad is the derivative of SignedLoss: (s, dl [n]) -> ds, with the shape of s,
 //
 //	ds_i = dl_i y_i phi'(y_i s_i).
 //
-// It has no derivative of its own: see ErrSecondDerivative.
+// The op cannot be differentiated again: see ErrSecondDerivative.
 type SignedLossGrad struct {
 	pureOp
 	loss *SignedLoss
@@ -25,7 +24,7 @@ func newSignedLossGrad(loss *SignedLoss) *SignedLossGrad {
 	return &SignedLossGrad{pureOp{kind: "SignedLossGrad", arity: 2, digest: loss.digest}, loss}
 }
 
-// Loss is the op that this is the derivative of.
+// Loss returns the op whose derivative this op is.
 func (op *SignedLossGrad) Loss() *SignedLoss { return op.loss }
 
 // Type is s -> Vector a -> s, with s a Matrix a or a Vector a.
@@ -33,7 +32,7 @@ func (op *SignedLossGrad) Type() hm.Type {
 	return hm.NewFnType(tensorOf(op.loss.dims), tensorOf(1), tensorOf(op.loss.dims))
 }
 
-// InferShape returns the scores' shape for inputs of that shape and [n].
+// InferShape returns the scores' shape for inputs with the scores' shape and [n].
 func (op *SignedLossGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
 	s := op.loss.scoresShape()
 	return inferShape(op, s, in, s, s[:1])
@@ -59,7 +58,7 @@ func (op *SignedLossGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
 }
 
-// DiffWRT names both inputs, so that SymDiff is asked and can refuse.
+// DiffWRT reports both inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
 func (op *SignedLossGrad) DiffWRT(int) []bool { return []bool{true, true} }
 
 // SymDiff returns ErrSecondDerivative.
@@ -67,7 +66,7 @@ func (op *SignedLossGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node
 	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
 }
 
-// String names the op with its surrogate and the number of rows.
+// String returns the op's surrogate and number of rows.
 func (op *SignedLossGrad) String() string {
 	return fmt.Sprintf("SignedLossGrad{%v, %d}", op.loss.phi, op.loss.Rows())
 }

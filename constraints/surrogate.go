@@ -6,15 +6,15 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// surrogate is a fairness problem on a set of rows: the ops that make its nodes
-// and, on the host, its values.
+// surrogate is a fairness problem on a set of rows. It holds the ops that make the problem's nodes
+// and compute its values on the host.
 //
 //	f = mean of the losses,   h = M rates - offsets (- mean of the rates)
 type surrogate struct {
-	loss, rate *SignedLoss // one op where they are the same
+	loss, rate *SignedLoss // the same op if the surrogates and labels are equal
 	mean       *GroupMeans
 	terms      *GroupMeans
-	relative   bool // the rates' mean over all rows is subtracted
+	relative   bool // subtract the rates' mean over all rows
 }
 
 func newSurrogate(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*surrogate, error) {
@@ -37,7 +37,7 @@ func newSurrogate(r Rows, loss, rate *SignedLoss, groups []Group, offsets []floa
 	return &surrogate{loss: loss, rate: rate, mean: mean, terms: terms}, nil
 }
 
-// base adds the losses, the objective and the rates.
+// base adds the losses, the objective and the rates to the graph.
 func (s *surrogate) base(scores *gorgonia.Node) (f, rates *gorgonia.Node, err error) {
 	losses, err := s.loss.Apply(scores)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *surrogate) base(scores *gorgonia.Node) (f, rates *gorgonia.Node, err er
 	return f, rates, err
 }
 
-// nodes adds f, a scalar, and h, a vector.
+// nodes adds f, a scalar, and h, a vector, to the graph.
 func (s *surrogate) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err error) {
 	f, rates, err := s.base(scores)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *surrogate) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err error
 	return f, h, nil
 }
 
-// values returns f, h and the rates for the scores, with the nodes' arithmetic.
+// values returns f, h and the rates for the scores, with the arithmetic of the nodes.
 func (s *surrogate) values(scores []float64) (f float64, h, rates []float64) {
 	losses := signedLosses(s.loss, scores)
 	f, rates = groupMeans(s.mean.members, s.mean.offsets, losses)[0], losses

@@ -62,22 +62,11 @@ func (p Products) precision() driver.Precision {
 	return driver.Float32
 }
 
-// IntegersMajor is the compute capability from which on devices have integer tensor cores as they are asked for here.
-const IntegersMajor = 8
+// integersMajor is the compute capability from which on tensor cores multiply signed bytes as this package asks for.
+const integersMajor = 8
 
-// hasIntegers says whether tensor cores multiply integers.
-func hasIntegers(i driver.Info) bool { return i.Major >= IntegersMajor }
-
-// A ProductsError tells that a device lacks the units for products.
-type ProductsError struct {
-	Products Products
-	Info     driver.Info
-}
-
-func (e *ProductsError) Error() string {
-	return fmt.Sprintf("cuda: %v products need integer tensor cores, compute capability %d.0; %s has %d.%d: choose auto or float32", e.Products,
-		IntegersMajor, e.Info.Name, e.Info.Major, e.Info.Minor)
-}
+// hasIntegers reports whether the device's tensor cores multiply integers.
+func hasIntegers(i driver.Info) bool { return i.Major >= integersMajor }
 
 // sliceFeatures is the number of columns from which on Auto takes slices: the cut and the joining of sums cost as much as some dozen
 // columns of a product. It is the CPU's number: no device was measured yet.

@@ -99,19 +99,14 @@ func (l *lowering) activated(i int, s *plan.Product, p slicedProduct) {
 		return
 	}
 	j := l.find(i, func(t plan.Step) bool {
-		m, ok := t.(*plan.Map)
-		if !ok || m.Out != s.Out {
-			return false
-		}
-		_, ok = biased(m)
-		return ok
+		b, ok := t.(*plan.BiasActivation)
+		return ok && b.A == s.Out && b.A.Rows > 1
 	})
 	if j < 0 || !l.untouched(i, j, s.Out.Buffer, s.Out.Buffer) {
 		return
 	}
-	m := l.steps[j].(*plan.Map)
-	f, _ := biased(m)
-	if l.unwritten(i, j, m.Args[1].Buffer) && p.activate(f, l.wholly(m.Args[1])) {
+	b := l.steps[j].(*plan.BiasActivation)
+	if l.unwritten(i, j, b.Bias.Buffer) && p.activate(activations[b.Activation], l.wholly(b.Bias)) {
 		l.take(j)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ppal/cuda/kernels"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 )
 
@@ -19,7 +20,7 @@ func (p *Program) loadData() error {
 		if b.Class != plan.Leaf {
 			continue
 		}
-		if x, ok := p.plan.DataOf(i).(plan.Sparse); ok && p.entriesRead(i) {
+		if x, ok := p.plan.DataOf(i).(matrix.Sparse); ok && p.entriesRead(i) {
 			if err := p.loadEntries(i, x); err != nil {
 				return err
 			}
@@ -28,7 +29,7 @@ func (p *Program) loadData() error {
 			}
 		}
 		if p.readAsBytes(i) {
-			if err := p.loadEightBit(i, p.plan.DataOf(i).(plan.Bytes)); err != nil {
+			if err := p.loadEightBit(i, p.plan.DataOf(i).(matrix.EightBit)); err != nil {
 				return err
 			}
 			continue
@@ -69,9 +70,9 @@ func (p *Program) entriesRead(buffer int) bool {
 }
 
 // loadEntries uploads a sparse matrix, slice by slice, as it is and transposed.
-func (p *Program) loadEntries(buffer int, x plan.Sparse) error {
+func (p *Program) loadEntries(buffer int, x matrix.Sparse) error {
 	rows, cols := x.Dims()
-	starts, columns, values := x.Sparse()
+	starts, columns, values := x.Entries()
 	if len(starts) != rows+1 {
 		return fmt.Errorf("cuda: %s has %d rows and starts of %d", p.describe(buffer), rows, len(starts))
 	}
@@ -143,10 +144,8 @@ func (p *Program) loadElements(buffer int) error {
 	}
 	at := p.storage.base[buffer]
 	if data := p.plan.DataOf(buffer); data != nil {
-		if bytes, ok := data.(plan.Bytes); ok {
-			if values, scale := bytes.Bytes(); values != nil { // else they are bound before they are read
-				return p.loadBytes(buffer, values, scale)
-			}
+		if bytes, ok := data.(matrix.EightBit); ok {
+			return p.loadBytes(buffer, bytes)
 		}
 		return p.device.staging.upload(at, b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
 			if p.dtype == kernels.Float32 {
@@ -163,18 +162,18 @@ func (p *Program) loadElements(buffer int) error {
 }
 
 // loadBytes uploads 8-bit data and widens it on the device.
-func (p *Program) loadBytes(buffer int, values []uint8, scale float64) error {
+func (p *Program) loadBytes(buffer int, data matrix.EightBit) error {
 	b := p.plan.Buffers[buffer]
-	narrow, err := p.device.memory.allocate("bytes of "+p.describe(buffer), len(values))
+	narrow, err := p.device.memory.allocate("bytes of "+p.describe(buffer), b.Len())
 	if err != nil {
 		return err
 	}
 	defer p.device.memory.release(narrow)
-	if err := p.device.uploadBytes(narrow, values); err != nil {
+	if err := p.device.uploadRows(narrow, data, 0, b.Rows); err != nil {
 		return err
 	}
 	to := kernels.Operand{At: p.storage.base[buffer], Rows: b.Rows, Cols: b.Cols, Stride: b.Cols}
-	return p.set.Widen(&p.device.queue, to, narrow, scale)
+	return p.set.Widen(&p.device.queue, to, narrow, data.ByteScale())
 }
 
 // upload copies a whole buffer's elements, a slice of the plan's type or one number, to the device.

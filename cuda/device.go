@@ -47,7 +47,7 @@ func (d *Device) open() (err error) {
 	case int(d.options.Products) >= len(productNames):
 		return fmt.Errorf("cuda: there are no %v among the products", d.options.Products)
 	case d.options.Products.integers() && !hasIntegers(i):
-		return &ProductsError{d.options.Products, i}
+		return &driver.ProductsError{Products: d.options.Products.String(), Major: integersMajor, Info: i}
 	case d.options.MicroBatch < 0:
 		return fmt.Errorf("cuda: %d rows at a time", d.options.MicroBatch)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 )
 
@@ -42,7 +43,7 @@ type slicedProduct interface {
 // readAsBytes says whether a buffer is 8-bit data that all steps read as the whole first factor of a product, by windows where there are any,
 // and those products are in slices.
 func (p *Program) readAsBytes(buffer int) bool {
-	data, ok := p.plan.DataOf(buffer).(plan.Bytes)
+	data, ok := p.plan.DataOf(buffer).(matrix.EightBit)
 	if !ok || p.dtype != kernels.Float32 || len(p.readers[buffer]) == 0 {
 		return false
 	}
@@ -65,11 +66,10 @@ func (p *Program) readAsBytes(buffer int) bool {
 	return true
 }
 
-// loadEightBit makes the device's form of 8-bit data; values that are bound before they are read are of no meaning until then.
-func (p *Program) loadEightBit(buffer int, data plan.Bytes) error {
-	values, scale := data.Bytes()
+// loadEightBit makes the device's form of 8-bit data.
+func (p *Program) loadEightBit(buffer int, data matrix.EightBit) error {
 	rows, cols := data.Dims()
-	x := &eightBit{kind: p.device.Sliced(cols), rows: rows, cols: cols, scale: scale}
+	x := &eightBit{kind: p.device.Sliced(cols), rows: rows, cols: cols, scale: data.ByteScale()}
 	var err error
 	if x.kind.integers() {
 		x.form, err = newSignedBytes(p, buffer, x)
@@ -80,14 +80,12 @@ func (p *Program) loadEightBit(buffer int, data plan.Bytes) error {
 		return err
 	}
 	p.eight[buffer] = x
-	if values == nil {
-		return nil
-	}
-	return p.loadValues(x, values)
+	return p.loadRows(x, data)
 }
 
-// loadValues uploads bytes, some rows at a time, and brings them into their form on the device.
-func (p *Program) loadValues(x *eightBit, values []uint8) error {
+// loadRows uploads 8-bit rows, a few megabytes at a time, and converts them to the form of the
+// products on the device.
+func (p *Program) loadRows(x *eightBit, data matrix.EightBit) error {
 	most := min(max(stageBytes/x.cols, 1), x.rows)
 	narrow, err := p.device.memory.allocate("bytes of 8-bit data", most*x.cols)
 	if err != nil {
@@ -97,7 +95,7 @@ func (p *Program) loadValues(x *eightBit, values []uint8) error {
 	for _, w := range x.form.pieces() {
 		for from := w.from; from < w.to; from += most {
 			to := min(from+most, w.to)
-			if err := p.device.uploadBytes(narrow, values[from*x.cols:to*x.cols]); err != nil {
+			if err := p.device.uploadRows(narrow, data, from, to); err != nil {
 				return err
 			}
 			if err := x.form.load(narrow, from, to); err != nil {
@@ -124,5 +122,5 @@ func (p *Program) bindBytes(buffer int, data any) error {
 		}
 		bytes[i] = uint8(u)
 	}
-	return p.loadValues(x, bytes)
+	return p.loadRows(x, &matrix.Bytes{Rows: x.rows, Cols: x.cols, Data: bytes, Scale: x.scale})
 }

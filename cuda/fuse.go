@@ -36,28 +36,9 @@ func (l *lowering) shares(a, b int) bool {
 		l.plan.Buffers[a].Class != plan.Gradient && l.plan.Buffers[b].Class != plan.Gradient
 }
 
-// The forms of a layer's bias with its activation, and of the derivative.
-var (
-	biasForms = map[string]kernels.Activation{"($0 + $1)": kernels.Identity, "sigmoid(($0 + $1))": kernels.Sigmoid,
-		"tanh(($0 + $1))": kernels.Tanh, "relu(($0 + $1))": kernels.ReLU}
-	slopeForms = map[string]kernels.Activation{"(sigmoid'($0) * $1)": kernels.Sigmoid, "(tanh'($0) * $1)": kernels.Tanh,
-		"(relu'($0) * $1)": kernels.ReLU}
-)
-
-// biased recognises out = f(out + 1 bias).
-func biased(s *plan.Map) (f kernels.Activation, ok bool) {
-	f, ok = biasForms[s.Expr.String()]
-	return f, ok && s.Args[0] == s.Out && s.Args[1].Rows == 1 && s.Args[1].Cols == s.Out.Cols && s.Out.Rows > 1
-}
-
-// sloped recognises out = f'(a) out.
-func sloped(s *plan.Map) (f kernels.Activation, a plan.View, ok bool) {
-	if f, ok = slopeForms[s.Expr.String()]; !ok {
-		return f, a, false
-	}
-	a = s.Args[0]
-	return f, a, s.Args[1] == s.Out && a.Rows == s.Out.Rows && a.Cols == s.Out.Cols
-}
+// activations are the kernels' names of the plan's activations.
+var activations = [...]kernels.Activation{plan.LinearActivation: kernels.Identity, plan.SigmoidActivation: kernels.Sigmoid,
+	plan.TanhActivation: kernels.Tanh, plan.ReLUActivation: kernels.ReLU}
 
 // find returns the first step from i+1 on that is not done and fits, -1 if there is none.
 func (l *lowering) find(i int, fits func(s plan.Step) bool) int {
@@ -85,31 +66,49 @@ func (l *lowering) columnSums(i int, v plan.View) (j int, sums *plan.Sums) {
 	return j, sums
 }
 
-// slopes writes d = f'(a) d, the sums of its columns and d in slices as one pass, where there is more than d to write.
-func (l *lowering) slopes(i int, s *plan.Map) (done bool, err error) {
-	f, a, ok := sloped(s)
-	if !ok {
-		return false, nil
-	}
-	out := func() kernels.Operand { return kernels.Operand{} }
-	j, sums := l.columnSums(i, s.Out)
+// activationGrad writes D = f'(A) D. The same pass writes the sums of D's columns and the digits of D, where later steps read them.
+func (l *lowering) activationGrad(i int, s *plan.ActivationGrad) error {
+	out := noOperand
+	j, sums := l.columnSums(i, s.D)
 	if j >= 0 {
 		l.take(j)
 		out = l.wholly(sums.Out)
 	}
-	cut, keep, err := l.cutFor(i, s.Out)
-	if err != nil || j < 0 && !l.isCut(s.Out) {
-		return false, err
+	cut, keep, err := l.cutFor(i, s.D)
+	if err != nil {
+		return err
 	}
-	from, d := l.view(a), l.view(s.Out)
+	a, d := l.view(s.A), l.view(s.D)
+	f := activations[s.Activation]
+	if j < 0 && !l.isCut(s.D) {
+		l.emit(s, func(q kernels.Queue) error { return l.set.ActivationGrad(q, f, a(), d()) })
+		return nil
+	}
 	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Cut: cut, Keep: keep}
 	l.emit(s, func(q kernels.Queue) error {
 		c := call
-		c.A, c.D, c.Sums = from(), d(), out()
+		c.A, c.D, c.Sums = a(), d(), out()
 		return l.set.Slopes(q, c)
 	})
-	return true, nil
+	return nil
 }
+
+// biasActivation writes A = f(A + 1 bias), with the product behind it where one pass does both.
+func (l *lowering) biasActivation(i int, s *plan.BiasActivation) {
+	if l.outputForward(i, s) {
+		return
+	}
+	a, bias, f := l.view(s.A), l.wholly(s.Bias), activations[s.Activation]
+	l.emit(s, func(q kernels.Queue) error {
+		if f == kernels.Identity {
+			return l.set.AddRow(q, a(), bias())
+		}
+		return l.set.BiasActivation(q, f, a(), bias())
+	})
+}
+
+// noOperand stands for an operand that a kernel leaves out.
+func noOperand() kernels.Operand { return kernels.Operand{} }
 
 // rankOne writes out += x^T y of two rows.
 func (l *lowering) rankOne(_ int, s *plan.Product) bool {
@@ -123,7 +122,7 @@ func (l *lowering) rankOne(_ int, s *plan.Product) bool {
 
 // negatedRankOne writes y = -z, out += x^T y as out -= x^T z where nothing else reads y.
 func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
-	if s.Expr.String() != "neg($0)" || i+1 >= len(l.steps) || len(l.readers[s.Out.Buffer]) != 1 || !l.window.whole {
+	if s.Expr.Op != plan.Neg || s.Expr.X.Op != plan.Load || i+1 >= len(l.steps) || len(l.readers[s.Out.Buffer]) != 1 || !l.window.whole {
 		return false
 	}
 	next, ok := l.steps[i+1].(*plan.Product)
@@ -138,24 +137,23 @@ func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
 }
 
 // outputForward writes A = f(A + 1 bias), S = A W and S = S + 1 c, for few columns, as one pass over A.
-func (l *lowering) outputForward(i int, s *plan.Map) bool {
-	f, ok := biased(s)
-	if !ok || l.window.whole {
+func (l *lowering) outputForward(i int, s *plan.BiasActivation) bool {
+	if s.A.Rows == 1 || l.window.whole {
 		return false
 	}
 	j := l.find(i, func(t plan.Step) bool {
 		p, ok := t.(*plan.Product)
-		return ok && p.A == s.Out && !p.TransA && narrow(p) && !p.Add && l.eight[p.A.Buffer] == nil
+		return ok && p.A == s.A && !p.TransA && narrow(p) && !p.Add && l.eight[p.A.Buffer] == nil
 	})
 	if j < 0 {
 		return false
 	}
 	p := l.steps[j].(*plan.Product)
-	if !l.untouched(i, j, s.Out.Buffer, p.Out.Buffer) || !l.unwritten(i, j, p.B.Buffer) {
+	if !l.untouched(i, j, s.A.Buffer, p.Out.Buffer) || !l.unwritten(i, j, p.B.Buffer) {
 		return false
 	}
 	l.take(j)
-	l.scores(i, j, p, f, l.wholly(s.Args[1]))
+	l.scores(i, j, p, activations[s.Activation], l.wholly(s.Bias))
 	return true
 }
 
@@ -164,19 +162,15 @@ func (l *lowering) outputScores(i int, p *plan.Product) bool {
 	if l.window.whole || p.TransA || !narrow(p) || p.Add || p.Sparse || l.eight[p.A.Buffer] != nil || l.biasOf(i, i, p) < 0 {
 		return false
 	}
-	l.scores(i, i, p, kernels.Identity, func() kernels.Operand { return kernels.Operand{} })
+	l.scores(i, i, p, kernels.Identity, noOperand)
 	return true
 }
 
 // biasOf returns the step behind j that adds a row to the product p, which a pass at i can do; -1 where there is none.
 func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 	k := l.find(j, func(t plan.Step) bool {
-		m, ok := t.(*plan.Map)
-		if !ok || m.Out != p.Out {
-			return false
-		}
-		g, ok := biased(m)
-		return ok && g == kernels.Identity
+		b, ok := t.(*plan.BiasActivation)
+		return ok && b.A == p.Out && b.Activation == plan.LinearActivation && b.A.Rows > 1
 	})
 	if k < 0 || !l.untouched(i, k, p.Out.Buffer, p.Out.Buffer) {
 		return -1
@@ -186,9 +180,9 @@ func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 
 // scores emits the pass of a product p with few columns at step j, with what is before it and the row behind.
 func (l *lowering) scores(i, j int, p *plan.Product, f kernels.Activation, bias func() kernels.Operand) {
-	outBias := func() kernels.Operand { return kernels.Operand{} }
+	outBias := noOperand
 	if k := l.biasOf(i, j, p); k >= 0 {
-		outBias = l.wholly(l.steps[k].(*plan.Map).Args[1])
+		outBias = l.wholly(l.steps[k].(*plan.BiasActivation).Bias)
 		l.take(k)
 	}
 	a, w, out := l.view(p.A), l.wholly(p.B), l.view(p.Out)
@@ -205,24 +199,20 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 		return false, nil
 	}
 	j := l.find(i, func(t plan.Step) bool {
-		m, ok := t.(*plan.Map)
-		if !ok || m.Out != s.Out {
-			return false
-		}
-		_, _, ok = sloped(m)
-		return ok
+		g, ok := t.(*plan.ActivationGrad)
+		return ok && g.D == s.Out
 	})
 	if j < 0 {
 		return false, nil
 	}
-	f, activations, _ := sloped(l.steps[j].(*plan.Map))
-	if !l.untouched(i, j, activations.Buffer, s.Out.Buffer) || !l.unwritten(i, j, s.A.Buffer) {
+	grad := l.steps[j].(*plan.ActivationGrad)
+	if !l.untouched(i, j, grad.A.Buffer, s.Out.Buffer) || !l.unwritten(i, j, s.A.Buffer) {
 		return false, nil
 	}
 	l.take(j)
-	a, d, w, da := l.view(activations), l.view(s.A), l.wholly(s.B), l.view(s.Out)
-	call := kernels.OutputBackward{Activation: f, Transposed: !s.TransB, AddSums: !l.window.first, AddG: !l.window.first}
-	bias, outBias, g := l.sumsOf(i, s.Out), l.sumsOf(i, s.A), l.gradientOf(i, activations, s.A)
+	a, d, w, da := l.view(grad.A), l.view(s.A), l.wholly(s.B), l.view(s.Out)
+	call := kernels.OutputBackward{Activation: activations[grad.Activation], Transposed: !s.TransB, AddSums: !l.window.first, AddG: !l.window.first}
+	bias, outBias, g := l.sumsOf(i, s.Out), l.sumsOf(i, s.A), l.gradientOf(i, grad.A, s.A)
 	if call.Cut, call.Keep, err = l.cutFor(i, s.Out); err != nil {
 		return false, err
 	}
@@ -239,7 +229,7 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 func (l *lowering) sumsOf(i int, v plan.View) func() kernels.Operand {
 	j, sums := l.columnSums(i, v)
 	if j < 0 {
-		return func() kernels.Operand { return kernels.Operand{} }
+		return noOperand
 	}
 	l.take(j)
 	return l.wholly(sums.Out)
@@ -252,7 +242,7 @@ func (l *lowering) gradientOf(i int, a, d plan.View) func() kernels.Operand {
 		return ok && p.A == a && p.B == d && p.TransA && !p.TransB && !p.Add
 	})
 	if j < 0 || !l.untouched(i, j, a.Buffer, l.steps[j].(*plan.Product).Out.Buffer) || !l.unwritten(i, j, d.Buffer) {
-		return func() kernels.Operand { return kernels.Operand{} }
+		return noOperand
 	}
 	l.take(j)
 	return l.wholly(l.steps[j].(*plan.Product).Out)

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
@@ -64,20 +65,23 @@ func signs(p *Program, labels []int8, w window) (driver.Pointer, error) {
 }
 
 // losses writes a loss. Where group means alone read it, it goes into them and is not written.
-func (l *lowering) losses(i int, s plan.Step) error {
+func (l *lowering) losses(s plan.Step) error {
 	loss, scores, out, err := l.lossOf(s)
 	if err != nil {
 		return fmt.Errorf("cuda: %v: %w", s, err)
 	}
 	from := l.view(scores)
-	group, all := l.meansOf(i, out)
-	if !all {
+	group := l.consumers.Means[s]
+	if len(group) == 0 {
 		to := l.view(out)
 		l.emit(s, func(q kernels.Queue) error {
 			loss.Scores = from()
 			return l.set.LossValues(q, loss, to())
 		})
 		return nil
+	}
+	for _, m := range group {
+		l.take(slices.Index(l.steps, plan.Step(m)))
 	}
 	m, table, err := l.prepareMeans(group)
 	if err != nil {
@@ -88,21 +92,6 @@ func (l *lowering) losses(i int, s plan.Step) error {
 		return l.set.LossMeans(q, m, table, loss)
 	})
 	return nil
-}
-
-// meansOf takes the group means of a buffer of one column from step i on; all says that nothing else reads it.
-func (l *lowering) meansOf(i int, v plan.View) (group []*plan.GroupMeans, all bool) {
-	at := []int{}
-	for j := i; j < len(l.steps); j++ {
-		if s, ok := l.steps[j].(*plan.GroupMeans); ok && s.In == v && !l.done[j] {
-			group, at = append(group, s), append(at, j)
-		}
-	}
-	all = l.plan.Buffers[v.Buffer].Class == plan.Local && len(group) == len(l.readers[v.Buffer]) && len(group) > 0
-	if all {
-		l.take(at...)
-	}
-	return group, all
 }
 
 // take marks steps as done by a pass of another.
@@ -117,7 +106,7 @@ func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, drive
 	var steps []kernels.MeansStep
 	for _, s := range group {
 		if l.isGradient(s.Out) {
-			return nil, 0, fmt.Errorf("cuda: %v: group means that are a gradient are not in this version", s)
+			return nil, 0, fmt.Errorf("cuda: %v: group means that are a gradient are not supported", s)
 		}
 		step := kernels.MeansStep{Groups: s.Groups, Offsets: s.Offsets, Out: l.whole(s.Out), Add: !l.window.first}
 		if !l.window.whole {
@@ -148,21 +137,12 @@ func (l *lowering) means(i int, s *plan.GroupMeans) error {
 	return nil
 }
 
-// spread writes the groups' weights of each row, or leaves them to the one derivative of a loss that reads them.
-func (l *lowering) spread(i int, s *plan.GroupMeansGrad) error {
-	if l.isGradient(s.W) {
-		return fmt.Errorf("cuda: %v: groups' weights that are a gradient are not in this version", s)
-	}
-	term := kernels.SpreadStep{Groups: s.Groups, W: l.whole(s.W)}
-	if !l.window.whole {
-		term.From, term.To = l.window.from, l.window.to
-	}
-	if l.readByLoss(s.Out) {
-		l.spreads[s.Out.Buffer] = append(l.spreads[s.Out.Buffer], term)
+// spread writes the spread group weights M^T w. The derivative of a loss that alone reads them has them in its own pass.
+func (l *lowering) spread(s *plan.GroupMeansGrad) error {
+	if l.consumers.Loss[s] != nil {
 		return nil
 	}
-	w := kernels.NewSpread(term)
-	table, err := l.table("the rows' groups", w.Table())
+	w, table, err := l.prepareSpread(s)
 	if err != nil {
 		return err
 	}
@@ -171,33 +151,22 @@ func (l *lowering) spread(i int, s *plan.GroupMeansGrad) error {
 	return nil
 }
 
-// readByLoss says whether a local buffer of rows' weights is read by the derivative of one loss, and by nothing else but its own sum.
-func (l *lowering) readByLoss(v plan.View) bool {
-	if l.plan.Buffers[v.Buffer].Class != plan.Local {
-		return false
-	}
-	losses := 0
-	for _, r := range l.readers[v.Buffer] {
-		switch r := r.(type) {
-		case *plan.GroupMeansGrad:
-			if r.Out != v {
-				return false
-			}
-		case *plan.MarginLossGrad:
-			if r.D != v {
-				return false
-			}
-			losses++
-		case *plan.SignedLossGrad:
-			if r.D != v || r.Out.Buffer == v.Buffer {
-				return false
-			}
-			losses++
-		default:
-			return false
+// prepareSpread makes and uploads the table of a sum M_1^T w_1 + ... over the window's rows.
+func (l *lowering) prepareSpread(steps ...*plan.GroupMeansGrad) (*kernels.Spread, driver.Pointer, error) {
+	var terms []kernels.SpreadStep
+	for _, s := range steps {
+		if l.isGradient(s.W) {
+			return nil, 0, fmt.Errorf("cuda: %v: group weights that are a gradient are not supported", s)
 		}
+		term := kernels.SpreadStep{Groups: s.Groups, W: l.whole(s.W)}
+		if !l.window.whole {
+			term.From, term.To = l.window.from, l.window.to
+		}
+		terms = append(terms, term)
 	}
-	return losses == 1
+	w := kernels.NewSpread(terms...)
+	at, err := l.table("the rows' groups", w.Table())
+	return w, at, err
 }
 
 // lossGrad writes the derivative of a loss, with the rows' weights in memory or from the groups'.
@@ -215,8 +184,8 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		weights, add = s.D, s.Add
 	}
 	from, to := l.view(scores), l.view(out)
-	terms := l.spreads[weights.Buffer]
-	if terms == nil {
+	spread := l.consumers.Spread[s]
+	if len(spread) == 0 {
 		d := l.view(weights)
 		l.emit(s, func(q kernels.Queue) error {
 			loss.Scores = from()
@@ -224,8 +193,7 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		})
 		return nil
 	}
-	w := kernels.NewSpread(terms...)
-	table, err := l.table("the rows' groups", w.Table())
+	w, table, err := l.prepareSpread(spread...)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 			steps = slices.Concat(p.again(slices.Concat(before, regions[:i]), r), r.Steps)
 		}
 		for _, w := range windows {
-			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)), spreads: map[int][]kernels.SpreadStep{},
+			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)),
 				cutBefore: map[*plan.Product]bool{}}
 			if err := l.lower(); err != nil {
 				return nil, err
@@ -65,11 +65,10 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 // lowering writes the passes of a run of steps for one slice of the rows.
 type lowering struct {
 	*Program
-	steps   []plan.Step
-	window  window
-	done    []bool                       // a pass of a step before has it
-	spreads map[int][]kernels.SpreadStep // group weights that are not written, by the buffer that they would be in
-	passes  []pass
+	steps  []plan.Step
+	window window
+	done   []bool // a pass of a step before has it
+	passes []pass
 
 	cutBefore map[*plan.Product]bool // a pass before cuts the second factor of a product with 8-bit data
 }
@@ -102,14 +101,15 @@ func (l *lowering) step(i int, s plan.Step) error {
 			return err
 		}
 		return l.product(i, s)
+	case *plan.BiasActivation:
+		l.biasActivation(i, s)
+		return nil
+	case *plan.ActivationGrad:
+		return l.activationGrad(i, s)
 	case *plan.Map:
-		if l.negatedRankOne(i, s) || l.outputForward(i, s) {
-			return nil
+		if !l.negatedRankOne(i, s) {
+			l.mapping(s)
 		}
-		if done, err := l.slopes(i, s); done || err != nil {
-			return err
-		}
-		l.mapping(s)
 		return nil
 	case *plan.Copy:
 		to, from := l.view(s.To), l.view(s.From)
@@ -125,13 +125,13 @@ func (l *lowering) step(i int, s plan.Step) error {
 		l.emit(s, func(q kernels.Queue) error { return l.set.Sums(q, s.Over, in(), out(s.Out), add) })
 		return nil
 	case *plan.MarginLoss, *plan.SignedLoss:
-		return l.losses(i, s)
+		return l.losses(s)
 	case *plan.MarginLossGrad, *plan.SignedLossGrad:
 		return l.lossGrad(s)
 	case *plan.GroupMeans:
 		return l.means(i, s)
 	case *plan.GroupMeansGrad:
-		return l.spread(i, s)
+		return l.spread(s)
 	}
 	return l.refuse(s)
 }

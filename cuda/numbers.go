@@ -5,6 +5,7 @@ import (
 
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 )
 
@@ -48,6 +49,17 @@ func uploadRounded[T plan.Float](d *Device, at driver.Pointer, numbers []float64
 // uploadBytes copies them.
 func (d *Device) uploadBytes(at driver.Pointer, contents []byte) error {
 	return d.staging.upload(at, len(contents), 1, func(dst []byte, from, to int) { copy(dst, contents[from:to]) })
+}
+
+// uploadRows copies rows [from, to) of 8-bit data, one after the other.
+func (d *Device) uploadRows(at driver.Pointer, data matrix.EightBit, from, to int) error {
+	_, cols := data.Dims()
+	return d.staging.upload(at, to-from, cols, func(dst []byte, first, end int) {
+		for i := first; i < end; i++ {
+			row := dst[(i-first)*cols:][:cols]
+			copy(row, data.ByteRow(from+i, row))
+		}
+	})
 }
 
 // downloadNumbers widens count numbers of the type from the device.

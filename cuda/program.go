@@ -14,18 +14,19 @@ import (
 
 // Program is a plan on a device. After an error it is of no use but to be closed.
 type Program struct {
-	device  *Device
-	plan    *plan.Plan
-	set     *kernels.Set
-	dtype   kernels.Dtype
-	size    int // bytes of an element
-	storage storage
-	sparse  map[int]*entries                 // of data matrices, by buffer
-	eight   map[int]*eightBit                // 8-bit data matrices whose products are in slices, by buffer
-	cuts    map[*plan.Product]driver.Pointer // where second factors of products with 8-bit data are cut to
-	lists   map[any]driver.Pointer           // labels, by their first
-	readers map[int][]plan.Step              // the steps that read a buffer
-	numbers exchange
+	device    *Device
+	plan      *plan.Plan
+	set       *kernels.Set
+	dtype     kernels.Dtype
+	size      int // bytes of an element
+	storage   storage
+	sparse    map[int]*entries                 // of data matrices, by buffer
+	eight     map[int]*eightBit                // 8-bit data matrices whose products are in slices, by buffer
+	cuts      map[*plan.Product]driver.Pointer // where second factors of products with 8-bit data are cut to
+	lists     map[any]driver.Pointer           // labels, by their first
+	readers   map[int][]plan.Step              // the steps that read a buffer
+	consumers plan.Consumers
+	numbers   exchange
 
 	forward, backward half
 }
@@ -67,6 +68,7 @@ func (p *Program) compile(iterate driver.Pointer) error {
 			}
 		}
 	}
+	p.consumers = p.plan.FindConsumers()
 	if err := p.place(iterate); err != nil {
 		return err
 	}

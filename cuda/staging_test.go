@@ -102,7 +102,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
 			t.Errorf("%+v: error %v, violations %v", c, err, r.Violations())
 		}
-		var lacking *ProductsError
+		var lacking *driver.ProductsError
 		if errors.As(err, &lacking) != (c.major < 8) {
 			t.Errorf("%+v: error %#v", c, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"ppal/datasets/matrix"
 )
 
 // adultClasses are what an income is said to be.
@@ -31,7 +33,7 @@ func adult() Dataset {
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
 		s := &source{classes: adultClasses}
-		var parts []*CSR
+		var parts []*matrix.CSR
 		for _, file := range d.Files {
 			path := filepath.Join(dir, filepath.FromSlash(file.Path))
 			part, labels, err := readAdult(path)
@@ -41,19 +43,19 @@ func adult() Dataset {
 			parts = append(parts, part)
 			s.labels = append(s.labels, labels...)
 		}
-		return s, s.sparse(stack(parts...), adultDesign(), opts)
+		return s, s.sparse(matrix.Stack(parts...), adultDesign(), opts)
 	}
 	return d
 }
 
 // readAdult reads one of the files. Rows of another label, or of no sex or
 // both, are errors.
-func readAdult(path string) (*CSR, []int, error) {
+func readAdult(path string) (*matrix.CSR, []int, error) {
 	file, err := LoadLIBSVM(path, adultFeatures)
 	if err != nil {
 		return nil, nil, err
 	}
-	fail := func(row int, err error) (*CSR, []int, error) {
+	fail := func(row int, err error) (*matrix.CSR, []int, error) {
 		return nil, nil, &FileError{Path: path, Offset: -1, Line: libsvmLine(path, row), Err: err}
 	}
 	labels := make([]int, len(file.Labels))
@@ -62,7 +64,7 @@ func readAdult(path string) (*CSR, []int, error) {
 			return fail(i, fmt.Errorf("%w: %v, want -1 or +1", ErrLabel, y))
 		}
 		labels[i] = int(y)
-		if file.X.has(i, adultFemale) == file.X.has(i, adultMale) {
+		if file.X.Has(i, adultFemale) == file.X.Has(i, adultMale) {
 			return fail(i, fmt.Errorf("%w: want one of the features %d (female) and %d (male)", ErrFormat, adultFemale+1, adultMale+1))
 		}
 	}

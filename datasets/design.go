@@ -3,6 +3,8 @@ package datasets
 import (
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // design says how a sheet becomes a table: which column is the label, how the
@@ -124,6 +126,6 @@ func (e *encoded) fit(train []int) ([]string, error) {
 
 func (e *encoded) columns() []string { return e.names }
 
-func (e *encoded) take(rows []int) (Matrix, error) { return e.by.features(e.sheet, rows) }
+func (e *encoded) take(rows []int) (matrix.Matrix, error) { return e.by.features(e.sheet, rows) }
 
 func (e *encoded) preparation() *Preparation { return e.by }

@@ -7,7 +7,7 @@
 // Fashion-MNIST (IDX files) and CIFAR-10 (binary batches, in a folder or in the
 // official archive). OpenImages reads the labels of their training and test
 // rows, Choose takes some classes of them, and Read hands their pixels, as they
-// come from the file, to whoever keeps them (RowStore). LoadImages and Select do
+// come from the file, to the store that keeps them (matrix.RowStore). LoadImages and Select do
 // the same with all rows in memory.
 //
 // Tables: Adult, Bank Marketing, COMPAS, Communities and Crime, files of the
@@ -15,7 +15,7 @@
 // four. LoadTable splits one into training, validation and test rows (Split)
 // and prepares its features (Preparation), labels of -1 and +1, and groups.
 //
-// Data stay in the form in which the file holds them (Matrix): 8-bit pixels
+// Data stay in the form in which the file holds them (package matrix): 8-bit pixels
 // remain 8-bit, with a scale, and sparse rows remain sparse; both are widened a
 // block of rows at a time.
 package datasets

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 )
 
 // Two classes of the built-in set, 100 rows of each, standardised without a
@@ -19,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	center, deviation := datasets.Moments(sel.Pixels)
+	center, deviation := matrix.Moments(sel.Pixels)
 	fmt.Println(sel.Names, sel.Offsets, train.Shape)
 	fmt.Printf("center of pixel 0 %.2f, deviation %.2f\n", center[0], deviation)
 	// Output:

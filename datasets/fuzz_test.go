@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"ppal/datasets/matrix"
 )
 
 // expected are the only errors that content may cause.
@@ -159,7 +161,7 @@ func FuzzCSV(f *testing.F) {
 // checkTable wants shapes that fit, labels of -1 and +1, and finite features.
 func checkTable(t *testing.T, table *Table) {
 	t.Helper()
-	d := table.Features.(*Dense)
+	d := table.Features.(*matrix.Dense)
 	if d.Rows != table.Rows() || d.Cols != len(table.Columns) || len(d.Data) != d.Rows*d.Cols || len(table.Source) != d.Rows {
 		t.Fatalf("%d x %d features for %d rows, %d columns", d.Rows, d.Cols, table.Rows(), len(table.Columns))
 	}

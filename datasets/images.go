@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"ppal/datasets/matrix"
 )
 
 // Shape is the form of one image. Its pixels are stored plane by plane, each
@@ -23,11 +25,14 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%dx%dx%d", s.Height, s.Width, s.Channels)
 }
 
+// PixelScale maps 8-bit pixels onto [0, 1].
+const PixelScale = 1.0 / 255
+
 // Images is a set of labelled pictures.
 type Images struct {
-	Pixels  *Bytes   // one picture a row, Shape.Pixels() columns
-	Labels  []uint8  // one a row, each an index into Classes
-	Classes []string // names of the declared classes; a class may have no rows
+	Pixels  *matrix.Bytes // one picture a row, Shape.Pixels() columns
+	Labels  []uint8       // one a row, each an index into Classes
+	Classes []string      // names of the declared classes; a class may have no rows
 	Shape   Shape
 }
 

@@ -1,47 +1,22 @@
 package datasets
 
-import "math"
+import (
+	"math"
 
-// Integers are features whose numbers are small integers, standardised:
-//
-//	element (i, j) = (First[j] + v_ij - Center[j]) / Deviation[j],   v_ij in {0, ..., 255}
-//
-// bit by bit what the rows were before. Values has Stretch[j] v_ij, with scale 1: the columns' numbers are stretched to much the same
-// range, so that the weights they are multiplied with do not differ by more than the columns' deviations do.
-type Integers struct {
-	Values                            *Bytes
-	First, Stretch, Center, Deviation []float64
-}
+	"ppal/datasets/matrix"
+)
 
-var _ Matrix = (*Integers)(nil)
-
-// Dims returns the numbers of rows and columns.
-func (m *Integers) Dims() (rows, cols int) { return m.Values.Dims() }
-
-// Float32 writes rows [from, to), rounded once, into dst.
-func (m *Integers) Float32(dst []float32, from, to int) { standardized(m, dst, from, to) }
-
-// Float64 writes rows [from, to) into dst.
-func (m *Integers) Float64(dst []float64, from, to int) { standardized(m, dst, from, to) }
-
-func standardized[T float32 | float64](m *Integers, dst []T, from, to int) {
-	checkBlock(m, len(dst), from, to)
-	cols := m.Values.Cols
-	for i, v := range m.Values.Data[from*cols : to*cols] {
-		j := i % cols
-		dst[i] = T((m.First[j] + float64(v)/m.Stretch[j] - m.Center[j]) / m.Deviation[j])
-	}
-}
-
-// leastDensity is the share of entries from which on sparse rows count as full.
+// leastDensity is the smallest share of nonzero entries for which Integers treats sparse rows as
+// dense.
 const leastDensity = 0.25
 
-// Integers returns the parts' features as small integers, training rows first, where every column has no more than 256 of them and that
-// says the features exactly; nil otherwise, and for sparse rows of which less than a quarter of the elements are entries.
-func (t *Tables) Integers() []*Integers {
-	var list []*Integers
+// Integers returns the features of the parts as small integers, training rows first. The result
+// is nil if some column holds other numbers than at most 256 consecutive integers, standardized,
+// or if less than a quarter of the elements of sparse rows are nonzero.
+func (t *Tables) Integers() []*matrix.Integers {
+	var list []*matrix.Integers
 	for _, p := range t.Parts() {
-		if x, ok := p.Features.(*CSR); ok && float64(len(x.Columns)) < leastDensity*float64(x.Rows)*float64(x.Cols) {
+		if x, ok := p.Features.(*matrix.CSR); ok && float64(len(x.Columns)) < leastDensity*float64(x.Rows)*float64(x.Cols) {
 			return nil
 		}
 	}
@@ -64,8 +39,8 @@ func (t *Tables) Integers() []*Integers {
 		stretch[j] = math.Floor(math.MaxUint8 / max(1, last[j]-first[j]))
 	}
 	for _, p := range t.Parts() {
-		values := &Bytes{Rows: p.Rows(), Cols: cols, Data: make([]uint8, 0, p.Rows()*cols), Scale: 1}
-		list = append(list, &Integers{values, first, stretch, center, deviation})
+		values := &matrix.Bytes{Rows: p.Rows(), Cols: cols, Data: make([]uint8, 0, p.Rows()*cols), Scale: 1}
+		list = append(list, &matrix.Integers{Values: values, First: first, Stretch: stretch, Center: center, Deviation: deviation})
 	}
 	t.eachElement(func(part, j int, x float64) bool {
 		values := list[part].Values
@@ -75,7 +50,8 @@ func (t *Tables) Integers() []*Integers {
 	return list
 }
 
-// eachElement visits the features of all parts row by row until visit says that it is enough, and says whether it saw all.
+// eachElement visits the features of all parts row by row until visit returns false, and reports
+// whether it visited all of them.
 func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	for part, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
@@ -92,7 +68,8 @@ func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	return true
 }
 
-// affine are the centres and deviations of the features, 0 and 1 of those that are as they were read.
+// affine returns the centers and deviations of the features: 0 and 1 for features that are not
+// standardized.
 func (p *Preparation) affine(cols int) (center, deviation []float64) {
 	center, deviation = make([]float64, cols), make([]float64, cols)
 	for j := range deviation {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // standardizedTables has two parts of rows with a number, standardised, and two indicators.
@@ -12,7 +14,7 @@ func standardizedTables(numbers [2][]float64) *Tables {
 	e := Encoding{Column: "age", Center: 41.3, Scale: 12.7}
 	t := &Tables{Preparation: &Preparation{Encodings: []Encoding{e, {Column: "sex", Categories: []string{"a", "b"}}}}}
 	for k, part := range []**Table{&t.Train, &t.Test} {
-		d := &Dense{Rows: len(numbers[k]), Cols: 3}
+		d := &matrix.Dense{Rows: len(numbers[k]), Cols: 3}
 		for i, v := range numbers[k] {
 			d.Data = append(d.Data, (v-e.Center)/e.Scale, float64(i%2), float64(1-i%2))
 		}
@@ -52,8 +54,8 @@ func TestNoIntegers(t *testing.T) {
 		"a fraction":   standardizedTables([2][]float64{{17, 90.5}, {1}}),
 		"257 numbers":  standardizedTables([2][]float64{{0, 90}, {256}}),
 		"a NaN":        standardizedTables([2][]float64{{0, 90}, {math.NaN()}}),
-		"sparse rows":  {Train: &Table{Features: &CSR{Rows: 2, Cols: 5, Starts: []int{0, 1, 2}, Columns: []int32{1, 3}}, Labels: []int{1, -1}}},
-		"large values": {Train: &Table{Features: &Dense{Rows: 1, Cols: 1, Data: []float64{1e300}}, Labels: []int{1}}},
+		"sparse rows":  {Train: &Table{Features: &matrix.CSR{Rows: 2, Cols: 5, Starts: []int{0, 1, 2}, Columns: []int32{1, 3}}, Labels: []int{1, -1}}},
+		"large values": {Train: &Table{Features: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e300}}, Labels: []int{1}}},
 	} {
 		list := tables.Integers()
 		if name == "large values" { // one integer is few
@@ -66,7 +68,7 @@ func TestNoIntegers(t *testing.T) {
 			t.Errorf("%s are bytes", name)
 		}
 	}
-	full := &Tables{Train: &Table{Features: &CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{1, 0, 1}, Values: []float64{7, 3, 255}},
+	full := &Tables{Train: &Table{Features: &matrix.CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{1, 0, 1}, Values: []float64{7, 3, 255}},
 		Labels: []int{1, -1}}}
 	if list := full.Integers(); list == nil || !cmp.Equal(list[0].Values.Data, []uint8{0, 0, 255, 248}) {
 		t.Errorf("sparse rows that are full: %+v", list)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"ppal/datasets/matrix"
 )
 
 // LIBSVM is the content of a file in the format of LIBSVM and SVMlight (Chang and Lin, "LIBSVM: a library for support vector machines",
@@ -14,7 +16,7 @@ import (
 //
 // Indices start at 1 and increase along the line; what a line leaves out is 0.
 type LIBSVM struct {
-	X       *CSR
+	X       *matrix.CSR
 	Labels  []float64 // as written: +1 and -1, classes, grades of relevance
 	Queries []int64   // the rows' qid; nil where the file has none
 }
@@ -45,7 +47,7 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &libsvmParser{cols: cols, x: &CSR{Starts: []int{0}}}
+	p := &libsvmParser{cols: cols, x: &matrix.CSR{Starts: []int{0}}}
 	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10)}
 	for {
 		line, err := lines.next()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"ppal/datasets/matrix"
 )
 
 // maxIndex is the largest index: columns are int32 from 0.
@@ -14,7 +16,7 @@ const maxIndex = math.MaxInt32
 type libsvmParser struct {
 	cols    int // 0: any index will do
 	largest int // index so far
-	x       *CSR
+	x       *matrix.CSR
 	labels  []float64
 	queries []int64
 }

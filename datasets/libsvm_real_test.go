@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"ppal/datasets/matrix"
 )
 
 // The published files: rows, features, entries, queries, and some of the labels' counts.
@@ -56,7 +58,7 @@ func TestRealMQ2008(t *testing.T) {
 				t.Errorf("%s: row %d has label %v", name, i, l)
 			}
 		}
-		if center, deviation := Moments(s.X); deviation <= 0 || slices.Max(center) > 1 || slices.Min(center) < 0 { // features lie in [0, 1]
+		if center, deviation := matrix.Moments(s.X); deviation <= 0 || slices.Max(center) > 1 || slices.Min(center) < 0 { // features lie in [0, 1]
 			t.Errorf("%s: means %v, deviation %v", name, center, deviation)
 		}
 	}

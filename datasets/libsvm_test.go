@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // describe writes what was read, value by value.
@@ -24,7 +26,7 @@ func describeLIBSVM(s *LIBSVM) []byte {
 			fmt.Fprintf(&b, " query %d", s.Queries[i])
 		}
 		for e := s.X.Starts[i]; e < s.X.Starts[i+1]; e++ {
-			fmt.Fprintf(&b, " [%d]=%v", s.X.Columns[e], s.X.entryValues()[e])
+			fmt.Fprintf(&b, " [%d]=%v", s.X.Columns[e], s.X.EntryValues()[e])
 		}
 		fmt.Fprintln(&b)
 	}
@@ -59,17 +61,17 @@ func TestReadLIBSVM(t *testing.T) {
 		want       LIBSVM
 	}{
 		{"ones", "-1 1:1 3:1 \n+1 2:1 \n", 0,
-			LIBSVM{X: &CSR{Rows: 2, Cols: 3, Starts: []int{0, 2, 3}, Columns: []int32{0, 2, 1}}, Labels: []float64{-1, 1}}},
-		{"forced dimension", "1 1:1\n", 5, LIBSVM{X: &CSR{Rows: 1, Cols: 5, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
-		{"ones and zeros", "1 1:1 2:0 3:1\n", 0, LIBSVM{X: &CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}, Labels: []float64{1}}},
-		{"a zero in the last column", "1 1:1 4:-0\n", 0, LIBSVM{X: &CSR{Rows: 1, Cols: 4, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
+			LIBSVM{X: &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 2, 3}, Columns: []int32{0, 2, 1}}, Labels: []float64{-1, 1}}},
+		{"forced dimension", "1 1:1\n", 5, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 5, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
+		{"ones and zeros", "1 1:1 2:0 3:1\n", 0, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}, Labels: []float64{1}}},
+		{"a zero in the last column", "1 1:1 4:-0\n", 0, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 4, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
 		{"a value after ones", "1 1:1\n0 1:1 2:2\n", 0,
-			LIBSVM{X: &CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{0, 0, 1}, Values: []float64{1, 1, 2}}, Labels: []float64{1, 0}}},
+			LIBSVM{X: &matrix.CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{0, 0, 1}, Values: []float64{1, 1, 2}}, Labels: []float64{1, 0}}},
 		{"line ends", "1 1:1\r\n2 \t 2:1 \r\n\r\n3", 0,
-			LIBSVM{X: &CSR{Rows: 3, Cols: 2, Starts: []int{0, 1, 2, 2}, Columns: []int32{0, 1}}, Labels: []float64{1, 2, 3}}},
+			LIBSVM{X: &matrix.CSR{Rows: 3, Cols: 2, Starts: []int{0, 1, 2, 2}, Columns: []int32{0, 1}}, Labels: []float64{1, 2, 3}}},
 		{"queries", "1 qid:4 1:1\n0 qid:4\n", 0,
-			LIBSVM{X: &CSR{Rows: 2, Cols: 1, Starts: []int{0, 1, 1}, Columns: []int32{0}}, Labels: []float64{1, 0}, Queries: []int64{4, 4}}},
-		{"rows without entries", "1\n2\n", 3, LIBSVM{X: &CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 0}}, Labels: []float64{1, 2}}},
+			LIBSVM{X: &matrix.CSR{Rows: 2, Cols: 1, Starts: []int{0, 1, 1}, Columns: []int32{0}}, Labels: []float64{1, 0}, Queries: []int64{4, 4}}},
+		{"rows without entries", "1\n2\n", 3, LIBSVM{X: &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 0}}, Labels: []float64{1, 2}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, data := range [][]byte{[]byte(test.text), gzipped([]byte(test.text))} {
@@ -229,7 +231,7 @@ func FuzzLIBSVM(f *testing.F) {
 // writeLIBSVM writes what was read.
 func writeLIBSVM(s *LIBSVM) []byte {
 	var b bytes.Buffer
-	values := s.X.entryValues()
+	values := s.X.EntryValues()
 	for i, label := range s.Labels {
 		fmt.Fprint(&b, label)
 		if s.Queries != nil {

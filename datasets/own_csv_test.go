@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // wages is a file of a user's: eight people.
@@ -33,9 +35,9 @@ func everything(t *testing.T, text string, opts TableOptions) (*Tables, error) {
 	return LoadTable("", "csv", opts)
 }
 
-func denseOf(t *testing.T, tables *Tables) *Dense {
+func denseOf(t *testing.T, tables *Tables) *matrix.Dense {
 	t.Helper()
-	d, ok := tables.Train.Features.(*Dense)
+	d, ok := tables.Train.Features.(*matrix.Dense)
 	if !ok {
 		t.Fatalf("features are %T", tables.Train.Features)
 	}

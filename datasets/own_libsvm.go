@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // ownLIBSVM describes a file of the user's in LIBSVM's format, whose labels
@@ -36,7 +38,7 @@ func ownLIBSVM() Dataset {
 const maxOwnFeatures = 1 << 25
 
 // tooWide is the error of a matrix of more features, at the line of the last one.
-func tooWide(path string, x *CSR) error {
+func tooWide(path string, x *matrix.CSR) error {
 	at := slices.Index(x.Columns, int32(x.Cols-1))
 	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after it
 	return &FileError{Path: path, Offset: -1, Line: libsvmLine(path, following-1),

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"ppal/datasets/matrix"
 )
 
 // Pictures is a set of labelled pictures whose labels have been read. Its pixels are read once, by Images or by the Read of a Choice, and
@@ -24,12 +26,6 @@ type Pictures struct {
 // part opens some whole rows' bytes.
 type part func() (io.ReadCloser, error)
 
-// A RowStore takes 8-bit rows as they are read; Bytes is one.
-type RowStore interface {
-	// SetRows sets the values of the rows from i on; the slices are not its own. Several goroutines set different rows at a time.
-	SetRows(i int, rows [][]uint8)
-}
-
 // drawn are pictures that are there.
 func drawn(set *Images) *Pictures {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(set.Pixels.Data)), nil }
@@ -41,7 +37,7 @@ func (p *Pictures) Images() (*Images, error) {
 	if p.drawn != nil {
 		return p.drawn, nil
 	}
-	set := &Images{Pixels: NewBytes(len(p.Labels), p.Shape.Pixels(), PixelScale), Labels: p.Labels, Classes: p.Classes, Shape: p.Shape}
+	set := &Images{Pixels: matrix.NewBytes(len(p.Labels), p.Shape.Pixels(), PixelScale), Labels: p.Labels, Classes: p.Classes, Shape: p.Shape}
 	places := make([]int, len(p.Labels))
 	for i := range places {
 		places[i] = i
@@ -63,7 +59,7 @@ type block struct {
 
 // read puts row i to the store's row places[i], or nowhere where that is negative. One goroutine reads, others put what has been read,
 // each some rows at a time, and add it up.
-func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
+func (p *Pictures) read(places []int, to matrix.RowStore) (*matrix.Tally, error) {
 	if len(p.parts) == 0 {
 		panic("datasets: pixels that have been read already")
 	}
@@ -73,17 +69,17 @@ func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
 	for range cap(empty) {
 		empty <- make([]byte, min(max(1, blockBytes/record), len(p.Labels))*record)
 	}
-	tallies := make([]*tally, workers)
+	tallies := make([]*matrix.Tally, workers)
 	var group sync.WaitGroup
 	for w := range tallies {
-		tallies[w] = newTally(p.Shape.Pixels())
+		tallies[w] = matrix.NewTally(p.Shape.Pixels())
 		group.Go(func() {
 			var rows []placed
 			for b := range full {
 				rows = p.place(rows[:0], b, places)
 				put(rows, to)
 				for _, r := range rows {
-					tallies[w].add(r.pixels)
+					tallies[w].Add(r.pixels)
 				}
 				empty <- b.bytes[:cap(b.bytes)]
 			}
@@ -93,7 +89,7 @@ func (p *Pictures) read(places []int, to RowStore) (*tally, error) {
 	close(full)
 	group.Wait()
 	for _, t := range tallies[1:] {
-		tallies[0].join(t)
+		tallies[0].Join(t)
 	}
 	if err != nil && p.advise != nil {
 		err = p.advise(err)
@@ -149,7 +145,7 @@ func (p *Pictures) place(list []placed, b block, places []int) []placed {
 }
 
 // put sets rows, those on end together.
-func put(list []placed, to RowStore) {
+func put(list []placed, to matrix.RowStore) {
 	var rows [][]uint8
 	for i, r := range list {
 		rows = append(rows, r.pixels)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // pictureSets are small sets in every form that pictures are read from.
@@ -26,7 +28,7 @@ func pictureSets(t *testing.T) map[string]string {
 
 // countingStore counts how often each row is set.
 type countingStore struct {
-	*Bytes
+	*matrix.Bytes
 	times []atomic.Int32
 }
 
@@ -73,7 +75,7 @@ func checkChoice(t *testing.T, dir, dataset string, classes []int, rowsPerClass 
 		t.Fatal(err)
 	}
 	rows, cols := c.Dims()
-	s := &countingStore{NewBytes(rows, cols, PixelScale), make([]atomic.Int32, rows)}
+	s := &countingStore{matrix.NewBytes(rows, cols, PixelScale), make([]atomic.Int32, rows)}
 	if err := c.Read(s); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func checkChoice(t *testing.T, dir, dataset string, classes []int, rowsPerClass 
 		}
 	}
 	center, deviation := c.Moments()
-	wantCenter, wantDeviation := Moments(want.Pixels)
+	wantCenter, wantDeviation := matrix.Moments(want.Pixels)
 	if !cmp.Equal(center, wantCenter) || deviation != wantDeviation {
 		t.Errorf("moments differ: deviation %v, want %v", deviation, wantDeviation)
 	}
@@ -156,7 +158,7 @@ func TestPixelErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkError(t, c.Read(NewBytes(600, 784, 1)), test.want, test.text)
+			checkError(t, c.Read(matrix.NewBytes(600, 784, 1)), test.want, test.text)
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"ppal/datasets/matrix"
 )
 
 // Preparation is how the columns of a file became features. It is fitted on the
@@ -119,7 +121,7 @@ func (p *Preparation) specs() []columnSpec {
 // row for each record. name is for errors, which are *FileError with line and
 // column: ErrFormat, ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category
 // that the table did not have), ErrMissing.
-func (p *Preparation) Read(r io.Reader, name string) (*Dense, error) {
+func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
 	s, err := readSheet(r, name, &schema{header: p.Header, absent: p.Absent, columns: p.specs()})
 	if err != nil {
 		return nil, err
@@ -133,7 +135,7 @@ func (p *Preparation) Read(r io.Reader, name string) (*Dense, error) {
 
 // ReadLIBSVM prepares new rows in LIBSVM's format, whose labels are of no use
 // here. Errors are those of [ReadLIBSVM].
-func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*CSR, error) {
+func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) {
 	file, err := ReadLIBSVM(r, name, p.Indices)
 	if err != nil {
 		return nil, err
@@ -145,7 +147,7 @@ func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*CSR, error) {
 	for j := range place {
 		place[j] = int32(slices.Index(p.Numbers, j+1))
 	}
-	return file.X.take(rows, place, len(p.Numbers)), nil
+	return file.X.Select(rows, place, len(p.Numbers)), nil
 }
 
 // fit sets the centres and scales of the numbers from those rows, missing
@@ -203,8 +205,8 @@ func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
 }
 
 // features encodes rows of the sheet.
-func (p *Preparation) features(s *sheet, rows []int) (*Dense, error) {
-	out := &Dense{Rows: len(rows), Cols: len(p.Columns())}
+func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
+	out := &matrix.Dense{Rows: len(rows), Cols: len(p.Columns())}
 	out.Data = make([]float64, out.Rows*out.Cols)
 	at := 0
 	for i := range p.Encodings {
@@ -227,7 +229,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*Dense, error) {
 }
 
 // numbers writes the features of a column of numbers, from column at on.
-func (e *Encoding) numbers(x []float64, rows []int, out *Dense, at int) {
+func (e *Encoding) numbers(x []float64, rows []int, out *matrix.Dense, at int) {
 	for k, i := range rows {
 		row := out.Data[k*out.Cols:][:out.Cols]
 		if !math.IsNaN(x[i]) {
@@ -239,7 +241,7 @@ func (e *Encoding) numbers(x []float64, rows []int, out *Dense, at int) {
 }
 
 // indicators writes the features of a column of categories, from column at on.
-func (e *Encoding) indicators(c *column, rows []int, out *Dense, at int) {
+func (e *Encoding) indicators(c *column, rows []int, out *matrix.Dense, at int) {
 	levels := e.levels()
 	place := make([]int, len(c.values)) // of each category's feature, -1: none
 	for k, v := range c.values {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/datasets/matrix"
 )
 
 // fewRows has one column of each kind.
@@ -44,7 +46,7 @@ func TestPreparation(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := math.Sqrt(8.0 / 3)
-	if diff := cmp.Diff(&Dense{Rows: 3, Cols: 7, Data: []float64{
+	if diff := cmp.Diff(&matrix.Dense{Rows: 3, Cols: 7, Data: []float64{
 		2 / d, 1, 0, 0, 0, 1, 0,
 		97 / d, 0, 1, 0, 0, 0, 7 - 0.1,
 		-2 / d, -1, 0, 1, 0, 0, 0,

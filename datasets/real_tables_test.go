@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // The published files, as they are split with the first seed.
@@ -41,7 +43,7 @@ func TestRealAdult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := tables.Train.Features.(*CSR)
+	x := tables.Train.Features.(*matrix.CSR)
 	if x.Rows != 32561+16281 || x.Cols != 123 || x.Values != nil {
 		t.Errorf("%d rows, %d columns, %d values", x.Rows, x.Cols, len(x.Values))
 	}

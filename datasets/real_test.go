@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // realData is the folder of real files that $PPAL_DATA names.
@@ -46,7 +48,7 @@ func TestRealFashionMNISTMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	center, deviation := Moments(train.Pixels)
+	center, deviation := matrix.Moments(train.Pixels)
 	mean := 0.0
 	for _, c := range center {
 		mean += c / float64(len(center))

@@ -3,12 +3,14 @@ package datasets
 import (
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // Selection is some classes of a set, rows grouped by class. The first class
 // is the one whose loss a Neyman-Pearson problem minimises.
 type Selection struct {
-	Pixels  *Bytes
+	Pixels  *matrix.Bytes
 	Classes []int    // the set's class numbers, in the order asked for
 	Names   []string // their names
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
@@ -42,7 +44,7 @@ func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
 	for _, r := range taken {
 		data = append(data, set.Pixels.Data[r*cols:(r+1)*cols]...)
 	}
-	sel.Pixels = &Bytes{Rows: len(taken), Cols: cols, Data: data, Scale: set.Pixels.Scale}
+	sel.Pixels = &matrix.Bytes{Rows: len(taken), Cols: cols, Data: data, Scale: set.Pixels.Scale}
 	return &sel, nil
 }
 
@@ -51,7 +53,7 @@ type Choice struct {
 	Selection
 	from   *Pictures
 	places []int // of the set's rows, negative for those that are not chosen
-	sums   *tally
+	sums   *matrix.Tally
 }
 
 // Choose is Select of pictures whose pixels are not read yet.
@@ -75,13 +77,13 @@ func (c *Choice) Dims() (rows, cols int) { return c.Offsets[len(c.Classes)], c.f
 
 // Read reads the pictures and hands each chosen row to the store while the next are being read, once. Errors are those of OpenImages about
 // files; the store then has some of the rows.
-func (c *Choice) Read(to RowStore) (err error) {
+func (c *Choice) Read(to matrix.RowStore) (err error) {
 	c.sums, err = c.from.read(c.places, to)
 	return err
 }
 
-// Moments are the function Moments of the rows that were read, under PixelScale.
-func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.moments(PixelScale) }
+// Moments returns the moments of the rows that Read has read (matrix.Moments), with scale PixelScale.
+func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.Moments(PixelScale) }
 
 // choose returns a selection without its pixels, and the rows that it takes.
 func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {

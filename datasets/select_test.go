@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // fewImages has pictures of one pixel: the row's number.
 func fewImages() *Images {
 	return &Images{
-		Pixels:  &Bytes{Rows: 7, Cols: 1, Data: []uint8{0, 1, 2, 3, 4, 5, 6}, Scale: PixelScale},
+		Pixels:  &matrix.Bytes{Rows: 7, Cols: 1, Data: []uint8{0, 1, 2, 3, 4, 5, 6}, Scale: PixelScale},
 		Labels:  []uint8{2, 0, 1, 2, 0, 2, 0},
 		Classes: []string{"a", "b", "c", "d"},
 		Shape:   Shape{Height: 1, Width: 1, Channels: 1},
@@ -27,10 +29,10 @@ func TestSelect(t *testing.T) {
 		labels  []int
 	}{
 		{"all rows, order given", []int{2, 0}, 0, Selection{
-			Pixels: &Bytes{Rows: 6, Cols: 1, Data: []uint8{0, 3, 5, 1, 4, 6}, Scale: PixelScale},
+			Pixels: &matrix.Bytes{Rows: 6, Cols: 1, Data: []uint8{0, 3, 5, 1, 4, 6}, Scale: PixelScale},
 			Names:  []string{"c", "a"}, Offsets: []int{0, 3, 6}}, []int{0, 0, 0, 1, 1, 1}},
 		{"first two of each, what there is of b", []int{0, 1, 2}, 2, Selection{
-			Pixels: &Bytes{Rows: 5, Cols: 1, Data: []uint8{1, 4, 2, 0, 3}, Scale: PixelScale},
+			Pixels: &matrix.Bytes{Rows: 5, Cols: 1, Data: []uint8{1, 4, 2, 0, 3}, Scale: PixelScale},
 			Names:  []string{"a", "b", "c"}, Offsets: []int{0, 2, 3, 5}}, []int{0, 0, 1, 2, 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -3,6 +3,8 @@ package datasets
 import (
 	"fmt"
 	"slices"
+
+	"ppal/datasets/matrix"
 )
 
 // source is a table as read, before training rows decide on anything.
@@ -22,7 +24,7 @@ type features interface {
 	// fit takes what it needs from the training rows.
 	fit(train []int) (notes []string, err error)
 	columns() []string
-	take(rows []int) (Matrix, error)
+	take(rows []int) (matrix.Matrix, error)
 	preparation() *Preparation
 }
 
@@ -69,11 +71,11 @@ func (s *source) strata() []int {
 
 // part is the table of some rows, which increase.
 func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
-	matrix, err := s.features.take(rows)
+	features, err := s.features.take(rows)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Features: matrix, Columns: s.features.columns(), Classes: s.classes,
+	t := &Table{Features: features, Columns: s.features.columns(), Classes: s.classes,
 		Labels: make([]int, len(rows)), Source: slices.Clone(rows)}
 	place := make([]int, len(s.labels)) // of each row in this part, from 1
 	for k, i := range rows {

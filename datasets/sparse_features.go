@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"ppal/datasets/matrix"
 )
 
 // sparseDesign says what the features of a sparse table are.
@@ -39,7 +41,7 @@ func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 
 // sparse sets the features of a sparse table, and the groups: the rows that
 // have an entry in a feature, and with one such group the rest.
-func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
+func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error {
 	dropped, err := d.find(opts.Ignore, x.Cols)
 	if err != nil {
 		return err
@@ -56,7 +58,7 @@ func (s *source) sparse(x *CSR, d *sparseDesign, opts TableOptions) error {
 			g.Name = "feature " + g.Name
 		}
 		for i := range x.Rows {
-			if x.has(i, j) {
+			if x.Has(i, j) {
 				g.Rows = append(g.Rows, i)
 			} else {
 				rest.Rows = append(rest.Rows, i)
@@ -99,7 +101,7 @@ func (d *sparseDesign) sensitive(by []int32) []int32 {
 
 // twins are the features that have an entry in just the group's rows, or in
 // just the others: each tells the group by itself.
-func twins(x *CSR, g Group) []int32 {
+func twins(x *matrix.CSR, g Group) []int32 {
 	inside := make([]bool, x.Rows)
 	for _, i := range g.Rows {
 		inside[i] = true
@@ -126,7 +128,7 @@ func twins(x *CSR, g Group) []int32 {
 
 // sparse are the features of a CSR, some left out.
 type sparse struct {
-	x     *CSR
+	x     *matrix.CSR
 	names []string // nil: numbers from 1
 	place []int32  // of each column, -1: left out; nil: as they are
 	cols  int      // that are left
@@ -134,7 +136,7 @@ type sparse struct {
 
 var _ features = (*sparse)(nil)
 
-func newSparse(x *CSR, d *sparseDesign, dropped []int32) *sparse {
+func newSparse(x *matrix.CSR, d *sparseDesign, dropped []int32) *sparse {
 	s := &sparse{x: x, names: d.names, cols: x.Cols}
 	if len(dropped) == 0 {
 		return s
@@ -157,7 +159,9 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 
 func (s *sparse) columns() []string { return s.names }
 
-func (s *sparse) take(rows []int) (Matrix, error) { return s.x.take(rows, s.place, s.cols), nil }
+func (s *sparse) take(rows []int) (matrix.Matrix, error) {
+	return s.x.Select(rows, s.place, s.cols), nil
+}
 
 func (s *sparse) preparation() *Preparation {
 	p := &Preparation{Indices: s.x.Cols}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 const fewSparse = `# a comment
@@ -25,7 +27,7 @@ func TestOwnLIBSVM(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := got.Train
-	want := &CSR{Rows: 4, Cols: 3, Starts: []int{0, 2, 3, 5, 6}, Columns: []int32{0, 2, 1, 0, 1, 2}, Values: []float64{0.5, 1, 4, -1, 1, 2}}
+	want := &matrix.CSR{Rows: 4, Cols: 3, Starts: []int{0, 2, 3, 5, 6}, Columns: []int32{0, 2, 1, 0, 1, 2}, Values: []float64{0.5, 1, 4, -1, 1, 2}}
 	if diff := cmp.Diff(want, table.Features); diff != "" || table.Columns != nil {
 		t.Error(diff, table.Columns)
 	}
@@ -42,7 +44,7 @@ func TestOwnLIBSVM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = &CSR{Rows: 5, Cols: 1, Starts: []int{0, 0, 1, 2, 2, 3}, Columns: []int32{0, 0, 0}, Values: []float64{4, 1, 1}}
+	want = &matrix.CSR{Rows: 5, Cols: 1, Starts: []int{0, 0, 1, 2, 2, 3}, Columns: []int32{0, 0, 0}, Values: []float64{4, 1, 1}}
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
 	}
@@ -107,7 +109,7 @@ func TestLoadAdult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &CSR{Rows: 4, Cols: 123, Starts: []int{0, 3, 7, 10, 13}, Columns: []int32{2, 66, 71, 4, 70, 72, 122, 0, 66, 72, 1, 67, 71}}
+	want := &matrix.CSR{Rows: 4, Cols: 123, Starts: []int{0, 3, 7, 10, 13}, Columns: []int32{2, 66, 71, 4, 70, 72, 122, 0, 66, 72, 1, 67, 71}}
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
 	}
@@ -170,10 +172,10 @@ func TestLoadAdultErrors(t *testing.T) {
 
 // Rows of a matrix with values under one without.
 func TestStack(t *testing.T) {
-	a := &CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}
-	b := &CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 1}, Columns: []int32{1}, Values: []float64{5}}
-	want := &CSR{Rows: 3, Cols: 3, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 2, 1}, Values: []float64{1, 1, 5}}
-	if diff := cmp.Diff(want, stack(a, b)); diff != "" {
+	a := &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}
+	b := &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 1}, Columns: []int32{1}, Values: []float64{5}}
+	want := &matrix.CSR{Rows: 3, Cols: 3, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 2, 1}, Values: []float64{1, 1, 5}}
+	if diff := cmp.Diff(want, matrix.Stack(a, b)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,6 +1,10 @@
 package datasets
 
-import "math"
+import (
+	"math"
+
+	"ppal/datasets/matrix"
+)
 
 // sexMixture gives the sexes of Adult's stand-in about the real shares of high
 // incomes.
@@ -24,7 +28,7 @@ func syntheticAdult() Dataset {
 				entries += n
 			}
 		}
-		x := &CSR{Rows: rows, Cols: adultFeatures, Starts: make([]int, 1, rows+1), Columns: make([]int32, 0, entries)}
+		x := &matrix.CSR{Rows: rows, Cols: adultFeatures, Starts: make([]int, 1, rows+1), Columns: make([]int32, 0, entries)}
 		for i := range rows {
 			first := int32(0)
 			for b, codes := range blocks {

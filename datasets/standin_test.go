@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 var standIns = []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"}
@@ -19,7 +21,7 @@ func describe(w *bytes.Buffer, t *Tables) {
 	for _, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
 		fmt.Fprintf(w, "  %s: %d rows, %d features, classes %v", p.Name, rows, cols, p.ClassCounts())
-		if x, ok := p.Features.(*CSR); ok {
+		if x, ok := p.Features.(*matrix.CSR); ok {
 			fmt.Fprintf(w, ", %d entries", len(x.Columns))
 		}
 		for _, g := range p.Groups[:min(len(p.Groups), 2)] {

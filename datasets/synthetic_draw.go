@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+
+	"ppal/datasets/matrix"
 )
 
 // point is a place in the picture in fixed point, unit to the pixel.
@@ -53,7 +55,7 @@ func drawSet(seed uint64, split, rowsPerClass int) *Images {
 	rows := rowsPerClass * len(classes)
 	shape := Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1}
 	set := &Images{
-		Pixels:  &Bytes{Rows: rows, Cols: shape.Pixels(), Data: make([]uint8, rows*shape.Pixels()), Scale: PixelScale},
+		Pixels:  &matrix.Bytes{Rows: rows, Cols: shape.Pixels(), Data: make([]uint8, rows*shape.Pixels()), Scale: PixelScale},
 		Labels:  make([]uint8, rows),
 		Classes: classes,
 		Shape:   shape,

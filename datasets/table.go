@@ -6,17 +6,19 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+
+	"ppal/datasets/matrix"
 )
 
 // Table is rows of features with a label each, and groups of rows that
 // constraints speak of.
 type Table struct {
-	Features Matrix    // *CSR of Adult and LIBSVM files, else *Dense; numbers are standardised (see Preparation)
-	Columns  []string  // names of the features
-	Labels   []int     // one a row: +1 or -1
-	Classes  [2]string // what -1 and +1 stand for
-	Groups   []Group   // two that share the rows out, or any number that may overlap
-	Source   []int     // where each row came from: its number in the file, or in the files one after the other, from 0
+	Features matrix.Matrix // *CSR of Adult and LIBSVM files, else *Dense; numbers are standardised (see Preparation)
+	Columns  []string      // names of the features
+	Labels   []int         // one a row: +1 or -1
+	Classes  [2]string     // what -1 and +1 stand for
+	Groups   []Group       // two that share the rows out, or any number that may overlap
+	Source   []int         // where each row came from: its number in the file, or in the files one after the other, from 0
 }
 
 // Group is a named set of rows, which increase.

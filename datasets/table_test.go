@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
 )
 
 // fewLabels is a table of four rows.
 func fewLabels() *Table {
 	return &Table{
-		Features: &Dense{Rows: 4, Cols: 1, Data: []float64{1, 0, 2, 0}},
+		Features: &matrix.Dense{Rows: 4, Cols: 1, Data: []float64{1, 0, 2, 0}},
 		Columns:  []string{"x"},
 		Labels:   []int{1, -1, 1, 1},
 		Groups:   []Group{{Name: "a", Rows: []int{0, 3}}, {Name: "b", Rows: []int{1, 2}}},
@@ -40,15 +42,15 @@ func TestTablePartition(t *testing.T) {
 func TestTableSHA256(t *testing.T) {
 	sum := fewLabels().SHA256()
 	same := fewLabels()
-	same.Features = &CSR{Rows: 4, Cols: 1, Starts: []int{0, 1, 1, 2, 2}, Columns: []int32{0, 0}, Values: []float64{1, 2}}
+	same.Features = &matrix.CSR{Rows: 4, Cols: 1, Starts: []int{0, 1, 1, 2, 2}, Columns: []int32{0, 0}, Values: []float64{1, 2}}
 	if same.SHA256() != sum {
 		t.Error("the features' form changes the checksum")
 	}
 	for name, change := range map[string]func(t *Table){
-		"feature": func(t *Table) { t.Features.(*Dense).Data[1] = 1e-300 },
+		"feature": func(t *Table) { t.Features.(*matrix.Dense).Data[1] = 1e-300 },
 		"label":   func(t *Table) { t.Labels[0] = -1 },
 		"group":   func(t *Table) { t.Groups[0].Rows[0] = 2 },
-		"shape":   func(t *Table) { t.Features = &Dense{Rows: 2, Cols: 2, Data: []float64{1, 0, 2, 0}} },
+		"shape":   func(t *Table) { t.Features = &matrix.Dense{Rows: 2, Cols: 2, Data: []float64{1, 0, 2, 0}} },
 	} {
 		other := fewLabels()
 		change(other)

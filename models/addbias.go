@@ -10,15 +10,14 @@ import (
 
 // AddBias returns Z + 1 b: the row b [1, h] added to each row of Z [n, h].
 //
-// It is one op and one pass, where gorgonia.BroadcastAdd repeats b into a matrix
-// of Z's size. Its derivatives are D for Z and the column sums 1^T D for b,
-// accumulated in float64 whatever the dtype (Gorgonia's float32 sums lose digits
-// over many rows).
+// AddBias is one op and one pass, whereas gorgonia.BroadcastAdd repeats b into a matrix of the size
+// of Z. Its derivatives are D for Z and the column sums 1^T D for b, accumulated in float64
+// whatever the dtype (Gorgonia's float32 sums lose digits over many rows).
 func AddBias(z, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return apply(addBiasOp{matrixOp{"ppal.AddBias", 2}}, z, b)
 }
 
-// apply is gorgonia.ApplyOp with the op's name in the error.
+// apply calls gorgonia.ApplyOp and adds the op's name to the error.
 func apply(op gorgonia.Op, inputs ...*gorgonia.Node) (*gorgonia.Node, error) {
 	n, err := gorgonia.ApplyOp(op, inputs...)
 	if err != nil {
@@ -61,7 +60,7 @@ func (op addBiasOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	return op.UsePreallocDo(nil, inputs...)
 }
 
-// UsePreallocDo returns Z + 1 b in prealloc where that fits.
+// UsePreallocDo returns Z + 1 b, in prealloc if it has the right dtype and shape.
 func (op addBiasOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	in, err := denses(op.name, inputs)
 	if err != nil {
@@ -89,8 +88,8 @@ func addBias[T float](out, z, b []T) {
 	}
 }
 
-// columnSumsOp is 1^T D: the sums of D's columns, as a row [1, h]. It occurs in
-// derivatives only, and has none itself.
+// columnSumsOp is 1^T D: the sums of the columns of D, as a row [1, h]. The op occurs only in
+// derivatives and cannot be differentiated again.
 type columnSumsOp struct{ matrixOp }
 
 var (
@@ -98,10 +97,10 @@ var (
 	_ gorgonia.UsePreallocDoer = columnSumsOp{}
 )
 
-// DiffWRT says that no second derivative is offered.
+// DiffWRT reports that the op is not differentiable.
 func (op columnSumsOp) DiffWRT(n int) []bool { return repeated(false, n) }
 
-// SymDiff is never called in a differentiation that heeds DiffWRT.
+// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
 func (op columnSumsOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	return nil, errors.New("models: " + op.name + " has no derivative")
 }
@@ -120,7 +119,7 @@ func (op columnSumsOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	return op.UsePreallocDo(nil, inputs...)
 }
 
-// UsePreallocDo returns 1^T D in prealloc where that fits.
+// UsePreallocDo returns 1^T D, in prealloc if it has the right dtype and shape.
 func (op columnSumsOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	in, err := denses(op.name, inputs)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Columns returns the matrix [n, C] whose columns are the C nodes given, each
-// [n, 1]. Its derivative for column i is column i of D.
+// Columns returns the matrix [n, C] whose columns are the given C nodes, each [n, 1]. Its
+// derivative with respect to column i is column i of D.
 func Columns(columns ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if len(columns) == 0 {
 		return nil, errors.New("models: Columns of no nodes")
@@ -39,7 +39,7 @@ func (op columnsOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error
 	return tensor.Shape{shapes[0][0], len(shapes)}, nil
 }
 
-// SymDiff returns D's columns.
+// SymDiff returns the columns of D.
 func (op columnsOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	grads := make(gorgonia.Nodes, len(inputs))
 	for i := range inputs {
@@ -57,7 +57,7 @@ func (op columnsOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	return op.UsePreallocDo(nil, inputs...)
 }
 
-// UsePreallocDo returns the columns side by side in prealloc where that fits.
+// UsePreallocDo returns the columns side by side, in prealloc if it has the right dtype and shape.
 func (op columnsOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	in, err := denses(op.name, inputs)
 	if err != nil {
@@ -77,8 +77,8 @@ func (op columnsOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Va
 	return out, nil
 }
 
-// columnOp is column i of D [n, C], as [n, 1]. It occurs in derivatives only,
-// and has none itself.
+// columnOp is column i of D [n, C], as [n, 1]. The op occurs only in derivatives and cannot be
+// differentiated again.
 type columnOp struct {
 	matrixOp
 	i int
@@ -89,10 +89,10 @@ var (
 	_ gorgonia.UsePreallocDoer = columnOp{}
 )
 
-// DiffWRT says that no second derivative is offered.
+// DiffWRT reports that the op is not differentiable.
 func (op columnOp) DiffWRT(n int) []bool { return repeated(false, n) }
 
-// SymDiff is never called in a differentiation that heeds DiffWRT.
+// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
 func (op columnOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	return nil, errors.New("models: " + op.name + " has no derivative")
 }
@@ -114,7 +114,7 @@ func (op columnOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	return op.UsePreallocDo(nil, inputs...)
 }
 
-// UsePreallocDo returns the column in prealloc where that fits.
+// UsePreallocDo returns the column, in prealloc if it has the right dtype and shape.
 func (op columnOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Value) (gorgonia.Value, error) {
 	in, err := denses(op.name, inputs)
 	if err != nil {
@@ -134,8 +134,8 @@ func (op columnOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Val
 	return out, nil
 }
 
-// copyStrided copies every step-th element of from to every stride-th of to,
-// until one of them ends.
+// copyStrided copies every step-th element of from to every stride-th element of to, until one of
+// them ends.
 func copyStrided[T float](to []T, stride int, from []T, step int) {
 	for t, f := 0, 0; t < len(to) && f < len(from); t, f = t+stride, f+step {
 		to[t] = from[f]

@@ -16,17 +16,17 @@ import (
 	"ppal/internal/safetensors"
 )
 
-// ErrFile is wrapped by every error about a model's file that is a valid
-// safetensors file but holds no model, or another one than is wanted.
+// ErrFile says that a valid safetensors file holds no model, or a different model than expected.
+// Every error about the content of a model file wraps it.
 var ErrFile = errors.New("not the expected model file")
 
-// MismatchError is the error of a file that describes another model than is
-// wanted; errors.Is finds [ErrFile] in it.
+// MismatchError says that a file describes a different model than expected. It matches [ErrFile]
+// with errors.Is.
 type MismatchError struct {
-	File, Want Spec // with defaults
+	File, Want Spec // defaults filled in
 }
 
-// Error names what differs.
+// Error names the settings that differ.
 func (e *MismatchError) Error() string {
 	var differ []string
 	for _, d := range e.Differences() {
@@ -38,13 +38,13 @@ func (e *MismatchError) Error() string {
 // Is reports whether target is ErrFile.
 func (e *MismatchError) Is(target error) bool { return target == ErrFile }
 
-// Difference is a setting of which a file and what is wanted have two values.
+// Difference is a setting that has one value in the file and another in the expected model.
 type Difference struct {
-	Key        string // as in the JSON of a [Spec]
+	Key        string // the key in the JSON of a [Spec]
 	File, Want any
 }
 
-// Differences lists the settings that differ, in [Spec]'s order.
+// Differences lists the settings that differ, in the order of [Spec]'s fields.
 func (e *MismatchError) Differences() []Difference {
 	f, w := e.File, e.Want
 	var differ []Difference
@@ -68,22 +68,22 @@ func (e *MismatchError) Differences() []Difference {
 
 // The keys of a model file's metadata.
 const (
-	metaFormat        = "format"        // "pt": PyTorch's tools insist on it
+	metaFormat        = "format"        // "pt", which PyTorch's tools require
 	metaModel         = "model"         // the Spec as JSON
-	metaNormalization = "normalization" // the Normalization as JSON; numbers in full precision
+	metaNormalization = "normalization" // the Normalization as JSON, with all digits of its numbers
 )
 
-// Model is what a model file holds.
+// Model is the content of a model file.
 type Model struct {
 	Spec    Spec
-	Weights Weights // they act on raw rows
+	Weights Weights // for raw rows
 
-	// Normalization is what has been folded into Weights:
-	// Normalization.Unfold(Spec, Weights) are the weights as trained.
+	// Normalization has been folded into Weights: Normalization.Unfold(Spec, Weights) returns the
+	// weights as they were trained.
 	Normalization Normalization
 }
 
-// check says what is inconsistent in m.
+// check returns an error if the fields of m do not fit each other.
 func (m Model) check() error {
 	if err := m.Weights.Check(m.Spec); err != nil {
 		return err
@@ -91,10 +91,10 @@ func (m Model) check() error {
 	return m.Normalization.Validate(m.Spec.Inputs)
 }
 
-// Save writes the model as a safetensors file, its weights in PyTorch's layout
-// and rounded to dtype (tensor.Float32 or tensor.Float64; a value beyond float32
-// is an error), so that torch.nn.Linear modules named as [Spec.Parameters] load
-// them. Equal models give equal bytes.
+// Save writes the model as a safetensors file. The weights have PyTorch's layout and are rounded to
+// dtype (tensor.Float32 or tensor.Float64), so that torch.nn.Linear modules named as in
+// [Spec.Parameters] load them. A value that overflows float32 is an error. Equal models give equal
+// bytes.
 func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
 	if err := m.check(); err != nil {
 		return err
@@ -130,8 +130,8 @@ func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
 	return safetensors.Write(w, file)
 }
 
-// SaveFile writes the model to a new file that replaces path when it is complete
-// and synced, so that path never holds half a model.
+// SaveFile writes the model to a new file, which replaces path when it is complete and synced. So
+// path never holds an incomplete model.
 func SaveFile(path string, m Model, dtype tensor.Dtype) error {
 	var b bytes.Buffer
 	if err := Save(&b, m, dtype); err != nil {
@@ -143,14 +143,13 @@ func SaveFile(path string, m Model, dtype tensor.Dtype) error {
 	return nil
 }
 
-// Load reads a model from a safetensors file, [Save]'s or one that PyTorch wrote
-// with the names of [Spec.Parameters].
+// Load reads a model from a safetensors file that [Save] wrote, or that PyTorch wrote with the
+// names of [Spec.Parameters].
 //
-// want says which model is expected; nil takes the file's own description. A
-// file without a description (PyTorch's) needs want and counts as not
-// normalized. Names, shapes and values are checked; errors name the tensor, what
-// was found and what was expected, and wrap [ErrFile], [ErrWeights], [ErrSpec] or
-// [ErrNormalization], or are a [*safetensors.FormatError].
+// want is the expected model; nil accepts the file's own description. A file without a description
+// (PyTorch's) needs want and counts as not normalized. Load checks names, shapes and values. An
+// error names the tensor, what was found and what was expected. It wraps [ErrFile], [ErrWeights],
+// [ErrSpec] or [ErrNormalization], or is a [*safetensors.FormatError].
 func Load(r io.Reader, want *Spec) (Model, error) {
 	file, err := safetensors.Read(r)
 	if err != nil {
@@ -171,7 +170,7 @@ func Load(r io.Reader, want *Spec) (Model, error) {
 	return m, m.check()
 }
 
-// LoadFile is [Load] from a file, with its path in the error.
+// LoadFile calls [Load] on a file and adds the path to the error.
 func LoadFile(path string, want *Spec) (Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -185,12 +184,12 @@ func LoadFile(path string, want *Spec) (Model, error) {
 	return m, nil
 }
 
-// fileSpec returns the file's own description, or want where the file has none.
+// fileSpec returns the file's own description, or want if the file has none.
 func fileSpec(metadata map[string]string, want *Spec) (Spec, error) {
 	text, ok := metadata[metaModel]
 	if !ok {
 		if want == nil {
-			return Spec{}, fmt.Errorf("models: %w: the metadata have no %q that would say which model this is", ErrFile, metaModel)
+			return Spec{}, fmt.Errorf("models: %w: the metadata have no %q to describe the model", ErrFile, metaModel)
 		}
 		return want.WithDefaults(), want.Validate()
 	}
@@ -204,7 +203,7 @@ func fileSpec(metadata map[string]string, want *Spec) (Spec, error) {
 	return spec.WithDefaults(), spec.Validate()
 }
 
-// fileWeights picks the model's tensors, and nothing may be left.
+// fileWeights returns the model's tensors, and an error if a tensor is missing or left over.
 func fileWeights(file safetensors.File, spec Spec) (Weights, error) {
 	tensors := make(map[string]safetensors.Tensor, len(file.Tensors))
 	for _, t := range file.Tensors {
@@ -221,13 +220,13 @@ func fileWeights(file safetensors.File, spec Spec) (Weights, error) {
 	}
 	for _, t := range file.Tensors {
 		if _, left := tensors[t.Name]; left {
-			return nil, fmt.Errorf("models: %w: tensor %q of shape %v is none of the model's", ErrFile, t.Name, t.Shape)
+			return nil, fmt.Errorf("models: %w: tensor %q of shape %v does not belong to the model", ErrFile, t.Name, t.Shape)
 		}
 	}
 	return weights, nil
 }
 
-// decode reads JSON strictly.
+// decode decodes one JSON value and refuses unknown fields and trailing text.
 func decode(text string, into any) error {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
@@ -235,7 +234,7 @@ func decode(text string, into any) error {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something follows the JSON value")
+		return errors.New("text follows the JSON value")
 	}
 	return nil
 }

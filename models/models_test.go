@@ -105,7 +105,7 @@ func TestWeightsCheck(t *testing.T) {
 		detail string
 	}{
 		{func(w Weights) Weights { return w[:3] }, `"output.bias" of shape [2] is missing`},
-		{func(w Weights) Weights { return append(w, w[0]) }, `"hidden.weight" is one too many`},
+		{func(w Weights) Weights { return append(w, w[0]) }, `"hidden.weight" is not a tensor of the model`},
 		{func(w Weights) Weights { w[0], w[1] = w[1], w[0]; return w }, `tensor 0 is "hidden.bias", expected "hidden.weight"`},
 		{func(w Weights) Weights { w[0].Shape = []int{2, 3}; return w }, "hidden.weight has shape [2 3], expected [3 2]"},
 		{func(w Weights) Weights { w[1].Data = nil; return w }, "hidden.bias has 0 values, shape [3] needs 3"},

@@ -8,12 +8,11 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Network is a model's parameters as nodes of a Gorgonia graph, and the scores
-// they give.
+// Network holds a model's parameters as nodes of a Gorgonia graph and computes scores from them.
 //
-// In the graph a weight is held [in, out], the transpose of PyTorch's layout, so
-// that a layer is the plain product A W, and a bias [1, out]. The nodes are named
-// as [Spec.Parameters] names them.
+// In the graph a weight has the shape [in, out], the transpose of PyTorch's layout, so that a layer
+// is the plain product A W. A bias has the shape [1, out]. The nodes have the names of
+// [Spec.Parameters].
 type Network struct {
 	graph *gorgonia.ExprGraph
 	spec  Spec
@@ -21,9 +20,9 @@ type Network struct {
 	nodes gorgonia.Nodes // in the order of Spec.Parameters
 }
 
-// New adds the model's parameters, with the values of weights, to the graph g.
-// dtype is tensor.Float32 or tensor.Float64. It refuses a graph that has nodes
-// of those names already: Gorgonia would take both for the same node.
+// New adds the model's parameters, with the values of weights, to the graph g. dtype is
+// tensor.Float32 or tensor.Float64. New returns an error if the graph already has a node with the
+// name of a parameter, because Gorgonia would merge the two nodes.
 func New(g *gorgonia.ExprGraph, spec Spec, dtype tensor.Dtype, weights Weights) (*Network, error) {
 	if dtype != tensor.Float32 && dtype != tensor.Float64 {
 		return nil, errDtype("network", dtype)
@@ -43,7 +42,7 @@ func New(g *gorgonia.ExprGraph, spec Spec, dtype tensor.Dtype, weights Weights) 
 	return net, net.SetWeights(weights)
 }
 
-// graphShape returns the node's shape of a parameter in PyTorch's layout.
+// graphShape returns the shape of a parameter's node for a shape in PyTorch's layout.
 func graphShape(shape []int) (rows, cols int) {
 	if len(shape) == 1 {
 		return 1, shape[0]
@@ -51,7 +50,7 @@ func graphShape(shape []int) (rows, cols int) {
 	return shape[1], shape[0]
 }
 
-// Spec returns the description.
+// Spec returns the model's description.
 func (net *Network) Spec() Spec { return net.spec }
 
 // Parameters returns the parameter nodes in the order of [Spec.Parameters].
@@ -59,7 +58,7 @@ func (net *Network) Parameters() gorgonia.Nodes {
 	return append(gorgonia.Nodes(nil), net.nodes...)
 }
 
-// Weights returns a copy of the nodes' present values.
+// Weights returns a copy of the nodes' current values.
 func (net *Network) Weights() (Weights, error) {
 	parameters := net.spec.Parameters()
 	weights := make(Weights, len(parameters))
@@ -80,8 +79,8 @@ func (net *Network) Weights() (Weights, error) {
 	return weights, nil
 }
 
-// SetWeights copies the weights into the nodes' present values, in place. A value
-// that a float32 cannot hold is an error, and changes nothing.
+// SetWeights copies the weights into the nodes' current values, in place. If a value overflows
+// float32, SetWeights returns an error and changes nothing.
 func (net *Network) SetWeights(weights Weights) error {
 	if err := weights.Check(net.spec); err != nil {
 		return err
@@ -106,19 +105,19 @@ func (net *Network) SetWeights(weights Weights) error {
 	return nil
 }
 
-// checkFloat32 says which value overflows when rounded to float32.
+// checkFloat32 returns an error if a value overflows float32.
 func (w Weights) checkFloat32() error {
 	for _, t := range w {
 		for i, v := range t.Data {
 			if math.IsInf(float64(float32(v)), 0) {
-				return fmt.Errorf("models: %w: %s is %v at %d, beyond float32", ErrWeights, t.Name, v, i)
+				return fmt.Errorf("models: %w: %s is %v at %d, which overflows float32", ErrWeights, t.Name, v, i)
 			}
 		}
 	}
 	return nil
 }
 
-// value returns the i-th parameter's value as a row-major matrix of the node's shape.
+// value returns the value of parameter i as a row-major matrix of the node's shape.
 func (net *Network) value(i int) (*tensor.Dense, error) {
 	n := net.nodes[i]
 	d, ok := n.Value().(*tensor.Dense)
@@ -129,7 +128,7 @@ func (net *Network) value(i int) (*tensor.Dense, error) {
 	return d, nil
 }
 
-// transpose writes the rows x cols matrix from into to, cols x rows.
+// transpose writes the transpose of the rows x cols matrix from to to.
 func transpose[T, F float](to []T, from []F, rows, cols int) {
 	for i := range rows {
 		for j := range cols {
@@ -138,26 +137,26 @@ func transpose[T, F float](to []T, from []F, rows, cols int) {
 	}
 }
 
-// Scores returns the scores f(X), a node [n, C], of the rows X, a node [n, d] of
-// the network's graph and dtype. It may be called for several X; all share the
-// parameters.
+// Scores returns the scores f(X), a node [n, C], of the rows X, a node [n, d] of the network's
+// graph and dtype. It may be called for several X; all calls share the parameters.
 //
-// With center, a node [1, d] that holds c (nil: none), the scores are those of
-// the rows x - c, without touching X: the first layer is
+// center is a node [1, d] with the centre c, or nil for none. The scores are those of the rows x -
+// c, and X stays unchanged: the first layer is
 //
 //	(X - 1 c) W + 1 b = X W + 1 (b - c W)
 //
-// so that differentiation gives W's gradient as X^T D - c^T (1^T D), a rank-one
-// correction by the bias's gradient.
+// so that the gradient of W is X^T D - c^T (1^T D), a rank-one correction by the gradient of the
+// bias.
 //
-// Each layer is one product, one [AddBias] and one activation of Gorgonia's;
-// separate heads end in one [Columns].
+// Each layer is one product, one [AddBias] and one Gorgonia activation. Separate heads end in one
+// [Columns].
 func (net *Network) Scores(x, center *gorgonia.Node) (*gorgonia.Node, error) {
 	return net.ScaledScores(x, center, nil)
 }
 
-// ScaledScores are the scores of rows (x - c) o a, column by column, again without touching X: with a scale, a node [d, 1] that holds a
-// (nil: none), the first layer is that of Scores with diag(a) W in W's place.
+// ScaledScores returns the scores of the rows (x - c) o a, multiplied column by column, without
+// changing X. scale is a node [d, 1] with a, or nil for none. The first layer is that of Scores
+// with diag(a) W instead of W.
 func (net *Network) ScaledScores(x, center, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := net.checkRows("x", x); err != nil {
 		return nil, err
@@ -191,7 +190,7 @@ func (net *Network) ScaledScores(x, center, scale *gorgonia.Node) (*gorgonia.Nod
 	return Columns(outputs...)
 }
 
-// head returns one network's output; parameters begins with its nodes.
+// head returns the output of one network, whose nodes are the first in parameters.
 func (net *Network) head(x, center, scale *gorgonia.Node, layers []layer, parameters gorgonia.Nodes) (*gorgonia.Node, error) {
 	a := x
 	for i, l := range layers {
@@ -248,13 +247,13 @@ func (net *Network) activate(z *gorgonia.Node) (*gorgonia.Node, error) {
 	}
 }
 
-// checkRows says what keeps n from being rows of the model's features.
+// checkRows returns an error if n does not hold rows of the model's features.
 func (net *Network) checkRows(what string, n *gorgonia.Node) error {
 	if n == nil {
 		return fmt.Errorf("models: %s is nil", what)
 	}
 	if n.Graph() != net.graph {
-		return fmt.Errorf("models: %s is a node of another graph than the parameters", what)
+		return fmt.Errorf("models: %s and the parameters belong to different graphs", what)
 	}
 	if n.Dims() != 2 || n.Shape()[1] != net.spec.Inputs {
 		return fmt.Errorf("models: %s has shape %v, expected [n, %d]", what, n.Shape(), net.spec.Inputs)

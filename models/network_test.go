@@ -306,7 +306,7 @@ func TestNetworkRefuses(t *testing.T) {
 	huge := weights.Clone()
 	huge[0].Data[0] = 1e300
 	_, err := New(gorgonia.NewGraph(), spec, tensor.Float32, huge)
-	if !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "beyond float32") {
+	if !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "overflows float32") {
 		t.Errorf("1e300 in float32: %v", err)
 	}
 	net, err := New(g, spec, tensor.Float64, weights)
@@ -325,7 +325,7 @@ func TestNetworkRefuses(t *testing.T) {
 		detail    string
 	}{
 		{nil, nil, "x is nil"},
-		{matrix(gorgonia.NewGraph(), tensor.Float64, 4, 2), nil, "another graph"},
+		{matrix(gorgonia.NewGraph(), tensor.Float64, 4, 2), nil, "different graphs"},
 		{matrix(g, tensor.Float64, 4, 3), nil, "x has shape (4, 3), expected [n, 2]"},
 		{gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("v"), gorgonia.WithShape(2)), nil, "expected [n, 2]"},
 		{matrix(g, tensor.Float32, 4, 2), nil, "float32"},

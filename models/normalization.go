@@ -10,7 +10,7 @@ import (
 // ErrNormalization is wrapped by every error about a [Normalization].
 var ErrNormalization = errors.New("invalid normalization")
 
-// NormalizationKind says what was done to the rows before training.
+// NormalizationKind names the transformation of the rows before training.
 type NormalizationKind string
 
 // The kinds of normalization. The empty string means NormalizeNone.
@@ -20,13 +20,14 @@ const (
 	NormalizeStandardize NormalizationKind = "standardize" // (x - c)/s
 )
 
-// Normalization is the affine map x -> (x - c)/s, with one c per feature and one
-// s for all of them, under which a model was trained. c and s are in the units
-// of the raw rows. The zero value is the identity.
+// Normalization is the affine map x -> (x - c)/s under which a model was trained, with one c for
+// each feature and one s for all features. c and s are in the units of the raw rows. The zero value
+// is the identity.
 type Normalization struct {
-	Kind      NormalizationKind `json:"kind"`
-	Center    []float64         `json:"center,omitempty"`    // c; empty when Kind is none
-	Deviation float64           `json:"deviation,omitempty"` // s > 0 when Kind is standardize; else 0 or 1
+	Kind   NormalizationKind `json:"kind"`
+	Center []float64         `json:"center,omitempty"` // c; empty if Kind is none
+	// s > 0 if Kind is standardize; else 0 or 1
+	Deviation float64 `json:"deviation,omitempty"`
 }
 
 // Validate checks the map against the number of features. Errors wrap [ErrNormalization].
@@ -63,12 +64,12 @@ func (n Normalization) scale() float64 {
 	return 1
 }
 
-// Fold turns weights that act on (x - c)/s into weights that act on raw rows x
-// and give the same scores: for the first layer (of each head)
+// Fold turns weights that act on (x - c)/s into weights that act on raw rows x and give the same
+// scores. For the first layer (of each head)
 //
-//	W_raw = W/s,   b_raw = b - W c/s
+//	W_raw = W/s,   b_raw = b - W c/s.
 //
-// The argument is left as it is. Errors are those of the two Validates and of
+// Fold does not change its argument. Its errors are those of the two Validate methods and of
 // [Weights.Check].
 func (n Normalization) Fold(spec Spec, w Weights) (Weights, error) {
 	return n.mapFirstLayers(spec, w, func(weight, bias []float64) {
@@ -83,7 +84,7 @@ func (n Normalization) Fold(spec Spec, w Weights) (Weights, error) {
 	})
 }
 
-// Unfold undoes [Normalization.Fold]: b = b_raw + W_raw c, W = s W_raw.
+// Unfold inverts [Normalization.Fold]: b = b_raw + W_raw c, W = s W_raw.
 func (n Normalization) Unfold(spec Spec, w Weights) (Weights, error) {
 	return n.mapFirstLayers(spec, w, func(weight, bias []float64) {
 		s := n.scale()
@@ -97,7 +98,7 @@ func (n Normalization) Unfold(spec Spec, w Weights) (Weights, error) {
 	})
 }
 
-// dot returns row . c.
+// dot returns the inner product of row and c.
 func (n Normalization) dot(row []float64) float64 {
 	var sum float64
 	for j, c := range n.Center {

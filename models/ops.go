@@ -10,9 +10,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// matrixOp is what this package's Gorgonia ops share: they take matrices of one
-// dtype, give a new matrix, and overwrite nothing. name tells ops apart, so it
-// holds all that an op's result depends on beside its inputs.
+// matrixOp holds what the Gorgonia ops of this package share: they take matrices of one dtype,
+// return a new matrix, and overwrite nothing. name identifies an op, so it includes every constant
+// on which the op's result depends.
 type matrixOp struct {
 	name  string
 	arity int
@@ -32,7 +32,7 @@ func (op matrixOp) Hashcode() uint32 {
 	return h.Sum32()
 }
 
-// matrixType is Matrix a -> ... -> Matrix a with that many arguments.
+// matrixType returns the type Matrix a -> ... -> Matrix a with arity arguments.
 func matrixType(arity int) hm.Type {
 	matrix := gorgonia.TensorType{Dims: 2, Of: hm.TypeVariable('a')}
 	types := make([]hm.Type, arity+1)
@@ -50,7 +50,7 @@ func repeated[T any](v T, n int) []T {
 	return s
 }
 
-// matrixShapes returns the inputs' shapes, each of two dimensions.
+// matrixShapes returns the inputs' shapes and checks that each has two dimensions.
 func matrixShapes(name string, inputs []gorgonia.DimSizer) ([]tensor.Shape, error) {
 	shapes, err := gorgonia.DimSizersToShapes(inputs)
 	if err != nil {
@@ -64,7 +64,7 @@ func matrixShapes(name string, inputs []gorgonia.DimSizer) ([]tensor.Shape, erro
 	return shapes, nil
 }
 
-// denses returns the inputs as row-major matrices of one dtype.
+// denses returns the inputs and checks that they are row-major matrices of one dtype.
 func denses(name string, inputs []gorgonia.Value) ([]*tensor.Dense, error) {
 	ds := make([]*tensor.Dense, len(inputs))
 	for i, v := range inputs {
@@ -80,8 +80,8 @@ func denses(name string, inputs []gorgonia.Value) ([]*tensor.Dense, error) {
 	return ds, nil
 }
 
-// output returns prealloc when it is a matrix of that dtype and shape, and a new
-// one otherwise.
+// output returns prealloc if it is a matrix with the given dtype and shape, and a new matrix
+// otherwise.
 func output(prealloc gorgonia.Value, dtype tensor.Dtype, rows, cols int) *tensor.Dense {
 	d, ok := prealloc.(*tensor.Dense)
 	if ok && d.Dtype() == dtype && d.Dims() == 2 && d.Shape()[0] == rows && d.Shape()[1] == cols &&
@@ -91,10 +91,10 @@ func output(prealloc gorgonia.Value, dtype tensor.Dtype, rows, cols int) *tensor
 	return tensor.New(tensor.Of(dtype), tensor.WithShape(rows, cols))
 }
 
-// float is the element type of a score or a parameter.
+// float is the set of element types of scores and parameters.
 type float interface{ float32 | float64 }
 
-// errDtype is for a matrix that is neither float32 nor float64.
+// errDtype returns the error for a matrix that is neither float32 nor float64.
 func errDtype(name string, dtype tensor.Dtype) error {
 	return fmt.Errorf("models: %s: dtype %v, expected float32 or float64", name, dtype)
 }

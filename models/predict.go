@@ -8,21 +8,20 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// predictBlock is the rows that Predict takes at a time: enough for the products
-// to run at full speed, few enough for the activations to stay in the cache.
+// predictBlock is the number of rows in one block of Predict: enough for the products to run at
+// full speed, and few enough for the activations to stay in the cache.
 const predictBlock = 256
 
-// Predict computes the scores of rows in float64, without Gorgonia: rows holds n
-// rows of spec.Inputs features each, one after the other, the result n rows of
-// spec.Outputs scores. The weights act on the rows as they are (see
-// [Normalization.Fold]). It is the reference that error rates and tests use;
-// memory beyond the result does not grow with n.
+// Predict computes the scores of rows in float64, without Gorgonia. rows holds n rows of
+// spec.Inputs features, one after the other; the result holds n rows of spec.Outputs scores. The
+// weights act on the rows as given (see [Normalization.Fold]). Memory beyond the result does not
+// grow with n.
 func Predict(spec Spec, weights Weights, rows []float64) ([]float64, error) {
 	if err := weights.Check(spec); err != nil {
 		return nil, err
 	}
 	if len(rows)%spec.Inputs != 0 {
-		return nil, fmt.Errorf("models: predict: %d values are no whole number of rows of %d features", len(rows), spec.Inputs)
+		return nil, fmt.Errorf("models: predict: %d values are not a multiple of %d features", len(rows), spec.Inputs)
 	}
 	n := len(rows) / spec.Inputs
 	scores := make([]float64, n*spec.Outputs)
@@ -39,7 +38,7 @@ func Predict(spec Spec, weights Weights, rows []float64) ([]float64, error) {
 	return scores, nil
 }
 
-// predictor holds two buffers that the layers' activations take turns in.
+// predictor holds two buffers, which the layers' activations use alternately.
 type predictor struct {
 	spec    Spec
 	buffers [2][]float64
@@ -57,7 +56,7 @@ func newPredictor(spec Spec, rows int) *predictor {
 	return p
 }
 
-// block writes the scores of a block of rows.
+// block writes the scores of one block of rows.
 func (p *predictor) block(weights Weights, rows, scores []float64) {
 	n := len(rows) / p.spec.Inputs
 	for i := range p.spec.heads() {
@@ -71,14 +70,14 @@ func (p *predictor) block(weights Weights, rows, scores []float64) {
 			}
 			a = z
 		}
-		for r := range n { // a shared head fills whole rows, separate ones a column each
+		for r := range n { // a shared head fills whole rows, a separate head fills one column
 			copy(scores[r*p.spec.Outputs+i:], a.Data[r*a.Stride:(r+1)*a.Stride])
 		}
 		weights = weights[2*len(layers):]
 	}
 }
 
-// affineRows computes Z = A W^T + 1 b^T, W and b in PyTorch's layout.
+// affineRows computes Z = A W^T + 1 b^T, with W and b in PyTorch's layout.
 func affineRows(z, a blas64.General, weight, bias []float64) {
 	for r := range z.Rows {
 		copy(z.Data[r*z.Stride:], bias)

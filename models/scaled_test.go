@@ -8,7 +8,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Scores of rows (x - c) o a are those that the scaled rows have, and so are the first layer's gradients.
+// Scores of rows (x - c) o a are those that the scaled rows have, and so are the first layer's
+// gradients.
 func TestScaledScores(t *testing.T) {
 	forCases(t, func(t *testing.T, spec Spec, weights Weights, rows, center, d []float64) {
 		if spec.Inputs == 1 {

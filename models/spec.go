@@ -1,12 +1,12 @@
-// Package models defines classifiers' scores as Gorgonia nodes: linear models
-// and networks with any number of hidden layers, with one network for all
-// classes (shared heads) or one per class (separate heads).
+// Package models builds the scores of classifiers as Gorgonia nodes: linear models, and networks
+// with any number of hidden layers, either one network for all classes (shared heads) or one
+// network for each class (separate heads).
 //
-// A [Spec] says which model; [Weights] are its parameters on the host, in
-// float64 and in PyTorch's layout; a [Network] holds them as nodes of a Gorgonia
-// graph and gives the scores f(x), an n x C node for n rows and C classes. [Save]
-// and [Load] keep a [Model] in a safetensors file that torch.nn.Linear modules
-// of the same names load. [Predict] computes the same scores without Gorgonia.
+// A [Spec] describes a model. [Weights] are its parameters on the host, in float64 and in PyTorch's
+// layout. A [Network] holds the parameters as nodes of a Gorgonia graph and returns the scores
+// f(x), an n x C node for n rows and C classes. [Save] and [Load] keep a [Model] in a safetensors
+// file, which torch.nn.Linear modules with the same names load. [Predict] computes the same scores
+// without Gorgonia.
 //
 // The package knows neither constraints nor devices.
 package models
@@ -19,20 +19,20 @@ import (
 	"slices"
 )
 
-// ErrSpec is wrapped by every error about a [Spec] that describes no model.
+// ErrSpec says that a [Spec] is not valid. Every error about a [Spec] wraps it.
 var ErrSpec = errors.New("invalid model")
 
-// Activation is the function between a network's layers, element by element.
+// Activation names the element-wise function between a network's layers.
 type Activation string
 
 // The activations. The empty string means Sigmoid.
 const (
 	Sigmoid Activation = "sigmoid" // 1/(1 + exp(-z))
-	ReLU    Activation = "relu"    // max(0, z); its derivative at 0 is taken as 1
+	ReLU    Activation = "relu"    // max(0, z); its derivative at 0 is 1
 	Tanh    Activation = "tanh"
 )
 
-// Heads says how the classes' scores share a network.
+// Heads says whether the classes share one network.
 type Heads string
 
 // The kinds of heads. The empty string means Shared.
@@ -41,28 +41,27 @@ const (
 	Separate Heads = "separate" // C networks with one output each, in the order of the classes
 )
 
-// Spec describes a model: scores f(x) in R^Outputs of a row x in R^Inputs,
+// Spec describes a model with the scores f(x) in R^Outputs of a row x in R^Inputs,
 //
 //	a_0 = x,   a_k = act(a_{k-1} W_k^T + b_k),   f = a_K W_out^T + b_out
 //
-// with one hidden layer a_k of Hidden[k-1] units for each k = 1..K. K = 0 is the
-// linear model. With separate heads each class has such a network of its own, of
-// the same widths, and its f_i is that network's one output.
+// with one hidden layer a_k of Hidden[k-1] units for each k = 1..K. K = 0 is the linear model. With
+// separate heads each class has its own network of the same widths, whose single output is f_i.
 type Spec struct {
 	Inputs     int        `json:"inputs"`     // features of a row, at least 1
-	Hidden     []int      `json:"hidden"`     // units of each hidden layer (of each head), at least 1; empty: linear
-	Outputs    int        `json:"outputs"`    // classes, at least 1
-	Activation Activation `json:"activation"` // empty: Sigmoid; a linear model has no use for it
-	Heads      Heads      `json:"heads"`      // empty: Shared; Separate needs a hidden layer
+	// units of each hidden layer (of each head), at least 1; empty: linear
+	Hidden     []int      `json:"hidden"`
+	Outputs    int        `json:"outputs"`    // number of classes, at least 1
+	Activation Activation `json:"activation"` // empty: Sigmoid; a linear model ignores it
+	Heads      Heads      `json:"heads"`      // empty: Shared; Separate requires a hidden layer
 }
 
-// MaxParameters is the largest number of parameters that a model may have. To train
-// and save one takes about 280 bytes for each, measured (the iterate, gradients, a
-// method's other vectors, the certificate and the file in float64): this many need
-// 9 GB.
+// MaxParameters is the largest number of parameters that a model may have. Training and saving a
+// model takes about 280 bytes for each parameter, as measured (the iterate, gradients, a method's
+// other vectors, the certificate and the file in float64), so this many parameters need 9 GB.
 const MaxParameters = 1 << 25
 
-// Validate says what is wrong with the description, in an error that wraps [ErrSpec].
+// Validate returns an error that wraps [ErrSpec] if the description is not valid.
 func (s Spec) Validate() error {
 	if err := checkWidth("inputs", s.Inputs); err != nil {
 		return err
@@ -84,7 +83,7 @@ func (s Spec) Validate() error {
 	case "", Shared:
 	case Separate:
 		if len(s.Hidden) == 0 {
-			return fmt.Errorf("models: %w: separate heads need a hidden layer (a linear model's classes share nothing anyway)", ErrSpec)
+			return fmt.Errorf("models: %w: separate heads need a hidden layer (the classes of a linear model share no weights)", ErrSpec)
 		}
 	default:
 		return fmt.Errorf("models: %w: unknown heads %q, use shared or separate", ErrSpec, s.Heads)
@@ -92,8 +91,8 @@ func (s Spec) Validate() error {
 	return s.checkSize()
 }
 
-// checkSize refuses more parameters than MaxParameters. No sum overflows: a
-// layer of two widths of 31 bits has less than 2^62 + 2^31.
+// checkSize refuses more than MaxParameters parameters. No sum overflows: a layer of two widths of
+// 31 bits has less than 2^62 + 2^31 parameters.
 func (s Spec) checkSize() error {
 	left := int64(MaxParameters / s.heads())
 	for _, l := range s.head(0) {
@@ -105,8 +104,8 @@ func (s Spec) checkSize() error {
 	return nil
 }
 
-// checkWidth refuses what is no layer's width. The upper limit keeps every
-// product of two widths in an int.
+// checkWidth refuses widths outside 1..MaxInt32. The upper limit keeps every product of two widths
+// within an int.
 func checkWidth(what string, width int) error {
 	if width < 1 || width > math.MaxInt32 {
 		return fmt.Errorf("models: %w: %d %s, expected 1 to %d", ErrSpec, width, what, math.MaxInt32)
@@ -114,7 +113,7 @@ func checkWidth(what string, width int) error {
 	return nil
 }
 
-// WithDefaults returns s with the empty settings replaced by what they mean.
+// WithDefaults returns s with empty settings replaced by their defaults.
 func (s Spec) WithDefaults() Spec {
 	if s.Activation == "" {
 		s.Activation = Sigmoid
@@ -125,22 +124,22 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Equal says whether both describe the same model; defaults count as what they mean.
+// Equal reports whether both describe the same model, after filling in defaults.
 func (s Spec) Equal(other Spec) bool {
 	s, other = s.WithDefaults(), other.WithDefaults()
 	return s.Inputs == other.Inputs && slices.Equal(s.Hidden, other.Hidden) && s.Outputs == other.Outputs &&
 		s.Activation == other.Activation && s.Heads == other.Heads
 }
 
-// Parameter is a parameter's name and its shape in PyTorch's layout: a layer's
-// weight is [outputs, inputs], its bias [outputs].
+// Parameter is the name of a parameter and its shape in PyTorch's layout: [outputs, inputs] for a
+// layer's weight, [outputs] for its bias.
 type Parameter struct {
 	Name  string
 	Shape []int
 }
 
-// Parameters lists the model's parameters in their order, each layer's weight
-// before its bias and the layers from the input on:
+// Parameters lists the model's parameters from the first layer on, each layer's weight before its
+// bias:
 //
 //	linear            linear.weight [C, d], linear.bias [C]
 //	one hidden layer  hidden.weight [h, d], hidden.bias [h], output.weight [C, h], output.bias [C]
@@ -150,8 +149,8 @@ func (s Spec) Parameters() []Parameter {
 	return slices.Collect(s.parameters())
 }
 
-// parameters walks through [Spec.Parameters] without building the list, which a
-// description from a file could make as long as it likes.
+// parameters iterates over [Spec.Parameters] without building the list, because the description in
+// a file may ask for a list of any length.
 func (s Spec) parameters() iter.Seq[Parameter] {
 	return func(yield func(Parameter) bool) {
 		for i := range s.heads() {
@@ -165,14 +164,14 @@ func (s Spec) parameters() iter.Seq[Parameter] {
 	}
 }
 
-// layer is one affine map. The k-th layer's parameters, counted through all
-// heads, are number 2k (weight) and 2k+1 (bias) of [Spec.Parameters].
+// layer is one affine map. Counted over all heads, the parameters of layer k have the indices 2k
+// (weight) and 2k+1 (bias) in [Spec.Parameters].
 type layer struct {
 	name    string
 	in, out int
 }
 
-// heads returns how many networks stand side by side.
+// heads returns the number of separate networks.
 func (s Spec) heads() int {
 	if s.Heads == Separate {
 		return s.Outputs
@@ -180,7 +179,7 @@ func (s Spec) heads() int {
 	return 1
 }
 
-// head returns the i-th network's layers from the input on.
+// head returns the layers of network i, from the input on.
 func (s Spec) head(i int) []layer {
 	if s.Heads == Separate {
 		return s.chain(fmt.Sprintf("head.%d.", i), 1)

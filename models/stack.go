@@ -2,8 +2,8 @@ package models
 
 import "fmt"
 
-// Stack returns the weights as one vector in the order and layout of a [Network]'s nodes, each weight [in, out]: a trainer's
-// iterate.
+// Stack returns the weights as one vector, the iterate of a trainer, in the order and layout of a
+// [Network]'s nodes: each weight is [in, out].
 func Stack(spec Spec, weights Weights) ([]float64, error) {
 	if err := weights.Check(spec); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func Unstack(spec Spec, x []float64) (Weights, error) {
 	for _, p := range spec.Parameters() {
 		n := size(p.Shape)
 		if n > len(x) {
-			return nil, fmt.Errorf("models: %w: the stacked vector ends inside %s", ErrWeights, p.Name)
+			return nil, fmt.Errorf("models: %w: the stacked vector ends within %s", ErrWeights, p.Name)
 		}
 		t := Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, n)}
 		rows, cols := graphShape(p.Shape)
@@ -32,7 +32,7 @@ func Unstack(spec Spec, x []float64) (Weights, error) {
 		weights, x = append(weights, t), x[n:]
 	}
 	if len(x) > 0 {
-		return nil, fmt.Errorf("models: %w: the stacked vector has %d numbers too many", ErrWeights, len(x))
+		return nil, fmt.Errorf("models: %w: the stacked vector is %d numbers too long", ErrWeights, len(x))
 	}
 	return weights, nil
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// ErrWeights is wrapped by every error about weights that do not fit a [Spec].
+// ErrWeights says that weights do not fit a [Spec]. Every error about weights wraps it.
 var ErrWeights = errors.New("weights do not fit the model")
 
-// Tensor is one parameter's values on the host: row-major, in PyTorch's layout.
+// Tensor holds the values of one parameter on the host: row-major, in PyTorch's layout.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -21,15 +21,13 @@ type Tensor struct {
 // Weights are a model's parameters, in the order of [Spec.Parameters].
 type Weights []Tensor
 
-// Init draws a model's first weights as torch.nn.Linear does by default: weight
-// and bias of a layer uniform in [-b, b), b = 1/sqrt(fan_in), fan_in being the
-// layer's inputs. (PyTorch's kaiming_uniform_ with a = sqrt(5) has the bound
-// sqrt(6/((1 + a^2) fan_in)), which is that.)
+// Init draws the initial weights as torch.nn.Linear does by default: weight and bias of a layer are
+// uniform in [-b, b) with b = 1/sqrt(fan_in), where fan_in is the number of the layer's inputs.
+// (PyTorch's kaiming_uniform_ with a = sqrt(5) has the same bound, sqrt(6/((1 + a^2) fan_in)).)
 //
-// The order of the draws is part of the contract, so that a seed means the same
-// weights for ever: one rng.Float64 per value, u -> (2u - 1) b, through the
-// tensors in the order of [Spec.Parameters], each row by row. Pass a
-// rand.New(rand.NewPCG(seed, stream)).
+// The order of the draws is part of the contract, so a seed always gives the same weights: one
+// rng.Float64 for each value, u -> (2u - 1) b, through the tensors in the order of
+// [Spec.Parameters], each row by row. Pass rand.New(rand.NewPCG(seed, stream)).
 func Init(spec Spec, rng *rand.Rand) (Weights, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -37,7 +35,7 @@ func Init(spec Spec, rng *rand.Rand) (Weights, error) {
 	var weights Weights
 	var bound float64
 	for _, p := range spec.Parameters() {
-		if len(p.Shape) == 2 { // a weight; the bias behind it has the same bound
+		if len(p.Shape) == 2 { // a weight; the bias that follows has the same bound
 			bound = 1 / math.Sqrt(float64(p.Shape[1]))
 		}
 		t := Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))}
@@ -58,9 +56,8 @@ func (w Weights) Clone() Weights {
 	return clone
 }
 
-// Check says in what the weights differ from what the model needs: names and
-// their order, shapes, lengths, and values that are not finite. The error names
-// the tensor and wraps [ErrWeights].
+// Check compares the weights with the model: names and their order, shapes, lengths, and that all
+// values are finite. An error names the tensor and wraps [ErrWeights].
 func (w Weights) Check(spec Spec) error {
 	if err := spec.Validate(); err != nil {
 		return err
@@ -79,12 +76,12 @@ func (w Weights) Check(spec Spec) error {
 		i++
 	}
 	if i < len(w) {
-		return fmt.Errorf("models: %w: %q is one too many, the model has %d tensors", ErrWeights, w[i].Name, i)
+		return fmt.Errorf("models: %w: %q is not a tensor of the model, which has %d tensors", ErrWeights, w[i].Name, i)
 	}
 	return nil
 }
 
-// check compares t with the shape that the model needs.
+// check compares t with the expected shape.
 func (t Tensor) check(shape []int) error {
 	if !slices.Equal(t.Shape, shape) {
 		return fmt.Errorf("models: %w: %s has shape %v, expected %v", ErrWeights, t.Name, t.Shape, shape)

@@ -51,3 +51,15 @@ func TestDevicesListsGPUs(t *testing.T) {
 		})
 	}
 }
+
+// Without a GPU, or without support for GPUs in the build, gpu-check fails with one line that says what is missing.
+func TestGPUCheckWithoutGPU(t *testing.T) {
+	if d, err := machineGPUs().open(0); err == nil {
+		_ = d.Close()
+		t.Skip("there is a GPU")
+	}
+	got := command(t.Context(), nil, "gpu-check")
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: cuda: no GPU available: ") || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,3 +1,5 @@
+//go:build gpu
+
 package main
 
 import (
@@ -11,13 +13,6 @@ import (
 	"ppal/cuda/recorder"
 	"ppal/internal/gpucheck"
 )
-
-func TestGPUCheckWithoutGPU(t *testing.T) {
-	got := command(t.Context(), nil, "gpu-check")
-	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: cuda: no GPU available: ") || strings.Count(got.stderr, "\n") != 1 {
-		t.Errorf("%+v", got)
-	}
-}
 
 func TestGPUCheckListsParts(t *testing.T) {
 	got := command(t.Context(), nil, "gpu-check", "--list")
@@ -54,8 +49,14 @@ func TestGPUCheckReports(t *testing.T) {
 	if report.Device.Name == "" || len(report.Parts) != 1 || report.Parts[0].Name != "peers" || report.Parts[0].Results[0].Status != gpucheck.NotRun {
 		t.Errorf("%+v", report)
 	}
-	if got := command(t.Context(), nil, "gpu-check", "--part", "nothing"); !strings.Contains(got.stderr, `there is no part "nothing"`) {
-		t.Errorf("%+v", got)
+}
+
+// An unknown part is a wrong use, and the message names the parts.
+func TestGPUCheckUnknownPart(t *testing.T) {
+	got := command(t.Context(), nil, "gpu-check", "--part", "nothing")
+	want := "ppal: gpu-check: there is no part \"nothing\", want some of " + strings.Join(gpucheck.Names(gpucheck.Parts()), ", ") + "\n"
+	if got.status != exitUsage || got.stderr != want {
+		t.Errorf("%+v, want %s", got, want)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/gpucheck"
 	"ppal/trainer/session"
 )
 
@@ -167,7 +166,6 @@ func TestRefusals(t *testing.T) {
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
 		{"help trian", exitUsage, `ppal: there is no command "trian"; see ppal help --help`},
 		{"completion sh", exitUsage, `ppal: unknown command "sh" for "ppal completion"; see ppal completion --help`},
-		{"gpu-check --part nothing", exitUsage, "ppal: gpu-check: there is no part \"nothing\", want some of " + strings.Join(gpucheck.Names(gpucheck.Parts()), ", ")},
 		{"compare --seeds 0", exitUsage, "ppal: --seeds is 0, want a whole number of at least 1"},
 		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel is -1, want a whole number of at least 0"},
 		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus is no key; the keys are the flags of ppal train --help"},

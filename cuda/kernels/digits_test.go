@@ -235,7 +235,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := kernel.NewBytes(rows, inner, testScale)
+	x := kernel.NewPackedBytes(rows, inner, testScale)
 	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
 	w := k.NewSlices(inner, cols, count)
 	w.Cut(0, w.Count(), b, cols, testScale)

@@ -80,12 +80,6 @@ var forms = []struct {
 	e        *plan.Expr
 	operands string
 }{
-	{unary(plan.Sigmoid, binary2(plan.Add, load(0), load(1))), "or"},
-	{unary(plan.Tanh, binary2(plan.Add, load(0), load(1))), "or"},
-	{unary(plan.ReLU, binary2(plan.Add, load(0), load(1))), "or"},
-	{binary2(plan.Mul, unary(plan.SigmoidGrad, load(0)), load(1)), "mo"},
-	{binary2(plan.Mul, unary(plan.TanhGrad, load(0)), load(1)), "mo"},
-	{binary2(plan.Mul, unary(plan.ReLUGrad, load(0)), load(1)), "mo"},
 	{binary2(plan.Add, load(0), load(1)), "o1"},
 	{binary2(plan.Add, load(0), load(1)), "or"},
 	{binary2(plan.Sub, load(0), load(1)), "mm"},
@@ -103,6 +97,39 @@ func TestMapForms(t *testing.T) {
 			both(t, func(t *testing.T) { mapped[float32](t, f.e, f.operands, false) },
 				func(t *testing.T) { mapped[float64](t, f.e, f.operands, false) })
 		})
+	}
+}
+
+// The typed steps of a layer agree with the plan's loops, with special values and gaps between rows.
+func TestLayerSteps(t *testing.T) {
+	both(t, layerSteps[float32], layerSteps[float64])
+}
+
+func layerSteps[T plan.Float](t *testing.T) {
+	for i, sh := range shapes {
+		for f := plan.LinearActivation; f <= plan.ReLUActivation; f++ {
+			r := newRig[T](t, uint64(i))
+			a, bias := r.random(sh.rows, sh.cols, sh.gap), r.random(1, sh.cols, sh.gap)
+			special(r, a)
+			a = r.inPlace(a)
+			if f == plan.LinearActivation {
+				r.do(r.s.AddRow(r.q, r.on(a), r.on(bias)))
+			} else {
+				r.do(r.s.BiasActivation(r.q, kernels.Activation(f), r.on(a), r.on(bias)))
+			}
+			r.step(&plan.BiasActivation{Activation: f, A: a, Bias: bias})
+			r.check(1, 8)
+			if f == plan.LinearActivation {
+				continue
+			}
+			values, d := r.random(sh.rows, sh.cols, sh.gap), r.random(sh.rows, sh.cols, sh.gap)
+			special(r, values)
+			special(r, d)
+			d = r.inPlace(d)
+			r.do(r.s.ActivationGrad(r.q, kernels.Activation(f), r.on(values), r.on(d)))
+			r.step(&plan.ActivationGrad{Activation: f, A: values, D: d})
+			r.check(1, 8)
+		}
 	}
 }
 

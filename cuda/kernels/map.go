@@ -57,46 +57,45 @@ func (s *Set) Map(q Queue, m *Map, program driver.Pointer) error {
 	return s.launch(q, c)
 }
 
-// biased and slopes are the forms of a layer's activation and its derivative.
-var (
-	biased = map[string]Activation{"sigmoid(($0 + $1))": Sigmoid, "tanh(($0 + $1))": Tanh, "relu(($0 + $1))": ReLU}
-	slopes = map[string]Activation{"(sigmoid'($0) * $1)": Sigmoid, "(tanh'($0) * $1)": Tanh, "(relu'($0) * $1)": ReLU}
-)
-
-// special returns the launch of a kernel made for the form, nil where there is none.
+// special returns the launch of a kernel for one operation on operands, nil where the expression is another one.
 func special(e *plan.Expr, args []Operand, out Operand) func(s *Set, q Queue) error {
-	form := e.String()
-	row := func(k int) bool { return args[k].Rows == 1 && args[k].Cols == out.Cols }
-	if f, ok := biased[form]; ok && args[0] == out && row(1) {
-		return func(s *Set, q Queue) error { return s.BiasActivation(q, f, out, args[1]) }
-	}
-	if f, ok := slopes[form]; ok && args[1] == out && args[0].Rows == out.Rows && args[0].Cols == out.Cols {
-		return func(s *Set, q Queue) error { return s.ActivationGrad(q, f, args[0], out) }
-	}
 	a, b, op, ok := pair(e)
 	if !ok {
 		return nil
 	}
 	return func(s *Set, q Queue) error {
-		c := &call{name: "pair"}
-		c.grid, c.block = tiles(out.Rows, out.Cols, 4)
-		c.ints(op)
-		for _, k := range []int{a, b} {
-			x := Operand{}
-			if k >= 0 {
-				x = args[k]
-			}
-			row, column := steps(x, out)
-			c.reading(x.At, 0)
-			if x.given() {
-				c.reads[len(c.reads)-1] = s.span(x)
-			}
-			c.ints(row, column)
+		x, y := args[a], Operand{}
+		if b >= 0 {
+			y = args[b]
 		}
-		c.out(s, out)
-		c.ints(out.Rows, out.Cols)
-		return s.launch(q, c)
+		return s.pair(q, op, x, y, out)
 	}
+}
+
+// AddRow sets z = z + 1 b, b a row.
+func (s *Set) AddRow(q Queue, z, bias Operand) error {
+	if z.Rows == 0 || z.Cols == 0 {
+		return nil
+	}
+	return s.pair(q, pairAdd, z, bias, z)
+}
+
+// pair runs one operation on x and y; y is not given for operations on x alone.
+func (s *Set) pair(q Queue, op int, x, y, out Operand) error {
+	c := &call{name: "pair"}
+	c.grid, c.block = tiles(out.Rows, out.Cols, 4)
+	c.ints(op)
+	for _, o := range []Operand{x, y} {
+		row, column := steps(o, out)
+		c.reading(o.At, 0)
+		if o.given() {
+			c.reads[len(c.reads)-1] = s.span(o)
+		}
+		c.ints(row, column)
+	}
+	c.out(s, out)
+	c.ints(out.Rows, out.Cols)
+	return s.launch(q, c)
 }
 
 // The operations of the pair kernel.

@@ -1,4 +1,4 @@
-// Package atomicfile replaces files whole.
+// Package atomicfile replaces files atomically.
 package atomicfile
 
 import (
@@ -8,8 +8,9 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Write replaces the file whole: written beside it, synced, renamed, and the directory synced. A reader never sees half of it,
-// after a power failure either. The error is the file system's.
+// Write replaces the file at path atomically: it writes and syncs a temporary file in the same
+// directory, renames the temporary file, and syncs the directory. A reader never sees an incomplete
+// file, not even after a power failure. Errors come from the file system.
 func Write(path string, data []byte, perm os.FileMode) error {
 	if err := renameio.WriteFile(path, data, perm); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"ppal/cuda/driver"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/trainer/session"
@@ -31,7 +30,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	openGPU func(ordinal int) (driver.Driver, error) // nil: this machine's
+	openGPU func(session.GPUOptions) (session.GPU, error) // nil: this machine's
 }
 
 // options are those of the setting's training run.
@@ -48,7 +47,7 @@ type Options struct {
 	// that leave the choice open.
 	Device config.Values
 	// OpenGPU opens another GPU than this machine's; nil opens this machine's.
-	OpenGPU func(ordinal int) (driver.Driver, error)
+	OpenGPU func(session.GPUOptions) (session.GPU, error)
 	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 )
 
@@ -34,7 +34,7 @@ func bareProducts(s setting, rows, features, width int) (reference, error) {
 }
 
 // bareSparse are the two products with sparse rows.
-func bareSparse(s setting, x *datasets.CSR, width int) (reference, error) {
+func bareSparse(s setting, x *matrix.CSR, width int) (reference, error) {
 	prepare := cpu.BareSparse[float32]
 	if s.Dtype == "float64" {
 		prepare = cpu.BareSparse[float64]

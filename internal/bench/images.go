@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/models"
 	"ppal/trainer/session"
@@ -117,7 +118,7 @@ func randomImages(d datasets.Dataset, classes []int, rowsPerClass int, seed uint
 		s.Offsets = append(s.Offsets, (k+1)*rowsPerClass)
 	}
 	rows, pixels := len(classes)*rowsPerClass, d.Shape.Pixels()
-	s.Pixels = &datasets.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: datasets.PixelScale}
+	s.Pixels = &matrix.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: datasets.PixelScale}
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 )
 
 // The random streams of what is drawn.
@@ -32,7 +33,7 @@ func randomTable(rng *rand.Rand, n int) *datasets.Table {
 func randomCategories(n int) *datasets.Table {
 	rng := rand.New(rand.NewPCG(1, tableSeed))
 	t := randomTable(rng, n)
-	x := &datasets.CSR{Rows: n, Cols: adultFeatures, Starts: []int{0}}
+	x := &matrix.CSR{Rows: n, Cols: adultFeatures, Starts: []int{0}}
 	t.Groups = randomPair(n)
 	for range n {
 		for a := range adultAttributes {
@@ -60,7 +61,7 @@ func randomPair(n int) []datasets.Group {
 func randomNumbers(n, cols int) *datasets.Table {
 	rng := rand.New(rand.NewPCG(2, tableSeed))
 	t := randomTable(rng, n)
-	x := &datasets.Dense{Rows: n, Cols: cols, Data: make([]float64, n*cols)}
+	x := &matrix.Dense{Rows: n, Cols: cols, Data: make([]float64, n*cols)}
 	for i := range x.Data {
 		x.Data[i] = rng.NormFloat64()
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 )
 
 func TestRandomGroups(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRandomGroups(t *testing.T) {
 func TestRandomCategories(t *testing.T) {
 	const n = 300
 	table := randomCategories(n)
-	x := table.Features.(*datasets.CSR)
+	x := table.Features.(*matrix.CSR)
 	for i := range n {
 		columns := x.Columns[x.Starts[i]:x.Starts[i+1]]
 		if len(columns) != adultAttributes {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/trainer/session"
 )
@@ -54,7 +55,7 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := t.Features.(*datasets.CSR)
+	x := t.Features.(*matrix.CSR)
 	w.shape.NonZeros = len(x.Columns)
 	w.references = func() ([]reference, error) {
 		sparse, err := bareSparse(s, x, w.shape.Width)

@@ -48,8 +48,8 @@ func (b *Bare) FLOPs() float64 { return b.flops }
 type bare[T plan.Float] struct {
 	k       *kernel.Kernels[T]
 	pool    *pool
-	x       kernel.Strided[T] // as it is: for a narrow W
-	packed  *kernel.Matrix[T] // else
+	x       kernel.Strided[T]       // as it is: for a narrow W
+	packed  *kernel.PackedFloats[T] // else
 	width   int
 	w       []T
 	panels  *kernel.Panels[T]
@@ -76,7 +76,7 @@ func newBare[T plan.Float](k *kernel.Kernels[T], p *pool, rows, cols, width int)
 		b.x.Data = random(rows * cols)
 		return b
 	}
-	b.packed, b.panels = k.NewMatrix(rows, cols), k.NewPanels(cols, width)
+	b.packed, b.panels = k.NewPackedFloats(rows, cols), k.NewPanels(cols, width)
 	b.panels.Resize(cols, width)
 	row := make([]T, cols)
 	for i := range rows {

@@ -14,7 +14,7 @@ func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
 	}
 	count := d.products.slices()
 	rng := rand.New(rand.NewPCG(3, 4))
-	b := &byteBare{k: k, pool: d.pool, x: kernel.NewBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
+	b := &byteBare{k: k, pool: d.pool, x: kernel.NewPackedBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
 		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewSlices(cols, width, count)}
 	values := make([]uint8, kernel.RowBlock*cols)
 	for i := range values {
@@ -39,7 +39,7 @@ func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
 type byteBare struct {
 	k       *kernel.Integers
 	pool    *pool
-	x       *kernel.Bytes
+	x       *kernel.PackedBytes
 	width   int
 	w, z, d []float32
 	factor  *kernel.Slices
@@ -61,7 +61,7 @@ func (b *byteBare) run() {
 
 func (b byteBareCut) work(worker int) {
 	from, to := share(b.factor.Count(), worker, b.pool.threads)
-	b.factor.Cut(from, to, b.w, b.width, b.x.Scale())
+	b.factor.Cut(from, to, b.w, b.width, b.x.ByteScale())
 }
 
 func (b byteBareProducts) work(worker int) {
@@ -73,7 +73,7 @@ func (b byteBareProducts) work(worker int) {
 		hi := min(lo+kernel.RowBlock, rows)
 		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.factor, scratch)
 		cut.Resize(hi-lo, b.width)
-		cut.Cut(0, cut.Count(), b.d[lo*b.width:], b.width, b.x.Scale())
+		cut.Cut(0, cut.Count(), b.d[lo*b.width:], b.width, b.x.ByteScale())
 		b.k.AddMulTrans(b.sums[worker], b.width, b.x, lo, hi, cut, scratch)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
@@ -78,7 +79,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 		}
 		f, c, err := goal.Nodes(scores, labels)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{data}}, err
+			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}}, err
 	}, e)
 	if err != nil {
 		b.Fatal(err)

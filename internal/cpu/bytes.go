@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -12,57 +13,13 @@ import (
 // ErrNotBytes is wrapped by the error of a Bind whose values are not 8-bit values times the data's scale.
 var ErrNotBytes = errors.New("values that are no bytes")
 
-// Bytes is a data matrix of 8-bit values in the two layouts of the device's products with it, 2 bytes an element. A plan whose data it is
-// reads it as it is, at every level of the kernels; filling it is all the packing there is.
-type Bytes struct{ packed *kernel.Bytes }
-
-var _ plan.Bytes = (*Bytes)(nil)
-
-// NewBytes returns a matrix of zeros with that scale.
-func NewBytes(rows, cols int, scale float64) *Bytes {
-	return &Bytes{kernel.NewBytes(rows, cols, scale)}
-}
-
-// Dims returns the numbers of rows and columns.
-func (b *Bytes) Dims() (rows, cols int) { return b.packed.Dims() }
-
-// Bytes implements plan.Bytes: the values are in no order that others know.
-func (b *Bytes) Bytes() (values []uint8, scale float64) { return nil, b.packed.Scale() }
-
-// SetScale changes the scale, before a plan has the matrix.
-func (b *Bytes) SetScale(scale float64) { b.packed.SetScale(scale) }
-
-// SetRows sets the values of the rows from i on. Several goroutines may set different rows.
-func (b *Bytes) SetRows(i int, rows [][]uint8) { b.packed.SetRows(i, rows) }
-
-// Float32 writes rows from to to-1, scaled and then rounded once, to dst.
-func (b *Bytes) Float32(dst []float32, from, to int) { widened(dst, b.packed, from, to) }
-
-// Float64 writes rows from to to-1, scaled, to dst.
-func (b *Bytes) Float64(dst []float64, from, to int) { widened(dst, b.packed, from, to) }
-
-func widened[T plan.Float](dst []T, x *kernel.Bytes, from, to int) {
-	var table [256]T
-	for v := range table {
-		table[v] = T(float64(v) * x.Scale())
-	}
-	_, cols := x.Dims()
-	row := make([]uint8, cols)
-	for i := from; i < to; i++ {
-		x.Row(row, i)
-		own := dst[(i-from)*cols:][:cols]
-		for l, v := range row {
-			own[l] = table[v]
-		}
-	}
-}
-
 // packBytes fills a leaf from the values bound, or else from the data matrix, shared out by blocks of rows.
 func (e *executor[T]) packBytes(buffer int) error {
 	p := &bytePacking[T]{x: e.bytes[buffer], bound: e.Data[buffer]}
 	rows, _ := p.x.Dims()
 	if p.bound == nil {
-		if p.values, _ = e.plan.DataOf(buffer).(plan.Bytes).Bytes(); p.values == nil {
+		p.from = e.plan.DataOf(buffer).(matrix.EightBit)
+		if p.from == matrix.EightBit(p.x) {
 			return nil
 		}
 	}
@@ -73,8 +30,8 @@ func (e *executor[T]) packBytes(buffer int) error {
 
 // bytePacking is the job of packing 8-bit data.
 type bytePacking[T plan.Float] struct {
-	x        *kernel.Bytes
-	values   []uint8
+	x        *kernel.PackedBytes
+	from     matrix.EightBit
 	bound    []T
 	failures []error // by worker
 }
@@ -86,11 +43,16 @@ func (p *bytePacking[T]) work(worker int) {
 	list := make([][]uint8, 0, kernel.RowBlock)
 	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i += kernel.RowBlock {
 		n := min(kernel.RowBlock, rows-i) * cols
+		room = slices.Grow(room[:0], n)[:n]
 		if p.bound == nil {
-			room = p.values[i*cols:][:n]
+			list = list[:0]
+			for r := range n / max(1, cols) {
+				list = append(list, p.from.ByteRow(i+r, room[r*cols:][:cols]))
+			}
+			p.x.SetRows(i, list)
+			continue
 		} else {
-			room = slices.Grow(room[:0], n)[:n]
-			if p.failures[worker] = narrowed(room, p.bound[i*cols:][:n], p.x.Scale()); p.failures[worker] != nil {
+			if p.failures[worker] = narrowed(room, p.bound[i*cols:][:n], p.x.ByteScale()); p.failures[worker] != nil {
 				return
 			}
 		}
@@ -111,7 +73,7 @@ func narrowed[T plan.Float](to []uint8, values []T, scale float64) error {
 }
 
 // newByteProduct is a product with 8-bit data, in float32.
-func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Bytes) step[T] {
+func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.PackedBytes) step[T] {
 	single := any(e).(*executor[float32])
 	var s step[float32]
 	if p.TransA {
@@ -125,14 +87,14 @@ func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Byt
 // byteScores is Z = X W over 8-bit data. W is cut into slices before the blocks.
 type byteScores struct {
 	p          *plan.Product
-	x          *kernel.Bytes
+	x          *kernel.PackedBytes
 	k          *kernel.Integers
 	slices     *kernel.Slices
 	transposed []float32             // W, where the plan has W^T
 	scratch    []*kernel.ByteScratch // by worker
 }
 
-func newByteScores(e *executor[float32], p *plan.Product, x *kernel.Bytes) *byteScores {
+func newByteScores(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteScores {
 	rows, cols := p.B.Rows, p.B.Cols
 	s := &byteScores{p: p, x: x, k: e.integers, scratch: byteScratch(e)}
 	if p.TransB {
@@ -163,7 +125,7 @@ func (s *byteScores) prepareShare(e *executor[float32], worker, workers int) {
 	if s.transposed != nil {
 		w, ld = s.transposed, s.p.B.Rows
 	}
-	s.slices.Cut(from, to, w, ld, s.x.Scale())
+	s.slices.Cut(from, to, w, ld, s.x.ByteScale())
 }
 
 func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
@@ -174,13 +136,13 @@ func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
 // byteGradient is G = X^T D, or G += it, over 8-bit data. A block of D is cut into slices while it is in cache.
 type byteGradient struct {
 	workerSums[float32]
-	x       *kernel.Bytes
+	x       *kernel.PackedBytes
 	k       *kernel.Integers
 	slices  []*kernel.Slices      // by worker
 	scratch []*kernel.ByteScratch // likewise
 }
 
-func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.Bytes) *byteGradient {
+func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {
 	s := &byteGradient{workerSums: newWorkerSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
 	for range e.threads {
 		s.slices = append(s.slices, e.integers.NewSlices(kernel.RowBlock, p.B.Cols, e.device.products.slices()))
@@ -191,7 +153,7 @@ func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.Bytes) *by
 func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
 	d := s.slices[t]
 	d.Resize(hi-lo, s.p.B.Cols)
-	d.Cut(0, d.Count(), w.From(s.p.B, lo), s.p.B.Stride, s.x.Scale())
+	d.Cut(0, d.Count(), w.From(s.p.B, lo), s.p.B.Stride, s.x.ByteScale())
 	s.k.AddMulTrans(s.sums[t], s.p.Out.Cols, s.x, lo, hi, d, s.scratch[t])
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
@@ -34,7 +35,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &datasets.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
 	var labels []int
 	var names []string
 	for k, c := range p.counts {
@@ -47,9 +48,9 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		}
 	}
 	x.Rows = len(labels)
-	var data graph.Matrix = x
+	var data matrix.Matrix = x
 	if p.packed {
-		own := cpu.NewBytes(x.Rows, x.Cols, 1)
+		own := kernel.NewPackedBytes(x.Rows, x.Cols, 1)
 		own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
 		own.SetScale(x.Scale)
 		data = own
@@ -70,7 +71,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		}
 		f, c, err := goal.Nodes(scores, labels)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Inputs: gorgonia.Nodes{rows}, Data: []graph.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
+			Inputs: gorgonia.Nodes{rows}, Data: []matrix.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
 	}, engine)
 	if err != nil {
 		t.Fatal(err)

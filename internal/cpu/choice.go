@@ -3,8 +3,8 @@ package cpu
 import (
 	"fmt"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/plan"
 )
 
 // Products is how a device computes products of float32 matrices with 8-bit data.
@@ -74,8 +74,8 @@ func (d *Device) Slices(cols int) bool {
 const sliceFeatures = 96
 
 // byteLeaf returns room for a leaf of 8-bit data that products read in slices, nil for others.
-func (e *executor[T]) byteLeaf(buffer int) *kernel.Bytes {
-	data, ok := e.plan.DataOf(buffer).(plan.Bytes)
+func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
+	data, ok := e.plan.DataOf(buffer).(matrix.EightBit)
 	if _, single := any(e).(*executor[float32]); !ok || !single {
 		return nil
 	}
@@ -83,11 +83,10 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.Bytes {
 	if !e.device.Slices(cols) {
 		return nil
 	}
-	if own, ok := data.(*Bytes); ok {
-		return own.packed
+	if own, ok := data.(*kernel.PackedBytes); ok {
+		return own
 	}
-	_, scale := data.Bytes()
-	return kernel.NewBytes(rows, cols, scale)
+	return kernel.NewPackedBytes(rows, cols, data.ByteScale())
 }
 
 // slices is the number of slices of the products with 8-bit data.

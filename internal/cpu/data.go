@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -31,7 +32,7 @@ func (e *executor[T]) packData() error {
 		data := e.plan.DataOf(i)
 		if data != nil && (others[i] || !e.read(i)) {
 			e.Data[i] = make([]T, b.Len())
-			plan.Widen(e.Data[i], data, 0, b.Rows)
+			matrix.Widen(e.Data[i], data, 0, b.Rows)
 		}
 		if e.data[i] != nil {
 			e.pack(i)
@@ -71,7 +72,7 @@ func (e *executor[T]) packed(buffer int) error {
 func (e *executor[T]) packWide(buffer int) {
 	if e.widest(buffer) > narrowData {
 		b := e.plan.Buffers[buffer]
-		e.data[buffer] = e.k.NewMatrix(b.Rows, b.Cols)
+		e.data[buffer] = e.k.NewPackedFloats(b.Rows, b.Cols)
 	}
 }
 
@@ -110,9 +111,9 @@ func (e *executor[T]) pack(buffer int) {
 
 // packing is the job of packing a matrix, row by row.
 type packing[T plan.Float] struct {
-	m       *kernel.Matrix[T]
+	m       *kernel.PackedFloats[T]
 	values  []T // nil: those of data
-	data    plan.Matrix
+	data    matrix.Matrix
 	workers int
 }
 
@@ -127,7 +128,7 @@ func (p *packing[T]) work(worker int) {
 		if p.values != nil {
 			row = p.values[i*cols : (i+1)*cols]
 		} else {
-			plan.Widen(row, p.data, i, i+1)
+			matrix.Widen(row, p.data, i, i+1)
 		}
 		p.m.SetRow(i, row)
 	}

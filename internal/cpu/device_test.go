@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
@@ -237,7 +238,7 @@ func TestDataMatrices(t *testing.T) {
 			if watchRows {
 				watch = append(watch, gorgonia.Must(gorgonia.Square(x)))
 			}
-			return graph.Definition{Objective: f, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{data}, Watch: watch}, nil
+			return graph.Definition{Objective: f, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}, Watch: watch}, nil
 		}, e)
 		if err != nil {
 			t.Fatal(err)

@@ -4,8 +4,8 @@
 // thousand where all that a row has are a few single numbers. Each worker takes one range through all steps, a block at a time, so that a block's activations are in cache from the product that
 // made them to the last step that reads them. Reductions are kept by worker and added in the workers' order, each worker adding a part
 // of the elements: results depend on the number of threads, never on which core was faster. Steps outside the plan's regions are
-// regions of their own, on one thread where they are small. Data matrices that tell their entries (plan.Sparse) are read by these alone
-// and not widened, but where a step other than a product reads them. Those of 8-bit values (plan.Bytes) stay bytes where products with
+// regions of their own, on one thread where they are small. Data matrices that tell their entries (matrix.Sparse) are read by these alone
+// and not widened, but where a step other than a product reads them. Those of 8-bit values (matrix.EightBit) stay bytes where products with
 // them are done in slices (Products). What the kernels lack runs through the plan's reference loops.
 //
 // Steps that share work are joined when a plan is compiled: the smooth losses of one column of scores and their derivatives, in both

@@ -1,41 +1,18 @@
 package cpu
 
 import (
-	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
-// elements is an element-wise pass over a block while it is in cache: one kernel for the common forms, else the expression's tree, row
-// by row, with a row of intermediate results for each operation. A block without gaps is one row.
+// elements evaluates an element-wise expression over a block while the block is in cache, row by row,
+// with a row of intermediate results for each operation. A block without gaps counts as one row.
 type elements[T plan.Float] struct {
 	m    *plan.Map
 	flat bool
-	pass func(w *worker[T], lo, hi int)
 }
 
 func newElements[T plan.Float](m *plan.Map) *elements[T] {
-	s := &elements[T]{m: m, flat: flat(m)}
-	bias := len(m.Args) == 2 && s.inPlace(0) && s.repeatedRow(1)
-	slope := len(m.Args) == 2 && s.inPlace(1) && s.sameShape(0)
-	switch form := m.Expr.String(); {
-	case form == "sigmoid(($0 + $1))" && bias:
-		s.pass = s.biased((*kernel.Kernels[T]).BiasSigmoid)
-	case form == "tanh(($0 + $1))" && bias:
-		s.pass = s.biased((*kernel.Kernels[T]).BiasTanh)
-	case form == "relu(($0 + $1))" && bias:
-		s.pass = s.biased((*kernel.Kernels[T]).BiasReLU)
-	case form == "(sigmoid'($0) * $1)" && slope:
-		s.pass = s.slopes((*kernel.Kernels[T]).SigmoidGrad)
-	case form == "(tanh'($0) * $1)" && slope:
-		s.pass = s.slopes((*kernel.Kernels[T]).TanhGrad)
-	case form == "(relu'($0) * $1)" && slope:
-		s.pass = s.slopes((*kernel.Kernels[T]).ReLUGrad)
-	case form == "($0 + $1)" && s.flat && s.inPlace(0) && m.Args[1].Len() == 1:
-		s.pass = s.shifted
-	default:
-		s.pass = s.rows
-	}
-	return s
+	return &elements[T]{m, flat(m)}
 }
 
 // flat says whether a block is one vector: no matrix has gaps, and what is repeated are numbers.
@@ -48,51 +25,7 @@ func flat(m *plan.Map) bool {
 	return m.Out.Stride == m.Out.Cols
 }
 
-func (s *elements[T]) inPlace(k int) bool { return s.m.Args[k] == s.m.Out }
-func (s *elements[T]) sameShape(k int) bool {
-	a := s.m.Args[k]
-	return a.Rows == s.m.Out.Rows && a.Cols == s.m.Out.Cols
-}
-func (s *elements[T]) repeatedRow(k int) bool {
-	return s.m.Args[k].Rows == 1 && s.m.Args[k].Cols == s.m.Out.Cols
-}
-
 func (s *elements[T]) block(_ int, w *worker[T], lo, hi int) error {
-	s.pass(w, lo, hi)
-	return nil
-}
-
-// biased is the pass z = f(z + b) with a row b.
-func (s *elements[T]) biased(f func(k *kernel.Kernels[T], z []T, ldz, rows int, bias []T)) func(w *worker[T], lo, hi int) {
-	return func(w *worker[T], lo, hi int) {
-		f(w.k, w.From(s.m.Out, lo), s.m.Out.Stride, hi-lo, w.Row(s.m.Args[1], 0))
-	}
-}
-
-// shifted is the pass z = z + b with a number b, of matrices without gaps.
-func (s *elements[T]) shifted(w *worker[T], lo, hi int) {
-	z := w.From(s.m.Out, lo)[:(hi-lo)*s.m.Out.Cols]
-	w.k.Shift(z, w.Row(s.m.Args[1], 0)[0])
-}
-
-// slopes is the pass d = f'(a) d.
-func (s *elements[T]) slopes(f func(k *kernel.Kernels[T], d, a []T)) func(w *worker[T], lo, hi int) {
-	a, d := s.m.Args[0], s.m.Out
-	if s.flat {
-		return func(w *worker[T], lo, hi int) {
-			n := (hi - lo) * d.Cols
-			f(w.k, w.From(d, lo)[:n], w.From(a, lo)[:n])
-		}
-	}
-	return func(w *worker[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			f(w.k, w.Row(d, i), w.Row(a, i))
-		}
-	}
-}
-
-// rows evaluates the expression row by row.
-func (s *elements[T]) rows(w *worker[T], lo, hi int) {
 	step := 1
 	if s.flat {
 		step = hi - lo
@@ -101,6 +34,7 @@ func (s *elements[T]) rows(w *worker[T], lo, hi int) {
 		r := rowsOf[T]{w, s.m, i, step}
 		r.evaluate(s.m.Expr, r.part(s.m.Out), 0)
 	}
+	return nil
 }
 
 // rowsOf are some rows of a pass's matrices: one, or several that are one vector.

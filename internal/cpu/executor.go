@@ -13,12 +13,13 @@ type executor[T plan.Float] struct {
 	plan              *plan.Plan
 	k                 *kernel.Kernels[T]
 	workers           []*worker[T]
-	data              map[int]*kernel.Matrix[T] // packed leaves, by buffer
-	sparse            map[int]*kernel.Sparse[T] // leaves that are read by their entries
-	tails             map[int]*tails[T]         // of scores, by buffer
-	minus             map[*int8][]T             // by the first of the labels
-	bytes             map[int]*kernel.Bytes     // leaves of 8-bit data
-	integers          *kernel.Integers          // of their products
+	data              map[int]*kernel.PackedFloats[T] // packed leaves, by buffer
+	sparse            map[int]*kernel.Sparse[T]       // leaves that are read by their entries
+	tails             map[int]*tails[T]               // of scores, by buffer
+	consumers         plan.Consumers
+	minus             map[*int8][]T               // by the first of the labels
+	bytes             map[int]*kernel.PackedBytes // leaves of 8-bit data
+	integers          *kernel.Integers            // of their products
 	device            *Device
 	forward, backward []*region[T]
 	threads           int
@@ -30,8 +31,8 @@ type worker[T plan.Float] struct {
 	*plan.Memory[T] // the executor's, but for local buffers
 	k               *kernel.Kernels[T]
 	scratch         *kernel.Scratch[T]
-	rows            *kernel.Matrix[T] // room to pack a block of activations
-	temporary       [][]T             // rows of intermediate results of element-wise expressions
+	rows            *kernel.PackedFloats[T] // room to pack a block of activations
+	temporary       [][]T                   // rows of intermediate results of element-wise expressions
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
@@ -43,8 +44,8 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.Matrix[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		bytes: map[int]*kernel.Bytes{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
+	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
+		bytes: map[int]*kernel.PackedBytes{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
 	if e.integers, err = kernel.NewIntegers(d.level); err != nil {
 		return nil, err
 	}
@@ -54,6 +55,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	for range d.threads {
 		e.workers = append(e.workers, e.newWorker())
 	}
+	e.consumers = p.FindConsumers()
 	e.findTails()
 	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
 	return e, nil
@@ -80,7 +82,7 @@ func (e *executor[T]) newWorker() *worker[T] {
 			}
 		}
 	}
-	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewMatrix(0, 0)}
+	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0)}
 }
 
 // Bind implements plan.Executor.

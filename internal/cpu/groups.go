@@ -27,7 +27,7 @@ func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int
 	switch {
 	case g.Rows/threads+rowOperations(kinds) >= rowOperations(g)/threads:
 		return newRowForm[T](g)
-	case kinds.Rows <= mostMasks && k.Level() > kernel.Go:
+	case kinds.Rows <= mostMasks && k.Level() != kernel.Go:
 		return newGroupMasks(k, kind, kinds)
 	}
 	return newGroupKinds[T](kind, kinds)

@@ -53,10 +53,10 @@ func (f factor[T]) prepareShare(e *executor[T], worker, workers int) {
 // dataProduct is Z = X W over the packed data.
 type dataProduct[T plan.Float] struct {
 	factor[T]
-	data *kernel.Matrix[T]
+	data *kernel.PackedFloats[T]
 }
 
-func newDataProduct[T plan.Float](e *executor[T], p *plan.Product, data *kernel.Matrix[T]) *dataProduct[T] {
+func newDataProduct[T plan.Float](e *executor[T], p *plan.Product, data *kernel.PackedFloats[T]) *dataProduct[T] {
 	return &dataProduct[T]{newFactor(e, p), data}
 }
 
@@ -128,10 +128,10 @@ func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
 // gradientProduct is G = A^T D, or G += it; A is the packed data or activations.
 type gradientProduct[T plan.Float] struct {
 	workerSums[T]
-	data *kernel.Matrix[T] // nil: activations, packed a block at a time
+	data *kernel.PackedFloats[T] // nil: activations, packed a block at a time
 }
 
-func newGradientProduct[T plan.Float](e *executor[T], p *plan.Product, data *kernel.Matrix[T]) *gradientProduct[T] {
+func newGradientProduct[T plan.Float](e *executor[T], p *plan.Product, data *kernel.PackedFloats[T]) *gradientProduct[T] {
 	return &gradientProduct[T]{newWorkerSums(e, p), data}
 }
 

@@ -3,18 +3,19 @@ package cpu
 import (
 	"fmt"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
 // sparseLeaf returns the entries of a buffer's data matrix where it tells them and they take no more memory than all elements, else nil.
 func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
-	s, ok := e.plan.DataOf(buffer).(plan.Sparse)
+	s, ok := e.plan.DataOf(buffer).(matrix.Sparse)
 	if !ok {
 		return nil, nil
 	}
 	rows, cols := s.Dims()
-	starts, columns, values := s.Sparse()
+	starts, columns, values := s.Entries()
 	x, err := kernel.NewSparse[T](rows, cols, starts, columns, values)
 	if err != nil {
 		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)

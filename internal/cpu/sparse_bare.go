@@ -5,12 +5,13 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 )
 
 // BareSparse prepares the two products of an iteration with a sparse matrix, as Bare has them: Z = X W and G = X^T Z, X of n x d, W of
 // d x width. Only the entries are read; FLOPs counts them.
-func BareSparse[T plan.Float](d *Device, x plan.Sparse, width int) (*Bare, error) {
+func BareSparse[T plan.Float](d *Device, x matrix.Sparse, width int) (*Bare, error) {
 	if width < 1 {
 		return nil, fmt.Errorf("cpu: bare products of width %d, want a positive one", width)
 	}
@@ -34,9 +35,9 @@ func BareSparse[T plan.Float](d *Device, x plan.Sparse, width int) (*Bare, error
 }
 
 // barePlan has one product in each half.
-func barePlan[T plan.Float](x plan.Sparse, width int) *plan.Plan {
+func barePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
 	n, d := x.Dims()
-	p := &plan.Plan{Dtype: tensor.Float64, Data: []plan.Matrix{x}, Slots: []int{n * width}}
+	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{n * width}}
 	if _, single := any(T(0)).(float32); single {
 		p.Dtype = tensor.Float32
 	}

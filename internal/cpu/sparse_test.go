@@ -15,10 +15,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
-	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -26,7 +26,7 @@ import (
 
 // sparseRows is a CSR that counts the rows it is asked to widen.
 type sparseRows struct {
-	*datasets.CSR
+	*matrix.CSR
 	widened *int
 }
 
@@ -41,11 +41,11 @@ func (s sparseRows) Float64(dst []float64, from, to int) {
 }
 
 // denseRows hides that a matrix is sparse.
-type denseRows struct{ datasets.Matrix }
+type denseRows struct{ matrix.Matrix }
 
 // draw makes rows with some empty ones and empty columns. Values are of float32, the same in both precisions; kind 0 are ones, 1 all equal.
-func draw(rng *rand.Rand, rows, cols, kind int) *datasets.CSR {
-	x := &datasets.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
+func draw(rng *rand.Rand, rows, cols, kind int) *matrix.CSR {
+	x := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
 	density := []float64{0.05, 0.3, 0.5}[rng.IntN(3)]
 	for range rows {
 		empty := rng.IntN(6) == 0
@@ -75,7 +75,7 @@ type sparseNetwork struct {
 	seed                       uint64
 }
 
-func (n sparseNetwork) data() *datasets.CSR {
+func (n sparseNetwork) data() *matrix.CSR {
 	return draw(rand.New(rand.NewPCG(n.seed, 2)), n.rows, n.cols, n.kind)
 }
 
@@ -90,7 +90,7 @@ func (n sparseNetwork) spec() models.Spec {
 	return spec
 }
 
-func (n sparseNetwork) over(data datasets.Matrix) graphcases.Case {
+func (n sparseNetwork) over(data matrix.Matrix) graphcases.Case {
 	counts := make([]int, n.outputs)
 	for i := range n.rows {
 		counts[i%n.outputs]++
@@ -100,7 +100,7 @@ func (n sparseNetwork) over(data datasets.Matrix) graphcases.Case {
 	return c
 }
 
-func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engine, data datasets.Matrix) *graph.Problem {
+func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engine, data matrix.Matrix) *graph.Problem {
 	t.Helper()
 	return problem(t, n.over(data), dtype, engine)
 }
@@ -160,7 +160,7 @@ func TestRealAdultSparse(t *testing.T) {
 // The sparse products take training the way of the dense ones, and repeat to the bit.
 func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
-	run := func(data datasets.Matrix) []float64 {
+	run := func(data matrix.Matrix) []float64 {
 		p := n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data)
 		if _, err := trainer.Train(t.Context(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 // Entries that take more memory than all elements are packed like other data, a row at a time.
 func TestFullSparseMatrixIsPacked(t *testing.T) {
 	n := sparseNetwork{rows: 40, cols: 6, outputs: 2, width: 4}
-	full := &datasets.CSR{Rows: 40, Cols: 6, Starts: []int{0}}
+	full := &matrix.CSR{Rows: 40, Cols: 6, Starts: []int{0}}
 	for i := range 240 {
 		full.Columns, full.Values = append(full.Columns, int32(i%6)), append(full.Values, float64(i%11)-4)
 		if i%6 == 5 {
@@ -201,7 +201,7 @@ func TestFullSparseMatrixIsPacked(t *testing.T) {
 // What reads the input itself gets a widened copy beside the entries.
 func TestSparseInputReadWhole(t *testing.T) {
 	data := draw(rand.New(rand.NewPCG(8, 8)), 500, 12, 2)
-	build := func(e graph.Engine, m datasets.Matrix) *graph.Problem {
+	build := func(e graph.Engine, m matrix.Matrix) *graph.Problem {
 		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			rng := rand.New(rand.NewPCG(4, 4))
 			x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(500, 12))
@@ -210,7 +210,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 			f := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(scores))))
 			c := gorgonia.Must(gorgonia.Mul(f, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x))))))
 			return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: gorgonia.Nodes{w},
-				Inputs: gorgonia.Nodes{x}, Data: []graph.Matrix{m}, Watch: gorgonia.Nodes{scores}}, nil
+				Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{m}, Watch: gorgonia.Nodes{scores}}, nil
 		}, e)
 		if err != nil {
 			t.Fatal(err)
@@ -250,7 +250,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 // The memory of a sparse problem is a fraction of the dense matrix's.
 func TestSparseMemory(t *testing.T) {
 	const rows, cols = 20000, 500 // 80 MB in float64
-	data := &datasets.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
+	data := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
 	for i := range rows {
 		for c := i % 7; c < cols; c += 50 {
 			data.Columns = append(data.Columns, int32(c))
@@ -270,10 +270,10 @@ func TestSparseMemory(t *testing.T) {
 // Rows that repeat a column, and others that are none, are refused by name.
 func TestMalformedSparseRowsAreRefused(t *testing.T) {
 	n := sparseNetwork{rows: 40, cols: 6, outputs: 2}
-	for want, damage := range map[string]func(x *datasets.CSR){
-		"row 0: column 1 after 1": func(x *datasets.CSR) { x.Columns[0], x.Columns[1], x.Starts[1] = 1, 1, 2 },
-		"row 39: entries":         func(x *datasets.CSR) { x.Starts[40]++ },
-		"with 0 starts":           func(x *datasets.CSR) { x.Starts = nil },
+	for want, damage := range map[string]func(x *matrix.CSR){
+		"row 0: column 1 after 1": func(x *matrix.CSR) { x.Columns[0], x.Columns[1], x.Starts[1] = 1, 1, 2 },
+		"row 39: entries":         func(x *matrix.CSR) { x.Starts[40]++ },
+		"with 0 starts":           func(x *matrix.CSR) { x.Starts = nil },
 	} {
 		data := n.data()
 		damage(data)
@@ -318,4 +318,4 @@ func TestBareSparse(t *testing.T) {
 	}
 }
 
-var _ plan.Sparse = sparseRows{}
+var _ matrix.Sparse = sparseRows{}

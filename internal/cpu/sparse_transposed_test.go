@@ -3,14 +3,14 @@ package cpu
 import (
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
 // A factor may come transposed: X (W^T)^T is X W.
 func TestSparseTransposedFactor(t *testing.T) {
-	x := &datasets.CSR{Rows: 3, Cols: 2, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 1, 1}, Values: []float64{2, -1, 3}}
+	x := &matrix.CSR{Rows: 3, Cols: 2, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 1, 1}, Values: []float64{2, -1, 3}}
 	for _, level := range kernel.Levels() {
 		d, err := New(level, 2)
 		if err != nil {

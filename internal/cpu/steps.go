@@ -11,6 +11,10 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		if p := e.product(s); p != nil {
 			return p
 		}
+	case *plan.BiasActivation:
+		return newBiasActivation[T](s)
+	case *plan.ActivationGrad:
+		return newActivationGrad[T](s)
 	case *plan.Map:
 		return newElements[T](s)
 	case *plan.Sums:

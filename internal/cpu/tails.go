@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"slices"
-
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -48,12 +46,12 @@ func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *tails[T] {
 	return nil
 }
 
-// blockSteps compiles the steps of a region with rows; where a vector has one reader only, what writes it and what reads it may be one.
-// filled are the tails that are there.
+// blockSteps compiles the steps of a region with rows. A loss and its only consumer, or the spread group
+// weights and their only consumer, may become one step. filled are the tails that earlier steps compute.
 func (e *executor[T]) blockSteps(r plan.Region, filled map[*tails[T]]bool) []step[T] {
 	var steps []step[T]
-	joined := map[plan.Step]step[T]{} // by the reader
-	for i, s := range r.Steps {
+	joined := map[plan.Step]step[T]{} // by the consumer
+	for _, s := range r.Steps {
 		if j := joined[s]; j != nil {
 			steps = append(steps, j)
 			continue
@@ -65,12 +63,12 @@ func (e *executor[T]) blockSteps(r plan.Region, filled map[*tails[T]]bool) []ste
 				filled[t] = true
 				steps = append(steps, &tailsStep[T]{t})
 			}
-			if m, ok := e.onlyReader(s.Out, r.Steps[i+1:]).(*plan.GroupMeans); ok && t != nil && isLogisticMeans(s, m) {
-				joined[m] = newLogisticMeans(e, s, m, t)
+			if means := e.consumers.Means[s]; len(means) == 1 && t != nil && isLogisticMeans(s, means[0]) {
+				joined[means[0]] = newLogisticMeans(e, s, means[0], t)
 				continue
 			}
 		case *plan.GroupMeansGrad:
-			if g, ok := e.onlyReader(s.Out, r.Steps[i+1:]).(*plan.SignedLossGrad); ok {
+			if g, ok := e.consumers.Loss[s].(*plan.SignedLossGrad); ok && len(e.consumers.Spread[g]) == 1 {
 				if j := e.newTailGradWhere(s, g); j != nil {
 					joined[g] = j
 					continue
@@ -80,26 +78,6 @@ func (e *executor[T]) blockSteps(r plan.Region, filled map[*tails[T]]bool) []ste
 		steps = append(steps, e.blockStep(s))
 	}
 	return steps
-}
-
-// onlyReader returns the step that is all that reads a local vector, of the steps after the one that wrote it; nil if there is more, or none.
-func (e *executor[T]) onlyReader(v plan.View, steps []plan.Step) (reader plan.Step) {
-	if e.plan.Buffers[v.Buffer].Class != plan.Local {
-		return nil
-	}
-	touches := func(o plan.Operand) bool { return o.Buffer == v.Buffer }
-	for _, s := range steps {
-		if slices.ContainsFunc(s.Reads(), touches) {
-			if reader != nil {
-				return nil
-			}
-			reader = s
-		}
-		if slices.ContainsFunc(s.Writes(), touches) {
-			break
-		}
-	}
-	return reader
 }
 
 // tailsStep fills the tails of a block.

@@ -8,7 +8,7 @@ import (
 // isLogisticMeans says whether the means are those of logistic losses over groups of consecutive rows.
 func isLogisticMeans(l *plan.SignedLoss, m *plan.GroupMeans) bool {
 	phi, _ := kernelLoss(l.Phi)
-	return phi == kernel.LogisticLoss && m.RowStarts == nil && m.In == l.Out
+	return phi == kernel.LogisticLoss && m.RowStarts == nil
 }
 
 // logisticMeans is Out = M phi(y S) - Offsets of the logistic loss for groups of consecutive rows: the losses are not written, and their
@@ -63,7 +63,7 @@ type tailGradWhere[T plan.Float] struct {
 // newTailGradWhere returns nil where the scores have no tails or the rows more than two weights.
 func (e *executor[T]) newTailGradWhere(d *plan.GroupMeansGrad, s *plan.SignedLossGrad) step[T] {
 	g, ok := newSignedLossGrad(e, s).(*tailGrad[T])
-	if !ok || d.Add || s.D != d.Out || s.Out.Buffer == d.Out.Buffer {
+	if !ok || d.Add {
 		return nil
 	}
 	kinds := e.masksOf(d.Groups)

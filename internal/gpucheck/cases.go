@@ -8,6 +8,8 @@ import (
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
 	"ppal/internal/config"
+	"ppal/trainer/graph/cuda"
+	"ppal/trainer/session"
 )
 
 // timedCase is a case of `ppal bench` on the GPU, and what its iteration is to reach.
@@ -59,12 +61,27 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	}
 	p, err := chosen[0].Prepare(ctx, bench.Options{
 		DataDir: o.Data, Device: config.Values{"device": "cuda", "products": c.products},
-		OpenGPU: open,
+		OpenGPU: onGPU(open),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)
 	}
 	return p, p.Iterate(warmUps)
+}
+
+// onGPU makes the opener of a session's GPU from the opener of a device.
+func onGPU(open func(ordinal int) (driver.Driver, error)) func(session.GPUOptions) (session.GPU, error) {
+	return func(o session.GPUOptions) (session.GPU, error) {
+		d, err := open(o.Ordinal)
+		if err != nil {
+			return nil, err
+		}
+		gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
+		if err != nil {
+			return nil, err
+		}
+		return gpu, nil
+	}
 }
 
 const (

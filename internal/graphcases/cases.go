@@ -9,6 +9,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -32,7 +33,7 @@ type Case struct {
 	Rows        int
 	Center      bool
 	Storage     Storage
-	Data        graph.Matrix // the rows, where they are not to be drawn
+	Data        matrix.Matrix // the rows, where they are not to be drawn
 	Regularizer trainer.Regularizer
 	Seed        uint64
 	// Nodes adds f and the terms of g, of which Pieces makes g where they are not nil.
@@ -89,7 +90,7 @@ func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d 
 	case c.Storage == Values:
 		return Normal(g, dtype, rng, "rows", n, cols)
 	case c.Storage == Bytes:
-		b := &datasets.Bytes{Rows: n, Cols: cols, Data: make([]uint8, n*cols), Scale: datasets.PixelScale}
+		b := &matrix.Bytes{Rows: n, Cols: cols, Data: make([]uint8, n*cols), Scale: datasets.PixelScale}
 		for i := range b.Data {
 			b.Data[i] = uint8(rng.IntN(256))
 		}
@@ -99,13 +100,13 @@ func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d 
 	default:
 		data = table{n, cols, normals(rng, n*cols)}
 	}
-	d.Data = []graph.Matrix{data}
+	d.Data = []matrix.Matrix{data}
 	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, cols))
 }
 
 // sparse draws about a quarter of the entries, with rows of none and of all.
-func sparse(rng *rand.Rand, rows, cols int) *datasets.CSR {
-	m := &datasets.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
+func sparse(rng *rand.Rand, rows, cols int) *matrix.CSR {
+	m := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
 	for i := range rows {
 		for j := range cols {
 			if i%7 != 3 && (rng.IntN(4) == 0 || i%11 == 5) {

@@ -39,7 +39,7 @@ func TestEveryKindOfStep(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := []string{"*plan.Copy", "*plan.GroupMeans", "*plan.GroupMeansGrad", "*plan.Map", "*plan.MarginLoss", "*plan.MarginLossGrad",
+	want := []string{"*plan.ActivationGrad", "*plan.BiasActivation", "*plan.Copy", "*plan.GroupMeans", "*plan.GroupMeansGrad", "*plan.Map", "*plan.MarginLoss", "*plan.MarginLossGrad",
 		"*plan.Product", "*plan.SignedLoss", "*plan.SignedLossGrad", "*plan.Sums"}
 	if d := cmp.Diff(want, slices.Sorted(maps.Keys(k))); d != "" {
 		t.Error(d)

@@ -122,7 +122,7 @@ func (c *checker) write(s Step, o Operand, r Region) error {
 	if b.Class == Local && r.Rows != b.Rows {
 		return fmt.Errorf("local b%d of %d rows in a region of %d", o.Buffer, b.Rows, r.Rows)
 	}
-	_, inPlace := s.(*Map)
+	inPlace := elementWise(s)
 	for _, in := range s.Reads() {
 		if in.Buffer == o.Buffer && overlap(in.View, o.View) && in.View != o.View || in.View == o.View && !inPlace && !adds(s) {
 			return fmt.Errorf("b%d is read and written", o.Buffer)
@@ -151,6 +151,16 @@ func overlap(v, w View) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// elementWise reports whether the step reads only the elements that it writes, so that an operand may
+// be its result.
+func elementWise(s Step) bool {
+	switch s.(type) {
+	case *Map, *BiasActivation, *ActivationGrad:
+		return true
 	}
 	return false
 }

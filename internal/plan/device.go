@@ -1,5 +1,7 @@
 package plan
 
+import "ppal/datasets/matrix"
+
 // Device compiles plans into something that runs them. The memory is the host's; a device elsewhere is an engine of its own.
 type Device interface {
 	Compile32(p *Plan) (Executor[float32], error)
@@ -28,7 +30,7 @@ type Executor[T Float] interface {
 type RowReader interface {
 	// Rows returns what the executor made of an input's data matrix, rounded to the plan's dtype, nil where it keeps no such form. It
 	// shares the executor's memory: after the input's next Bind its rows are those of what was bound.
-	Rows(v View) Matrix
+	Rows(v View) matrix.Matrix
 }
 
 var (

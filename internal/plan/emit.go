@@ -24,7 +24,7 @@ func (p *placer) step(v *value) Step {
 		if v.expr.Op == Load && v.in[0].sameShape(v) {
 			return &Copy{ids, in[0], out}
 		}
-		return &Map{ids, v.expr, in, out}
+		return typedMap(&Map{ids, v.expr, in, out})
 	case productKind:
 		return &Product{nodes: ids, A: in[0], B: in[1], Out: out, TransA: v.trans[0], TransB: v.trans[1], Add: v.hasBase()}
 	case sumsKind:

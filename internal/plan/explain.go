@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"ppal/datasets/matrix"
 )
 
 // String is a table of the buffers and, region by region, of the steps: the
@@ -22,7 +24,7 @@ func (p *Plan) String() string {
 		case Local:
 			storage = fmt.Sprintf("scratch %d", x.Slot)
 		case Leaf:
-			if m, ok := p.DataOf(i).(Sparse); ok {
+			if m, ok := p.DataOf(i).(matrix.Sparse); ok {
 				storage = fmt.Sprintf("%d entries, %s", entries(m), quantity(sparseBytes(m, size), "B"))
 			}
 		}

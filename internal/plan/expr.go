@@ -78,8 +78,7 @@ type Expr struct {
 }
 
 // String writes operand i as $i, functions as f(x) and the binary operations
-// infix in parentheses, for instance sigmoid(($0 + $1)). Devices choose
-// specialised kernels by it.
+// infix in parentheses, for instance sigmoid(($0 + $1)).
 func (e *Expr) String() string {
 	switch {
 	case e.Op == Load:

@@ -59,7 +59,7 @@ func importGraph(s Source) (*dag, error) {
 func (im *importer) leaves(nodes gorgonia.Nodes, class Class) []*value {
 	list := make([]*value, len(nodes))
 	for i, n := range nodes {
-		v := matrix(n)
+		v := valueOf(n)
 		v.class, v.index, v.node = class, i, n
 		im.values[n] = v
 		list[i] = v
@@ -67,8 +67,8 @@ func (im *importer) leaves(nodes gorgonia.Nodes, class Class) []*value {
 	return list
 }
 
-// matrix makes a value of the node's shape.
-func matrix(n *gorgonia.Node) *value {
+// valueOf makes a value of the node's shape.
+func valueOf(n *gorgonia.Node) *value {
 	v := &value{rows: 1, cols: 1, nodes: []int64{n.ID()}}
 	for i, d := range n.Shape() {
 		if i == 0 {
@@ -96,7 +96,7 @@ func (im *importer) value(n *gorgonia.Node) (*value, error) {
 	if n.Dtype() != im.source.Dtype {
 		return nil, fmt.Errorf("node %d (%v) is of %v, the plan of %v: convert it, or run the graph with Gorgonia", n.ID(), n, n.Dtype(), im.source.Dtype)
 	}
-	v := matrix(n)
+	v := valueOf(n)
 	what := recognize(n)
 	var err error
 	switch {

@@ -24,16 +24,6 @@ func (m *Memory[T]) From(v View, i int) []T {
 	return m.Data[v.Buffer][v.Offset+(i-m.First[v.Buffer])*v.Stride:]
 }
 
-// Widen writes rows from to to-1 of a data matrix to dst.
-func Widen[T Float](dst []T, r Matrix, from, to int) {
-	switch dst := any(dst).(type) {
-	case []float32:
-		r.Float32(dst, from, to)
-	case []float64:
-		r.Float64(dst, from, to)
-	}
-}
-
 // Contents copies a view out of the memory, row after row.
 func (m *Memory[T]) Contents(v View) []T {
 	list := make([]T, 0, v.Len())
@@ -86,6 +76,10 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 		product(s, m, lo, hi, sums)
 	case *Map:
 		elements(s, m, lo, hi)
+	case *BiasActivation:
+		biasActivation(s, m, lo, hi)
+	case *ActivationGrad:
+		activationGrad(s, m, lo, hi)
 	case *Copy:
 		for i := lo; i < hi; i++ {
 			copy(m.Row(s.To, i), m.Row(s.From, i))

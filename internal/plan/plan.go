@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/datasets/matrix"
 )
 
 // Plan is what a device runs: first Forward, then, as often as wanted, Backward.
@@ -19,7 +21,7 @@ type Plan struct {
 	Parameters, Inputs, Weights, Gradients, Watched, Constraints []View
 	Objective                                                    View
 	// Data are the matrices of Inputs that are read a block of rows at a time; nil entries are nodes' values.
-	Data []Matrix
+	Data []matrix.Matrix
 
 	// Slots are the sizes, in elements, of the storage that Kept and Temporary
 	// buffers live in. Scratch are the widths, in columns, of the storage for a
@@ -27,29 +29,8 @@ type Plan struct {
 	Slots, Scratch []int
 }
 
-// Matrix is a data matrix in the form in which it was read. It widens rows from to to-1 into dst, row by row.
-type Matrix interface {
-	Dims() (rows, cols int)
-	Float32(dst []float32, from, to int)
-	Float64(dst []float64, from, to int)
-}
-
-// Sparse is a data matrix whose entries other than zero are known: those of row i are starts[i] to starts[i+1]-1, with increasing
-// columns; nil values are ones (datasets.CSR is one). The slices are the matrix's own, or a larger matrix's of whose rows it has some.
-type Sparse interface {
-	Matrix
-	Sparse() (starts []int, columns []int32, values []float64)
-}
-
-// Bytes is a data matrix of 8-bit values, element (i, j) = scale values[i*cols+j] (datasets.Bytes is one). The slice is the matrix's own;
-// nil where the values are bound before they are read.
-type Bytes interface {
-	Matrix
-	Bytes() (values []uint8, scale float64)
-}
-
 // DataOf returns the matrix of a buffer, nil where it has a node's value.
-func (p *Plan) DataOf(buffer int) Matrix {
+func (p *Plan) DataOf(buffer int) matrix.Matrix {
 	for i, v := range p.Inputs {
 		if v.Buffer == buffer && i < len(p.Data) {
 			return p.Data[i]
@@ -126,9 +107,9 @@ type Operand struct {
 	Access Access
 }
 
-// Step is one of *Product, *Map, *Copy, *Sums, *MarginLoss, *MarginLossGrad,
-// *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. Which rows it touches is said for
-// a step in a region with rows; elsewhere it runs whole.
+// Step is one of *Product, *BiasActivation, *ActivationGrad, *Map, *Copy, *Sums, *MarginLoss,
+// *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. The access
+// of its operands holds for a step in a region with rows; outside of such regions a step runs whole.
 type Step interface {
 	// Reads and Writes are the matrices. One that is added to is in both.
 	Reads() []Operand
@@ -150,9 +131,9 @@ type Source struct {
 	Constraints gorgonia.Nodes
 	Watched     gorgonia.Nodes
 	Parameters  gorgonia.Nodes
-	Inputs      gorgonia.Nodes // input nodes whose values may be exchanged
-	Data        []Matrix       // of the inputs, in place of values; nil, or entries that are nil: the nodes' values
-	Weights     gorgonia.Nodes // the backward half's inputs
+	Inputs      gorgonia.Nodes  // input nodes whose values may be exchanged
+	Data        []matrix.Matrix // of the inputs, in place of values; nil, or entries that are nil: the nodes' values
+	Weights     gorgonia.Nodes  // the backward half's inputs
 	Gradients   gorgonia.Nodes
 }
 

@@ -3,6 +3,8 @@ package plan
 import (
 	"errors"
 	"fmt"
+
+	"ppal/datasets/matrix"
 )
 
 // Reference runs a plan with plain loops, a region block by block: what every
@@ -33,7 +35,7 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 		}
 		if data := p.DataOf(i); data != nil {
 			m.Data[i] = make([]T, b.Len())
-			Widen(m.Data[i], data, 0, b.Rows)
+			matrix.Widen(m.Data[i], data, 0, b.Rows)
 		}
 	}
 	return &Reference[T]{m, p, block}, nil

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"ppal/datasets/matrix"
+)
 
 // CountEntries tells the products with all of a sparse matrix how many entries it has. Lower does it.
 func (p *Plan) CountEntries() {
@@ -16,16 +20,16 @@ func (p *Plan) CountEntries() {
 }
 
 // sparseOf returns the sparse matrix that a view is all of, else nil.
-func (p *Plan) sparseOf(v View) Sparse {
-	if x, ok := p.DataOf(v.Buffer).(Sparse); ok && v.Len() == p.Buffers[v.Buffer].Len() {
+func (p *Plan) sparseOf(v View) matrix.Sparse {
+	if x, ok := p.DataOf(v.Buffer).(matrix.Sparse); ok && v.Len() == p.Buffers[v.Buffer].Len() {
 		return x
 	}
 	return nil
 }
 
 // entries is the number of a sparse matrix's entries. Its rows may be some of a larger matrix's.
-func entries(x Sparse) int {
-	starts, _, _ := x.Sparse()
+func entries(x matrix.Sparse) int {
+	starts, _, _ := x.Entries()
 	if len(starts) == 0 { // malformed: the device says so
 		return 0
 	}
@@ -33,8 +37,8 @@ func entries(x Sparse) int {
 }
 
 // sparseBytes is what a sparse matrix takes with values of size bytes.
-func sparseBytes(x Sparse, size int64) int64 {
-	starts, _, values := x.Sparse()
+func sparseBytes(x matrix.Sparse, size int64) int64 {
+	starts, _, values := x.Entries()
 	entry := int64(4)
 	if values != nil {
 		entry += size

@@ -14,30 +14,30 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// chart is a picture of curves over one axis.
+// chart is a plot of curves over one axis.
 type chart struct {
 	title, axis, label string
 	logarithmic        bool
 	curves             []curve
 	levels             []level
-	floor              float64 // where a logarithmic axis begins, and zeros are drawn
+	floor              float64 // lower end of a logarithmic axis, where zeros are drawn
 }
 
-// curve is one line, with or without a band around it.
+// curve is one line, with or without a band.
 type curve struct {
-	name   string // "" has no entry in the legend
+	name   string // empty: no entry in the legend
 	style  style
 	points plotter.XYs
-	band   plotter.XYs // its outline: the lower edge, then the upper one backwards
+	band   plotter.XYs // the band's outline: the lower edge, then the upper edge backwards
 }
 
-// finish sets what depends on all curves.
+// finish sets the fields that depend on all curves.
 func (c *chart) finish() *chart {
 	c.floor = c.decadeBelow()
 	return c
 }
 
-// against is the quantity's chart over an axis.
+// against returns the quantity's chart over an axis.
 func (q quantity) against(a axis) *chart {
 	c := &chart{title: q.title, axis: a.label, label: q.label, logarithmic: q.logarithmic, levels: q.levels}
 	for _, s := range q.series {
@@ -52,9 +52,10 @@ func (q quantity) against(a axis) *chart {
 	return c.finish()
 }
 
-// draw draws the chart: the title, under it the plot, and the legend at the right of that or, where it is wide, below.
+// draw draws the title, the plot below, and the legend: to the right of the plot, or below if the
+// legend is wide.
 func (c *chart) draw(canvas draw.Canvas) error {
-	p, legend, err := c.parts()
+	p, legend, err := c.elements()
 	if err != nil {
 		return err
 	}
@@ -74,9 +75,10 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	return nil
 }
 
-// legendHeight is what a picture of that width needs beside the usual height: that of a legend below the plot.
+// legendHeight returns the extra height of a picture with the given width: the height of a legend
+// below the plot, or 0.
 func (c *chart) legendHeight(width vg.Length) (vg.Length, error) {
-	_, legend, err := c.parts()
+	_, legend, err := c.elements()
 	if err != nil {
 		return 0, err
 	}
@@ -87,11 +89,12 @@ func (c *chart) legendHeight(width vg.Length) (vg.Length, error) {
 	return size.Y + 2*edge, nil
 }
 
-// tooWide says whether a legend leaves the plot at its left too little of a picture.
+// tooWide reports whether a legend to the right leaves too little width for the plot.
 func tooWide(legend, picture vg.Length) bool { return legend*fallbackFont > widestLegend*picture }
 
-// drawTitle draws the title over the whole width, which is more than the plot's, in two lines where one is too long, and returns
-// what is left of the canvas. It begins at the left, where a viewer's wider font does not move it.
+// drawTitle draws the title over the whole width and returns the rest of the canvas. A long title
+// is broken into two lines. The title is left-aligned, so that a wider font in the viewer does not
+// move its beginning.
 func drawTitle(canvas draw.Canvas, style text.Style, title string) draw.Canvas {
 	if style.Width(title)*fallbackFont > canvas.Max.X-canvas.Min.X {
 		title = strings.Replace(title, ": ", "\n", 1)
@@ -101,7 +104,8 @@ func drawTitle(canvas draw.Canvas, style text.Style, title string) draw.Canvas {
 	return draw.Crop(canvas, 0, 0, 0, -style.Height(title)-titleGap)
 }
 
-// heading is the title, with what a logarithmic axis does to values that it has no place for.
+// heading returns the title, with a remark where a logarithmic axis draws values that it cannot
+// show.
 func (c *chart) heading() string {
 	least := math.Inf(1)
 	c.eachValue(func(y float64) { least = math.Min(least, y) })
@@ -115,12 +119,13 @@ func (c *chart) heading() string {
 	}
 }
 
-// parts are the plot, whose title is empty, and the legend.
-func (c *chart) parts() (*plot.Plot, *plot.Legend, error) {
+// elements returns the plot, without a title, and the legend.
+func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
 	p := plot.New()
 	setFonts(p)
 	p.X.Label.Text = c.axis
-	if c.label != c.title { // a measure's name says it already, and may be longer than the axis
+	// the title already contains a measure's name, which may be longer than the axis
+	if c.label != c.title {
 		p.Y.Label.Text = c.label
 	}
 	grid := plotter.NewGrid()
@@ -159,7 +164,7 @@ func (c *chart) parts() (*plot.Plot, *plot.Legend, error) {
 	return p, &legend, nil
 }
 
-// addLevel adds a horizontal line, unless a logarithmic axis has no place for it.
+// addLevel adds a horizontal line, unless the value cannot be shown on a logarithmic axis.
 func (c *chart) addLevel(p *plot.Plot, legend *plot.Legend, l level) error {
 	if c.logarithmic && l.value <= 0 {
 		return nil
@@ -176,7 +181,7 @@ func (c *chart) addLevel(p *plot.Plot, legend *plot.Legend, l level) error {
 	return nil
 }
 
-// addBand fills a curve's band, under all lines.
+// addBand fills a curve's band, below all lines.
 func (c *chart) addBand(p *plot.Plot, s curve) error {
 	if len(s.band) == 0 {
 		return nil
@@ -190,7 +195,7 @@ func (c *chart) addBand(p *plot.Plot, s curve) error {
 	return nil
 }
 
-// add draws a curve as a line, or as a mark where it is a single point.
+// add draws a curve as a line, or a single point as a marker.
 func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
 	if len(s.points) == 0 {
 		return nil
@@ -222,7 +227,7 @@ func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
 	return nil
 }
 
-// placed are points where they are drawn.
+// placed maps points to drawing coordinates.
 func (c *chart) placed(points plotter.XYs) plotter.XYs {
 	moved := make(plotter.XYs, len(points))
 	for i, at := range points {
@@ -231,8 +236,8 @@ func (c *chart) placed(points plotter.XYs) plotter.XYs {
 	return moved
 }
 
-// place is where a value is drawn: on a logarithmic axis its exponent, at least the floor's. (plot.LogScale takes the label's room
-// from the data.)
+// place maps a value to its drawing coordinate: on a logarithmic axis its exponent, at least the
+// exponent of the floor. (plot.LogScale computes the space for labels from the data.)
 func (c *chart) place(y float64) float64 {
 	if c.logarithmic {
 		return math.Log10(math.Max(y, c.floor))
@@ -240,7 +245,8 @@ func (c *chart) place(y float64) float64 {
 	return y
 }
 
-// ends are the first and the last place on the horizontal axis: one apart where there is a single one.
+// ends returns the first and the last coordinate on the horizontal axis; they differ by one if
+// there is only one.
 func (c *chart) ends() (first, last float64) {
 	first, last = math.Inf(1), math.Inf(-1)
 	for _, s := range c.curves {
@@ -258,16 +264,18 @@ func (c *chart) ends() (first, last float64) {
 }
 
 const (
-	leastFloor   = 1e-9 // what is smaller is drawn as 0
-	emptyFloor   = 1e-6 // where every value is 0
-	headroom     = 0.08 // decades above the largest value
-	fallbackFont = 1.2  // how much wider a viewer's font may be than the one measured
-	widestLegend = 0.45 // of a picture, beside the plot
-	edge         = 4    // points around a picture, and between its parts
+	leastFloor = 1e-9 // smaller values are drawn as 0
+	emptyFloor = 1e-6 // the floor if every value is 0
+	headroom   = 0.08 // decades above the largest value
+	// ratio of the width of a viewer's font to that of the measured font, at most
+	fallbackFont = 1.2
+	widestLegend = 0.45 // share of a picture's width that a legend to the right may take
+	edge         = 4    // points around a picture and between its elements
 	titleGap     = 8    // points below the title
 )
 
-// decadeBelow is the power of ten below the smallest positive value and level, not at it: what is drawn there is 0.
+// decadeBelow returns the largest power of ten strictly below the smallest positive value and
+// level. Zeros are drawn there.
 func (c *chart) decadeBelow() float64 {
 	smallest := math.Inf(1)
 	c.eachValue(func(y float64) {
@@ -281,7 +289,7 @@ func (c *chart) decadeBelow() float64 {
 	return math.Max(leastFloor, math.Pow(10, math.Ceil(math.Log10(smallest)-slight)-1))
 }
 
-// decades is how many powers of ten the curves span.
+// decades returns the number of decades that the curves span.
 func (c *chart) decades() float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, s := range c.curves {
@@ -289,7 +297,7 @@ func (c *chart) decades() float64 {
 			least, most = math.Min(least, at.Y), math.Max(most, at.Y)
 		}
 	}
-	return math.Log10(most / least) // NaN where a value is negative: not above anything
+	return math.Log10(most / least) // NaN if a value is negative; NaN compares false
 }
 
 func (c *chart) eachValue(visit func(y float64)) {

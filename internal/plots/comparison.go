@@ -12,31 +12,32 @@ import (
 	"ppal/trainer"
 )
 
-// Comparison is what several methods did from equal starts.
+// Comparison holds the records of several methods from equal starts.
 type Comparison struct {
 	Title    string
 	Methods  []Method // in the legend's order
-	Measures []string // names of records' measures to draw too
-	Marks    []Mark   // levels to draw
-	Overview []string // the quantities of the overview, measures among them; nil: the first four
+	Measures []string // names of the measures to draw in addition
+	Marks    []Mark   // horizontal lines
+	Overview []string // the quantities of the overview, measures included; nil: the first four
 }
 
-// Method is one curve: a method's runs, one for each seed.
+// Method is one curve: the runs of a method, one for each seed.
 type Method struct {
 	Name string
 	Runs [][]trainer.Record
 }
 
-// Mark is a level in the picture of one quantity.
+// Mark is a horizontal line in the plot of one quantity.
 type Mark struct {
 	Quantity, Name string
 	Value          float64
 }
 
-// WriteComparison draws <quantity>-<axis>.svg over iterations, seconds and gradient evaluations, and overview.svg, into the folder dir,
-// which it makes: for each method the mean over its runs, with the range from the smallest to the largest, both over short stretches of
-// the axis: methods that switch between objective and constraints zigzag from record to record. A quantity that no run has gets no
-// picture. It returns the files' names.
+// WriteComparison draws <quantity>-<axis>.svg over iterations, seconds and gradient evaluations,
+// and overview.svg, into the folder dir, which it creates. Each method has a line, the mean over
+// its runs, and a band from the smallest to the largest value. Both are taken over short intervals
+// of the axis, because methods that switch between objective and constraints zigzag from record to
+// record. A quantity that no run has gets no plot. WriteComparison returns the names of the files.
 func WriteComparison(dir string, c Comparison) ([]string, error) {
 	f, err := newFolder(dir)
 	if err != nil {
@@ -53,7 +54,7 @@ func WriteComparison(dir string, c Comparison) ([]string, error) {
 	}
 	for _, q := range c.tiles(quantities) {
 		picture := c.chart(q, c.tileAxis())
-		picture.title = q.title // the whole would not fit
+		picture.title = q.title // the full title does not fit
 		tiles = append(tiles, picture)
 	}
 	if len(tiles) == 0 {
@@ -91,10 +92,10 @@ func (c Comparison) quantities() []compared {
 	return slices.DeleteFunc(all, func(q compared) bool { return !c.has(q) })
 }
 
-// mostTiles are those of an overview that names none.
+// mostTiles is the number of plots in an overview without a list of quantities.
 const mostTiles = 4
 
-// tiles are the quantities of the overview.
+// tiles returns the quantities of the overview.
 func (c Comparison) tiles(all []compared) []compared {
 	if c.Overview == nil {
 		return all[:min(len(all), mostTiles)]
@@ -102,7 +103,8 @@ func (c Comparison) tiles(all []compared) []compared {
 	return slices.DeleteFunc(slices.Clone(all), func(q compared) bool { return !slices.Contains(c.Overview, q.name) })
 }
 
-// tileAxis is that of the overview: gradient evaluations, or epochs where it shows other quantities than the first, as the paper does.
+// tileAxis returns the axis of the overview: gradient evaluations, or, if the overview lists its
+// quantities, epochs as in the paper.
 func (c Comparison) tileAxis() axis {
 	if c.Overview == nil {
 		return gradients()
@@ -110,7 +112,8 @@ func (c Comparison) tileAxis() axis {
 	return c.iterations()
 }
 
-// iterations is the axis of iterations, called epochs where each is a pass over the rows.
+// iterations returns the axis of iterations, called epochs if each iteration is a pass over the
+// rows.
 func (c Comparison) iterations() axis {
 	a := iterations()
 	for _, m := range c.Methods {
@@ -124,10 +127,10 @@ func (c Comparison) iterations() axis {
 	return a
 }
 
-// nearStationarity is the measure that falls by decades.
+// nearStationarity is the measure that is drawn on a logarithmic axis.
 const nearStationarity = "near_stationarity"
 
-// has says whether some record has the quantity.
+// has reports whether a record has the quantity.
 func (c Comparison) has(q compared) bool {
 	for _, m := range c.Methods {
 		for _, run := range m.Runs {
@@ -141,7 +144,7 @@ func (c Comparison) has(q compared) bool {
 	return false
 }
 
-// chart draws a quantity of every method over an axis.
+// chart returns the chart of a quantity of every method over an axis.
 func (c Comparison) chart(q compared, a axis) *chart {
 	picture := &chart{title: fmt.Sprintf("%s\n%s", c.Title, q.title), axis: a.label, label: q.label, logarithmic: q.logarithmic}
 	for k, m := range c.Methods {
@@ -157,7 +160,7 @@ func (c Comparison) chart(q compared, a axis) *chart {
 				runs = append(runs, run)
 			}
 		}
-		line := spread(runs)
+		line := meanAndRange(runs)
 		line.name, line.style = m.Name, constraintStyle(k)
 		picture.curves = append(picture.curves, line)
 	}
@@ -173,14 +176,16 @@ func (c Comparison) chart(q compared, a axis) *chart {
 }
 
 const (
-	stretches = 100 // of an axis, the most
-	// gridPoints is how many places there are where runs were recorded at different ones: finer than the stretches.
+	stretches = 100 // number of intervals of an axis, at most
+	// gridPoints is the number of points of the common grid, for runs that were recorded at
+	// different points; the grid is finer than the intervals.
 	gridPoints = 400
 )
 
-// spread is the mean of runs and the range between their smallest and largest values, over stretches of the places: their own where
-// these agree, else those of a grid over what all of them cover, interpolated linearly.
-func spread(runs []plotter.XYs) curve {
+// meanAndRange returns the mean of the runs and the range between their smallest and largest
+// values, over intervals of the axis. The runs' own points are used if they agree; otherwise the
+// runs are interpolated linearly on a grid over the range that all runs cover.
+func meanAndRange(runs []plotter.XYs) curve {
 	var c curve
 	if len(runs) == 0 {
 		return c
@@ -206,7 +211,7 @@ func spread(runs []plotter.XYs) curve {
 	return c
 }
 
-// divide cuts places into stretches: the first and the last place are their own.
+// divide splits points into intervals; the first and the last point are intervals of their own.
 func divide(places []float64) [][]float64 {
 	n := len(places)
 	if n <= 2 {
@@ -244,7 +249,8 @@ func sharedPlaces(runs []plotter.XYs) []float64 {
 	return places
 }
 
-// interpolate is the run's value at x, its first or last beyond its ends.
+// interpolate returns the run's value at x; before its first and after its last point, the value of
+// that point.
 func interpolate(run plotter.XYs, x float64) float64 {
 	i := sort.Search(len(run), func(i int) bool { return run[i].X >= x })
 	switch {

@@ -76,14 +76,14 @@ func TestOverview(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	same := spread([]plotter.XYs{{{X: 0, Y: 1}, {X: 2, Y: 3}}, {{X: 0, Y: 3}, {X: 2, Y: 7}}})
+	same := meanAndRange([]plotter.XYs{{{X: 0, Y: 1}, {X: 2, Y: 3}}, {{X: 0, Y: 3}, {X: 2, Y: 7}}})
 	if diff := cmp.Diff(plotter.XYs{{X: 0, Y: 2}, {X: 2, Y: 5}}, same.points); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 3}, {X: 2, Y: 7}, {X: 0, Y: 3}}, same.band); diff != "" {
 		t.Error(diff)
 	}
-	other := spread([]plotter.XYs{{{X: 0, Y: 0}, {X: 4, Y: 4}}, {{X: 1, Y: 2}, {X: 3, Y: 6}}})
+	other := meanAndRange([]plotter.XYs{{{X: 0, Y: 0}, {X: 4, Y: 4}}, {{X: 1, Y: 2}, {X: 3, Y: 6}}})
 	first, last := other.points[0], other.points[len(other.points)-1]
 	if first != (plotter.XY{X: 1, Y: 1.5}) || last != (plotter.XY{X: 3, Y: 4.5}) || len(other.points) > stretches {
 		t.Errorf("from %v to %v in %d points", first, last, len(other.points))
@@ -92,14 +92,14 @@ func TestSpread(t *testing.T) {
 	for i := range 402 {
 		zigzag = append(zigzag, plotter.XY{X: float64(i), Y: float64(i % 2)})
 	}
-	wall := spread([]plotter.XYs{zigzag})
+	wall := meanAndRange([]plotter.XYs{zigzag})
 	if len(wall.points) > stretches || len(wall.band) != 2*len(wall.points) {
 		t.Fatalf("%d points, a band of %d", len(wall.points), len(wall.band))
 	}
 	if at := len(wall.points) / 2; math.Abs(wall.points[at].Y-0.5) > 0.15 || wall.band[at].Y != 0 || wall.band[len(wall.band)-1-at].Y != 1 {
 		t.Errorf("a zigzag: %v in a band from %v to %v", wall.points[at], wall.band[at], wall.band[len(wall.band)-1-at])
 	}
-	if one := spread([]plotter.XYs{{{X: 1, Y: 2}}}); one.band != nil || len(one.points) != 1 {
+	if one := meanAndRange([]plotter.XYs{{{X: 1, Y: 2}}}); one.band != nil || len(one.points) != 1 {
 		t.Errorf("a single record: %+v", one)
 	}
 }

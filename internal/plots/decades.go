@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// decades marks an axis of exponents: the powers of ten, thinned out where they are many, with 2 and 5 between where they are few.
+// decades sets the ticks of an axis of exponents: the powers of ten, thinned out if there are many,
+// with ticks at 2 and 5 between them if there are few.
 type decades struct{}
 
 var _ plot.Ticker = decades{}
@@ -41,11 +42,12 @@ func (decades) Ticks(min, max float64) []plot.Tick {
 			ticks = append(ticks, minor)
 		}
 	}
-	outside := func(t plot.Tick) bool { return t.Value < min-slight || t.Value > max+slight } // would claim room
+	// a tick outside the axis would take space
+	outside := func(t plot.Tick) bool { return t.Value < min-slight || t.Value > max+slight }
 	return slices.DeleteFunc(ticks, outside)
 }
 
-// decade labels a power of ten: 0.001 to 1000 in full.
+// decade returns the label of a power of ten, written out from 0.001 to 1000.
 func decade(exponent float64) string {
 	e := int(math.Round(exponent))
 	if -3 <= e && e <= 3 {

@@ -10,8 +10,8 @@ import (
 	"ppal/trainer"
 )
 
-// WriteMultipliers draws lambda, mu and |lambda - mu| of one run over its iterations into an SVG file: the multipliers above on a linear
-// axis, their gap below on a logarithmic one.
+// WriteMultipliers draws lambda, mu and |lambda - mu| of one run over its iterations into an SVG
+// file: above, the multipliers on a linear axis; below, their gap on a logarithmic axis.
 func WriteMultipliers(path, title string, records []trainer.Record) error {
 	f, err := newFolder(filepath.Dir(path))
 	if err != nil {

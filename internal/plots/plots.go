@@ -1,5 +1,5 @@
-// Package plots draws a run's records as SVG pictures: losses against their bounds, violations, KKT residuals and multipliers, each
-// against iterations and against seconds, and the four side by side.
+// Package plots draws the records of runs as SVG plots: losses and their bounds, violations, KKT
+// residuals and multipliers, each over iterations and over seconds, and an overview of all four.
 package plots
 
 import (
@@ -15,17 +15,17 @@ import (
 	"ppal/trainer"
 )
 
-// Run is what the pictures show.
+// Run holds the data of a run's plots.
 type Run struct {
 	Title       string
 	Records     []trainer.Record
-	Objective   string    // what f is: the first class's name
-	Bounded     string    // what bounds are on, in the singular: "loss"; "" is "value"
+	Objective   string    // name of f: the first class's name
+	Bounded     string    // name of a bounded quantity in the singular, such as "loss"; empty: "value"
 	Constraints []string  // names, one for each constraint
 	Bounds      []float64 // kappa, one for each constraint
 }
 
-// Sizes of the pictures, legible at the width of a README's column.
+// Sizes of the plots. They are legible at the width of a README's column.
 const (
 	width          = 6.4 * vg.Inch
 	height         = 3.4 * vg.Inch
@@ -34,17 +34,18 @@ const (
 	tilePadding    = 0.15 * vg.Inch
 )
 
-// fonts follow the one that the pictures are laid out with, for viewers that lack it.
+// The font of the layout, and the fonts for viewers that lack it.
 const (
 	drawnFont = "font-family:Liberation Sans"
 	fonts     = drawnFont + ",Arial,Helvetica,sans-serif"
 )
 
-// Overview is the name of the picture with all four quantities.
+// Overview is the file name of the plot with all four quantities.
 const Overview = "overview.svg"
 
-// Write draws the pictures into the folder dir, which it makes: <quantity>-<axis>.svg and overview.svg. A quantity that the method
-// lacks has no picture. It returns the files' names.
+// Write draws the plots into the folder dir, which it creates: <quantity>-<axis>.svg and
+// overview.svg. A quantity that the method does not have gets no plot. Write returns the names of
+// the files.
 func Write(dir string, run Run) ([]string, error) {
 	f, err := newFolder(dir)
 	if err != nil {
@@ -66,10 +67,10 @@ func Write(dir string, run Run) ([]string, error) {
 	return f.names, err
 }
 
-// folder is where pictures go.
+// folder collects the plots of one directory.
 type folder struct {
 	dir   string
-	names []string // saved
+	names []string // names of the saved files
 }
 
 func newFolder(dir string) (*folder, error) {
@@ -79,7 +80,7 @@ func newFolder(dir string) (*folder, error) {
 	return &folder{dir: dir}, nil
 }
 
-// save writes one picture.
+// save writes one plot.
 func (f *folder) save(name string, w, h vg.Length, paint func(c draw.Canvas) error) error {
 	canvas := vgsvg.New(w, h)
 	if err := paint(draw.New(canvas)); err != nil {
@@ -92,14 +93,14 @@ func (f *folder) save(name string, w, h vg.Length, paint func(c draw.Canvas) err
 	svg := bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts))
 	path := filepath.Join(f.dir, name)
 	if err := os.WriteFile(path, svg, 0o644); err != nil {
-		_ = os.Remove(path) // half a picture is none
+		_ = os.Remove(path) // remove the incomplete file
 		return fmt.Errorf("plots: %w", err)
 	}
 	f.names = append(f.names, name)
 	return nil
 }
 
-// saveChart writes the picture of one chart.
+// saveChart writes the plot of one chart.
 func (f *folder) saveChart(name string, c *chart) error {
 	legend, err := c.legendHeight(width)
 	if err != nil {
@@ -113,7 +114,7 @@ func (f *folder) saveTiles(charts []*chart) error {
 	tiles := draw.Tiles{Cols: 2, Rows: (len(charts) + 1) / 2,
 		PadX: tilePadding, PadY: tilePadding,
 		PadTop: tilePadding / 2, PadBottom: tilePadding / 2, PadLeft: tilePadding / 2, PadRight: tilePadding / 2}
-	var legend vg.Length // the tallest below a plot
+	var legend vg.Length // height of the tallest legend below a plot
 	for _, c := range charts {
 		h, err := c.legendHeight((overviewWidth - 2*tilePadding) / 2)
 		if err != nil {
@@ -131,7 +132,7 @@ func (f *folder) saveTiles(charts []*chart) error {
 	})
 }
 
-// axis is what a record is drawn against.
+// axis is the horizontal axis of a chart.
 type axis struct {
 	name, label string
 	of          func(r *trainer.Record) float64

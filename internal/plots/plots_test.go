@@ -80,7 +80,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// texts finds the horizontal texts of a picture: their place from its top left corner, and the picture's size.
+// texts finds the horizontal texts of a picture: their place from its top left corner, and the
+// picture's size.
 func texts(t *testing.T, path string) (places map[string][2]float64, width, height float64) {
 	t.Helper()
 	content := wellFormed(t, path)
@@ -94,12 +95,14 @@ func texts(t *testing.T, path string) (places map[string][2]float64, width, heig
 		if errX != nil || errY != nil {
 			t.Fatal(errX, errY)
 		}
-		places[html.UnescapeString(m[3])] = [2]float64{x, height + y} // y is upwards from the bottom, negative
+		// y is upwards from the bottom, negative
+		places[html.UnescapeString(m[3])] = [2]float64{x, height + y}
 	}
 	return places, width, height
 }
 
-// Long names leave the plot its width: the legend is below, in a taller picture, and titles begin inside it.
+// Long names leave the plot its width: the legend is below, in a taller picture, and titles begin
+// inside it.
 func TestLongNames(t *testing.T) {
 	var long []string
 	for k := range 20 {
@@ -133,7 +136,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// Values that a logarithmic axis has no place for are named, and a value at a power of ten does not look like 0.
+// Values that a logarithmic axis has no place for are named, and a value at a power of ten does not
+// look like 0.
 func TestHeading(t *testing.T) {
 	for _, tc := range []struct {
 		values []float64

@@ -18,9 +18,9 @@ type quantity struct {
 	records            []trainer.Record
 }
 
-// series is one line: a value for each record, none where known is false.
+// series is one line with a value for each record; known is false if a record has no value.
 type series struct {
-	name  string // "" has no entry in the legend
+	name  string // empty: no entry in the legend
 	style style
 	of    func(r *trainer.Record) (value float64, known bool)
 }
@@ -31,10 +31,10 @@ type level struct {
 	value float64
 }
 
-// mostPoints is how many records a line shows; more are thinned out evenly.
+// mostPoints is the largest number of records in a line; more records are thinned out evenly.
 const mostPoints = 1000
 
-// charts are the run's quantities that its method has.
+// charts returns the run's quantities that its method has.
 func (run Run) charts() []quantity {
 	records := thin(run.Records)
 	all := []quantity{run.losses(), run.violations(), residuals(), run.multipliers()}
@@ -46,7 +46,7 @@ func (run Run) charts() []quantity {
 	return all
 }
 
-// thin keeps the first and the last record, and an even choice of those between.
+// thin returns the first and the last record and an even selection of the others.
 func thin(records []trainer.Record) []trainer.Record {
 	every := (len(records) + mostPoints - 1) / mostPoints
 	if every <= 1 {
@@ -59,7 +59,7 @@ func thin(records []trainer.Record) []trainer.Record {
 	return append(kept, records[len(records)-1])
 }
 
-// element is series' value j of a slice that a record may lack.
+// element returns the function that reads element j of a slice, which a record may lack.
 func element(values func(r *trainer.Record) []float64, j int) func(r *trainer.Record) (float64, bool) {
 	return func(r *trainer.Record) (float64, bool) {
 		v := values(r)
@@ -70,7 +70,8 @@ func element(values func(r *trainer.Record) []float64, j int) func(r *trainer.Re
 	}
 }
 
-// mostConstraints is how many constraints a picture shows: of more, those with the largest values at the end.
+// mostConstraints is the largest number of constraints in a plot. If a run has more, the plot shows
+// the constraints with the largest final values.
 const mostConstraints = 12
 
 func (run Run) shown() []int {
@@ -88,7 +89,7 @@ func (run Run) shown() []int {
 	return all
 }
 
-// bounded is what bounds are on, and its plural.
+// bounded returns the name of the bounded quantity in the singular and in the plural.
 func (run Run) bounded() (one, several string) {
 	one = cmp.Or(run.Bounded, "value")
 	if strings.HasSuffix(one, "s") {
@@ -141,7 +142,7 @@ func residuals() quantity {
 	}}
 }
 
-// multipliers shows lambda, and mu dashed where the method has it.
+// multipliers draws lambda, and mu dashed if the method has it.
 func (run Run) multipliers() quantity {
 	q := quantity{name: "multipliers", title: "multipliers", label: "multiplier"}
 	has := func(values func(r *trainer.Record) []float64) bool {

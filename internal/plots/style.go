@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// style is the look of a line.
+// style is the appearance of a line.
 type style struct {
 	color  color.Color
 	width  vg.Length
 	dashes []vg.Length
-	round  int // how often the colours were used up before
+	round  int // how often the palette has been used up
 }
 
-// palette is that of Okabe and Ito, which the colour-blind tell apart, without black (the objective's) and yellow (too light on
-// white).
+// palette is the palette of Okabe and Ito, which colour-blind readers can distinguish, without
+// black (the objective's colour) and yellow (too light on white).
 func palette() []color.Color {
 	return []color.Color{
 		color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, // vermillion
@@ -38,7 +38,8 @@ const (
 
 func objectiveStyle() style { return style{color: color.Black, width: vg.Points(2.2)} }
 
-// constraintStyle is constraint j's colour in every picture; when the colours are used up they come again, dotted.
+// constraintStyle returns the style of constraint j in every plot. When the colours are used up
+// they repeat, dotted.
 func constraintStyle(j int) style {
 	colors := palette()
 	s := style{color: colors[j%len(colors)], width: vg.Points(1.6), round: j / len(colors)}
@@ -57,13 +58,14 @@ func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}
 }
 
-// mark stands for a line of one point: a disc, and where the colours come again another shape.
+// mark returns the marker of a line with a single point: a disc, and other shapes when the colours
+// repeat.
 func (s style) mark() draw.GlyphStyle {
 	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CrossGlyph{}}
 	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(3), Shape: shapes[s.round%len(shapes)]}
 }
 
-// faint is the line's colour for a band, through which other lines are seen.
+// faint returns the line's colour for a band, transparent enough to show other lines.
 func (s style) faint() color.Color {
 	r, g, b, _ := s.color.RGBA()
 	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0x2E}
@@ -77,7 +79,7 @@ func gridStyle() draw.LineStyle {
 	return draw.LineStyle{Color: color.Gray{0xE2}, Width: vg.Points(0.5)}
 }
 
-// sans sets a text in the sans-serif face.
+// sans sets a text in the sans-serif font.
 func sans(t *text.Style, size vg.Length) {
 	t.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }

@@ -15,13 +15,14 @@ import (
 	"ppal/trainer"
 )
 
-// Metrics writes metrics.jsonl: one object per record, a line each, in the file when Record returns.
+// Metrics writes metrics.jsonl, one JSON object and one line for each record. A record is in the
+// file when Record returns.
 type Metrics struct {
-	file interface { // *os.File
+	file interface { // an *os.File
 		io.WriteCloser
 		Truncate(size int64) error
 	}
-	size int64 // of whole lines
+	size int64 // of complete lines
 }
 
 var _ trainer.Recorder = (*Metrics)(nil)
@@ -29,7 +30,7 @@ var _ trainer.Recorder = (*Metrics)(nil)
 // CreateMetrics makes the file, which must not exist.
 func CreateMetrics(path string) (*Metrics, error) { return openMetrics(path, os.O_CREATE|os.O_EXCL) }
 
-// CreateMetrics begins the records of a directory that Create took.
+// CreateMetrics opens the empty file of records in a directory that Create returned.
 func (d Dir) CreateMetrics() (*Metrics, error) { return openMetrics(d.Metrics(), 0) }
 
 func openMetrics(path string, flags int) (*Metrics, error) {
@@ -40,15 +41,15 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 	return &Metrics{file: f}, nil
 }
 
-// Record implements trainer.Recorder. The error is a *trainer.NonFiniteError where a number of the record is not finite, or the file
-// system's; nothing of the record is in the file then.
+// Record implements trainer.Recorder. It returns a *trainer.NonFiniteError if a number of the
+// record is not finite, or the file system's error; in both cases it writes no part of the record.
 func (m *Metrics) Record(r *trainer.Record) error {
 	line, err := encode(r)
 	if err != nil {
 		return err
 	}
 	if _, err := m.file.Write(line); err != nil {
-		_ = m.file.Truncate(m.size) // a full disk takes the beginning of a line
+		_ = m.file.Truncate(m.size) // a write to a full disk may leave the beginning of a line
 		return fmt.Errorf("rundir: %w", err)
 	}
 	m.size += int64(len(line))
@@ -63,7 +64,8 @@ func (m *Metrics) Close() error {
 	return nil
 }
 
-// encode is the record's line: its own keys, then the measures' in alphabetical order.
+// encode returns the record's line: its own keys, then the keys of the measures in alphabetical
+// order.
 func encode(r *trainer.Record) ([]byte, error) {
 	for name, numbers := range numbersOf(r) {
 		for _, x := range numbers {
@@ -91,7 +93,7 @@ func encode(r *trainer.Record) ([]byte, error) {
 	return append(line, '}', '\n'), nil
 }
 
-// numbersOf are the record's numbers by the name of their key.
+// numbersOf returns the record's numbers by the name of their key.
 func numbersOf(r *trainer.Record) map[string][]float64 {
 	numbers := map[string][]float64{
 		"objective": {r.Objective}, "constraints": r.Constraints, "feasibility": {r.Feasibility, r.MaxViolation},
@@ -109,7 +111,8 @@ func numbersOf(r *trainer.Record) map[string][]float64 {
 	return numbers
 }
 
-// ReadMetrics reads a metrics.jsonl. A last line that a crash cut short is left out; other errors name the line.
+// ReadMetrics reads a metrics.jsonl. It ignores a last line that a crash truncated; other errors
+// name the line.
 func ReadMetrics(path string) ([]trainer.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {

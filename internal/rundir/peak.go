@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// PeakBytes is the largest resident memory of this process so far (Linux), else what Go's runtime has obtained.
+// PeakBytes returns the peak resident memory of this process (Linux), or else the memory that Go's
+// runtime has obtained.
 func PeakBytes() uint64 {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		if kilobytes, ok := highWater(status); ok {

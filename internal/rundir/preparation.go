@@ -10,18 +10,20 @@ import (
 	"ppal/datasets"
 )
 
-// Preparation is what preparation.yaml holds: how the columns of a table became the model's inputs. The weights of model.safetensors
-// act on rows that were prepared so.
+// Preparation is the content of preparation.yaml: how the columns of a table became the model's
+// inputs. The weights of model.safetensors act on rows that were prepared in this way.
 type Preparation struct {
 	Features             []string `yaml:"features"` // the inputs' names, in order
 	datasets.Preparation `yaml:",inline"`
 }
 
-// preparationHead explains the file to its reader.
-const preparationHead = `# How the columns of a table became the model's inputs, which are listed under features, in order.
-# encodings: a column of numbers is one input, (x - center)/scale; one of categories an input for each level (of all categories where
-# levels are not given), 1 where the column is that level and else 0. With missing, a column may lack values: its inputs are 0 then, and
-# one more input after them is 1. numbers: the inputs are these indices, of so many, of rows in LIBSVM's format.
+// preparationHead is the comment at the head of the file.
+const preparationHead = `# How the columns of a table became the model's inputs. features lists the inputs in order.
+# encodings: a numeric column becomes one input, (x - center)/scale. A categorical column becomes
+# one input for each level (for all categories if no levels are given), which is 1 for rows with
+# that level and 0 for other rows. With missing, a column may lack values: its inputs are then 0,
+# and one additional input after them is 1. numbers: the inputs are the listed indices, out of the
+# given number of indices, of rows in LIBSVM's format.
 `
 
 // WritePreparation writes preparation.yaml.
@@ -33,7 +35,8 @@ func (d Dir) WritePreparation(p Preparation) error {
 	return WriteFile(d.Preparation(), append([]byte(preparationHead), data...))
 }
 
-// ReadPreparation reads preparation.yaml. A file that is not one is datasets.ErrFormat, with a preparation of no use datasets.ErrColumn.
+// ReadPreparation reads preparation.yaml. It returns datasets.ErrFormat if the file is not a
+// preparation, and datasets.ErrColumn if the preparation is not valid.
 func (d Dir) ReadPreparation() (Preparation, error) {
 	var p Preparation
 	data, err := os.ReadFile(d.Preparation())

@@ -1,6 +1,6 @@
 package rundir
 
-// Provenance is what config.yaml tells beside the settings.
+// Provenance describes the origin of a run. It stands in config.yaml beside the settings.
 type Provenance struct {
 	Version       string       `yaml:"version"`
 	Out           string       `yaml:"out"`                // the run's directory
@@ -18,12 +18,14 @@ type Provenance struct {
 	Notes         []string     `yaml:"notes,omitempty"`
 }
 
-// DataFile identifies data that were read: a file, with the checksum of its bytes, or a built-in set's rows.
+// DataFile identifies the data that were read: a file with the checksum of its bytes, or the rows
+// of a built-in data set.
 type DataFile struct {
 	Name   string `yaml:"name"`
 	Bytes  int64  `yaml:"bytes"`
 	SHA256 string `yaml:"sha256"`
-	State  string `yaml:"state,omitempty"` // how a file compares with the published one: ok, differs, unverified
+	// comparison with the published file: ok, differs, unverified
+	State string `yaml:"state,omitempty"`
 }
 
 // Split names a part of the rows.

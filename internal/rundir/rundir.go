@@ -1,4 +1,4 @@
-// Package rundir is the directory of a training run: the names of its files, how they are written, and how they are read back.
+// Package rundir names, writes and reads the files in the directory of a training run.
 package rundir
 
 import (
@@ -11,33 +11,34 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-// ErrExists marks a directory that holds something already.
+// ErrExists says that a directory is not empty.
 var ErrExists = errors.New("not empty")
 
-// Dir is a run's directory.
+// Dir is the directory of a run.
 type Dir string
 
-// Config is the file of the resolved settings.
+// Config returns the path of the resolved settings.
 func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
 
-// Metrics is the file of the records.
+// Metrics returns the path of the records.
 func (d Dir) Metrics() string { return filepath.Join(string(d), "metrics.jsonl") }
 
-// Model is the file of the weights.
+// Model returns the path of the weights.
 func (d Dir) Model() string { return filepath.Join(string(d), "model.safetensors") }
 
-// Preparation is the file that says how a table's columns became features.
+// Preparation returns the path of the file that describes how a table's columns became features.
 func (d Dir) Preparation() string { return filepath.Join(string(d), "preparation.yaml") }
 
-// Summary is the file of the result, the last to be written.
+// Summary returns the path of the result, the last file that a run writes.
 func (d Dir) Summary() string { return filepath.Join(string(d), "summary.json") }
 
-// Plots is the folder of the pictures.
+// Plots returns the folder of the plots.
 func (d Dir) Plots() string { return filepath.Join(string(d), "plots") }
 
-// Create makes the directory out, which must be new or empty, and takes it: of several calls for one directory, in other processes
-// too, one succeeds. An empty out means the first free name runs/<time>-<problem>-<method>. The error wraps ErrExists or the file
-// system's.
+// Create makes the directory out, which must be new or empty, and reserves it: of several calls for
+// the same directory, in other processes too, exactly one succeeds. An empty out means the first
+// free name runs/<time>-<problem>-<method>. The error wraps ErrExists or comes from the file
+// system.
 func Create(out string, now time.Time, problem, method string) (Dir, error) {
 	if out != "" {
 		return Dir(out), create(out)
@@ -53,7 +54,7 @@ func Create(out string, now time.Time, problem, method string) (Dir, error) {
 	}
 }
 
-// create makes a directory that is new or empty, and takes it by the empty file of its records.
+// create makes a new or empty directory and reserves it with the empty file of its records.
 func create(name string) error {
 	entries, err := os.ReadDir(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -76,19 +77,19 @@ func create(name string) error {
 	return nil
 }
 
-// Discard removes the files of a run that came to nothing, and the directory unless it holds something else, so that its name can
-// be used again. What is not there is no error.
+// Discard removes the files of a run that produced nothing, and the directory unless it holds other
+// files, so that its name can be used again. A missing file is not an error.
 func (d Dir) Discard() error {
 	for _, path := range []string{d.Config(), d.Metrics(), d.Preparation()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("rundir: %w", err)
 		}
 	}
-	_ = os.Remove(string(d)) // an empty directory can be used again as well
+	_ = os.Remove(string(d)) // an empty directory can be used again too
 	return nil
 }
 
-// WriteFile replaces the file whole, or leaves it as it was.
+// WriteFile replaces the file atomically; if it fails, the file is unchanged.
 func WriteFile(path string, data []byte) error {
 	if err := atomicfile.Write(path, data, 0o644); err != nil {
 		return fmt.Errorf("rundir: %w", err)

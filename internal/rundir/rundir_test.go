@@ -245,7 +245,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Of several runs that start at once in one directory, new or empty, one has it; the others are refused and leave its files alone.
+// Of several runs that start at once in one directory, new or empty, one has it; the others are
+// refused and leave its files alone.
 func TestCreateAtOnce(t *testing.T) {
 	for round := range 50 {
 		out := filepath.Join(t.TempDir(), "run")

@@ -9,7 +9,7 @@ import (
 	"ppal/trainer"
 )
 
-// Summary is a finished run: summary.json.
+// Summary is the content of summary.json: the result of a finished run.
 type Summary struct {
 	Status       string              `json:"status"` // why it stopped
 	Iterations   int                 `json:"iterations"`
@@ -24,16 +24,17 @@ type Summary struct {
 	Validation   map[string]float64  `json:"validation"`
 	Test         map[string]float64  `json:"test"`
 	Device       string              `json:"device"`
-	Products     string              `json:"products"`   // with the data, as they ran: int8x3, float32, ...
-	PeakBytes    uint64              `json:"peak_bytes"` // of memory, resident
-	Warnings     []string            `json:"warnings"`
-	Version      string              `json:"version"`
+	// kind of products with the data matrix that ran: int8x3, float32, ...
+	Products  string   `json:"products"`
+	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory
+	Warnings  []string `json:"warnings"`
+	Version   string   `json:"version"`
 
-	// OutputIteration is that of the iterate in the model's file.
+	// OutputIteration is the iteration of the weights in the model's file.
 	OutputIteration int           `json:"output_iteration"`
 	ResidualDecay   ResidualDecay `json:"residual_decay"`
 	Notes           []string      `json:"notes"`
-	Error           string        `json:"error,omitempty"` // of a run that failed
+	Error           string        `json:"error,omitempty"` // set if the run failed
 }
 
 // Measures sets the measures of a split.
@@ -54,7 +55,8 @@ type BestFeasible struct {
 	Objective float64 `json:"objective"`
 }
 
-// ResidualDecay holds the exponents p of the running mean of the squared residuals, about k^p; null where there is nothing to fit.
+// ResidualDecay holds the exponents p of the running mean of the squared residuals, about k^p; null
+// if there is nothing to fit.
 type ResidualDecay struct {
 	Stationarity    *float64 `json:"stationarity"`
 	Feasibility     *float64 `json:"feasibility"`
@@ -72,7 +74,7 @@ func NewResidualDecay(d trainer.Decay) ResidualDecay {
 	return ResidualDecay{known(d.Stationarity), known(d.Feasibility), known(d.Complementarity)}
 }
 
-// Write writes the summary, whole or not at all. It is the last file of a run.
+// Write writes the summary atomically. It is the last file of a run.
 func (s Summary) Write(path string) error {
 	if s.Warnings == nil {
 		s.Warnings = []string{}

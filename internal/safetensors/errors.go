@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a file. A [FormatError] wraps one of them.
+// The kinds of errors. A [FormatError] wraps one of them.
 var (
 	ErrTruncated = errors.New("file ends too early")
 	ErrHeader    = errors.New("invalid header")
@@ -13,15 +13,15 @@ var (
 	ErrLayout    = errors.New("invalid data layout")
 )
 
-// FormatError says what is wrong with a file, and where.
+// FormatError describes an error in a file and its position.
 type FormatError struct {
 	Offset int64  // bytes from the file's start
-	Tensor string // the tensor concerned, empty when none is
+	Tensor string // the tensor with the error; empty if no tensor is involved
 	Detail string
 	Err    error // ErrTruncated, ErrHeader, ErrDtype or ErrLayout
 }
 
-// Error implements error: one line.
+// Error returns a message of one line.
 func (e *FormatError) Error() string {
 	if e.Tensor != "" {
 		return fmt.Sprintf("safetensors: byte %d: tensor %q: %v: %s", e.Offset, e.Tensor, e.Err, e.Detail)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// metadataKey is the header's one key that names no tensor.
+// metadataKey is the only key of the header that does not name a tensor.
 const metadataKey = "__metadata__"
 
 // entry is one tensor of the header.
@@ -18,18 +18,18 @@ type entry struct {
 	name       string
 	dtype      Dtype
 	shape      []int
-	begin, end int64 // from the data's start
-	offset     int64 // of the entry's end in the file, for errors
+	begin, end int64 // from the beginning of the data
+	offset     int64 // end of the entry in the file, for errors
 }
 
-// headerParser walks the header's JSON token by token, so that duplicate keys
-// are seen and every error has its byte.
+// headerParser reads the header's JSON token by token, which finds duplicate keys and gives every
+// error its byte.
 type headerParser struct {
 	dec    *json.Decoder
 	tensor string // the tensor being read, for errors
 }
 
-// parseHeader reads the header's JSON, which stands at byte lengthSize of the file.
+// parseHeader parses the header's JSON, which starts at byte lengthSize of the file.
 func parseHeader(text []byte) (map[string]string, []entry, error) {
 	if !utf8.Valid(text) {
 		return nil, nil, &FormatError{Offset: lengthSize, Err: ErrHeader, Detail: "not UTF-8"}
@@ -54,7 +54,7 @@ func parseHeader(text []byte) (map[string]string, []entry, error) {
 		return nil, nil, err
 	}
 	if _, err := p.dec.Token(); err != io.EOF {
-		return nil, nil, p.fail(ErrHeader, "something follows the closing }")
+		return nil, nil, p.fail(ErrHeader, "text follows the closing }")
 	}
 	return metadata, entries, nil
 }
@@ -130,7 +130,7 @@ func (p *headerParser) entry(name string) (entry, error) {
 	return e, nil
 }
 
-// object reads {key: value, ...}, calling value once behind each key.
+// object reads {key: value, ...} and calls value after each key.
 func (p *headerParser) object(value func(key string) error) error {
 	if err := p.delim('{'); err != nil {
 		return err
@@ -141,9 +141,9 @@ func (p *headerParser) object(value func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		key := token.(string) // the decoder admits nothing else here
+		key := token.(string) // the decoder accepts only strings here
 		if keys[key] {
-			return p.fail(ErrHeader, fmt.Sprintf("key %q occurs twice", key))
+			return p.fail(ErrHeader, fmt.Sprintf("key %q appears twice", key))
 		}
 		keys[key] = true
 		if err := value(key); err != nil {
@@ -166,12 +166,12 @@ func (p *headerParser) integers() ([]int64, error) {
 		}
 		number, ok := token.(json.Number)
 		if !ok {
-			return nil, p.fail(ErrHeader, fmt.Sprintf("%v where an integer should be", token))
+			return nil, p.fail(ErrHeader, fmt.Sprintf("%v instead of an integer", token))
 		}
-		// Sizes are ints too, so 31 bits there where int has 32.
+		// Sizes must fit an int, so they have 31 bits where int has 32.
 		value, err := strconv.ParseUint(number.String(), 10, strconv.IntSize-1)
 		if err != nil {
-			return nil, p.fail(ErrHeader, fmt.Sprintf("%s is no size or offset", number))
+			return nil, p.fail(ErrHeader, fmt.Sprintf("%s is not a valid size or offset", number))
 		}
 		values = append(values, int64(value))
 	}
@@ -185,7 +185,7 @@ func (p *headerParser) delim(want json.Delim) error {
 		return err
 	}
 	if token != want {
-		return p.fail(ErrHeader, fmt.Sprintf("%v where %v should be", token, want))
+		return p.fail(ErrHeader, fmt.Sprintf("%v instead of %v", token, want))
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (p *headerParser) delim(want json.Delim) error {
 func (p *headerParser) token() (json.Token, error) {
 	token, err := p.dec.Token()
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil, p.fail(ErrHeader, "ends inside the JSON object")
+		return nil, p.fail(ErrHeader, "ends within the JSON object")
 	}
 	if err != nil {
 		return nil, p.fail(ErrHeader, err.Error())
@@ -201,7 +201,7 @@ func (p *headerParser) token() (json.Token, error) {
 	return token, nil
 }
 
-// offset returns the file offset behind the last token.
+// offset returns the file offset after the last token.
 func (p *headerParser) offset() int64 { return lengthSize + p.dec.InputOffset() }
 
 func (p *headerParser) fail(kind error, detail string) error {

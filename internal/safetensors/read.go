@@ -15,15 +15,13 @@ const (
 	// lengthSize is the size of the header's length, in bytes.
 	lengthSize = 8
 
-	// MaxHeader is the longest header that is accepted, in bytes, as in the
-	// reference implementation.
+	// MaxHeader is the longest accepted header in bytes, as in the reference implementation.
 	MaxHeader = 100_000_000
 )
 
-// Read reads a whole file and checks all of it: nothing may be missing, left
-// over, overlapping or covered twice. A file that is not valid gives a
-// [*FormatError]; an error of r is wrapped. Memory grows with the bytes that
-// are there, not with what the header promises.
+// Read reads and checks a whole file: the tensors must cover the data without gaps, overlaps or
+// remaining bytes. If the file is not valid, Read returns a [*FormatError]; it wraps errors of r.
+// Memory grows with the bytes that r delivers, not with the sizes that the header states.
 func Read(r io.Reader) (File, error) {
 	length, err := readUpTo(r, lengthSize)
 	if err != nil {
@@ -58,7 +56,7 @@ func Read(r io.Reader) (File, error) {
 		return File{}, err
 	}
 	if int64(len(data)) < size {
-		return File{}, truncated(start+len(data), fmt.Sprintf("the data have %d bytes of %d", len(data), size))
+		return File{}, truncated(start+len(data), fmt.Sprintf("the data has %d bytes of %d", len(data), size))
 	}
 	rest, err := readUpTo(r, 1)
 	if err != nil {
@@ -75,9 +73,8 @@ func Read(r io.Reader) (File, error) {
 	return file, nil
 }
 
-// checkLayout sorts the entries by their place and returns the data's size, when
-// every tensor begins where the one before it ends and is as long as its shape
-// says.
+// checkLayout sorts the entries by position and returns the size of the data. Every tensor must
+// begin where the previous tensor ends and have the length of its shape.
 func checkLayout(entries []entry) (int64, error) {
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
@@ -94,17 +91,17 @@ func checkLayout(entries []entry) (int64, error) {
 		case e.end < e.begin || e.end-e.begin != bytes:
 			return fail("data_offsets [%d, %d] do not hold %d bytes, shape %v of %s", e.begin, e.end, bytes, e.shape, e.dtype)
 		case e.begin < size:
-			return fail("begins at %d, inside the tensor before it, which ends at %d", e.begin, size)
+			return fail("begins at %d, inside the previous tensor, which ends at %d", e.begin, size)
 		case e.begin > size:
-			return fail("begins at %d, a hole behind the tensor before it, which ends at %d", e.begin, size)
+			return fail("begins at %d, after a hole: the previous tensor ends at %d", e.begin, size)
 		}
 		size = e.end
 	}
 	return size, nil
 }
 
-// byteSize returns product(shape) * dtype.Size(), and false when an int cannot
-// hold it or a size is negative.
+// byteSize returns product(shape) * dtype.Size(), and false if a size is negative or the product
+// overflows an int.
 func byteSize(dtype Dtype, shape []int) (int64, bool) {
 	size := uint64(dtype.Size())
 	for _, n := range shape {
@@ -117,7 +114,7 @@ func byteSize(dtype Dtype, shape []int) (int64, bool) {
 	return int64(size), true
 }
 
-// readUpTo reads n bytes, fewer when r ends before.
+// readUpTo reads n bytes, or fewer if r ends before.
 func readUpTo(r io.Reader, n int64) ([]byte, error) {
 	var buf bytes.Buffer
 	if _, err := buf.ReadFrom(io.LimitReader(r, n)); err != nil {

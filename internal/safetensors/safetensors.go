@@ -1,5 +1,5 @@
-// Package safetensors reads and writes the safetensors file format: named
-// tensors behind a JSON header, with nothing in the file that could be executed.
+// Package safetensors reads and writes the safetensors file format: named tensors after a JSON
+// header, with nothing in the file that could be executed.
 //
 // A file is
 //
@@ -9,11 +9,10 @@
 //	           padded with spaces so that 8+N is a multiple of 8
 //	the rest   the tensors' elements, row-major, little-endian, at [begin, end) from here
 //
-// and the tensors cover the rest without hole or overlap. Only float32 ("F32")
-// and float64 ("F64") are supported; any other type is refused by name.
-// [Write] gives the same bytes as the reference implementation
-// (https://github.com/huggingface/safetensors), with metadata keys in order,
-// so equal files have equal bytes.
+// and the tensors cover the rest without gap or overlap. Only float32 ("F32") and float64 ("F64")
+// are supported; an error names any other type. [Write] produces the same bytes as the reference
+// implementation (https://github.com/huggingface/safetensors) with sorted metadata keys, so equal
+// files have equal bytes.
 package safetensors
 
 import (
@@ -22,7 +21,7 @@ import (
 	"math"
 )
 
-// Dtype is an element type as the header names it.
+// Dtype is the header's name of an element type.
 type Dtype string
 
 // The supported element types.
@@ -31,7 +30,7 @@ const (
 	F64 Dtype = "F64" // IEEE 754 binary64
 )
 
-// Size returns the bytes of one element, and 0 for a type that is not supported.
+// Size returns the bytes of one element, or 0 if the type is not supported.
 func (d Dtype) Size() int {
 	switch d {
 	case F32:
@@ -42,17 +41,16 @@ func (d Dtype) Size() int {
 	return 0
 }
 
-// Tensor is one named array: row-major, little-endian elements.
+// Tensor is a named array of row-major, little-endian elements.
 type Tensor struct {
 	Name  string
 	Dtype Dtype
-	Shape []int  // no dimension at all for a scalar
+	Shape []int  // empty for a scalar
 	Data  []byte // product(Shape) * Dtype.Size() bytes
 }
 
-// New returns a tensor that holds values, rounded to dtype. It panics when dtype
-// is not supported: that is a caller's bug. That values fill the shape is
-// checked by [Write].
+// New returns a tensor with the values rounded to dtype. It panics if dtype is not supported, which
+// is a bug of the caller. [Write] checks that the values fill the shape.
 func New(name string, dtype Dtype, shape []int, values []float64) Tensor {
 	data := make([]byte, 0, len(values)*dtype.Size())
 	for _, v := range values {
@@ -68,7 +66,7 @@ func New(name string, dtype Dtype, shape []int, values []float64) Tensor {
 	return Tensor{Name: name, Dtype: dtype, Shape: shape, Data: data}
 }
 
-// Float64s returns the elements, widened to float64 (exactly).
+// Float64s returns the elements, widened exactly to float64.
 func (t Tensor) Float64s() []float64 {
 	switch t.Dtype {
 	case F32:
@@ -87,8 +85,8 @@ func (t Tensor) Float64s() []float64 {
 	return nil
 }
 
-// File is a file's content. Tensors are in the order of their data.
+// File is the content of a file. Tensors are in the order of their data.
 type File struct {
-	Metadata map[string]string // nil when the file has none
+	Metadata map[string]string // nil if the file has none
 	Tensors  []Tensor
 }

@@ -12,11 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes the file. As in the reference implementation, the tensors stand
-// in the order of their element types, the larger first, then of their names,
-// so that all of them are aligned. It refuses what [Read] would: a name that is
-// reserved, not UTF-8 or there twice, an element type that is not
-// supported, data that do not fill the shape.
+// Write writes the file. As in the reference implementation, the tensors are sorted by element
+// type, larger types first, and then by name, so that all of them are aligned. Write refuses what
+// [Read] refuses: a name that is reserved, not UTF-8 or duplicate, an element type that is not
+// supported, and data that do not fill the shape.
 func Write(w io.Writer, f File) error {
 	tensors := slices.Clone(f.Tensors)
 	slices.SortFunc(tensors, func(a, b Tensor) int {
@@ -100,8 +99,8 @@ func marshalHeader(metadata map[string]string, tensors []Tensor) ([]byte, error)
 	return buf.Bytes(), nil
 }
 
-// encode writes value as JSON without the line feed and without HTML's escapes,
-// as the reference implementation does.
+// encode writes value as JSON without the line feed and without escapes for HTML, as the reference
+// implementation does.
 func encode(buf *bytes.Buffer, value any) error {
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -112,7 +111,7 @@ func encode(buf *bytes.Buffer, value any) error {
 	return nil
 }
 
-// check says what keeps t from being written.
+// check returns an error if t cannot be written.
 func (t Tensor) check() error {
 	if t.Name == metadataKey || !utf8.ValidString(t.Name) {
 		return fmt.Errorf("safetensors: write: %q cannot name a tensor", t.Name)

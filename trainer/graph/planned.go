@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer"
 )
@@ -139,7 +140,7 @@ func (p *plannedProblem[T]) Bind(i int, value gorgonia.Value) error {
 }
 
 // Data implements what Problem.Data asks for.
-func (p *plannedProblem[T]) Data(i int) Matrix {
+func (p *plannedProblem[T]) Data(i int) matrix.Matrix {
 	if i < 0 || i >= len(p.plan.Data) {
 		return nil
 	}

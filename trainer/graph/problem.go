@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/plan"
+	"ppal/datasets/matrix"
 	"ppal/trainer"
 )
 
@@ -28,13 +28,10 @@ type Definition struct {
 	Inputs gorgonia.Nodes
 	// Data are the values of Inputs in the form they were read in, for engines that need no widened copy; nil, or an entry that is nil:
 	// the input node has a value.
-	Data []Matrix
+	Data []matrix.Matrix
 	// Watch are nodes whose values a forward pass keeps (Problem.Watched), scores for instance.
 	Watch gorgonia.Nodes
 }
-
-// Matrix is a data matrix in the form in which it was read (datasets.Matrix is one). It widens rows from to to-1 into dst, row by row.
-type Matrix = plan.Matrix
 
 // Halves is a compiled definition's input: the definition and its derivative, ready for an engine.
 type Halves struct {
@@ -78,8 +75,8 @@ func (p *Problem) Bind(i int, value gorgonia.Value) error { return p.compiled.Bi
 
 // Data is the matrix that stands for Definition.Data[i] now, nil where the engine does not say. Where it is another one, the engine has
 // let go of the one that it was given: this one has its elements rounded to the definition's dtype, until the input's next Bind.
-func (p *Problem) Data(i int) Matrix {
-	if d, ok := p.compiled.(interface{ Data(i int) Matrix }); ok {
+func (p *Problem) Data(i int) matrix.Matrix {
+	if d, ok := p.compiled.(interface{ Data(i int) matrix.Matrix }); ok {
 		return d.Data(i)
 	}
 	return nil

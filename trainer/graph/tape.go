@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/plan"
+	"ppal/datasets/matrix"
 	"ppal/trainer"
 )
 
@@ -68,7 +68,7 @@ func widenInputs[T float32 | float64](h *Halves) error {
 		}
 		rows, cols := r.Dims()
 		values := make([]T, rows*cols)
-		plan.Widen(values, r, 0, rows)
+		matrix.Widen(values, r, 0, rows)
 		if err := gorgonia.Let(h.Inputs[i], tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values))); err != nil {
 			return fmt.Errorf("input %d (%s): %w", i, h.Inputs[i].Name(), err)
 		}

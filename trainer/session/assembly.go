@@ -10,8 +10,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
-	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer"
 )
@@ -79,6 +79,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed}); err != nil {
 		return err
 	}
+	a.options.Data = nil // rows at hand are freed once the device has them in its own form
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -197,7 +198,7 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 
 // checkProducts refuses products of integers where the data are not of 8 bits.
 func (a *assembly) checkProducts() error {
-	_, a.eightBit = a.data.splits[0].data.(plan.Bytes)
+	_, a.eightBit = a.data.splits[0].data.(matrix.EightBit)
 	if p := a.options.Device.Products; p.ofBytes() && !a.eightBit {
 		return &OptionError{Option: "products", Problem: fmt.Sprintf(
 			"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", p, a.data.name())}

@@ -8,8 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets"
-	"ppal/internal/plan"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -131,26 +130,29 @@ type (
 )
 
 var (
-	_ datasets.Matrix = picked{}
-	_ plan.Bytes      = pickedBytes{}
+	_ matrix.Matrix   = picked{}
+	_ matrix.EightBit = pickedBytes{}
 )
 
 // zerosLike stands for so many rows of the data.
-func zerosLike(data datasets.Matrix, rows int) datasets.Matrix {
+func zerosLike(data matrix.Matrix, rows int) matrix.Matrix {
 	_, cols := data.Dims()
 	zeros := picked{rows, cols}
 	switch data := data.(type) {
-	case plan.Bytes:
-		_, scale := data.Bytes()
-		return pickedBytes{zeros, scale}
+	case matrix.EightBit:
+		return pickedBytes{zeros, data.ByteScale()}
 	case *recovered:
 		return pickedBytes{zeros, data.scale}
 	}
 	return zeros
 }
 
-// Bytes implements plan.Bytes: the values are bound before they are read.
-func (p pickedBytes) Bytes() (values []uint8, scale float64) { return nil, p.scale }
+// ByteScale and ByteRow implement matrix.EightBit: the values are bound before they are read.
+func (p pickedBytes) ByteScale() float64 { return p.scale }
+func (p pickedBytes) ByteRow(_ int, room []uint8) []uint8 {
+	clear(room[:p.cols])
+	return room[:p.cols]
+}
 
 func (p picked) Dims() (rows, cols int)              { return p.rows, p.cols }
 func (p picked) Float32(dst []float32, from, to int) { clear(dst) }

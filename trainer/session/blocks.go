@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -23,7 +23,7 @@ const (
 type blocks struct {
 	block     *graph.Problem // <D, S(x)> of a block's rows, its inputs the rows and D, its watched value 0 S(x)
 	rows      int            // of a block
-	data      datasets.Matrix
+	data      matrix.Matrix
 	outputs   int
 	widen     func(from, to int) gorgonia.Value // rows of the data
 	direction func(d []float64) gorgonia.Value  // rows of D
@@ -32,13 +32,13 @@ type blocks struct {
 }
 
 // newBlocks builds the model for blocks of the rows.
-func (t *builder) newBlocks(data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (t *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	n, d := data.Dims()
 	return t.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
 // blocksOf takes the number of a block's rows, at most all.
-func (t *builder) blocksOf(data datasets.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (t *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	_, d := data.Dims()
 	b := &blocks{rows: rows, data: data, outputs: t.spec.Outputs}
 	if dtype == tensor.Float32 {
@@ -62,7 +62,7 @@ func (t *builder) blocksOf(data datasets.Matrix, rows int, dtype tensor.Dtype, w
 		sum, err := gorgonia.Sum(product)
 		return graph.Definition{
 			Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction},
-			Data: []graph.Matrix{zeros, nil}, Watch: gorgonia.Nodes{scores},
+			Data: []matrix.Matrix{zeros, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
 	}, t.host)
 	if err != nil {

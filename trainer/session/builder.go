@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -40,14 +40,14 @@ func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*
 			Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
 			NonSmooth: b.nonSmooth(),
 			Inputs:    gorgonia.Nodes{x},
-			Data:      []graph.Matrix{r.data},
+			Data:      []matrix.Matrix{r.data},
 			Watch:     gorgonia.Nodes{scores},
 		}, nil
 	}, b.engine)
 }
 
 // scores adds the model, its input and its scores to the graph.
-func (b *builder) scores(g *gorgonia.ExprGraph, data datasets.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
+func (b *builder) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
 	net, err := models.New(g, b.spec, dtype, weights)
 	if err != nil {
 		return nil, nil, nil, err

@@ -7,13 +7,10 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
 	"ppal/cuda/driver"
-	"ppal/cuda/open"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/trainer/graph"
-	engine "ppal/trainer/graph/cuda"
 )
 
 // Device says what computes. The zero value is a GPU where the program has support for one and one
@@ -32,8 +29,27 @@ type Device struct {
 	Dtype tensor.Dtype
 	// Threads of the CPU; 0: all cores.
 	Threads int
-	// OpenGPU opens the GPU of that number; nil opens this machine's.
-	OpenGPU func(ordinal int) (driver.Driver, error)
+	// OpenGPU opens the GPU; nil opens one of this machine's.
+	OpenGPU func(GPUOptions) (GPU, error)
+}
+
+// GPU is an open GPU that trains. Programs built without the tag gpu have none.
+type GPU interface {
+	graph.Engine
+	// Info describes the device.
+	Info() driver.Info
+	// PeakBytes is the most device memory that was allocated at one time.
+	PeakBytes() int64
+	// Slices reports whether products with 8-bit data of that many columns are computed in digits.
+	Slices(cols int) bool
+	Close() error
+}
+
+// GPUOptions say which GPU a session opens, and how that GPU computes.
+type GPUOptions struct {
+	Ordinal    int // counted from 0
+	Products   Products
+	MicroBatch int // rows of the data that are worked on at a time; 0: all
 }
 
 // DeviceKind is a kind of device. The empty string means a GPU if there is one, else the CPU.
@@ -41,8 +57,8 @@ type DeviceKind string
 
 // The kinds of devices.
 const (
-	CPU DeviceKind = "cpu"
-	GPU DeviceKind = "cuda"
+	CPU  DeviceKind = "cpu"
+	CUDA DeviceKind = "cuda"
 )
 
 // Engine is what runs the graphs. The empty string means Plan.
@@ -91,7 +107,7 @@ func (d Device) validate() error {
 		return &OptionError{Option: option, Problem: fmt.Sprintf("is %q, which is not known", value)}
 	}
 	switch {
-	case d.Kind != "" && d.Kind != CPU && d.Kind != GPU:
+	case d.Kind != "" && d.Kind != CPU && d.Kind != CUDA:
 		return refuse("device", d.Kind)
 	case d.Engine != "" && d.Engine != Plan && d.Engine != Gorgonia:
 		return refuse("engine", d.Engine)
@@ -137,7 +153,7 @@ type devices struct {
 	train   graph.Engine // the training rows
 	measure graph.Engine // the rows that are only measured, and the certificate
 	cpu     *cpu.Device  // the training device where the plan runs on the CPU, else nil
-	gpu     *cuda.Device // the training device where it is a GPU, else nil
+	gpu     GPU          // the training device where it is a GPU, else nil
 	name    string
 }
 
@@ -152,7 +168,7 @@ func openDevices(o Device) (*devices, error) {
 	}
 	if o.Kind != CPU {
 		err := d.openGPU()
-		if err == nil || o.Kind == GPU || !errors.Is(err, driver.ErrUnavailable) {
+		if err == nil || o.Kind == CUDA || !errors.Is(err, driver.ErrUnavailable) {
 			return d, productsError(err)
 		}
 		if o.Products.onGPUOnly() || o.MicroBatch > 0 {
@@ -179,24 +195,15 @@ func (d *devices) openGPU() error {
 	if err != nil {
 		return err
 	}
-	opener := d.options.OpenGPU
-	if opener == nil {
-		opener = open.Open
+	open := d.options.OpenGPU
+	if open == nil {
+		open = openGPU
 	}
-	opened, err := opener(d.options.Ordinal)
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: d.options.Products, MicroBatch: d.options.MicroBatch})
 	if err != nil {
 		return err
 	}
-	products := cuda.Auto
-	if d.options.Products != "" {
-		if products, err = cuda.ParseProducts(string(d.options.Products)); err != nil {
-			return errors.Join(err, opened.Close())
-		}
-	}
-	if d.gpu, err = cuda.Open(opened, cuda.Options{Products: products, MicroBatch: d.options.MicroBatch}); err != nil {
-		return err
-	}
-	d.train, d.measure = engine.Engine(d.gpu), graph.Planned(host)
+	d.gpu, d.train, d.measure = gpu, gpu, graph.Planned(host)
 	return nil
 }
 
@@ -247,11 +254,11 @@ func productsError(err error) error {
 		return &OptionError{Option: "products", Problem: fmt.Sprintf(
 			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
 	}
-	var without *cuda.ProductsError
+	var without *driver.ProductsError
 	if errors.As(err, &without) {
 		i := without.Info
-		return &OptionError{Option: "products", Problem: fmt.Sprintf("is %v, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
-			without.Products, cuda.IntegersMajor, i.Name, i.Major, i.Minor)}
+		return &OptionError{Option: "products", Problem: fmt.Sprintf("is %s, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
+			without.Products, without.Major, i.Name, i.Major, i.Minor)}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -43,7 +44,7 @@ func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 		}
 		return graph.Definition{
 			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: t.regularizer, NonSmooth: t.nonSmooth(),
-			Inputs: gorgonia.Nodes{x, drawn}, Data: []graph.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
+			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
 		}, nil
 	}, t.engine)
 	return d, err

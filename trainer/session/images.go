@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"ppal/datasets"
-	"ppal/internal/cpu"
-	"ppal/internal/plan"
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
 	"ppal/models"
 )
 
@@ -31,8 +31,8 @@ type ImagesAtHand struct {
 
 // pixels are the 8-bit rows of a split.
 type pixels interface {
-	plan.Bytes
-	datasets.RowStore
+	matrix.EightBit
+	matrix.RowStore
 	SetScale(scale float64)
 }
 
@@ -94,7 +94,7 @@ func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
 // atHand are pictures that have been read.
 func atHand(s *datasets.Selection) pictures {
 	own := *s.Pixels // shares the values
-	return pictures{*s, &own, func() (center []float64, deviation float64) { return datasets.Moments(s.Pixels) }}
+	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
 
 // read reads the choice's pictures into the room that is made for them.
@@ -104,13 +104,13 @@ func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error
 }
 
 // newBytes makes room for rows as they are read, one after the other.
-func newBytes(rows, cols int) pixels { return datasets.NewBytes(rows, cols, datasets.PixelScale) }
+func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
 
 // roomToTrain makes room for rows in the layouts of the CPU's integer products, or row by row where
 // the training device has others.
 func (r request) roomToTrain(rows, cols int) pixels {
 	if r.devices.cpu != nil && r.packs(cols) {
-		return cpu.NewBytes(rows, cols, datasets.PixelScale)
+		return kernel.NewPackedBytes(rows, cols, datasets.PixelScale)
 	}
 	return newBytes(rows, cols)
 }
@@ -150,8 +150,7 @@ func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
 // imageRows takes the rows of a selection under their normalisation.
 func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
-		_, scale := s.pixels.Bytes()
-		s.pixels.SetScale(scale / n.Deviation)
+		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
 	r := rows{data: s.pixels, labels: s.Labels()}
 	for k, name := range s.Names {

@@ -5,13 +5,13 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 )
 
 // rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and
 // what the task knows of each row.
 type rows struct {
-	data    datasets.Matrix
+	data    matrix.Matrix
 	labels  []int // pictures: the place of the class in classes; tables: -1 or +1
 	classes []Class
 	groups  []constraints.Group

@@ -54,7 +54,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err // without a pipeline that holds nil
 	}
-	return run(a, o), nil
+	return run(a, a.options), nil
 }
 
 // Run is a session on the caller's own pipeline. Only the Settings and Files of the options count.

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/rundir"
 	"ppal/models"
 )
@@ -54,7 +55,7 @@ type Matrices struct {
 
 // Matrix is rows of features, with a label each, and groups of rows.
 type Matrix struct {
-	Features datasets.Matrix
+	Features matrix.Matrix
 	Labels   []int
 	Groups   []constraints.Group
 }

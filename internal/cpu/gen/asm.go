@@ -47,10 +47,13 @@ type asm struct {
 	*build.Context
 	target
 	constants constants
+	dispatch  *dispatch
 }
 
-// text begins a function with a Go signature and its documentation.
-func (a asm) text(name, signature string, doc ...string) {
+// text begins a function with a Go signature and its documentation. The function fills the field
+// of the file's dispatch table.
+func (a asm) text(field, name, signature string, doc ...string) {
+	a.set(field, name+a.suffix())
 	a.Function(name + a.suffix())
 	a.Attributes(attr.NOSPLIT)
 	doc[0] = name + a.suffix() + " " + doc[0]

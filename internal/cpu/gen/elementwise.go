@@ -24,7 +24,7 @@ func elementwise(a asm) {
 }
 
 func (a asm) unary(name, formula string, f func(vec) vec) {
-	a.text(name, fmt.Sprintf("func(n int, dst, x *%s)", a.elem()),
+	a.text("passes."+name, name, fmt.Sprintf("func(n int, dst, x *%s)", a.elem()),
 		fmt.Sprintf("computes dst[i] = %s for i in 0..n-1.", formula))
 	n, dst, x := a.gp("n"), a.gp("dst"), a.gp("x")
 	a.each(n, []reg.GPVirtual{dst, x}, func(m mask) {
@@ -34,7 +34,7 @@ func (a asm) unary(name, formula string, f func(vec) vec) {
 }
 
 func (a asm) biased(name, formula string, f func(vec) vec) {
-	a.text(name, fmt.Sprintf("func(n int, z, bias *%s)", a.elem()),
+	a.text("passes."+name, name, fmt.Sprintf("func(n int, z, bias *%s)", a.elem()),
 		fmt.Sprintf("computes z[i] = %s for i in 0..n-1.", formula))
 	n, z, bias := a.gp("n"), a.gp("z"), a.gp("bias")
 	a.each(n, []reg.GPVirtual{z, bias}, func(m mask) {
@@ -44,7 +44,7 @@ func (a asm) biased(name, formula string, f func(vec) vec) {
 }
 
 func (a asm) slope(name, formula string, f func(s vec) vec) {
-	a.text(name, fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
+	a.text("passes."+name, name, fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
 		fmt.Sprintf("computes d[i] = %s for i in 0..n-1.", formula))
 	n, d, s := a.gp("n"), a.gp("d"), a.gp("s")
 	a.each(n, []reg.GPVirtual{d, s}, func(m mask) {
@@ -55,7 +55,7 @@ func (a asm) slope(name, formula string, f func(s vec) vec) {
 }
 
 func (a asm) axpy() {
-	a.text("axpy", fmt.Sprintf("func(n int, y *%[1]s, s %[1]s, x *%[1]s)", a.elem()),
+	a.text("passes.axpy", "axpy", fmt.Sprintf("func(n int, y *%[1]s, s %[1]s, x *%[1]s)", a.elem()),
 		"computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.")
 	n, y, x := a.gp("n"), a.gp("y"), a.gp("x")
 	s := a.scalar("s")
@@ -66,7 +66,7 @@ func (a asm) axpy() {
 }
 
 func (a asm) shift() {
-	a.text("shift", fmt.Sprintf("func(n int, z *%[1]s, b %[1]s)", a.elem()), "computes z[i] = z[i] + b for i in 0..n-1.")
+	a.text("passes.shift", "shift", fmt.Sprintf("func(n int, z *%[1]s, b %[1]s)", a.elem()), "computes z[i] = z[i] + b for i in 0..n-1.")
 	n, z, b := a.gp("n"), a.gp("z"), a.scalar("b")
 	a.each(n, []reg.GPVirtual{z}, func(m mask) {
 		a.save(a.plus(a.load(z, m), b), z, m)

@@ -14,6 +14,9 @@ import (
 // same constant.
 const byteRows = 8
 
+// quad is the number of inner indices that VPDPBUSD takes at a time.
+const quad = 4
+
 // base is that of the slices' digits, -127 to 127.
 const base = 254
 
@@ -35,14 +38,15 @@ func integers(a asm) {
 	switch {
 	case a.size != 4:
 	case a.avx512:
-		dot{a, "AVX512VNNI", false}.tiles()
+		dot{a, "AVX512VNNI", false}.tiles("avx512_vnni", "hasAVX512VNNI")
 	default:
-		dot{a, "AVXVNNI", true}.tiles()
-		dot{a, "AVX512VL", false}.tiles()
+		dot{a, "AVXVNNI", true}.tiles("avx_vnni", "hasAVXVNNI")
+		dot{a, "AVX512VL", false}.tiles("avx512_vnni", "hasAVX512VNNI | hasAVX512VL")
 	}
 }
 
-func (d dot) tiles() {
+func (d dot) tiles(instruction, needs string) {
+	d.dispatch.addTiles(byteTiles{d.target, d.suffix, instruction, needs, d.tileRows(), d.lanes()})
 	for _, slices := range []int{3, 2} {
 		d.mulBytes(slices)
 		d.addBytes(slices)

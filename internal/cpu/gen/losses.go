@@ -25,7 +25,7 @@ func losses(a asm) {
 }
 
 func (a asm) signedLoss(name, formula string, f func(x vec) vec) {
-	a.text("signed"+name, fmt.Sprintf("func(n int, out, s, minus *%s)", a.elem()),
+	a.text(fmt.Sprintf("losses.value[%sLoss]", name), "signed"+name, fmt.Sprintf("func(n int, out, s, minus *%s)", a.elem()),
 		fmt.Sprintf("computes out[i] = %s, x = minus[i] s[i], for i in 0..n-1.", formula))
 	n, out, s, minus := a.gp("n"), a.gp("out"), a.gp("s"), a.gp("minus")
 	a.each(n, []reg.GPVirtual{out, s, minus}, func(m mask) {
@@ -35,11 +35,11 @@ func (a asm) signedLoss(name, formula string, f func(x vec) vec) {
 }
 
 func (a asm) signedLossGrad(name, formula string, add bool, slope func(x vec) vec) {
-	kernel, assign := "signed"+name+"Grad", "="
+	kernel, field, assign := "signed"+name+"Grad", "grad", "="
 	if add {
-		kernel, assign = "signed"+name+"GradAdd", "+="
+		kernel, field, assign = "signed"+name+"GradAdd", "gradAdd", "+="
 	}
-	a.text(kernel, fmt.Sprintf("func(n int, out, s, minus, d *%s)", a.elem()),
+	a.text(fmt.Sprintf("losses.%s[%sLoss]", field, name), kernel, fmt.Sprintf("func(n int, out, s, minus, d *%s)", a.elem()),
 		fmt.Sprintf("computes out[i] %s d[i] minus[i] %s, x = minus[i] s[i], for i in 0..n-1.", assign, formula))
 	n, out, s, minus, d := a.gp("n"), a.gp("out"), a.gp("s"), a.gp("minus"), a.gp("d")
 	a.each(n, []reg.GPVirtual{out, s, minus, d}, func(m mask) {

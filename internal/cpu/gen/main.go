@@ -27,33 +27,47 @@ func main() {
 	flags := flag.NewFlagSet("gen", flag.ExitOnError) // the default set holds the assembler library's flags
 	out := flags.String("out", "../kernel", "folder to write to")
 	flags.Parse(os.Args[1:])
-	for name, emit := range map[string]func(asm){
-		"products":      products,
-		"elementwise":   elementwise,
-		"reductions":    reductions,
-		"vectors":       vectors,
-		"sparse_groups": groups,
-		"sparse_rows":   sparseRows,
-		"losses":        losses,
-		"narrow":        narrow,
-		"tails":         tails,
-		"rowsets":       rowSets,
-		"integers":      integers,
-		"slices":        slices,
-	} {
-		if err := write(*out, name, emit); err != nil {
-			log.Fatal(err)
-		}
+	if err := generate(*out); err != nil {
+		log.Fatal(err)
 	}
 }
 
+// generate writes all files to a folder.
+func generate(dir string) error {
+	d := newDispatch()
+	for _, f := range []struct {
+		name  string
+		emit  func(asm)
+		bytes bool // kernels for 8-bit data
+	}{
+		{"products", products, false},
+		{"elementwise", elementwise, false},
+		{"reductions", reductions, false},
+		{"vectors", vectors, false},
+		{"sparse_groups", groups, false},
+		{"sparse_rows", sparseRows, false},
+		{"losses", losses, false},
+		{"narrow", narrow, false},
+		{"tails", tails, false},
+		{"rowsets", rowSets, false},
+		{"integers", integers, true},
+		{"slices", slices, true},
+	} {
+		d.bytes = f.bytes
+		if err := write(dir, f.name, d, f.emit); err != nil {
+			return err
+		}
+	}
+	return d.write(dir)
+}
+
 // write emits one file's kernels for every target.
-func write(dir, name string, emit func(asm)) error {
+func write(dir, name string, d *dispatch, emit func(asm)) error {
 	c := build.NewContext()
 	c.ConstraintExpr("amd64")
 	shared := constants{}
 	for _, t := range targets() {
-		emit(asm{Context: c, target: t, constants: shared})
+		emit(asm{Context: c, target: t, constants: shared, dispatch: d})
 	}
 	file, err := c.Result()
 	if err != nil {

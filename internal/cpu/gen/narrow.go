@@ -22,7 +22,7 @@ func narrow(a asm) {
 
 // combineRows emits rows of C = A B or C += A B, where A may be transposed: each is a combination of B's rows.
 func (a asm) combineRows(rows int) {
-	a.text(fmt.Sprintf("combine%d", rows),
+	a.text(variant("narrow.combine", rows == 1), fmt.Sprintf("combine%d", rows),
 		fmt.Sprintf("func(k, n int, x *%[1]s, down, right int, b *%[1]s, ldb int, c *%[1]s, ldc int, add bool)", a.elem()),
 		fmt.Sprintf("computes C = X B, or C += X B if add, for %d rows of n columns:", rows),
 		"",
@@ -146,7 +146,7 @@ func (a asm) combineStrip(name string, o combination, masks []mask) {
 // dots emits C = A B^T for some rows of B: sums along the rows of both.
 func (a asm) dots(cols int) {
 	lanes := 64 / a.size
-	a.text(fmt.Sprintf("dots%d", cols),
+	a.text(variant("narrow.dots", cols == 1), fmt.Sprintf("dots%d", cols),
 		fmt.Sprintf("func(m, k int, x *%[1]s, ldx int, b *%[1]s, ldb int, c *%[1]s, ldc int)", a.elem()),
 		fmt.Sprintf("computes C = X B^T for m rows and %d columns:", cols),
 		"",
@@ -234,7 +234,7 @@ func (a asm) storeSum(parts []vec, to operand.Mem) {
 
 // addColumns emits the sums of columns in float64.
 func (a asm) addColumns() {
-	a.text("addColumns", fmt.Sprintf("func(m, n int, x *%s, ldx int, sums *float64)", a.elem()),
+	a.text("narrow.addColumns", "addColumns", fmt.Sprintf("func(m, n int, x *%s, ldx int, sums *float64)", a.elem()),
 		"adds the rows of X to sums, row by row:",
 		"",
 		"\tfor i in 0..m-1, j in 0..n-1: sums[j] += x[i*ldx+j]",

@@ -24,6 +24,9 @@ func (t target) tileRows() int {
 
 // products emits both products' tiles, two vectors and one vector wide.
 func products(a asm) {
+	a.set("products.rows", a.tileRows())
+	a.set("products.cols", 2*a.lanes())
+	a.set("products.narrowCols", a.lanes())
 	for _, vecs := range []int{2, 1} {
 		a.tile(vecs)
 		a.tileTrans(vecs)
@@ -34,7 +37,7 @@ func products(a asm) {
 // packPanel emits the copy of columns of a second factor to a panel.
 func (a asm) packPanel() {
 	cols := 2 * a.lanes()
-	a.text("packPanel", fmt.Sprintf("func(k int, b *%[1]s, ldb int, panel *%[1]s)", a.elem()),
+	a.text("products.packPanel", "packPanel", fmt.Sprintf("func(k int, b *%[1]s, ldb int, panel *%[1]s)", a.elem()),
 		fmt.Sprintf("copies k rows of %d columns, panel[l*%d+j] = b[l*ldb+j]. k > 0.", cols, cols))
 	k, b, ldb, panel := a.gp("k"), a.gp("b"), a.gp("ldb"), a.gp("panel")
 	a.scale(ldb)
@@ -54,7 +57,7 @@ func (a asm) packPanel() {
 // tile emits C = X B or C += X B for tileRows rows of a panel of X.
 func (a asm) tile(vecs int) {
 	rows, cols := a.tileRows(), vecs*a.lanes()
-	a.text(fmt.Sprintf("tile%d", vecs),
+	a.text(variant("products.tile", vecs == 1), fmt.Sprintf("tile%d", vecs),
 		fmt.Sprintf("func(k int, x, b, c *%s, ldc int, add bool)", a.elem()),
 		fmt.Sprintf("computes C = X B, or C += X B if add, for a tile of %d x %d:", rows, cols),
 		"",
@@ -77,7 +80,7 @@ func (a asm) tile(vecs int) {
 // tileTrans emits C = X^T B or C += X^T B for tileRows columns of X.
 func (a asm) tileTrans(vecs int) {
 	rows, cols := a.tileRows(), vecs*a.lanes()
-	a.text(fmt.Sprintf("tileTrans%d", vecs),
+	a.text(variant("products.tileTrans", vecs == 1), fmt.Sprintf("tileTrans%d", vecs),
 		fmt.Sprintf("func(m int, x *%s, panel int, b, c *%s, ldc int, add bool)", a.elem(), a.elem()),
 		fmt.Sprintf("computes C = X^T B, or C += X^T B if add, for a tile of %d x %d", rows, cols),
 		fmt.Sprintf("over m rows of X, which lie in panels of %d rows that are panel elements apart:", panelRows),

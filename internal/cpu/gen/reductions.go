@@ -30,7 +30,7 @@ func reductions(a asm) {
 // reduction emits a sum of terms of some vectors' elements. The partial sum l takes the elements i with
 // i mod 32 = l; then halves are added, 16 + 16, 8 + 8, ... 1 + 1.
 func (a asm) reduction(name, formula string, vectors []string, term func(v []vec, sum vec)) {
-	a.text(name, fmt.Sprintf("func(n int, %s *%s) float64", strings.Join(vectors, ", "), a.elem()),
+	a.text("passes."+name, name, fmt.Sprintf("func(n int, %s *%s) float64", strings.Join(vectors, ", "), a.elem()),
 		fmt.Sprintf("is the sum of %s over i in 0..n-1, in float64.", formula))
 	n := a.gp("n")
 	var from []reg.GPVirtual

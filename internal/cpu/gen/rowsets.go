@@ -10,13 +10,13 @@ import (
 // rowSets emits the passes over the rows of a set, which has a bit for every row: 32 rows are a word.
 func rowSets(a asm) {
 	a.sumWhere()
-	a.setWhere("setWhere", "=", func(v vec, out operand.Mem, m mask) { a.saveAt(v, out, m) })
-	a.setWhere("addWhere", "+=", func(v vec, out operand.Mem, m mask) { a.saveAt(a.plus(a.loadAt(out, m), v), out, m) })
+	a.setWhere("set", "=", func(v vec, out operand.Mem, m mask) { a.saveAt(v, out, m) })
+	a.setWhere("add", "+=", func(v vec, out operand.Mem, m mask) { a.saveAt(a.plus(a.loadAt(out, m), v), out, m) })
 }
 
 // sumWhere emits the sum of a set's rows, as reduction has it.
 func (a asm) sumWhere() {
-	a.text("sumWhere", fmt.Sprintf("func(n int, x *%s, set *uint16) float64", a.elem()),
+	a.text("sets.sum", "sumWhere", fmt.Sprintf("func(n int, x *%s, set *uint16) float64", a.elem()),
 		"is the sum of x[i] over the i in 0..n-1 whose bits are set, in float64.")
 	n, x, set := a.gp("n"), a.gp("x"), a.gp("set")
 	lanes := a.bytes() / 8
@@ -33,7 +33,7 @@ func (a asm) sumWhere() {
 
 // setWhere emits a pass that writes a number, or adds it, to a set's rows.
 func (a asm) setWhere(name, assign string, write func(v vec, out operand.Mem, m mask)) {
-	a.text(name, fmt.Sprintf("func(n int, out *%s, set *uint16, v %s)", a.elem(), a.elem()),
+	a.text("sets."+name, name+"Where", fmt.Sprintf("func(n int, out *%s, set *uint16, v %s)", a.elem(), a.elem()),
 		fmt.Sprintf("computes out[i] %s v for the i in 0..n-1 whose bits are set.", assign))
 	n, out, set, v := a.gp("n"), a.gp("out"), a.gp("set"), a.scalar("v")
 	a.eachWord(n, set, []reg.GPVirtual{out}, func(in, first func(lanes, k int) mask) {

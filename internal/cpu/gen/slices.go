@@ -20,7 +20,7 @@ func slices(a asm) {
 // columnMax emits the largest magnitudes of columns.
 func (a asm) columnMax() {
 	lanes := a.lanes()
-	a.text("columnMax", "func(m, n int, b *float32, ldb int, most *uint32)",
+	a.text("columnMax", "columnMax", "func(m, n int, b *float32, ldb int, most *uint32)",
 		fmt.Sprintf("writes the bits of the largest magnitude of each of n columns, and 0 for those up to %d:", lanes),
 		"",
 		"\tmost[j] = max_i bits(|b[i*ldb+j]|)   (i = 0..m-1)",
@@ -44,7 +44,7 @@ func (a asm) columnMax() {
 // of bytes want them.
 func (a asm) cut(slices int) {
 	lanes := a.lanes()
-	a.text(fmt.Sprintf("cut%d", slices), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
+	a.text(fmt.Sprintf("cut[%d]", slices-2), fmt.Sprintf("cut%d", slices), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
 		fmt.Sprintf("writes %d digits of n columns of 4*groups rows, and zeros for columns up to %d:", slices, lanes),
 		"",
 		"\tt = b[i*ldb+j] * factors[j]",

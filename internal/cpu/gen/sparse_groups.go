@@ -22,7 +22,7 @@ func groups(a asm) {
 
 // groupMul emits z = X w for groups of rows.
 func (a asm) groupMul() {
-	a.text("groupMul", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, w, z *%s)", a.elem()),
+	a.text("sparse.groupMul", "groupMul", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, w, z *%s)", a.elem()),
 		fmt.Sprintf("computes z = X w for groups of %d rows of ones and zeros:", groupRows),
 		"",
 		fmt.Sprintf("\tz[%d*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set", groupRows),
@@ -54,7 +54,7 @@ func (a asm) groupMul() {
 // groupAddTrans emits g += X^T d for groups of rows.
 func (a asm) groupAddTrans() {
 	n := laneBytes / a.size
-	a.text("groupAddTrans", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, d, sums *%s)", a.elem()),
+	a.text("sparse.groupAddTrans", "groupAddTrans", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, d, sums *%s)", a.elem()),
 		fmt.Sprintf("adds X^T d to sums for groups of %d rows of ones and zeros, with %d partial sums for every column:", groupRows, n),
 		"",
 		fmt.Sprintf("\tsums[%d*(p>>32) + r%%%d] += d[%d*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]", n, n, groupRows),

@@ -9,6 +9,7 @@ import (
 
 // sparseRows emits the products of compressed sparse rows with matrices, four vectors of columns at a time and one.
 func sparseRows(a asm) {
+	a.set("sparse.lanes", a.lanes())
 	for _, vecs := range []int{4, 1} {
 		a.rowsMul(vecs)
 		a.rowsAddTrans(vecs)
@@ -19,7 +20,7 @@ const rowsSignature = "func(rows int, starts *int, columns *int32, values *%[1]s
 
 // rowsMul emits Z = X W.
 func (a asm) rowsMul(vecs int) {
-	a.text(fmt.Sprintf("rowsMul%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "w", "z"),
+	a.text(variant("sparse.rowsMul", vecs == 1), fmt.Sprintf("rowsMul%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "w", "z"),
 		fmt.Sprintf("computes %s of Z = X W for rows of entries (c, x):", a.taken(vecs)),
 		"",
 		"\tz[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
@@ -59,7 +60,7 @@ func (a asm) rowsMul(vecs int) {
 
 // rowsAddTrans emits G += X^T D.
 func (a asm) rowsAddTrans(vecs int) {
-	a.text(fmt.Sprintf("rowsAddTrans%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "d", "sums"),
+	a.text(variant("sparse.rowsAddTrans", vecs == 1), fmt.Sprintf("rowsAddTrans%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "d", "sums"),
 		fmt.Sprintf("adds %s of X^T D to sums for rows of entries (c, x):", a.taken(vecs)),
 		"",
 		"\tsums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",

@@ -13,18 +13,18 @@ import (
 //	1 / (1 + e^-x) = q where x < 0, else 1 - q
 func tails(a asm) {
 	a.signedTails()
-	a.tailPass("tailSigmoid", "1 / (1 + e^-x)", a.tailSigmoid)
-	a.tailGrads("tailSigmoidGrad", "|t| (1 - |t|)", func(t, _ vec) vec {
+	a.tailPass("sigmoid", "tailSigmoid", "1 / (1 + e^-x)", a.tailSigmoid)
+	a.tailGrads("Sigmoid", "|t| (1 - |t|)", func(t, _ vec) vec {
 		q := a.magnitude(t)
 		return a.fnma(q, q, q)
 	})
-	a.tailGrads("tailLogisticGrad", "1 / (1 + e^-x)", func(t, minus vec) vec { return a.tailSigmoid(a.times(minus, t)) })
+	a.tailGrads("Logistic", "1 / (1 + e^-x)", func(t, minus vec) vec { return a.tailSigmoid(a.times(minus, t)) })
 	a.tailLogisticSums()
 }
 
 // signedTails is t / (1 + t) with t = e^-|s| and the sign of s.
 func (a asm) signedTails() {
-	a.text("tails", fmt.Sprintf("func(n int, out, s *%s)", a.elem()),
+	a.text("tails.of", "tails", fmt.Sprintf("func(n int, out, s *%s)", a.elem()),
 		"computes out[i] = 1 / (1 + e^|s[i]|) with the sign of s[i], for i in 0..n-1.")
 	n, out, s := a.gp("n"), a.gp("out"), a.gp("s")
 	a.each(n, []reg.GPVirtual{out, s}, func(m mask) {
@@ -48,8 +48,8 @@ func (a asm) oneUnlessNegative(x vec) vec {
 	return a.to(a.pick(four(a.VBLENDVPS), four(a.VBLENDVPD)), x, a.num(0), a.num(1))
 }
 
-func (a asm) tailPass(name, formula string, f func(tail vec) vec) {
-	a.text(name, fmt.Sprintf("func(n int, out, tails, minus *%s)", a.elem()),
+func (a asm) tailPass(field, name, formula string, f func(tail vec) vec) {
+	a.text("tails."+field, name, fmt.Sprintf("func(n int, out, tails, minus *%s)", a.elem()),
 		fmt.Sprintf("computes out[i] = %s, where tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.", formula))
 	n, out, tails, minus := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus")
 	a.each(n, []reg.GPVirtual{out, tails, minus}, func(m mask) {
@@ -59,11 +59,11 @@ func (a asm) tailPass(name, formula string, f func(tail vec) vec) {
 }
 
 // tailGrads emits the pass that writes a derivative and the one that adds it, and both for weights of two values, by a set of rows.
-func (a asm) tailGrads(name, formula string, slope func(tail, minus vec) vec) {
+func (a asm) tailGrads(loss, formula string, slope func(tail, minus vec) vec) {
 	for _, add := range []bool{false, true} {
-		kernel, assign := name, "="
+		suffix, assign := "", "="
 		if add {
-			kernel, assign = name+"Add", "+="
+			suffix, assign = "Add", "+="
 		}
 		write := func(out operand.Mem, tail, minus, d vec, m mask) {
 			g, signed := slope(tail, minus), a.times(d, minus)
@@ -74,19 +74,21 @@ func (a asm) tailGrads(name, formula string, slope func(tail, minus vec) vec) {
 			}
 		}
 		where := fmt.Sprintf("minus[i] %s, where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1", formula)
-		a.text(kernel, fmt.Sprintf("func(n int, out, tails, minus, d *%s)", a.elem()), fmt.Sprintf("computes out[i] %s d[i] %s.", assign, where))
+		kernel := "tail" + loss + "Grad" + suffix
+		field := func(name string) string { return fmt.Sprintf("tails.%s[%sLoss]", name, loss) }
+		a.text(field("grad"+suffix), kernel, fmt.Sprintf("func(n int, out, tails, minus, d *%s)", a.elem()), fmt.Sprintf("computes out[i] %s d[i] %s.", assign, where))
 		n, out, tails, minus, d := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus"), a.gp("d")
 		a.each(n, []reg.GPVirtual{out, tails, minus, d}, func(m mask) {
 			write(operand.Mem{Base: out}, a.load(tails, m), a.load(minus, m), a.load(d, m), m)
 		})
 		a.RET()
-		a.tailGradWhere(kernel+"Where", assign+" d "+where, write)
+		a.tailGradWhere(field("grad"+suffix+"Where"), kernel+"Where", assign+" d "+where, write)
 	}
 }
 
 // tailGradWhere emits the pass with d = yes for the rows of a set, else no.
-func (a asm) tailGradWhere(name, formula string, write func(out operand.Mem, tail, minus, d vec, m mask)) {
-	a.text(name, fmt.Sprintf("func(n int, out, tails, minus *%[1]s, set *uint16, yes, no %[1]s)", a.elem()),
+func (a asm) tailGradWhere(field, name, formula string, write func(out operand.Mem, tail, minus, d vec, m mask)) {
+	a.text(field, name, fmt.Sprintf("func(n int, out, tails, minus *%[1]s, set *uint16, yes, no %[1]s)", a.elem()),
 		fmt.Sprintf("computes out[i] %s, with d = yes where the bit is set, else no.", formula))
 	n, out, tails, minus, set := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus"), a.gp("set")
 	yes, no := a.scalar("yes"), a.scalar("no")
@@ -108,7 +110,7 @@ const productLanes = 16
 // tailLogisticSums emits the sum of logistic losses, log(1 + e^x) = max(0, x) - log(1 - q), but for the logarithm, which is that of the
 // product.
 func (a asm) tailLogisticSums() {
-	a.text("tailLogisticSums", fmt.Sprintf("func(n int, tails, s, minus *%s, sums *float64)", a.elem()),
+	a.text("tails.logisticSums", "tailLogisticSums", fmt.Sprintf("func(n int, tails, s, minus *%s, sums *float64)", a.elem()),
 		"adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x = minus[i] s[i],",
 		"",
 		"\tsums[l] += max(0, x)",

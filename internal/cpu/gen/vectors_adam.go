@@ -15,7 +15,7 @@ const (
 
 // adam emits a step of Adam.
 func (a asm) adam() {
-	a.text("adam", fmt.Sprintf("func(n int, x, d, m, v *%[1]s, rate, root, scale, lower, upper, threshold %[1]s) (size float64)", a.elem()),
+	a.text("sweeps.adam", "adam", fmt.Sprintf("func(n int, x, d, m, v *%[1]s, rate, root, scale, lower, upper, threshold %[1]s) (size float64)", a.elem()),
 		"computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001 d[i]^2, both fused, and",
 		"x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.",
 		"It returns the sum in float64 of x+[i]^2.")

@@ -7,7 +7,7 @@ import (
 )
 
 func (a asm) combine() {
-	a.text("combine", fmt.Sprintf("func(n int, dst *%[1]s, s %[1]s, x *%[1]s, t %[1]s, y *%[1]s)", a.elem()),
+	a.text("sweeps.combine", "combine", fmt.Sprintf("func(n int, dst *%[1]s, s %[1]s, x *%[1]s, t %[1]s, y *%[1]s)", a.elem()),
 		"computes dst[i] = s x[i] + t y[i], the sum fused, for i in 0..n-1.")
 	n, dst, x, y := a.gp("n"), a.gp("dst"), a.gp("x"), a.gp("y")
 	s, t := a.scalar("s"), a.scalar("t")
@@ -18,7 +18,7 @@ func (a asm) combine() {
 }
 
 func (a asm) scaledCopy() {
-	a.text("scaledCopy", fmt.Sprintf("func(n int, dst *%[1]s, s %[1]s, x *%[1]s)", a.elem()),
+	a.text("sweeps.scaledCopy", "scaledCopy", fmt.Sprintf("func(n int, dst *%[1]s, s %[1]s, x *%[1]s)", a.elem()),
 		"computes dst[i] = s x[i] for i in 0..n-1.")
 	n, dst, x := a.gp("n"), a.gp("dst"), a.gp("x")
 	s := a.scalar("s")
@@ -69,12 +69,12 @@ func (s descent) next(at place) (x, y, v vec) {
 	return x, s.fnma(s.e(), w, x), v
 }
 
-// momentumName is the name of a kernel with momentum, or without.
-func momentumName(name string, momentum bool) string {
-	if momentum {
-		return name
+// sweepText begins a sweep's function. The variant without momentum has a name of its own.
+func (a asm) sweepText(name string, momentum bool, signature string, doc ...string) {
+	if !momentum {
+		name += "Plain"
 	}
-	return name + "Plain"
+	a.text("sweeps."+name, name, signature, doc...)
 }
 
 // formula documents next.
@@ -87,7 +87,7 @@ func formula(momentum bool) string {
 
 // reach emits the squared norm of where a step would lead.
 func (a asm) reach(momentum bool) {
-	a.text(momentumName("reach", momentum), fmt.Sprintf("func(%s) float64", a.arguments(momentum)),
+	a.sweepText("reach", momentum, fmt.Sprintf("func(%s) float64", a.arguments(momentum)),
 		"is the sum over i in 0..n-1 of the squares, in float64, of",
 		fmt.Sprintf("%s.", formula(momentum)))
 	n, s, sum := a.gp("n"), a.descent(momentum), a.tally()
@@ -106,7 +106,7 @@ func (a asm) descend(momentum bool) {
 	if momentum {
 		first = "computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] ="
 	}
-	a.text(momentumName("descend", momentum),
+	a.sweepText("descend", momentum,
 		fmt.Sprintf("func(%s, scale, lower, upper, threshold %s) (moved, size float64)", a.arguments(momentum), a.elem()),
 		first, fmt.Sprintf("%s.", formula(momentum)),
 		"P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).",

@@ -9,13 +9,13 @@
 // of any level that the machine supports, so that one machine tests all.
 // Kernels hold no state: operands and scratch are the caller's, nothing is
 // allocated by a call, and any number of goroutines may use the same Kernels,
-// [Matrix] and [Panels], each with its own [Scratch].
+// [PackedFloats] and [Panels], each with its own [Scratch].
 //
 // # Products
 //
 // Training needs two products with the data matrix X of n x d: Z = X W and
 // G = X^T D, with W of d x h, Z and D of n x h. X does not change, so a
-// [Matrix] is packed once, in one layout that serves both. W and D are packed
+// [PackedFloats] is packed once, in one layout that serves both. W and D are packed
 // at every call into panels of a tile's columns; they are h/n and h/d of X's
 // size. The intended use is, for each block of rows, shared out to cores:
 //
@@ -58,7 +58,7 @@
 //
 // # Products with 8-bit data
 //
-// [Bytes] are a data matrix of bytes, packed once in the two layouts that both
+// [PackedBytes] are a data matrix of bytes, packed once in the two layouts that both
 // products want. W and D are cut into two or three signed 8-bit [Slices], and
 // [Integers] multiply: VPDPBUSD adds four products of bytes to each 32-bit sum,
 // four times the work of a float32 multiply-add, so that three slices take three

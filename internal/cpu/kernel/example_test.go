@@ -18,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	x := k.NewMatrix(rows, cols)
+	x := k.NewPackedFloats(rows, cols)
 	row := make([]float32, cols)
 	for i := range rows {
 		for j := range row {

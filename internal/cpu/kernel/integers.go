@@ -6,25 +6,50 @@ import "math"
 // of float32 numbers. They hold no data, do not change and may be used by any
 // number of goroutines.
 type Integers struct {
-	level       Level
-	instruction string // of products
-	rows, lanes int    // of a tile
+	level Level
+	byteTiles
 
 	// By the number of slices less 2.
-	mulBytes [2]func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
-	addBytes [2]func(k int, x *uint8, q *int8, units, c *float32, ldc int)
-	cut      [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
+	cut [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
 
 	columnMax func(m, n int, b *float32, ldb int, most *uint32)
 }
 
-// NewIntegers returns the kernels of a level. It fails with an
-// *UnsupportedError if this machine lacks the level's instructions.
+// byteTiles are the tiles of both products with 8-bit data.
+type byteTiles struct {
+	needs       features // beyond the level's
+	instruction string   // that multiplies
+	rows, lanes int      // of a tile
+
+	// By the number of slices less 2.
+	mulBytes [2]mulBytesFunc
+	addBytes [2]addBytesFunc
+}
+
+type (
+	mulBytesFunc func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
+	addBytesFunc func(k int, x *uint8, q *int8, units, c *float32, ldc int)
+)
+
+// NewIntegers returns the kernels of a level. They multiply with the first of the level's tiles
+// whose features this machine has, and in Go where it has those of none. The error is an
+// *UnsupportedError if the machine lacks the level's features.
 func NewIntegers(level Level) (*Integers, error) {
-	if level < Go || level > Best() {
-		return nil, &UnsupportedError{Level: level, Best: Best()}
+	if err := level.check(); err != nil {
+		return nil, err
 	}
-	k := integers(level)
+	rows, lanes := byteRows/2, 8
+	if level == AVX512 {
+		rows, lanes = byteRows, 16
+	}
+	k := integersGo(level, rows, lanes)
+	assembleDigits(&k, level)
+	for _, tiles := range byteTilesOf(level) {
+		if cpuFeatures().include(tiles.needs) {
+			k.byteTiles = tiles
+			break
+		}
+	}
 	return &k, nil
 }
 
@@ -54,7 +79,7 @@ func (k *Integers) NewByteScratch() *ByteScratch {
 // then an element is rounded twice, in float64 and to float32. So z depends
 // neither on the blocks of rows nor on the level nor on who computes it. Beyond
 // 66,308 columns it is a sum of such numbers in float32, one for each 66,308.
-func (k *Integers) Mul(z []float32, ldz int, x *Bytes, lo, hi int, w *Slices, s *ByteScratch) {
+func (k *Integers) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Slices, s *ByteScratch) {
 	x.checkBlock(lo, hi)
 	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
 	k.checkSlices("Mul", w, x.cols)
@@ -82,7 +107,7 @@ func (k *Integers) Mul(z []float32, ldz int, x *Bytes, lo, hi int, w *Slices, s 
 }
 
 // mulPanel does the inner indices from l on and the p-th panel of columns.
-func (k *Integers) mulPanel(z []float32, ldz int, x *Bytes, lo, hi, l, p int, w *Slices, s *ByteScratch) {
+func (k *Integers) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, p int, w *Slices, s *ByteScratch) {
 	j := p * k.lanes
 	cols := min(k.lanes, w.cols-j)
 	n := ceil(min(exactDepth, x.cols-l), quad)
@@ -107,7 +132,7 @@ func (k *Integers) mulPanel(z []float32, ldz int, x *Bytes, lo, hi, l, p int, w 
 // The integer sums are exact. They are combined and scaled in float32, and each
 // element of g receives one addition. So g depends on the order of the blocks
 // alone.
-func (k *Integers) AddMulTrans(g []float32, ldg int, x *Bytes, lo, hi int, d *Slices, s *ByteScratch) {
+func (k *Integers) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int, d *Slices, s *ByteScratch) {
 	if lo < 0 || hi <= lo || lo%RowBlock != 0 || hi != min(lo+RowBlock, x.rows) {
 		panic("kernel: AddMulTrans: rows that are no block")
 	}

@@ -7,7 +7,11 @@ import (
 
 // integersGo are the loops in Go, the reference, for tiles of that size.
 func integersGo(level Level, rows, lanes int) Integers {
-	k := Integers{level: level, instruction: "go", rows: rows, lanes: lanes, columnMax: columnMaxGo(lanes)}
+	k := Integers{
+		level:     level,
+		byteTiles: byteTiles{instruction: "go", rows: rows, lanes: lanes},
+		columnMax: columnMaxGo(lanes),
+	}
 	for i := range 2 {
 		k.mulBytes[i], k.addBytes[i], k.cut[i] = mulBytesGo(rows, lanes, i+2), addBytesGo(rows, lanes, i+2), cutGo(lanes, i+2)
 	}

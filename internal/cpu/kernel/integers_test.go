@@ -24,7 +24,7 @@ func eachInteger(t *testing.T, test func(t *testing.T, k *Integers, slices int))
 type byteProblem struct {
 	shape
 	ldw, ldz, ldd, ldg int
-	x                  *Bytes
+	x                  *PackedBytes
 	w, z, delta, g     []float32
 	factor, cut        *Slices
 	scratch            *ByteScratch
@@ -35,7 +35,7 @@ const testScale = 1 / 76.5 // no power of two
 // newByteProblem fills the factors with number's.
 func newByteProblem(t testing.TB, k *Integers, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
 	atEnd := r.IntN(2) == 0
-	p := &byteProblem{shape: s, x: NewBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
+	p := &byteProblem{shape: s, x: NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
 	p.x.byRow, p.x.byCol = guarded[uint8](t, len(p.x.byRow), atEnd), guarded[uint8](t, len(p.x.byCol), atEnd)
 	for lo := 0; lo < s.n; lo += RowBlock {
 		values := make([]uint8, min(RowBlock, s.n-lo)*s.d)
@@ -201,7 +201,7 @@ func TestExactDepth(t *testing.T) {
 	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
 		for _, d := range []int{exactDepth - 1, exactDepth, exactDepth + 1, exactDepth + 9, 2*exactDepth + 1} {
 			const n, h = 3, 2
-			x := NewBytes(n, d, 1)
+			x := NewPackedBytes(n, d, 1)
 			values := make([]uint8, n*d)
 			for i := range values {
 				values[i] = 255
@@ -273,11 +273,16 @@ func TestIntegersNonFinite(t *testing.T) {
 }
 
 // AVXOrGo is a level whose float32 products multiply zeros too, where there is one.
-func AVXOrGo() Level { return min(Best(), AVX2) }
+func AVXOrGo() Level {
+	if AVX2.Supported() {
+		return AVX2
+	}
+	return Go
+}
 
 // floatProducts are Z and G in float32.
 func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
-	x := k.NewMatrix(p.n, p.d)
+	x := k.NewPackedFloats(p.n, p.d)
 	row := make([]float32, p.d)
 	for i := range p.n {
 		for l := range row {
@@ -330,13 +335,14 @@ func TestIntegersMisuse(t *testing.T) {
 		"room":              func() { p.cut.Resize(31, 7) },
 		"short b":           func() { p.factor.Cut(0, 1, p.w[:20], p.ldw, 1) },
 		"one slice":         func() { k.NewSlices(4, 7, 1) },
+		"short row room":    func() { p.x.ByteRow(0, make([]uint8, 4)) },
 		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
 		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },
-		"row past rows":     func() { p.x.Row(make([]uint8, 5), 30) },
-		"negative columns":  func() { NewBytes(1, -1, 1) },
+		"row past rows":     func() { p.x.ByteRow(30, make([]uint8, 5)) },
+		"negative columns":  func() { NewPackedBytes(1, -1, 1) },
 		"element past rows": func() { p.x.At(30, 0) },
 	}
-	if Best() > Go {
+	if Best() != Go {
 		calls["other level"] = func() { k.Mul(p.z, p.ldz, p.x, 0, 30, other.NewSlices(5, 7, 3), p.scratch) }
 	}
 	if k.lanes >= 7 {

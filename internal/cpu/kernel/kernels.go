@@ -17,22 +17,38 @@ type Kernels[F Float] struct {
 	sets     rowSets[F]
 }
 
-// New returns the kernels of a level. It fails with an *UnsupportedError if
-// this machine lacks the level's instructions.
+// New returns the kernels of a level. The error is an *UnsupportedError if this machine lacks the
+// level's features.
 func New[F Float](level Level) (*Kernels[F], error) {
-	if level < Go || level > Best() {
-		return nil, &UnsupportedError{Level: level, Best: Best()}
+	if err := level.check(); err != nil {
+		return nil, err
+	}
+	if level == Go {
+		return reference[F](), nil
 	}
 	k := &Kernels[F]{level: level}
 	switch k := any(k).(type) {
 	case *Kernels[float32]:
-		k.products, k.narrow, k.passes, k.sweeps = products32(level), narrow32(level), passes32(level), sweeps32(level)
-		k.sparse, k.losses, k.tails, k.sets = sparse32(level), losses32(level), tails32(level), rowSets32(level)
+		assemble32(k, level)
 	case *Kernels[float64]:
-		k.products, k.narrow, k.passes, k.sweeps = products64(level), narrow64(level), passes64(level), sweeps64(level)
-		k.sparse, k.losses, k.tails, k.sets = sparse64(level), losses64(level), tails64(level), rowSets64(level)
+		assemble64(k, level)
 	}
 	return k, nil
+}
+
+// reference returns the kernels in Go, which define what the assembly computes.
+func reference[F Float]() *Kernels[F] {
+	return &Kernels[F]{
+		level:    Go,
+		products: productsGo[F](),
+		narrow:   narrowGo[F](),
+		passes:   passesGo[F](),
+		sweeps:   sweepsGo[F](),
+		sparse:   sparseGo[F](),
+		losses:   lossesGo[F](),
+		tails:    tailsGo[F](),
+		sets:     rowSetsGo[F](),
+	}
 }
 
 // Level is the level that the kernels are written for.

@@ -19,10 +19,30 @@ func TestLevels(t *testing.T) {
 	if _, err := ParseLevel("sse"); err == nil {
 		t.Error("ParseLevel accepts sse")
 	}
-	for _, level := range []Level{Go - 1, Best() + 1} {
+	for _, level := range []Level{Go - 1, AVX512 + 1, AVX512, AVX2} {
+		if level.Supported() {
+			continue
+		}
 		_, err := New[float64](level)
 		if unsupported := new(UnsupportedError); !errors.As(err, &unsupported) || unsupported.Best != Best() {
 			t.Errorf("New(%v): %v", level, err)
+		}
+	}
+}
+
+// TestPreference checks the order in which levels are chosen.
+func TestPreference(t *testing.T) {
+	levels := Levels()
+	if levels[0] != Go || levels[len(levels)-1] != Best() {
+		t.Errorf("Levels() = %v, Best() = %v", levels, Best())
+	}
+	if AVX512.Supported() && Best() != AVX512 || !AVX512.Supported() && AVX2.Supported() && Best() != AVX2 {
+		t.Errorf("Best() = %v of %v", Best(), levels)
+	}
+	for _, l := range preference() {
+		needs, ok := l.needs()
+		if !ok || l.Supported() != cpuFeatures().include(needs) {
+			t.Errorf("%v: Supported() = %t", l, l.Supported())
 		}
 	}
 }

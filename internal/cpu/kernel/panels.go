@@ -9,7 +9,7 @@ type Panels[F Float] struct {
 	rows, cols int
 	tileCols   int // at level Go 0: one panel has all columns
 	width      int // of a panel
-	half       int // of a last panel that needs no more
+	narrow     int // width of a last panel whose columns fit
 	data       []F
 	pack       func(k int, b *F, ldb int, panel *F)
 }
@@ -19,7 +19,7 @@ func (k *Kernels[F]) NewPanels(rows, cols int) *Panels[F] {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of panels")
 	}
-	p := &Panels[F]{tileCols: k.products.cols, width: k.products.cols, half: k.products.half, pack: k.products.packPanel}
+	p := &Panels[F]{tileCols: k.products.cols, width: k.products.cols, narrow: k.products.narrowCols, pack: k.products.packPanel}
 	p.widen(cols)
 	p.data = Alloc[F](rows * p.padded(cols))
 	return p
@@ -45,7 +45,7 @@ func (p *Panels[F]) Resize(rows, cols int) {
 // widen makes a panel as wide as the factor at level Go.
 func (p *Panels[F]) widen(cols int) {
 	if p.tileCols == 0 {
-		p.width, p.half = max(1, cols), max(1, cols)
+		p.width, p.narrow = max(1, cols), max(1, cols)
 	}
 }
 
@@ -110,8 +110,8 @@ func (p *Panels[F]) panel(j int) []F {
 
 // panelWidth is the width of the panel that begins with column j.
 func (p *Panels[F]) panelWidth(j int) int {
-	if p.cols-j <= p.half {
-		return p.half
+	if p.cols-j <= p.narrow {
+		return p.narrow
 	}
 	return p.width
 }
@@ -122,8 +122,8 @@ func (p *Panels[F]) padded(cols int) int {
 	switch rest := cols - full; {
 	case rest == 0:
 		return full
-	case rest <= p.half:
-		return full + p.half
+	case rest <= p.narrow:
+		return full + p.narrow
 	}
 	return full + p.width
 }

@@ -4,7 +4,7 @@ package kernel
 type products[F Float] struct {
 	gemm       gemm[F] // level Go: matrices lie row by row
 	rows, cols int     // of a tile
-	half       int     // columns of a narrow tile
+	narrowCols int     // columns of a narrow tile, half of cols
 	// The tile and the narrow tile.
 	tile      [2]func(k int, x, b, c *F, ldc int, add bool)
 	tileTrans [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool)
@@ -58,7 +58,7 @@ func (k *Kernels[F]) checkLayout(what string, tileCols int) {
 // in increasing l. So z depends neither on the blocks of rows nor on who
 // computes them, and is the same at AVX2 and AVX512. At level Go it is one
 // chain over all l, without the x[i,l] that are zero.
-func (k *Kernels[F]) Mul(z []F, ldz int, x *Matrix[F], lo, hi int, w *Panels[F], s *Scratch[F]) {
+func (k *Kernels[F]) Mul(z []F, ldz int, x *PackedFloats[F], lo, hi int, w *Panels[F], s *Scratch[F]) {
 	checkBlock(x, lo, hi)
 	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
 	k.checkLayout("Mul", x.tileCols)
@@ -84,7 +84,7 @@ func (k *Kernels[F]) Mul(z []F, ldz int, x *Matrix[F], lo, hi int, w *Panels[F],
 }
 
 // mulPanel does n inner indices from l and the panel of columns from j.
-func (k *Kernels[F]) mulPanel(z []F, ldz int, x *Matrix[F], lo, hi, l, n, j int, w *Panels[F], s *Scratch[F]) {
+func (k *Kernels[F]) mulPanel(z []F, ldz int, x *PackedFloats[F], lo, hi, l, n, j int, w *Panels[F], s *Scratch[F]) {
 	width := w.panelWidth(j)
 	tile := k.products.tile[k.products.variant(width)]
 	cols := min(width, w.cols-j)
@@ -112,7 +112,7 @@ func (k *Kernels[F]) mulPanel(z []F, ldz int, x *Matrix[F], lo, hi, l, n, j int,
 // from zero over the block's rows in increasing order. So g depends on the
 // blocks, and is the same at AVX2 and AVX512. At level Go the chain begins with
 // g, without the X[l,i] that are zero.
-func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *Matrix[F], lo, hi int, d []F, ldd, cols int, s *Scratch[F]) {
+func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *PackedFloats[F], lo, hi int, d []F, ldd, cols int, s *Scratch[F]) {
 	checkBlock(x, lo, hi)
 	checkMatrix("AddMulTrans", g, x.cols, cols, ldg)
 	checkMatrix("AddMulTrans", d, hi-lo, cols, ldd)
@@ -134,7 +134,7 @@ func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *Matrix[F], lo, hi int, d []F
 }
 
 // addTile adds the tile of g that begins with row f and column j.
-func (k *Kernels[F]) addTile(g []F, ldg int, x *Matrix[F], lo, hi, f, j int, s *Scratch[F]) {
+func (k *Kernels[F]) addTile(g []F, ldg int, x *PackedFloats[F], lo, hi, f, j int, s *Scratch[F]) {
 	width := s.panels.panelWidth(j)
 	tile := k.products.tileTrans[k.products.variant(width)]
 	cols := min(width, s.panels.cols-j)
@@ -179,7 +179,7 @@ func zeroRows[F Float](z []F, rows, cols, ld int) {
 }
 
 // checkBlock panics unless rows lo to hi are whole panels or the last ones.
-func checkBlock[F Float](x *Matrix[F], lo, hi int) {
+func checkBlock[F Float](x *PackedFloats[F], lo, hi int) {
 	switch {
 	case lo < 0 || hi < lo || hi > x.rows:
 		panic("kernel: rows outside the matrix")

@@ -29,7 +29,7 @@ func benchProducts[F Float](b *testing.B, level Level, cores int) {
 			b.Fatal(err)
 		}
 		const n, d, h = benchRows, benchCols, benchWidth
-		x := k.NewMatrix(n, d)
+		x := k.NewPackedFloats(n, d)
 		row := make([]F, d)
 		for i := range n {
 			for j := range row {
@@ -126,7 +126,7 @@ func BenchmarkPack(b *testing.B) {
 }
 
 func BenchmarkSetRow(b *testing.B) {
-	x := mustNew[float32](b, Best()).NewMatrix(RowBlock, benchWidth)
+	x := mustNew[float32](b, Best()).NewPackedFloats(RowBlock, benchWidth)
 	row := Alloc[float32](benchWidth)
 	for b.Loop() {
 		for i := range RowBlock {

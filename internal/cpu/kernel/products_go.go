@@ -9,8 +9,17 @@ import (
 // to be: a BLAS's product.
 type gemm[F Float] func(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int)
 
-func productsGo32() products[float32] { return products[float32]{gemm: gonum.Implementation{}.Sgemm} }
-func productsGo64() products[float64] { return products[float64]{gemm: gonum.Implementation{}.Dgemm} }
+// productsGo returns gonum's product in place of tiles.
+func productsGo[F Float]() products[F] {
+	var p products[F]
+	switch p := any(&p).(type) {
+	case *products[float32]:
+		p.gemm = gonum.Implementation{}.Sgemm
+	case *products[float64]:
+		p.gemm = gonum.Implementation{}.Dgemm
+	}
+	return p
+}
 
 // A call of at most gemmRows x gemmCols is done by gonum on the caller's
 // goroutine: three of its blocks, where it starts others from four on. Inner

@@ -5,7 +5,7 @@ import "math"
 // base is that of the slices' digits.
 const base = 254
 
-// Slices are a second factor B of a product with Bytes, cut into K = 2 or 3
+// Slices are a second factor B of a product with PackedBytes, cut into K = 2 or 3
 // signed 8-bit matrices. With c_j = max_i |B_ij|,
 //
 //	B_ij = c_j/127 (Q1_ij + Q2_ij/254 + Q3_ij/254^2 + rho),  |rho| <= 1/(2 254^(K-1))

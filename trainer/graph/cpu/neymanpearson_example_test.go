@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -46,7 +47,7 @@ func Example_neymanPearson() {
 		f, bounds, err := problem.Nodes(scores, rows.Labels())
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{bounds}, Parameters: net.Parameters(),
 			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 40},
-			Inputs:      gorgonia.Nodes{x}, Data: []graph.Matrix{rows.Pixels}}, err
+			Inputs:      gorgonia.Nodes{x}, Data: []matrix.Matrix{rows.Pixels}}, err
 	}, engine)
 	must(err)
 	r, err := trainer.Train(context.Background(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 1000})

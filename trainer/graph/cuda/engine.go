@@ -1,24 +1,44 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	device "ppal/cuda"
+	"ppal/cuda/driver"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
 
-// Engine returns the engine that lowers both halves to a plan and runs it on the device, which serves all problems that are compiled for
-// it, one at a time.
-func Engine(d *device.Device) graph.Engine { return engine{d} }
+// GPU is a device and the engine that runs both halves of a problem on it. It serves all problems that are compiled for it, one at a
+// time.
+type GPU struct{ *device.Device }
 
-type engine struct{ d *device.Device }
+var _ graph.Engine = GPU{}
+
+// Engine returns the engine of a device.
+func Engine(d *device.Device) GPU { return GPU{d} }
+
+// Open opens a device by a driver and returns its engine; products is a name that device.ParseProducts knows, or "" for device.Auto. Close closes the driver;
+// after an error it is closed.
+func Open(d driver.Driver, products string, microBatch int) (GPU, error) {
+	o := device.Options{MicroBatch: microBatch}
+	if products != "" {
+		var err error
+		if o.Products, err = device.ParseProducts(products); err != nil {
+			return GPU{}, errors.Join(err, d.Close())
+		}
+	}
+	dev, err := device.Open(d, o)
+	return GPU{dev}, err
+}
 
 // Compile implements graph.Engine.
-func (e engine) Compile(h *graph.Halves) (graph.Compiled, error) {
+func (e GPU) Compile(h *graph.Halves) (graph.Compiled, error) {
 	lowered, err := plan.Lower(plan.Source{
 		Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
 		Parameters: h.Parameters, Inputs: h.Inputs, Data: h.Data, Weights: h.Weights, Gradients: h.Gradients,
@@ -30,11 +50,11 @@ func (e engine) Compile(h *graph.Halves) (graph.Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSpace(e.d, h.Dtype, x, h.Regularizer)
+	s, err := newSpace(e.Device, h.Dtype, x, h.Regularizer)
 	if err != nil {
 		return nil, err
 	}
-	run, err := e.d.Compile(lowered, s.iterate())
+	run, err := e.Device.Compile(lowered, s.iterate())
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +157,7 @@ func (p *problem) Bind(i int, value gorgonia.Value) error {
 }
 
 // Data implements what Problem.Data asks for: the matrix that was given, which the device has copied.
-func (p *problem) Data(i int) graph.Matrix {
+func (p *problem) Data(i int) matrix.Matrix {
 	if i < 0 || i >= len(p.h.Data) {
 		return nil
 	}

@@ -1,13 +1,17 @@
 package kernel
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// byteRows is the number of rows of a panel of Bytes: the height of the AVX-512
+	"ppal/datasets/matrix"
+)
+
+// byteRows is the number of rows of a panel of PackedBytes: the height of the AVX-512
 // tile and twice that of the 256-bit one. quad is the number of inner indices
 // that one instruction takes.
 const byteRows, quad = 8, 4
 
-// Bytes is a data matrix of 8-bit values, X[i, l] = s v[i, l], packed once for
+// PackedBytes is a data matrix of 8-bit values, X[i, l] = s v[i, l], packed once for
 // both products with it, in the layouts that they want: 2 bytes an element.
 //
 //	X W     panels of 8 rows, a panel by fours of columns:
@@ -18,18 +22,23 @@ const byteRows, quad = 8, 4
 //
 // Both are read from the first to the last byte, row block by row block. What
 // fills them up is zero.
-type Bytes struct {
+type PackedBytes struct {
 	rows, cols   int
 	scale        float64
 	byRow, byCol []uint8
 }
 
-// NewBytes returns a matrix of zeros with the scale s.
-func NewBytes(rows, cols int, scale float64) *Bytes {
+var (
+	_ matrix.EightBit = (*PackedBytes)(nil)
+	_ matrix.RowStore = (*PackedBytes)(nil)
+)
+
+// NewPackedBytes returns a matrix of zeros with the scale s.
+func NewPackedBytes(rows, cols int, scale float64) *PackedBytes {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
-	x := &Bytes{rows: rows, cols: cols, scale: scale}
+	x := &PackedBytes{rows: rows, cols: cols, scale: scale}
 	x.byRow = Alloc[uint8](ceil(rows, byteRows) * byteRows * x.quads() * quad)
 	x.byCol = Alloc[uint8](x.columnsAt(rows))
 	return x
@@ -39,28 +48,28 @@ func NewBytes(rows, cols int, scale float64) *Bytes {
 func ceil(n, d int) int { return (n + d - 1) / d }
 
 // quads is the number of fours of a row.
-func (x *Bytes) quads() int { return ceil(x.cols, quad) }
+func (x *PackedBytes) quads() int { return ceil(x.cols, quad) }
 
 // columnsAt is where in byCol the block of the row begins, a multiple of
 // RowBlock, and for the number of rows the size of it all.
-func (x *Bytes) columnsAt(row int) int {
+func (x *PackedBytes) columnsAt(row int) int {
 	return ceil(row, quad) * quad * ceil(x.cols, byteRows) * byteRows
 }
 
 // Dims is the number of rows and columns.
-func (x *Bytes) Dims() (rows, cols int) { return x.rows, x.cols }
+func (x *PackedBytes) Dims() (rows, cols int) { return x.rows, x.cols }
 
-// Scale is s.
-func (x *Bytes) Scale() float64 { return x.scale }
+// ByteScale implements matrix.EightBit with s.
+func (x *PackedBytes) ByteScale() float64 { return x.scale }
 
 // Size is the packed data's number of bytes.
-func (x *Bytes) Size() int { return len(x.byRow) + len(x.byCol) }
+func (x *PackedBytes) Size() int { return len(x.byRow) + len(x.byCol) }
 
 // SetScale changes s. Slices for products with the matrix are to be cut afterwards.
-func (x *Bytes) SetScale(s float64) { x.scale = s }
+func (x *PackedBytes) SetScale(s float64) { x.scale = s }
 
 // SetRows packs the values of the rows from i on, four at a time where they are a panel's. Several goroutines may pack different rows.
-func (x *Bytes) SetRows(i int, rows [][]uint8) {
+func (x *PackedBytes) SetRows(i int, rows [][]uint8) {
 	if i < 0 || i+len(rows) > x.rows {
 		panic("kernel: SetRows: rows outside the matrix")
 	}
@@ -85,7 +94,7 @@ func (x *Bytes) SetRows(i int, rows [][]uint8) {
 }
 
 // setFour packs rows i to i+3, i a multiple of 4: four columns of them are 16 bytes on end in both layouts, in one transposed.
-func (x *Bytes) setFour(i int, first, second, third, fourth []uint8) {
+func (x *PackedBytes) setFour(i int, first, second, third, fourth []uint8) {
 	panel, columns, inBlock := x.places(i)
 	whole := x.cols / quad * quad
 	for l := 0; l < whole; l += quad {
@@ -112,7 +121,7 @@ func (x *Bytes) setFour(i int, first, second, third, fourth []uint8) {
 }
 
 // places returns where row i begins in both layouts, and how far apart in the second two panels of columns are.
-func (x *Bytes) places(i int) (panel, columns []uint8, inBlock int) {
+func (x *PackedBytes) places(i int) (panel, columns []uint8, inBlock int) {
 	first := i - i%RowBlock
 	panel = x.byRow[(i/byteRows*x.quads()*byteRows+i%byteRows)*quad:]
 	columns = x.byCol[x.columnsAt(first)+(i-first)/quad*byteRows*quad+i%quad:]
@@ -120,7 +129,7 @@ func (x *Bytes) places(i int) (panel, columns []uint8, inBlock int) {
 }
 
 // setColumns packs the values of row i from column l on.
-func (x *Bytes) setColumns(i, l int, row []uint8) {
+func (x *PackedBytes) setColumns(i, l int, row []uint8) {
 	panel, columns, inBlock := x.places(i)
 	for ; l < x.cols; l++ {
 		panel[l/quad*byteRows*quad+l%quad] = row[l]
@@ -128,18 +137,26 @@ func (x *Bytes) setColumns(i, l int, row []uint8) {
 	}
 }
 
-// Row writes the values of row i to dst.
-func (x *Bytes) Row(dst []uint8, i int) {
-	if i < 0 || i >= x.rows || len(dst) != x.cols {
-		panic("kernel: Row: no such row, or not room for it")
+// ByteRow implements matrix.EightBit: it copies row i to room.
+func (x *PackedBytes) ByteRow(i int, room []uint8) []uint8 {
+	if i < 0 || i >= x.rows || len(room) < x.cols {
+		panic("kernel: ByteRow: no such row, or too little room for it")
 	}
+	room = room[:x.cols]
 	for l := 0; l < x.cols; l += quad {
-		copy(dst[l:], x.byRow[((i/byteRows*x.quads()+l/quad)*byteRows+i%byteRows)*quad:][:quad])
+		copy(room[l:], x.byRow[((i/byteRows*x.quads()+l/quad)*byteRows+i%byteRows)*quad:][:quad])
 	}
+	return room
 }
 
+// Float32 writes rows [from, to) to dst, scaled and then rounded once.
+func (x *PackedBytes) Float32(dst []float32, from, to int) { matrix.WidenBytes(dst, x, from, to) }
+
+// Float64 writes rows [from, to) to dst, scaled.
+func (x *PackedBytes) Float64(dst []float64, from, to int) { matrix.WidenBytes(dst, x, from, to) }
+
 // At is v[i, l].
-func (x *Bytes) At(i, l int) uint8 {
+func (x *PackedBytes) At(i, l int) uint8 {
 	if i < 0 || i >= x.rows || l < 0 || l >= x.cols {
 		panic("kernel: At: no such element")
 	}
@@ -147,7 +164,7 @@ func (x *Bytes) At(i, l int) uint8 {
 }
 
 // checkBlock panics unless rows lo to hi-1 are the blocks of a product.
-func (x *Bytes) checkBlock(lo, hi int) {
+func (x *PackedBytes) checkBlock(lo, hi int) {
 	if lo < 0 || hi < lo || hi > x.rows || lo%byteRows != 0 || hi%byteRows != 0 && hi != x.rows {
 		panic("kernel: rows outside the matrix, or that begin or end within a panel of 8")
 	}

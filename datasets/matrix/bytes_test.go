@@ -1,4 +1,4 @@
-package datasets
+package matrix
 
 import (
 	"math"
@@ -8,11 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const pixelScale = 1.0 / 255
+
 // plain hides a matrix's type, so that Moments takes the general way.
 type plain struct{ Matrix }
 
 func TestBytesWiden(t *testing.T) {
-	m := &Bytes{Rows: 3, Cols: 2, Data: []uint8{0, 255, 51, 102, 1, 254}, Scale: PixelScale}
+	m := &Bytes{Rows: 3, Cols: 2, Data: []uint8{0, 255, 51, 102, 1, 254}, Scale: pixelScale}
 	f64 := make([]float64, 4)
 	m.Float64(f64, 1, 3)
 	if diff := cmp.Diff([]float64{51 * (1.0 / 255), 102 * (1.0 / 255), 1.0 / 255, 254 * (1.0 / 255)}, f64); diff != "" {
@@ -60,7 +62,7 @@ func TestMomentsByHand(t *testing.T) {
 
 func TestMomentsWaysAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	m := &Bytes{Rows: 3*momentRows + 5, Cols: 17, Scale: PixelScale}
+	m := &Bytes{Rows: 3*momentRows + 5, Cols: 17, Scale: pixelScale}
 	for range m.Rows * m.Cols {
 		m.Data = append(m.Data, uint8(rng.IntN(256)))
 	}
@@ -77,8 +79,8 @@ func TestMomentsWaysAgree(t *testing.T) {
 }
 
 func TestMomentsDegenerate(t *testing.T) {
-	constant := &Bytes{Rows: 3, Cols: 2, Data: []uint8{7, 255, 7, 255, 7, 255}, Scale: PixelScale}
-	empty := &Bytes{Rows: 0, Cols: 2, Scale: PixelScale}
+	constant := &Bytes{Rows: 3, Cols: 2, Data: []uint8{7, 255, 7, 255, 7, 255}, Scale: pixelScale}
+	empty := &Bytes{Rows: 0, Cols: 2, Scale: pixelScale}
 	for _, m := range []Matrix{constant, empty, plain{empty}} {
 		center, deviation := Moments(m)
 		if deviation != 0 || len(center) != 2 || math.IsNaN(center[0]) {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestBytes checks that all values are where both products read them, and nothing else.
-func TestBytes(t *testing.T) {
+// TestPackedBytes checks that all values are where both products read them, and nothing else.
+func TestPackedBytes(t *testing.T) {
 	for _, s := range []shape{{0, 3, 0}, {3, 0, 0}, {1, 1, 0}, {7, 9, 0}, {8, 8, 0}, {RowBlock, 4, 0}, {2*RowBlock + 13, 21, 0}} {
-		x := NewBytes(s.n, s.d, 0.5)
+		x := NewPackedBytes(s.n, s.d, 0.5)
 		want := make([]uint8, s.n*s.d)
 		for i := range want {
 			want[i] = uint8(1 + i%255)
@@ -18,7 +18,7 @@ func TestBytes(t *testing.T) {
 		}
 		row := make([]uint8, s.d)
 		for i := range s.n {
-			if x.Row(row, i); !slices.Equal(row, want[i*s.d:][:s.d]) {
+			if row := x.ByteRow(i, row); !slices.Equal(row, want[i*s.d:][:s.d]) {
 				t.Errorf("%v: row %d is %v", s, i, row)
 			}
 		}
@@ -45,7 +45,7 @@ func TestBytes(t *testing.T) {
 }
 
 // setRows packs the values of the rows from i on.
-func (x *Bytes) setRows(i int, values []uint8) {
+func (x *PackedBytes) setRows(i int, values []uint8) {
 	var rows [][]uint8
 	for row := range slices.Chunk(values, max(1, x.cols)) {
 		rows = append(rows, row)

@@ -1,10 +1,10 @@
 package kernel
 
-// panelRows is the number of rows of a panel of a Matrix: the height of the
+// panelRows is the number of rows of a panel of PackedFloats: the height of the
 // AVX-512 tile and a multiple of AVX2's, so that one layout serves both.
 const panelRows = 12
 
-// A Matrix is a data matrix X, packed once for all products with it. At level
+// PackedFloats is a data matrix X, packed once for all products with it. At level
 // Go its rows lie one after the other. Above, rows lie in panels of 12, a panel
 // column by column:
 //
@@ -16,21 +16,21 @@ const panelRows = 12
 // after the other. So one copy serves both products. The last panel is filled
 // up, and another 11 x 12 follow, for the last tile of columns: with zeros, but
 // after Resize with what was there. No result depends on it.
-type Matrix[F Float] struct {
+type PackedFloats[F Float] struct {
 	rows, cols int
 	tileCols   int // at level Go 0: no panels
 	data       []F
 }
 
-// NewMatrix returns a matrix of zeros for the products of these kernels.
-func (k *Kernels[F]) NewMatrix(rows, cols int) *Matrix[F] {
-	x := &Matrix[F]{tileCols: k.products.cols}
+// NewPackedFloats returns a matrix of zeros for the products of these kernels.
+func (k *Kernels[F]) NewPackedFloats(rows, cols int) *PackedFloats[F] {
+	x := &PackedFloats[F]{tileCols: k.products.cols}
 	x.Resize(rows, cols)
 	return x
 }
 
 // Resize sets the size of a matrix whose rows are to be packed anew, in its memory if that suffices.
-func (x *Matrix[F]) Resize(rows, cols int) {
+func (x *PackedFloats[F]) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
@@ -48,7 +48,7 @@ func (x *Matrix[F]) Resize(rows, cols int) {
 }
 
 // at is the place of X[i, j], and of the elements after it in the row the step.
-func (x *Matrix[F]) at(i, j int) (place, step int) {
+func (x *PackedFloats[F]) at(i, j int) (place, step int) {
 	if x.tileCols == 0 {
 		return i*x.cols + j, 1
 	}
@@ -56,13 +56,13 @@ func (x *Matrix[F]) at(i, j int) (place, step int) {
 }
 
 // Dims is the number of rows and columns.
-func (x *Matrix[F]) Dims() (rows, cols int) { return x.rows, x.cols }
+func (x *PackedFloats[F]) Dims() (rows, cols int) { return x.rows, x.cols }
 
 // Bytes is the size of the packed data.
-func (x *Matrix[F]) Bytes() int { return len(x.data) * int(sizeof[F]()) }
+func (x *PackedFloats[F]) Bytes() int { return len(x.data) * int(sizeof[F]()) }
 
 // SetRow packs row i.
-func (x *Matrix[F]) SetRow(i int, row []F) {
+func (x *PackedFloats[F]) SetRow(i int, row []F) {
 	if i < 0 || i >= x.rows || len(row) != x.cols {
 		panic("kernel: SetRow: no such row, or not of the matrix's length")
 	}
@@ -74,7 +74,7 @@ func (x *Matrix[F]) SetRow(i int, row []F) {
 }
 
 // Row writes row i to dst, the inverse of SetRow, in either precision.
-func Row[D, F Float](dst []D, x *Matrix[F], i int) {
+func Row[D, F Float](dst []D, x *PackedFloats[F], i int) {
 	if i < 0 || i >= x.rows || len(dst) != x.cols {
 		panic("kernel: Row: no such row, or not of the matrix's length")
 	}
@@ -86,7 +86,7 @@ func Row[D, F Float](dst []D, x *Matrix[F], i int) {
 }
 
 // At is X[i, j].
-func (x *Matrix[F]) At(i, j int) F {
+func (x *PackedFloats[F]) At(i, j int) F {
 	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {
 		panic("kernel: At: no such element")
 	}

@@ -1,15 +1,15 @@
-package datasets_test
+package matrix_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/datasets"
+	"ppal/datasets/matrix"
 )
 
 func TestCSRWidensItsRows(t *testing.T) {
-	c := &datasets.CSR{Rows: 3, Cols: 4, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 3, 1}, Values: []float64{2, -1, 0.5}}
+	c := &matrix.CSR{Rows: 3, Cols: 4, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 3, 1}, Values: []float64{2, -1, 0.5}}
 	double, single := make([]float64, 12), make([]float32, 8)
 	c.Float64(double, 0, 3)
 	if diff := cmp.Diff([]float64{2, 0, 0, -1, 0, 0, 0, 0, 0, 0.5, 0, 0}, double); diff != "" {

@@ -12,7 +12,7 @@ func TestMatrix(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
 		for _, s := range []shape{{n: 1, d: 1}, {n: 12, d: 3}, {n: 13, d: 5}, {n: 0, d: 4}, {n: 4, d: 0}} {
-			x := k.NewMatrix(s.n, s.d)
+			x := k.NewPackedFloats(s.n, s.d)
 			for i := range s.n {
 				row := make([]float64, s.d)
 				for j := range row {
@@ -40,10 +40,10 @@ func TestMatrix(t *testing.T) {
 		}
 		// 24,000 rows fill whole panels: nothing but the last tile's room is added.
 		want := 8 * 24000 * 784
-		if level > Go {
+		if level != Go {
 			want += 8 * 11 * 12
 		}
-		if x := k.NewMatrix(24000, 784); x.Bytes() != want {
+		if x := k.NewPackedFloats(24000, 784); x.Bytes() != want {
 			t.Errorf("24,000 x 784 take %d bytes, want %d", x.Bytes(), want)
 		}
 	})
@@ -69,7 +69,7 @@ func TestMatrixResize(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
 		r := rand.New(rand.NewPCG(1, 2))
-		used := k.NewMatrix(60, 80)
+		used := k.NewPackedFloats(60, 80)
 		room := &used.data[0]
 		for _, s := range shapes() {
 			if s.n > 60 || s.d > 80 || s.n == 0 || s.d == 0 || s.h == 0 {

@@ -1,0 +1,113 @@
+package matrix
+
+// CSR is a matrix in compressed sparse rows: the entries of row i are Starts[i] to
+// Starts[i+1]-1, with increasing Columns. Every other element is 0.
+type CSR struct {
+	Rows, Cols int
+	Starts     []int     // Rows+1
+	Columns    []int32   // of the entries, from 0
+	Values     []float64 // of the entries; nil: all are 1
+}
+
+var _ Sparse = (*CSR)(nil)
+
+// Dims returns the numbers of rows and columns.
+func (c *CSR) Dims() (rows, cols int) { return c.Rows, c.Cols }
+
+// Entries implements Sparse with the fields.
+func (c *CSR) Entries() (starts []int, columns []int32, values []float64) {
+	return c.Starts, c.Columns, c.Values
+}
+
+// Float32 writes rows [from, to), zeros included, to dst.
+func (c *CSR) Float32(dst []float32, from, to int) { widenEntries(dst, c, from, to) }
+
+// Float64 writes rows [from, to), zeros included, to dst.
+func (c *CSR) Float64(dst []float64, from, to int) { widenEntries(dst, c, from, to) }
+
+func widenEntries[T Float](dst []T, c *CSR, from, to int) {
+	CheckRows(c, len(dst), from, to)
+	clear(dst)
+	for i := from; i < to; i++ {
+		row := dst[(i-from)*c.Cols:][:c.Cols]
+		for e := c.Starts[i]; e < c.Starts[i+1]; e++ {
+			if c.Values == nil {
+				row[c.Columns[e]] = 1
+			} else {
+				row[c.Columns[e]] = T(c.Values[e])
+			}
+		}
+	}
+}
+
+// Has reports whether element (i, j) is an entry.
+func (c *CSR) Has(i int, j int32) bool {
+	for _, column := range c.Columns[c.Starts[i]:c.Starts[i+1]] {
+		if column == j {
+			return true
+		}
+	}
+	return false
+}
+
+// EntryValues returns Values, or as many ones as the matrix has entries if Values is nil.
+func (c *CSR) EntryValues() []float64 {
+	if c.Values != nil {
+		return c.Values
+	}
+	ones := make([]float64, len(c.Columns))
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ones
+}
+
+// Select copies the given rows in the given order. Column j of c becomes column place[j] of the
+// result, which has cols columns; a negative place drops the column. Places increase with j. A
+// nil place keeps all columns.
+func (c *CSR) Select(rows []int, place []int32, cols int) *CSR {
+	entries := 0
+	for _, r := range rows {
+		entries += c.Starts[r+1] - c.Starts[r]
+	}
+	out := &CSR{Rows: len(rows), Cols: cols, Starts: make([]int, 1, len(rows)+1), Columns: make([]int32, 0, entries)}
+	if c.Values != nil {
+		out.Values = make([]float64, 0, entries)
+	}
+	for _, r := range rows {
+		for e := c.Starts[r]; e < c.Starts[r+1]; e++ {
+			column := c.Columns[e]
+			if place != nil {
+				column = place[column]
+			}
+			if column < 0 {
+				continue
+			}
+			out.Columns = append(out.Columns, column)
+			if c.Values != nil {
+				out.Values = append(out.Values, c.Values[e])
+			}
+		}
+		out.Starts = append(out.Starts, len(out.Columns))
+	}
+	return out
+}
+
+// Stack puts matrices with equal numbers of columns one below the other. There is at least one.
+func Stack(parts ...*CSR) *CSR {
+	rows, entries, valued := 0, 0, false
+	for _, p := range parts {
+		rows, entries, valued = rows+p.Rows, entries+len(p.Columns), valued || p.Values != nil
+	}
+	out := &CSR{Rows: rows, Cols: parts[0].Cols, Starts: make([]int, 1, rows+1), Columns: make([]int32, 0, entries)}
+	for _, p := range parts {
+		for _, end := range p.Starts[1:] {
+			out.Starts = append(out.Starts, len(out.Columns)+end)
+		}
+		if valued {
+			out.Values = append(out.Values, p.EntryValues()...)
+		}
+		out.Columns = append(out.Columns, p.Columns...)
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package matrix
+
+// Pick returns the given rows of m, in the given order, as a matrix that copies nothing. Rows of
+// an EightBit matrix are EightBit again; other rows are widened. The caller may change the
+// elements of the list between reads, to reuse the matrix for the next mini-batch.
+func Pick(m Matrix, rows []int) Matrix {
+	p := picked{m, rows}
+	if b, ok := m.(EightBit); ok {
+		return &pickedBytes{p, b}
+	}
+	return &p
+}
+
+// picked is the rows of a matrix that the list names.
+type picked struct {
+	of   Matrix
+	rows []int
+}
+
+func (p *picked) Dims() (rows, cols int) {
+	_, cols = p.of.Dims()
+	return len(p.rows), cols
+}
+
+func (p *picked) Float32(dst []float32, from, to int) { widenPicked(dst, p, from, to) }
+func (p *picked) Float64(dst []float64, from, to int) { widenPicked(dst, p, from, to) }
+
+// widenPicked widens consecutive rows of the underlying matrix with one call.
+func widenPicked[T Float](dst []T, p *picked, from, to int) {
+	CheckRows(p, len(dst), from, to)
+	_, cols := p.Dims()
+	for i := from; i < to; {
+		first, end := p.rows[i], i+1
+		for end < to && p.rows[end] == first+end-i {
+			end++
+		}
+		Widen(dst[(i-from)*cols:(end-from)*cols], p.of, first, first+end-i)
+		i = end
+	}
+}
+
+// pickedBytes is the rows of an 8-bit matrix that the list names.
+type pickedBytes struct {
+	picked
+	bytes EightBit
+}
+
+var _ EightBit = (*pickedBytes)(nil)
+
+func (p *pickedBytes) ByteScale() float64 { return p.bytes.ByteScale() }
+
+func (p *pickedBytes) ByteRow(i int, room []uint8) []uint8 {
+	return p.bytes.ByteRow(p.rows[i], room)
+}
+
+func (p *pickedBytes) Float32(dst []float32, from, to int) { WidenBytes(dst, p, from, to) }
+func (p *pickedBytes) Float64(dst []float64, from, to int) { WidenBytes(dst, p, from, to) }

@@ -1,0 +1,15 @@
+//go:build !amd64
+
+package kernel
+
+// Without assembly the machine supports level Go only, and no dispatch table has entries.
+
+func cpuFeatures() features { return 0 }
+
+func assemble32(*Kernels[float32], Level) {}
+
+func assemble64(*Kernels[float64], Level) {}
+
+func assembleDigits(*Integers, Level) {}
+
+func byteTilesOf(Level) []byteTiles { return nil }

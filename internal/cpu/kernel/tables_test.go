@@ -1,0 +1,53 @@
+package kernel
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// TestTables checks that every level in assembly fills every field of the dispatch tables, but for
+// the product that level Go has in place of tiles.
+func TestTables(t *testing.T) {
+	for _, level := range Levels() {
+		if level == Go {
+			continue
+		}
+		single, err := New[float32](level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		double, err := New[float64](level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if single.products.gemm != nil || double.products.gemm != nil {
+			t.Errorf("%v: the products of level Go", level)
+		}
+		single.products.gemm, double.products.gemm = reference[float32]().products.gemm, reference[float64]().products.gemm
+		filled(t, fmt.Sprintf("%v float32", level), reflect.ValueOf(*single))
+		filled(t, fmt.Sprintf("%v float64", level), reflect.ValueOf(*double))
+		for i, tiles := range byteTilesOf(level) {
+			filled(t, fmt.Sprintf("%v tiles %d", level, i), reflect.ValueOf(tiles))
+		}
+	}
+}
+
+// filled fails for every field within v that is zero.
+func filled(t *testing.T, name string, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(t, name+"."+v.Type().Field(i).Name, v.Field(i))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			filled(t, fmt.Sprintf("%s[%d]", name, i), v.Index(i))
+		}
+	default:
+		if v.IsZero() {
+			t.Errorf("%s is not set", name)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"math"
+	"testing"
+)
+
+// A map of a common form becomes a typed step where it runs in place; other maps stay maps. The typed
+// step's values are the map's.
+func TestTypedMaps(t *testing.T) {
+	load := func(k int) *Expr { return &Expr{Op: Load, Arg: k} }
+	sum := &Expr{Op: Add, X: load(0), Y: load(1)}
+	matrix := View{Buffer: 0, Stride: 3, Rows: 4, Cols: 3}
+	row := View{Buffer: 1, Stride: 3, Rows: 1, Cols: 3}
+	other := View{Buffer: 2, Stride: 3, Rows: 4, Cols: 3}
+	for _, c := range []struct {
+		e    *Expr
+		args []View
+		want string
+	}{
+		{sum, []View{matrix, row}, "b0 = b0 + b1"},
+		{&Expr{Op: Sigmoid, X: sum}, []View{matrix, row}, "b0 = sigmoid(b0 + b1)"},
+		{&Expr{Op: Tanh, X: sum}, []View{matrix, row}, "b0 = tanh(b0 + b1)"},
+		{&Expr{Op: ReLU, X: sum}, []View{matrix, row}, "b0 = relu(b0 + b1)"},
+		{&Expr{Op: Mul, X: &Expr{Op: SigmoidGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = sigmoid'(b2) * b0"},
+		{&Expr{Op: Mul, X: &Expr{Op: TanhGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = tanh'(b2) * b0"},
+		{&Expr{Op: Mul, X: &Expr{Op: ReLUGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = relu'(b2) * b0"},
+		// Not in place, not a row, another function, operands in another order.
+		{sum, []View{other, row}, "b0 = ($0 + $1) with $0 = b2 $1 = b1"},
+		{sum, []View{matrix, other}, "b0 = ($0 + $1) with $0 = b0 $1 = b2"},
+		{&Expr{Op: Exp, X: sum}, []View{matrix, row}, "b0 = exp(($0 + $1)) with $0 = b0 $1 = b1"},
+		{&Expr{Op: Mul, X: load(0), Y: load(1)}, []View{other, matrix}, "b0 = ($0 * $1) with $0 = b2 $1 = b0"},
+		{&Expr{Op: Mul, X: &Expr{Op: SigmoidGrad, X: load(0)}, Y: load(1)}, []View{matrix, other},
+			"b0 = (sigmoid'($0) * $1) with $0 = b0 $1 = b2"},
+	} {
+		m := &Map{Expr: c.e, Args: c.args, Out: matrix}
+		s := typedMap(m)
+		if s.String() != c.want {
+			t.Errorf("%v is %q, want %q", m, s, c.want)
+		}
+		if s.FLOPs() != m.FLOPs() || len(s.Reads()) != len(m.Reads()) || s.Writes()[0] != m.Writes()[0] {
+			t.Errorf("%v: FLOPs, reads or writes differ from the map's", s)
+		}
+		for i, o := range s.Reads() {
+			if o != m.Reads()[i] {
+				t.Errorf("%v reads %+v, the map %+v", s, o, m.Reads()[i])
+			}
+		}
+		want, got := someMemory(), someMemory()
+		if err := Run(Step(m), want, 0, 4, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := Run(s, got, 0, 4, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range want.Data[0] {
+			if math.Float64bits(x) != math.Float64bits(got.Data[0][i]) {
+				t.Errorf("%v: element %d is %v, the map's %v", s, i, got.Data[0][i], x)
+			}
+		}
+	}
+}
+
+// someMemory has a matrix 4 x 3, a row and another matrix.
+func someMemory() *Memory[float64] {
+	m := &Memory[float64]{Data: [][]float64{make([]float64, 12), {0.5, -1, 0}, make([]float64, 12)}, First: make([]int, 3)}
+	for i := range 12 {
+		m.Data[0][i], m.Data[2][i] = math.Sin(float64(i)), math.Cos(float64(5*i))
+	}
+	return m
+}

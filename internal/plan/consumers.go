@@ -1,0 +1,104 @@
+package plan
+
+import "slices"
+
+// Consumers are the producers of a plan whose only consumers are known steps, so that a device may run
+// both as one pass and leave the vector between them unwritten.
+type Consumers struct {
+	// Means lists, for a *MarginLoss or a *SignedLoss, the group means that read its losses, when
+	// nothing else does.
+	Means map[Step][]*GroupMeans
+	// Spread lists, for a *MarginLossGrad or a *SignedLossGrad, the steps whose sum M_1^T w_1 + ... is
+	// its factor D, in their order, when nothing else reads that sum.
+	Spread map[Step][]*GroupMeansGrad
+	// Loss is the inverse of Spread.
+	Loss map[*GroupMeansGrad]Step
+}
+
+// FindConsumers finds the losses that only group means read, and the spread group weights that only
+// the derivative of one loss reads. The vectors between them are local to a region.
+func (p *Plan) FindConsumers() Consumers {
+	c := Consumers{map[Step][]*GroupMeans{}, map[Step][]*GroupMeansGrad{}, map[*GroupMeansGrad]Step{}}
+	writers, readers := map[int][]Step{}, map[int][]Step{}
+	for _, r := range slices.Concat(p.Forward, p.Backward) {
+		for _, s := range r.Steps {
+			for _, o := range s.Reads() {
+				readers[o.Buffer] = append(readers[o.Buffer], s)
+			}
+			for _, o := range s.Writes() {
+				writers[o.Buffer] = append(writers[o.Buffer], s)
+			}
+		}
+	}
+	for buffer, steps := range writers {
+		if p.Buffers[buffer].Class != Local {
+			continue
+		}
+		out := steps[0].Writes()[0].View
+		switch steps[0].(type) {
+		case *MarginLoss, *SignedLoss:
+			if means := onlyMeans(out, readers[buffer]); len(steps) == 1 && means != nil {
+				c.Means[steps[0]] = means
+			}
+		case *GroupMeansGrad:
+			spread := onlySpread(out, steps)
+			if loss := onlyLoss(out, readers[buffer]); loss != nil && spread != nil {
+				c.Spread[loss] = spread
+				for _, s := range spread {
+					c.Loss[s] = loss
+				}
+			}
+		}
+	}
+	return c
+}
+
+// onlySpread returns the writers of d if all spread group weights, else nil.
+func onlySpread(d View, writers []Step) (spread []*GroupMeansGrad) {
+	for _, w := range writers {
+		s, ok := w.(*GroupMeansGrad)
+		if !ok || s.Out != d {
+			return nil
+		}
+		spread = append(spread, s)
+	}
+	return spread
+}
+
+// onlyMeans returns the readers of a vector of losses if all are group means of it, else nil.
+func onlyMeans(losses View, readers []Step) (means []*GroupMeans) {
+	for _, r := range readers {
+		m, ok := r.(*GroupMeans)
+		if !ok || m.In != losses {
+			return nil
+		}
+		means = append(means, m)
+	}
+	return means
+}
+
+// onlyLoss returns the derivative of a loss that reads the spread weights d if nothing else does, but
+// for the steps that add to d; else nil.
+func onlyLoss(d View, readers []Step) (loss Step) {
+	for _, r := range readers {
+		var factor, out View
+		switch r := r.(type) {
+		case *GroupMeansGrad:
+			if r.Out != d {
+				return nil
+			}
+			continue
+		case *MarginLossGrad:
+			factor, out = r.D, r.Out
+		case *SignedLossGrad:
+			factor, out = r.D, r.Out
+		default:
+			return nil
+		}
+		if loss != nil || factor != d || out.Buffer == d.Buffer {
+			return nil
+		}
+		loss = r
+	}
+	return loss
+}

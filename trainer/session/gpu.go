@@ -1,0 +1,21 @@
+//go:build gpu
+
+package session
+
+import (
+	"ppal/cuda/open"
+	"ppal/trainer/graph/cuda"
+)
+
+// openGPU opens one of this machine's GPUs.
+func openGPU(o GPUOptions) (GPU, error) {
+	d, err := open.Open(o.Ordinal)
+	if err != nil {
+		return nil, err
+	}
+	gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
+	if err != nil {
+		return nil, err
+	}
+	return gpu, nil
+}
