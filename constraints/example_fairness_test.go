@@ -27,7 +27,7 @@ func scoresNode(g *gorgonia.ExprGraph) *gorgonia.Node {
 }
 
 // Demographic parity: the node is the smooth gap h, of which the pieces make
-// the constraint |h| - eps (convert them to trainer.Piece for MakePiecewise).
+// the constraint |h| - eps (convert them to problem.Piece for MakePiecewise).
 func ExampleNewDemographicParity() {
 	problem, err := constraints.NewDemographicParity([]string{"women", "men"}, 0.05, constraints.Logistic, constraints.Sigmoid, constraints.Absolute)
 	if err != nil {

@@ -3,8 +3,8 @@ package constraints
 import "fmt"
 
 // Piece is one smooth piece Sign*h_Term + Offset of a constraint that is the maximum of its pieces:
-// g_j = max over the pieces p of j of Sign*h_Term + Offset. Piece has the fields of trainer.Piece
-// and converts to it: trainer.Piece(p).
+// g_j = max over the pieces p of j of Sign*h_Term + Offset. Piece has the fields of problem.Piece
+// and converts to it: problem.Piece(p).
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
@@ -16,7 +16,7 @@ type GapForm uint8
 // The forms of the gaps' constraints.
 const (
 	// Absolute makes the constraints g_t = |h_t| - eps_t. The nodes are the smooth terms h, and
-	// Pieces describes the constraints as maxima (trainer.MakePiecewise).
+	// Pieces describes the constraints as maxima (problem.MakePiecewise).
 	Absolute GapForm = iota
 	// Split makes two smooth constraints for each gap, h_t - eps_t and then -h_t - eps_t, as nodes:
 	// twice as many constraints and multipliers.

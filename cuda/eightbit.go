@@ -48,7 +48,7 @@ func (p *Program) readAsBytes(buffer int) bool {
 		return false
 	}
 	rows, cols := data.Dims()
-	if !p.device.Slices(cols) {
+	if p.device.Products(cols).Digits() == 0 {
 		return false
 	}
 	factor := func(s plan.Step) bool {
@@ -69,9 +69,9 @@ func (p *Program) readAsBytes(buffer int) bool {
 // loadEightBit makes the device's form of 8-bit data.
 func (p *Program) loadEightBit(buffer int, data matrix.EightBit) error {
 	rows, cols := data.Dims()
-	x := &eightBit{kind: p.device.Sliced(cols), rows: rows, cols: cols, scale: data.ByteScale()}
+	x := &eightBit{kind: p.device.Products(cols), rows: rows, cols: cols, scale: data.ByteScale()}
 	var err error
-	if x.kind.integers() {
+	if x.kind.Integers() {
 		x.form, err = newSignedBytes(p, buffer, x)
 	} else {
 		x.form, err = newWideBytes(p, buffer, x)

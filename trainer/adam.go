@@ -1,6 +1,10 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
 
 // adam is the step of Kingma and Ba, "Adam", ICLR 2015, on d_k = grad f + J^T w_k, followed by r's proximal map with that step:
 // for an indicator the Euclidean projection, which is not the proximal map of Adam's metric, so a fixed point need not be
@@ -9,20 +13,14 @@ type adam struct {
 	step    float64 // the setting
 	last    float64
 	t       int
-	d, m, v Vector
+	d, m, v problem.Vector
 }
 
-const (
-	adamDecay1  = 0.9
-	adamDecay2  = 0.999
-	adamEpsilon = 1e-8
+// DefaultAdamStep is the default of PrimalSettings.Eta with Adam.
+const DefaultAdamStep = 3e-3
 
-	// DefaultAdamStep is the default of PrimalSettings.Eta with Adam.
-	DefaultAdamStep = 3e-3
-)
-
-func newAdam(s PrimalSettings, p Problem) *adam {
-	a := &adam{step: s.Eta, last: math.NaN(), d: p.NewVector(), m: p.NewVector(), v: p.NewVector()}
+func newAdam(s PrimalSettings, p problem.Problem) *adam {
+	a := &adam{step: s.Eta, last: math.NaN(), d: p.Space().New(), m: p.Space().New(), v: p.Space().New()}
 	if a.step == 0 {
 		a.step = DefaultAdamStep
 	}
@@ -31,8 +29,8 @@ func newAdam(s PrimalSettings, p Problem) *adam {
 
 func (a *adam) lastStep() float64 { return a.last }
 
-func (a *adam) move(p Problem, at *Point, dir direction) error {
-	if err := at.backward(p, dir.weights, a.d); err != nil {
+func (a *adam) move(p problem.Problem, at *problem.Point, dir direction) error {
+	if err := at.Backward(p, dir.weights, a.d); err != nil {
 		return err
 	}
 	a.t++
@@ -40,7 +38,7 @@ func (a *adam) move(p Problem, at *Point, dir direction) error {
 	if dir.scheduledStep > 0 {
 		a.last = dir.scheduledStep
 	}
-	p.Adam(a.d, a.m, a.v, a.last, a.t)
+	p.Space().Adam(a.d, a.m, a.v, a.last, a.t)
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ppal/internal/testproblems"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // named returns a problem of the library.
@@ -19,21 +19,21 @@ func named(t testing.TB, name string) testproblems.Problem {
 }
 
 // functions makes trainer's form of tp. A box that is not the same for every coordinate becomes constraints.
-func functions(tp testproblems.Problem) trainer.Functions {
-	r := trainer.Regularizer{}
+func functions(tp testproblems.Problem) problem.Functions {
+	r := problem.Regularizer{}
 	if tp.Ball > 0 {
-		r = trainer.Regularizer{Kind: trainer.Ball, Radius: tp.Ball}
+		r = problem.Regularizer{Kind: problem.Ball, Radius: tp.Ball}
 	}
 	if tp.Lower != nil {
 		if lo, hi, ok := uniform(tp); ok {
-			r = trainer.Regularizer{Kind: trainer.Box, Lower: lo, Upper: hi}
+			r = problem.Regularizer{Kind: problem.Box, Lower: lo, Upper: hi}
 		} else {
 			tp = tp.BoundsAsConstraints()
 		}
 	}
-	fn := trainer.Functions{N: tp.N, M: tp.M, F: tp.F, Gradient: tp.Grad, G: tp.G, JacobianT: tp.JTW, Regularizer: r}
+	fn := problem.Functions{N: tp.N, M: tp.M, F: tp.F, Gradient: tp.Grad, G: tp.G, JacobianT: tp.JTW, Regularizer: r}
 	for _, piece := range tp.Pieces {
-		fn.Pieces = append(fn.Pieces, trainer.Piece(piece))
+		fn.Pieces = append(fn.Pieces, problem.Piece(piece))
 	}
 	return fn
 }
@@ -50,7 +50,7 @@ func uniform(tp testproblems.Problem) (lo, hi float64, ok bool) {
 }
 
 // problem returns tp at its standard start.
-func problem(t testing.TB, tp testproblems.Problem) trainer.Problem {
+func problemOf(t testing.TB, tp testproblems.Problem) problem.Problem {
 	t.Helper()
 	p, err := functions(tp).New(tp.Start)
 	if err != nil {
@@ -60,10 +60,10 @@ func problem(t testing.TB, tp testproblems.Problem) trainer.Problem {
 }
 
 // iterate returns a copy of p's x.
-func iterate(p trainer.Problem) []float64 {
+func iterate(p problem.Problem) []float64 {
 	n, _ := p.Dims()
 	x := make([]float64, n)
-	p.Read(x, trainer.Iterate)
+	p.Space().Read(x, problem.Iterate)
 	return x
 }
 

@@ -2,6 +2,8 @@ package trainer
 
 import (
 	"fmt"
+
+	"ppal/trainer/problem"
 )
 
 // ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969, Rockafellar 1973): a double
@@ -37,13 +39,13 @@ const (
 func (m *ALM) Name() string { return "alm" }
 
 // Init implements Method.
-func (m *ALM) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+func (m *ALM) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *ALM) StartDual(g []float64) error {
 	if !isSize(m.Penalty) || m.Inner < 0 {
 		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive",
-			ErrSettings, m.Penalty, m.Inner)
+			problem.ErrSettings, m.Penalty, m.Inner)
 	}
 	m.k, m.lambda = 0, make([]float64, len(g))
 	return nil

@@ -4,18 +4,19 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // starter begins a run by hand on a problem that costs next to nothing: what is measured is the method.
-func starter(t testing.TB, m trainer.Method, kinks bool) (trainer.Problem, *trainer.Point) {
+func starter(t testing.TB, m trainer.Method, kinks bool) (problem.Problem, *problem.Point) {
 	t.Helper()
 	tp := named(t, "abs-branch-and-kink")
 	if !kinks {
 		tp = tp.Split()
 	}
-	p := problem(t, tp)
+	p := problemOf(t, tp)
 	_, count := p.Dims()
-	at := &trainer.Point{Constraints: make([]float64, count)}
+	at := &problem.Point{Constraints: make([]float64, count)}
 	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
@@ -50,7 +51,7 @@ func BenchmarkIteration(b *testing.B) {
 // BenchmarkFunctions is the forward and the backward pass of BenchmarkIteration alone.
 func BenchmarkFunctions(b *testing.B) {
 	p, at := starter(b, &trainer.PPALA{}, false)
-	d, w := p.NewVector(), make([]float64, 1+len(at.Constraints))
+	d, w := p.Space().New(), make([]float64, 1+len(at.Constraints))
 	for j := range w {
 		w[j] = 1
 	}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >= 0 that shows it: x is an
@@ -23,9 +26,6 @@ type Certificate struct {
 	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
 }
 
-// NonSmooth is a Problem whose f or g may have kinks that it does not describe as pieces (relu networks, hinge losses).
-type NonSmooth interface{ NonSmooth() bool }
-
 // CertificateSettings are the tolerances of a certificate. The zero value fits the problem's precision.
 type CertificateSettings struct {
 	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the default: 1e-12 in float64, 1e-6
@@ -35,9 +35,9 @@ type CertificateSettings struct {
 	Kink float64
 }
 
-func (s CertificateSettings) withDefaults(p Problem) CertificateSettings {
+func (s CertificateSettings) withDefaults(p problem.Problem) CertificateSettings {
 	sphere, kink := 1e-12, 1e-7
-	if p.Roundoff() > 1e-10 {
+	if p.Space().Roundoff() > 1e-10 {
 		sphere, kink = 1e-6, 1e-4
 	}
 	return CertificateSettings{Sphere: orDefault(s.Sphere, sphere), Kink: orDefault(s.Kink, kink)}
@@ -54,16 +54,16 @@ const gramLimit = 32
 // whose second term keeps inactive constraints from being loaded. For up to 32 constraints by non-negative least squares on
 // J J^T (for r other than none and the ball with the distance to r's subdifferential in place of the norm, by Newton steps), above
 // by projected gradients. It costs one backward pass with nu, and 2 + m, or some hundreds for m > 32, without.
-func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certificate, error) {
+func Certify(p problem.Problem, at *problem.Point, nu []float64, s CertificateSettings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
 	c := &certifier{p: p, at: at, set: s, x: make([]float64, n), residual: make([]float64, n)}
-	p.Read(c.x, Iterate)
+	p.Space().Read(c.x, problem.Iterate)
 	defer c.free()
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
 	var err error
-	if pw, ok := p.(Piecewise); ok {
+	if pw, ok := p.(problem.Piecewise); ok {
 		cert.KinkTolerance = s.Kink
 		err = c.piecewise(pw, cert.Nu, nu != nil)
 	} else {
@@ -72,46 +72,46 @@ func Certify(p Problem, at *Point, nu []float64, s CertificateSettings) (Certifi
 	if err != nil {
 		return Certificate{}, fmt.Errorf("trainer: the certificate's residual: %w", err)
 	}
-	cert.Stationarity = norm(c.residual)
+	cert.Stationarity = vec.Norm(c.residual)
 	violated := 0.0
 	for j, g := range at.Constraints {
 		violated += max(0, g) * max(0, g)
 		cert.Complementarity += math.Abs(cert.Nu[j] * g)
 	}
 	cert.Feasibility = math.Sqrt(violated)
-	if d := p.Regularizer().infeasibility(c.x); d > s.Sphere {
+	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
-	cert.UpperBound = nonSmooth(p)
+	cert.UpperBound = problem.IsNonSmooth(p)
 	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }
 
 // certifier holds the vectors of one certificate.
 type certifier struct {
-	p           Problem
-	at          *Point
+	p           problem.Problem
+	at          *problem.Point
 	set         CertificateSettings
 	x, residual []float64 // on the host
-	vectors     []Vector
+	vectors     []problem.Vector
 }
 
-func (c *certifier) vector() Vector {
-	v := c.p.NewVector()
+func (c *certifier) vector() problem.Vector {
+	v := c.p.Space().New()
 	c.vectors = append(c.vectors, v)
 	return v
 }
 
 func (c *certifier) free() {
 	for _, v := range c.vectors {
-		c.p.Free(v)
+		c.p.Space().Free(v)
 	}
 }
 
 // measure sets residual to the smallest element of v + subdifferential of r.
-func (c *certifier) measure(v Vector) {
-	c.p.Read(c.residual, v)
-	c.p.Regularizer().residual(c.residual, c.x, c.residual, c.set.Sphere)
+func (c *certifier) measure(v problem.Vector) {
+	c.p.Space().Read(c.residual, v)
+	c.p.Space().Regularizer.Residual(c.residual, c.x, c.residual, c.set.Sphere)
 }
 
 // smooth certifies with nu, or finds it.
@@ -124,7 +124,7 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 				return err
 			}
 		} else {
-			columns, err := c.columns(m, func(weights []float64, d Vector) error { return c.p.Backward(weights, d) })
+			columns, err := c.columns(m, func(weights []float64, d problem.Vector) error { return c.p.Backward(weights, d) })
 			if err != nil {
 				return err
 			}
@@ -140,9 +140,9 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 }
 
 // columns evaluates grad f and the gradient of each of count terms.
-func (c *certifier) columns(count int, backward func(weights []float64, d Vector) error) ([]Vector, error) {
+func (c *certifier) columns(count int, backward func(weights []float64, d problem.Vector) error) ([]problem.Vector, error) {
 	weights := make([]float64, 1+count)
-	columns := make([]Vector, 0, 1+count)
+	columns := make([]problem.Vector, 0, 1+count)
 	for i := range weights {
 		clear(weights)
 		weights[i] = 1
@@ -156,9 +156,9 @@ func (c *certifier) columns(count int, backward func(weights []float64, d Vector
 }
 
 // fit finds nu from the columns grad f, grad g_1, ...
-func (c *certifier) fit(nu []float64, columns []Vector) {
-	switch c.p.Regularizer().Kind {
-	case NoRegularizer, Ball:
+func (c *certifier) fit(nu []float64, columns []problem.Vector) {
+	switch c.p.Space().Regularizer.Kind {
+	case problem.NoRegularizer, problem.Ball:
 		q := c.quadratic(columns)
 		for j, g := range c.at.Constraints {
 			q.hessian.SetSym(j, j, q.hessian.At(j, j)+g*g)
@@ -171,20 +171,20 @@ func (c *certifier) fit(nu []float64, columns []Vector) {
 
 // onSphere says whether the ball's normal cone has the direction x.
 func (c *certifier) onSphere() bool {
-	r := c.p.Regularizer()
-	return r.Kind == Ball && norm(c.x) >= r.Radius*(1-c.set.Sphere)
+	r := c.p.Space().Regularizer
+	return r.Kind == problem.Ball && vec.Norm(c.x) >= r.Radius*(1-c.set.Sphere)
 }
 
 // quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself as a last column.
-func (c *certifier) quadratic(a []Vector) *quadratic {
+func (c *certifier) quadratic(a []problem.Vector) *quadratic {
 	if c.onSphere() {
-		a = append(slices.Clone(a), Iterate)
+		a = append(slices.Clone(a), problem.Iterate)
 	}
 	q := newQuadratic(len(a) - 1)
 	for i := range len(a) - 1 {
-		q.linear[i] = c.p.Dot(a[0], a[1+i])
+		q.linear[i] = c.p.Space().Dot(a[0], a[1+i])
 		for j := 0; j <= i; j++ {
-			q.hessian.SetSym(i, j, c.p.Dot(a[1+i], a[1+j]))
+			q.hessian.SetSym(i, j, c.p.Space().Dot(a[1+i], a[1+j]))
 		}
 	}
 	return q
@@ -193,7 +193,7 @@ func (c *certifier) quadratic(a []Vector) *quadratic {
 // piecewise certifies at a point where maxima may have kinks: every piece that is active within the tolerance has a share of its
 // constraint's multiplier, and the shares make the residual smallest. A given multiplier of a constraint with one active piece
 // is that piece's.
-func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
+func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) error {
 	base, active := make([]float64, 1+len(p.Terms())), c.activePieces(p)
 	base[0] = 1
 	if given {
@@ -201,7 +201,7 @@ func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
 		for _, b := range active {
 			ties[b.Constraint]++
 		}
-		active = slices.DeleteFunc(active, func(b Piece) bool {
+		active = slices.DeleteFunc(active, func(b problem.Piece) bool {
 			if ties[b.Constraint] > 1 {
 				return false
 			}
@@ -209,7 +209,7 @@ func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
 			return true
 		})
 	}
-	columns := []Vector{c.vector()}
+	columns := []problem.Vector{c.vector()}
 	if err := p.BackwardTerms(base, columns[0]); err != nil {
 		return err
 	}
@@ -224,18 +224,18 @@ func (c *certifier) piecewise(p Piecewise, nu []float64, given bool) error {
 	share := c.shares(active, nu, given, columns)
 	v := columns[0]
 	for i := range active {
-		c.p.Combine(v, 1, v, share[i], columns[1+i])
+		c.p.Space().Combine(v, 1, v, share[i], columns[1+i])
 	}
 	c.measure(v)
 	return nil
 }
 
 // activePieces lists the pieces that equal their constraint within the tolerance, by constraint.
-func (c *certifier) activePieces(p Piecewise) []Piece {
+func (c *certifier) activePieces(p problem.Piecewise) []problem.Piece {
 	h := p.Terms()
-	var active []Piece
+	var active []problem.Piece
 	for _, b := range p.Pieces() {
-		if c.at.Constraints[b.Constraint]-b.value(h) <= 2*c.set.Kink*(1+math.Abs(h[b.Term])) {
+		if c.at.Constraints[b.Constraint]-b.Value(h) <= 2*c.set.Kink*(1+math.Abs(h[b.Term])) {
 			active = append(active, b)
 		}
 	}
@@ -243,7 +243,7 @@ func (c *certifier) activePieces(p Piecewise) []Piece {
 }
 
 // shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into nu.
-func (c *certifier) shares(active []Piece, nu []float64, given bool, columns []Vector) []float64 {
+func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, columns []problem.Vector) []float64 {
 	set := shareSet{constraint: make([]int, len(active))}
 	for i, b := range active {
 		set.constraint[i] = b.Constraint
@@ -252,8 +252,8 @@ func (c *certifier) shares(active []Piece, nu []float64, given bool, columns []V
 		set.sums = nu
 	}
 	var y []float64
-	switch c.p.Regularizer().Kind {
-	case NoRegularizer, Ball:
+	switch c.p.Space().Regularizer.Kind {
+	case problem.NoRegularizer, problem.Ball:
 		y = c.leastShares(set, columns)
 	default:
 		y = c.newton(set, columns)
@@ -267,7 +267,7 @@ func (c *certifier) shares(active []Piece, nu []float64, given bool, columns []V
 }
 
 // leastShares is shares by least squares, for the norm of the residual and the normal cone of the ball.
-func (c *certifier) leastShares(set shareSet, columns []Vector) []float64 {
+func (c *certifier) leastShares(set shareSet, columns []problem.Vector) []float64 {
 	q := c.quadratic(columns)
 	group := slices.Clone(set.constraint)
 	for len(group) < len(q.linear) {

@@ -9,14 +9,15 @@ import (
 
 	"ppal/internal/testproblems"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // certify measures x by itself.
-func certify(t testing.TB, fn trainer.Functions, x, nu []float64, s trainer.CertificateSettings) trainer.Certificate {
+func certify(t testing.TB, fn problem.Functions, x, nu []float64, s trainer.CertificateSettings) trainer.Certificate {
 	t.Helper()
 	p := functionsProblem(t, fn, x)
 	_, m := p.Dims()
-	at := &trainer.Point{Constraints: make([]float64, m)}
+	at := &problem.Point{Constraints: make([]float64, m)}
 	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
@@ -109,9 +110,9 @@ func TestResidualsByHand(t *testing.T) {
 
 // On the sphere the column t x is free; inside it is not; outside the distance is reported.
 func TestSphere(t *testing.T) {
-	fn := trainer.Functions{N: 2, F: func(x []float64) float64 { return -2 * x[0] },
+	fn := problem.Functions{N: 2, F: func(x []float64) float64 { return -2 * x[0] },
 		Gradient:    func(dst, _ []float64) { dst[0], dst[1] = -2, 0 },
-		Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 3}}
+		Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 3}}
 	for _, test := range []struct {
 		x                    []float64
 		sphere               float64
@@ -137,8 +138,8 @@ func TestSphere(t *testing.T) {
 }
 
 // kinkLine is min a x s.t. |x| <= 0.
-func kinkLine(a float64) trainer.Functions {
-	return trainer.Functions{N: 1, M: 1, Pieces: trainer.Abs(0),
+func kinkLine(a float64) problem.Functions {
+	return problem.Functions{N: 1, M: 1, Pieces: problem.Abs(0),
 		F:         func(x []float64) float64 { return a * x[0] },
 		Gradient:  func(dst, _ []float64) { dst[0] = a },
 		G:         func(dst, x []float64) { dst[0] = x[0] },
@@ -149,7 +150,7 @@ func kinkLine(a float64) trainer.Functions {
 func TestWholeSubdifferentialAtKinks(t *testing.T) {
 	for _, test := range []struct {
 		name         string
-		fn           trainer.Functions
+		fn           problem.Functions
 		x            float64
 		nu           []float64
 		kink         float64
@@ -185,7 +186,7 @@ func b2i(b bool) int {
 
 // max(x_1, x_2) at a tie: nu (s, 1-s) for any share s.
 func TestMaximumOfTwo(t *testing.T) {
-	fn := trainer.Functions{N: 2, M: 2, Pieces: []trainer.Piece{{Constraint: 0, Term: 0, Sign: 1}, {Constraint: 0, Term: 1, Sign: 1}},
+	fn := problem.Functions{N: 2, M: 2, Pieces: []problem.Piece{{Constraint: 0, Term: 0, Sign: 1}, {Constraint: 0, Term: 1, Sign: 1}},
 		F:         func(x []float64) float64 { return -x[0] - 3*x[1] },
 		Gradient:  func(dst, _ []float64) { dst[0], dst[1] = -1, -3 },
 		G:         func(dst, x []float64) { copy(dst, x) },
@@ -201,7 +202,7 @@ func TestMaximumOfTwo(t *testing.T) {
 		}
 	}
 	// Other regularizers go through projected gradients on the product of simplices: 0.5 each of l1 takes part of nu.
-	fn.Regularizer = trainer.Regularizer{Kind: trainer.L1, Weight: 0.5}
+	fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.5}
 	for _, test := range []struct {
 		nu   []float64
 		want float64
@@ -214,25 +215,25 @@ func TestMaximumOfTwo(t *testing.T) {
 }
 
 // kinked marks a problem as having kinks of its own.
-type kinked struct{ trainer.Problem }
+type kinked struct{ problem.Problem }
 
 func (kinked) NonSmooth() bool { return true }
 
 func TestUpperBoundLabel(t *testing.T) {
 	smooth := start(t, line(), 1)
-	at := &trainer.Point{Constraints: make([]float64, 1)}
-	split := func(p trainer.Problem) trainer.Problem {
-		pw, err := trainer.MakePiecewise(p, trainer.Abs(1))
+	at := &problem.Point{Constraints: make([]float64, 1)}
+	split := func(p problem.Problem) problem.Problem {
+		pw, err := problem.MakePiecewise(p, problem.Abs(1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return pw
 	}
 	for _, test := range []struct {
-		p    trainer.Problem
+		p    problem.Problem
 		want bool
 	}{{smooth, false}, {kinked{smooth}, true}, {split(smooth), false}, {split(kinked{smooth}), true},
-		{trainer.Split(split(kinked{smooth}).(trainer.Piecewise)), true}} {
+		{problem.Split(split(kinked{smooth}).(problem.Piecewise)), true}} {
 		_, m := test.p.Dims()
 		at.Constraints = make([]float64, m)
 		if _, err := test.p.Forward(at.Constraints); err != nil {
@@ -247,18 +248,18 @@ func TestUpperBoundLabel(t *testing.T) {
 
 // A certificate on the way, whatever its route, leaves the iterate, the method and the run as they are, to the bit.
 func TestCertifyChangesNothing(t *testing.T) {
-	l1 := trainer.Regularizer{Kind: trainer.L1, Weight: 0.1}
+	l1 := problem.Regularizer{Kind: problem.L1, Weight: 0.1}
 	for _, test := range []struct {
 		name, problem string
-		r             trainer.Regularizer
+		r             problem.Regularizer
 		times         int // copies of the constraints
 	}{
-		{"least squares", "HS43", trainer.Regularizer{}, 1},
+		{"least squares", "HS43", problem.Regularizer{}, 1},
 		{"l1", "HS43", l1, 1},
-		{"many constraints", "HS43", trainer.Regularizer{}, 12},
+		{"many constraints", "HS43", problem.Regularizer{}, 12},
 		{"many constraints, l1", "HS43", l1, 12},
-		{"pieces", "abs-two-kinks", trainer.Regularizer{}, 1},
-		{"ball", "ball-and-plane", trainer.Regularizer{Kind: trainer.Ball, Radius: 1}, 1},
+		{"pieces", "abs-two-kinks", problem.Regularizer{}, 1},
+		{"ball", "ball-and-plane", problem.Regularizer{Kind: problem.Ball, Radius: 1}, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tp := named(t, test.problem)
@@ -266,9 +267,9 @@ func TestCertifyChangesNothing(t *testing.T) {
 			fn.Regularizer = test.r
 			run := func(measure bool) ([]float64, *trainer.State) {
 				p, m := functionsProblem(t, fn, tp.Start), &trainer.PPALA{}
-				p.Prox(1, trainer.Iterate)
+				p.Space().Prox(1, problem.Iterate)
 				_, count := p.Dims()
-				at := &trainer.Point{Constraints: make([]float64, count)}
+				at := &problem.Point{Constraints: make([]float64, count)}
 				var err error
 				if at.Objective, err = p.Forward(at.Constraints); err != nil {
 					t.Fatal(err)
@@ -303,7 +304,7 @@ func TestCertifyChangesNothing(t *testing.T) {
 }
 
 // repeated has every constraint a number of times.
-func repeated(fn trainer.Functions, times int) trainer.Functions {
+func repeated(fn problem.Functions, times int) problem.Functions {
 	if times == 1 {
 		return fn
 	}

@@ -1,6 +1,10 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
 
 // augmentedLagrangian is the function
 //
@@ -38,7 +42,7 @@ func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
 // s doubled until L_c(x_{k+1}) is below its quadratic bound at y, and lowered a little from step to step.
 type composite struct {
 	augmentedLagrangian
-	previous, y, d Vector
+	previous, y, d problem.Vector
 	smooth         float64 // s
 	t              float64 // of the momentum, 1 at a restart
 	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s that was accepted; 0 where x moved
@@ -53,34 +57,34 @@ const (
 	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step is none
 )
 
-func newComposite(a augmentedLagrangian, smooth float64, p Problem) *composite {
-	return &composite{augmentedLagrangian: a, smooth: smooth, t: 1, previous: p.NewVector(), y: p.NewVector(), d: p.NewVector()}
+func newComposite(a augmentedLagrangian, smooth float64, p problem.Problem) *composite {
+	return &composite{augmentedLagrangian: a, smooth: smooth, t: 1, previous: p.Space().New(), y: p.Space().New(), d: p.Space().New()}
 }
 
 // restart forgets the momentum: for another lambda, c or problem.
 func (c *composite) restart() { c.t = 1 }
 
 // step takes the iterate, at which at holds f and g, from x_k to x_{k+1}. It costs a backward pass and two forward passes or more.
-func (c *composite) step(p Problem, at *Point) error {
+func (c *composite) step(p problem.Problem, at *problem.Point) error {
 	following := (1 + math.Sqrt(1+4*c.t*c.t)) / 2
 	momentum := (c.t - 1) / following
 	if c.t == 1 {
 		momentum = 0
 	}
 	if momentum > 0 {
-		p.Combine(c.y, 1+momentum, Iterate, -momentum, c.previous)
+		p.Space().Combine(c.y, 1+momentum, problem.Iterate, -momentum, c.previous)
 	} else {
-		p.Combine(c.y, 1, Iterate, 0, Iterate)
+		p.Space().Combine(c.y, 1, problem.Iterate, 0, problem.Iterate)
 	}
-	p.Combine(c.previous, 1, Iterate, 0, Iterate)
+	p.Space().Combine(c.previous, 1, problem.Iterate, 0, problem.Iterate)
 	if momentum > 0 {
-		p.Combine(Iterate, 1, c.y, 0, c.y)
-		if err := at.forward(p); err != nil {
+		p.Space().Combine(problem.Iterate, 1, c.y, 0, c.y)
+		if err := at.Forward(p); err != nil {
 			return err
 		}
 	}
 	value := c.value(at.Objective, at.Constraints)
-	if err := at.backward(p, c.weights, c.d); err != nil {
+	if err := at.Backward(p, c.weights, c.d); err != nil {
 		return err
 	}
 	c.smooth *= compositeDecay
@@ -89,11 +93,11 @@ func (c *composite) step(p Problem, at *Point) error {
 		return err
 	}
 	c.residual = 2 * c.smooth * length
-	if length <= compositeStill*p.Roundoff()*(1+math.Sqrt(p.Dot(Iterate, Iterate))) {
+	if length <= compositeStill*p.Space().Roundoff()*(1+math.Sqrt(p.Space().Dot(problem.Iterate, problem.Iterate))) {
 		c.residual = 0
 	}
-	p.Combine(c.y, 1, c.y, -1, Iterate)
-	if p.Dot(c.y, Iterate) > p.Dot(c.y, c.previous) { // the step goes against the momentum
+	p.Space().Combine(c.y, 1, c.y, -1, problem.Iterate)
+	if p.Space().Dot(c.y, problem.Iterate) > p.Space().Dot(c.y, c.previous) { // the step goes against the momentum
 		following = 1
 	}
 	c.t = following
@@ -101,16 +105,16 @@ func (c *composite) step(p Problem, at *Point) error {
 }
 
 // search finds s and moves the iterate from y, where L_c is value, by its step; it returns the step's length.
-func (c *composite) search(p Problem, at *Point, value float64) (float64, error) {
-	forgiven := compositeRounds * p.Roundoff() * (1 + math.Abs(value))
+func (c *composite) search(p problem.Problem, at *problem.Point, value float64) (float64, error) {
+	forgiven := compositeRounds * p.Space().Roundoff() * (1 + math.Abs(value))
 	for {
-		p.Combine(Iterate, 1, c.y, -1/c.smooth, c.d)
-		p.Prox(1/c.smooth, Iterate)
-		if err := at.forward(p); err != nil {
+		p.Space().Combine(problem.Iterate, 1, c.y, -1/c.smooth, c.d)
+		p.Space().Prox(1/c.smooth, problem.Iterate)
+		if err := at.Forward(p); err != nil {
 			return 0, err
 		}
-		length := p.Distance(Iterate, c.y)
-		bound := value + p.Dot(c.d, Iterate) - p.Dot(c.d, c.y) + c.smooth/2*length*length
+		length := p.Space().Distance(problem.Iterate, c.y)
+		bound := value + p.Space().Dot(c.d, problem.Iterate) - p.Space().Dot(c.d, c.y) + c.smooth/2*length*length
 		if c.value(at.Objective, at.Constraints) <= bound+forgiven || c.smooth > compositeLimit {
 			return length, nil
 		}

@@ -3,6 +3,8 @@ package trainer
 import (
 	"strings"
 	"testing"
+
+	"ppal/trainer/problem"
 )
 
 // The violation is owed by mu only where mu is far from lambda and delta so small that it stays there.
@@ -22,7 +24,7 @@ func TestOwedByMu(t *testing.T) {
 		{"met", Perturbation{}, 1, 0.01, 1e-4, ""},
 	} {
 		d := perturbed{set: test.set, rho: 5, k: 10, delta: test.delta, lambda: []float64{test.lambda}, mu: []float64{0}}
-		warnings, _ := d.conclude(&Point{Constraints: []float64{test.violation}},
+		warnings, _ := d.conclude(&problem.Point{Constraints: []float64{test.violation}},
 			Certificate{Feasibility: test.violation, Epsilon: test.violation}, DefaultFeasibilityTolerance)
 		if text := strings.Join(warnings, "\n"); test.want == "" && text != "" || !strings.Contains(text, test.want) {
 			t.Errorf("%s: warnings %q, want %q", test.name, warnings, test.want)

@@ -1,6 +1,11 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
 
 // curvature measures the smoothness of the Lagrangian along the path and sets the step by it:
 //
@@ -25,13 +30,13 @@ import "math"
 type curvature struct {
 	on       bool
 	blind    bool // there is no evaluating anywhere else: no probe
-	space    Space
-	previous Vector // d_{k-1}
+	space    *problem.Space
+	previous problem.Vector // d_{k-1}
 	l        float64
 	alert    bool    // to swings
 	peak     float64 // p_k
 	seen     float64 // c_k
-	growing  int     // iterations in a row with c_k > 1.5 c_{k-1}
+	growing  int     // iterations in a row with c_k > 1.25 c_{k-1}
 	distance float64 // ||x_k - x_{k-1}||
 	norm     float64 // ||x_k||, NaN where it is not known
 	pending  bool    // the last two are Space.Moved's, not yet asked for
@@ -53,26 +58,26 @@ const (
 )
 
 // first sets the step at x_0 by the probe, or, blind, so that the step has the probe's length.
-func (c *curvature) first(p Problem, at *Point, d Vector, dir direction, scale, eta float64) (float64, error) {
+func (c *curvature) first(p problem.Problem, at *problem.Point, d problem.Vector, dir direction, scale, eta float64) (float64, error) {
 	if !c.blind {
 		if err := c.probe(p, at, d, dir, scale); err != nil {
 			return 0, err
 		}
 		return c.step(eta) / scale, nil
 	}
-	length := math.Sqrt(p.Dot(d, d))
+	length := math.Sqrt(p.Space().Dot(d, d))
 	if length == 0 {
 		return c.step(eta) / scale, nil
 	}
-	e := probeLength * (1 + math.Sqrt(p.Dot(Iterate, Iterate))) / length
+	e := probeLength * (1 + math.Sqrt(p.Space().Dot(problem.Iterate, problem.Iterate))) / length
 	if eta > 0 {
 		e = math.Min(e, eta/scale)
 	}
 	return e, nil
 }
 
-func newCurvature(p Problem) curvature {
-	return curvature{on: true, space: p, previous: p.NewVector(), norm: math.NaN()}
+func newCurvature(p problem.Problem) curvature {
+	return curvature{on: true, space: p.Space(), previous: p.Space().New(), norm: math.NaN()}
 }
 
 // step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0: linear, or a start
@@ -89,7 +94,7 @@ func (c *curvature) step(eta float64) float64 {
 }
 
 // observe updates l_k from d_k, the direction at the current iterate.
-func (c *curvature) observe(k int, d Vector, scale float64) {
+func (c *curvature) observe(k int, d problem.Vector, scale float64) {
 	c.measure(k, c.space.Distance(d, c.previous), scale)
 }
 
@@ -97,14 +102,14 @@ func (c *curvature) observe(k int, d Vector, scale float64) {
 func (c *curvature) measure(k int, change, scale float64) {
 	c.settle()
 	if math.IsNaN(c.norm) {
-		c.norm = math.Sqrt(c.space.Dot(Iterate, Iterate))
+		c.norm = math.Sqrt(c.space.Dot(problem.Iterate, problem.Iterate))
 	}
 	if c.distance <= roundoffs*c.space.Roundoff()*(1+c.norm) {
 		return
 	}
 	c.l *= math.Min(curvatureDecay, 1-4/(float64(k)+40))
 	c.peak *= 1 - peakDecay/(float64(k)+40)
-	if seen := change / (c.distance * scale); finite(seen) {
+	if seen := change / (c.distance * scale); vec.Finite(seen) {
 		c.take(seen)
 	}
 }
@@ -124,7 +129,7 @@ func (c *curvature) take(seen float64) {
 }
 
 // remember keeps the direction that is about to be taken and returns the vector that takes its place.
-func (c *curvature) remember(d Vector) Vector {
+func (c *curvature) remember(d problem.Vector) problem.Vector {
 	if !c.on {
 		return d
 	}
@@ -150,29 +155,29 @@ func (c *curvature) settle() {
 // probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' - x_0|| = 1e-3 (1 + ||x_0||),
 // with the weights w' = w + c (g(x') - g(x_0)), and restores the iterate. Without w' a start with zero multipliers would show
 // the objective's curvature alone. Where x' rounds to x_0 (or the gradient overflows) there is nothing to learn, and l_0 stays 0.
-func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale float64) error {
-	length := math.Sqrt(p.Dot(d, d))
+func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector, dir direction, scale float64) error {
+	length := math.Sqrt(p.Space().Dot(d, d))
 	if length == 0 {
 		return nil
 	}
 	m := len(at.Constraints)
 	g, w := make([]float64, m), make([]float64, 1+m)
-	start := p.NewVector()
-	defer p.Free(start)
-	p.Combine(start, 1, Iterate, 0, Iterate)
-	t := probeLength * (1 + math.Sqrt(p.Dot(Iterate, Iterate))) / length
+	start := p.Space().New()
+	defer p.Space().Free(start)
+	p.Space().Combine(start, 1, problem.Iterate, 0, problem.Iterate)
+	t := probeLength * (1 + math.Sqrt(p.Space().Dot(problem.Iterate, problem.Iterate))) / length
 	for try := 0; ; try++ {
-		p.Combine(Iterate, 1, start, -t, d)
+		p.Space().Combine(problem.Iterate, 1, start, -t, d)
 		f, err := p.Forward(g)
 		if err != nil {
 			return err
 		}
-		if finite(f) && firstNonFinite(g) < 0 {
+		if vec.Finite(f) && vec.FirstNonFinite(g) < 0 {
 			break
 		}
 		if try == probeTries { // f is defined nowhere near: the run itself will say so
-			p.Combine(Iterate, 1, start, 0, d)
-			return at.forward(p)
+			p.Space().Combine(problem.Iterate, 1, start, 0, d)
+			return at.Forward(p)
 		}
 		t *= probeShrink
 	}
@@ -180,14 +185,14 @@ func (c *curvature) probe(p Problem, at *Point, d Vector, dir direction, scale f
 	for j := range g {
 		w[1+j] += dir.penaltyCurvature * (g[j] - at.Constraints[j])
 	}
-	if err := at.backward(p, w, c.previous); err != nil {
+	if err := at.Backward(p, w, c.previous); err != nil {
 		return err
 	}
-	if l := p.Distance(c.previous, d) / (p.Distance(Iterate, start) * scale); finite(l) {
+	if l := p.Space().Distance(c.previous, d) / (p.Space().Distance(problem.Iterate, start) * scale); vec.Finite(l) {
 		c.l, c.peak, c.seen = l, l, l
 	}
-	p.Combine(Iterate, 1, start, 0, d)
-	return at.forward(p) // a Backward belongs to the last Forward's iterate
+	p.Space().Combine(problem.Iterate, 1, start, 0, d)
+	return at.Forward(p) // a Backward belongs to the last Forward's iterate
 }
 
 func (c *curvature) visitState(v StateVisitor) {
@@ -198,16 +203,4 @@ func (c *curvature) visitState(v StateVisitor) {
 	v.Count("curvature.growing", &c.growing)
 	v.Number("curvature.distance", &c.distance)
 	v.Vector("curvature.previous", c.previous)
-}
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-// firstNonFinite returns the index of the first infinite or undefined number, -1 where there is none.
-func firstNonFinite(x []float64) int {
-	for i, v := range x {
-		if !finite(v) {
-			return i
-		}
-	}
-	return -1
 }

@@ -3,37 +3,39 @@ package trainer
 import (
 	"math"
 	"testing"
+
+	"ppal/trainer/problem"
 )
 
 // edge is f = x on x >= 1, undefined below, in float32, from the edge: the probe shrinks until it rounds to x_0.
-type edge struct{ *HostSpace[float32] }
+type edge struct{ *problem.HostSpace[float32] }
 
 func (edge) Dims() (n, m int) { return 1, 0 }
 
 func (p edge) Forward([]float64) (float64, error) {
-	if x := float64(p.Slice(Iterate)[0]); x >= 1 {
+	if x := float64(p.Slice(problem.Iterate)[0]); x >= 1 {
 		return x, nil
 	}
 	return math.NaN(), nil
 }
 
-func (p edge) Backward(_ []float64, d Vector) error { p.Write(d, []float64{1}); return nil }
+func (p edge) Backward(_ []float64, d problem.Vector) error { p.Write(d, []float64{1}); return nil }
 
-func newEdge() edge { return edge{NewHostSpace([]float32{1}, Regularizer{})} }
+func newEdge() edge { return edge{problem.NewHostSpace([]float32{1}, problem.Regularizer{})} }
 
 // Where no probe moves x the first curvature stays unknown, not 0/0.
 func TestProbeThatDoesNotMove(t *testing.T) {
-	p, at := newEdge(), &Point{}
-	if err := at.forward(p); err != nil {
+	p, at := newEdge(), &problem.Point{}
+	if err := at.Forward(p); err != nil {
 		t.Fatal(err)
 	}
-	c, d := newCurvature(p), p.NewVector()
+	c, d := newCurvature(p), p.New()
 	p.Write(d, []float64{1})
 	if err := c.probe(p, at, d, direction{weights: []float64{1}}, 1); err != nil {
 		t.Fatal(err)
 	}
-	if c.l != 0 || p.Slice(Iterate)[0] != 1 {
-		t.Errorf("l = %v at x = %v after a probe that did not move, want 0 at 1", c.l, p.Slice(Iterate)[0])
+	if c.l != 0 || p.Slice(problem.Iterate)[0] != 1 {
+		t.Errorf("l = %v at x = %v after a probe that did not move, want 0 at 1", c.l, p.Slice(problem.Iterate)[0])
 	}
 }
 

@@ -1,6 +1,11 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
 
 // descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f + J^T w_k, v_0 = 0,
 //
@@ -12,16 +17,16 @@ import "math"
 type descent struct {
 	set    PrimalSettings
 	k      int
-	d, v   Vector  // v is unused by the plain step
-	length float64 // v for d = 1
+	d, v   problem.Vector // v is unused by the plain step
+	length float64        // v for d = 1
 	rule   curvature
 	step   float64
 }
 
-func newDescent(s PrimalSettings, p Problem) *descent {
-	t := &descent{set: s, d: p.NewVector(), step: math.NaN()}
+func newDescent(s PrimalSettings, p problem.Problem) *descent {
+	t := &descent{set: s, d: p.Space().New(), step: math.NaN()}
 	if s.Kind == Nesterov {
-		t.v = p.NewVector()
+		t.v = p.Space().New()
 	}
 	if !s.Fixed {
 		t.rule = newCurvature(p)
@@ -31,8 +36,8 @@ func newDescent(s PrimalSettings, p Problem) *descent {
 
 func (t *descent) lastStep() float64 { return t.step }
 
-func (t *descent) move(p Problem, at *Point, dir direction) error {
-	if err := at.backward(p, dir.weights, t.d); err != nil {
+func (t *descent) move(p problem.Problem, at *problem.Point, dir direction) error {
+	if err := at.Backward(p, dir.weights, t.d); err != nil {
 		return err
 	}
 	last := t.step
@@ -43,7 +48,7 @@ func (t *descent) move(p Problem, at *Point, dir direction) error {
 	if b > 0 {
 		t.length = b*t.length + 1
 	}
-	p.Descend(Descent{Direction: t.d, Velocity: t.v, Step: t.step, Momentum: b, Length: t.step * (1 + b*t.length)})
+	p.Space().Descend(problem.Descent{Direction: t.d, Velocity: t.v, Step: t.step, Momentum: b, Length: t.step * (1 + b*t.length)})
 	t.d = t.rule.remember(t.d)
 	t.rule.descended()
 	t.k++
@@ -51,7 +56,7 @@ func (t *descent) move(p Problem, at *Point, dir direction) error {
 }
 
 // size sets e_k.
-func (t *descent) size(p Problem, at *Point, dir direction) (err error) {
+func (t *descent) size(p problem.Problem, at *problem.Point, dir direction) (err error) {
 	eta := t.set.Eta
 	if dir.scheduledStep > 0 {
 		eta = dir.scheduledStep
@@ -61,7 +66,7 @@ func (t *descent) size(p Problem, at *Point, dir direction) (err error) {
 		return nil
 	}
 	t.rule.alert = dir.follows && t.set.Kind == Nesterov
-	scale := 1 + norm1(dir.weights[1:])
+	scale := 1 + vec.Norm1(dir.weights[1:])
 	if t.k == 0 {
 		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
 		return err

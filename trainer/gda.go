@@ -1,5 +1,7 @@
 package trainer
 
+import "ppal/trainer/problem"
+
 // GDA is gradient descent-ascent on the Lagrangian, the plain reference of constrained training (Arrow, Hurwicz and Uzawa 1958):
 //
 //	x+      = primal step along grad f(x) + J(x)^T lambda
@@ -27,7 +29,7 @@ const DefaultGDADualStep = 0.05
 func (m *GDA) Name() string { return "gda" }
 
 // Init implements Method.
-func (m *GDA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+func (m *GDA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *GDA) StartDual(g []float64) error {

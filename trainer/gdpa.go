@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent and Perturbed Ascent
@@ -42,7 +44,7 @@ var (
 func (m *GDPA) Name() string { return "gdpa" }
 
 // Init implements Method.
-func (m *GDPA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+func (m *GDPA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *GDPA) StartDual(g []float64) error {
@@ -50,13 +52,13 @@ func (m *GDPA) StartDual(g []float64) error {
 		return err
 	}
 	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
-		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want it in (0, 1)", ErrSettings, m.Perturbation)
+		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want it in (0, 1)", problem.ErrSettings, m.Perturbation)
 	}
 	if m.Ratio != 0 && m.Ratio < 1 {
-		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", ErrSettings, m.Ratio)
+		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", problem.ErrSettings, m.Ratio)
 	}
 	if s := m.PrimalStep(); m.Automatic && (s.Fixed || s.Kind == Adam) {
-		return fmt.Errorf("trainer: %w: GDPA's automatic step needs a primal step with the curvature rule", ErrSettings)
+		return fmt.Errorf("trainer: %w: GDPA's automatic step needs a primal step with the curvature rule", problem.ErrSettings)
 	}
 	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
 	return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // The steps are held against loops written here from the formulas alone, on
@@ -36,9 +37,9 @@ func handDirection(x, w [2]float64) [2]float64 {
 
 var handStart = [2]float64{1.5, 0.75}
 
-func handFunctions() trainer.Functions {
+func handFunctions() problem.Functions {
 	at := func(x []float64) [2]float64 { return [2]float64{x[0], x[1]} }
-	return trainer.Functions{N: 2, M: 2,
+	return problem.Functions{N: 2, M: 2,
 		F:        func(x []float64) float64 { return handF(at(x)) },
 		Gradient: func(dst, x []float64) { d := handGradient(at(x)); copy(dst, d[:]) },
 		G:        func(dst, x []float64) { h := handH(at(x)); copy(dst, h[:]) },
@@ -161,10 +162,10 @@ func handKinds() map[string]struct {
 }
 
 // compare runs m by hand, step by step: next gives x_{k+1} from x_k, and the multipliers that Report tells there.
-func compare(t *testing.T, p trainer.Problem, m trainer.Method, steps int, next func(x [2]float64) ([2]float64, []float64)) {
+func compare(t *testing.T, p problem.Problem, m trainer.Method, steps int, next func(x [2]float64) ([2]float64, []float64)) {
 	t.Helper()
 	_, count := p.Dims()
-	at := &trainer.Point{Constraints: make([]float64, count)}
+	at := &problem.Point{Constraints: make([]float64, count)}
 	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func compare(t *testing.T, p trainer.Problem, m trainer.Method, steps int, next 
 	}
 }
 
-func handProblem(t *testing.T, fn trainer.Functions) trainer.Problem {
+func handProblem(t *testing.T, fn problem.Functions) problem.Problem {
 	t.Helper()
 	p, err := fn.New(handStart[:])
 	if err != nil {

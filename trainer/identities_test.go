@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // identities asserts, at every iteration, what holds by construction: lambda = mu + rho (g + u), nu >= 0, nu.u = 0,
 // ||mu+ - mu|| <= delta/2, z = (lambda - mu)/alpha, ||x|| <= theta, a feasible box.
 type identities struct {
 	t        *testing.T
-	p        trainer.Problem
+	p        problem.Problem
 	m        trainer.Method
 	rounding float64 // relative, of the space
 	mu       []float64
@@ -19,7 +20,7 @@ type identities struct {
 	steps    int
 }
 
-func newIdentities(t *testing.T, p trainer.Problem, m trainer.Method) *identities {
+func newIdentities(t *testing.T, p problem.Problem, m trainer.Method) *identities {
 	n, constraints := p.Dims()
 	return &identities{t: t, p: p, m: m, rounding: 1e-12, mu: make([]float64, constraints), x: make([]float64, n)}
 }
@@ -47,7 +48,7 @@ func perturbation(m trainer.Method) (rho, alpha, bound float64, ok bool) {
 	return set.Rho(), alpha, bound, true
 }
 
-func (c *identities) Tick(at *trainer.Point) {
+func (c *identities) Tick(at *problem.Point) {
 	c.steps++
 	c.domain(at)
 	rho, alpha, bound, ok := perturbation(c.m)
@@ -81,10 +82,10 @@ func (c *identities) Tick(at *trainer.Point) {
 }
 
 // domain asserts that x is in dom r.
-func (c *identities) domain(*trainer.Point) {
-	c.p.Read(c.x, trainer.Iterate)
-	switch r := c.p.Regularizer(); r.Kind {
-	case trainer.Ball:
+func (c *identities) domain(*problem.Point) {
+	c.p.Space().Read(c.x, problem.Iterate)
+	switch r := c.p.Space().Regularizer; r.Kind {
+	case problem.Ball:
 		sum := 0.0
 		for _, v := range c.x {
 			sum += v * v
@@ -92,7 +93,7 @@ func (c *identities) domain(*trainer.Point) {
 		if n := math.Sqrt(sum); n > r.Radius*(1+c.rounding) {
 			c.t.Fatalf("step %d: ||x|| = %v in a ball of radius %v", c.steps, n, r.Radius)
 		}
-	case trainer.Box:
+	case problem.Box:
 		for i, v := range c.x {
 			if v < r.Lower || v > r.Upper {
 				c.t.Fatalf("step %d: x_%d = %v in a box of [%v, %v]", c.steps, i, v, r.Lower, r.Upper)

@@ -3,6 +3,9 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // innerStep is PLADA's x-step by a number of subgradient steps on the exact subproblem
@@ -21,18 +24,18 @@ type innerStep struct {
 	k                         int
 	step                      float64
 	rule                      curvature
-	gradient, d, center, mean Vector
-	moved                     Vector // y - x_k
+	gradient, d, center, mean problem.Vector
+	moved                     problem.Vector // y - x_k
 	g, weights                []float64
 }
 
-func newInnerStep(set PrimalSettings, steps int, p Problem) (*innerStep, error) {
+func newInnerStep(set PrimalSettings, steps int, p problem.Problem) (*innerStep, error) {
 	if set.Momentum != 0 || set.Kind == Adam {
-		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", problem.ErrSettings)
 	}
-	m := constraints(p)
+	m := problem.Constraints(p)
 	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), weights: make([]float64, 1+m),
-		gradient: p.NewVector(), d: p.NewVector(), center: p.NewVector(), mean: p.NewVector(), moved: p.NewVector()}
+		gradient: p.Space().New(), d: p.Space().New(), center: p.Space().New(), mean: p.Space().New(), moved: p.Space().New()}
 	if !set.Fixed {
 		s.rule = newCurvature(p)
 	}
@@ -41,8 +44,8 @@ func newInnerStep(set PrimalSettings, steps int, p Problem) (*innerStep, error) 
 
 func (s *innerStep) lastStep() float64 { return s.step }
 
-func (s *innerStep) move(p Problem, at *Point, dir direction) error {
-	if err := at.backward(p, dir.weights, s.d); err != nil {
+func (s *innerStep) move(p problem.Problem, at *problem.Point, dir direction) error {
+	if err := at.Backward(p, dir.weights, s.d); err != nil {
 		return err
 	}
 	if err := s.size(p, at, dir); err != nil {
@@ -50,48 +53,48 @@ func (s *innerStep) move(p Problem, at *Point, dir direction) error {
 	}
 	clear(s.weights)
 	s.weights[0] = 1
-	if err := at.backward(p, s.weights, s.gradient); err != nil {
+	if err := at.Backward(p, s.weights, s.gradient); err != nil {
 		return err
 	}
 	copy(s.weights, dir.weights)
 	s.weights[0] = 0
-	p.Combine(s.center, 1, Iterate, 0, Iterate)
+	p.Space().Combine(s.center, 1, problem.Iterate, 0, problem.Iterate)
 	direction := s.d
 	s.d = s.rule.remember(direction)
-	p.Combine(s.d, 1, direction, -1, s.gradient) // the constraints' part at y_0
+	p.Space().Combine(s.d, 1, direction, -1, s.gradient) // the constraints' part at y_0
 	for t := range s.steps {
 		if t > 0 {
 			if _, err := p.Forward(s.g); err != nil {
 				return err
 			}
-			if err := at.backward(p, s.weights, s.d); err != nil {
+			if err := at.Backward(p, s.weights, s.d); err != nil {
 				return err
 			}
 		}
 		// y - s(gradient + d + (y - center)/e), with s = 2e/(t+2)
 		length := 2 * s.step / float64(t+2)
-		p.Combine(s.d, 1, s.d, 1, s.gradient)
-		p.Combine(s.moved, 1, Iterate, -1, s.center) // before the division: y/e - x_k/e would cancel
-		p.Combine(s.d, 1, s.d, 1/s.step, s.moved)
-		p.Descend(Descent{Direction: s.d, Step: length, Length: length})
+		p.Space().Combine(s.d, 1, s.d, 1, s.gradient)
+		p.Space().Combine(s.moved, 1, problem.Iterate, -1, s.center) // before the division: y/e - x_k/e would cancel
+		p.Space().Combine(s.d, 1, s.d, 1/s.step, s.moved)
+		p.Space().Descend(problem.Descent{Direction: s.d, Step: length, Length: length})
 		share := 2 / float64(t+2) // the running (t+1)-weighted mean
-		p.Combine(s.mean, 1-share, s.mean, share, Iterate)
+		p.Space().Combine(s.mean, 1-share, s.mean, share, problem.Iterate)
 	}
-	p.Combine(Iterate, 1, s.mean, 0, s.mean)
+	p.Space().Combine(problem.Iterate, 1, s.mean, 0, s.mean)
 	if s.rule.on {
-		s.rule.moved(p.Distance(Iterate, s.center))
+		s.rule.moved(p.Space().Distance(problem.Iterate, s.center))
 	}
 	s.k++
 	return nil
 }
 
 // size sets e_k.
-func (s *innerStep) size(p Problem, at *Point, dir direction) error {
+func (s *innerStep) size(p problem.Problem, at *problem.Point, dir direction) error {
 	if s.set.Fixed {
 		s.step = s.set.Eta
 		return nil
 	}
-	scale := 1 + norm1(dir.weights[1:])
+	scale := 1 + vec.Norm1(dir.weights[1:])
 	if s.k == 0 {
 		if err := s.rule.probe(p, at, s.d, dir, scale); err != nil {
 			return err

@@ -2,6 +2,9 @@ package trainer
 
 import (
 	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // IPPConEx is the inexact proximal point method whose inner loop is constraint extrapolation (Boob, Deng and Lan 2022, ConEx). With
@@ -52,7 +55,7 @@ const conexDual = 32 // of M^2 in the step of y
 func (m *IPPConEx) Name() string { return "ipp-conex" }
 
 // Init implements Method.
-func (m *IPPConEx) Init(p Problem, at *Point) error {
+func (m *IPPConEx) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
@@ -71,7 +74,7 @@ func (m *IPPConEx) Init(p Problem, at *Point) error {
 }
 
 // Iterate implements Method.
-func (m *IPPConEx) Iterate(p Problem, at *Point) error {
+func (m *IPPConEx) Iterate(p problem.Problem, at *problem.Point) error {
 	if m.loop.t == 0 {
 		if err := m.open(p, at); err != nil {
 			return err
@@ -90,7 +93,7 @@ func (m *IPPConEx) Iterate(p Problem, at *Point) error {
 }
 
 // open begins an inner loop.
-func (m *IPPConEx) open(p Problem, at *Point) error {
+func (m *IPPConEx) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.open(p, at); err != nil {
 		return err
 	}
@@ -110,11 +113,11 @@ func (m *IPPConEx) open(p Problem, at *Point) error {
 
 // curvature is L.
 func (m *IPPConEx) curvature() float64 {
-	return m.loop.measured.objective + norm1(m.y)*(m.loop.measured.constraint+m.loop.rho)
+	return m.loop.measured.objective + vec.Norm1(m.y)*(m.loop.measured.constraint+m.loop.rho)
 }
 
 // size sets M^2.
-func (m *IPPConEx) size(p Problem, at *Point) error {
+func (m *IPPConEx) size(p problem.Problem, at *problem.Point) error {
 	if m.Bound > 0 {
 		m.bound2 = m.Bound * m.Bound
 		return nil
@@ -129,7 +132,7 @@ func (m *IPPConEx) size(p Problem, at *Point) error {
 	if err := m.loop.bounds(at); err != nil {
 		return err
 	}
-	m.bound2 = math.Max(m.norm2, dot(m.loop.bound, m.loop.bound))
+	m.bound2 = math.Max(m.norm2, vec.Dot(m.loop.bound, m.loop.bound))
 	return nil
 }
 
@@ -145,31 +148,31 @@ func (m *IPPConEx) ascend(t float64) {
 }
 
 // gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate, and what the slopes there need.
-func (m *IPPConEx) gradients(p Problem, at *Point) error {
+func (m *IPPConEx) gradients(p problem.Problem, at *problem.Point) error {
 	copy(m.values, at.Constraints)
 	m.weights[0] = 1
 	copy(m.weights[1:], m.y)
-	if err := at.backward(p, m.weights, m.loop.d); err != nil {
+	if err := at.Backward(p, m.weights, m.loop.d); err != nil {
 		return err
 	}
 	return m.slopes.start(p, at)
 }
 
 // descend does the step of x, and linearises the constraints along it.
-func (m *IPPConEx) descend(p Problem, t float64) error {
+func (m *IPPConEx) descend(p problem.Problem, t float64) error {
 	m.last = 2 / (m.loop.rho * (t + m.t0 + 1))
 	if m.T0 == 0 {
 		m.last = math.Min(m.last, 1/(m.curvature()+m.loop.rho))
 	}
-	m.loop.descend(p, m.last, m.loop.d, 1+norm1(m.y))
-	p.Prox(m.last, Iterate)
+	m.loop.descend(p, m.last, m.loop.d, 1+vec.Norm1(m.y))
+	p.Space().Prox(m.last, problem.Iterate)
 	return m.slopes.along(p)
 }
 
 // see implements innerObserver: it takes x_{t+1} into the mean and evaluates g~'s linearisation at x_t there,
 //
 //	g_j(x_t) + zeta_gj.(x_{t+1} - x_t) + (rho^/2)(||x_{t+1} - x_c||^2 - ||x_{t+1} - x_t||^2).
-func (m *IPPConEx) see(p Problem, _ *Point) {
+func (m *IPPConEx) see(p problem.Problem, _ *problem.Point) {
 	m.loop.add(p, float64(m.loop.t)+m.t0+1)
 	quadratic := m.loop.proximity(p) - m.loop.rho/2*m.slopes.length*m.slopes.length
 	copy(m.before, m.now)
@@ -179,13 +182,15 @@ func (m *IPPConEx) see(p Problem, _ *Point) {
 }
 
 // Return implements Returner.
-func (m *IPPConEx) Return(p Problem) bool { return m.loop.moveToMean(p) }
+func (m *IPPConEx) Return(p problem.Problem) bool { return m.loop.moveToMean(p) }
 
 // OutputWeight implements Weigher.
-func (m *IPPConEx) OutputWeight(*Point) float64 { return m.loop.outputWeight() }
+func (m *IPPConEx) OutputWeight(*problem.Point) float64 { return m.loop.outputWeight() }
 
 // Conclude implements Concluder.
-func (m *IPPConEx) Conclude(*Point, Certificate) (warnings, notes []string) { return m.loop.conclude() }
+func (m *IPPConEx) Conclude(*problem.Point, Certificate) (warnings, notes []string) {
+	return m.loop.conclude()
+}
 
 // Report implements Method.
 func (m *IPPConEx) Report() Report { return newReport(m.last, m.y) }

@@ -2,6 +2,8 @@ package trainer
 
 import (
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // IPPSSG is the inexact proximal point method whose inner loop is the switching subgradient method (Huang and Lin, NeurIPS 2023, and
@@ -27,7 +29,7 @@ type IPPSSG struct {
 	Bound float64
 
 	loop    proximalLoop
-	d       Vector
+	d       problem.Vector
 	weights []float64
 	l, last float64 // L, the step
 	counted int     // of x_1, x_2, ... since the centre
@@ -49,20 +51,20 @@ const ippSSGMost = 1 << 20
 func (m *IPPSSG) Name() string { return "ipp-ssg" }
 
 // Init implements Method.
-func (m *IPPSSG) Init(p Problem, at *Point) error {
+func (m *IPPSSG) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
 	if err := checkSizes(number{"ipp-ssg's tolerance", m.Tolerance}, number{"ipp-ssg's bound", m.Bound}); err != nil {
 		return err
 	}
-	m.loop, m.d, m.weights = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.NewVector(), make([]float64, 1+len(at.Constraints))
+	m.loop, m.d, m.weights = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.Space().New(), make([]float64, 1+len(at.Constraints))
 	m.l, m.last = m.Bound, math.NaN()
 	return nil
 }
 
 // Iterate implements Method.
-func (m *IPPSSG) Iterate(p Problem, at *Point) error {
+func (m *IPPSSG) Iterate(p problem.Problem, at *problem.Point) error {
 	if m.loop.t == 0 {
 		if err := m.open(p, at); err != nil {
 			return err
@@ -76,14 +78,14 @@ func (m *IPPSSG) Iterate(p Problem, at *Point) error {
 	} else {
 		m.weights[1+j] = 1
 	}
-	if err := at.backward(p, m.weights, m.d); err != nil {
+	if err := at.Backward(p, m.weights, m.d); err != nil {
 		return err
 	}
 	t, s := float64(m.loop.t), m.loop.strong
 	m.last = 2 / (s*(t+2) + m.l*m.l/(s*(t+1)))
 	m.loop.descend(p, m.last, m.d, 1)
 	if feasible {
-		p.Prox(m.last, Iterate)
+		p.Space().Prox(m.last, problem.Iterate)
 	} else {
 		project(p)
 	}
@@ -95,7 +97,7 @@ func (m *IPPSSG) Iterate(p Problem, at *Point) error {
 }
 
 // lengthen doubles N where the loop that ended at the new centre got nowhere.
-func (m *IPPSSG) lengthen(at *Point) {
+func (m *IPPSSG) lengthen(at *problem.Point) {
 	worst, _ := largestConstraint(at.Constraints)
 	if m.counted == 0 && worst >= m.centerWorst && m.loop.inner < ippSSGMost {
 		m.loop.inner *= 2
@@ -103,7 +105,7 @@ func (m *IPPSSG) lengthen(at *Point) {
 }
 
 // open begins an inner loop.
-func (m *IPPSSG) open(p Problem, at *Point) error {
+func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.open(p, at); err != nil {
 		return err
 	}
@@ -118,10 +120,10 @@ func (m *IPPSSG) open(p Problem, at *Point) error {
 	}
 	clear(m.weights)
 	m.weights[0] = 1
-	if err := at.backward(p, m.weights, m.d); err != nil {
+	if err := at.Backward(p, m.weights, m.d); err != nil {
 		return err
 	}
-	m.l = math.Max(math.Sqrt(p.Dot(m.d, m.d)), m.loop.rho+math.Max(m.loop.measured.objective, m.loop.measured.constraint))
+	m.l = math.Max(math.Sqrt(p.Space().Dot(m.d, m.d)), m.loop.rho+math.Max(m.loop.measured.objective, m.loop.measured.constraint))
 	for _, b := range m.loop.bound {
 		m.l = math.Max(m.l, b)
 	}
@@ -129,12 +131,12 @@ func (m *IPPSSG) open(p Problem, at *Point) error {
 }
 
 // counts says whether g~ <= tol at the iterate, where the largest constraint is g.
-func (m *IPPSSG) counts(p Problem, g float64) bool {
+func (m *IPPSSG) counts(p problem.Problem, g float64) bool {
 	return g+m.loop.proximity(p) <= orDefault(m.Tolerance, DefaultSSGTolerance)
 }
 
 // see takes an inner iterate that counts into the mean.
-func (m *IPPSSG) see(p Problem, at *Point) {
+func (m *IPPSSG) see(p problem.Problem, at *problem.Point) {
 	if worst, _ := largestConstraint(at.Constraints); m.counts(p, worst) {
 		m.loop.add(p, float64(m.loop.t+1))
 		m.counted++
@@ -142,13 +144,15 @@ func (m *IPPSSG) see(p Problem, at *Point) {
 }
 
 // Return implements Returner.
-func (m *IPPSSG) Return(p Problem) bool { return m.loop.moveToMean(p) }
+func (m *IPPSSG) Return(p problem.Problem) bool { return m.loop.moveToMean(p) }
 
 // OutputWeight implements Weigher.
-func (m *IPPSSG) OutputWeight(*Point) float64 { return m.loop.outputWeight() }
+func (m *IPPSSG) OutputWeight(*problem.Point) float64 { return m.loop.outputWeight() }
 
 // Conclude implements Concluder.
-func (m *IPPSSG) Conclude(*Point, Certificate) (warnings, notes []string) { return m.loop.conclude() }
+func (m *IPPSSG) Conclude(*problem.Point, Certificate) (warnings, notes []string) {
+	return m.loop.conclude()
+}
 
 // Report implements Method.
 func (m *IPPSSG) Report() Report { return newReport(m.last, nil) }

@@ -1,30 +1,35 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
 
 // estimateJacobian is the norm of the Jacobian of the constraints' smooth terms at the iterate, by power iterations on J^T J from a
 // fixed random direction, J v by central differences: 12 gradients, counted. It leaves the iterate and its forward pass as they were.
-func estimateJacobian(p Problem, at *Point) (float64, error) {
+func estimateJacobian(p problem.Problem, at *problem.Point) (float64, error) {
 	n, m := p.Dims()
 	terms := newSmoothTerms(p)
-	x, v := p.NewVector(), p.NewVector()
-	defer p.Free(x)
-	defer p.Free(v)
-	p.Combine(x, 1, Iterate, 0, Iterate)
+	x, v := p.Space().New(), p.Space().New()
+	defer p.Space().Free(x)
+	defer p.Space().Free(v)
+	p.Space().Combine(x, 1, problem.Iterate, 0, problem.Iterate)
 	h := differenceStep(p, x)
 	direction, g := make([]float64, n), make([]float64, m)
 	randomDirection(direction)
-	p.Write(v, direction)
+	p.Space().Write(v, direction)
 	image := make([]float64, len(terms.weights)) // 0, J v
 	shift := func(t float64) error {             // x itself at t = 0
-		p.Combine(Iterate, 1, x, t, v)
+		p.Space().Combine(problem.Iterate, 1, x, t, v)
 		_, err := p.Forward(g)
 		return err
 	}
 	largest := 0.0
 	for range powerIterations {
-		if size := math.Sqrt(p.Dot(v, v)); size > 0 {
-			p.Combine(v, 1/size, v, 0, v)
+		if size := math.Sqrt(p.Space().Dot(v, v)); size > 0 {
+			p.Space().Combine(v, 1/size, v, 0, v)
 		}
 		if err := shift(-h); err != nil {
 			return 0, err
@@ -36,7 +41,7 @@ func estimateJacobian(p Problem, at *Point) (float64, error) {
 		for i, plus := range terms.values(g) {
 			image[1+i] = (plus - image[1+i]) / (2 * h)
 		}
-		largest = math.Max(largest, norm(image))
+		largest = math.Max(largest, vec.Norm(image))
 		if err := shift(0); err != nil {
 			return 0, err
 		}

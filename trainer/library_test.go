@@ -96,7 +96,7 @@ func solve(t *testing.T, tp testproblems.Problem, s setting) bool {
 		tp = tp.Split().BoundsAsConstraints()
 	}
 	tp = tp.Split().Scaled(orOne(s.f), orOne(s.g))
-	p := problem(t, tp)
+	p := problemOf(t, tp)
 	m := &trainer.PPALA{Perturbation: trainer.Perturbation{Beta: 0.2, DeltaP: s.p}, Primal: trainer.PrimalSettings{Momentum: s.momentum}}
 	check := newIdentities(t, p, m)
 	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{

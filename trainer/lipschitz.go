@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 const (
@@ -18,7 +21,7 @@ const (
 
 // stepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the Lipschitz constant of
 // d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the start. w nil means weights 0.
-func stepWarning(p Problem, at *Point, eta, rho float64, weights func(w, g []float64)) ([]string, error) {
+func stepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights func(w, g []float64)) ([]string, error) {
 	smoothness, jacobian, err := estimateLipschitz(p, at, weights)
 	if err != nil {
 		return nil, err
@@ -34,28 +37,28 @@ func stepWarning(p Problem, at *Point, eta, rho float64, weights func(w, g []flo
 
 // estimateLipschitz runs the power iteration on differences of d(x) = grad f + J^T w(g) and of g at the iterate, and leaves the
 // iterate and its forward pass as they were. The directions are drawn from a fixed seed. It costs about 25 gradients, not counted.
-func estimateLipschitz(p Problem, at *Point, weights func(w, g []float64)) (smoothness, jacobian float64, err error) {
+func estimateLipschitz(p problem.Problem, at *problem.Point, weights func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	n, m := p.Dims()
 	e := &difference{p: p, at: at, g: make([]float64, m), w: make([]float64, 1+m), weights: weights,
-		x: p.NewVector(), base: p.NewVector(), v: p.NewVector(), d: p.NewVector()}
+		x: p.Space().New(), base: p.Space().New(), v: p.Space().New(), d: p.Space().New()}
 	defer func() {
-		for _, v := range []Vector{e.x, e.base, e.v, e.d} {
-			p.Free(v)
+		for _, v := range []problem.Vector{e.x, e.base, e.v, e.d} {
+			p.Space().Free(v)
 		}
 	}()
-	p.Combine(e.x, 1, Iterate, 0, Iterate)
+	p.Space().Combine(e.x, 1, problem.Iterate, 0, problem.Iterate)
 	e.h = differenceLength
-	if p.Roundoff() > 0x1p-53 {
+	if p.Space().Roundoff() > 0x1p-53 {
 		e.h = narrowDifferenceLength
 	}
-	e.h *= 1 + math.Sqrt(p.Dot(e.x, e.x))
+	e.h *= 1 + math.Sqrt(p.Space().Dot(e.x, e.x))
 	rng := rand.New(rand.NewPCG(1, 0))
 	start := make([]float64, n)
 	draw := func() {
 		for i := range start {
 			start[i] = rng.NormFloat64()
 		}
-		p.Write(e.v, start)
+		p.Space().Write(e.v, start)
 	}
 	draw()
 	for range powerIterations {
@@ -71,32 +74,32 @@ func estimateLipschitz(p Problem, at *Point, weights func(w, g []float64)) (smoo
 			}
 		}
 	}
-	p.Combine(Iterate, 1, e.x, 0, e.x)
-	return smoothness, jacobian, at.forward(p)
+	p.Space().Combine(problem.Iterate, 1, e.x, 0, e.x)
+	return smoothness, jacobian, at.Forward(p)
 }
 
 // difference is the state of the power iterations: v is the direction, d takes the image.
 type difference struct {
-	p             Problem
-	at            *Point
+	p             problem.Problem
+	at            *problem.Point
 	g, w          []float64
 	weights       func(w, g []float64)
-	x, base, v, d Vector
+	x, base, v, d problem.Vector
 	h             float64
 }
 
 // shift puts the iterate at x + t v/||v||.
 func (e *difference) shift(t float64) error {
-	if n := math.Sqrt(e.p.Dot(e.v, e.v)); n > 0 {
-		e.p.Combine(e.v, 1/n, e.v, 0, e.v)
+	if n := math.Sqrt(e.p.Space().Dot(e.v, e.v)); n > 0 {
+		e.p.Space().Combine(e.v, 1/n, e.v, 0, e.v)
 	}
-	e.p.Combine(Iterate, 1, e.x, t, e.v)
+	e.p.Space().Combine(problem.Iterate, 1, e.x, t, e.v)
 	_, err := e.p.Forward(e.g)
 	return err
 }
 
 // direction writes d(x) at the iterate of the last forward pass.
-func (e *difference) direction(into Vector) error {
+func (e *difference) direction(into problem.Vector) error {
 	clear(e.w)
 	e.w[0] = 1
 	if e.weights != nil {
@@ -119,8 +122,8 @@ func (e *difference) gradient() (float64, error) {
 	if err := e.direction(e.d); err != nil {
 		return 0, err
 	}
-	e.p.Combine(e.v, 1/(2*e.h), e.d, -1/(2*e.h), e.base)
-	return math.Sqrt(e.p.Dot(e.v, e.v)), nil
+	e.p.Space().Combine(e.v, 1/(2*e.h), e.d, -1/(2*e.h), e.base)
+	return math.Sqrt(e.p.Space().Dot(e.v, e.v)), nil
 }
 
 // jacobian takes v to J^T J v, J v by a central difference, and returns ||J v||.
@@ -140,5 +143,5 @@ func (e *difference) jacobian() (float64, error) {
 	}
 	copy(e.w[1:], jv)
 	e.w[0] = 0
-	return norm(jv), e.p.Backward(e.w, e.v)
+	return vec.Norm(jv), e.p.Backward(e.w, e.v)
 }

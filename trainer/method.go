@@ -1,6 +1,10 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
 
 // Method decides the next step of a Problem. A Method has its settings in exported fields and is used for one run;
 // its state is explicit (VisitState).
@@ -9,9 +13,9 @@ type Method interface {
 	Name() string
 	// Init checks the settings against p, makes the state at the start x_0, where at holds f and g, and
 	// may move the iterate only to bring it back.
-	Init(p Problem, at *Point) error
+	Init(p problem.Problem, at *problem.Point) error
 	// Iterate moves the iterate from x_k to x_{k+1} and at with it (f, g, the count of gradients; not at.Iteration).
-	Iterate(p Problem, at *Point) error
+	Iterate(p problem.Problem, at *problem.Point) error
 	// Report tells the dual variables and step sizes of the current iterate.
 	Report() Report
 	// VisitState shows every part of the state to v, which saves or restores it.
@@ -37,25 +41,25 @@ func newReport(step float64, multipliers []float64) Report {
 
 // Diagnoser is a Method that can tell at the start, after Init, what its theory does not cover. Each warning is one sentence.
 type Diagnoser interface {
-	Diagnose(p Problem, at *Point) (warnings []string, err error)
+	Diagnose(p problem.Problem, at *problem.Point) (warnings []string, err error)
 }
 
 // Concluder is a Method with something to say of the finished run, given its certificate.
 type Concluder interface {
-	Conclude(at *Point, c Certificate) (warnings, notes []string)
+	Conclude(at *problem.Point, c Certificate) (warnings, notes []string)
 }
 
 // Weigher is a Method whose theory draws an iterate at random with other than equal probabilities.
 type Weigher interface {
 	// OutputWeight returns the weight >= 0 of the current iterate, at which at holds f and g, in the draw of OutputRandom.
-	OutputWeight(at *Point) float64
+	OutputWeight(at *problem.Point) float64
 }
 
 // Returner is a Method that would return another point than its iterate if the run ended now, such as a mean of iterates. Records and
 // results are of that point; the iterations go on from the iterate.
 type Returner interface {
 	// Return makes that point p's iterate, and changes nothing else; false where it is the iterate already.
-	Return(p Problem) bool
+	Return(p problem.Problem) bool
 }
 
 // DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the weights
@@ -85,7 +89,7 @@ type firstOrder struct {
 	weights []float64 // 1, w
 }
 
-func (f *firstOrder) init(rule DualRule, p Problem, at *Point) error {
+func (f *firstOrder) init(rule DualRule, p problem.Problem, at *problem.Point) error {
 	step, err := newPrimalStep(rule.PrimalStep(), p)
 	if err != nil {
 		return err
@@ -94,7 +98,7 @@ func (f *firstOrder) init(rule DualRule, p Problem, at *Point) error {
 }
 
 // start is init with a primal step of the method's own.
-func (f *firstOrder) start(rule DualRule, step primalStep, at *Point) error {
+func (f *firstOrder) start(rule DualRule, step primalStep, at *problem.Point) error {
 	f.rule, f.step = rule, step
 	f.weights = make([]float64, 1+len(at.Constraints))
 	f.weights[0] = 1
@@ -102,12 +106,12 @@ func (f *firstOrder) start(rule DualRule, step primalStep, at *Point) error {
 }
 
 // Iterate implements Method.
-func (f *firstOrder) Iterate(p Problem, at *Point) error {
+func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
 	f.rule.Weights(f.weights[1:], at.Constraints)
 	if err := f.step.move(p, at, directionOf(f.rule, f.weights)); err != nil {
 		return err
 	}
-	if err := at.sampleAndForward(p, at.Iteration+1); err != nil {
+	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
 		return err
 	}
 	f.rule.UpdateDual(at.Constraints)

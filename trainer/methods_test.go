@@ -13,6 +13,7 @@ import (
 
 	"ppal/internal/testproblems"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // entry is one method of the shared table: every method is run on every problem of it, in float64 and float32, but for those it
@@ -149,7 +150,7 @@ func TestEveryMethodOnEveryProblem(t *testing.T) {
 }
 
 // run trains on tp to the tolerance.
-func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, trainer.Functions, []float64) trainer.Problem,
+func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, problem.Functions, []float64) problem.Problem,
 	tolerance, rounding float64) {
 	if !e.kinks {
 		tp = tp.Split()
@@ -170,7 +171,7 @@ func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, 
 	}
 }
 
-func functionsProblem(t testing.TB, fn trainer.Functions, start []float64) trainer.Problem {
+func functionsProblem(t testing.TB, fn problem.Functions, start []float64) problem.Problem {
 	t.Helper()
 	p, err := fn.New(start)
 	if err != nil {

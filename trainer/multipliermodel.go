@@ -4,17 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-)
 
-// DrawnGroup is a Sampler whose one constraint is that of a group, another at every sample.
-type DrawnGroup interface {
-	Sampler
-	// GroupFeatures returns what describes the group of the last sample, the same length for each (not a copy).
-	GroupFeatures() []float64
-	// DecisionViolation returns the group's constraint at the iterate of the last Forward on the model's decisions, with 0-1 errors in
-	// place of the surrogate.
-	DecisionViolation() (float64, error)
-}
+	"ppal/trainer/problem"
+)
 
 // MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate Heavily-Constrained Learning with Lagrange
 // Multiplier Models", NeurIPS 2020: the multiplier of a group is a function of the group's features z, the absolute output of a network
@@ -34,7 +26,7 @@ type MultiplierModel struct {
 	// Seed of the network's first weights.
 	Seed uint64
 
-	d, squares Vector
+	d, squares problem.Vector
 	net        *multiplierNetwork
 	weights    []float64
 	multiplier float64
@@ -49,38 +41,37 @@ const (
 
 	multiplierRate   = 0.01 // of the network's loss
 	multiplierStream = 0x6d756c7469706c
-	adagradEpsilon   = 1e-10
 )
 
 // Name implements Method.
 func (m *MultiplierModel) Name() string { return "multiplier-model" }
 
 // Init implements Method. The problem must be a DrawnGroup.
-func (m *MultiplierModel) Init(p Problem, at *Point) error {
+func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 	if err := checkSizes(number{"the multiplier model's step", m.Step},
 		number{"the step of the multiplier model's network", m.NetworkStep}); err != nil {
 		return err
 	}
-	g, ok := p.(DrawnGroup)
+	g, ok := p.(problem.DrawnGroup)
 	if !ok || len(at.Constraints) != 1 {
-		return fmt.Errorf("trainer: %w: the multiplier model is for one drawn group at a time (DrawnGroup)", ErrSettings)
+		return fmt.Errorf("trainer: %w: the multiplier model is for one drawn group at a time (DrawnGroup)", problem.ErrSettings)
 	}
 	if m.Units < 0 {
-		return fmt.Errorf("trainer: %w: the multiplier model's units are %d, want a positive number", ErrSettings, m.Units)
+		return fmt.Errorf("trainer: %w: the multiplier model's units are %d, want a positive number", problem.ErrSettings, m.Units)
 	}
 	units := m.Units
 	if units == 0 {
 		units = DefaultMultiplierUnits
 	}
-	m.d, m.squares, m.weights = p.NewVector(), p.NewVector(), []float64{1, 0}
+	m.d, m.squares, m.weights = p.Space().New(), p.Space().New(), []float64{1, 0}
 	m.net = newMultiplierNetwork(len(g.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
 	m.multiplier = math.NaN()
 	return nil
 }
 
 // Iterate implements Method.
-func (m *MultiplierModel) Iterate(p Problem, at *Point) error {
-	g := p.(DrawnGroup)
+func (m *MultiplierModel) Iterate(p problem.Problem, at *problem.Point) error {
+	g := p.(problem.DrawnGroup)
 	z := g.GroupFeatures()
 	violation, err := g.DecisionViolation()
 	if err != nil {
@@ -88,12 +79,12 @@ func (m *MultiplierModel) Iterate(p Problem, at *Point) error {
 	}
 	m.multiplier = m.net.lambda(z)
 	m.weights[1] = m.multiplier
-	if err := at.backward(p, m.weights, m.d); err != nil {
+	if err := at.Backward(p, m.weights, m.d); err != nil {
 		return err
 	}
-	p.Adagrad(m.d, m.squares, orDefault(m.Step, DefaultMultiplierStep))
+	p.Space().Adagrad(m.d, m.squares, orDefault(m.Step, DefaultMultiplierStep))
 	m.net.descend(z, -multiplierRate*violation, orDefault(m.NetworkStep, DefaultMultiplierStep))
-	return at.sampleAndForward(p, at.Iteration+1)
+	return at.SampleAndForward(p, at.Iteration+1)
 }
 
 // Report implements Method.

@@ -6,18 +6,20 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"ppal/trainer/problem"
 )
 
 // twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the first binds.
 type twoGroups struct {
-	Problem
+	problem.Problem
 	k int
 }
 
 func newTwoGroups(t *testing.T) *twoGroups {
 	t.Helper()
 	g := &twoGroups{}
-	f := Functions{N: 1, M: 1,
+	f := problem.Functions{N: 1, M: 1,
 		F:         func(x []float64) float64 { return (x[0] - 1) * (x[0] - 1) / 2 },
 		Gradient:  func(d, x []float64) { d[0] = x[0] - 1 },
 		G:         func(v, x []float64) { v[0] = x[0] - 0.5*float64(g.k%2) },
@@ -34,7 +36,7 @@ func (g *twoGroups) Sample(k int) error       { g.k = k; return nil }
 func (g *twoGroups) GroupFeatures() []float64 { return []float64{float64(g.k % 2), 1 - float64(g.k%2)} }
 func (g *twoGroups) DecisionViolation() (float64, error) {
 	x := []float64{0}
-	g.Read(x, Iterate)
+	g.Space().Read(x, problem.Iterate)
 	return x[0] - 0.5*float64(g.k%2), nil
 }
 
@@ -42,8 +44,8 @@ func (g *twoGroups) DecisionViolation() (float64, error) {
 func TestMultiplierModelStepsByHand(t *testing.T) {
 	p := newTwoGroups(t)
 	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7}
-	at := Point{Constraints: make([]float64, 1)}
-	if err := at.sampleAndForward(p, 0); err != nil {
+	at := problem.Point{Constraints: make([]float64, 1)}
+	if err := at.SampleAndForward(p, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Init(p, &at); err != nil {
@@ -64,7 +66,7 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 		}
 		at.Iteration++
 		got := []float64{0}
-		p.Read(got, Iterate)
+		p.Space().Read(got, problem.Iterate)
 		if math.Abs(got[0]-x) > 1e-9 || math.Abs(m.Report().Multipliers[0]-lambda) > 1e-15 {
 			t.Errorf("step %d: x %v, multiplier %v, want %v, %v", k, got[0], m.Report().Multipliers[0], x, lambda)
 		}
@@ -107,7 +109,7 @@ func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := []float64{0}
-		p.Read(x, Iterate)
+		p.Space().Read(x, problem.Iterate)
 		return r, x[0]
 	}
 	_, whole := run(4000, nil)
@@ -121,15 +123,15 @@ func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 }
 
 func TestMultiplierModelRefuses(t *testing.T) {
-	at := Point{Constraints: make([]float64, 1)}
+	at := problem.Point{Constraints: make([]float64, 1)}
 	for name, m := range map[string]*MultiplierModel{
 		"step": {Step: -1}, "network": {NetworkStep: math.NaN()}, "units": {Units: -1},
 	} {
-		if err := m.Init(newTwoGroups(t), &at); !errors.Is(err, ErrSettings) {
+		if err := m.Init(newTwoGroups(t), &at); !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := (&MultiplierModel{}).Init(newTwoGroups(t).Problem, &at); !errors.Is(err, ErrSettings) {
+	if err := (&MultiplierModel{}).Init(newTwoGroups(t).Problem, &at); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a problem without drawn groups: %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package trainer
 import (
 	"math"
 	"math/rand/v2"
+
+	"ppal/trainer/problem"
 )
 
 // multiplierNetwork is lambda(z) = |w2.relu(W1 z + b1) + b2|, the multiplier of a group with the features z, with Adagrad for its
@@ -71,7 +73,7 @@ func (net *multiplierNetwork) descend(z []float64, slope, step float64) {
 	g[second+net.units] = d
 	for i, v := range g {
 		net.squares[i] += v * v
-		net.x[i] -= step * v / (math.Sqrt(net.squares[i]) + adagradEpsilon)
+		net.x[i] -= step * v / (math.Sqrt(net.squares[i]) + problem.AdagradEpsilon)
 	}
 }
 

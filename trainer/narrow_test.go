@@ -3,30 +3,30 @@ package trainer_test
 import (
 	"testing"
 
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // narrow is a problem of Go functions whose iterate and vectors are float32.
 type narrow struct {
-	*trainer.HostSpace[float32]
-	fn        trainer.Functions
+	*problem.HostSpace[float32]
+	fn        problem.Functions
 	wide, sum []float64
 	part      []float64
 }
 
 // narrowProblem is Functions.New in float32.
-func narrowProblem(t testing.TB, fn trainer.Functions, start []float64) trainer.Problem {
+func narrowProblem(t testing.TB, fn problem.Functions, start []float64) problem.Problem {
 	t.Helper()
 	x := make([]float32, fn.N)
 	for i, v := range start {
 		x[i] = float32(v)
 	}
-	p := &narrow{HostSpace: trainer.NewHostSpace(x, fn.Regularizer), fn: fn,
+	p := &narrow{HostSpace: problem.NewHostSpace(x, fn.Regularizer), fn: fn,
 		wide: make([]float64, fn.N), sum: make([]float64, fn.N), part: make([]float64, fn.N)}
 	if fn.Pieces == nil {
 		return p
 	}
-	pw, err := trainer.MakePiecewise(p, fn.Pieces)
+	pw, err := problem.MakePiecewise(p, fn.Pieces)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,15 +36,15 @@ func narrowProblem(t testing.TB, fn trainer.Functions, start []float64) trainer.
 func (p *narrow) Dims() (n, m int) { return p.fn.N, p.fn.M }
 
 func (p *narrow) Forward(g []float64) (float64, error) {
-	p.Read(p.wide, trainer.Iterate)
+	p.Read(p.wide, problem.Iterate)
 	if p.fn.M > 0 {
 		p.fn.G(g, p.wide)
 	}
 	return p.fn.F(p.wide), nil
 }
 
-func (p *narrow) Backward(weights []float64, d trainer.Vector) error {
-	p.Read(p.wide, trainer.Iterate)
+func (p *narrow) Backward(weights []float64, d problem.Vector) error {
+	p.Read(p.wide, problem.Iterate)
 	p.fn.Gradient(p.sum, p.wide)
 	clear(p.part)
 	if p.fn.M > 0 {

@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // ballModel is the moving balls model (Auslender, Shefi and Teboulle 2010) of min f + r s.t. g_j <= 0 at y, each function under its
@@ -19,16 +22,16 @@ import (
 // it where r has kinks. Each Newton step is thus a non-negative least squares problem. The vectors are on the host, in float64,
 // whatever the problem's precision: the few numbers that matter are differences.
 type ballModel struct {
-	*HostSpace[float64] // the iterate is z
-	curvature           float64
-	level               float64 // t
-	values              []float64
-	y, v, d, pull       Vector
-	columns             []Vector // a_j
-	gram                *mat.SymDense
-	slope               []float64 // the dual's gradient
-	along               []float64 // a_j.d
-	size                float64   // ||d||^2
+	*problem.HostSpace[float64] // the iterate is z
+	curvature                   float64
+	level                       float64 // t
+	values                      []float64
+	y, v, d, pull               problem.Vector
+	columns                     []problem.Vector // a_j
+	gram                        *mat.SymDense
+	slope                       []float64 // the dual's gradient
+	along                       []float64 // a_j.d
+	size                        float64   // ||d||^2
 }
 
 const (
@@ -42,15 +45,15 @@ const (
 	restoration = 0.1
 )
 
-func newBallModel(n int, r Regularizer) *ballModel {
-	b := &ballModel{HostSpace: NewHostSpace(make([]float64, n), r)}
-	b.y, b.v, b.d, b.pull = b.NewVector(), b.NewVector(), b.NewVector(), b.NewVector()
+func newBallModel(n int, r problem.Regularizer) *ballModel {
+	b := &ballModel{HostSpace: problem.NewHostSpace(make([]float64, n), r)}
+	b.y, b.v, b.d, b.pull = b.New(), b.New(), b.New(), b.New()
 	return b
 }
 
 // add makes room for another constraint, whose value and gradient are to be set.
 func (b *ballModel) add() {
-	b.columns = append(b.columns, b.NewVector())
+	b.columns = append(b.columns, b.New())
 	b.values = append(b.values, 0)
 	b.slope = append(b.slope, 0)
 	b.along = append(b.along, 0)
@@ -84,15 +87,15 @@ func (b *ballModel) combined(weight float64, l []float64) {
 // is 1, or 0 for the least of a mean of the constraints alone.
 func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float64) {
 	b.combined(weight, l)
-	total := s * (weight + norm1(l))
-	b.Combine(Iterate, 1, b.y, -1/total, b.pull)
+	total := s * (weight + vec.Norm1(l))
+	b.Combine(problem.Iterate, 1, b.y, -1/total, b.pull)
 	if weight > 0 {
-		b.Prox(1/total, Iterate)
-		value = b.r.Value(b.Slice(Iterate))
+		b.Space().Prox(1/total, problem.Iterate)
+		value = b.Space().Regularizer.Value(b.Slice(problem.Iterate))
 	} else {
 		b.project()
 	}
-	b.Combine(b.d, 1, Iterate, -1, b.y)
+	b.Combine(b.d, 1, problem.Iterate, -1, b.y)
 	b.size = b.Dot(b.d, b.d)
 	add := func(v float64) { value, terms = value+v, terms+math.Abs(v) }
 	terms = math.Abs(value)
@@ -108,9 +111,9 @@ func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float
 
 // project is Prox of the indicators alone.
 func (b *ballModel) project() {
-	switch b.r.Kind {
-	case Ball, Box:
-		b.Prox(1, Iterate)
+	switch b.Space().Regularizer.Kind {
+	case problem.Ball, problem.Box:
+		b.Space().Prox(1, problem.Iterate)
 	}
 }
 
@@ -121,7 +124,7 @@ func (b *ballModel) solve(l []float64) { b.ascend(1, l) }
 // is largest: the least maximum that the model can reach.
 func (b *ballModel) restore() []float64 {
 	b.level = 0
-	most := MaxViolation(b.values)
+	most := problem.MaxViolation(b.values)
 	if most == 0 {
 		return nil
 	}
@@ -185,7 +188,7 @@ func (b *ballModel) ascend(weight float64, l []float64) float64 {
 // newton returns the maximiser of the dual's quadratic model at l, after evaluate(l).
 func (b *ballModel) newton(weight float64, l []float64) []float64 {
 	q, s := newQuadratic(len(l)), b.curvature
-	total, negative := s*(weight+norm1(l)), make([]float64, len(l))
+	total, negative := s*(weight+vec.Norm1(l)), make([]float64, len(l))
 	for i := range l {
 		negative[i] = -b.slope[i]
 		for k := range i + 1 {

@@ -1,6 +1,10 @@
 package trainer
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"ppal/trainer/internal/vec"
+)
 
 // nearMargin is rho^ over the estimate at the start, twice the modulus there: that is estimated from below and grows with the weights (on
 // the fairness problems to 1.4 times), and a proximal problem that is not convex has no one solution to be near to. More would only
@@ -52,7 +56,7 @@ func (r *Record) Measured(name string) (float64, bool) {
 
 // MarshalJSON implements json.Marshaler: the distance, null where there is none.
 func (n NearStationarity) MarshalJSON() ([]byte, error) {
-	if n.Reason != "" || !finite(n.Distance) {
+	if n.Reason != "" || !vec.Finite(n.Distance) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(n.Distance)

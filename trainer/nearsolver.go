@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 const (
@@ -38,24 +41,24 @@ type nearSolver struct {
 	tolerance   float64
 	limit       int // of iterations
 	q           *proximal
-	at          Point
-	v           Vector // a gradient on its way to the host
+	at          problem.Point
+	v           problem.Vector // a gradient on its way to the host
 	weights     []float64
 	model       *ballModel
-	working     []int     // the constraints in the model
-	multipliers []float64 // of those
-	objective   float64   // f~ at y
-	values      []float64 // g~ at y
-	least       float64   // a lower bound of the constraints' maximum over all points
-	last        Vector    // of the model: the Lagrangian's gradient before the step
+	working     []int          // the constraints in the model
+	multipliers []float64      // of those
+	objective   float64        // f~ at y
+	values      []float64      // g~ at y
+	least       float64        // a lower bound of the constraints' maximum over all points
+	last        problem.Vector // of the model: the Lagrangian's gradient before the step
 }
 
-func newNearSolver(p Problem, set NearStationaritySettings, measured smoothness) *nearSolver {
+func newNearSolver(p problem.Problem, set NearStationaritySettings, measured smoothness) *nearSolver {
 	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.objective, measured.constraint)}
 	n.rho, n.strong = set.proximity().choose(measured)
 	n.strong = math.Min(n.strong, n.rho-measured.weak)
-	if pw, ok := p.(Piecewise); ok {
-		n.q = newProximal(Split(pw), n.rho)
+	if pw, ok := p.(problem.Piecewise); ok {
+		n.q = newProximal(problem.Split(pw), n.rho)
 	} else {
 		n.q = newProximal(p, n.rho)
 	}
@@ -63,8 +66,8 @@ func newNearSolver(p Problem, set NearStationaritySettings, measured smoothness)
 		n.limit = DefaultNearIterations
 	}
 	variables, m := n.q.Dims()
-	n.v, n.model = n.q.NewVector(), newBallModel(variables, p.Regularizer())
-	n.last, n.weights = n.model.NewVector(), make([]float64, 1+m)
+	n.v, n.model = n.q.Space().New(), newBallModel(variables, p.Space().Regularizer)
+	n.last, n.weights = n.model.New(), make([]float64, 1+m)
 	n.at.Constraints, n.values = make([]float64, m), make([]float64, m)
 	return n
 }
@@ -72,7 +75,7 @@ func newNearSolver(p Problem, set NearStationaritySettings, measured smoothness)
 // run solves the problem.
 func (n *nearSolver) run() (NearStationarity, error) {
 	result := NearStationarity{Distance: math.NaN(), RhoHat: n.rho}
-	if err := n.at.forward(n.q); err != nil {
+	if err := n.at.Forward(n.q); err != nil {
 		return result, err
 	}
 	for last := math.Inf(1); ; n.at.Iteration++ {
@@ -94,7 +97,7 @@ func (n *nearSolver) run() (NearStationarity, error) {
 		}
 		last = length
 		moved, err := false, error(nil)
-		if n.at.Iteration < n.limit && finite(length) {
+		if n.at.Iteration < n.limit && vec.Finite(length) {
 			moved, err = n.move()
 		}
 		if err != nil || !moved {
@@ -114,19 +117,19 @@ func (n *nearSolver) certify(result *NearStationarity) (bool, error) {
 		return false, err
 	}
 	result.Certificate = c
-	accuracy, scale := n.accuracy(), 1+norm1(nu)
+	accuracy, scale := n.accuracy(), 1+vec.Norm1(nu)
 	relative, absolute := math.Max(c.Stationarity, c.Complementarity)/scale, math.Max(c.Feasibility, c.Domain)
 	if !(math.Max(relative, absolute) <= accuracy) {
 		return false, nil
 	}
-	result.Distance, result.Error = n.q.Distance(Iterate, n.q.center), n.bound(c)
+	result.Distance, result.Error = n.q.Space().Distance(problem.Iterate, n.q.center), n.bound(c)
 	return true, nil
 }
 
 // conclude certifies y, whence no step leads on.
 func (n *nearSolver) conclude(result *NearStationarity) error {
-	n.q.Write(Iterate, n.model.Slice(n.model.y))
-	if err := n.at.forward(n.q); err != nil {
+	n.q.Space().Write(problem.Iterate, n.model.Slice(n.model.y))
+	if err := n.at.Forward(n.q); err != nil {
 		return err
 	}
 	if solved, err := n.certify(result); err != nil || solved {
@@ -149,12 +152,12 @@ func (n *nearSolver) accuracy() float64 {
 	}
 	gradients := 1 + math.Sqrt(b.Dot(b.v, b.v)) + math.Sqrt(steepest)
 	moved := b.curvature * math.Sqrt(b.Dot(b.y, b.y))
-	return math.Max(DefaultNearTolerance, n.q.Roundoff()*(nearRounding*gradients+nearMoved*moved))
+	return math.Max(DefaultNearTolerance, n.q.Space().Roundoff()*(nearRounding*gradients+nearMoved*moved))
 }
 
 // bound is NearStationarity.Error.
 func (n *nearSolver) bound(c Certificate) float64 {
-	nu := norm1(c.Nu)
+	nu := vec.Norm1(c.Nu)
 	s, v := 2*n.strong*(1+nu), c.Stationarity
 	return (v + math.Sqrt(v*v+2*s*(nu*c.Feasibility+c.Complementarity))) / s
 }
@@ -168,7 +171,7 @@ func (n *nearSolver) linearise() error {
 	b.Combine(n.last, 1, b.pull, 0, b.pull)
 	length := math.Sqrt(b.size)
 	n.admit(0, 1)
-	n.q.Read(b.Slice(b.y), Iterate)
+	n.q.Space().Read(b.Slice(b.y), problem.Iterate)
 	if err := n.gradient(0, b.v); err != nil {
 		return err
 	}
@@ -182,12 +185,12 @@ func (n *nearSolver) linearise() error {
 // adapt takes l from the change of the Lagrangian's gradient over the last step, where that was long enough to tell.
 func (n *nearSolver) adapt(length float64) {
 	b := n.model
-	if n.at.Iteration == 0 || !(length > nearStill*n.q.Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
+	if n.at.Iteration == 0 || !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
 		return
 	}
 	b.combined(1, n.multipliers)
-	seen := b.Distance(b.pull, n.last) / (length * (1 + norm1(n.multipliers)))
-	if finite(seen) {
+	seen := b.Distance(b.pull, n.last) / (length * (1 + vec.Norm1(n.multipliers)))
+	if vec.Finite(seen) {
 		n.beyond = math.Max(n.beyond/2, nearCaution*seen-n.rho)
 	}
 }
@@ -228,13 +231,13 @@ func (n *nearSolver) columns(first int) error {
 }
 
 // gradient takes a gradient at the iterate of the last Forward to the host: 0 is that of f~, 1 + j that of g~_j.
-func (n *nearSolver) gradient(index int, to Vector) error {
+func (n *nearSolver) gradient(index int, to problem.Vector) error {
 	clear(n.weights)
 	n.weights[index] = 1
 	if err := n.q.Backward(n.weights, n.v); err != nil {
 		return err
 	}
-	n.q.Read(n.model.Slice(to), n.v)
+	n.q.Space().Read(n.model.Slice(to), n.v)
 	return nil
 }
 
@@ -252,8 +255,8 @@ func (n *nearSolver) solve() {
 func (n *nearSolver) move() (bool, error) {
 	b := n.model
 	for range nearTrials {
-		n.q.Write(Iterate, b.Slice(Iterate))
-		if err := n.at.forward(n.q); err != nil {
+		n.q.Space().Write(problem.Iterate, b.Slice(problem.Iterate))
+		if err := n.at.Forward(n.q); err != nil {
 			return false, err
 		}
 		if beyond, within := n.needed(); !within {
@@ -266,11 +269,11 @@ func (n *nearSolver) move() (bool, error) {
 		}
 		known := len(n.working)
 		if n.admit(b.level+n.forgiven(b.level), nearBatch) == 0 {
-			n.q.Read(b.Slice(b.pull), Iterate)
+			n.q.Space().Read(b.Slice(b.pull), problem.Iterate)
 			return b.Distance(b.pull, b.y) > 0, nil
 		}
-		n.q.Write(Iterate, b.Slice(b.y))
-		if err := n.at.forward(n.q); err != nil {
+		n.q.Space().Write(problem.Iterate, b.Slice(b.y))
+		if err := n.at.Forward(n.q); err != nil {
 			return false, err
 		}
 		if err := n.columns(known); err != nil {
@@ -283,7 +286,7 @@ func (n *nearSolver) move() (bool, error) {
 
 // forgiven is the rounding of a value.
 func (n *nearSolver) forgiven(value float64) float64 {
-	return nearForgiven * n.q.Roundoff() * (1 + math.Abs(value))
+	return nearForgiven * n.q.Space().Roundoff() * (1 + math.Abs(value))
 }
 
 // needed says whether the model bounds the functions at the trial point, and which l would.
@@ -293,7 +296,7 @@ func (n *nearSolver) needed() (beyond float64, within bool) {
 		linear := from + along
 		if !(at <= linear+b.curvature/2*b.size+n.forgiven(from)) {
 			within = false
-			if l := 2*(at-linear)/b.size - n.rho; finite(l) {
+			if l := 2*(at-linear)/b.size - n.rho; vec.Finite(l) {
 				beyond = math.Max(beyond, l)
 			}
 		}

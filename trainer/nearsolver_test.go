@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // linearFunctions is min f.x s.t. rows[j].x <= bounds[j].
-func linearFunctions(f []float64, rows [][]float64, bounds []float64) trainer.Functions {
+func linearFunctions(f []float64, rows [][]float64, bounds []float64) problem.Functions {
 	dot := func(x, y []float64) (sum float64) {
 		for i, v := range x {
 			sum += v * y[i]
 		}
 		return sum
 	}
-	return trainer.Functions{N: len(f), M: len(rows),
+	return problem.Functions{N: len(f), M: len(rows),
 		F:        func(x []float64) float64 { return dot(f, x) },
 		Gradient: func(dst, _ []float64) { copy(dst, f) },
 		G: func(dst, x []float64) {
@@ -44,14 +45,14 @@ func TestNearStationarityOfNearlyOppositeConstraints(t *testing.T) {
 			// The corners are symmetric in the first coordinate: (0, y) with bend y - e + y^2/2 = 0, the lower one.
 			want := bend + math.Sqrt(bend*bend+2*e)
 			fn := linearFunctions([]float64{0, 100}, [][]float64{a[:], b[:]}, []float64{e, e})
-			for form, make := range map[string]func(testing.TB, trainer.Functions, []float64) trainer.Problem{
+			for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 				"float64": functionsProblem, "float32": narrowProblem} {
 				p := make(t, fn, []float64{0, 0})
 				n, err := trainer.MeasureNearStationarity(p, evaluated(t, p), trainer.NearStationaritySettings{RhoHat: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n.Reason != "" || math.Abs(n.Distance-want) > math.Min(n.Error+p.Roundoff(), 1e-3) {
+				if n.Reason != "" || math.Abs(n.Distance-want) > math.Min(n.Error+p.Space().Roundoff(), 1e-3) {
 					t.Errorf("%s, bend %v, e %v: distance %v with error %v, reason %q, want %v", form, bend, e, n.Distance, n.Error, n.Reason, want)
 				}
 				if nu := n.Certificate.Nu; bend == 0 && (len(nu) != 2 || nu[0] < 100 || math.Abs(nu[0]/nu[1]-1) > 1e-3) {
@@ -74,7 +75,7 @@ func euclidean(x, y []float64) float64 {
 // (p + rho^ x)/(1 + rho^) on the ball (1 + rho^/2)||y||^2 - rho^ x.y + (rho^/2)||x||^2 <= 1.
 func TestNearStationarityOfABall(t *testing.T) {
 	target := []float64{3, -1, 2}
-	fn := trainer.Functions{N: 3, M: 1,
+	fn := problem.Functions{N: 3, M: 1,
 		F: func(x []float64) float64 { d := euclidean(x, target); return d * d / 2 },
 		Gradient: func(dst, x []float64) {
 			for i, v := range x {
@@ -122,10 +123,10 @@ func TestNearStationarityOfABall(t *testing.T) {
 // the same bits come again.
 func TestNearStationarityUnderRegularizers(t *testing.T) {
 	const n, gaps = 12, 40
-	for name, r := range map[string]trainer.Regularizer{
-		"none": {}, "ball": {Kind: trainer.Ball, Radius: 0.7}, "box": {Kind: trainer.Box, Lower: -0.2, Upper: 0.3},
-		"l1": {Kind: trainer.L1, Weight: 0.1}, "l2": {Kind: trainer.SquaredL2, Weight: 0.5},
-		"group-l1": {Kind: trainer.GroupL1, Weight: 0.2, Groups: []int{3, 7, 12}}} {
+	for name, r := range map[string]problem.Regularizer{
+		"none": {}, "ball": {Kind: problem.Ball, Radius: 0.7}, "box": {Kind: problem.Box, Lower: -0.2, Upper: 0.3},
+		"l1": {Kind: problem.L1, Weight: 0.1}, "l2": {Kind: problem.SquaredL2, Weight: 0.5},
+		"group-l1": {Kind: problem.GroupL1, Weight: 0.2, Groups: []int{3, 7, 12}}} {
 		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			normal := func(size float64) []float64 {
@@ -154,7 +155,7 @@ func TestNearStationarityUnderRegularizers(t *testing.T) {
 					dst[i] -= math.Sin(v + float64(i))
 				}
 			}
-			fn.Pieces, fn.Regularizer = trainer.Abs(eps...), r
+			fn.Pieces, fn.Regularizer = problem.Abs(eps...), r
 			p := functionsProblem(t, fn, normal(0.1*float64(seed%3)))
 			set := trainer.NearStationaritySettings{RhoHat: 3}
 			got, err := trainer.MeasureNearStationarity(p, evaluated(t, p), set)
@@ -186,7 +187,7 @@ func absSum1(x []float64) (sum float64) {
 
 // Where rho^ does not make the problem convex there is no distance: f = -||x||^2 has the modulus 2.
 func TestNearStationarityNeedsConvexity(t *testing.T) {
-	fn := trainer.Functions{N: 2,
+	fn := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return -x[0]*x[0] - x[1]*x[1] },
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = -2*x[0], -2*x[1] }}
 	for rho, convex := range map[float64]bool{1: false, 3: true} {

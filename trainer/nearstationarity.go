@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // NearStationaritySettings are those of NearStationarity. The zero value works.
@@ -53,7 +55,7 @@ type NearStationarity struct {
 //
 // An infeasible problem is recognised by a lower bound of its constraints' maximum: phi - ||v||^2/(2 s) > 0, phi and v the value
 // and the gradient of a convex combination of them (the least over the ball or the box where r is one).
-func MeasureNearStationarity(p Problem, at *Point, set NearStationaritySettings) (NearStationarity, error) {
+func MeasureNearStationarity(p problem.Problem, at *problem.Point, set NearStationaritySettings) (NearStationarity, error) {
 	if err := set.validate(); err != nil {
 		return NearStationarity{}, err
 	}
@@ -85,14 +87,14 @@ func (s NearStationaritySettings) proximity() ProximalPoint {
 func (s NearStationaritySettings) validate() error {
 	if !(s.Tolerance >= 0) || s.Iterations < 0 {
 		return fmt.Errorf("trainer: %w: near stationarity's tolerance is %v and iterations %d, want positive numbers",
-			ErrSettings, s.Tolerance, s.Iterations)
+			problem.ErrSettings, s.Tolerance, s.Iterations)
 	}
 	return s.proximity().validate("near stationarity")
 }
 
 // close gives the vectors back and brings the iterate back.
-func (n *nearSolver) close(p Problem, at *Point) error {
-	p.Combine(Iterate, 1, n.q.center, 0, n.q.center)
+func (n *nearSolver) close(p problem.Problem, at *problem.Point) error {
+	p.Space().Combine(problem.Iterate, 1, n.q.center, 0, n.q.center)
 	n.q.release()
-	return at.forward(p)
+	return at.Forward(p)
 }

@@ -10,13 +10,14 @@ import (
 
 	"ppal/internal/testproblems"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // evaluated is a point with f and g at p's iterate.
-func evaluated(t testing.TB, p trainer.Problem) *trainer.Point {
+func evaluated(t testing.TB, p problem.Problem) *problem.Point {
 	t.Helper()
 	_, m := p.Dims()
-	at := &trainer.Point{Constraints: make([]float64, m)}
+	at := &problem.Point{Constraints: make([]float64, m)}
 	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func TestNearStationarityByHand(t *testing.T) {
 		{2, 0, "maximum is at least 0."},  // the least of y - 1 + (y-2)^2/2 is 1/2
 		{11, 0, "maximum is at least 9."}, // 9.5
 	} {
-		for form, make := range map[string]func(testing.TB, trainer.Functions, []float64) trainer.Problem{
+		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 			"float64": functionsProblem, "float32": narrowProblem} {
 			p := make(t, line(), []float64{test.x})
 			at := evaluated(t, p)
@@ -52,7 +53,7 @@ func TestNearStationarityByHand(t *testing.T) {
 				}
 				continue
 			}
-			if d := math.Abs(n.Distance - test.want); n.Reason != "" || d > n.Error+p.Roundoff() || d > 1e-4 || form == "float64" && d > 1e-6 {
+			if d := math.Abs(n.Distance - test.want); n.Reason != "" || d > n.Error+p.Space().Roundoff() || d > 1e-4 || form == "float64" && d > 1e-6 {
 				t.Errorf("%s, x = %v: distance %v with error %v, reason %q, want %v", form, test.x, n.Distance, n.Error, n.Reason, test.want)
 			}
 		}
@@ -61,7 +62,7 @@ func TestNearStationarityByHand(t *testing.T) {
 
 // With |h| <= eps for h = x_1 + x_2 in a ball: from x = (2, 2), f = 0, the proximal point is the nearest one with h + ||y - x||^2 <= eps.
 func TestNearStationarityOfKinksInABall(t *testing.T) {
-	fn := trainer.Functions{N: 2, M: 1, Pieces: trainer.Abs(5), Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 1},
+	fn := problem.Functions{N: 2, M: 1, Pieces: problem.Abs(5), Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 1},
 		F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) },
 		G:         func(dst, x []float64) { dst[0] = x[0] + x[1] },
 		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], w[0] }}
@@ -82,8 +83,8 @@ func TestNearStationarityAtKKTPoints(t *testing.T) {
 		if tp.BadlyScaled || !tp.MFCQ {
 			continue
 		}
-		p := problem(t, tp)
-		p.Write(trainer.Iterate, tp.Optimum)
+		p := problemOf(t, tp)
+		p.Space().Write(problem.Iterate, tp.Optimum)
 		n, err := trainer.MeasureNearStationarity(p, evaluated(t, p), trainer.NearStationaritySettings{})
 		if err != nil {
 			t.Fatal(err)
@@ -104,31 +105,44 @@ func TestNearStationarityAtKKTPoints(t *testing.T) {
 
 // counting counts the vectors in use.
 type counting struct {
-	trainer.Problem
-	vectors int
+	problem.Problem
+	space problem.Space
+	used  *countedVectors
 }
 
-func (c *counting) NewVector() trainer.Vector { c.vectors++; return c.Problem.NewVector() }
+type countedVectors struct {
+	problem.Vectors
+	count int
+}
 
-func (c *counting) Free(v trainer.Vector) { c.vectors--; c.Problem.Free(v) }
+func newCounting(p problem.Problem) *counting {
+	used := &countedVectors{Vectors: p.Space().Vectors}
+	return &counting{p, problem.Space{Vectors: used, Regularizer: p.Space().Regularizer}, used}
+}
+
+func (c *counting) Space() *problem.Space { return &c.space }
+
+func (c *countedVectors) New() problem.Vector { c.count++; return c.Vectors.New() }
+
+func (c *countedVectors) Free(v problem.Vector) { c.count--; c.Vectors.Free(v) }
 
 // The measurement leaves the iterate, the forward pass, the count of gradients and the vectors as they were.
 func TestNearStationarityLeavesNoTrace(t *testing.T) {
 	for _, x := range []float64{0, 2} { // solved, infeasible
-		p := &counting{Problem: start(t, line(), x)}
+		p := newCounting(start(t, line(), x))
 		at := evaluated(t, p)
 		before := *at
 		if _, err := trainer.MeasureNearStationarity(p, at, trainer.NearStationaritySettings{}); err != nil {
 			t.Fatal(err)
 		}
-		if p.vectors != 0 {
-			t.Errorf("%d vectors not given back", p.vectors)
+		if p.used.count != 0 {
+			t.Errorf("%d vectors not given back", p.used.count)
 		}
-		d := p.NewVector()
+		d := p.Space().New()
 		if err := p.Backward([]float64{1, 0}, d); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Dot(d, d); iterate(p)[0] != x || got != (x-3)*(x-3) || at.Objective != before.Objective ||
+		if got := p.Space().Dot(d, d); iterate(p)[0] != x || got != (x-3)*(x-3) || at.Objective != before.Objective ||
 			at.GradientEvaluations != 0 || at.Constraints[0] != x-1 {
 			t.Errorf("left at %v with ||grad f||^2 = %v, f = %v, g = %v, %d gradients",
 				iterate(p), got, at.Objective, at.Constraints, at.GradientEvaluations)
@@ -141,7 +155,7 @@ func TestNearStationaritySettingsAreRefused(t *testing.T) {
 	for name, s := range map[string]trainer.NearStationaritySettings{
 		"rho": {RhoHat: -1}, "modulus": {RhoHat: 1, Modulus: 1}, "tolerance": {Tolerance: math.NaN()}, "iterations": {Iterations: -1}} {
 		_, err := trainer.MeasureNearStationarity(p, evaluated(t, p), s)
-		if !errors.Is(err, trainer.ErrSettings) {
+		if !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: error %v, want ErrSettings", name, err)
 		}
 		refused(t, p, &trainer.GDA{}, trainer.Settings{Near: s})

@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 const (
@@ -33,12 +36,12 @@ func each(m int) shareSet {
 // shares, D the distance of 0 to its argument + subdifferential of r. D^2/2 is convex and piecewise smooth with the gradient p, the
 // smallest element, so that semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set, end at the minimiser
 // after few. columns are a_0 = grad f, a_1, ... Any y of the set certifies: the accuracy decides how well, not whether.
-func (c *certifier) newton(set shareSet, columns []Vector) []float64 {
+func (c *certifier) newton(set shareSet, columns []problem.Vector) []float64 {
 	w := &distanceModel{certifier: c, set: set, columns: make([][]float64, len(columns)),
 		combined: make([]float64, len(c.x)), slope: make([]float64, len(columns)-1), nu: make([]float64, len(c.at.Constraints))}
 	for i, a := range columns {
 		w.columns[i] = make([]float64, len(c.x))
-		c.p.Read(w.columns[i], a)
+		c.p.Space().Read(w.columns[i], a)
 	}
 	y := make([]float64, len(columns)-1)
 	if set.sums != nil {
@@ -53,7 +56,7 @@ func (c *certifier) newton(set shareSet, columns []Vector) []float64 {
 			descent += w.slope[i] * (v - y[i])
 			moved = math.Max(moved, math.Abs(v-y[i]))
 		}
-		if !(descent < 0) || moved <= newtonTolerance*(1+norm1(y)) {
+		if !(descent < 0) || moved <= newtonTolerance*(1+vec.Norm1(y)) {
 			break
 		}
 		t, lower := 1.0, false
@@ -94,8 +97,8 @@ func (w *distanceModel) value(y []float64) float64 {
 		}
 		w.nu[w.set.constraint[i]] += share
 	}
-	w.certifier.p.Regularizer().residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
-	sum := dot(w.residual, w.residual)
+	w.certifier.p.Space().Regularizer.Residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
+	sum := vec.Dot(w.residual, w.residual)
 	for j, nu := range w.nu {
 		sum += nu * nu * w.at.Constraints[j] * w.at.Constraints[j]
 	}
@@ -104,17 +107,17 @@ func (w *distanceModel) value(y []float64) float64 {
 
 // step returns the minimiser over the set of the quadratic model at y, after value(y), and leaves the slope there.
 func (w *distanceModel) step(y []float64) []float64 {
-	r, tolerance := w.certifier.p.Regularizer(), w.certifier.set.Sphere
+	r, tolerance := w.certifier.p.Space().Regularizer, w.certifier.set.Sphere
 	q := newQuadratic(len(y))
 	image := make([]float64, len(w.x))
 	for i := range y {
 		j := w.set.constraint[i]
 		g := w.at.Constraints[j]
-		w.slope[i] = dot(w.columns[1+i], w.residual) + g*g*w.nu[j]
+		w.slope[i] = vec.Dot(w.columns[1+i], w.residual) + g*g*w.nu[j]
 		copy(image, w.columns[1+i])
-		r.residualDerivative(image, w.residual, w.x, w.combined, tolerance)
+		r.ResidualDerivative(image, w.residual, w.x, w.combined, tolerance)
 		for k := 0; k <= i; k++ {
-			h := dot(image, w.columns[1+k])
+			h := vec.Dot(image, w.columns[1+k])
 			if w.set.constraint[k] == j {
 				h += g * g
 			}

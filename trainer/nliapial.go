@@ -3,6 +3,9 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong, Melo and Monteiro, "Iteration
@@ -51,14 +54,14 @@ const (
 func (m *NLIAPIAL) Name() string { return "nl-iapial" }
 
 // Init implements Method.
-func (m *NLIAPIAL) Init(p Problem, at *Point) error {
+func (m *NLIAPIAL) Init(p problem.Problem, at *problem.Point) error {
 	if err := checkSizes(number{"nl-iapial's penalty", m.Penalty}, number{"nl-iapial's modulus", m.Modulus},
 		number{"nl-iapial's Lipschitz constant", m.Lipschitz}, number{"nl-iapial's tolerance", m.Tolerance}); err != nil {
 		return err
 	}
 	if !(m.Sigma >= 0 && m.Sigma < 1) || m.Inner < 0 {
 		return fmt.Errorf("trainer: %w: nl-iapial's sigma is %v and inner steps %d, want sigma in (0, 1) and steps positive",
-			ErrSettings, m.Sigma, m.Inner)
+			problem.ErrSettings, m.Sigma, m.Inner)
 	}
 	m.q = newProximal(p, 0)
 	m.q.plain = true
@@ -68,21 +71,21 @@ func (m *NLIAPIAL) Init(p Problem, at *Point) error {
 }
 
 // Iterate implements Method.
-func (m *NLIAPIAL) Iterate(p Problem, at *Point) error {
+func (m *NLIAPIAL) Iterate(p problem.Problem, at *problem.Point) error {
 	m.q.Problem = p
 	if m.q.rho == 0 {
 		if err := m.measure(p, at); err != nil {
 			return err
 		}
 	}
-	distance := p.Distance(Iterate, m.q.center)
+	distance := p.Space().Distance(problem.Iterate, m.q.center)
 	at.Objective += m.q.rho / 2 * distance * distance
 	if err := m.acg.step(m.q, at); err != nil {
 		return err
 	}
 	at.Objective = m.q.objective
 	m.t++
-	moved := p.Distance(Iterate, m.q.center)
+	moved := p.Space().Distance(problem.Iterate, m.q.center)
 	if m.acg.residual > orDefault(m.Sigma, DefaultNLIAPIALSigma)*m.q.rho*moved && m.t < m.inner() {
 		return nil
 	}
@@ -91,7 +94,7 @@ func (m *NLIAPIAL) Iterate(p Problem, at *Point) error {
 }
 
 // measure sets lambda, here as 1/rho, and c_0.
-func (m *NLIAPIAL) measure(p Problem, at *Point) error {
+func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 	s := smoothness{objective: m.Lipschitz}
 	if m.Modulus == 0 || m.Lipschitz == 0 {
 		var err error
@@ -110,14 +113,14 @@ func (m *NLIAPIAL) measure(p Problem, at *Point) error {
 		return err
 	}
 	m.acg.c = 1
-	if size := dot(bound, bound); size > 0 {
+	if size := vec.Dot(bound, bound); size > 0 {
 		m.acg.c = math.Max(1, s.objective/size)
 	}
 	return nil
 }
 
 // update ends an outer iteration: p_k, c and the next centre.
-func (m *NLIAPIAL) update(at *Point) {
+func (m *NLIAPIAL) update(at *problem.Point) {
 	copy(m.acg.lambda, m.acg.weights[1:])
 	potential := m.acg.value(at.Objective, at.Constraints)
 	m.k++

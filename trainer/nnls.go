@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
 )
 
 // quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares problem.
@@ -180,7 +182,7 @@ func (q *quadratic) withSums(group []int, sums []float64) []float64 {
 				}
 			}
 		}
-		if change <= 1e-15*(1+norm1(y)) {
+		if change <= 1e-15*(1+vec.Norm1(y)) {
 			break
 		}
 	}

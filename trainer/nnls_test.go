@@ -5,15 +5,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"ppal/trainer/internal/vec"
 )
 
 // columnsOf makes the quadratic ||b + A y||^2/2 of the columns of A.
 func columnsOf(a [][]float64, b []float64) *quadratic {
 	q := newQuadratic(len(a))
 	for i := range a {
-		q.linear[i] = dot(a[i], b)
+		q.linear[i] = vec.Dot(a[i], b)
 		for j := 0; j <= i; j++ {
-			q.hessian.SetSym(i, j, dot(a[i], a[j]))
+			q.hessian.SetSym(i, j, vec.Dot(a[i], a[j]))
 		}
 	}
 	return q

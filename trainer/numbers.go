@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // orDefault is the setting x, of which 0 stands for the default.
@@ -26,7 +28,7 @@ type number struct {
 func checkSizes(numbers ...number) error {
 	for _, n := range numbers {
 		if !isSize(n.x) {
-			return fmt.Errorf("trainer: %w: %s is %v, want a positive number", ErrSettings, n.name, n.x)
+			return fmt.Errorf("trainer: %w: %s is %v, want a positive number", problem.ErrSettings, n.name, n.x)
 		}
 	}
 	return nil

@@ -1,6 +1,10 @@
 package trainer
 
-import "fmt"
+import (
+	"fmt"
+
+	"ppal/trainer/problem"
+)
 
 // collapseStationarity is the residual below which a collapsed objective is a stationary point.
 const collapseStationarity = 1e-3
@@ -31,9 +35,9 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
 	r.Point = *t.fullAt
-	for _, v := range []Vector{t.bestAt, t.drawnAt, t.iterateAt} {
-		if v != Iterate {
-			t.p.Free(v)
+	for _, v := range []problem.Vector{t.bestAt, t.drawnAt, t.iterateAt} {
+		if v != problem.Iterate {
+			t.p.Space().Free(v)
 		}
 	}
 	return r, nil
@@ -41,7 +45,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 
 // choose puts the output into the iterate, with f, g and the certificate there, by the method's multiplier of that iterate.
 func (t *run) choose(r *Result) error {
-	from, nu := Iterate, []float64(nil)
+	from, nu := problem.Iterate, []float64(nil)
 	switch {
 	case t.set.Output == OutputBest && t.best != nil:
 		from, nu, r.Output = t.bestAt, t.bestNu, t.best.Iteration
@@ -55,9 +59,9 @@ func (t *run) choose(r *Result) error {
 	if r.Output == t.at.Iteration {
 		return nil
 	}
-	t.p.Combine(Iterate, 1, from, 0, from)
+	t.p.Space().Combine(problem.Iterate, 1, from, 0, from)
 	if t.full == t.p {
-		if err := t.at.forward(t.p); err != nil {
+		if err := t.at.Forward(t.p); err != nil {
 			return err
 		}
 	} else if err := t.evaluate(); err != nil {
@@ -67,7 +71,7 @@ func (t *run) choose(r *Result) error {
 	if err != nil {
 		return err
 	}
-	t.p.Read(t.x, Iterate)
-	t.last.Objective, t.last.Certificate = t.fullAt.Objective+t.p.Regularizer().Value(t.x), c
+	t.p.Space().Read(t.x, problem.Iterate)
+	t.last.Objective, t.last.Certificate = t.fullAt.Objective+t.p.Space().Regularizer.Value(t.x), c
 	return nil
 }

@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c max(0, g(x)), with c
@@ -37,17 +39,17 @@ const (
 func (m *Penalty) Name() string { return "penalty" }
 
 // Init implements Method.
-func (m *Penalty) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+func (m *Penalty) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *Penalty) StartDual(g []float64) error {
 	switch {
 	case !isSize(m.Coefficient):
-		return fmt.Errorf("trainer: %w: the penalty coefficient is %v, want a positive number", ErrSettings, m.Coefficient)
+		return fmt.Errorf("trainer: %w: the penalty coefficient is %v, want a positive number", problem.ErrSettings, m.Coefficient)
 	case m.Growth != 0 && !(m.Growth >= 1) || math.IsInf(m.Growth, 0):
-		return fmt.Errorf("trainer: %w: the penalty's growth is %v, want at least 1", ErrSettings, m.Growth)
+		return fmt.Errorf("trainer: %w: the penalty's growth is %v, want at least 1", problem.ErrSettings, m.Growth)
 	case m.Period < 0:
-		return fmt.Errorf("trainer: %w: the penalty's period is %d, want a positive number", ErrSettings, m.Period)
+		return fmt.Errorf("trainer: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
 	}
 	m.k, m.w = 0, make([]float64, len(g))
 	m.Weights(m.w, g)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"ppal/trainer/problem"
 )
 
 // DeltaKind names the sequence delta_k that bounds the steps of the auxiliary multiplier: delta_k -> 0, sum delta_k = infinity.
@@ -30,7 +32,7 @@ func ParseDelta(name string) (DeltaKind, error) {
 	if k := slices.Index(deltaNames[:], name); k >= 0 {
 		return DeltaKind(k), nil
 	}
-	return 0, fmt.Errorf("trainer: %w: delta %q (power, harmonic)", ErrSettings, name)
+	return 0, fmt.Errorf("trainer: %w: delta %q (power, harmonic)", problem.ErrSettings, name)
 }
 
 // Perturbation holds the settings that PPALA and PLADA share: those of the proximal-perturbed Lagrangian and its dual updates.
@@ -107,13 +109,13 @@ func (s Perturbation) validate() error {
 		return err
 	}
 	if s.Delta < DeltaPower || s.Delta > DeltaHarmonic {
-		return fmt.Errorf("trainer: %w: %v", ErrSettings, s.Delta)
+		return fmt.Errorf("trainer: %w: %v", problem.ErrSettings, s.Delta)
 	}
 	if s.DeltaQ > 1 {
-		return fmt.Errorf("trainer: %w: delta q is %v, want it in (2/3, 1]: the sum of delta_k must be infinite", ErrSettings, s.DeltaQ)
+		return fmt.Errorf("trainer: %w: delta q is %v, want it in (2/3, 1]: the sum of delta_k must be infinite", problem.ErrSettings, s.DeltaQ)
 	}
 	if s.Delta0 > 1 {
-		return fmt.Errorf("trainer: %w: delta0 is %v, want it in (0, 1]", ErrSettings, s.Delta0)
+		return fmt.Errorf("trainer: %w: delta0 is %v, want it in (0, 1]", problem.ErrSettings, s.Delta0)
 	}
 	return nil
 }
@@ -257,9 +259,9 @@ func (s Perturbation) slower() string {
 
 // conclude warns where the distance of mu from lambda is what is left of the violation: g + u = (lambda - mu)/rho after every
 // dual update, so the constraints are met only as fast as mu follows.
-func (d *perturbed) conclude(at *Point, c Certificate, tolerance float64) (warnings, notes []string) {
+func (d *perturbed) conclude(at *problem.Point, c Certificate, tolerance float64) (warnings, notes []string) {
 	owed := d.gap() / d.rho
-	v := MaxViolation(at.Constraints)
+	v := problem.MaxViolation(at.Constraints)
 	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
 		warnings = append(warnings, fmt.Sprintf(
 			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // handPerturbed is the state of PPALA and PLADA by hand.
@@ -83,7 +84,7 @@ func TestPLADASubgradientStepsByHand(t *testing.T) {
 						return g
 					}
 					fn := handFunctions()
-					fn.Pieces = trainer.Abs(0.1, 0.1)
+					fn.Pieces = problem.Abs(0.1, 0.1)
 					h, s := newHandPerturbed(constraint(handStart), 0.9/3), kind.hand
 					s.c, s.swings = h.rho, true // both h are positive at the start
 					m := &trainer.PLADA{Perturbation: trainer.Perturbation{Alpha: 5, Beta: 0.25}, Primal: kind.set,

@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised pieces
@@ -20,15 +23,15 @@ import (
 //
 // That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last term is the same for both.
 type pieceShares struct {
-	pieces []Piece
+	pieces []problem.Piece
 	row    []int // of each piece in H, -1 for a constant
 	end    []int // of each constraint's pieces
 	y      []float64
 	q      *quadratic // the negative objective
 }
 
-func newPieceShares(p Piecewise, terms []int) *pieceShares {
-	s := &pieceShares{pieces: p.Pieces(), end: make([]int, constraints(p))}
+func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
+	s := &pieceShares{pieces: p.Pieces(), end: make([]int, problem.Constraints(p))}
 	rows := map[int]int{}
 	for i, t := range terms {
 		rows[t] = i
@@ -59,7 +62,7 @@ func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDens
 			}
 			lo = hi
 		}
-		if change <= coordinateTolerance*(1+norm1(lambda)) {
+		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
 			break
 		}
 	}

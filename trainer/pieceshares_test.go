@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // threePieces is f of the hand-made problem with the one constraint max(h_1, h_2/2 - 1/10, -h_1 - 2/10) <= shift.
-func threePieces(shift float64) trainer.Functions {
+func threePieces(shift float64) problem.Functions {
 	fn := handFunctions()
-	fn.Pieces = []trainer.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -shift},
+	fn.Pieces = []problem.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -shift},
 		{Constraint: 0, Term: 1, Sign: 0.5, Offset: -0.1 - shift}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.2 - shift}}
 	return fn
 }
@@ -27,7 +28,7 @@ func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 		fn := threePieces(shift)
 		p := handProblem(t, fn)
 		m := &trainer.PLADA{Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: eta}}
-		at := &trainer.Point{Constraints: make([]float64, 1)}
+		at := &problem.Point{Constraints: make([]float64, 1)}
 		var err error
 		if at.Objective, err = p.Forward(at.Constraints); err != nil {
 			t.Fatal(err)
@@ -76,7 +77,7 @@ func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 
 // |h| - eps with its pieces in the other order takes the general way, and the same steps.
 func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
-	run := func(pieces []trainer.Piece) []float64 {
+	run := func(pieces []problem.Piece) []float64 {
 		fn := handFunctions()
 		fn.Pieces = pieces
 		p := handProblem(t, fn)
@@ -86,7 +87,7 @@ func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
 		return iterate(p)
 	}
 	for _, eps := range []float64{0, 0.1, 2} {
-		pieces := trainer.Abs(eps, eps/2)
+		pieces := problem.Abs(eps, eps/2)
 		want := run(pieces)
 		other := slices.Clone(pieces)
 		other[0], other[1], other[2], other[3] = pieces[1], pieces[0], pieces[3], pieces[2]
@@ -99,7 +100,7 @@ func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
 // The x-step of maxima allocates nothing but the eigenvalues.
 func TestPieceSharesDoNotAllocate(t *testing.T) {
 	p, m := handProblem(t, threePieces(0)), &trainer.PLADA{}
-	at := &trainer.Point{Constraints: make([]float64, 1)}
+	at := &problem.Point{Constraints: make([]float64, 1)}
 	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // XStep names PLADA's x-step.
@@ -74,15 +76,15 @@ func (m *PLADA) Name() string { return "plada" }
 func (m *PLADA) validate() error {
 	switch {
 	case !isSize(m.Sigma0) || m.InnerSteps < 0:
-		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", ErrSettings, m.Sigma0, m.InnerSteps)
+		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
 	case m.XStep < XStepAuto || m.XStep > Inner:
-		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", ErrSettings, m.XStep)
+		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", problem.ErrSettings, m.XStep)
 	}
 	return nil
 }
 
 // Init implements Method.
-func (m *PLADA) Init(p Problem, at *Point) error {
+func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
 	step, err := m.newXStep(p)
 	if err != nil {
 		return err
@@ -90,7 +92,7 @@ func (m *PLADA) Init(p Problem, at *Point) error {
 	return m.start(m, step, at)
 }
 
-func (m *PLADA) newXStep(p Problem) (primalStep, error) {
+func (m *PLADA) newXStep(p problem.Problem) (primalStep, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
@@ -111,14 +113,14 @@ func (m *PLADA) newXStep(p Problem) (primalStep, error) {
 }
 
 // xStep resolves XStepAuto.
-func (m *PLADA) xStep(p Problem) XStep {
+func (m *PLADA) xStep(p problem.Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
 	}
 	if m.Primal.Kind == Adam || proxLinearApplies(p) != nil {
 		return Subgradient
 	}
-	if rows, _ := rowTerms(p.(Piecewise)); len(rows) > proxLinearMost {
+	if rows, _ := rowTerms(p.(problem.Piecewise)); len(rows) > proxLinearMost {
 		return Subgradient
 	}
 	return ProxLinear
@@ -150,10 +152,10 @@ func (m *PLADA) stepsAlone() error {
 	switch m.XStep {
 	case ProxLinear:
 		return fmt.Errorf("trainer: %w: PLADA's x-step proxlinear needs each term's gradient, which a loop of one's own does not give: "+
-			"use Subgradient, or Train", ErrSettings)
+			"use Subgradient, or Train", problem.ErrSettings)
 	case Inner:
 		return fmt.Errorf("trainer: %w: PLADA's x-step inner evaluates the constraints between gradients, which a loop of one's own "+
-			"does not do: use Subgradient, or Train", ErrSettings)
+			"does not do: use Subgradient, or Train", problem.ErrSettings)
 	}
 	return nil
 }
@@ -189,7 +191,7 @@ func (m *PLADA) ScheduledStep() float64 { return 0 }
 func (m *PLADA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
 
 // Diagnose implements Diagnoser: settings outside the theorem.
-func (m *PLADA) Diagnose(p Problem, at *Point) ([]string, error) {
+func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(pladaTauBound / d.rho)
 	if !m.Primal.Fixed {
@@ -200,7 +202,7 @@ func (m *PLADA) Diagnose(p Problem, at *Point) ([]string, error) {
 }
 
 // Conclude implements Concluder.
-func (m *PLADA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
+func (m *PLADA) Conclude(at *problem.Point, c Certificate) (warnings, notes []string) {
 	warnings, notes = m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(

@@ -1,5 +1,7 @@
 package trainer
 
+import "ppal/trainer/problem"
+
 // PPALA is the proximal-perturbed augmented Lagrangian method for smooth constraints (Moon et al., Algorithm 2). With
 // rho = alpha/(1 + alpha beta), every step is
 //
@@ -46,7 +48,7 @@ const (
 func (m *PPALA) Name() string { return "ppala" }
 
 // Init implements Method.
-func (m *PPALA) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+func (m *PPALA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
 
 // Report implements Method.
 func (m *PPALA) Report() Report { return m.dual.report(m.stepSize()) }
@@ -92,7 +94,7 @@ func (m *PPALA) ScheduledStep() float64 { return 0 }
 func (m *PPALA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
 
 // Diagnose implements Diagnoser: settings outside the theorem.
-func (m *PPALA) Diagnose(p Problem, at *Point) ([]string, error) {
+func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(ppalaTauBound / d.rho)
 	if !m.Primal.Fixed {
@@ -104,6 +106,6 @@ func (m *PPALA) Diagnose(p Problem, at *Point) ([]string, error) {
 }
 
 // Conclude implements Concluder.
-func (m *PPALA) Conclude(at *Point, c Certificate) (warnings, notes []string) {
+func (m *PPALA) Conclude(at *problem.Point, c Certificate) (warnings, notes []string) {
 	return m.dual.conclude(at, c, orDefault(m.Tolerance, DefaultFeasibilityTolerance))
 }

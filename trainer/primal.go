@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // PrimalKind names the x-step of the first-order methods.
@@ -33,7 +35,7 @@ func ParsePrimal(name string) (PrimalKind, error) {
 			return PrimalKind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("trainer: %w: primal step %q (nesterov, gradient, adam)", ErrSettings, name)
+	return 0, fmt.Errorf("trainer: %w: primal step %q (nesterov, gradient, adam)", problem.ErrSettings, name)
 }
 
 // PrimalSettings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is Nesterov momentum
@@ -57,15 +59,15 @@ const DefaultMomentum = 0.99
 func (s PrimalSettings) validate() error {
 	switch {
 	case s.Kind < Nesterov || s.Kind > Adam:
-		return fmt.Errorf("trainer: %w: %v", ErrSettings, s.Kind)
+		return fmt.Errorf("trainer: %w: %v", problem.ErrSettings, s.Kind)
 	case !isSize(s.Eta):
-		return fmt.Errorf("trainer: %w: eta is %v, want a positive number, or 0 for automatic", ErrSettings, s.Eta)
+		return fmt.Errorf("trainer: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
 	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
-		return fmt.Errorf("trainer: %w: a fixed step size needs eta; an automatic one is scaled by the weights", ErrSettings)
+		return fmt.Errorf("trainer: %w: a fixed step size needs eta; an automatic one is scaled by the weights", problem.ErrSettings)
 	case s.Momentum != 0 && s.Kind != Nesterov:
-		return fmt.Errorf("trainer: %w: the %v step has no momentum", ErrSettings, s.Kind)
+		return fmt.Errorf("trainer: %w: the %v step has no momentum", problem.ErrSettings, s.Kind)
 	case !(s.Momentum >= 0 && s.Momentum < 1):
-		return fmt.Errorf("trainer: %w: momentum is %v, want it in (0, 1)", ErrSettings, s.Momentum)
+		return fmt.Errorf("trainer: %w: momentum is %v, want it in (0, 1)", problem.ErrSettings, s.Momentum)
 	}
 	return nil
 }
@@ -116,12 +118,12 @@ func directionOf(rule DualRule, weights []float64) direction {
 
 // primalStep moves the iterate along d_k, with state of its own on the device.
 type primalStep interface {
-	move(p Problem, at *Point, d direction) error
+	move(p problem.Problem, at *problem.Point, d direction) error
 	lastStep() float64
 	visitState(v StateVisitor)
 }
 
-func newPrimalStep(s PrimalSettings, p Problem) (primalStep, error) {
+func newPrimalStep(s PrimalSettings, p problem.Problem) (primalStep, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}

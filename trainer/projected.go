@@ -3,6 +3,9 @@ package trainer
 import (
 	"math"
 	"slices"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 const (
@@ -20,7 +23,7 @@ const (
 func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
 	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), weights: make([]float64, 1+m), g: make([]float64, m)}
-	c.p.Combine(work.x, 1, Iterate, 0, Iterate)
+	c.p.Space().Combine(work.x, 1, problem.Iterate, 0, problem.Iterate)
 	slope, trial, momentum := make([]float64, m), make([]float64, m), slices.Clone(nu)
 	value, err := work.evaluate(momentum, slope)
 	if err != nil {
@@ -47,7 +50,7 @@ func (c *certifier) projectedGradient(nu []float64) error {
 		}
 		copy(nu, trial)
 		t = following
-		if moved <= projectedTolerance*(1+norm1(nu)) {
+		if moved <= projectedTolerance*(1+vec.Norm1(nu)) {
 			break
 		}
 		if value, err = work.evaluate(momentum, slope); err != nil {
@@ -60,7 +63,7 @@ func (c *certifier) projectedGradient(nu []float64) error {
 // leastResidual evaluates the objective of projectedGradient.
 type leastResidual struct {
 	*certifier
-	v, p, x    Vector
+	v, p, x    problem.Vector
 	weights, g []float64
 }
 
@@ -93,7 +96,7 @@ func (w *leastResidual) value(nu []float64) (float64, error) {
 		return 0, err
 	}
 	w.measure(w.v)
-	sum := dot(w.residual, w.residual)
+	sum := vec.Dot(w.residual, w.residual)
 	for j, g := range w.at.Constraints {
 		sum += nu[j] * nu[j] * g * g
 	}
@@ -106,7 +109,7 @@ func (w *leastResidual) evaluate(nu, slope []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	w.certifier.p.Write(w.p, w.residual)
+	w.certifier.p.Space().Write(w.p, w.residual)
 	if err := w.jacobian(slope); err != nil {
 		return 0, err
 	}
@@ -119,17 +122,17 @@ func (w *leastResidual) evaluate(nu, slope []float64) (float64, error) {
 // jacobian writes J p by a central difference and leaves the problem at x.
 func (w *leastResidual) jacobian(dst []float64) error {
 	space := w.certifier.p
-	length := norm(w.residual)
+	length := vec.Norm(w.residual)
 	if length == 0 {
 		clear(dst)
 		return nil
 	}
-	h := jacobianLength * math.Cbrt(space.Roundoff()/0x1p-53) * (1 + norm(w.certifier.x)) / length
-	space.Combine(Iterate, 1, w.x, h, w.p)
+	h := jacobianLength * math.Cbrt(space.Space().Roundoff()/0x1p-53) * (1 + vec.Norm(w.certifier.x)) / length
+	space.Space().Combine(problem.Iterate, 1, w.x, h, w.p)
 	if _, err := space.Forward(dst); err != nil {
 		return err
 	}
-	space.Combine(Iterate, 1, w.x, -h, w.p)
+	space.Space().Combine(problem.Iterate, 1, w.x, -h, w.p)
 	if _, err := space.Forward(w.g); err != nil {
 		return err
 	}
@@ -142,7 +145,7 @@ func (w *leastResidual) jacobian(dst []float64) error {
 // restore puts the iterate and its forward pass back.
 func (w *leastResidual) restore() error {
 	space := w.certifier.p
-	space.Combine(Iterate, 1, w.x, 0, w.x)
+	space.Space().Combine(problem.Iterate, 1, w.x, 0, w.x)
 	_, err := space.Forward(w.g)
 	return err
 }
@@ -154,8 +157,8 @@ func (w *leastResidual) lipschitz(slope []float64) float64 {
 	for _, g := range w.at.Constraints {
 		guess = math.Max(guess, 2*g*g)
 	}
-	if size := dot(w.residual, w.residual); size > 0 {
-		guess += dot(slope, slope) / (2 * size)
+	if size := vec.Dot(w.residual, w.residual); size > 0 {
+		guess += vec.Dot(slope, slope) / (2 * size)
 	}
 	if !(guess > 0) {
 		return 1

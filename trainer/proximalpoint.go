@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // ProximalPoint holds the settings that the inexact proximal point methods IPP-SSG and IPP-ConEx share. From a centre x_c they
@@ -37,11 +39,11 @@ const (
 func (s ProximalPoint) validate(name string) error {
 	switch {
 	case !isSize(s.RhoHat) || !isSize(s.Modulus):
-		return fmt.Errorf("trainer: %w: %s's rho^ is %v and the modulus %v, want positive numbers", ErrSettings, name, s.RhoHat, s.Modulus)
+		return fmt.Errorf("trainer: %w: %s's rho^ is %v and the modulus %v, want positive numbers", problem.ErrSettings, name, s.RhoHat, s.Modulus)
 	case s.RhoHat > 0 && s.RhoHat <= s.Modulus:
-		return fmt.Errorf("trainer: %w: %s's rho^ is %v, want it above the modulus %v", ErrSettings, name, s.RhoHat, s.Modulus)
+		return fmt.Errorf("trainer: %w: %s's rho^ is %v, want it above the modulus %v", problem.ErrSettings, name, s.RhoHat, s.Modulus)
 	case s.Inner < 0:
-		return fmt.Errorf("trainer: %w: %s's inner steps are %d, want a positive number", ErrSettings, name, s.Inner)
+		return fmt.Errorf("trainer: %w: %s's inner steps are %d, want a positive number", problem.ErrSettings, name, s.Inner)
 	}
 	return nil
 }
@@ -71,15 +73,15 @@ type proximalLoop struct {
 	inner        int     // N
 	t            int     // inner steps since the centre
 	total        float64 // of the mean's weights
-	center, mean Vector
-	d            Vector    // scratch
-	bound        []float64 // of each constraint's subgradients at the centre
+	center, mean problem.Vector
+	d            problem.Vector // scratch
+	bound        []float64      // of each constraint's subgradients at the centre
 }
 
 // newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the settings of rho^.
-func newProximalLoop(set ProximalPoint, measure bool, p Problem) proximalLoop {
+func newProximalLoop(set ProximalPoint, measure bool, p problem.Problem) proximalLoop {
 	l := proximalLoop{set: set, measure: measure || set.RhoHat == 0, inner: set.Inner, terms: newSmoothTerms(p),
-		bound: make([]float64, constraints(p)), center: p.NewVector(), mean: p.NewVector(), d: p.NewVector()}
+		bound: make([]float64, problem.Constraints(p)), center: p.Space().New(), mean: p.Space().New(), d: p.Space().New()}
 	if l.inner == 0 {
 		l.inner = DefaultInnerLoop
 	}
@@ -87,7 +89,7 @@ func newProximalLoop(set ProximalPoint, measure bool, p Problem) proximalLoop {
 }
 
 // open makes the iterate the centre.
-func (l *proximalLoop) open(p Problem, at *Point) (err error) {
+func (l *proximalLoop) open(p problem.Problem, at *problem.Point) (err error) {
 	if l.rho == 0 {
 		if l.measure {
 			if l.measured, err = estimateSmoothness(p, at, true); err != nil {
@@ -96,39 +98,39 @@ func (l *proximalLoop) open(p Problem, at *Point) (err error) {
 		}
 		l.rho, l.strong = l.set.choose(l.measured)
 	}
-	p.Combine(l.center, 1, Iterate, 0, Iterate)
+	p.Space().Combine(l.center, 1, problem.Iterate, 0, problem.Iterate)
 	l.total = 0
 	return nil
 }
 
 // bounds sets bound.
-func (l *proximalLoop) bounds(at *Point) error { return l.terms.bounds(at, l.bound, l.d) }
+func (l *proximalLoop) bounds(at *problem.Point) error { return l.terms.bounds(at, l.bound, l.d) }
 
 // proximity is (rho^/2)||x - x_c||^2.
-func (l *proximalLoop) proximity(p Problem) float64 {
-	distance := p.Distance(Iterate, l.center)
+func (l *proximalLoop) proximity(p problem.Problem) float64 {
+	distance := p.Space().Distance(problem.Iterate, l.center)
 	return l.rho / 2 * distance * distance
 }
 
 // descend sets x = x - step (d + weight rho^ (x - x_c)), weight the sum of those of f~ and the g~_j in d.
-func (l *proximalLoop) descend(p Problem, step float64, d Vector, weight float64) {
+func (l *proximalLoop) descend(p problem.Problem, step float64, d problem.Vector, weight float64) {
 	pull := step * weight * l.rho
-	p.Combine(Iterate, 1-pull, Iterate, pull, l.center)
-	p.Combine(Iterate, 1, Iterate, -step, d)
+	p.Space().Combine(problem.Iterate, 1-pull, problem.Iterate, pull, l.center)
+	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -step, d)
 }
 
 // add takes the iterate into the mean.
-func (l *proximalLoop) add(p Problem, weight float64) {
+func (l *proximalLoop) add(p problem.Problem, weight float64) {
 	l.total += weight
 	share := weight / l.total
-	p.Combine(l.mean, 1-share, l.mean, share, Iterate)
+	p.Space().Combine(l.mean, 1-share, l.mean, share, problem.Iterate)
 }
 
 // advance counts an inner step and evaluates the iterate, or, after the last one, where ended says so, the next centre: the mean, or
 // the last iterate where the mean has none. The observer sees each inner iterate before that.
-func (l *proximalLoop) advance(p Problem, at *Point, observer innerObserver) (ended bool, err error) {
+func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer innerObserver) (ended bool, err error) {
 	l.t++
-	if err := at.sampleAndForward(p, at.Iteration+1); err != nil {
+	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
 		return false, err
 	}
 	observer.see(p, at)
@@ -140,18 +142,20 @@ func (l *proximalLoop) advance(p Problem, at *Point, observer innerObserver) (en
 	if !moved {
 		return true, nil
 	}
-	return true, at.forward(p)
+	return true, at.Forward(p)
 }
 
 // innerObserver is the method of a proximalLoop.
-type innerObserver interface{ see(p Problem, at *Point) }
+type innerObserver interface {
+	see(p problem.Problem, at *problem.Point)
+}
 
 // moveToMean makes the mean the iterate; false where the iterate is a centre or the mean has none.
-func (l *proximalLoop) moveToMean(p Problem) bool {
+func (l *proximalLoop) moveToMean(p problem.Problem) bool {
 	if l.t == 0 || l.total == 0 {
 		return false
 	}
-	p.Combine(Iterate, 1, l.mean, 0, l.mean)
+	p.Space().Combine(problem.Iterate, 1, l.mean, 0, l.mean)
 	return true
 }
 

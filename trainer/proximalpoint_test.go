@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // The inner loops by hand: rho^ = 2, modulus 1/2, so s = 3/2.
@@ -148,10 +149,10 @@ func (h *conexByHand) step(x [2]float64) [2]float64 {
 
 func TestIPPConExStepsByHand(t *testing.T) {
 	absolute := handFunctions()
-	absolute.Pieces = trainer.Abs(0.1, 0.1)
+	absolute.Pieces = problem.Abs(0.1, 0.1)
 	for _, test := range []struct {
 		name  string
-		fn    trainer.Functions
+		fn    problem.Functions
 		kinks bool
 	}{{"smooth", handFunctions(), false}, {"kinks", absolute, true}} {
 		for _, restart := range []bool{false, true} {
@@ -195,7 +196,7 @@ func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
 		dst[2], dst[3], dst[4] = -100, -100, -100
 	}
 	many.JacobianT = func(dst, x, w []float64) { few.JacobianT(dst, x, w[:2]) }
-	run := func(fn trainer.Functions) ([]float64, *trainer.Result) {
+	run := func(fn problem.Functions) ([]float64, *trainer.Result) {
 		p := handProblem(t, fn)
 		r, err := trainer.Train(context.Background(), p, &trainer.IPPConEx{ProximalPoint: handProximalPoint(), T0: 1.5, Bound: 0.6},
 			trainer.Settings{Iterations: 40})
@@ -216,7 +217,7 @@ func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
 
 // rho^ follows the settings, or the curvature at the start: f = x^2/2 - y^2 has the eigenvalues 1 and -2.
 func TestProximalPointChoosesRho(t *testing.T) {
-	saddle := trainer.Functions{N: 2,
+	saddle := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return x[0]*x[0]/2 - x[1]*x[1] },
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = x[0], -2*x[1] }}
 	bowl := saddle
@@ -224,7 +225,7 @@ func TestProximalPointChoosesRho(t *testing.T) {
 	bowl.Gradient = func(dst, x []float64) { dst[0], dst[1] = x[0], 2*x[1] }
 	for _, test := range []struct {
 		name string
-		fn   trainer.Functions
+		fn   problem.Functions
 		set  trainer.ProximalPoint
 		note string // "": none
 		warn string
@@ -304,7 +305,7 @@ func TestProximalPointReturnsTheMean(t *testing.T) {
 func TestIPPSSGLengthensLoopsThatRepeat(t *testing.T) {
 	fn := line()
 	fn.G = func(dst, x []float64) { dst[0] = x[0] }
-	fn.Pieces = trainer.Abs(1e-3)
+	fn.Pieces = problem.Abs(1e-3)
 	run := func(iterations int) (x, inner float64) {
 		p := start(t, fn, 0)
 		m := &trainer.IPPSSG{ProximalPoint: trainer.ProximalPoint{Inner: 10}, Tolerance: 1e-4}

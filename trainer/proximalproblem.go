@@ -1,58 +1,73 @@
 package trainer
 
-import "slices"
+import (
+	"slices"
+
+	"ppal/trainer/problem"
+)
 
 // proximal is the problem of a proximal point, centred at a vector c of the same space:
 //
 //	minimise f(x) + r(x) + (rho/2)||x - c||^2  subject to  g_j(x) + (rho/2)||x - c||^2 <= 0,
 //
-// strongly convex for rho above the weak-convexity moduli of f and the g_j, or with the constraints as they are. It shares the
-// problem's iterate, and knows the vectors that were made through it.
+// strongly convex for rho above the weak-convexity moduli of f and the g_j, or with the constraints as
+// they are. It shares the problem's iterate, and knows the vectors that were made through its Space.
 type proximal struct {
-	Problem
+	problem.Problem
+	space     problem.Space
+	made      *tracked
 	rho       float64
 	plain     bool // the constraints are g_j(x) <= 0
-	center    Vector
+	center    problem.Vector
 	objective float64 // f at the last Forward
-	vectors   []Vector
+}
+
+// tracked are another's vectors, and the handles of those that were made here and not freed yet.
+type tracked struct {
+	problem.Vectors
+	handles []problem.Vector
+}
+
+// New implements problem.Vectors.
+func (t *tracked) New() problem.Vector {
+	v := t.Vectors.New()
+	t.handles = append(t.handles, v)
+	return v
+}
+
+// Free implements problem.Vectors.
+func (t *tracked) Free(v problem.Vector) {
+	t.handles = slices.DeleteFunc(t.handles, func(w problem.Vector) bool { return w == v })
+	t.Vectors.Free(v)
 }
 
 // newProximal centres the problem at the iterate.
-func newProximal(p Problem, rho float64) *proximal {
-	q := &proximal{Problem: p, rho: rho}
-	q.center = q.NewVector()
+func newProximal(p problem.Problem, rho float64) *proximal {
+	made := &tracked{Vectors: p.Space().Vectors}
+	q := &proximal{Problem: p, space: problem.Space{Vectors: made, Regularizer: p.Space().Regularizer}, made: made, rho: rho}
+	q.center = made.New()
 	q.recenter()
 	return q
 }
 
+// Space implements problem.Problem.
+func (q *proximal) Space() *problem.Space { return &q.space }
+
 // recenter makes the iterate the centre.
-func (q *proximal) recenter() { q.Combine(q.center, 1, Iterate, 0, Iterate) }
-
-// NewVector implements Space.
-func (q *proximal) NewVector() Vector {
-	v := q.Problem.NewVector()
-	q.vectors = append(q.vectors, v)
-	return v
-}
-
-// Free implements Space.
-func (q *proximal) Free(v Vector) {
-	q.vectors = slices.DeleteFunc(q.vectors, func(w Vector) bool { return w == v })
-	q.Problem.Free(v)
-}
+func (q *proximal) recenter() { q.space.Combine(q.center, 1, problem.Iterate, 0, problem.Iterate) }
 
 // release frees every vector that was made through q and is not freed yet.
 func (q *proximal) release() {
-	for _, v := range q.vectors {
-		q.Problem.Free(v)
+	for _, v := range q.made.handles {
+		q.made.Vectors.Free(v)
 	}
-	q.vectors = nil
+	q.made.handles = nil
 }
 
-// Forward implements Problem.
+// Forward implements problem.Problem.
 func (q *proximal) Forward(g []float64) (float64, error) {
 	f, err := q.Problem.Forward(g)
-	distance := q.Distance(Iterate, q.center)
+	distance := q.Space().Distance(problem.Iterate, q.center)
 	term := q.rho / 2 * distance * distance
 	if !q.plain {
 		for j := range g {
@@ -63,8 +78,8 @@ func (q *proximal) Forward(g []float64) (float64, error) {
 	return f + term, err
 }
 
-// Backward implements Problem.
-func (q *proximal) Backward(weights []float64, d Vector) error {
+// Backward implements problem.Problem.
+func (q *proximal) Backward(weights []float64, d problem.Vector) error {
 	if err := q.Problem.Backward(weights, d); err != nil {
 		return err
 	}
@@ -74,10 +89,10 @@ func (q *proximal) Backward(weights []float64, d Vector) error {
 			pull += w * q.rho
 		}
 	}
-	q.Combine(d, 1, d, pull, Iterate)
-	q.Combine(d, 1, d, -pull, q.center)
+	q.Space().Combine(d, 1, d, pull, problem.Iterate)
+	q.Space().Combine(d, 1, d, -pull, q.center)
 	return nil
 }
 
-// NonSmooth implements NonSmooth: whether the problem has kinks of its own.
-func (q *proximal) NonSmooth() bool { return nonSmooth(q.Problem) }
+// NonSmooth implements problem.NonSmooth: whether the problem has kinks of its own.
+func (q *proximal) NonSmooth() bool { return problem.IsNonSmooth(q.Problem) }

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // proxLinear is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with the terms h linearised at x_k. For
@@ -24,7 +27,7 @@ import (
 // For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of the pieces (pieceShares).
 type proxLinear struct {
 	set  PrimalSettings
-	p    Piecewise
+	p    problem.Piecewise
 	term []int        // of each row of H
 	max  *pieceShares // nil where all are |h| - eps, a row for each constraint
 	k    int
@@ -34,10 +37,10 @@ type proxLinear struct {
 
 	y, target []float64
 	gram      *mat.SymDense
-	weights   []float64 // one term at a time
-	gradient  Vector    // grad f
-	rows      []Vector  // grad h_j
-	d, v      Vector
+	weights   []float64        // one term at a time
+	gradient  problem.Vector   // grad f
+	rows      []problem.Vector // grad h_j
+	d, v      problem.Vector
 }
 
 const (
@@ -46,20 +49,20 @@ const (
 )
 
 // proxLinearApplies says why the step does not fit p, nil where it does.
-func proxLinearApplies(p Problem) error {
-	if _, ok := p.(Piecewise); !ok {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", ErrSettings)
+func proxLinearApplies(p problem.Problem) error {
+	if _, ok := p.(problem.Piecewise); !ok {
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", problem.ErrSettings)
 	}
-	if kind := p.Regularizer().Kind; kind != NoRegularizer {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", ErrSettings, kind)
+	if kind := p.Space().Regularizer.Kind; kind != problem.NoRegularizer {
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", problem.ErrSettings, kind)
 	}
 	return nil
 }
 
 // absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are other maxima.
-func absoluteTerms(p Piecewise) ([]int, bool) {
+func absoluteTerms(p problem.Piecewise) ([]int, bool) {
 	pieces := p.Pieces()
-	terms := make([]int, constraints(p))
+	terms := make([]int, problem.Constraints(p))
 	if len(pieces) != 2*len(terms) {
 		return nil, false
 	}
@@ -74,7 +77,7 @@ func absoluteTerms(p Piecewise) ([]int, bool) {
 }
 
 // rowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term that a piece has.
-func rowTerms(p Piecewise) (terms []int, absolute bool) {
+func rowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	if terms, absolute = absoluteTerms(p); absolute {
 		return terms, true
 	}
@@ -86,24 +89,24 @@ func rowTerms(p Piecewise) (terms []int, absolute bool) {
 	return terms, false
 }
 
-func newProxLinear(set PrimalSettings, p Problem) (*proxLinear, error) {
+func newProxLinear(set PrimalSettings, p problem.Problem) (*proxLinear, error) {
 	if err := proxLinearApplies(p); err != nil {
 		return nil, err
 	}
 	if set.Kind == Adam {
-		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", problem.ErrSettings)
 	}
-	pw := p.(Piecewise)
+	pw := p.(problem.Piecewise)
 	terms, absolute := rowTerms(pw)
 	m := len(terms)
 	s := &proxLinear{set: set, p: pw, term: terms, step: math.NaN(),
 		y: make([]float64, m), target: make([]float64, m), weights: make([]float64, 1+len(pw.Terms())),
-		gradient: p.NewVector(), d: p.NewVector(), v: p.NewVector()}
+		gradient: p.Space().New(), d: p.Space().New(), v: p.Space().New()}
 	if m > 0 {
 		s.gram = mat.NewSymDense(m, nil)
 	}
 	for range m {
-		s.rows = append(s.rows, p.NewVector())
+		s.rows = append(s.rows, p.Space().New())
 	}
 	if !absolute {
 		s.max = newPieceShares(pw, terms)
@@ -116,9 +119,9 @@ func newProxLinear(set PrimalSettings, p Problem) (*proxLinear, error) {
 
 func (s *proxLinear) lastStep() float64 { return s.step }
 
-func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
+func (s *proxLinear) move(p problem.Problem, at *problem.Point, dir direction) error {
 	lambda := dir.weights[1:]
-	scale := 1 + norm1(lambda)
+	scale := 1 + vec.Norm1(lambda)
 	s.rule.alert = dir.follows && s.set.Kind == Nesterov
 	if s.k == 0 && s.rule.on {
 		if err := s.probe(at, lambda, scale); err != nil {
@@ -137,7 +140,7 @@ func (s *proxLinear) move(p Problem, at *Point, dir direction) error {
 	b := s.set.momentum(s.k, last, s.step)
 	s.solve(lambda, b)
 	s.compose(s.d)
-	p.Descend(Descent{Direction: s.d, Velocity: s.v, Step: s.step, Momentum: b})
+	p.Space().Descend(problem.Descent{Direction: s.d, Velocity: s.v, Step: s.step, Momentum: b})
 	s.d = s.rule.remember(s.d)
 	s.rule.descended()
 	s.k++
@@ -168,7 +171,7 @@ func (s *proxLinear) largestEigenvalue() float64 {
 		return s.gram.At(0, 0)
 	}
 	var eigen mat.EigenSym
-	if firstNonFinite(s.gram.RawSymmetric().Data) >= 0 || !eigen.Factorize(s.gram, false) {
+	if vec.FirstNonFinite(s.gram.RawSymmetric().Data) >= 0 || !eigen.Factorize(s.gram, false) {
 		return math.NaN() // the step is not a number then, and the run ends saying so
 	}
 	values := eigen.Values(nil)
@@ -176,7 +179,7 @@ func (s *proxLinear) largestEigenvalue() float64 {
 }
 
 // linearise evaluates grad f, the rows of H and their Gram matrix at the iterate.
-func (s *proxLinear) linearise(at *Point) error {
+func (s *proxLinear) linearise(at *problem.Point) error {
 	if err := s.gradientOf(at, 0, s.gradient); err != nil {
 		return err
 	}
@@ -185,14 +188,14 @@ func (s *proxLinear) linearise(at *Point) error {
 			return err
 		}
 		for i := 0; i <= j; i++ {
-			s.gram.SetSym(i, j, s.p.Dot(s.rows[i], row))
+			s.gram.SetSym(i, j, s.p.Space().Dot(s.rows[i], row))
 		}
 	}
 	return nil
 }
 
 // gradientOf writes the gradient of one term: 0 is f, 1 + t is h_t.
-func (s *proxLinear) gradientOf(at *Point, index int, into Vector) error {
+func (s *proxLinear) gradientOf(at *problem.Point, index int, into problem.Vector) error {
 	clear(s.weights)
 	s.weights[index] = 1
 	at.GradientEvaluations++
@@ -200,14 +203,14 @@ func (s *proxLinear) gradientOf(at *Point, index int, into Vector) error {
 }
 
 // compose sets d = grad f + H^T y.
-func (s *proxLinear) compose(d Vector) {
+func (s *proxLinear) compose(d problem.Vector) {
 	sum := s.gradient
 	for j, row := range s.rows {
-		s.p.Combine(d, 1, sum, s.y[j], row)
+		s.p.Space().Combine(d, 1, sum, s.y[j], row)
 		sum = d
 	}
 	if len(s.rows) == 0 {
-		s.p.Combine(d, 1, sum, 0, sum)
+		s.p.Space().Combine(d, 1, sum, 0, sum)
 	}
 }
 
@@ -215,9 +218,9 @@ func (s *proxLinear) compose(d Vector) {
 func (s *proxLinear) solve(lambda []float64, b float64) {
 	h := s.p.Terms()
 	for j, row := range s.rows {
-		q := (1 + b) * s.p.Dot(row, s.gradient)
+		q := (1 + b) * s.p.Space().Dot(row, s.gradient)
 		if b > 0 {
-			q += b * b * s.p.Dot(row, s.v)
+			q += b * b * s.p.Space().Dot(row, s.v)
 		}
 		s.target[j] = h[s.term[j]] - s.step*q
 	}
@@ -249,7 +252,7 @@ func (s *proxLinear) ascend(lambda []float64, e float64) {
 			s.y[j] = boundedMaximiser(rest, e*s.gram.At(j, j), l)
 			change = math.Max(change, math.Abs(s.y[j]-old))
 		}
-		if change <= coordinateTolerance*(1+norm1(lambda)) {
+		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
 			break
 		}
 	}
@@ -278,7 +281,7 @@ func sign(x float64) float64 {
 }
 
 // probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or of the shares as they are.
-func (s *proxLinear) probe(at *Point, lambda []float64, scale float64) error {
+func (s *proxLinear) probe(at *problem.Point, lambda []float64, scale float64) error {
 	h := s.p.Terms()
 	clear(s.weights)
 	s.weights[0] = 1
@@ -302,11 +305,13 @@ func (s *proxLinear) probe(at *Point, lambda []float64, scale float64) error {
 
 // fixedTerms is a problem whose backward pass is that of fixed weights of the terms.
 type fixedTerms struct {
-	Piecewise
+	problem.Piecewise
 	weights []float64
 }
 
-func (t fixedTerms) Backward(_ []float64, d Vector) error { return t.BackwardTerms(t.weights, d) }
+func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
+	return t.BackwardTerms(t.weights, d)
+}
 
 func (s *proxLinear) visitState(v StateVisitor) {
 	v.Count("proxlinear.k", &s.k)

@@ -1,6 +1,10 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
 
 // Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and slices are nil where the method
 // lacks the quantity.
@@ -40,7 +44,7 @@ type Recorder interface {
 
 // Ticker is a Recorder that is told of every iteration.
 type Ticker interface {
-	Tick(at *Point)
+	Tick(at *problem.Point)
 }
 
 // Recorders tells several recorders in turn and stops at the first error.
@@ -57,7 +61,7 @@ func (rs Recorders) Record(r *Record) error {
 }
 
 // Tick implements Ticker.
-func (rs Recorders) Tick(at *Point) {
+func (rs Recorders) Tick(at *problem.Point) {
 	for _, each := range rs {
 		if t, ok := each.(Ticker); ok {
 			t.Tick(at)

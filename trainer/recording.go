@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // record measures the iterate, or the point that the method would return, and tells the recorder; ending: it is the run's last.
@@ -32,15 +35,15 @@ func (t *run) recordIterate(ending bool) error {
 	if err != nil {
 		return err
 	}
-	if !finite(c.Epsilon) {
-		return &NonFiniteError{"gradient", t.at.Iteration, c.Stationarity}
+	if !vec.Finite(c.Epsilon) {
+		return &problem.NonFiniteError{Term: "gradient", Iteration: t.at.Iteration, Value: c.Stationarity}
 	}
-	t.p.Read(t.x, Iterate)
+	t.p.Space().Read(t.x, problem.Iterate)
 	r := Record{
 		Iteration: t.at.Iteration, Epoch: float64(t.at.Iteration) / t.set.IterationsPerEpoch, Seconds: t.seconds,
 		GradientEvaluations: t.at.GradientEvaluations,
-		Objective:           at.Objective + t.p.Regularizer().Value(t.x), Constraints: at.Constraints,
-		MaxViolation: MaxViolation(at.Constraints), Feasibility: c.Feasibility,
+		Objective:           at.Objective + t.p.Space().Regularizer.Value(t.x), Constraints: at.Constraints,
+		MaxViolation: problem.MaxViolation(at.Constraints), Feasibility: c.Feasibility,
 		Stationarity: c.Stationarity, Complementarity: c.Complementarity,
 		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
@@ -57,7 +60,7 @@ func (t *run) recordIterate(ending bool) error {
 	if r.MaxViolation <= t.set.FeasibilityTolerance && (t.best == nil || r.Objective < t.best.Objective) {
 		t.best = &Best{r.Iteration, r.Objective}
 		if t.set.Output == OutputBest {
-			t.p.Combine(t.bestAt, 1, Iterate, 0, Iterate)
+			t.p.Space().Combine(t.bestAt, 1, problem.Iterate, 0, problem.Iterate)
 			t.bestNu = slices.Clone(report.Nu)
 		}
 	}

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // towards is min ||x - c||^2/2 + r(x) s.t. 1 - sum x <= 0 (loaded) or sum x - 100 <= 0 (idle).
-func towards(c []float64, r trainer.Regularizer, loaded bool) trainer.Functions {
-	return trainer.Functions{N: len(c), M: 1, Regularizer: r,
+func towards(c []float64, r problem.Regularizer, loaded bool) problem.Functions {
+	return problem.Functions{N: len(c), M: 1, Regularizer: r,
 		F: func(x []float64) float64 {
 			sum := 0.0
 			for i, v := range x {
@@ -48,27 +49,27 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 	c := []float64{0.5, -0.3, 0.1}
 	for _, test := range []struct {
 		name   string
-		r      trainer.Regularizer
+		r      problem.Regularizer
 		loaded bool
 		want   []float64
 	}{
-		{"none", trainer.Regularizer{}, false, c},
-		{"none, loaded", trainer.Regularizer{}, true, []float64{0.5 + 0.7/3, -0.3 + 0.7/3, 0.1 + 0.7/3}},
-		{"l1", trainer.Regularizer{Kind: trainer.L1, Weight: 0.2}, false, []float64{0.3, -0.1, 0}},
+		{"none", problem.Regularizer{}, false, c},
+		{"none, loaded", problem.Regularizer{}, true, []float64{0.5 + 0.7/3, -0.3 + 0.7/3, 0.1 + 0.7/3}},
+		{"l1", problem.Regularizer{Kind: problem.L1, Weight: 0.2}, false, []float64{0.3, -0.1, 0}},
 		// the lasso's third stays at 0: nu = 0.45, weights (0.5 + nu - 0.2, 0, 0.1 + nu - 0.2) sum to 0.2 + 2 nu = 1 with nu = 0.4
-		{"l1, loaded", trainer.Regularizer{Kind: trainer.L1, Weight: 0.2}, true, []float64{0.7, 0, 0.3}},
-		{"l2", trainer.Regularizer{Kind: trainer.SquaredL2, Weight: 1}, false, []float64{0.25, -0.15, 0.05}},
-		{"l2, loaded", trainer.Regularizer{Kind: trainer.SquaredL2, Weight: 1}, true,
+		{"l1, loaded", problem.Regularizer{Kind: problem.L1, Weight: 0.2}, true, []float64{0.7, 0, 0.3}},
+		{"l2", problem.Regularizer{Kind: problem.SquaredL2, Weight: 1}, false, []float64{0.25, -0.15, 0.05}},
+		{"l2, loaded", problem.Regularizer{Kind: problem.SquaredL2, Weight: 1}, true,
 			[]float64{(0.5 + 1.7/3) / 2, (-0.3 + 1.7/3) / 2, (0.1 + 1.7/3) / 2}},
-		{"box", trainer.Regularizer{Kind: trainer.Box, Lower: -0.1, Upper: 0.4}, false, []float64{0.4, -0.1, 0.1}},
-		{"box, loaded", trainer.Regularizer{Kind: trainer.Box, Lower: -0.1, Upper: 0.4}, true, []float64{0.4, 0.2, 0.4}},
-		{"half-line, loaded", trainer.Regularizer{Kind: trainer.Box, Lower: 0, Upper: math.Inf(1)}, true, []float64{0.7, 0, 0.3}},
-		{"ball", trainer.Regularizer{Kind: trainer.Ball, Radius: 0.1}, false,
+		{"box", problem.Regularizer{Kind: problem.Box, Lower: -0.1, Upper: 0.4}, false, []float64{0.4, -0.1, 0.1}},
+		{"box, loaded", problem.Regularizer{Kind: problem.Box, Lower: -0.1, Upper: 0.4}, true, []float64{0.4, 0.2, 0.4}},
+		{"half-line, loaded", problem.Regularizer{Kind: problem.Box, Lower: 0, Upper: math.Inf(1)}, true, []float64{0.7, 0, 0.3}},
+		{"ball", problem.Regularizer{Kind: problem.Ball, Radius: 0.1}, false,
 			[]float64{0.05 / math.Sqrt(0.35), -0.03 / math.Sqrt(0.35), 0.01 / math.Sqrt(0.35)}},
 		// groups (1) and (2, 3): the second has c = (-0.3, 0.1), of norm sqrt(0.1) > 0.2
-		{"group-l1", trainer.Regularizer{Kind: trainer.GroupL1, Weight: 0.2, Groups: []int{1, 3}}, false,
+		{"group-l1", problem.Regularizer{Kind: problem.GroupL1, Weight: 0.2, Groups: []int{1, 3}}, false,
 			[]float64{0.3, -0.3 * (1 - 0.2/math.Sqrt(0.1)), 0.1 * (1 - 0.2/math.Sqrt(0.1))}},
-		{"group-l1, a group of zeros", trainer.Regularizer{Kind: trainer.GroupL1, Weight: 0.4, Groups: []int{1, 3}}, false, []float64{0.1, 0, 0}},
+		{"group-l1, a group of zeros", problem.Regularizer{Kind: problem.GroupL1, Weight: 0.4, Groups: []int{1, 3}}, false, []float64{0.1, 0, 0}},
 	} {
 		for method, make := range map[string]func() trainer.Method{
 			"ppala":     func() trainer.Method { return &trainer.PPALA{} },
@@ -96,8 +97,8 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 
 // A sparse fit with a bound on |h|: regularizers and kinks together, by the subgradient step.
 func TestRegularizerWithKinks(t *testing.T) {
-	fn := towards([]float64{0.5, -0.3, 0.1}, trainer.Regularizer{Kind: trainer.L1, Weight: 0.2}, true)
-	fn.Pieces = []trainer.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -0.5}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.5}}
+	fn := towards([]float64{0.5, -0.3, 0.1}, problem.Regularizer{Kind: problem.L1, Weight: 0.2}, true)
+	fn.Pieces = []problem.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -0.5}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.5}}
 	// |1 - sum x| <= 1/2: nu lifts the sum of the soft-thresholded c + nu from 0.2 to 0.5: (0.3 + nu) + (nu - 0.1) with nu = 0.15
 	p := start(t, fn, 0.2, 0.2, -0.2)
 	r, err := trainer.Train(context.Background(), p, &trainer.PLADA{}, trainer.Settings{Iterations: 10000, RecordEvery: 10, Tolerance: 1e-7})

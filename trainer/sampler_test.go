@@ -5,11 +5,13 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"ppal/trainer/problem"
 )
 
 // batchMeans is minimise mean_i (x - a_i)^2/2 seen one a_i at a time.
 type batchMeans struct {
-	Problem
+	problem.Problem
 	a     []float64
 	now   *float64
 	asked []int
@@ -18,7 +20,7 @@ type batchMeans struct {
 func newBatchMeans(t *testing.T, a []float64) *batchMeans {
 	t.Helper()
 	now := new(float64)
-	p, err := Functions{
+	p, err := problem.Functions{
 		N:        1,
 		F:        func(x []float64) float64 { return (x[0] - *now) * (x[0] - *now) / 2 },
 		Gradient: func(dst, x []float64) { dst[0] = x[0] - *now },
@@ -38,7 +40,7 @@ func (b *batchMeans) Sample(k int) error {
 // Batch k is asked for once, before x_k is evaluated; the steps see the batches, records and result the full problem.
 func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 	a := []float64{1, 2, 6}
-	full, err := Functions{
+	full, err := problem.Functions{
 		N: 1,
 		F: func(x []float64) float64 {
 			sum := 0.0
@@ -89,9 +91,9 @@ func TestSamplerResumes(t *testing.T) {
 	make := func() (*batchMeans, Method) {
 		return newBatchMeans(t, a), &Unconstrained{Primal: PrimalSettings{Kind: Gradient, Fixed: true, Eta: 0.3}}
 	}
-	value := func(p Problem) float64 {
+	value := func(p problem.Problem) float64 {
 		x := []float64{0}
-		p.Read(x, Iterate)
+		p.Space().Read(x, problem.Iterate)
 		return x[0]
 	}
 	p, m := make()
@@ -105,7 +107,7 @@ func TestSamplerResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, m = make()
-	at := Point{Iteration: 3}
+	at := problem.Point{Iteration: 3}
 	if _, err := Train(context.Background(), p, m, Settings{
 		Iterations: 7, Full: newBatchMeans(t, a), Resume: half.State, ResumeAt: at}); err != nil {
 		t.Fatal(err)
@@ -118,7 +120,7 @@ func TestSamplerResumes(t *testing.T) {
 // constrained is min stiff x^2/2 s.t. x - bound <= 0, one batch.
 func constrained(t *testing.T, stiff, bound float64) *batchMeans {
 	t.Helper()
-	p, err := Functions{N: 1, M: 1,
+	p, err := problem.Functions{N: 1, M: 1,
 		F:         func(x []float64) float64 { return stiff * x[0] * x[0] / 2 },
 		Gradient:  func(dst, x []float64) { dst[0] = stiff * x[0] },
 		G:         func(dst, x []float64) { dst[0] = x[0] - bound },

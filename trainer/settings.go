@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"time"
+
+	"ppal/trainer/problem"
 )
 
 // Output names the iterate that a run returns.
@@ -43,13 +45,13 @@ type Settings struct {
 	IterationsPerEpoch float64
 	// Full is the problem on all data, for records, certificates and results, where the problem that is trained is a Sampler; its
 	// iterate is set from that problem's. nil is the default: the problem itself.
-	Full Problem
+	Full problem.Problem
 	// Seed of OutputRandom's draw.
 	Seed uint64
 	// Resume goes on from a state that Result.State of an earlier run of the same problem and method gave, at ResumeAt's
 	// iteration (Result.Point). The records, the best iterate and the random one are those of the part that is run.
 	Resume   *State
-	ResumeAt Point
+	ResumeAt problem.Point
 	// Warn is told each warning as it arises; nil is the default: Result.Warnings alone.
 	Warn func(warning string)
 	// Certificate's tolerances.
@@ -64,24 +66,24 @@ type Settings struct {
 // defaultRecords is about how many records a run takes by default.
 const defaultRecords = 200
 
-func (s Settings) validate(p Problem, n int) error {
+func (s Settings) validate(p problem.Problem, n int) error {
 	switch {
 	case s.Iterations < 0 || s.RecordEvery < 0 || s.Gradients < 0:
 		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d, want none negative",
-			ErrSettings, s.Iterations, s.Gradients, s.RecordEvery)
+			problem.ErrSettings, s.Iterations, s.Gradients, s.RecordEvery)
 	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
 		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want none negative",
-			ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
+			problem.ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
 	case !(s.Certificate.Sphere >= 0) || !(s.Certificate.Kink >= 0):
 		return fmt.Errorf("trainer: %w: the certificate's tolerances %v and %v, want neither negative",
-			ErrSettings, s.Certificate.Sphere, s.Certificate.Kink)
+			problem.ErrSettings, s.Certificate.Sphere, s.Certificate.Kink)
 	case !(s.IterationsPerEpoch >= 0) || !(s.CollapseAbove >= 0):
 		return fmt.Errorf("trainer: %w: %v iterations per epoch, collapse above %v, want neither negative",
-			ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
+			problem.ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
 	case s.NearEvery < 0:
-		return fmt.Errorf("trainer: %w: near stationarity every %d records, want it not negative", ErrSettings, s.NearEvery)
+		return fmt.Errorf("trainer: %w: near stationarity every %d records, want it not negative", problem.ErrSettings, s.NearEvery)
 	case s.Output != "" && s.Output != OutputLast && s.Output != OutputBest && s.Output != OutputRandom:
-		return fmt.Errorf("trainer: %w: output %q (last, best, random)", ErrSettings, s.Output)
+		return fmt.Errorf("trainer: %w: output %q (last, best, random)", problem.ErrSettings, s.Output)
 	}
-	return p.Regularizer().Validate(n)
+	return p.Space().Regularizer.Validate(n)
 }

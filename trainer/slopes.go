@@ -1,6 +1,10 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
 
 // slopes are the derivatives of the constraints at one point along the move to the next, zeta_gj.(x_+ - x): for few constraints by their
 // gradients, for more by central differences of their smooth terms, whose maxima take the branch that Backward takes at x.
@@ -8,38 +12,38 @@ type slopes struct {
 	terms   *smoothTerms
 	slope   []float64
 	length  float64 // ||x_+ - x||
-	x, move Vector
-	rows    []Vector  // zeta_gj, nil for the differences
-	weights []float64 // one constraint at a time
+	x, move problem.Vector
+	rows    []problem.Vector // zeta_gj, nil for the differences
+	weights []float64        // one constraint at a time
 	// For the differences: the terms at x, beside it, and their derivatives; next is x_+.
 	h, plus, derivative []float64
 	g                   []float64
-	next                Vector
+	next                problem.Vector
 }
 
-func newSlopes(p Problem, terms *smoothTerms) slopes {
-	m := constraints(p)
-	s := slopes{terms: terms, slope: make([]float64, m), x: p.NewVector(), move: p.NewVector(), weights: make([]float64, 1+m)}
+func newSlopes(p problem.Problem, terms *smoothTerms) slopes {
+	m := problem.Constraints(p)
+	s := slopes{terms: terms, slope: make([]float64, m), x: p.Space().New(), move: p.Space().New(), weights: make([]float64, 1+m)}
 	if m <= mostTerms {
 		for range m {
-			s.rows = append(s.rows, p.NewVector())
+			s.rows = append(s.rows, p.Space().New())
 		}
 		return s
 	}
 	count := len(terms.weights) - 1
 	s.h, s.plus, s.derivative, s.g = make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, m)
-	s.next = p.NewVector()
+	s.next = p.Space().New()
 	return s
 }
 
 // start makes the iterate x, whose last Forward gave at.
-func (s *slopes) start(p Problem, at *Point) error {
-	p.Combine(s.x, 1, Iterate, 0, Iterate)
+func (s *slopes) start(p problem.Problem, at *problem.Point) error {
+	p.Space().Combine(s.x, 1, problem.Iterate, 0, problem.Iterate)
 	copy(s.h, s.terms.values(at.Constraints))
 	for j, row := range s.rows {
 		clear(s.weights)
 		s.weights[1+j] = 1
-		if err := at.backward(p, s.weights, row); err != nil {
+		if err := at.Backward(p, s.weights, row); err != nil {
 			return err
 		}
 	}
@@ -47,39 +51,39 @@ func (s *slopes) start(p Problem, at *Point) error {
 }
 
 // along sets slope and length for the move from x to the iterate, before its forward pass.
-func (s *slopes) along(p Problem) error {
-	p.Combine(s.move, 1, Iterate, -1, s.x)
-	s.length = math.Sqrt(p.Dot(s.move, s.move))
+func (s *slopes) along(p problem.Problem) error {
+	p.Space().Combine(s.move, 1, problem.Iterate, -1, s.x)
+	s.length = math.Sqrt(p.Space().Dot(s.move, s.move))
 	if s.rows == nil && len(s.slope) > 0 {
 		return s.difference(p)
 	}
 	for j, row := range s.rows {
-		s.slope[j] = p.Dot(row, s.move)
+		s.slope[j] = p.Space().Dot(row, s.move)
 	}
 	return nil
 }
 
 // difference is along by (h(x + t move) - h(x - t move))/2t.
-func (s *slopes) difference(p Problem) error {
+func (s *slopes) difference(p problem.Problem) error {
 	clear(s.slope)
 	if s.length == 0 {
 		return nil
 	}
 	t := differenceStep(p, s.x) / s.length
-	p.Combine(s.next, 1, Iterate, 0, Iterate)
-	p.Combine(Iterate, 1, s.x, t, s.move)
+	p.Space().Combine(s.next, 1, problem.Iterate, 0, problem.Iterate)
+	p.Space().Combine(problem.Iterate, 1, s.x, t, s.move)
 	if _, err := p.Forward(s.g); err != nil {
 		return err
 	}
 	copy(s.plus, s.terms.values(s.g))
-	p.Combine(Iterate, 1, s.x, -t, s.move)
+	p.Space().Combine(problem.Iterate, 1, s.x, -t, s.move)
 	if _, err := p.Forward(s.g); err != nil {
 		return err
 	}
 	for i, minus := range s.terms.values(s.g) {
 		s.derivative[i] = (s.plus[i] - minus) / (2 * t)
 	}
-	p.Combine(Iterate, 1, s.next, 0, s.next)
+	p.Space().Combine(problem.Iterate, 1, s.next, 0, s.next)
 	s.choose()
 	return nil
 }
@@ -90,11 +94,11 @@ func (s *slopes) choose() {
 	for lo := 0; lo < len(pieces); {
 		j, hi, most := pieces[lo].Constraint, lo, math.Inf(-1)
 		for ; hi < len(pieces) && pieces[hi].Constraint == j; hi++ {
-			most = math.Max(most, pieces[hi].value(s.h))
+			most = math.Max(most, pieces[hi].Value(s.h))
 		}
 		sum, ties := 0.0, 0.0
 		for _, b := range pieces[lo:hi] {
-			if b.value(s.h) == most {
+			if b.Value(s.h) == most {
 				sum += b.Sign * s.derivative[b.Term]
 				ties++
 			}
@@ -107,10 +111,10 @@ func (s *slopes) choose() {
 }
 
 // differenceStep is the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 in float32.
-func differenceStep(p Problem, x Vector) float64 {
+func differenceStep(p problem.Problem, x problem.Vector) float64 {
 	h := differenceLength
-	if p.Roundoff() > 0x1p-53 {
+	if p.Space().Roundoff() > 0x1p-53 {
 		h = narrowDifferenceLength
 	}
-	return h * (1 + math.Sqrt(p.Dot(x, x)))
+	return h * (1 + math.Sqrt(p.Space().Dot(x, x)))
 }

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
 )
 
 // smoothness is what the subgradient and proximal point methods know of a problem's curvature: estimates, made where they start.
@@ -25,14 +28,14 @@ const (
 // linear model's sigmoids have no curvature at all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on
 // differences of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few directions at
 // two points. The iterate and its forward pass are left as they were.
-func estimateSmoothness(p Problem, at *Point, terms bool) (smoothness, error) {
+func estimateSmoothness(p problem.Problem, at *problem.Point, terms bool) (smoothness, error) {
 	n, m := p.Dims()
 	e := &spectrum{p: p, at: at, terms: newSmoothTerms(p), g: make([]float64, m), direction: make([]float64, n)}
-	for _, v := range []*Vector{&e.start, &e.point, &e.base, &e.q, &e.previous, &e.product} {
-		*v = p.NewVector()
-		defer p.Free(*v)
+	for _, v := range []*problem.Vector{&e.start, &e.point, &e.base, &e.q, &e.previous, &e.product} {
+		*v = p.Space().New()
+		defer p.Space().Free(*v)
 	}
-	p.Combine(e.start, 1, Iterate, 0, Iterate)
+	p.Space().Combine(e.start, 1, problem.Iterate, 0, problem.Iterate)
 	var s smoothness
 	if err := e.examine(&s, terms); err != nil {
 		return s, err
@@ -46,43 +49,43 @@ func estimateSmoothness(p Problem, at *Point, terms bool) (smoothness, error) {
 			return s, err
 		}
 	}
-	p.Combine(Iterate, 1, e.start, 0, e.start)
-	return s, at.forward(p)
+	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
+	return s, at.Forward(p)
 }
 
 // spectrum is the state of the estimates.
 type spectrum struct {
-	p            Problem
-	at           *Point
+	p            problem.Problem
+	at           *problem.Point
 	terms        *smoothTerms
 	g, direction []float64
 	// start is the iterate to come back to, point where the Hessian is examined; base is the gradient there; q, previous and product
 	// are Lanczos's.
-	start, point, base, q, previous, product Vector
+	start, point, base, q, previous, product problem.Vector
 }
 
 // displace moves the iterate a unit length down the gradient of f; false where it is zero or nothing near is finite.
 func (e *spectrum) displace() (bool, error) {
 	p := e.p
-	p.Combine(Iterate, 1, e.start, 0, e.start)
+	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
 	if _, err := p.Forward(e.g); err != nil {
 		return false, err
 	}
 	if err := e.terms.gradient(e.at, 0, e.base); err != nil {
 		return false, err
 	}
-	length := math.Sqrt(p.Dot(e.base, e.base))
-	if !(length > 0) || !finite(length) {
+	length := math.Sqrt(p.Space().Dot(e.base, e.base))
+	if !(length > 0) || !vec.Finite(length) {
 		return false, nil
 	}
 	for t := 1 / length; t*length > probeLength; t *= probeShrink {
-		p.Combine(Iterate, 1, e.start, -t, e.base)
+		p.Space().Combine(problem.Iterate, 1, e.start, -t, e.base)
 		project(p)
 		f, err := p.Forward(e.g)
 		if err != nil {
 			return false, err
 		}
-		if finite(f) && firstNonFinite(e.g) < 0 {
+		if vec.Finite(f) && vec.FirstNonFinite(e.g) < 0 {
 			return true, nil
 		}
 	}
@@ -91,7 +94,7 @@ func (e *spectrum) displace() (bool, error) {
 
 // examine raises s to the curvatures at the iterate.
 func (e *spectrum) examine(s *smoothness, terms bool) error {
-	e.p.Combine(e.point, 1, Iterate, 0, Iterate)
+	e.p.Space().Combine(e.point, 1, problem.Iterate, 0, problem.Iterate)
 	least, largest, err := e.extremes(0)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (e *spectrum) examine(s *smoothness, terms bool) error {
 
 // forwardAt evaluates at point + t q.
 func (e *spectrum) forwardAt(t float64) error {
-	e.p.Combine(Iterate, 1, e.point, t, e.q)
+	e.p.Space().Combine(problem.Iterate, 1, e.point, t, e.q)
 	_, err := e.p.Forward(e.g)
 	return err
 }
@@ -147,20 +150,20 @@ func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 		if err := e.terms.gradient(e.at, term, e.product); err != nil {
 			return 0, 0, err
 		}
-		p.Combine(e.product, 1/h, e.product, -1/h, e.base)
-		size := math.Sqrt(p.Dot(e.product, e.product))
-		along := p.Dot(e.product, e.q)
-		p.Combine(e.product, 1, e.product, -along, e.q)
+		p.Space().Combine(e.product, 1/h, e.product, -1/h, e.base)
+		size := math.Sqrt(p.Space().Dot(e.product, e.product))
+		along := p.Space().Dot(e.product, e.q)
+		p.Space().Combine(e.product, 1, e.product, -along, e.q)
 		if k > 0 {
-			p.Combine(e.product, 1, e.product, -beside[k-1], e.previous)
+			p.Space().Combine(e.product, 1, e.product, -beside[k-1], e.previous)
 		}
-		rest := math.Sqrt(p.Dot(e.product, e.product))
+		rest := math.Sqrt(p.Space().Dot(e.product, e.product))
 		diagonal, beside = append(diagonal, along), append(beside, rest)
 		if !(rest > lanczosBreakdown*size) {
 			break
 		}
 		e.q, e.previous = e.previous, e.q
-		p.Combine(e.q, 1/rest, e.product, 0, e.product)
+		p.Space().Combine(e.q, 1/rest, e.product, 0, e.product)
 	}
 	least, largest = tridiagonalExtremes(diagonal, beside)
 	return least, largest, nil
@@ -169,7 +172,7 @@ func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 // draw sets q to the fixed random direction of length 1.
 func (e *spectrum) draw() {
 	randomDirection(e.direction)
-	e.p.Write(e.q, e.direction)
+	e.p.Space().Write(e.q, e.direction)
 }
 
 // randomDirection sets d to a direction of length 1, always the same.
@@ -178,13 +181,13 @@ func randomDirection(d []float64) {
 	for i := range d {
 		d[i] = rng.NormFloat64()
 	}
-	scale(d, 1/norm(d))
+	vec.Scale(d, 1/vec.Norm(d))
 }
 
 // tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, zeros where it is not finite.
 func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	n := len(diagonal)
-	if n == 0 || firstNonFinite(diagonal) >= 0 || firstNonFinite(beside) >= 0 {
+	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(beside) >= 0 {
 		return 0, 0
 	}
 	t := mat.NewSymDense(n, nil)

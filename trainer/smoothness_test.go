@@ -3,15 +3,17 @@ package trainer
 import (
 	"math"
 	"testing"
+
+	"ppal/trainer/problem"
 )
 
 // quadraticTerms is f = x'Ax/2 and h_t = x'B_t x/2 + e_t.x of two variables, A and B_t symmetric (a, b; b, d).
-func quadraticTerms(a [3]float64, b [][3]float64, pieces []Piece) Functions {
+func quadraticTerms(a [3]float64, b [][3]float64, pieces []problem.Piece) problem.Functions {
 	value := func(q [3]float64, x []float64) float64 {
 		return q[0]*x[0]*x[0]/2 + q[1]*x[0]*x[1] + q[2]*x[1]*x[1]/2
 	}
 	slope := func(q [3]float64, x []float64, i int) float64 { return q[i]*x[0] + q[i+1]*x[1] }
-	return Functions{N: 2, M: len(b), Pieces: pieces,
+	return problem.Functions{N: 2, M: len(b), Pieces: pieces,
 		F:        func(x []float64) float64 { return value(a, x) },
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = slope(a, x, 0), slope(a, x, 1) },
 		G: func(dst, x []float64) {
@@ -29,28 +31,28 @@ func quadraticTerms(a [3]float64, b [][3]float64, pieces []Piece) Functions {
 		}}
 }
 
-func begun(t *testing.T, fn Functions, x ...float64) (Problem, *Point) {
+func begun(t *testing.T, fn problem.Functions, x ...float64) (problem.Problem, *problem.Point) {
 	t.Helper()
 	p, err := fn.New(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := &Point{Constraints: make([]float64, constraints(p))}
-	if err := at.forward(p); err != nil {
+	at := &problem.Point{Constraints: make([]float64, problem.Constraints(p))}
+	if err := at.Forward(p); err != nil {
 		t.Fatal(err)
 	}
 	return p, at
 }
 
 func TestSmoothnessOfQuadratics(t *testing.T) {
-	saddle := [3]float64{1, 2, 1}                               // eigenvalues 3, -1
-	terms := [][3]float64{{-4, 0, 1}, {0, 0.5, 0}, {0, 0, 0}}   // -4, 1; 1/2, -1/2; 0
-	absolute := Abs(1, 1, 1)                                    // both signs of every term
-	upper := []Piece{{0, 0, -1, 0}, {1, 1, 1, 0}, {2, 2, 1, 0}} // -h_1 <= 0 has 4, -1
+	saddle := [3]float64{1, 2, 1}                                                                                                                                       // eigenvalues 3, -1
+	terms := [][3]float64{{-4, 0, 1}, {0, 0.5, 0}, {0, 0, 0}}                                                                                                           // -4, 1; 1/2, -1/2; 0
+	absolute := problem.Abs(1, 1, 1)                                                                                                                                    // both signs of every term
+	upper := []problem.Piece{{Constraint: 0, Term: 0, Sign: -1, Offset: 0}, {Constraint: 1, Term: 1, Sign: 1, Offset: 0}, {Constraint: 2, Term: 2, Sign: 1, Offset: 0}} // -h_1 <= 0 has 4, -1
 	for _, test := range []struct {
 		name   string
 		a      [3]float64
-		pieces []Piece
+		pieces []problem.Piece
 		want   smoothness
 		count  int // gradients
 	}{
@@ -74,7 +76,7 @@ func TestSmoothnessOfQuadratics(t *testing.T) {
 			t.Errorf("%s: %d gradients, want %d", test.name, at.GradientEvaluations, test.count)
 		}
 		x := make([]float64, 2)
-		p.Read(x, Iterate)
+		p.Space().Read(x, problem.Iterate)
 		if x[0] != 0.3 || x[1] != -0.8 || before[0] != at.Constraints[0] {
 			t.Errorf("%s: left at %v, g = %v", test.name, x, at.Constraints)
 		}
@@ -83,7 +85,7 @@ func TestSmoothnessOfQuadratics(t *testing.T) {
 
 // What has no curvature at the start shows it a unit length on: h = sin x at 0, where its Hessian is 0.
 func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
-	fn := Functions{N: 1, M: 1,
+	fn := problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return -x[0] }, Gradient: func(dst, _ []float64) { dst[0] = -1 },
 		G:         func(dst, x []float64) { dst[0] = math.Sin(x[0]) },
 		JacobianT: func(dst, x, w []float64) { dst[0] = w[0] * math.Cos(x[0]) }}
@@ -99,7 +101,7 @@ func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
 
 // Where f is not finite a unit length down the gradient, a shorter way is gone: f = -log(1/2 - x) ends at 1/2.
 func TestSmoothnessStaysInTheDomain(t *testing.T) {
-	fn := Functions{N: 1, F: func(x []float64) float64 { return -x[0] - math.Log(0.5-x[0]) },
+	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return -x[0] - math.Log(0.5-x[0]) },
 		Gradient: func(dst, x []float64) { dst[0] = -1 + 1/(0.5-x[0]) - 2 }}
 	p, at := begun(t, fn, 0)
 	s, err := estimateSmoothness(p, at, false)
@@ -107,7 +109,7 @@ func TestSmoothnessStaysInTheDomain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := 1 / (0.4 * 0.4) // a tenth of a unit down
-	if math.Abs(s.objective-want) > 1e-2 || at.check() != nil {
+	if math.Abs(s.objective-want) > 1e-2 || at.Check() != nil {
 		t.Errorf("the curvature is %v, want %v", s.objective, want)
 	}
 }
@@ -115,7 +117,7 @@ func TestSmoothnessStaysInTheDomain(t *testing.T) {
 // The extremes of a Hessian of more dimensions than Lanczos steps: from inside, and near.
 func TestLanczosExtremes(t *testing.T) {
 	const n = 60
-	fn := Functions{N: n,
+	fn := problem.Functions{N: n,
 		F: func(x []float64) float64 {
 			sum := 0.0
 			for i, v := range x {
@@ -153,8 +155,8 @@ func eigenvalue(i int) float64 {
 }
 
 func TestJacobianNorm(t *testing.T) {
-	fn := quadraticTerms([3]float64{}, make([][3]float64, 6), Abs(1, 1, 1, 1, 1, 1)) // rows e_1, e_2, three times each
-	for _, pieces := range [][]Piece{nil, fn.Pieces} {
+	fn := quadraticTerms([3]float64{}, make([][3]float64, 6), problem.Abs(1, 1, 1, 1, 1, 1)) // rows e_1, e_2, three times each
+	for _, pieces := range [][]problem.Piece{nil, fn.Pieces} {
 		fn.Pieces = pieces
 		p, at := begun(t, fn, 0, 0)
 		norm, err := estimateJacobian(p, at)
@@ -169,10 +171,10 @@ func TestJacobianNorm(t *testing.T) {
 
 // At the kink of |h| the subgradient that Backward takes is 0; the bound is not.
 func TestBoundsAtAKink(t *testing.T) {
-	fn := quadraticTerms([3]float64{}, [][3]float64{{}, {}}, []Piece{{0, 0, 3, 0}, {0, 0, -3, 0}, {0, 1, 0.5, -1}, {1, 1, 1, 0}})
+	fn := quadraticTerms([3]float64{}, [][3]float64{{}, {}}, []problem.Piece{{Constraint: 0, Term: 0, Sign: 3, Offset: 0}, {Constraint: 0, Term: 0, Sign: -3, Offset: 0}, {Constraint: 0, Term: 1, Sign: 0.5, Offset: -1}, {Constraint: 1, Term: 1, Sign: 1, Offset: 0}})
 	p, at := begun(t, fn, 0, 0)
 	bound := make([]float64, 2)
-	if err := newSmoothTerms(p).bounds(at, bound, p.NewVector()); err != nil {
+	if err := newSmoothTerms(p).bounds(at, bound, p.Space().New()); err != nil {
 		t.Fatal(err)
 	}
 	if bound[0] != 3 || bound[1] != 1 {
@@ -188,7 +190,7 @@ func TestLargestTerms(t *testing.T) {
 	}
 }
 
-func manyConstraints(t *testing.T) Problem {
+func manyConstraints(t *testing.T) problem.Problem {
 	p, _ := begun(t, quadraticTerms([3]float64{1, 0, 1}, make([][3]float64, 6), nil), 0, 0)
 	return p
 }
@@ -196,7 +198,7 @@ func manyConstraints(t *testing.T) Problem {
 // The slopes of many constraints, by differences, are those by gradients, with maxima that take the branch of x.
 func TestSlopesByDifferences(t *testing.T) {
 	terms := [][3]float64{{1, 2, 3}, {0, 1, 0}, {-1, 0, 2}, {2, 1, 1}, {1, 1, 1}}
-	pieces := append(Abs(1, 1, 1, 1), Piece{4, 4, 1, 0}, Piece{4, 0, -2, 0}, Piece{5, 4, 0, -7}, Piece{5, 1, 1, 0})
+	pieces := append(problem.Abs(1, 1, 1, 1), problem.Piece{Constraint: 4, Term: 4, Sign: 1, Offset: 0}, problem.Piece{Constraint: 4, Term: 0, Sign: -2, Offset: 0}, problem.Piece{Constraint: 5, Term: 4, Sign: 0, Offset: -7}, problem.Piece{Constraint: 5, Term: 1, Sign: 1, Offset: 0})
 	p, at := begun(t, quadraticTerms([3]float64{}, terms, pieces), 0.4, -0.7)
 	s := newSlopes(p, newSmoothTerms(p))
 	if s.rows != nil {
@@ -205,23 +207,23 @@ func TestSlopesByDifferences(t *testing.T) {
 	if err := s.start(p, at); err != nil {
 		t.Fatal(err)
 	}
-	want, row, weights := make([]float64, 6), p.NewVector(), make([]float64, 7)
-	move := p.NewVector()
-	p.Write(move, []float64{0.03, -0.02})
+	want, row, weights := make([]float64, 6), p.Space().New(), make([]float64, 7)
+	move := p.Space().New()
+	p.Space().Write(move, []float64{0.03, -0.02})
 	for j := range want {
 		clear(weights)
 		weights[1+j] = 1
 		if err := p.Backward(weights, row); err != nil {
 			t.Fatal(err)
 		}
-		want[j] = p.Dot(row, move)
+		want[j] = p.Space().Dot(row, move)
 	}
-	p.Combine(Iterate, 1, Iterate, 1, move)
+	p.Space().Combine(problem.Iterate, 1, problem.Iterate, 1, move)
 	if err := s.along(p); err != nil {
 		t.Fatal(err)
 	}
 	x := make([]float64, 2)
-	p.Read(x, Iterate)
+	p.Space().Read(x, problem.Iterate)
 	if math.Abs(x[0]-0.43) > 1e-15 || math.Abs(x[1]+0.72) > 1e-15 {
 		t.Errorf("the iterate is left at %v", x)
 	}

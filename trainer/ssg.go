@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // StepRule names how a step size of SSG follows from its setting c; count is that of the steps of the same kind so far, this one
@@ -40,7 +42,7 @@ type SSG struct {
 	ViolationRule StepRule
 	ViolationStep float64
 
-	d              Vector
+	d              problem.Vector
 	weights        []float64
 	c              float64 // Step, or what was measured
 	steps, repairs int     // on f and on g, so far
@@ -71,38 +73,38 @@ func (m *SSG) validate() error {
 	case "", StepDecay:
 	case StepConstant:
 		if m.Step == 0 {
-			return fmt.Errorf("trainer: %w: SSG's constant step needs its size", ErrSettings)
+			return fmt.Errorf("trainer: %w: SSG's constant step needs its size", problem.ErrSettings)
 		}
 	default:
-		return fmt.Errorf("trainer: %w: SSG's step rule %q (decay, constant)", ErrSettings, m.StepRule)
+		return fmt.Errorf("trainer: %w: SSG's step rule %q (decay, constant)", problem.ErrSettings, m.StepRule)
 	}
 	switch m.ViolationRule {
 	case "", StepPolyak:
 		if m.ViolationStep != 0 {
-			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints has no size to set", ErrSettings)
+			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints has no size to set", problem.ErrSettings)
 		}
 	case StepConstant, StepDecay:
 		if m.ViolationStep == 0 {
-			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs its size", ErrSettings, m.ViolationRule)
+			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs its size", problem.ErrSettings, m.ViolationRule)
 		}
 	default:
-		return fmt.Errorf("trainer: %w: SSG's rule of steps on the constraints %q (polyak, constant, decay)", ErrSettings, m.ViolationRule)
+		return fmt.Errorf("trainer: %w: SSG's rule of steps on the constraints %q (polyak, constant, decay)", problem.ErrSettings, m.ViolationRule)
 	}
 	return nil
 }
 
 // Init implements Method.
-func (m *SSG) Init(p Problem, at *Point) error {
+func (m *SSG) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(); err != nil {
 		return err
 	}
-	m.d, m.weights = p.NewVector(), make([]float64, 1+len(at.Constraints))
+	m.d, m.weights = p.Space().New(), make([]float64, 1+len(at.Constraints))
 	m.c, m.steps, m.repairs, m.last = m.Step, 0, 0, math.NaN()
 	return nil
 }
 
 // Iterate implements Method.
-func (m *SSG) Iterate(p Problem, at *Point) error {
+func (m *SSG) Iterate(p problem.Problem, at *problem.Point) error {
 	if m.c == 0 {
 		if err := m.measure(p, at); err != nil {
 			return err
@@ -117,11 +119,11 @@ func (m *SSG) Iterate(p Problem, at *Point) error {
 	if err != nil {
 		return err
 	}
-	return at.sampleAndForward(p, at.Iteration+1)
+	return at.SampleAndForward(p, at.Iteration+1)
 }
 
 // measure sets c where the settings do not.
-func (m *SSG) measure(p Problem, at *Point) error {
+func (m *SSG) measure(p problem.Problem, at *problem.Point) error {
 	s, err := estimateSmoothness(p, at, false)
 	if m.c = 1; s.objective > 0 { // a linear f has no scale of its own
 		m.c = ssgStability / s.objective
@@ -133,23 +135,23 @@ func (m *SSG) measure(p Problem, at *Point) error {
 func (m *SSG) counts(g float64) bool { return g <= orDefault(m.Tolerance, DefaultSSGTolerance) }
 
 // descend does the step on f.
-func (m *SSG) descend(p Problem, at *Point) error {
+func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
 	clear(m.weights)
 	m.weights[0] = 1
-	if err := at.backward(p, m.weights, m.d); err != nil {
+	if err := at.Backward(p, m.weights, m.d); err != nil {
 		return err
 	}
 	m.last = m.stepOnObjective()
 	m.steps++
-	p.Descend(Descent{Direction: m.d, Step: m.last, Length: m.last})
+	p.Space().Descend(problem.Descent{Direction: m.d, Step: m.last, Length: m.last})
 	return nil
 }
 
 // repair does the step on g = g_j.
-func (m *SSG) repair(p Problem, at *Point, g float64, j int) error {
+func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) error {
 	clear(m.weights)
 	m.weights[1+j] = 1
-	if err := at.backward(p, m.weights, m.d); err != nil {
+	if err := at.Backward(p, m.weights, m.d); err != nil {
 		return err
 	}
 	m.repairs++
@@ -160,11 +162,11 @@ func (m *SSG) repair(p Problem, at *Point, g float64, j int) error {
 		m.last = m.ViolationStep / math.Sqrt(float64(m.repairs))
 	default:
 		m.last = 0 // where zeta_g = 0 there is nowhere to go
-		if size := p.Dot(m.d, m.d); size > 0 {
+		if size := p.Space().Dot(m.d, m.d); size > 0 {
 			m.last = g / size
 		}
 	}
-	p.Combine(Iterate, 1, Iterate, -m.last, m.d)
+	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -m.last, m.d)
 	project(p)
 	return nil
 }
@@ -178,7 +180,7 @@ func (m *SSG) stepOnObjective() float64 {
 }
 
 // OutputWeight implements Weigher: the step that leaves an iterate that counts.
-func (m *SSG) OutputWeight(at *Point) float64 {
+func (m *SSG) OutputWeight(at *problem.Point) float64 {
 	if worst, _ := largestConstraint(at.Constraints); !m.counts(worst) {
 		return 0
 	}

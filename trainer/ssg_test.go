@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // handWorst is the larger of the two constraints and which.
@@ -58,7 +59,7 @@ func TestSSGStepsByHand(t *testing.T) {
 
 // The default step begins at 2/L: f = 2 x^2 + x y + y^2 has L = 3 + sqrt 2.
 func TestSSGMeasuresItsStep(t *testing.T) {
-	fn := trainer.Functions{N: 2,
+	fn := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return 2*x[0]*x[0] + x[0]*x[1] + x[1]*x[1] },
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = 4*x[0]+x[1], x[0]+2*x[1] }}
 	m, l := &trainer.SSG{}, 3+math.Sqrt2
@@ -92,7 +93,7 @@ func TestSSGAtAStationaryViolation(t *testing.T) {
 // A step on g projects, but does not shrink by an r that g does not have.
 func TestSSGRepairsWithoutTheRegularizer(t *testing.T) {
 	fn := line()
-	fn.Regularizer = trainer.Regularizer{Kind: trainer.L1, Weight: 10}
+	fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 10}
 	p := start(t, fn, 4)
 	if _, err := trainer.Train(context.Background(), p, &trainer.SSG{Step: 0.1}, trainer.Settings{Iterations: 1}); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestSSGRandomOutput(t *testing.T) {
 		m := &trainer.SSG{Step: 0.8}
 		if l, ok := recorder.(*journal); ok {
 			l.after = func(r *trainer.Record) error {
-				weights[r.Iteration] = m.OutputWeight(&trainer.Point{Constraints: r.Constraints})
+				weights[r.Iteration] = m.OutputWeight(&problem.Point{Constraints: r.Constraints})
 				return nil
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"ppal/trainer/problem"
 )
 
 // StateVisitor is shown each part of a state by name: on saving it copies the part out, on restoring it sets it.
@@ -11,7 +13,7 @@ type StateVisitor interface {
 	Number(name string, x *float64)
 	Count(name string, n *int)
 	Numbers(name string, x []float64)
-	Vector(name string, v Vector)
+	Vector(name string, v problem.Vector)
 }
 
 // State is everything that a run needs to go on from an iterate: numbers by name and vectors of x's size by name
@@ -23,12 +25,12 @@ type State struct {
 }
 
 // Capture copies the iterate and m's state.
-func Capture(p Problem, m Method) *State { return capture(p, m.Name(), m.VisitState) }
+func Capture(p problem.Problem, m Method) *State { return capture(p, m.Name(), m.VisitState) }
 
-func capture(p Problem, name string, visit func(StateVisitor)) *State {
+func capture(p problem.Problem, name string, visit func(StateVisitor)) *State {
 	s := &State{Method: name, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	v := &saver{s: s, p: p}
-	v.Vector(iterateName, Iterate)
+	v.Vector(iterateName, problem.Iterate)
 	visit(v)
 	return s
 }
@@ -37,19 +39,21 @@ const iterateName = "iterate"
 
 // Restore sets the iterate and m's state, after m.Init on a problem of the same shape. The error (ErrSettings) says where s is of
 // another method, primal step or problem; the iterate and m's state are undefined then.
-func (s *State) Restore(p Problem, m Method) error { return s.restore(p, m.Name(), m.VisitState) }
+func (s *State) Restore(p problem.Problem, m Method) error {
+	return s.restore(p, m.Name(), m.VisitState)
+}
 
-func (s *State) restore(p Problem, name string, visit func(StateVisitor)) error {
+func (s *State) restore(p problem.Problem, name string, visit func(StateVisitor)) error {
 	if s.Method != name {
-		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", ErrSettings, s.Method, name)
+		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", problem.ErrSettings, s.Method, name)
 	}
 	v := &restorer{s: s, p: p, used: map[string]bool{}}
-	v.Vector(iterateName, Iterate)
+	v.Vector(iterateName, problem.Iterate)
 	visit(v)
 	for _, names := range []map[string][]float64{s.Numbers, s.Vectors} {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if v.err == nil && !v.used[name] {
-				v.err = fmt.Errorf("trainer: %w: the state has %q, which these settings of %s do not use", ErrSettings, name, s.Method)
+				v.err = fmt.Errorf("trainer: %w: the state has %q, which these settings of %s do not use", problem.ErrSettings, name, s.Method)
 			}
 		}
 	}
@@ -58,7 +62,7 @@ func (s *State) restore(p Problem, name string, visit func(StateVisitor)) error 
 
 type saver struct {
 	s *State
-	p Problem
+	p problem.Problem
 }
 
 func (v *saver) Number(name string, x *float64) { v.s.Numbers[name] = []float64{*x} }
@@ -66,15 +70,15 @@ func (v *saver) Count(name string, n *int)      { v.s.Numbers[name] = []float64{
 func (v *saver) Numbers(name string, x []float64) {
 	v.s.Numbers[name] = append([]float64{}, x...)
 }
-func (v *saver) Vector(name string, x Vector) {
+func (v *saver) Vector(name string, x problem.Vector) {
 	n, _ := v.p.Dims()
 	v.s.Vectors[name] = make([]float64, n)
-	v.p.Read(v.s.Vectors[name], x)
+	v.p.Space().Read(v.s.Vectors[name], x)
 }
 
 type restorer struct {
 	s    *State
-	p    Problem
+	p    problem.Problem
 	used map[string]bool
 	err  error
 }
@@ -84,7 +88,7 @@ func (v *restorer) find(in map[string][]float64, name string, n int) []float64 {
 	x, ok := in[name]
 	if v.err == nil && (!ok || len(x) != n) {
 		v.err = fmt.Errorf("trainer: %w: the state's %q has %d numbers, want %d: it is of other settings or another problem",
-			ErrSettings, name, len(x), n)
+			problem.ErrSettings, name, len(x), n)
 	}
 	if v.err != nil {
 		return nil
@@ -106,9 +110,9 @@ func (v *restorer) Count(name string, n *int) {
 
 func (v *restorer) Numbers(name string, x []float64) { copy(x, v.find(v.s.Numbers, name, len(x))) }
 
-func (v *restorer) Vector(name string, x Vector) {
+func (v *restorer) Vector(name string, x problem.Vector) {
 	n, _ := v.p.Dims()
 	if s := v.find(v.s.Vectors, name, n); s != nil {
-		v.p.Write(x, s)
+		v.p.Space().Write(x, s)
 	}
 }

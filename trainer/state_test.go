@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/testproblems"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // resumable are methods and primal steps with state of their own each.
@@ -32,7 +33,7 @@ func resumable() map[string]func() trainer.Method {
 // 100 steps, captured and restored into a fresh problem and method, and 100 more are 200 steps, to the bit.
 func TestResumeIsBitIdentical(t *testing.T) {
 	for name, method := range resumable() {
-		for form, make := range map[string]func(testing.TB, trainer.Functions, []float64) trainer.Problem{
+		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 			"float64": functionsProblem, "float32": narrowProblem} {
 			t.Run(name+" "+form, func(t *testing.T) { resumes(t, named(t, "abs-branch-and-kink"), method, make) })
 		}
@@ -43,7 +44,7 @@ func TestResumeIsBitIdentical(t *testing.T) {
 }
 
 func resumes(t *testing.T, tp testproblems.Problem, method func() trainer.Method,
-	make func(testing.TB, trainer.Functions, []float64) trainer.Problem) {
+	make func(testing.TB, problem.Functions, []float64) problem.Problem) {
 	fn := functions(tp)
 	run := func(s trainer.Settings) (*trainer.Result, []float64) {
 		p := make(t, fn, tp.Start)
@@ -76,7 +77,7 @@ func sameBits(x, y float64) bool { return math.Float64bits(x) == math.Float64bit
 func TestRestoreRefusesOtherStates(t *testing.T) {
 	smooth, other := named(t, "qp-several-active"), named(t, "qp-one-active")
 	state := func(m trainer.Method) *trainer.State {
-		r, err := trainer.Train(context.Background(), problem(t, smooth), m, trainer.Settings{Iterations: 3})
+		r, err := trainer.Train(context.Background(), problemOf(t, smooth), m, trainer.Settings{Iterations: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,12 +96,12 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 		{"another problem", &trainer.PPALA{}, &trainer.PPALA{}, true, "want"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := problem(t, smooth)
+			p := problemOf(t, smooth)
 			if test.elsewhere {
-				p = problem(t, other)
+				p = problemOf(t, other)
 			}
 			_, err := trainer.Train(context.Background(), p, test.to, trainer.Settings{Iterations: 5, Resume: state(test.from)})
-			if !errors.Is(err, trainer.ErrSettings) || !strings.Contains(err.Error(), test.want) {
+			if !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want ErrSettings with %q", err, test.want)
 			}
 		})
@@ -108,7 +109,7 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 }
 
 func TestStateHoldsCopies(t *testing.T) {
-	p, m := problem(t, named(t, "qp-one-active")), &trainer.PPALA{}
+	p, m := problemOf(t, named(t, "qp-one-active")), &trainer.PPALA{}
 	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 10})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,10 @@
 package trainer
 
-import "fmt"
+import (
+	"fmt"
+
+	"ppal/trainer/problem"
+)
 
 // Stepper drives a rule in a loop that is someone else's: there the gradient grad f + J^T w is evaluated already when the
 // step is asked for, and f cannot be probed, so that the first step has the length 1e-3 (1 + ||x_0||) and the second knows the
@@ -11,7 +15,7 @@ import "fmt"
 type Stepper struct {
 	rule    DualRule
 	step    primalStep
-	at      Point
+	at      problem.Point
 	weights []float64
 	started bool
 	weighed bool // the dual variables have seen g at the iterate
@@ -52,7 +56,7 @@ func (s *Stepper) start(g []float64) error {
 
 // Step moves p's iterate along the gradient that p.Backward gives for the weights (1, w). p.Forward is never called, and p is the
 // same in every call.
-func (s *Stepper) Step(p Problem, w []float64) error {
+func (s *Stepper) Step(p problem.Problem, w []float64) error {
 	if err := s.prepare(p, len(w)); err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func (s *Stepper) Step(p Problem, w []float64) error {
 }
 
 // prepare makes the primal step.
-func (s *Stepper) prepare(p Problem, m int) error {
+func (s *Stepper) prepare(p problem.Problem, m int) error {
 	if s.step != nil {
 		return nil
 	}
@@ -83,9 +87,9 @@ func (s *Stepper) prepare(p Problem, m int) error {
 
 // Capture copies p's iterate and the state of the rule and its step, to go on from with Restore. The error says that there is none
 // before the first Step.
-func (s *Stepper) Capture(p Problem) (*State, error) {
+func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 	if s.step == nil {
-		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", problem.ErrSettings)
 	}
 	return capture(p, s.name(), s.visitState), nil
 }
@@ -93,9 +97,9 @@ func (s *Stepper) Capture(p Problem) (*State, error) {
 // Restore sets p's iterate and the state that Capture gave, in a stepper that has not begun, m being the number of constraints. The
 // next call is Weights with g at that iterate. The error (ErrSettings) says where the state does not fit; the iterate and the
 // stepper are undefined then.
-func (s *Stepper) Restore(p Problem, m int, state *State) error {
+func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
-		return fmt.Errorf("trainer: %w: a stepper that has begun cannot be restored", ErrSettings)
+		return fmt.Errorf("trainer: %w: a stepper that has begun cannot be restored", problem.ErrSettings)
 	}
 	if err := s.start(make([]float64, m)); err != nil {
 		return err

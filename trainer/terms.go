@@ -3,6 +3,8 @@ package trainer
 import (
 	"math"
 	"slices"
+
+	"ppal/trainer/problem"
 )
 
 // mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the largest.
@@ -11,21 +13,21 @@ const mostTerms = 4
 // smoothTerms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem, or the constraints
 // themselves, each its own piece.
 type smoothTerms struct {
-	p       Problem
-	pw      Piecewise // nil where the constraints are smooth
-	pieces  []Piece
+	p       problem.Problem
+	pw      problem.Piecewise // nil where the constraints are smooth
+	pieces  []problem.Piece
 	weights []float64 // one term at a time
 	chosen  [mostTerms]int
 }
 
-func newSmoothTerms(p Problem) *smoothTerms {
-	m := constraints(p)
-	if pw, ok := p.(Piecewise); ok {
+func newSmoothTerms(p problem.Problem) *smoothTerms {
+	m := problem.Constraints(p)
+	if pw, ok := p.(problem.Piecewise); ok {
 		return &smoothTerms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
 	}
-	s := &smoothTerms{p: p, pieces: make([]Piece, m), weights: make([]float64, 1+m)}
+	s := &smoothTerms{p: p, pieces: make([]problem.Piece, m), weights: make([]float64, 1+m)}
 	for j := range s.pieces {
-		s.pieces[j] = Piece{Constraint: j, Term: j, Sign: 1}
+		s.pieces[j] = problem.Piece{Constraint: j, Term: j, Sign: 1}
 	}
 	return s
 }
@@ -39,16 +41,16 @@ func (s *smoothTerms) values(g []float64) []float64 {
 }
 
 // gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the term t. It counts.
-func (s *smoothTerms) gradient(at *Point, index int, d Vector) error {
+func (s *smoothTerms) gradient(at *problem.Point, index int, d problem.Vector) error {
 	clear(s.weights)
 	s.weights[index] = 1
 	return s.backward(at, s.weights, d)
 }
 
 // backward writes weights[0] grad f + sum_t weights[1+t] grad h_t at the iterate of the last Forward. It counts.
-func (s *smoothTerms) backward(at *Point, weights []float64, d Vector) error {
+func (s *smoothTerms) backward(at *problem.Point, weights []float64, d problem.Vector) error {
 	if s.pw == nil {
-		return at.backward(s.p, weights, d)
+		return at.Backward(s.p, weights, d)
 	}
 	at.GradientEvaluations++
 	return s.pw.BackwardTerms(weights, d)
@@ -60,7 +62,7 @@ func (s *smoothTerms) largest(g []float64) []int {
 	for len(chosen) < mostTerms {
 		next, most := -1, math.Inf(-1)
 		for _, b := range s.pieces {
-			if v := b.value(h); b.Sign != 0 && v > most && !slices.Contains(chosen, b.Term) {
+			if v := b.Value(h); b.Sign != 0 && v > most && !slices.Contains(chosen, b.Term) {
 				next, most = b.Term, v
 			}
 		}
@@ -85,13 +87,13 @@ func (s *smoothTerms) signs(term int) (positive, negative bool) {
 
 // bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last Forward, which gave at: at a kink
 // the subgradient that Backward takes may be 0. Only the largest terms are examined; bound is 0 for constraints without one.
-func (s *smoothTerms) bounds(at *Point, bound []float64, d Vector) error {
+func (s *smoothTerms) bounds(at *problem.Point, bound []float64, d problem.Vector) error {
 	clear(bound)
 	for _, t := range s.largest(at.Constraints) {
 		if err := s.gradient(at, 1+t, d); err != nil {
 			return err
 		}
-		size := math.Sqrt(s.p.Dot(d, d))
+		size := math.Sqrt(s.p.Space().Dot(d, d))
 		for _, b := range s.pieces {
 			if b.Term == t {
 				bound[b.Constraint] = math.Max(bound[b.Constraint], math.Abs(b.Sign)*size)
@@ -113,9 +115,9 @@ func largestConstraint(g []float64) (value float64, j int) {
 }
 
 // project brings the iterate to dom r.
-func project(p Problem) {
-	switch p.Regularizer().Kind {
-	case Ball, Box:
-		p.Prox(1, Iterate)
+func project(p problem.Problem) {
+	switch p.Space().Regularizer.Kind {
+	case problem.Ball, problem.Box:
+		p.Space().Prox(1, problem.Iterate)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"ppal/trainer/problem"
 )
 
 // Status says why a run stopped.
@@ -27,8 +29,8 @@ type Result struct {
 	Status      Status
 	Iterations  int
 	Seconds     float64
-	Objective   float64 // f + r
-	Point       Point   // f and g at the output; the iteration and the count of gradients are the run's
+	Objective   float64       // f + r
+	Point       problem.Point // f and g at the output; the iteration and the count of gradients are the run's
 	Certificate Certificate
 	// BestFeasible is the feasible record with the smallest objective, nil where there is none.
 	BestFeasible *Best
@@ -49,7 +51,7 @@ type Best struct {
 // Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite, ErrSettings (wrapped) for a setting
 // that does not fit, or the problem's; what was reached until then is in the Result, with status Failed. A cancelled
 // context is no error: the status is Interrupted.
-func Train(ctx context.Context, p Problem, m Method, s Settings) (*Result, error) {
+func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Result, error) {
 	t, err := newRun(p, m, s)
 	if err != nil {
 		return nil, err
@@ -64,12 +66,12 @@ func Train(ctx context.Context, p Problem, m Method, s Settings) (*Result, error
 
 // run is the loop's state.
 type run struct {
-	p         Problem
+	p         problem.Problem
 	m         Method
 	set       Settings
-	at        Point
-	full      Problem // p, or Settings.Full
-	fullAt    *Point  // at, or the full problem's
+	at        problem.Point
+	full      problem.Problem // p, or Settings.Full
+	fullAt    *problem.Point  // at, or the full problem's
 	seconds   float64
 	every     int
 	share     float64 // seconds from a record after which the next is due, infinite where the iterations alone decide
@@ -79,17 +81,17 @@ type run struct {
 	x         []float64
 	rng       *rand.Rand
 	best      *Best
-	bestAt    Vector
+	bestAt    problem.Vector
 	bestNu    []float64 // Report.Nu there, a copy
 	drawn     int
 	weight    float64 // of all iterates so far, of a Weigher
-	drawnAt   Vector
+	drawnAt   problem.Vector
 	drawnNu   []float64
-	iterateAt Vector // the iterate, while a Returner's other point is shown
+	iterateAt problem.Vector // the iterate, while a Returner's other point is shown
 	warnings  []string
 }
 
-func newRun(p Problem, m Method, s Settings) (*run, error) {
+func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	n, constraints := p.Dims()
 	if err := s.validate(p, n); err != nil {
 		return nil, err
@@ -99,7 +101,7 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	t.at.Constraints = make([]float64, constraints)
 	t.full, t.fullAt = p, &t.at
 	if s.Full != nil {
-		t.full, t.fullAt = s.Full, &Point{Constraints: make([]float64, constraints)}
+		t.full, t.fullAt = s.Full, &problem.Point{Constraints: make([]float64, constraints)}
 	}
 	t.set.FeasibilityTolerance = orDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
 	t.set.IterationsPerEpoch = orDefault(s.IterationsPerEpoch, 1)
@@ -111,18 +113,18 @@ func newRun(p Problem, m Method, s Settings) (*run, error) {
 	}
 	switch s.Output {
 	case OutputBest:
-		t.bestAt = p.NewVector()
+		t.bestAt = p.Space().New()
 	case OutputRandom:
-		t.drawnAt = p.NewVector()
+		t.drawnAt = p.Space().New()
 	}
-	switch p.Regularizer().Kind {
-	case Ball, Box:
-		p.Prox(1, Iterate)
+	switch p.Space().Regularizer.Kind {
+	case problem.Ball, problem.Box:
+		p.Space().Prox(1, problem.Iterate)
 	}
-	if err := t.at.sampleAndForward(p, 0); err != nil {
+	if err := t.at.SampleAndForward(p, 0); err != nil {
 		return nil, err
 	}
-	if err := t.at.check(); err != nil {
+	if err := t.at.Check(); err != nil {
 		return nil, err
 	}
 	if err := m.Init(p, &t.at); err != nil {
@@ -145,7 +147,7 @@ func (t *run) resume() error {
 		return err
 	}
 	t.at.Iteration, t.at.GradientEvaluations = t.set.ResumeAt.Iteration, t.set.ResumeAt.GradientEvaluations
-	return t.at.sampleAndForward(t.p, t.at.Iteration)
+	return t.at.SampleAndForward(t.p, t.at.Iteration)
 }
 
 // evaluate brings the full problem to the iterate.
@@ -153,13 +155,13 @@ func (t *run) evaluate() error {
 	if t.full == t.p {
 		return nil
 	}
-	t.p.Read(t.x, Iterate)
-	t.full.Write(Iterate, t.x)
+	t.p.Space().Read(t.x, problem.Iterate)
+	t.full.Space().Write(problem.Iterate, t.x)
 	t.fullAt.Iteration, t.fullAt.GradientEvaluations = t.at.Iteration, t.at.GradientEvaluations
-	if err := t.fullAt.forward(t.full); err != nil {
+	if err := t.fullAt.Forward(t.full); err != nil {
 		return err
 	}
-	return t.fullAt.check()
+	return t.fullAt.Check()
 }
 
 func (t *run) warn(warnings ...string) {
@@ -176,7 +178,7 @@ func (t *run) diagnose() error {
 	if err := t.evaluate(); err != nil {
 		return err
 	}
-	if v := MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
+	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
 		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g", v))
 	}
 	if d, ok := t.m.(Diagnoser); ok {
@@ -219,11 +221,11 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		}
 		t.seconds += time.Since(began).Seconds()
 		t.at.Iteration++
-		if err := t.at.check(); err != nil {
+		if err := t.at.Check(); err != nil {
 			return Failed, err
 		}
 		if t.set.Output == OutputRandom && t.draws() {
-			t.p.Combine(t.drawnAt, 1, Iterate, 0, Iterate)
+			t.p.Space().Combine(t.drawnAt, 1, problem.Iterate, 0, problem.Iterate)
 			t.drawn, t.drawnNu = t.at.Iteration, slices.Clone(t.m.Report().Nu)
 		}
 		if tick, ok := t.set.Recorder.(Ticker); ok {
@@ -242,15 +244,4 @@ func (t *run) draws() bool {
 	weight := w.OutputWeight(&t.at)
 	t.weight += weight
 	return t.rng.Float64()*t.weight < weight
-}
-
-// check is the one place where a run stops on a value that is not finite.
-func (at *Point) check() error {
-	if !finite(at.Objective) {
-		return &NonFiniteError{"objective", at.Iteration, at.Objective}
-	}
-	if j := firstNonFinite(at.Constraints); j >= 0 {
-		return &NonFiniteError{fmt.Sprintf("constraint %d", j), at.Iteration, at.Constraints[j]}
-	}
-	return nil
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // line is min (x - 3)^2/2 s.t. x - 1 <= 0, from x = 0.
-func line() trainer.Functions {
-	return trainer.Functions{N: 1, M: 1,
+func line() problem.Functions {
+	return problem.Functions{N: 1, M: 1,
 		F:         func(x []float64) float64 { return (x[0] - 3) * (x[0] - 3) / 2 },
 		Gradient:  func(dst, x []float64) { dst[0] = x[0] - 3 },
 		G:         func(dst, x []float64) { dst[0] = x[0] - 1 },
@@ -23,7 +24,7 @@ func line() trainer.Functions {
 	}
 }
 
-func start(t testing.TB, fn trainer.Functions, x ...float64) trainer.Problem {
+func start(t testing.TB, fn problem.Functions, x ...float64) problem.Problem {
 	t.Helper()
 	return functionsProblem(t, fn, x)
 }
@@ -44,7 +45,7 @@ func (l *journal) Record(r *trainer.Record) error {
 	return nil
 }
 
-func (l *journal) Tick(at *trainer.Point) { l.ticks = append(l.ticks, at.Iteration) }
+func (l *journal) Tick(at *problem.Point) { l.ticks = append(l.ticks, at.Iteration) }
 
 func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 	for _, test := range []struct {
@@ -191,21 +192,21 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name      string
-		change    func(fn *trainer.Functions)
+		change    func(fn *problem.Functions)
 		term      string
 		iteration int
 	}{
-		{"f", func(fn *trainer.Functions) {
+		{"f", func(fn *problem.Functions) {
 			fn.F = func(x []float64) float64 { return after(1+3, math.Inf(1), x[0]) }
 		}, "objective", 4},
-		{"f at the start", func(fn *trainer.Functions) {
+		{"f at the start", func(fn *problem.Functions) {
 			fn.F = func([]float64) float64 { return math.NaN() }
 		}, "objective", 0},
-		{"g", func(fn *trainer.Functions) {
+		{"g", func(fn *problem.Functions) {
 			fn.M = 2
 			fn.G = func(dst, x []float64) { dst[0], dst[1] = x[0]-1, after(1+2, math.NaN(), -1) }
 		}, "constraint 1", 3},
-		{"gradient", func(fn *trainer.Functions) {
+		{"gradient", func(fn *problem.Functions) {
 			fn.F = func([]float64) float64 { return 0 }
 			fn.G = func(dst, _ []float64) { dst[0] = -1 }
 			fn.Gradient = func(dst, x []float64) { dst[0] = after(5, math.NaN(), x[0]) }
@@ -217,8 +218,8 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 			test.change(&fn)
 			r, err := trainer.Train(context.Background(), start(t, fn, 0), &trainer.Penalty{Primal: gradient},
 				trainer.Settings{Iterations: 9, RecordEvery: 1})
-			var bad *trainer.NonFiniteError
-			if !errors.As(err, &bad) || !errors.Is(err, trainer.ErrNonFinite) {
+			var bad *problem.NonFiniteError
+			if !errors.As(err, &bad) || !errors.Is(err, problem.ErrNonFinite) {
 				t.Fatalf("error %v, want a NonFiniteError", err)
 			}
 			if bad.Term != test.term || bad.Iteration != test.iteration {
@@ -235,7 +236,7 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 func TestNonFiniteInProxLinear(t *testing.T) {
 	fn, count := handFunctions(), 0
 	gradient := fn.Gradient
-	fn.Pieces = trainer.Abs(0.1, 0.1)
+	fn.Pieces = problem.Abs(0.1, 0.1)
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0], dst[1] = 1, 1 }
 	fn.Gradient = func(dst, x []float64) {
 		gradient(dst, x)
@@ -244,13 +245,13 @@ func TestNonFiniteInProxLinear(t *testing.T) {
 		}
 	}
 	_, err := trainer.Train(context.Background(), start(t, fn, 1, 1), &trainer.PLADA{}, trainer.Settings{Iterations: 50, RecordEvery: 10})
-	if !errors.Is(err, trainer.ErrNonFinite) {
+	if !errors.Is(err, problem.ErrNonFinite) {
 		t.Errorf("error %v, want ErrNonFinite", err)
 	}
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0], dst[1] = math.NaN(), 1 }
 	count = -1000
 	if _, err := trainer.Train(context.Background(), start(t, fn, 1, 1), &trainer.PLADA{},
-		trainer.Settings{Iterations: 50, RecordEvery: 10}); !errors.Is(err, trainer.ErrNonFinite) {
+		trainer.Settings{Iterations: 50, RecordEvery: 10}); !errors.Is(err, problem.ErrNonFinite) {
 		t.Errorf("error %v, want ErrNonFinite", err)
 	}
 }

@@ -1,5 +1,7 @@
 package trainer
 
+import "ppal/trainer/problem"
+
 // Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without the constraints.
 type Unconstrained struct {
 	Primal PrimalSettings
@@ -16,7 +18,7 @@ var (
 func (m *Unconstrained) Name() string { return "unconstrained" }
 
 // Init implements Method.
-func (m *Unconstrained) Init(p Problem, at *Point) error { return m.init(m, p, at) }
+func (m *Unconstrained) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
 
 // StartDual implements DualRule.
 func (m *Unconstrained) StartDual([]float64) error { return nil }

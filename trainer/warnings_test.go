@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 func mentions(lines []string, part string) bool {
@@ -76,10 +77,10 @@ func TestWarnings(t *testing.T) {
 // A collapse is one of the output: of its f, without r, and of its own certificate.
 func TestCollapseIsOfTheOutput(t *testing.T) {
 	fn := line()
-	fn.Regularizer = trainer.Regularizer{Kind: trainer.SquaredL2, Weight: 1} // f = 2 and f + r = 2.5 at the solution x = 1
+	fn.Regularizer = problem.Regularizer{Kind: problem.SquaredL2, Weight: 1} // f = 2 and f + r = 2.5 at the solution x = 1
 	for _, test := range []struct {
 		name string
-		fn   trainer.Functions
+		fn   problem.Functions
 		set  trainer.Settings
 	}{
 		{"f + r", fn, trainer.Settings{CollapseAbove: 2.2}},
@@ -117,9 +118,9 @@ func TestStepBoundInSinglePrecision(t *testing.T) {
 
 // A warning about eta leaves the run as it is without.
 func TestDiagnosisChangesNothing(t *testing.T) {
-	p := problem(t, named(t, "HS43"))
+	p := problemOf(t, named(t, "HS43"))
 	before, g := iterate(p), make([]float64, 3)
-	at := &trainer.Point{Constraints: make([]float64, 3)}
+	at := &problem.Point{Constraints: make([]float64, 3)}
 	f, err := p.Forward(at.Constraints)
 	if err != nil {
 		t.Fatal(err)
@@ -209,10 +210,10 @@ func TestSettingsAreRefused(t *testing.T) {
 	}
 }
 
-func refused(t *testing.T, p trainer.Problem, m trainer.Method, s trainer.Settings) {
+func refused(t *testing.T, p problem.Problem, m trainer.Method, s trainer.Settings) {
 	t.Helper()
 	_, err := trainer.Train(context.Background(), p, m, s)
-	if !errors.Is(err, trainer.ErrSettings) {
+	if !errors.Is(err, problem.ErrSettings) {
 		t.Fatalf("error %v, want ErrSettings", err)
 	}
 	if text := err.Error(); !strings.HasPrefix(text, "trainer: ") || strings.Contains(text, "\n") {
@@ -221,34 +222,34 @@ func refused(t *testing.T, p trainer.Problem, m trainer.Method, s trainer.Settin
 }
 
 func TestFunctionsAreRefused(t *testing.T) {
-	for name, change := range map[string]func(fn *trainer.Functions){
-		"n":        func(fn *trainer.Functions) { fn.N = 0 },
-		"start":    func(fn *trainer.Functions) { fn.N = 2 },
-		"gradient": func(fn *trainer.Functions) { fn.Gradient = nil },
-		"jacobian": func(fn *trainer.Functions) { fn.JacobianT = nil },
-		"radius":   func(fn *trainer.Functions) { fn.Regularizer = trainer.Regularizer{Kind: trainer.Ball} },
-		"box":      func(fn *trainer.Functions) { fn.Regularizer = trainer.Regularizer{Kind: trainer.Box, Lower: 1} },
-		"empty box": func(fn *trainer.Functions) {
-			fn.Regularizer = trainer.Regularizer{Kind: trainer.Box, Upper: math.NaN()}
+	for name, change := range map[string]func(fn *problem.Functions){
+		"n":        func(fn *problem.Functions) { fn.N = 0 },
+		"start":    func(fn *problem.Functions) { fn.N = 2 },
+		"gradient": func(fn *problem.Functions) { fn.Gradient = nil },
+		"jacobian": func(fn *problem.Functions) { fn.JacobianT = nil },
+		"radius":   func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.Ball} },
+		"box":      func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.Box, Lower: 1} },
+		"empty box": func(fn *problem.Functions) {
+			fn.Regularizer = problem.Regularizer{Kind: problem.Box, Upper: math.NaN()}
 		},
-		"weight": func(fn *trainer.Functions) {
-			fn.Regularizer = trainer.Regularizer{Kind: trainer.L1, Weight: math.Inf(1)}
+		"weight": func(fn *problem.Functions) {
+			fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: math.Inf(1)}
 		},
-		"groups": func(fn *trainer.Functions) {
-			fn.Regularizer = trainer.Regularizer{Kind: trainer.GroupL1, Weight: 1, Groups: []int{2}}
+		"groups": func(fn *problem.Functions) {
+			fn.Regularizer = problem.Regularizer{Kind: problem.GroupL1, Weight: 1, Groups: []int{2}}
 		},
-		"no groups": func(fn *trainer.Functions) { fn.Regularizer = trainer.Regularizer{Kind: trainer.GroupL1, Weight: 1} },
-		"group order": func(fn *trainer.Functions) {
-			fn.Regularizer = trainer.Regularizer{Kind: trainer.GroupL1, Weight: 1, Groups: []int{1, 1}}
+		"no groups": func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.GroupL1, Weight: 1} },
+		"group order": func(fn *problem.Functions) {
+			fn.Regularizer = problem.Regularizer{Kind: problem.GroupL1, Weight: 1, Groups: []int{1, 1}}
 		},
-		"kind":       func(fn *trainer.Functions) { fn.Regularizer = trainer.Regularizer{Kind: 17} },
-		"piece":      func(fn *trainer.Functions) { fn.Pieces = []trainer.Piece{{Constraint: 1, Term: 0}} },
-		"piece term": func(fn *trainer.Functions) { fn.Pieces = []trainer.Piece{{Constraint: 0, Term: 1}} },
+		"kind":       func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: 17} },
+		"piece":      func(fn *problem.Functions) { fn.Pieces = []problem.Piece{{Constraint: 1, Term: 0}} },
+		"piece term": func(fn *problem.Functions) { fn.Pieces = []problem.Piece{{Constraint: 0, Term: 1}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fn := line()
 			change(&fn)
-			if _, err := fn.New([]float64{0}); !errors.Is(err, trainer.ErrSettings) {
+			if _, err := fn.New([]float64{0}); !errors.Is(err, problem.ErrSettings) {
 				t.Errorf("error %v, want ErrSettings", err)
 			}
 		})

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // oneAbsolute is min f s.t. |h_1| - eps <= 0.
-func oneAbsolute(eps float64) trainer.Functions {
+func oneAbsolute(eps float64) problem.Functions {
 	fn := handFunctions()
 	fn.M = 1
 	fn.G = func(dst, x []float64) { dst[0] = handH([2]float64{x[0], x[1]})[0] }
@@ -17,7 +18,7 @@ func oneAbsolute(eps float64) trainer.Functions {
 		row := handRows([2]float64{x[0], x[1]})[0]
 		dst[0], dst[1] = w[0]*row[0], w[0]*row[1]
 	}
-	fn.Pieces = trainer.Abs(eps)
+	fn.Pieces = problem.Abs(eps)
 	return fn
 }
 
@@ -95,7 +96,7 @@ func proxLinearByHand(t *testing.T, set trainer.PrimalSettings, hand handStep, e
 
 // y - x_k is formed before the division by e: apart, both quotients would overflow float32 here, and cancel digits elsewhere.
 func TestInnerStepDividesTheDifference(t *testing.T) {
-	fn := trainer.Functions{N: 1, F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 }}
+	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 }}
 	m := &trainer.PLADA{XStep: trainer.Inner, Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: 1e-10}}
 	p := narrowProblem(t, fn, []float64{1e30})
 	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3}); err != nil {

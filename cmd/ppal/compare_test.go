@@ -44,7 +44,7 @@ func TestCompareRefuses(t *testing.T) {
 		"--set plada.eta=1":                            "--set plada is not among the methods",
 		"--set gdpa.alpha=1":                           "--alpha is PPALA's and PLADA's",
 		"--tune " + grid:                               "searches for alm",
-		"--methods ppala,ppala --out " + t.TempDir():   "named twice",
+		"--methods ppala,ppala --out " + t.TempDir():   "given twice",
 		"--iterations many":                            "--iterations is \"many\"",
 		"--tune " + filepath.Join(t.TempDir(), "none"): "no such file",
 	} {

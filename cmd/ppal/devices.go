@@ -18,6 +18,7 @@ import (
 
 	device "ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -67,15 +68,15 @@ func (a *app) kernels() error {
 
 // slicedSpeed says what `--products auto` is with 8-bit data, and how fast its products are, counted as those in float32.
 func slicedSpeed(d *device.Device) (string, error) {
-	three, err := d.With(device.Int8x3)
-	var lacking *device.ProductsError
+	three, err := d.With(plan.Int8x3)
+	var lacking *plan.ProductsError
 	if errors.As(err, &lacking) {
 		return "no AVX-512 VNNI and no AVX-VNNI: products with 8-bit data are in float32", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	two, err := d.With(device.Int8x2)
+	two, err := d.With(plan.Int8x2)
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
 	"ppal/models"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // The exit statuses.
@@ -69,7 +69,7 @@ func isUsage(err error) bool {
 		return true
 	}
 	for _, target := range []error{
-		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, trainer.ErrSettings,
+		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings,
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 	} {

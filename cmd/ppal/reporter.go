@@ -12,6 +12,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // reporter shows a run on stderr while it goes on. stopping may be called from another goroutine.
@@ -63,7 +64,7 @@ func leastWidth(most int) int {
 type silent struct{}
 
 func (silent) Record(*trainer.Record) error { return nil }
-func (silent) Tick(*trainer.Point)          {}
+func (silent) Tick(*problem.Point)          {}
 func (silent) info(string)                  {}
 func (silent) warn(string)                  {}
 func (silent) stopping()                    {}
@@ -104,7 +105,7 @@ func describe(r *trainer.Record, room int) string {
 }
 
 // Tick implements trainer.Ticker.
-func (b *barReporter) Tick(at *trainer.Point) {
+func (b *barReporter) Tick(at *problem.Point) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_ = b.bar.Set(at.Iteration)
@@ -159,9 +160,9 @@ func (l *logReporter) Record(r *trainer.Record) error {
 }
 
 // Tick implements trainer.Ticker.
-func (l *logReporter) Tick(at *trainer.Point) {
+func (l *logReporter) Tick(at *problem.Point) {
 	if l.now().Sub(l.shown) >= logInterval {
-		l.line(at.Iteration, at.Objective, trainer.MaxViolation(at.Constraints))
+		l.line(at.Iteration, at.Objective, problem.MaxViolation(at.Constraints))
 	}
 }
 

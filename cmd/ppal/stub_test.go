@@ -7,12 +7,13 @@ import (
 	"os"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
 // stub is a pipeline without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by (1, 2) with the multipliers 2 and 0.
 type stub struct {
-	problem trainer.Problem
+	problem problem.Problem
 	method  trainer.Method
 	during  func(iteration int) // called at every objective
 	f       float64             // spoils the objective from iteration 3 on where it is not 0
@@ -23,7 +24,7 @@ type stub struct {
 func newStub(method trainer.Method) (*stub, error) {
 	s := &stub{method: method}
 	evaluations := 0
-	functions := trainer.Functions{
+	functions := problem.Functions{
 		N: 2, M: 2,
 		F: func(x []float64) float64 {
 			evaluations++
@@ -79,7 +80,7 @@ func (s *stub) Describe() session.Description {
 	}
 }
 
-func (s *stub) Problem() trainer.Problem { return s.problem }
+func (s *stub) Problem() problem.Problem { return s.problem }
 
 func (s *stub) Optimize(ctx context.Context, settings trainer.Settings) (*trainer.Result, error) {
 	settings.Measure = func() (map[string]float64, error) {

@@ -2,7 +2,7 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// VectorGroups are consecutive groups of a vector's elements, for the block soft threshold (trainer.GroupL1): group k is Ends[k-1] to
+// VectorGroups are consecutive groups of a vector's elements, for the block soft threshold (problem.GroupL1): group k is Ends[k-1] to
 // Ends[k]-1, Ends[-1] = 0, and the last end is n.
 type VectorGroups struct {
 	Ends           driver.Pointer // Count int64

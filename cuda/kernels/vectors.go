@@ -2,7 +2,7 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// The passes of a primal step over vectors of n elements without gaps (trainer.Vectors). Sums are of float64, in an order that depends
+// The passes of a primal step over vectors of n elements without gaps (problem.Vectors). Sums are of float64, in an order that depends
 // on n alone, and are left in device memory as float64.
 
 // Proximal is a proximal map that acts on each number alone: trainer.Proximal.

@@ -11,10 +11,10 @@ import (
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
 	"ppal/internal/plan"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
-// deviceVectors are trainer.Vectors by the kernels: the vectors go to the device for each pass and come back.
+// deviceVectors are problem.Passes by the kernels: the vectors go to the device for each pass and come back.
 type deviceVectors[T plan.Float] struct {
 	*rig[T]
 	number bool // numbers are given in device memory
@@ -39,7 +39,7 @@ func (v deviceVectors[T]) scalar(x T) kernels.Number {
 	return kernels.Value(float64(x))
 }
 
-func (v deviceVectors[T]) proximal(p plan.Proximal[T]) kernels.Proximal {
+func (v deviceVectors[T]) proximal(p problem.Elementwise[T]) kernels.Proximal {
 	return kernels.Proximal{Scale: v.scalar(p.Scale), Lower: v.scalar(p.Lower), Upper: v.scalar(p.Upper), Threshold: v.scalar(p.Threshold)}
 }
 
@@ -78,7 +78,7 @@ func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
 	return v.numbers(result, 1)[0]
 }
 
-func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
+func (v deviceVectors[T]) SquaredTrial(x, d, w []T, e, b T) float64 {
 	defer v.forget()
 	result := v.results()
 	v.do(v.s.Reach(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
@@ -89,7 +89,7 @@ func (v deviceVectors[T]) Reach(x, d, w []T, e, b T) float64 {
 	return n[0]
 }
 
-func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (moved, size float64) {
+func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p problem.Elementwise[T]) (moved, size float64) {
 	defer v.forget()
 	px, pw, result := v.up(x), v.up(w), v.results()
 	v.do(v.s.Descend(v.q, len(x), px, v.up(d), pw, v.scalar(e), v.scalar(b), v.proximal(p), result))
@@ -101,7 +101,7 @@ func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p plan.Proximal[T]) (move
 	return n[0], n[1]
 }
 
-func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T]) (size float64) {
+func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Elementwise[T]) (size float64) {
 	defer v.forget()
 	px, p1, p2, result := v.up(x), v.up(m1), v.up(m2), v.results()
 	v.do(v.s.Adam(v.q, len(x), px, v.up(d), p1, p2, v.scalar(rate), v.scalar(root), v.proximal(p), 0, result))
@@ -112,13 +112,13 @@ func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T
 }
 
 // regularizers are the maps, by whether they are of each number alone, the ball, or groups of numbers.
-func regularizers(n int) []trainer.Regularizer {
+func regularizers(n int) []problem.Regularizer {
 	ends := []int{n}
 	if n > 4 {
 		ends = []int{1, n / 2, n - 1, n}
 	}
-	return []trainer.Regularizer{{}, {Kind: trainer.Ball, Radius: 0.7}, {Kind: trainer.Box, Lower: -0.3, Upper: math.Inf(1)},
-		{Kind: trainer.L1, Weight: 0.4}, {Kind: trainer.SquaredL2, Weight: 0.5}, {Kind: trainer.GroupL1, Weight: 0.6, Groups: ends}}
+	return []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 0.7}, {Kind: problem.Box, Lower: -0.3, Upper: math.Inf(1)},
+		{Kind: problem.L1, Weight: 0.4}, {Kind: problem.SquaredL2, Weight: 0.5}, {Kind: problem.GroupL1, Weight: 0.6, Groups: ends}}
 }
 
 func TestVectors(t *testing.T) {
@@ -135,8 +135,8 @@ func vectors[T plan.Float](t *testing.T) {
 					for i := range x {
 						x[i] = T(r.rng.NormFloat64())
 					}
-					plain := trainer.NewHostSpace(slices.Clone(x), reg)
-					device := trainer.NewHostSpaceOn(slices.Clone(x), reg, deviceVectors[T]{r, number})
+					plain := problem.NewHostSpace(slices.Clone(x), reg)
+					device := problem.NewHostSpaceOn(slices.Clone(x), reg, deviceVectors[T]{r, number})
 					sameSteps(t, plain, device, n)
 				})
 			}
@@ -145,19 +145,19 @@ func vectors[T plan.Float](t *testing.T) {
 }
 
 // sameSteps does every operation of two spaces and compares vectors and numbers after each.
-func sameSteps[T plan.Float](t *testing.T, want, got *trainer.HostSpace[T], n int) {
+func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n int) {
 	t.Helper()
-	spaces := []*trainer.HostSpace[T]{want, got}
-	v := make([]trainer.Vector, 5)
+	spaces := []*problem.HostSpace[T]{want, got}
+	v := make([]problem.Vector, 5)
 	for i := range v {
 		for _, s := range spaces {
-			v[i] = s.NewVector()
+			v[i] = s.New()
 			for j := range s.Slice(v[i]) {
 				s.Slice(v[i])[j] = T(math.Sin(float64(i*n + j)))
 			}
 		}
 	}
-	do := func(name string, op func(s *trainer.HostSpace[T]) []float64) {
+	do := func(name string, op func(s *problem.HostSpace[T]) []float64) {
 		t.Helper()
 		w, g := op(want), op(got)
 		for i := range w {
@@ -166,7 +166,7 @@ func sameSteps[T plan.Float](t *testing.T, want, got *trainer.HostSpace[T], n in
 			}
 		}
 		for i := range len(v) + 1 {
-			x, y := want.Slice(trainer.Vector(i)), got.Slice(trainer.Vector(i))
+			x, y := want.Slice(problem.Vector(i)), got.Slice(problem.Vector(i))
 			for j := range x {
 				if !near(y[j], x[j], 1, 8) {
 					t.Fatalf("%s: vector %d, element %d: %v, want %v", name, i, j, y[j], x[j])
@@ -174,30 +174,30 @@ func sameSteps[T plan.Float](t *testing.T, want, got *trainer.HostSpace[T], n in
 			}
 		}
 	}
-	none := func(f func(s *trainer.HostSpace[T])) func(s *trainer.HostSpace[T]) []float64 {
-		return func(s *trainer.HostSpace[T]) []float64 { f(s); return nil }
+	none := func(f func(s *problem.HostSpace[T])) func(s *problem.HostSpace[T]) []float64 {
+		return func(s *problem.HostSpace[T]) []float64 { f(s); return nil }
 	}
-	do("numbers", func(s *trainer.HostSpace[T]) []float64 {
+	do("numbers", func(s *problem.HostSpace[T]) []float64 {
 		return []float64{s.Dot(v[2], v[2]), s.Distance(v[0], v[1])}
 	})
-	do("combine", none(func(s *trainer.HostSpace[T]) { s.Combine(v[3], 0.3, v[0], -0.7, v[1]) }))
-	do("scale", none(func(s *trainer.HostSpace[T]) { s.Combine(v[3], 0.3, v[3], 0, v[1]) }))
-	do("add to itself", none(func(s *trainer.HostSpace[T]) { s.Combine(v[4], 1, v[0], 0.5, v[4]) }))
+	do("combine", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[0], -0.7, v[1]) }))
+	do("scale", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[3], 0, v[1]) }))
+	do("add to itself", none(func(s *problem.HostSpace[T]) { s.Combine(v[4], 1, v[0], 0.5, v[4]) }))
 	for _, b := range []float64{0, 0.9, 0.5} {
-		do("descend", func(s *trainer.HostSpace[T]) []float64 {
-			s.Descend(trainer.Descent{Direction: v[0], Velocity: v[2], Step: 0.2, Momentum: b, Length: 0.3})
+		do("descend", func(s *problem.HostSpace[T]) []float64 {
+			s.Space().Descend(problem.Descent{Direction: v[0], Velocity: v[2], Step: 0.2, Momentum: b, Length: 0.3})
 			distance, norm := s.Moved()
 			return []float64{distance, norm}
 		})
 	}
-	zero := none(func(s *trainer.HostSpace[T]) { s.Combine(v[2], 0, v[2], 0, v[2]); s.Combine(v[3], 0, v[3], 0, v[3]) })
+	zero := none(func(s *problem.HostSpace[T]) { s.Combine(v[2], 0, v[2], 0, v[2]); s.Combine(v[3], 0, v[3], 0, v[3]) })
 	do("zero", zero)
 	for k := range 3 {
-		do("adam", none(func(s *trainer.HostSpace[T]) { s.Adam(v[k%2], v[2], v[3], 0.1, 1+k) }))
+		do("adam", none(func(s *problem.HostSpace[T]) { s.Space().Adam(v[k%2], v[2], v[3], 0.1, 1+k) }))
 	}
 }
 
-// The map, the factors of the ball and of groups, and Adagrad, which trainer.Vectors has not.
+// The map, the factors of the ball and of groups, and Adagrad, which problem.Passes does not have.
 func TestSpace(t *testing.T) {
 	both(t, space[float32], space[float64])
 }
@@ -212,8 +212,8 @@ func space[T plan.Float](t *testing.T) {
 				x[i], d[i], w[i] = T(r.rng.NormFloat64()), T(r.rng.NormFloat64()), T(r.rng.NormFloat64()*r.rng.NormFloat64())
 				w[i] *= w[i]
 			}
-			host := trainer.NewHostSpace(slices.Clone(x), reg)
-			hd, hw := host.NewVector(), host.NewVector()
+			host := problem.NewHostSpace(slices.Clone(x), reg)
+			hd, hw := host.New(), host.New()
 			copy(host.Slice(hd), d)
 			copy(host.Slice(hw), w)
 			dev := &deviceSpace[T]{v, v.up(x), v.up(d), v.up(w), v.results(), n, reg}
@@ -222,7 +222,7 @@ func space[T plan.Float](t *testing.T) {
 				for i, p := range []driver.Pointer{dev.x, dev.d, dev.w} {
 					got := make([]T, n)
 					v.down(got, p)
-					for j, want := range host.Slice(trainer.Vector(i)) {
+					for j, want := range host.Slice(problem.Vector(i)) {
 						if !near(got[j], want, 1, 8) {
 							t.Fatalf("%v, %d, %s: vector %d, element %d: %v, want %v", reg.Kind, n, name, i, j, got[j], want)
 						}
@@ -230,7 +230,7 @@ func space[T plan.Float](t *testing.T) {
 				}
 			}
 			for _, b := range []float64{0, 0.6} {
-				host.Descend(trainer.Descent{Direction: hd, Velocity: hw, Step: 0.2, Momentum: b, Length: 0.3})
+				host.Space().Descend(problem.Descent{Direction: hd, Velocity: hw, Step: 0.2, Momentum: b, Length: 0.3})
 				dev.descend(0.2, b, 0.3)
 				same("descend")
 				moved, size := host.Moved()
@@ -244,7 +244,7 @@ func space[T plan.Float](t *testing.T) {
 				host.Slice(hw)[i] *= host.Slice(hw)[i]
 			}
 			dev.w = v.up(host.Slice(hw))
-			host.Adagrad(hd, hw, 0.1)
+			host.Space().Adagrad(hd, hw, 0.1)
 			dev.adagrad(0.1)
 			same("adagrad")
 		}
@@ -256,17 +256,17 @@ type deviceSpace[T plan.Float] struct {
 	deviceVectors[T]
 	x, d, w, result driver.Pointer
 	n               int
-	reg             trainer.Regularizer
+	reg             problem.Regularizer
 }
 
 func (s *deviceSpace[T]) separable(length float64) kernels.Proximal {
 	p := kernels.Proximal{Scale: kernels.Value(1), Lower: kernels.Value(math.Inf(-1)), Upper: kernels.Value(math.Inf(1))}
 	switch s.reg.Kind {
-	case trainer.Box:
+	case problem.Box:
 		p.Lower, p.Upper = kernels.Value(s.reg.Lower), kernels.Value(s.reg.Upper)
-	case trainer.L1:
+	case problem.L1:
 		p.Threshold = s.scalar(T(length * s.reg.Weight))
-	case trainer.SquaredL2:
+	case problem.SquaredL2:
 		p.Scale = s.scalar(T(1 / (1 + length*s.reg.Weight)))
 	}
 	return p
@@ -288,13 +288,13 @@ func (s *deviceSpace[T]) descend(step, b, length float64) {
 	e, m := s.scalar(T(step)), s.scalar(T(b))
 	p := s.separable(length)
 	switch s.reg.Kind {
-	case trainer.Ball:
+	case problem.Ball:
 		s.do(s.s.Reach(s.q, s.n, s.x, s.d, s.w, e, m, s.reg.Radius, s.result))
 		p.Scale = kernels.At(s.result.Offset(8))
 		moved := s.results()
 		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, moved))
 		s.result = moved
-	case trainer.GroupL1:
+	case problem.GroupL1:
 		g, scales := s.groups()
 		s.do(s.s.GroupReach(s.q, s.n, g, s.x, s.d, s.w, e, m, kernels.Value(length*s.reg.Weight), scales))
 		s.do(s.s.GroupDescend(s.q, s.n, g, s.x, s.d, s.w, e, m, scales, s.result))
@@ -306,16 +306,16 @@ func (s *deviceSpace[T]) descend(step, b, length float64) {
 // adagrad and the proximal map, in one pass where that is of each number alone.
 func (s *deviceSpace[T]) adagrad(step float64) {
 	switch s.reg.Kind {
-	case trainer.Ball:
+	case problem.Ball:
 		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), s.separable(step)))
 		s.do(s.s.Size(s.q, s.n, s.x, s.reg.Radius, s.result))
 		s.do(s.s.Combine(s.q, s.n, s.x, kernels.At(s.result.Offset(8)), s.x, kernels.Number{}, 0))
-	case trainer.GroupL1:
+	case problem.GroupL1:
 		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), s.separable(step)))
 		g, scales := s.groups()
 		s.do(s.s.GroupReach(s.q, s.n, g, s.x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(step*s.reg.Weight), scales))
 		s.do(s.s.GroupScale(s.q, s.n, g, s.x, scales))
-	case trainer.L1:
+	case problem.L1:
 		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), kernels.Proximal{Scale: kernels.Value(1),
 			Lower: kernels.Value(math.Inf(-1)), Upper: kernels.Value(math.Inf(1))}))
 		s.do(s.s.Prox(s.q, s.n, s.x, s.separable(step)))

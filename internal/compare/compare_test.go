@@ -16,17 +16,18 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // disc is a trial: minimise -x - y on a disc, from a start that depends on the seed.
 type disc struct {
-	problem  trainer.Problem
+	problem  problem.Problem
 	method   trainer.Method
 	settings trainer.Settings
 }
 
 func openDisc(_ context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
-	f := trainer.Functions{N: 2, M: 1,
+	f := problem.Functions{N: 2, M: 1,
 		F:         func(x []float64) float64 { return -x[0] - x[1] },
 		Gradient:  func(d, x []float64) { d[0], d[1] = -1, -1 },
 		G:         func(g, x []float64) { g[0] = x[0]*x[0] + x[1]*x[1] - 2 },
@@ -310,7 +311,7 @@ func TestNearNote(t *testing.T) {
 		{Contender: "gdpa", Records: []trainer.Record{near(""), {}}},
 	}}
 	text := o.Markdown()
-	if !strings.Contains(text, "no near stationarity at 1 of 3 records that measured it, the last because it is infeasible") {
+	if !strings.Contains(text, "near stationarity could not be measured at 1 of 3 records; the last reason: it is infeasible") {
 		t.Errorf("the summary:\n%s", text)
 	}
 	if note := o.nearNote("gdpa"); note != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -279,11 +280,11 @@ func TestTrainerMethod(t *testing.T) {
 }
 
 func TestTrainerRegularizer(t *testing.T) {
-	for flags, want := range map[string]trainer.Regularizer{
-		"theta=3":                               {Kind: trainer.Ball, Radius: 3},
+	for flags, want := range map[string]problem.Regularizer{
+		"theta=3":                               {Kind: problem.Ball, Radius: 3},
 		"regularizer=none":                      {},
-		"regularizer=box box=-1,2":              {Kind: trainer.Box, Lower: -1, Upper: 2},
-		"regularizer=l2 regularizer-weight=0.5": {Kind: trainer.SquaredL2, Weight: 0.5},
+		"regularizer=box box=-1,2":              {Kind: problem.Box, Lower: -1, Upper: 2},
+		"regularizer=l2 regularizer-weight=0.5": {Kind: problem.SquaredL2, Weight: 0.5},
 	} {
 		cfg, err := Resolve(set(strings.Fields(flags)...), nil)
 		if err != nil {

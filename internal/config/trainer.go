@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
-// TrainerMethod makes the method with its settings. The error wraps trainer.ErrSettings; a resolved configuration has none.
+// TrainerMethod makes the method with its settings. The error wraps problem.ErrSettings; a resolved configuration has none.
 func (t Train) TrainerMethod() (trainer.Method, error) {
 	switch t.Method.Method {
 	case "ssg", "ipp-ssg", "ipp-conex":
@@ -39,7 +40,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 	case "unconstrained":
 		return &trainer.Unconstrained{Primal: primal}, nil
 	}
-	return nil, fmt.Errorf("config: %w: method %q", trainer.ErrSettings, t.Method.Method)
+	return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Method)
 }
 
 func (t Train) primal() (trainer.PrimalSettings, error) {
@@ -59,7 +60,7 @@ func step(text string) (float64, error) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("config: %w: step size %q", trainer.ErrSettings, text)
+		return 0, fmt.Errorf("config: %w: step size %q", problem.ErrSettings, text)
 	}
 	return x, nil
 }
@@ -86,7 +87,7 @@ func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
 	if steps, inner := strings.CutPrefix(t.XStep, "inner:"); inner {
 		m.XStep = trainer.Inner
 		if m.InnerSteps, err = strconv.Atoi(steps); err != nil {
-			return nil, fmt.Errorf("config: %w: x-step %q", trainer.ErrSettings, t.XStep)
+			return nil, fmt.Errorf("config: %w: x-step %q", problem.ErrSettings, t.XStep)
 		}
 	}
 	return m, nil
@@ -127,15 +128,15 @@ func (t Train) switching() (trainer.Method, error) {
 }
 
 // TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.
-func (t Train) TrainerRegularizer() (trainer.Regularizer, error) {
-	kind, err := trainer.ParseRegularizer(t.Problem.Regularizer)
+func (t Train) TrainerRegularizer() (problem.Regularizer, error) {
+	kind, err := problem.ParseRegularizer(t.Problem.Regularizer)
 	if err != nil {
-		return trainer.Regularizer{}, err
+		return problem.Regularizer{}, err
 	}
-	r := trainer.Regularizer{Kind: kind, Radius: t.Theta, Weight: t.RegularizerWeight}
-	if kind == trainer.Box {
+	r := problem.Regularizer{Kind: kind, Radius: t.Theta, Weight: t.RegularizerWeight}
+	if kind == problem.Box {
 		if len(t.Box) != 2 {
-			return r, fmt.Errorf("config: %w: box %v", trainer.ErrSettings, t.Box)
+			return r, fmt.Errorf("config: %w: box %v", problem.ErrSettings, t.Box)
 		}
 		r.Lower, r.Upper = t.Box[0], t.Box[1]
 	}
@@ -151,7 +152,7 @@ func (t Train) TrainerSettings() (trainer.Settings, error) {
 	if t.TimeLimit != "none" {
 		d, err := time.ParseDuration(t.TimeLimit)
 		if err != nil {
-			return s, fmt.Errorf("config: %w: time limit %q", trainer.ErrSettings, t.TimeLimit)
+			return s, fmt.Errorf("config: %w: time limit %q", problem.ErrSettings, t.TimeLimit)
 		}
 		s.TimeLimit = d
 	}

@@ -45,7 +45,7 @@ func TestFairnessAllocatesNothing(t *testing.T) {
 	spec := models.Spec{Inputs: 7, Hidden: []int{9}, Outputs: 1, Activation: models.ReLU}
 	c := graphcases.Fair("", spec, rows, graphcases.Values, goal, graphcases.Scattered(rows, groups, 0.2))
 	for _, threads := range []int{1, 2} {
-		p := problem(t, c, tensor.Float32, engine(t, kernel.Best(), threads))
+		p := compile(t, c, tensor.Float32, engine(t, kernel.Best(), threads))
 		if allocated := testing.AllocsPerRun(3, iteration(t, p)); allocated > 0 {
 			t.Errorf("%d threads: %v allocations an iteration", threads, allocated)
 		}

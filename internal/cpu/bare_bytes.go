@@ -12,7 +12,7 @@ func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := d.products.slices()
+	count := d.digits()
 	rng := rand.New(rand.NewPCG(3, 4))
 	b := &byteBare{k: k, pool: d.pool, x: kernel.NewPackedBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
 		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewSlices(cols, width, count)}

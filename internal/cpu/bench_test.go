@@ -16,8 +16,8 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // images are 8-bit pixels, all of them random.
@@ -79,7 +79,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 		}
 		f, c, err := goal.Nodes(scores, labels)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}}, err
+			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}}, err
 	}, e)
 	if err != nil {
 		b.Fatal(err)
@@ -90,7 +90,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 // iteration returns a forward and a backward pass.
 func iteration(t testing.TB, p *graph.Problem) func() {
 	_, m := p.Dims()
-	g, d, weights := make([]float64, m), p.NewVector(), make([]float64, m+1)
+	g, d, weights := make([]float64, m), p.Space().New(), make([]float64, m+1)
 	for j := range weights {
 		weights[j] = 1
 	}

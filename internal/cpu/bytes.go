@@ -101,7 +101,7 @@ func newByteScores(e *executor[float32], p *plan.Product, x *kernel.PackedBytes)
 		rows, cols = cols, rows
 		s.transposed = make([]float32, p.B.Len())
 	}
-	s.slices = e.integers.NewSlices(rows, cols, e.device.products.slices())
+	s.slices = e.integers.NewSlices(rows, cols, e.device.digits())
 	return s
 }
 
@@ -145,7 +145,7 @@ type byteGradient struct {
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {
 	s := &byteGradient{workerSums: newWorkerSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
 	for range e.threads {
-		s.slices = append(s.slices, e.integers.NewSlices(kernel.RowBlock, p.B.Cols, e.device.products.slices()))
+		s.slices = append(s.slices, e.integers.NewSlices(kernel.RowBlock, p.B.Cols, e.device.digits()))
 	}
 	return s
 }

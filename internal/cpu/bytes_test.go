@@ -18,6 +18,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
+	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -96,7 +97,7 @@ func albums() []pictures {
 }
 
 // sliced is a device with such products, a skip where the level has none here.
-func sliced(t testing.TB, level kernel.Level, threads int, products cpu.Products) *cpu.Device {
+func sliced(t testing.TB, level kernel.Level, threads int, products plan.Products) *cpu.Device {
 	t.Helper()
 	d, err := cpu.New(level, threads)
 	if err != nil {
@@ -114,8 +115,8 @@ func TestSlicesAgreeWithFloat64(t *testing.T) {
 		t.Run(level.String(), func(t *testing.T) {
 			for _, p := range albums() {
 				want := numbers(t, p.problem(t, tensor.Float64, graph.Tape{}))
-				float := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, 2, cpu.Float))))
-				for products, bound := range map[cpu.Products]float64{cpu.Int8x3: 0, cpu.Int8x2: 1e-4} {
+				float := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, 2, plan.Float32))))
+				for products, bound := range map[plan.Products]float64{plan.Int8x3: 0, plan.Int8x2: 1e-4} {
 					for _, threads := range []int{1, 3} {
 						problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, products)))
 						if got := problem.Products(); got != products.String() {
@@ -142,7 +143,7 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 	first := map[int][][]float64{}
 	for _, level := range kernel.Levels()[1:] {
 		for _, threads := range []int{2, 1, 3, 2} {
-			got := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, cpu.Int8x3))))
+			got := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, plan.Int8x3))))
 			if first[threads] == nil {
 				first[threads] = got
 			}
@@ -159,7 +160,7 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 // Data that come packed are read as they are, and say the same to devices and engines that have no use for the layouts.
 func TestPackedBytes(t *testing.T) {
 	engines := map[string]graph.Engine{"tape": graph.Tape{}}
-	for _, products := range []cpu.Products{cpu.Float, cpu.Int8x3, cpu.Int8x2} {
+	for _, products := range []plan.Products{plan.Float32, plan.Int8x3, plan.Int8x2} {
 		for _, threads := range []int{1, 3} {
 			engines[fmt.Sprint(products, threads)] = graph.Planned(sliced(t, kernel.Best(), threads, products))
 		}
@@ -180,7 +181,7 @@ func TestPackedBytes(t *testing.T) {
 
 // The buffers of slices are kept, too.
 func TestSlicesKeepBuffers(t *testing.T) {
-	sliced(t, kernel.Best(), 1, cpu.Int8x3)
+	sliced(t, kernel.Best(), 1, plan.Int8x3)
 	for _, p := range albums() {
 		checkBuffers(t, p.spec, p.problem)
 	}
@@ -189,7 +190,7 @@ func TestSlicesKeepBuffers(t *testing.T) {
 func TestSlicesAllocateNothing(t *testing.T) {
 	for _, p := range albums() {
 		for _, threads := range []int{1, 3} {
-			problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), threads, cpu.Int8x3)))
+			problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), threads, plan.Int8x3)))
 			if allocated := testing.AllocsPerRun(3, iteration(t, problem)); allocated > 0 {
 				t.Errorf("%+v, %d threads: %v allocations an iteration", p.spec, threads, allocated)
 			}
@@ -200,7 +201,7 @@ func TestSlicesAllocateNothing(t *testing.T) {
 // Rows that are bound later are bytes, or refused.
 func TestBindBytes(t *testing.T) {
 	p := albums()[1]
-	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, cpu.Int8x3)))
+	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
 	want := numbers(t, problem)
 	rows, cols := problem.Data(0).Dims()
 	values := make([]float32, rows*cols)
@@ -224,21 +225,19 @@ func TestBindBytes(t *testing.T) {
 	}
 }
 
-func TestProductsNames(t *testing.T) {
-	for _, p := range []cpu.Products{cpu.Auto, cpu.Float, cpu.Int8x3, cpu.Int8x2} {
-		if got, err := cpu.ParseProducts(p.String()); got != p || err != nil {
-			t.Errorf("%v: %v, %v", p, got, err)
-		}
-	}
-	if _, err := cpu.ParseProducts("int8x1"); err == nil {
-		t.Error("int8x1 is accepted")
-	}
+func TestProductsThatAreRefused(t *testing.T) {
 	d, err := cpu.New(kernel.Go, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lacking *cpu.ProductsError
-	if _, err := d.With(cpu.Int8x2); !errors.As(err, &lacking) || lacking.Level != kernel.Go {
-		t.Errorf("plain Go has slices: %v", err)
+	var lacking *plan.ProductsError
+	if _, err := d.With(plan.Int8x2); !errors.As(err, &lacking) || lacking.Products != plan.Int8x2 ||
+		lacking.Found != "the go kernels have neither here" {
+		t.Errorf("plain Go has integer products: %v", err)
+	}
+	for _, p := range []plan.Products{plan.TF32, plan.BF16x3, plan.BF16x2} {
+		if _, err := d.With(p); !errors.As(err, &lacking) || lacking.Products != p {
+			t.Errorf("%v on the CPU: %v", p, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/problem"
 )
 
 // Device runs plans on this machine's cores. Its goroutines start with the first work for more than one and end with Close, or when the
@@ -13,7 +14,7 @@ import (
 type Device struct {
 	level    kernel.Level
 	threads  int
-	products Products
+	products plan.Products
 	pool     *pool
 }
 
@@ -39,22 +40,6 @@ func (d *Device) Level() kernel.Level { return d.level }
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
 
-// With returns the device with another kind of products. Both have the same workers. The error is a *ProductsError.
-func (d *Device) With(p Products) (*Device, error) {
-	if p != Auto && p != Float {
-		k, err := kernel.NewIntegers(d.level)
-		if err != nil {
-			return nil, err
-		}
-		if !k.Fast() {
-			return nil, &ProductsError{p, d.level}
-		}
-	}
-	own := *d
-	own.products = p
-	return &own, nil
-}
-
 // Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
 func (d *Device) Close() { d.pool.close() }
 
@@ -68,8 +53,8 @@ func (d *Device) Compile64(p *plan.Plan) (plan.Executor[float64], error) {
 	return newExecutor[float64](d, p)
 }
 
-// Vectors32 implements plan.Device.
-func (d *Device) Vectors32() plan.Vectors[float32] { return newVectors[float32](d) }
+// Passes32 implements plan.Device.
+func (d *Device) Passes32() problem.Passes[float32] { return newVectors[float32](d) }
 
-// Vectors64 implements plan.Device.
-func (d *Device) Vectors64() plan.Vectors[float64] { return newVectors[float64](d) }
+// Passes64 implements plan.Device.
+func (d *Device) Passes64() problem.Passes[float64] { return newVectors[float64](d) }

@@ -18,6 +18,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // network is a Neyman-Pearson problem on random rows.
@@ -33,10 +34,10 @@ func (n network) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) 
 	t.Helper()
 	c := graphcases.Network(n.spec, n.counts, n.phi, n.center, graphcases.Values)
 	c.Seed = n.seed
-	return problem(t, c, dtype, engine)
+	return compile(t, c, dtype, engine)
 }
 
-func problem(t testing.TB, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
+func compile(t testing.TB, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
 	p, err := c.Problem(dtype, engine)
 	if err != nil {
@@ -58,11 +59,11 @@ func numbers(t testing.TB, p *graph.Problem) [][]float64 {
 	for j := range m {
 		weights = append(weights, 0.5+float64(j))
 	}
-	v := p.NewVector()
+	v := p.Space().New()
 	if err := p.Backward(weights, v); err != nil {
 		t.Fatal(err)
 	}
-	p.Read(d, v)
+	p.Space().Read(d, v)
 	scores, err := p.Watched(0)
 	if err != nil {
 		t.Fatal(err)
@@ -102,11 +103,11 @@ func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
 // On every level and any number of threads the device agrees with Gorgonia's machine in float64.
 func TestDeviceAgreesWithGorgonia(t *testing.T) {
 	for _, c := range graphcases.Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}, []int{301, 270, 190, 250}) {
-		want := numbers(t, problem(t, c, tensor.Float64, graph.Tape{}))
+		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
 		for _, level := range kernel.Levels() {
 			for _, threads := range []int{1, 3} {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
-					got := numbers(t, problem(t, c, dtype, engine(t, level, threads)))
+					got := numbers(t, compile(t, c, dtype, engine(t, level, threads)))
 					agree(t, fmt.Sprintf("%s, %v, %d threads, %v", c.Name, level, threads, dtype), got, want, bound)
 				}
 			}
@@ -157,7 +158,7 @@ func TestTrainingAgreesWithGorgonia(t *testing.T) {
 			}
 			size, _ := p.Dims()
 			x := make([]float64, size)
-			p.Read(x, trainer.Iterate)
+			p.Space().Read(x, problem.Iterate)
 			return x
 		}
 		d := distance(run(engine(t, kernel.Best(), 2)), run(graph.Tape{}))
@@ -262,7 +263,7 @@ func BenchmarkIteration(b *testing.B) {
 	for name, e := range map[string]graph.Engine{"plan": engine(b, kernel.Best(), 0), "gorgonia": graph.Tape{}} {
 		b.Run(name, func(b *testing.B) {
 			p := n.problem(b, tensor.Float32, e)
-			g, d := make([]float64, 3), p.NewVector()
+			g, d := make([]float64, 3), p.Space().New()
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := p.Forward(g); err != nil {

@@ -15,6 +15,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 func must[T any](v T, err error) T {
@@ -33,11 +34,11 @@ func TestFairnessAgreesWithGorgonia(t *testing.T) {
 			graphcases.Scattered(700, 13, 0)))
 	}
 	for _, c := range cases {
-		want := numbers(t, problem(t, c, tensor.Float64, graph.Tape{}))
+		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
 		for _, level := range kernel.Levels() {
 			for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 				threads := 1 + int(level)
-				got := numbers(t, problem(t, c, dtype, engine(t, level, threads)))
+				got := numbers(t, compile(t, c, dtype, engine(t, level, threads)))
 				agree(t, fmt.Sprintf("%s, %v, %d threads, %v", c.Name, level, threads, dtype), got, want, bound)
 			}
 		}
@@ -60,8 +61,8 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 		{graphcases.Fair("parity", linear, n, graphcases.Values, parity, graphcases.Halves(n)), math.Ln2, trainer.ProxLinear},
 		{graphcases.Fair("groups", network, n, graphcases.Values, groups, graphcases.Scattered(n, 40, 0.2)), 1, trainer.Subgradient},
 	} {
-		run := func(e graph.Engine) ([]float64, trainer.Point) {
-			var p trainer.Problem = problem(t, c.Case, tensor.Float64, e)
+		run := func(e graph.Engine) ([]float64, problem.Point) {
+			var p problem.Problem = compile(t, c.Case, tensor.Float64, e)
 			if c.Pieces != nil {
 				p = piecewise(t, p, c.Pieces)
 			}
@@ -71,7 +72,7 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 			}
 			size, _ := p.Dims()
 			x := make([]float64, size)
-			p.Read(x, trainer.Iterate)
+			p.Space().Read(x, problem.Iterate)
 			return x, r.Point
 		}
 		got, at := run(engine(t, kernel.Best(), 2))
@@ -79,23 +80,23 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 		if d := distance(got, want); d > 1e-6 { // rounding, amplified along the path
 			t.Errorf("%s: after 200 iterations the weights differ by %.2g", c.Name, d)
 		}
-		if v := trainer.MaxViolation(at.Constraints); !(v < 0.02) || !(at.Objective < c.zero) {
+		if v := problem.MaxViolation(at.Constraints); !(v < 0.02) || !(at.Objective < c.zero) {
 			t.Errorf("%s: f = %g, %g at zero weights, violation %g", c.Name, at.Objective, c.zero, v)
 		}
 	}
 }
 
-// piecewise makes |h| - eps of the terms, from pieces that are those of trainer.Abs.
-func piecewise(t *testing.T, p trainer.Problem, pieces []constraints.Piece) trainer.Piecewise {
+// piecewise makes |h| - eps of the terms, from pieces that are those of problem.Abs.
+func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) problem.Piecewise {
 	t.Helper()
-	converted := make([]trainer.Piece, len(pieces))
+	converted := make([]problem.Piece, len(pieces))
 	for i, b := range pieces {
-		converted[i] = trainer.Piece(b)
+		converted[i] = problem.Piece(b)
 	}
-	if d := cmp.Diff(trainer.Abs(-pieces[0].Offset), converted); d != "" {
+	if d := cmp.Diff(problem.Abs(-pieces[0].Offset), converted); d != "" {
 		t.Error(d)
 	}
-	w, err := trainer.MakePiecewise(p, converted)
+	w, err := problem.MakePiecewise(p, converted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func BenchmarkIntersectional(b *testing.B) {
 			spec := models.Spec{Inputs: 145, Hidden: []int{hidden}, Outputs: 1, Activation: models.ReLU}
 			fair := graphcases.Fair("", spec, n, graphcases.Values, goal, graphcases.Scattered(n, c.m, c.share))
 			b.Run(fmt.Sprintf("hidden=%d/groups=%d/share=%g", hidden, c.m, c.share), func(b *testing.B) {
-				run := iteration(b, problem(b, fair, tensor.Float32, engine(b, kernel.Best(), 0)))
+				run := iteration(b, compile(b, fair, tensor.Float32, engine(b, kernel.Best(), 0)))
 				for b.Loop() {
 					run()
 				}

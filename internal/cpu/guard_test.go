@@ -56,7 +56,7 @@ func TestBuffersAreKept(t *testing.T) {
 	}
 	c := graphcases.Fair("groups", models.Spec{Inputs: 5, Hidden: []int{21}, Outputs: 1}, 491, graphcases.Values, each,
 		graphcases.Scattered(491, 19, 0.2))
-	checkBuffers(t, c.Name, func(t testing.TB, dtype tensor.Dtype, e graph.Engine) *graph.Problem { return problem(t, c, dtype, e) })
+	checkBuffers(t, c.Name, func(t testing.TB, dtype tensor.Dtype, e graph.Engine) *graph.Problem { return compile(t, c, dtype, e) })
 }
 
 // randomNetwork has widths that nothing divides, classes of one row and odd last blocks.

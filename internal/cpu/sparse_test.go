@@ -22,6 +22,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // sparseRows is a CSR that counts the rows it is asked to widen.
@@ -102,7 +103,7 @@ func (n sparseNetwork) over(data matrix.Matrix) graphcases.Case {
 
 func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engine, data matrix.Matrix) *graph.Problem {
 	t.Helper()
-	return problem(t, n.over(data), dtype, engine)
+	return compile(t, n.over(data), dtype, engine)
 }
 
 // sparseNetworks are linear models and networks of many widths over matrices of every kind.
@@ -167,7 +168,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 		}
 		size, _ := p.Dims()
 		x := make([]float64, size)
-		p.Read(x, trainer.Iterate)
+		p.Space().Read(x, problem.Iterate)
 		return x
 	}
 	sparse := run(n.data())

@@ -3,6 +3,7 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/problem"
 )
 
 const (
@@ -53,10 +54,10 @@ type pass[T plan.Float] struct {
 	operation  operation
 	x, y, z, w []T
 	a, b       T
-	p          plan.Proximal[T]
+	p          problem.Elementwise[T]
 }
 
-// Combine implements plan.Vectors.
+// Combine implements problem.Passes.
 func (v *vectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 	if b == 0 {
 		v.do(pass[T]{operation: scaling, x: dst, a: a, y: x})
@@ -65,31 +66,31 @@ func (v *vectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 	v.do(pass[T]{operation: combining, x: dst, a: a, y: x, b: b, z: y})
 }
 
-// Dot implements plan.Vectors.
+// Dot implements problem.Passes.
 func (v *vectors[T]) Dot(x, y []T) float64 {
 	sum, _ := v.do(pass[T]{operation: multiplying, x: x, y: y})
 	return sum
 }
 
-// SquaredDistance implements plan.Vectors.
+// SquaredDistance implements problem.Passes.
 func (v *vectors[T]) SquaredDistance(x, y []T) float64 {
 	sum, _ := v.do(pass[T]{operation: subtracting, x: x, y: y})
 	return sum
 }
 
-// Reach implements plan.Vectors.
-func (v *vectors[T]) Reach(x, d, velocity []T, e, b T) float64 {
+// SquaredTrial implements problem.Passes.
+func (v *vectors[T]) SquaredTrial(x, d, velocity []T, e, b T) float64 {
 	sum, _ := v.do(pass[T]{operation: reaching, x: x, y: d, z: velocity, a: e, b: b})
 	return sum
 }
 
-// Descend implements plan.Vectors.
-func (v *vectors[T]) Descend(x, d, velocity []T, e, b T, p plan.Proximal[T]) (moved, size float64) {
+// Descend implements problem.Passes.
+func (v *vectors[T]) Descend(x, d, velocity []T, e, b T, p problem.Elementwise[T]) (moved, size float64) {
 	return v.do(pass[T]{operation: descending, x: x, y: d, z: velocity, a: e, b: b, p: p})
 }
 
-// Adam implements plan.Vectors.
-func (v *vectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p plan.Proximal[T]) (size float64) {
+// Adam implements problem.Passes.
+func (v *vectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Elementwise[T]) (size float64) {
 	size, _ = v.do(pass[T]{operation: adapting, x: x, y: d, z: m1, w: m2, a: rate, b: root, p: p})
 	return size
 }

@@ -11,10 +11,11 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // vectorsOf is the arithmetic of a device.
-func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) plan.Vectors[T] {
+func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) problem.Passes[T] {
 	t.Helper()
 	d, err := cpu.New(level, threads)
 	if err != nil {
@@ -22,9 +23,9 @@ func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) plan
 	}
 	var zero T
 	if _, single := any(zero).(float32); single {
-		return any(d.Vectors32()).(plan.Vectors[T])
+		return any(d.Passes32()).(problem.Passes[T])
 	}
-	return any(d.Vectors64()).(plan.Vectors[T])
+	return any(d.Passes64()).(problem.Passes[T])
 }
 
 // guardedVector is n numbers at random between others that nothing may change.
@@ -44,15 +45,15 @@ type outcome[T plan.Float] struct {
 }
 
 // operate does every operation of a space of n variables whose passes are those of on, nil for the plain loops.
-func operate[T plan.Float](t *testing.T, n int, r trainer.Regularizer, on plan.Vectors[T]) outcome[T] {
+func operate[T plan.Float](t *testing.T, n int, r problem.Regularizer, on problem.Passes[T]) outcome[T] {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(41, uint64(n)))
 	all, x := guardedVector[T](rng, n)
 	guards := slices.Clone(all)
-	s := trainer.NewHostSpaceOn(x, r, on)
-	v := make([]trainer.Vector, 5)
+	s := problem.NewHostSpaceOn(x, r, on)
+	v := make([]problem.Vector, 5)
 	for i := range v {
-		v[i] = s.NewVector()
+		v[i] = s.New()
 		for j := range s.Slice(v[i]) {
 			s.Slice(v[i])[j] = T(rng.NormFloat64())
 		}
@@ -71,16 +72,16 @@ func operate[T plan.Float](t *testing.T, n int, r trainer.Regularizer, on plan.V
 	s.Combine(v[4], 1, v[0], 0.5, v[4])
 	keep()
 	for k, b := range []float64{0, 0.9, 0.5} {
-		s.Descend(trainer.Descent{Direction: v[k%2], Velocity: v[2], Step: 0.2, Momentum: b, Length: 0.3})
+		s.Space().Descend(problem.Descent{Direction: v[k%2], Velocity: v[2], Step: 0.2, Momentum: b, Length: 0.3})
 		keep(s.Moved())
 	}
 	s.Combine(v[2], 0, v[2], 0, v[2])
 	s.Combine(v[3], 0, v[3], 0, v[3])
 	for k := range 3 {
-		s.Adam(v[k%2], v[2], v[3], 0.1, 1+k)
+		s.Space().Adam(v[k%2], v[2], v[3], 0.1, 1+k)
 		keep()
 	}
-	s.Prox(0.2, trainer.Iterate)
+	s.Space().Prox(0.2, problem.Iterate)
 	keep()
 	for i, g := range all {
 		if inside := i >= 9 && i < 9+n; !inside && g != guards[i] {
@@ -132,13 +133,13 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 	}
 	for _, n := range vectorLengths {
 		size := math.Sqrt(float64(n))
-		for _, r := range []trainer.Regularizer{
-			{}, {Kind: trainer.Ball, Radius: 0.7 * size}, {Kind: trainer.Ball, Radius: 9 * size}, {Kind: trainer.Box, Lower: 0.5, Upper: 1},
-			{Kind: trainer.L1, Weight: 0.7}, {Kind: trainer.SquaredL2, Weight: 0.7},
-			{Kind: trainer.GroupL1, Weight: 0.7 * size, Groups: []int{n / 3, n - n/3, n}},
+		for _, r := range []problem.Regularizer{
+			{}, {Kind: problem.Ball, Radius: 0.7 * size}, {Kind: problem.Ball, Radius: 9 * size}, {Kind: problem.Box, Lower: 0.5, Upper: 1},
+			{Kind: problem.L1, Weight: 0.7}, {Kind: problem.SquaredL2, Weight: 0.7},
+			{Kind: problem.GroupL1, Weight: 0.7 * size, Groups: []int{n / 3, n - n/3, n}},
 		} {
-			elementwise := r.Kind != trainer.Ball && r.Kind != trainer.GroupL1
-			if n < 4 && r.Kind == trainer.GroupL1 || n > 5000 && elementwise { // no three groups; the kernels are the same
+			elementwise := r.Kind != problem.Ball && r.Kind != problem.GroupL1
+			if n < 4 && r.Kind == problem.GroupL1 || n > 5000 && elementwise { // no three groups; the kernels are the same
 				continue
 			}
 			want := operate[T](t, n, r, nil)
@@ -166,9 +167,9 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 // A step on one thread allocates nothing, on more a goroutine each, whatever the length.
 func TestVectorsDoNotAllocate(t *testing.T) {
 	for threads := 1; threads <= 2; threads++ {
-		s, d := onDevice(t, 100_000, trainer.Regularizer{Kind: trainer.Ball, Radius: 1}, threads)
+		s, d := onDevice(t, 100_000, problem.Regularizer{Kind: problem.Ball, Radius: 1}, threads)
 		if n := testing.AllocsPerRun(20, func() {
-			s.Descend(trainer.Descent{Direction: d, Velocity: d + 1, Step: 0.1, Momentum: 0.5})
+			s.Space().Descend(problem.Descent{Direction: d, Velocity: d + 1, Step: 0.1, Momentum: 0.5})
 			s.Distance(d, d+1)
 		}); n > float64(9*(threads-1)) {
 			t.Errorf("%d threads: %v allocations in three passes", threads, n)
@@ -177,25 +178,25 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 }
 
 // onDevice is a space of float32 with two more vectors, d and d+1.
-func onDevice(t testing.TB, n int, r trainer.Regularizer, threads int) (*trainer.HostSpace[float32], trainer.Vector) {
-	s := trainer.NewHostSpaceOn(make([]float32, n), r, vectorsOf[float32](t, kernel.Best(), threads))
-	d := s.NewVector()
-	s.NewVector()
+func onDevice(t testing.TB, n int, r problem.Regularizer, threads int) (*problem.HostSpace[float32], problem.Vector) {
+	s := problem.NewHostSpaceOn(make([]float32, n), r, vectorsOf[float32](t, kernel.Best(), threads))
+	d := s.New()
+	s.New()
 	return s, d
 }
 
 // settled is a problem whose passes cost nothing: every direction is the same.
 type settled struct {
-	*trainer.HostSpace[float32]
+	*problem.HostSpace[float32]
 	filled int
 }
 
-func (p *settled) Dims() (n, m int) { return len(p.Slice(trainer.Iterate)), 0 }
+func (p *settled) Dims() (n, m int) { return len(p.Slice(problem.Iterate)), 0 }
 
 func (p *settled) Forward([]float64) (float64, error) { return 0, nil }
 
 // Backward fills the two vectors that take turns, and leaves them so.
-func (p *settled) Backward(_ []float64, d trainer.Vector) error {
+func (p *settled) Backward(_ []float64, d problem.Vector) error {
 	if p.filled++; p.filled < 9 {
 		for i := range p.Slice(d) {
 			p.Slice(d)[i] = float32(1+p.filled%2) * 1e-6 * float32(i%97-48)
@@ -209,10 +210,10 @@ func (p *settled) Backward(_ []float64, d trainer.Vector) error {
 func BenchmarkPrimalStep(b *testing.B) {
 	const n = 203_530
 	for _, radius := range []float64{40, 1} { // inside the ball and on it
-		ball := trainer.Regularizer{Kind: trainer.Ball, Radius: radius}
+		ball := problem.Regularizer{Kind: problem.Ball, Radius: radius}
 		for _, threads := range []int{0, 1, 2} {
 			name := fmt.Sprintf("radius %g/%d threads", radius, threads)
-			space := trainer.NewHostSpace(make([]float32, n), ball)
+			space := problem.NewHostSpace(make([]float32, n), ball)
 			if threads == 0 {
 				name = fmt.Sprintf("radius %g/plain loops", radius)
 			} else {
@@ -220,10 +221,10 @@ func BenchmarkPrimalStep(b *testing.B) {
 			}
 			b.Run(name, func(b *testing.B) {
 				p := &settled{HostSpace: space}
-				for i := range p.Slice(trainer.Iterate) {
-					p.Slice(trainer.Iterate)[i] = float32(i%89-44) * 1e-3
+				for i := range p.Slice(problem.Iterate) {
+					p.Slice(problem.Iterate)[i] = float32(i%89-44) * 1e-3
 				}
-				m, at := &trainer.Unconstrained{}, &trainer.Point{}
+				m, at := &trainer.Unconstrained{}, &problem.Point{}
 				if err := m.Init(p, at); err != nil {
 					b.Fatal(err)
 				}

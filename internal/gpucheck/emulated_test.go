@@ -27,6 +27,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -149,9 +150,9 @@ func TestNonFinite(t *testing.T) {
 					}
 					n, _ := p.Dims()
 					x := make([]float64, n)
-					p.Read(x, trainer.Iterate)
+					p.Space().Read(x, problem.Iterate)
 					x[n/2] = bad
-					p.Write(trainer.Iterate, x)
+					p.Space().Write(problem.Iterate, x)
 					if all[k], err = Numbers(p); err != nil {
 						return err
 					}
@@ -188,9 +189,9 @@ func TestNonFiniteInSlices(t *testing.T) {
 				}
 				n, _ := p.Dims()
 				x := make([]float64, n)
-				p.Read(x, trainer.Iterate)
+				p.Space().Read(x, problem.Iterate)
 				x[5] = bad
-				p.Write(trainer.Iterate, x)
+				p.Space().Write(problem.Iterate, x)
 				all[k], err = Numbers(p)
 				return err
 			})

@@ -224,12 +224,12 @@ func Numbers(p *graph.Problem) ([][]float64, error) {
 	for j := range m {
 		weights = append(weights, 0.5+float64(j))
 	}
-	v := p.NewVector()
-	defer p.Free(v)
+	v := p.Space().New()
+	defer p.Space().Free(v)
 	if err := p.Backward(weights, v); err != nil {
 		return nil, err
 	}
-	p.Read(d, v)
+	p.Space().Read(d, v)
 	scores, err := p.Watched(0)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"ppal/internal/config"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -130,6 +131,6 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	}
 	n, _ := p.Dims()
 	t = trained{x: make([]float64, n), constraints: r.Point.Constraints, objective: r.Objective}
-	p.Read(t.x, trainer.Iterate)
+	p.Space().Read(t.x, problem.Iterate)
 	return t, nil
 }

@@ -9,9 +9,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/trainer"
 	"ppal/trainer/graph"
 	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/problem"
 )
 
 // vectors compares every operation of the device's space with the host's loops of the same precision, in steps of some roundings.
@@ -44,36 +44,36 @@ func vectors(o Options) ([]Result, error) {
 const spaceBound = 200
 
 // regularizers are those of every kind on n variables, their sets small enough to be left.
-func regularizers(n int) []trainer.Regularizer {
+func regularizers(n int) []problem.Regularizer {
 	size := math.Sqrt(float64(n))
-	list := []trainer.Regularizer{
-		{}, {Kind: trainer.Ball, Radius: 0.7 * size}, {Kind: trainer.Ball, Radius: 9 * size}, {Kind: trainer.Box, Lower: -0.5, Upper: 1},
-		{Kind: trainer.Box, Lower: 0.5, Upper: math.Inf(1)}, {Kind: trainer.L1, Weight: 0.7}, {Kind: trainer.SquaredL2, Weight: 0.7},
+	list := []problem.Regularizer{
+		{}, {Kind: problem.Ball, Radius: 0.7 * size}, {Kind: problem.Ball, Radius: 9 * size}, {Kind: problem.Box, Lower: -0.5, Upper: 1},
+		{Kind: problem.Box, Lower: 0.5, Upper: math.Inf(1)}, {Kind: problem.L1, Weight: 0.7}, {Kind: problem.SquaredL2, Weight: 0.7},
 	}
 	if n > 2 {
-		list = append(list, trainer.Regularizer{Kind: trainer.GroupL1, Weight: 0.7, Groups: []int{n / 3, n/3 + 1, n}},
-			trainer.Regularizer{Kind: trainer.GroupL1, Weight: 50, Groups: []int{n/2 + 1, n}})
+		list = append(list, problem.Regularizer{Kind: problem.GroupL1, Weight: 0.7, Groups: []int{n / 3, n/3 + 1, n}},
+			problem.Regularizer{Kind: problem.GroupL1, Weight: 50, Groups: []int{n/2 + 1, n}})
 	}
 	return list
 }
 
 // spaceError runs all operations one after the other on the device and on the host, each from the host's numbers, and returns the
 // largest difference in unit roundoffs.
-func spaceError(d *cuda.Device, t tensor.Dtype, n int, r trainer.Regularizer) (float64, error) {
+func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (float64, error) {
 	rng := rand.New(rand.NewPCG(31, uint64(n)))
 	start := draw(rng, n)
-	device, err := vectorProblem(t, start, r, engine.Engine(d))
+	compiled, err := vectorProblem(t, start, r, engine.Engine(d))
 	if err != nil {
 		return 0, err
 	}
-	var host trainer.Space = trainer.NewHostSpace(start, r)
+	host, device := problem.NewHostSpace(start, r).Space(), compiled.Space()
 	if t == tensor.Float32 {
-		host = trainer.NewHostSpace(narrow(start), r)
+		host = problem.NewHostSpace(narrow(start), r).Space()
 	}
 	c := &comparison{host: host, device: device, n: n}
 	for range 4 {
 		v := draw(rng, n)
-		a, b := host.NewVector(), device.NewVector()
+		a, b := host.New(), device.New()
 		if a != b {
 			return 0, fmt.Errorf("gpu-check: vector %d of the device is vector %d of the host", b, a)
 		}
@@ -81,35 +81,35 @@ func spaceError(d *cuda.Device, t tensor.Dtype, n int, r trainer.Regularizer) (f
 		host.Write(a, v)
 	}
 	v, w, y, z := c.list[0], c.list[1], c.list[2], c.list[3]
-	c.each(func(s trainer.Space) []float64 { s.Combine(y, 0.3, v, -1.25, w); return nil })
-	c.each(func(s trainer.Space) []float64 { s.Combine(y, 0.3, y, 0, w); return nil })
-	c.each(func(s trainer.Space) []float64 { return []float64{s.Dot(v, w), s.Dot(v, v), s.Distance(v, w)} })
+	c.each(func(s *problem.Space) []float64 { s.Combine(y, 0.3, v, -1.25, w); return nil })
+	c.each(func(s *problem.Space) []float64 { s.Combine(y, 0.3, y, 0, w); return nil })
+	c.each(func(s *problem.Space) []float64 { return []float64{s.Dot(v, w), s.Dot(v, v), s.Distance(v, w)} })
 	for _, momentum := range []float64{0, 0.9} {
-		c.each(func(s trainer.Space) []float64 {
-			s.Descend(trainer.Descent{Direction: v, Velocity: w, Step: 0.3, Momentum: momentum, Length: 0.8})
+		c.each(func(s *problem.Space) []float64 {
+			s.Descend(problem.Descent{Direction: v, Velocity: w, Step: 0.3, Momentum: momentum, Length: 0.8})
 			moved, norm := s.Moved()
 			return []float64{moved, norm}
 		})
 	}
-	c.each(func(s trainer.Space) []float64 { s.Prox(0.4, y); return nil })
-	c.each(func(s trainer.Space) []float64 { s.Combine(z, 1, z, -1, z); s.Adam(v, y, z, 0.2, 3); return nil })
-	c.each(func(s trainer.Space) []float64 { s.Combine(z, 1, z, -1, z); s.Adagrad(v, z, 0.2); return nil })
-	c.each(func(s trainer.Space) []float64 { s.Prox(0.4, trainer.Iterate); return nil })
-	_, err = device.Forward(nil) // what failed until now
+	c.each(func(s *problem.Space) []float64 { s.Prox(0.4, y); return nil })
+	c.each(func(s *problem.Space) []float64 { s.Combine(z, 1, z, -1, z); s.Adam(v, y, z, 0.2, 3); return nil })
+	c.each(func(s *problem.Space) []float64 { s.Combine(z, 1, z, -1, z); s.Adagrad(v, z, 0.2); return nil })
+	c.each(func(s *problem.Space) []float64 { s.Prox(0.4, problem.Iterate); return nil })
+	_, err = compiled.Forward(nil) // what failed until now
 	return c.worst, err
 }
 
 // comparison is two spaces whose vectors have the same handles.
 type comparison struct {
-	host, device trainer.Space
+	host, device *problem.Space
 	n            int
-	list         []trainer.Vector
+	list         []problem.Vector
 	worst        float64
 }
 
 // each lets both do an operation from the host's numbers, and compares the vectors after it and what it returned.
-func (c *comparison) each(operation func(s trainer.Space) []float64) {
-	all := append([]trainer.Vector{trainer.Iterate}, c.list...)
+func (c *comparison) each(operation func(s *problem.Space) []float64) {
+	all := append([]problem.Vector{problem.Iterate}, c.list...)
 	x, y := make([]float64, c.n), make([]float64, c.n)
 	for _, v := range all {
 		c.host.Read(x, v)
@@ -136,7 +136,7 @@ func (c *comparison) differ(got, want, size float64) {
 }
 
 // vectorProblem is a problem whose iterate is x: f is the sum of its numbers.
-func vectorProblem(t tensor.Dtype, x []float64, r trainer.Regularizer, e graph.Engine) (*graph.Problem, error) {
+func vectorProblem(t tensor.Dtype, x []float64, r problem.Regularizer, e graph.Engine) (*graph.Problem, error) {
 	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		var backing any = append([]float64{}, x...)
 		if t == tensor.Float32 {

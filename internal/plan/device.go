@@ -1,14 +1,18 @@
 package plan
 
-import "ppal/datasets/matrix"
+import (
+	"ppal/datasets/matrix"
+	"ppal/trainer/problem"
+)
 
 // Device compiles plans into something that runs them. The memory is the host's; a device elsewhere is an engine of its own.
 type Device interface {
 	Compile32(p *Plan) (Executor[float32], error)
 	Compile64(p *Plan) (Executor[float64], error)
-	// Vectors32 and Vectors64 return the arithmetic on the iterate of one problem.
-	Vectors32() Vectors[float32]
-	Vectors64() Vectors[float64]
+	// Passes32 and Passes64 return the passes of one problem's primal steps, on the device's threads.
+	// Their results depend on the level of the kernels only, not on the number of threads.
+	Passes32() problem.Passes[float32]
+	Passes64() problem.Passes[float64]
 }
 
 // Executor runs one plan.

@@ -170,12 +170,12 @@ func tape(t testing.TB, problem *graph.Problem, weights []float64) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := problem.NewVector()
+	d := problem.Space().New()
 	if err := problem.Backward(weights, d); err != nil {
 		t.Fatal(err)
 	}
 	o := outcome{append([]float64{f}, g...), make([]float64, n)}
-	problem.Read(o.gradient, d)
+	problem.Space().Read(o.gradient, d)
 	for i := 0; ; i++ {
 		v, err := problem.Watched(i)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Metrics writes metrics.jsonl, one JSON object and one line for each record. A record is in the
@@ -41,7 +42,7 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 	return &Metrics{file: f}, nil
 }
 
-// Record implements trainer.Recorder. It returns a *trainer.NonFiniteError if a number of the
+// Record implements trainer.Recorder. It returns a *problem.NonFiniteError if a number of the
 // record is not finite, or the file system's error; in both cases it writes no part of the record.
 func (m *Metrics) Record(r *trainer.Record) error {
 	line, err := encode(r)
@@ -70,7 +71,7 @@ func encode(r *trainer.Record) ([]byte, error) {
 	for name, numbers := range numbersOf(r) {
 		for _, x := range numbers {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, &trainer.NonFiniteError{Term: name, Iteration: r.Iteration, Value: x}
+				return nil, &problem.NonFiniteError{Term: name, Iteration: r.Iteration, Value: x}
 			}
 		}
 	}

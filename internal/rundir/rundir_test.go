@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 func TestCreate(t *testing.T) {
@@ -118,7 +119,7 @@ func TestMetricsRefusesNonFinite(t *testing.T) {
 	} {
 		r := records()[1]
 		spoil(&r)
-		var nonFinite *trainer.NonFiniteError
+		var nonFinite *problem.NonFiniteError
 		if err := m.Record(&r); !errors.As(err, &nonFinite) || nonFinite.Term != term || nonFinite.Iteration != 10 {
 			t.Errorf("%s: %v", term, err)
 		}

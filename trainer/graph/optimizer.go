@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Optimizer is a first-order method of trainer (PPALA, PLADA with the subgradient step, GDPA, ...) in the place of a
@@ -21,7 +22,7 @@ import (
 // training run's Step and sees the weights of the last training run.
 type Optimizer struct {
 	stepper *trainer.Stepper
-	r       trainer.Regularizer
+	r       problem.Regularizer
 	space   stepSpace
 	g, w    []float64
 	weighed bool // this iteration's weights are known
@@ -30,7 +31,7 @@ type Optimizer struct {
 var _ gorgonia.Solver = (*Optimizer)(nil)
 
 // NewOptimizer returns the optimizer of rule (for example &trainer.PPALA{}) for f + r.
-func NewOptimizer(rule trainer.DualRule, r trainer.Regularizer) *Optimizer {
+func NewOptimizer(rule trainer.DualRule, r problem.Regularizer) *Optimizer {
 	return &Optimizer{stepper: trainer.NewStepper(rule), r: r}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // A VanillaSolver loop becomes PPALA by the three lines that are marked: maximise x + y, where x^2 + y^2 <= 2.
@@ -25,7 +26,7 @@ func Example() {
 	cost := gorgonia.Must(gorgonia.Neg(gorgonia.Must(gorgonia.Sum(x))))
 	disc := gorgonia.Must(gorgonia.Sub(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x)))), gorgonia.NewConstant(2.0)))
 
-	solver := graph.NewOptimizer(&trainer.PPALA{}, trainer.Regularizer{}) // was: gorgonia.NewVanillaSolver()
+	solver := graph.NewOptimizer(&trainer.PPALA{}, problem.Regularizer{}) // was: gorgonia.NewVanillaSolver()
 	cost, err := solver.Lagrangian(cost, disc)                            // new
 	if err != nil {
 		log.Fatal(err)
@@ -77,17 +78,17 @@ func TestOptimizerEqualsTrain(t *testing.T) {
 		}},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
-			r := trainer.Regularizer{Kind: trainer.Ball, Radius: 3}
+			r := problem.Regularizer{Kind: problem.Ball, Radius: 3}
 			p := network(t, tensor.Float64, r)
 			n, _ := p.Dims()
 			start, want := make([]float64, n), make([]float64, n)
-			p.Prox(1, trainer.Iterate)
-			p.Read(start, trainer.Iterate)
+			p.Space().Prox(1, problem.Iterate)
+			p.Space().Read(start, problem.Iterate)
 			const steps = 25
 			if _, err := trainer.Train(context.Background(), p, rule.make(), trainer.Settings{Iterations: steps}); err != nil {
 				t.Fatal(err)
 			}
-			p.Read(want, trainer.Iterate)
+			p.Space().Read(want, problem.Iterate)
 			got := loop(t, graph.NewOptimizer(rule.make(), r), start, steps)
 			for i := range want {
 				if math.Abs(got[i]-want[i]) > 1e-14 {
@@ -167,7 +168,7 @@ func TestOptimizerResumes(t *testing.T) {
 	} {
 		for _, evaluated := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " evaluated ", evaluated), func(t *testing.T) {
-				r := trainer.Regularizer{Kind: trainer.Ball, Radius: 3}
+				r := problem.Regularizer{Kind: problem.Ball, Radius: 3}
 				whole := newOwnLoop(t, graph.NewOptimizer(rule(), r))
 				whole.run(t, 25)
 				half := newOwnLoop(t, graph.NewOptimizer(rule(), r))
@@ -195,7 +196,7 @@ func TestOptimizerResumes(t *testing.T) {
 }
 
 func TestOptimizerMisuse(t *testing.T) {
-	o := graph.NewOptimizer(&trainer.PPALA{}, trainer.Regularizer{})
+	o := graph.NewOptimizer(&trainer.PPALA{}, problem.Regularizer{})
 	if err := o.Step(nil); err == nil {
 		t.Error("Step before a run gave no error")
 	}
@@ -206,7 +207,7 @@ func TestOptimizerMisuse(t *testing.T) {
 		t.Error("Restore before Lagrangian gave no error")
 	}
 	l := newOwnLoop(t, o)
-	if err := o.Restore(gorgonia.NodesToValueGrads(l.parameters), &trainer.State{Method: "gdpa"}); !errors.Is(err, trainer.ErrSettings) {
+	if err := o.Restore(gorgonia.NodesToValueGrads(l.parameters), &trainer.State{Method: "gdpa"}); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("another method's state: error %v, want ErrSettings", err)
 	}
 }
@@ -220,7 +221,7 @@ func TestOptimizerRefusesSettings(t *testing.T) {
 		"inner steps -1":    &trainer.PLADA{InnerSteps: -1},
 		"alpha is -1":       &trainer.PPALA{Perturbation: trainer.Perturbation{Alpha: -1}},
 	} {
-		l := newOwnLoop(t, graph.NewOptimizer(rule, trainer.Regularizer{}))
+		l := newOwnLoop(t, graph.NewOptimizer(rule, problem.Regularizer{}))
 		if err := l.machine.RunAll(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", want, err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Planned is the engine that lowers both halves to a plan and runs it on a device: what is dead is left out, nothing is computed
@@ -32,19 +32,19 @@ func (e planned) Compile(h *Halves) (Compiled, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newPlanned(h, lowered, run, e.device.Vectors32())
+		return newPlanned(h, lowered, run, e.device.Passes32())
 	}
 	run, err := e.device.Compile64(lowered)
 	if err != nil {
 		return nil, err
 	}
-	return newPlanned(h, lowered, run, e.device.Vectors64())
+	return newPlanned(h, lowered, run, e.device.Passes64())
 }
 
 // plannedProblem is a problem on an executor that shares the host's memory: the parameters' buffers are parts of x, the gradients'
 // parts of the vector that a backward pass writes. The device's threads take the primal steps too.
 type plannedProblem[T float32 | float64] struct {
-	*trainer.HostSpace[T]
+	*problem.HostSpace[T]
 	h    *Halves
 	plan *plan.Plan
 	run  plan.Executor[T]
@@ -52,7 +52,7 @@ type plannedProblem[T float32 | float64] struct {
 	f    [1]float64 // the objective, as it is read
 }
 
-func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[T], on plan.Vectors[T]) (*plannedProblem[T], error) {
+func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[T], on problem.Passes[T]) (*plannedProblem[T], error) {
 	x, err := stack[T](h.Parameters)
 	if err != nil {
 		return nil, err
@@ -60,11 +60,11 @@ func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[
 	release(p, run)
 	kept := *h
 	kept.Data = nil // see release
-	q := &plannedProblem[T]{HostSpace: trainer.NewHostSpaceOn(x, h.Regularizer, on), h: &kept, plan: p, run: run}
+	q := &plannedProblem[T]{HostSpace: problem.NewHostSpaceOn(x, h.Regularizer, on), h: &kept, plan: p, run: run}
 	for _, n := range h.Sizes {
 		q.m += n
 	}
-	return q, q.bind(p.Parameters, trainer.Iterate)
+	return q, q.bind(p.Parameters, problem.Iterate)
 }
 
 // release lets the plan's data matrices be what the executor made of them, so that nothing here keeps what they were read to.
@@ -85,7 +85,7 @@ func release[T plan.Float](p *plan.Plan, run plan.Executor[T]) {
 }
 
 // bind lets the views' buffers be the parts of a vector.
-func (p *plannedProblem[T]) bind(views []plan.View, v trainer.Vector) error {
+func (p *plannedProblem[T]) bind(views []plan.View, v problem.Vector) error {
 	data, at := p.Slice(v), 0
 	for _, view := range views {
 		if err := p.run.Bind(view, data[at:at+view.Len():at+view.Len()]); err != nil {
@@ -96,7 +96,7 @@ func (p *plannedProblem[T]) bind(views []plan.View, v trainer.Vector) error {
 	return nil
 }
 
-func (p *plannedProblem[T]) Dims() (n, m int) { return len(p.Slice(trainer.Iterate)), p.m }
+func (p *plannedProblem[T]) Dims() (n, m int) { return len(p.Slice(problem.Iterate)), p.m }
 
 func (p *plannedProblem[T]) Forward(g []float64) (float64, error) {
 	if err := p.run.Forward(); err != nil {
@@ -111,7 +111,7 @@ func (p *plannedProblem[T]) Forward(g []float64) (float64, error) {
 	return p.f[0], nil
 }
 
-func (p *plannedProblem[T]) Backward(weights []float64, d trainer.Vector) error {
+func (p *plannedProblem[T]) Backward(weights []float64, d problem.Vector) error {
 	if err := p.bind(p.plan.Gradients, d); err != nil {
 		return err
 	}

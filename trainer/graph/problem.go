@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Definition says what a problem computes, as nodes of one graph and of one dtype (Float32 or Float64).
@@ -16,12 +16,12 @@ type Definition struct {
 	// Objective is f, a scalar node.
 	Objective *gorgonia.Node
 	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima (|h| - eps) give the smooth terms h, and
-	// wrap the problem with trainer.MakePiecewise.
+	// wrap the problem with problem.MakePiecewise.
 	Constraints gorgonia.Nodes
 	// Parameters are x, input nodes with values, stacked in order.
 	Parameters gorgonia.Nodes
 	// Regularizer is r over the stacked parameters.
-	Regularizer trainer.Regularizer
+	Regularizer problem.Regularizer
 	// NonSmooth marks kinks of the nodes themselves (relu, hinge losses): the certificate's stationarity is then an upper bound.
 	NonSmooth bool
 	// Inputs are input nodes whose values may be exchanged between iterations (Problem.Bind), mini-batches for instance.
@@ -53,16 +53,16 @@ type Engine interface {
 
 // Compiled is what an engine makes of a definition: a problem that keeps the values of the watched nodes.
 type Compiled interface {
-	trainer.Problem
+	problem.Problem
 	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the next.
 	Watched(i int) (gorgonia.Value, error)
 	// Bind gives Definition.Inputs[i] a value of the same shape and dtype, from the next Forward on. The engine may keep it or copy it.
 	Bind(i int, value gorgonia.Value) error
 }
 
-// Problem is a trainer.Problem of Gorgonia nodes.
+// Problem is a problem.Problem of Gorgonia nodes.
 type Problem struct {
-	trainer.Problem
+	problem.Problem
 	compiled  Compiled
 	nonSmooth bool
 }
@@ -98,7 +98,7 @@ func (p *Problem) Explain() string {
 	return ""
 }
 
-// NonSmooth implements trainer.NonSmooth.
+// NonSmooth implements problem.NonSmooth.
 func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 
 // building guards Gorgonia's package-level constants, which building and differentiating graphs in several goroutines race on.

@@ -9,12 +9,12 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // network is a small two-layer regression with a vector and a scalar constraint, in the given dtype.
-func network(t testing.TB, dtype tensor.Dtype, regularizer trainer.Regularizer) *graph.Problem {
+func network(t testing.TB, dtype tensor.Dtype, regularizer problem.Regularizer) *graph.Problem {
 	t.Helper()
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		def := definition(g, dtype)
@@ -58,14 +58,14 @@ func input(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name strin
 
 // The weighted gradient equals central differences of w0 f + w.g, term by term.
 func TestBackwardEqualsCentralDifferences(t *testing.T) {
-	p := network(t, tensor.Float64, trainer.Regularizer{})
+	p := network(t, tensor.Float64, problem.Regularizer{})
 	n, m := p.Dims()
 	if n != 20 || m != 3 {
 		t.Fatalf("Dims = %d, %d, want 20, 3", n, m)
 	}
 	x, g := make([]float64, n), make([]float64, m)
-	p.Read(x, trainer.Iterate)
-	d := p.NewVector()
+	p.Space().Read(x, problem.Iterate)
+	d := p.Space().New()
 	for term := range 1 + m {
 		weights := make([]float64, 1+m)
 		weights[term] = 1
@@ -81,18 +81,18 @@ func TestBackwardEqualsCentralDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]float64, n)
-		p.Read(got, d)
+		p.Space().Read(got, d)
 		for i := range x {
 			const h = 1e-6
 			keep := x[i]
 			x[i] = keep + h
-			p.Write(trainer.Iterate, x)
+			p.Space().Write(problem.Iterate, x)
 			up := value()
 			x[i] = keep - h
-			p.Write(trainer.Iterate, x)
+			p.Space().Write(problem.Iterate, x)
 			want := (up - value()) / (2 * h)
 			x[i] = keep
-			p.Write(trainer.Iterate, x)
+			p.Space().Write(problem.Iterate, x)
 			if math.Abs(got[i]-want) > 1e-7*(1+math.Abs(want)) {
 				t.Errorf("term %d, variable %d: gradient %.12g, central difference %.12g", term, i, got[i], want)
 			}
@@ -102,11 +102,11 @@ func TestBackwardEqualsCentralDifferences(t *testing.T) {
 
 // Running the halves never changes the iterate, and repeated runs agree to the bit.
 func TestHalvesLeaveTheIterateAndRepeat(t *testing.T) {
-	p := network(t, tensor.Float32, trainer.Regularizer{})
+	p := network(t, tensor.Float32, problem.Regularizer{})
 	n, m := p.Dims()
 	before, after, first, again, g := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, m)
-	p.Read(before, trainer.Iterate)
-	d := p.NewVector()
+	p.Space().Read(before, problem.Iterate)
+	d := p.Space().New()
 	weights := []float64{1, 0.5, 2, 3}
 	for try := range 4 {
 		if _, err := p.Forward(g); err != nil {
@@ -115,11 +115,11 @@ func TestHalvesLeaveTheIterateAndRepeat(t *testing.T) {
 		if err := p.Backward(weights, d); err != nil {
 			t.Fatal(err)
 		}
-		p.Read(again, d)
+		p.Space().Read(again, d)
 		if try == 0 {
 			copy(first, again)
 		}
-		p.Read(after, trainer.Iterate)
+		p.Space().Read(after, problem.Iterate)
 		for i := range n {
 			if before[i] != after[i] {
 				t.Fatalf("run %d moved variable %d", try, i)
@@ -140,12 +140,12 @@ func TestHalvesLeaveTheIterateAndRepeat(t *testing.T) {
 
 // Both precisions agree.
 func TestFloat32AgreesWithFloat64(t *testing.T) {
-	single, double := network(t, tensor.Float32, trainer.Regularizer{}), network(t, tensor.Float64, trainer.Regularizer{})
+	single, double := network(t, tensor.Float32, problem.Regularizer{}), network(t, tensor.Float64, problem.Regularizer{})
 	n, m := single.Dims()
 	weights := []float64{1, 0.5, 2, 3}
 	results := make([][]float64, 2)
 	for i, p := range []*graph.Problem{single, double} {
-		g, d, out := make([]float64, m), p.NewVector(), make([]float64, n)
+		g, d, out := make([]float64, m), p.Space().New(), make([]float64, n)
 		f, err := p.Forward(g)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 		if err := p.Backward(weights, d); err != nil {
 			t.Fatal(err)
 		}
-		p.Read(out, d)
+		p.Space().Read(out, d)
 		results[i] = append(append(out, f), g...)
 	}
 	for i, v := range results[1] {

@@ -7,18 +7,18 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // stepSpace is the problem that an Optimizer's steps see: the parameters' values and gradients of someone else's graph.
 type stepSpace interface {
-	trainer.Problem
+	problem.Problem
 	load(model []gorgonia.ValueGrad) error
 	store(model []gorgonia.ValueGrad) error
 }
 
 // newStepSpace takes the sizes and the dtype from the model.
-func newStepSpace(model []gorgonia.ValueGrad, r trainer.Regularizer) (stepSpace, error) {
+func newStepSpace(model []gorgonia.ValueGrad, r problem.Regularizer) (stepSpace, error) {
 	if len(model) == 0 {
 		return nil, errors.New("graph: Step of a model without parameters")
 	}
@@ -30,13 +30,13 @@ func newStepSpace(model []gorgonia.ValueGrad, r trainer.Regularizer) (stepSpace,
 		return nil, err
 	}
 	if model[0].Value().Dtype() == tensor.Float32 {
-		return &modelSpace[float32]{HostSpace: trainer.NewHostSpace(make([]float32, n), r), gradient: make([]float32, n)}, nil
+		return &modelSpace[float32]{HostSpace: problem.NewHostSpace(make([]float32, n), r), gradient: make([]float32, n)}, nil
 	}
-	return &modelSpace[float64]{HostSpace: trainer.NewHostSpace(make([]float64, n), r), gradient: make([]float64, n)}, nil
+	return &modelSpace[float64]{HostSpace: problem.NewHostSpace(make([]float64, n), r), gradient: make([]float64, n)}, nil
 }
 
 type modelSpace[T float32 | float64] struct {
-	*trainer.HostSpace[T]
+	*problem.HostSpace[T]
 	gradient []T
 }
 
@@ -47,14 +47,14 @@ func (s *modelSpace[T]) Forward([]float64) (float64, error) {
 }
 
 // Backward gives the gradient that the loop's run left; it used the weights already.
-func (s *modelSpace[T]) Backward(_ []float64, d trainer.Vector) error {
+func (s *modelSpace[T]) Backward(_ []float64, d problem.Vector) error {
 	copy(s.Slice(d), s.gradient)
 	return nil
 }
 
 // load copies the values and the gradients.
 func (s *modelSpace[T]) load(model []gorgonia.ValueGrad) error {
-	x, at := s.Slice(trainer.Iterate), 0
+	x, at := s.Slice(problem.Iterate), 0
 	for i, p := range model {
 		gradient, err := p.Grad()
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *modelSpace[T]) load(model []gorgonia.ValueGrad) error {
 
 // store writes the moved parameters back and clears the gradients, which Gorgonia's dual values accumulate.
 func (s *modelSpace[T]) store(model []gorgonia.ValueGrad) error {
-	x, at := s.Slice(trainer.Iterate), 0
+	x, at := s.Slice(problem.Iterate), 0
 	for i, p := range model {
 		values := elements[T](p.Value())
 		if scalar, ok := p.Value().Data().(T); ok {

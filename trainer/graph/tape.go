@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Tape is the engine that runs both halves on Gorgonia's own TapeMachine: the reference for faster ones. The backward half
@@ -27,7 +27,7 @@ func (Tape) Compile(h *Halves) (Compiled, error) {
 // tapeProblem runs the halves on two machines over one graph. The stacked x is the memory of every parameter's value, so that
 // the space's operations move the parameters.
 type tapeProblem[T float32 | float64] struct {
-	*trainer.HostSpace[T]
+	*problem.HostSpace[T]
 	h                 *Halves
 	forward, backward *machine
 	watched           []gorgonia.Value
@@ -40,7 +40,7 @@ func newTape[T float32 | float64](h *Halves) (*tapeProblem[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &tapeProblem[T]{HostSpace: trainer.NewHostSpace(x, h.Regularizer), h: h, watched: make([]gorgonia.Value, len(h.Watch))}
+	p := &tapeProblem[T]{HostSpace: problem.NewHostSpace(x, h.Regularizer), h: h, watched: make([]gorgonia.Value, len(h.Watch))}
 	if err := p.bindWeights(); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (p *tapeProblem[T]) bindWeights() error {
 	return nil
 }
 
-func (p *tapeProblem[T]) Dims() (n, m int) { return len(p.Slice(trainer.Iterate)), p.m }
+func (p *tapeProblem[T]) Dims() (n, m int) { return len(p.Slice(problem.Iterate)), p.m }
 
 func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	if err := p.forward.run(); err != nil {
@@ -138,7 +138,7 @@ func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	return f, nil
 }
 
-func (p *tapeProblem[T]) Backward(weights []float64, d trainer.Vector) error {
+func (p *tapeProblem[T]) Backward(weights []float64, d problem.Vector) error {
 	at := 0
 	for i, w := range p.h.Weights {
 		if p.weights[i] == nil {

@@ -7,13 +7,14 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // passes are g and f, the scores and the gradient at x for weights that the multipliers may have.
 func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	t.Helper()
 	p := e.data.splits[0].problem
-	p.Write(trainer.Iterate, x)
+	p.Space().Write(problem.Iterate, x)
 	g := make([]float64, len(e.statement.bounds()))
 	f, err := p.Forward(g)
 	if err != nil {
@@ -23,12 +24,12 @@ func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := p.NewVector()
+	d := p.Space().New()
 	if err := p.Backward([]float64{1, 0.3, 0.4, 0.5}, d); err != nil {
 		t.Fatal(err)
 	}
 	gradient := make([]float64, len(x))
-	p.Read(gradient, d)
+	p.Space().Read(gradient, d)
 	return [3][]float64{append(g, f), append([]float64{}, Float64s(v)...), gradient}
 }
 

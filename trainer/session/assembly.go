@@ -11,9 +11,9 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu"
+	"ppal/internal/plan"
 	"ppal/models"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Description says what a session is about to do, and what it found: the provenance of config.yaml,
@@ -39,7 +39,7 @@ type assembly struct {
 	data       *loaded
 	statement  *Statement
 	builder    *builder
-	problem    trainer.Problem // on all training rows
+	problem    problem.Problem // on all training rows
 	sampler    sampler         // what is trained where it is not problem
 	eightBit   bool            // the training rows
 	parameters int
@@ -50,8 +50,8 @@ type assembly struct {
 
 // sampler is a problem that is another one at every iteration: mini-batches, or a drawn group.
 type sampler interface {
-	trainer.Problem
-	trainer.Sampler
+	problem.Problem
+	problem.Sampler
 	// perPass is the number of iterations in one pass over the rows.
 	perPass() float64
 }
@@ -125,7 +125,7 @@ func (a *assembly) newBuilder(features int) (*builder, error) {
 	if err := b.spec.Validate(); err != nil {
 		return nil, err
 	}
-	if b.regularizer.Kind == trainer.GroupL1 && b.regularizer.Groups == nil {
+	if b.regularizer.Kind == problem.GroupL1 && b.regularizer.Groups == nil {
 		end := 0
 		for _, p := range b.spec.Parameters() {
 			n := 1
@@ -235,7 +235,7 @@ func (a *assembly) productsNote() []string {
 	if !a.eightBit || a.devices.cpu == nil || a.options.Device.Products != "" || a.dtype != tensor.Float32 {
 		return nil
 	}
-	if _, err := a.devices.cpu.With(cpu.Int8x3); err == nil {
+	if _, err := a.devices.cpu.With(plan.Int8x3); err == nil {
 		return nil
 	}
 	return []string{fmt.Sprintf("The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.",
@@ -252,7 +252,7 @@ func (a *assembly) sizes(name string, count func(r rows) int) SplitSizes {
 }
 
 // Problem implements Pipeline.
-func (a *assembly) Problem() trainer.Problem {
+func (a *assembly) Problem() problem.Problem {
 	if a.sampler != nil {
 		return a.sampler
 	}

@@ -10,8 +10,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // batches binds mini-batches that hold the same share of every stratum (class, and group), each one's rows in a new random order every
@@ -27,11 +27,11 @@ type batches struct {
 // smoothBatches and pieceBatches are the task on mini-batches, the latter where constraints are maxima.
 type (
 	smoothBatches struct {
-		trainer.Problem
+		problem.Problem
 		*batches
 	}
 	pieceBatches struct {
-		trainer.Piecewise
+		problem.Piecewise
 		*batches
 	}
 )
@@ -78,7 +78,7 @@ func newBatches(t *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		return nil, err
 	}
 	p, err := t.statement.complete(b.bound)
-	if pieces, ok := p.(trainer.Piecewise); ok {
+	if pieces, ok := p.(problem.Piecewise); ok {
 		return pieceBatches{pieces, b}, err
 	}
 	return smoothBatches{p, b}, err
@@ -93,7 +93,7 @@ func (b *batches) perPass() float64 {
 	return float64(b.rows.len()) / float64(batch)
 }
 
-// Sample implements trainer.Sampler: it binds the rows of batch k.
+// Sample implements problem.Sampler: it binds the rows of batch k.
 func (b *batches) Sample(k int) error {
 	if b.dtype == tensor.Float32 {
 		return bindBatch(b, k, b.rows.data.Float32)

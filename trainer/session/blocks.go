@@ -8,8 +8,8 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // A block has so many of the rows' numbers, 2 MiB in float32, but at least so many rows, enough for a few threads.
@@ -27,7 +27,7 @@ type blocks struct {
 	outputs   int
 	widen     func(from, to int) gorgonia.Value // rows of the data
 	direction func(d []float64) gorgonia.Value  // rows of D
-	gradient  trainer.Vector
+	gradient  problem.Vector
 	part      []float64 // the gradient on the host
 }
 
@@ -111,8 +111,8 @@ func (b *blocks) scores(x []float64) ([]float64, error) {
 
 // pullBack writes J^T D to sum, J the derivative of the scores by the stacked weights at x, D [n, C] row by row.
 func (b *blocks) pullBack(sum, x, d []float64) error {
-	if b.gradient == trainer.Iterate {
-		b.gradient, b.part = b.block.NewVector(), make([]float64, len(sum))
+	if b.gradient == problem.Iterate {
+		b.gradient, b.part = b.block.Space().New(), make([]float64, len(sum))
 	}
 	clear(sum)
 	return b.each(x, func(at, from int) error {
@@ -122,7 +122,7 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 		if err := b.block.Backward([]float64{1}, b.gradient); err != nil {
 			return err
 		}
-		b.block.Read(b.part, b.gradient)
+		b.block.Space().Read(b.part, b.gradient)
 		for i, g := range b.part {
 			sum[i] += g
 		}
@@ -133,7 +133,7 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 // each visits the blocks after their forward pass. Blocks are rows from to from+b.rows-1, of which those from at on are new: the last
 // one begins early enough to be whole.
 func (b *blocks) each(x []float64, visit func(at, from int) error) error {
-	b.block.Write(trainer.Iterate, x)
+	b.block.Space().Write(problem.Iterate, x)
 	n, _ := b.data.Dims()
 	for at := 0; at < n; {
 		from := min(at, n-b.rows)

@@ -37,7 +37,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				for i := range x {
 					x[i] *= 0.5
 				}
-				e.problem.Write(0, x)
+				e.problem.Space().Write(0, x)
 			}
 		}
 	}

@@ -9,15 +9,15 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // builder builds problems of one model and one task on any rows, in any precision.
 type builder struct {
 	spec        models.Spec
 	statement   *Statement
-	regularizer trainer.Regularizer
+	regularizer problem.Regularizer
 	center      []float64    // c/s of the columns; nil: no centring
 	scale       []float64    // of the columns; nil: as they are
 	engine      graph.Engine // of the training rows
@@ -86,10 +86,10 @@ func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), er
 		return nil, err
 	}
 	return func(scores []float64) (Measures, error) {
-		head.Write(trainer.Iterate, scores)
+		head.Space().Write(problem.Iterate, scores)
 		g := make([]float64, len(b.statement.Constraints))
 		f, err := p.Forward(g)
-		m := Measures{Named: map[string]float64{"objective": f, "max_violation": trainer.MaxViolation(g)}, Values: []float64{f}}
+		m := Measures{Named: map[string]float64{"objective": f, "max_violation": problem.MaxViolation(g)}, Values: []float64{f}}
 		for j, c := range b.statement.Constraints {
 			m.Named[strings.ReplaceAll(c.Name, " ", "_")] = g[j] + c.Bound
 			m.Values = append(m.Values, g[j]+c.Bound)

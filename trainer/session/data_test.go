@@ -39,7 +39,7 @@ func writeFashion(t *testing.T, train, test int) string {
 	return dir
 }
 
-// A run on files that are not the published ones says so, and names them with their checksums.
+// A run on files that are differ from the published files says so, and names them with their checksums.
 func TestUnofficialData(t *testing.T) {
 	e := build(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
 	const want = "4 of 4 files of fashion-mnist are not the published ones: results are not comparable with published results."

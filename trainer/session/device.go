@@ -10,6 +10,7 @@ import (
 	"ppal/cuda/driver"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
 
@@ -40,8 +41,8 @@ type GPU interface {
 	Info() driver.Info
 	// PeakBytes is the most device memory that was allocated at one time.
 	PeakBytes() int64
-	// Slices reports whether products with 8-bit data of that many columns are computed in digits.
-	Slices(cols int) bool
+	// Products is how the device multiplies 8-bit data of that many columns.
+	Products(cols int) plan.Products
 	Close() error
 }
 
@@ -140,7 +141,7 @@ func (d Device) OpenCPU() (*cpu.Device, error) {
 	if err != nil || d.Products == "" || d.Products.onGPUOnly() {
 		return opened, err
 	}
-	products, err := cpu.ParseProducts(string(d.Products))
+	products, err := plan.ParseProducts(string(d.Products))
 	if err != nil {
 		return nil, err
 	}
@@ -224,9 +225,9 @@ func (d *devices) describe(products string) string {
 // integerProducts says whether products with 8-bit data of so many columns would be of integers.
 func (d *devices) integerProducts(cols int) bool {
 	if d.gpu != nil {
-		return d.gpu.Slices(cols)
+		return d.gpu.Products(cols).Digits() > 0
 	}
-	return d.cpu != nil && d.cpu.Slices(cols)
+	return d.cpu != nil && d.cpu.Products(cols).Digits() > 0
 }
 
 // peakBytes is the most of a GPU's memory that was in use so far; 0 without a GPU.
@@ -249,16 +250,10 @@ func (d *devices) close() error {
 
 // productsError lets a device's error about its products name the option.
 func productsError(err error) error {
-	var lacking *cpu.ProductsError
-	if errors.As(err, &lacking) {
-		return &OptionError{Option: "products", Problem: fmt.Sprintf(
-			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
-	}
-	var without *driver.ProductsError
-	if errors.As(err, &without) {
-		i := without.Info
-		return &OptionError{Option: "products", Problem: fmt.Sprintf("is %s, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
-			without.Products, without.Major, i.Name, i.Major, i.Minor)}
+	var unsupported *plan.ProductsError
+	if errors.As(err, &unsupported) {
+		return &OptionError{Option: "products", Problem: fmt.Sprintf("is %v, which needs %s; %s, want auto or float32",
+			unsupported.Products, unsupported.Needs, unsupported.Found)}
 	}
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // draws is the intersectional task with the constraint of one group, another at every iteration: the group of iteration k is a function
@@ -21,7 +21,7 @@ type draws struct {
 	group  int // of the last sample
 }
 
-var _ trainer.DrawnGroup = (*draws)(nil)
+var _ problem.DrawnGroup = (*draws)(nil)
 
 func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
 	p := t.statement.sampled
@@ -50,16 +50,16 @@ func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 	return d, err
 }
 
-// Sample implements trainer.Sampler.
+// Sample implements problem.Sampler.
 func (d *draws) Sample(k int) error {
 	d.group = d.groups.Group(k)
 	return d.Bind(1, d.groups.Weights(k))
 }
 
-// GroupFeatures implements trainer.DrawnGroup.
+// GroupFeatures implements problem.DrawnGroup.
 func (d *draws) GroupFeatures() []float64 { return d.rows.levels[d.group] }
 
-// DecisionViolation implements trainer.DrawnGroup: the share of wrong decisions in the group less that among all rows, less the bound.
+// DecisionViolation implements problem.DrawnGroup: the share of wrong decisions in the group less that among all rows, less the bound.
 func (d *draws) DecisionViolation() (float64, error) {
 	v, err := d.Watched(0)
 	if err != nil {

@@ -4,26 +4,26 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // exact is the task in float64 throughout, a block of rows at a time: the scores S(x) of the blocks, then f and g over all scores, and
 // backwards D = d(w_0 f + w.g)/dS over all, then the sum of the blocks' gradients of <D, S(x)>. It is for certificates: it is slow, and
 // needs little memory.
 type exact struct {
-	*trainer.HostSpace[float64]
+	*problem.HostSpace[float64]
 	b         *builder
 	blocks    *blocks
 	head      *graph.Problem // f and g of the scores
-	direction trainer.Vector // of head: D
+	direction problem.Vector // of head: D
 }
 
-var _ trainer.Problem = (*exact)(nil)
+var _ problem.Problem = (*exact)(nil)
 
 // newExact returns the problem with its iterate x, weights as trained, stacked: the slice itself, not a copy.
 func newExact(b *builder, r rows, x []float64) (*exact, error) {
-	e := &exact{HostSpace: trainer.NewHostSpace(x, b.regularizer), b: b}
+	e := &exact{HostSpace: problem.NewHostSpace(x, b.regularizer), b: b}
 	weights, err := models.Unstack(b.spec, x)
 	if err != nil {
 		return nil, err
@@ -34,33 +34,33 @@ func newExact(b *builder, r rows, x []float64) (*exact, error) {
 	if e.head, err = b.head(r); err != nil {
 		return nil, err
 	}
-	e.direction = e.head.NewVector()
+	e.direction = e.head.Space().New()
 	return e, nil
 }
 
 func (e *exact) Dims() (n, m int) {
 	_, m = e.head.Dims()
-	return len(e.Slice(trainer.Iterate)), m
+	return len(e.Slice(problem.Iterate)), m
 }
 
-// NonSmooth implements trainer.NonSmooth.
+// NonSmooth implements problem.NonSmooth.
 func (e *exact) NonSmooth() bool { return e.b.nonSmooth() }
 
 func (e *exact) Forward(g []float64) (f float64, err error) {
-	scores, err := e.blocks.scores(e.Slice(trainer.Iterate))
+	scores, err := e.blocks.scores(e.Slice(problem.Iterate))
 	if err != nil {
 		return 0, err
 	}
-	e.head.Write(trainer.Iterate, scores)
+	e.head.Space().Write(problem.Iterate, scores)
 	return e.head.Forward(g)
 }
 
-func (e *exact) Backward(weights []float64, d trainer.Vector) error {
+func (e *exact) Backward(weights []float64, d problem.Vector) error {
 	if err := e.head.Backward(weights, e.direction); err != nil {
 		return err
 	}
 	n, _ := e.head.Dims()
 	direction := make([]float64, n)
-	e.head.Read(direction, e.direction)
-	return e.blocks.pullBack(e.Slice(d), e.Slice(trainer.Iterate), direction)
+	e.head.Space().Read(direction, e.direction)
+	return e.blocks.pullBack(e.Slice(d), e.Slice(problem.Iterate), direction)
 }

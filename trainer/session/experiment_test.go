@@ -40,7 +40,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, string(kind)+": f, g", append(g, f), append(want, whole))
-		a, b := p.NewVector(), e.problem.NewVector()
+		a, b := p.Space().New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
 		for term := range 1 + m {
 			weights := make([]float64, 1+m)
@@ -51,8 +51,8 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			if err := e.problem.Backward(weights, b); err != nil {
 				t.Fatal(err)
 			}
-			p.Read(x, a)
-			e.problem.Read(y, b)
+			p.Space().Read(x, a)
+			e.problem.Space().Read(y, b)
 			near(t, string(kind)+": gradient", x, y)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/models"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // DefaultEpsilon is the default bound of the fairness tasks.
@@ -184,7 +184,7 @@ func fairness(name string, p fairProblem) *Statement {
 		},
 	}
 	for _, b := range p.Pieces() {
-		s.Pieces = append(s.Pieces, trainer.Piece(b))
+		s.Pieces = append(s.Pieces, problem.Piece(b))
 	}
 	return s
 }
@@ -195,7 +195,7 @@ func measureFairness(p fairProblem, e *constraints.FairnessEvaluator, scores []f
 	if err != nil {
 		return Measures{}, err
 	}
-	named := map[string]float64{"loss": m.Objective, "max_violation": trainer.MaxViolation(m.Constraints)}
+	named := map[string]float64{"loss": m.Objective, "max_violation": problem.MaxViolation(m.Constraints)}
 	for _, x := range m.Named() {
 		named[x.Name] = x.Value
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // plada takes PLADA, with the x-step that fits the constraints.
@@ -59,7 +60,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if worst := trainer.MaxViolation(final.Constraints); tc.feasible && worst > 1e-3 {
+			if worst := problem.MaxViolation(final.Constraints); tc.feasible && worst > 1e-3 {
 				t.Errorf("the violation is %v after 200 iterations", worst)
 			}
 			if start := math.Log(2); final.Objective > 1 || tc.measure == "dp_gap" && final.Objective > start {
@@ -120,7 +121,7 @@ func TestExactFairness(t *testing.T) {
 		for j := range weights {
 			weights[j] = 1 / float64(1+j)
 		}
-		a, b := p.NewVector(), e.problem.NewVector()
+		a, b := p.Space().New(), e.problem.Space().New()
 		if err := p.Backward(weights, a); err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +129,8 @@ func TestExactFairness(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, y := make([]float64, n), make([]float64, n)
-		p.Read(x, a)
-		e.problem.Read(y, b)
+		p.Space().Read(x, a)
+		e.problem.Space().Read(y, b)
 		near(t, "gradient", x, y)
 	}
 }

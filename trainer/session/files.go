@@ -12,6 +12,7 @@ import (
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // files are a run's directory while the run goes on.
@@ -138,7 +139,7 @@ func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
 	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, r.Certificate
-	sum.MaxViolation = trainer.MaxViolation(r.Constraints)
+	sum.MaxViolation = problem.MaxViolation(r.Constraints)
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
 	}

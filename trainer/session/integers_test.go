@@ -13,6 +13,7 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // integersFile has 100 columns of small integers, some below zero, and one of categories; with extra also a column that is none.
@@ -90,7 +91,7 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	t.Helper()
 	p := e.data.splits[0].problem
-	p.Write(trainer.Iterate, x)
+	p.Space().Write(problem.Iterate, x)
 	_, m := p.Dims()
 	if _, err := p.Forward(make([]float64, m)); err != nil {
 		t.Fatal(err)
@@ -99,12 +100,12 @@ func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, weights := p.NewVector(), make([]float64, m+1)
+	d, weights := p.Space().New(), make([]float64, m+1)
 	weights[0] = 1
 	if err := p.Backward(weights, d); err != nil {
 		t.Fatal(err)
 	}
 	gradient := make([]float64, len(x))
-	p.Read(gradient, d)
+	p.Space().Read(gradient, d)
 	return [2][]float64{append([]float64{}, Float64s(v)...), gradient}
 }

@@ -9,6 +9,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Result is a trained model, certified and measured in float64.
@@ -41,8 +42,8 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	r, err := trainer.Train(ctx, a.sampler, method, s)
 	if err == nil { // the output, which is not always the last record's
 		x := a.iterate()
-		a.sampler.Read(x, trainer.Iterate)
-		a.problem.Write(trainer.Iterate, x)
+		a.sampler.Space().Read(x, problem.Iterate)
+		a.problem.Space().Write(problem.Iterate, x)
 	}
 	return r, err
 }
@@ -81,7 +82,7 @@ func (a *assembly) measured(s *split) (Measures, error) {
 func (a *assembly) iterate() []float64 {
 	n, _ := a.problem.Dims()
 	x := make([]float64, n)
-	a.problem.Read(x, trainer.Iterate)
+	a.problem.Space().Read(x, problem.Iterate)
 	return x
 }
 
@@ -102,7 +103,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := trainer.Point{Constraints: make([]float64, len(a.statement.Constraints))}
+	at := problem.Point{Constraints: make([]float64, len(a.statement.Constraints))}
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/models"
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // NeymanPearson is multi-class Neyman-Pearson classification: the loss of the first class is
@@ -67,7 +67,7 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 
 // byClass names the classes' losses and error rates by the classes' numbers.
 func byClass(m constraints.Measures, classes []Class) Measures {
-	named := map[string]float64{"max_violation": trainer.MaxViolation(m.Constraints)}
+	named := map[string]float64{"max_violation": problem.MaxViolation(m.Constraints)}
 	wrong, total := 0.0, 0
 	for k, class := range classes {
 		named[fmt.Sprintf("loss_%d", class.Number)] = m.Losses[k]
@@ -82,6 +82,6 @@ func byClass(m constraints.Measures, classes []Class) Measures {
 func (t NeymanPearson) defaults() taskDefaults {
 	return taskDefaults{
 		hidden: []int{256}, activation: models.Sigmoid, beta: 0.2,
-		regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 40},
+		regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // ErrOptions marks options that do not fit together or do not fit the data or the device.
@@ -62,9 +63,9 @@ type Options struct {
 	// default: a linear model for gaps between two groups and for the caller's own tasks, a network
 	// of 256 sigmoid units for Neyman-Pearson, of 64 ReLU units for intersectional fairness.
 	Model *models.Spec
-	// Regularizer is the convex term r. The session sets the Groups of trainer.GroupL1 to the
+	// Regularizer is the convex term r. The session sets the Groups of problem.GroupL1 to the
 	// parameters. nil is the task's default: a ball of radius 40 for Neyman-Pearson, else none.
-	Regularizer *trainer.Regularizer
+	Regularizer *problem.Regularizer
 	// Method is the method, not used before. nil is PPALA with the practical settings for the task.
 	Method trainer.Method
 	// Settings are the training loop's. Iterations 0 means DefaultIterations, a negative number
@@ -161,6 +162,6 @@ func (o Options) withProgram() Options {
 type taskDefaults struct {
 	hidden      []int
 	activation  models.Activation
-	regularizer trainer.Regularizer
+	regularizer problem.Regularizer
 	beta        float64 // of PPALA; 0: the method's own default
 }

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 	"ppal/trainer"
 )
 
@@ -31,7 +32,7 @@ func needSlices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.With(cpu.Int8x3); err != nil {
+	if _, err := d.With(plan.Int8x3); err != nil {
 		t.Skip(err)
 	}
 }

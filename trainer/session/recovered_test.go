@@ -83,7 +83,7 @@ func TestRecoveredRowsEndAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			final.Training = nil // has measured times
-		return final
+			return final
 		}
 		if diff := cmp.Diff(finish(true), finish(false)); diff != "" {
 			t.Errorf("batches of %d: %s", batch, diff)

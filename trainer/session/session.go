@@ -7,15 +7,16 @@ import (
 	"slices"
 
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Pipeline is what a Session trains, certifies and saves. New assembles a pipeline from Options; a
-// program with a trainer.Problem of its own implements one and passes it to Run.
+// program with a problem.Problem of its own implements one and passes it to Run.
 type Pipeline interface {
 	// Describe says what is trained.
 	Describe() Description
 	// Problem is the problem that is trained, on all rows or on samples.
-	Problem() trainer.Problem
+	Problem() problem.Problem
 	// Explain is the device's table of the steps of an iteration.
 	Explain() string
 	// Optimize runs the method.
@@ -76,7 +77,7 @@ func (s *Session) Describe() Description {
 }
 
 // Problem is the problem that is trained.
-func (s *Session) Problem() trainer.Problem { return s.pipeline.Problem() }
+func (s *Session) Problem() problem.Problem { return s.pipeline.Problem() }
 
 // Method is the method.
 func (s *Session) Method() trainer.Method { return s.options.Method }
@@ -163,7 +164,7 @@ func (h *history) Record(r *trainer.Record) error {
 
 // nameConstraint puts the name of a constraint in the place of its number.
 func (s *Session) nameConstraint(err error) error {
-	var bad *trainer.NonFiniteError
+	var bad *problem.NonFiniteError
 	var j int
 	if !errors.As(err, &bad) {
 		return err

@@ -8,6 +8,7 @@ import (
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // setup is a run's options in parts that tests change.
@@ -22,7 +23,7 @@ type setup struct {
 	source      Source // in place of the images
 	task        Task   // in place of NeymanPearson
 	method      trainer.Method
-	regularizer *trainer.Regularizer
+	regularizer *problem.Regularizer
 }
 
 // small is a run that builds in milliseconds.

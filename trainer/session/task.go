@@ -8,6 +8,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // Task is what is learnt on a model's scores: an objective f and constraints g <= 0. NeymanPearson,
@@ -46,7 +47,7 @@ type Statement struct {
 	// NonSmooth says that f or the nodes of g have kinks in the scores.
 	NonSmooth bool
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are the constraints.
-	Pieces []trainer.Piece
+	Pieces []problem.Piece
 	// Measures returns what evaluates the scores of some rows; nil reports f, g and the largest
 	// violation, computed in float64 by the nodes.
 	Measures func(rows Rows) (func(scores []float64) (Measures, error), error)
@@ -120,11 +121,11 @@ func (s *Statement) check() error {
 }
 
 // complete makes the statement's constraints of a problem whose constraints are its nodes.
-func (s *Statement) complete(p trainer.Problem) (trainer.Problem, error) {
+func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
 	if s.Pieces == nil {
 		return p, nil
 	}
-	return trainer.MakePiecewise(p, s.Pieces)
+	return problem.MakePiecewise(p, s.Pieces)
 }
 
 // named pairs names with bounds.

@@ -12,6 +12,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/graph/cpu"
+	"ppal/trainer/problem"
 )
 
 // Least squares with a bound on the largest weight's square: minimise |A w - b|^2 / 2 subject to w_1^2 + w_2^2 <= 1.
@@ -40,7 +41,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	w := make([]float64, 2)
-	p.Read(w, trainer.Iterate)
+	p.Space().Read(w, problem.Iterate)
 	fmt.Printf("w = %.4f, multiplier %.4f\n", w, r.Certificate.Nu)
 	// Output: w = [0.6000 0.8000], multiplier [2.0000]
 }

@@ -16,6 +16,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/graph/cpu"
+	"ppal/trainer/problem"
 )
 
 // The whole of `ppal train` by hand: three classes of the built-in pictures, a network of 16 hidden units; the first class's loss is
@@ -30,7 +31,7 @@ func Example_neymanPearson() {
 	must(err)
 	rows, err := datasets.Select(train, []int{0, 1, 2}, 100)
 	must(err)
-	problem, err := constraints.NewNeymanPearson(rows.Names, []float64{0.2, 0.2}, constraints.Sigmoid)
+	multiclass, err := constraints.NewNeymanPearson(rows.Names, []float64{0.2, 0.2}, constraints.Sigmoid)
 	must(err)
 	n, d := rows.Pixels.Dims()
 	spec := models.Spec{Inputs: d, Hidden: []int{16}, Outputs: len(rows.Classes)}
@@ -44,9 +45,9 @@ func Example_neymanPearson() {
 		must(err)
 		scores, err := net.Scores(x, nil)
 		must(err)
-		f, bounds, err := problem.Nodes(scores, rows.Labels())
+		f, bounds, err := multiclass.Nodes(scores, rows.Labels())
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{bounds}, Parameters: net.Parameters(),
-			Regularizer: trainer.Regularizer{Kind: trainer.Ball, Radius: 40},
+			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
 			Inputs:      gorgonia.Nodes{x}, Data: []matrix.Matrix{rows.Pixels}}, err
 	}, engine)
 	must(err)
@@ -56,7 +57,7 @@ func Example_neymanPearson() {
 
 	size, _ := p.Dims()
 	x := make([]float64, size)
-	p.Read(x, trainer.Iterate)
+	p.Space().Read(x, problem.Iterate)
 	weights, err = models.Unstack(spec, x) // for models.SaveFile, and for prediction
 	must(err)
 	fmt.Println(len(weights), "arrays of weights")

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 // GPU is a device and the engine that runs both halves of a problem on it. It serves all problems that are compiled for it, one at a
@@ -23,13 +24,13 @@ var _ graph.Engine = GPU{}
 // Engine returns the engine of a device.
 func Engine(d *device.Device) GPU { return GPU{d} }
 
-// Open opens a device by a driver and returns its engine; products is a name that device.ParseProducts knows, or "" for device.Auto. Close closes the driver;
-// after an error it is closed.
+// Open opens a device by a driver and returns its engine; products is a name that plan.ParseProducts
+// knows, or "" for device.Auto. Close closes the driver; after an error it is closed.
 func Open(d driver.Driver, products string, microBatch int) (GPU, error) {
 	o := device.Options{MicroBatch: microBatch}
 	if products != "" {
 		var err error
-		if o.Products, err = device.ParseProducts(products); err != nil {
+		if o.Products, err = plan.ParseProducts(products); err != nil {
 			return GPU{}, errors.Join(err, d.Close())
 		}
 	}
@@ -50,15 +51,15 @@ func (e GPU) Compile(h *graph.Halves) (graph.Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSpace(e.Device, h.Dtype, x, h.Regularizer)
+	v, err := newVectors(e.Device, h.Dtype, x, h.Regularizer)
 	if err != nil {
 		return nil, err
 	}
-	run, err := e.Device.Compile(lowered, s.iterate())
+	run, err := e.Device.Compile(lowered, v.iterate())
 	if err != nil {
 		return nil, err
 	}
-	p := &problem{space: s, h: h, plan: lowered, run: run}
+	p := &compiled{vectors: v, space: &problem.Space{Vectors: v, Regularizer: h.Regularizer}, h: h, plan: lowered, run: run}
 	for _, n := range h.Sizes {
 		p.m += n
 	}
@@ -86,22 +87,26 @@ func stack(parameters gorgonia.Nodes) (x []float64, err error) {
 	return x, nil
 }
 
-// problem is a compiled definition. What failed in an operation of the space is returned by the next Forward or Backward.
-type problem struct {
-	*space
-	h    *graph.Halves
-	plan *plan.Plan
-	run  *device.Program
-	m    int
+// compiled is a compiled definition on the device.
+type compiled struct {
+	*vectors
+	space *problem.Space
+	h     *graph.Halves
+	plan  *plan.Plan
+	run   *device.Program
+	m     int
 }
 
-var _ graph.Compiled = (*problem)(nil)
+var _ graph.Compiled = (*compiled)(nil)
 
-// Dims implements trainer.Problem.
-func (p *problem) Dims() (n, m int) { return p.on.Len(), p.m }
+// Space implements problem.Problem.
+func (p *compiled) Space() *problem.Space { return p.space }
 
-// Forward implements trainer.Problem.
-func (p *problem) Forward(g []float64) (float64, error) {
+// Dims implements problem.Problem.
+func (p *compiled) Dims() (n, m int) { return p.on.Len(), p.m }
+
+// Forward implements problem.Problem.
+func (p *compiled) Forward(g []float64) (float64, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
@@ -112,19 +117,19 @@ func (p *problem) Forward(g []float64) (float64, error) {
 	return f, nil
 }
 
-// Backward implements trainer.Problem.
-func (p *problem) Backward(weights []float64, d vector) error {
+// Backward implements problem.Problem.
+func (p *compiled) Backward(coefficients []float64, d problem.Vector) error {
 	if p.err != nil {
 		return p.err
 	}
-	if err := p.run.Backward(weights, p.vectors[d]); err != nil {
+	if err := p.run.Backward(coefficients, p.handles[d]); err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
 	return nil
 }
 
 // Watched implements graph.Compiled.
-func (p *problem) Watched(i int) (gorgonia.Value, error) {
+func (p *compiled) Watched(i int) (gorgonia.Value, error) {
 	if i < 0 || i >= len(p.plan.Watched) {
 		return nil, fmt.Errorf("graph: there is no watched value %d", i)
 	}
@@ -145,7 +150,7 @@ func (p *problem) Watched(i int) (gorgonia.Value, error) {
 }
 
 // Bind implements graph.Compiled: the value is copied to the device.
-func (p *problem) Bind(i int, value gorgonia.Value) error {
+func (p *compiled) Bind(i int, value gorgonia.Value) error {
 	if i < 0 || i >= len(p.plan.Inputs) {
 		return fmt.Errorf("graph: there is no input %d", i)
 	}
@@ -157,7 +162,7 @@ func (p *problem) Bind(i int, value gorgonia.Value) error {
 }
 
 // Data implements what Problem.Data asks for: the matrix that was given, which the device has copied.
-func (p *problem) Data(i int) matrix.Matrix {
+func (p *compiled) Data(i int) matrix.Matrix {
 	if i < 0 || i >= len(p.h.Data) {
 		return nil
 	}
@@ -165,7 +170,7 @@ func (p *problem) Data(i int) matrix.Matrix {
 }
 
 // Products implements what Problem.Products asks for.
-func (p *problem) Products() string { return p.run.Products() }
+func (p *compiled) Products() string { return p.run.Products() }
 
 // Explain is the plan's table of steps.
-func (p *problem) Explain() string { return p.plan.String() }
+func (p *compiled) Explain() string { return p.plan.String() }

@@ -15,9 +15,9 @@ import (
 	"ppal/cuda/recorder"
 	"ppal/internal/graphcases"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/graph/cuda"
+	"ppal/trainer/problem"
 )
 
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
@@ -42,7 +42,7 @@ func recorded(t testing.TB, o device.Options, memory int64) (*device.Device, *re
 }
 
 // iterate does a few iterations: both halves, into two vectors in turn, and a step.
-func iterate(t testing.TB, p *graph.Problem, steps int, d ...trainer.Vector) {
+func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 	t.Helper()
 	_, m := p.Dims()
 	g, weights := make([]float64, m), make([]float64, m+1)
@@ -53,7 +53,7 @@ func iterate(t testing.TB, p *graph.Problem, steps int, d ...trainer.Vector) {
 		if err := p.Backward(weights, d[k%len(d)]); err != nil {
 			t.Fatal(err)
 		}
-		p.Descend(trainer.Descent{Direction: d[k%len(d)], Step: 0.1, Length: 0.1})
+		p.Space().Descend(problem.Descent{Direction: d[k%len(d)], Step: 0.1, Length: 0.1})
 	}
 }
 
@@ -77,7 +77,7 @@ func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *device.Dev
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := p.NewVector(), p.NewVector()
+	a, b := p.Space().New(), p.Space().New()
 	captures := r.Count("EndCapture")
 	iterate(t, p, 6, a, b)
 	if got := r.Count("EndCapture") - captures; got != 3 {
@@ -93,7 +93,7 @@ func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *device.Dev
 		kinds = append(kinds, call.Kind)
 	}
 	want := []string{"LaunchGraph", "Synchronize", "LaunchGraph", "Launch"}
-	if c.Regularizer.Kind == trainer.Ball {
+	if c.Regularizer.Kind == problem.Ball {
 		want = append(want, "Launch")
 	}
 	if !slices.Equal(kinds, want) {
@@ -118,7 +118,7 @@ func TestFusedLaunches(t *testing.T) {
 	if _, err := p.Forward(make([]float64, 2)); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Backward([]float64{1, 1, 1}, p.NewVector()); err != nil {
+	if err := p.Backward([]float64{1, 1, 1}, p.Space().New()); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -148,7 +148,7 @@ func TestBindAndCaptures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := p.NewVector()
+		v := p.Space().New()
 		iterate(t, p, 3, v)
 		rows := tensor.New(tensor.WithShape(100, 9), tensor.Of(tensor.Float64))
 		if err := p.Bind(0, rows); err != nil {
@@ -190,10 +190,10 @@ func TestFailuresAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := p.NewVector()
+	v := p.Space().New()
 	iterate(t, p, 3, v)
 	r.FailAt("Launch", 1, lost)
-	p.Combine(v, 1, v, 1, v)
+	p.Space().Combine(v, 1, v, 1, v)
 	for range 2 {
 		if _, err := p.Forward(make([]float64, 2)); !errors.Is(err, lost) {
 			t.Errorf("forward: error %v, want %v", err, lost)
@@ -222,7 +222,7 @@ func TestEveryFailureIsAnError(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				v := p.NewVector()
+				v := p.Space().New()
 				for range 3 {
 					if _, err := p.Forward(make([]float64, 2)); err != nil {
 						return err
@@ -274,7 +274,7 @@ func TestMicroBatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		iterate(t, p, 3, p.NewVector())
+		iterate(t, p, 3, p.Space().New())
 		peaks = append(peaks, d.PeakBytes())
 	}
 	if activations := int64(4 * 64 * 3000); peaks[1] > peaks[0]-activations {
@@ -314,7 +314,7 @@ func TestMisuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Backward([]float64{1}, p.NewVector()); err == nil {
+	if err := p.Backward([]float64{1}, p.Space().New()); err == nil {
 		t.Error("too few weights were taken")
 	}
 	if _, err := p.Watched(1); err == nil {
@@ -338,13 +338,13 @@ func TestMeasurementsWaitOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := p.NewVector(), p.NewVector()
+	a, b := p.Space().New(), p.Space().New()
 	for range 3 {
-		p.Descend(trainer.Descent{Direction: a, Step: 0.1, Length: 0.1})
+		p.Space().Descend(problem.Descent{Direction: a, Step: 0.1, Length: 0.1})
 		from := r.Count("Synchronize")
-		p.Distance(a, b)
-		p.Moved()
-		p.Moved()
+		p.Space().Distance(a, b)
+		p.Space().Moved()
+		p.Space().Moved()
 		if got := r.Count("Synchronize") - from; got != 1 {
 			t.Errorf("waited %d times", got)
 		}

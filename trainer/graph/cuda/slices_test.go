@@ -76,7 +76,7 @@ func TestSlicedLaunches(t *testing.T) {
 				t.Errorf("products in %s, want %s", p.Products(), c.products)
 			}
 			r.list = nil
-			iterate(t, p, 1, p.NewVector())
+			iterate(t, p, 1, p.Space().New())
 			if !slices.Equal(r.list, c.want) {
 				t.Errorf("%v,\nwant %v", r.list, c.want)
 			}
@@ -166,7 +166,7 @@ func TestSlicedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		iterate(t, p, 3, p.NewVector())
+		iterate(t, p, 3, p.Space().New())
 		const upload, sums, rest = 4 << 20, 2 * 4 * 3 * 8 * rows, 3 << 20
 		if got := d.PeakBytes(); got > 2*rows*(cols+8)+upload+sums+rest {
 			t.Errorf("%v: %d bytes for %d elements", products, got, rows*cols)
@@ -182,7 +182,7 @@ func TestSlicedBind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := p.NewVector()
+		v := p.Space().New()
 		iterate(t, p, 3, v)
 		captures := r.Count("EndCapture")
 		values := make([]float32, 130*9)
@@ -217,7 +217,7 @@ func launches(t *testing.T, c graphcases.Case, o device.Options) (list []string)
 		t.Fatal(err)
 	}
 	_, m := p.Dims()
-	v := p.NewVector()
+	v := p.Space().New()
 	from := len(r.Calls())
 	if _, err := p.Forward(make([]float64, m)); err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestGradientIsNotWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		iterate(t, p, 1, p.NewVector())
+		iterate(t, p, 1, p.Space().New())
 		const gradient = 4 * 130 * 20
 		for _, call := range r.Calls() {
 			if call.Kind != "Launch" || !strings.HasPrefix(call.Name, "output_backward") && !strings.HasPrefix(call.Name, "output_digits") {

@@ -1,6 +1,10 @@
-package trainer
+package problem
 
-import "fmt"
+import (
+	"fmt"
+
+	"ppal/trainer/internal/vec"
+)
 
 // Functions is a problem of Go functions on float64 vectors. F and Gradient are needed; G and JacobianT where
 // M > 0. The functions must not keep or change x.
@@ -64,7 +68,7 @@ func (p *functionsProblem) Backward(weights []float64, d Vector) error {
 	} else {
 		p.fn.Gradient(dst, x)
 		if w0 != 1 {
-			scale(dst, w0)
+			vec.Scale(dst, w0)
 		}
 	}
 	if allZero(w) {

@@ -1,4 +1,4 @@
-package trainer
+package problem
 
 import (
 	"fmt"
@@ -80,27 +80,27 @@ func (p *piecewise) Forward(g []float64) (float64, error) {
 		g[j] = math.Inf(-1)
 	}
 	for _, b := range p.pieces {
-		g[b.Constraint] = max(g[b.Constraint], b.value(p.h)) // NaN propagates through max
+		g[b.Constraint] = max(g[b.Constraint], b.Value(p.h)) // NaN propagates through max
 	}
 	p.choose(g)
 	return f, nil
 }
 
 // value is the branch at the terms h.
-func (b Piece) value(h []float64) float64 { return b.Sign*h[b.Term] + b.Offset }
+func (b Piece) Value(h []float64) float64 { return b.Sign*h[b.Term] + b.Offset }
 
 // choose shares each constraint's subgradient equally among its largest pieces.
 func (p *piecewise) choose(g []float64) {
 	for lo := 0; lo < len(p.pieces); {
 		j, hi, ties := p.pieces[lo].Constraint, lo, 0
 		for ; hi < len(p.pieces) && p.pieces[hi].Constraint == j; hi++ {
-			if p.pieces[hi].value(p.h) == g[j] {
+			if p.pieces[hi].Value(p.h) == g[j] {
 				ties++
 			}
 		}
 		for i := lo; i < hi; i++ {
 			p.share[i] = 0
-			if p.pieces[i].value(p.h) == g[j] {
+			if p.pieces[i].Value(p.h) == g[j] {
 				p.share[i] = 1 / float64(ties)
 			}
 		}
@@ -122,11 +122,11 @@ func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (p *piecewise) NonSmooth() bool { return nonSmooth(p.Problem) }
+func (p *piecewise) NonSmooth() bool { return IsNonSmooth(p.Problem) }
 
 // Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
 func Split(p Piecewise) Problem {
-	return &split{Problem: p, p: p, g: make([]float64, constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
+	return &split{Problem: p, p: p, g: make([]float64, Constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
 }
 
 type split struct {
@@ -141,7 +141,7 @@ func (s *split) Dims() (n, m int) { n, _ = s.p.Dims(); return n, len(s.p.Pieces(
 func (s *split) Forward(g []float64) (float64, error) {
 	f, err := s.p.Forward(s.g)
 	for i, b := range s.p.Pieces() {
-		g[i] = b.value(s.p.Terms())
+		g[i] = b.Value(s.p.Terms())
 	}
 	return f, err
 }
@@ -156,11 +156,4 @@ func (s *split) Backward(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (s *split) NonSmooth() bool { return nonSmooth(s.p) }
-
-func nonSmooth(p Problem) bool {
-	k, ok := p.(NonSmooth)
-	return ok && k.NonSmooth()
-}
-
-func constraints(p Problem) int { _, m := p.Dims(); return m }
+func (s *split) NonSmooth() bool { return IsNonSmooth(s.p) }

@@ -1,4 +1,4 @@
-package trainer_test
+package problem_test
 
 import (
 	"fmt"
@@ -6,25 +6,25 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // regularizersOf are those of every kind on n variables, their sets small enough to be left by the steps of the tests.
-func regularizersOf(n int) []trainer.Regularizer {
+func regularizersOf(n int) []problem.Regularizer {
 	size := math.Sqrt(float64(n))
-	return []trainer.Regularizer{
-		{}, {Kind: trainer.Ball, Radius: 0.7 * size}, {Kind: trainer.Ball, Radius: 9 * size}, {Kind: trainer.Box, Lower: -0.5, Upper: 1},
-		{Kind: trainer.Box, Lower: 0.5, Upper: math.Inf(1)}, {Kind: trainer.L1, Weight: 0.7}, {Kind: trainer.SquaredL2, Weight: 0.7},
-		{Kind: trainer.GroupL1, Weight: 0.7, Groups: []int{n / 3, n/3 + 1, n}}, {Kind: trainer.GroupL1, Weight: 50, Groups: []int{n/2 + 1, n}},
+	return []problem.Regularizer{
+		{}, {Kind: problem.Ball, Radius: 0.7 * size}, {Kind: problem.Ball, Radius: 9 * size}, {Kind: problem.Box, Lower: -0.5, Upper: 1},
+		{Kind: problem.Box, Lower: 0.5, Upper: math.Inf(1)}, {Kind: problem.L1, Weight: 0.7}, {Kind: problem.SquaredL2, Weight: 0.7},
+		{Kind: problem.GroupL1, Weight: 0.7, Groups: []int{n / 3, n/3 + 1, n}}, {Kind: problem.GroupL1, Weight: 50, Groups: []int{n/2 + 1, n}},
 	}
 }
 
 // drawn is a space with its iterate and three more vectors at random.
-func drawn[T float32 | float64](n int, r trainer.Regularizer) (s *trainer.HostSpace[T], d, v, w trainer.Vector) {
-	s = trainer.NewHostSpace(make([]T, n), r)
-	d, v, w = s.NewVector(), s.NewVector(), s.NewVector()
+func drawn[T float32 | float64](n int, r problem.Regularizer) (s *problem.HostSpace[T], d, v, w problem.Vector) {
+	s = problem.NewHostSpace(make([]T, n), r)
+	d, v, w = s.New(), s.New(), s.New()
 	rng := rand.New(rand.NewPCG(31, uint64(n)))
-	for _, x := range []trainer.Vector{trainer.Iterate, d, v, w} {
+	for _, x := range []problem.Vector{problem.Iterate, d, v, w} {
 		for i := range s.Slice(x) {
 			s.Slice(x)[i] = T(rng.NormFloat64())
 		}
@@ -55,24 +55,24 @@ func descendIsItsParts[T float32 | float64](t *testing.T) {
 				t.Run(fmt.Sprintf("%v %d %g", r.Kind, n, b), func(t *testing.T) {
 					const e, c = 0.3, 0.8
 					fused, d, v, _ := drawn[T](n, r)
-					fused.Descend(trainer.Descent{Direction: d, Velocity: v, Step: e, Momentum: b, Length: c})
+					fused.Space().Descend(problem.Descent{Direction: d, Velocity: v, Step: e, Momentum: b, Length: c})
 					parts, d, v, w := drawn[T](n, r)
 					parts.Combine(w, 1, d, 0, d)
 					if b > 0 {
 						parts.Combine(v, b, v, 1, d)
 						parts.Combine(w, 1, w, b, v)
 					}
-					old := parts.NewVector()
-					parts.Combine(old, 1, trainer.Iterate, 0, old)
-					parts.Combine(trainer.Iterate, 1, trainer.Iterate, -e, w)
-					parts.Prox(c, trainer.Iterate)
+					old := parts.New()
+					parts.Combine(old, 1, problem.Iterate, 0, old)
+					parts.Combine(problem.Iterate, 1, problem.Iterate, -e, w)
+					parts.Space().Prox(c, problem.Iterate)
 					u := parts.Roundoff()
-					apart(t, "x", fused.Slice(trainer.Iterate), parts.Slice(trainer.Iterate), u)
+					apart(t, "x", fused.Slice(problem.Iterate), parts.Slice(problem.Iterate), u)
 					apart(t, "v", fused.Slice(v), parts.Slice(v), u)
 					apart(t, "d", fused.Slice(d), parts.Slice(d), 0)
 					moved, norm := fused.Moved()
-					size := math.Sqrt(parts.Dot(trainer.Iterate, trainer.Iterate))
-					if want := parts.Distance(trainer.Iterate, old); math.Abs(moved-want) > 10*u*(want+size) || math.Abs(norm-size) > 10*u*size {
+					size := math.Sqrt(parts.Dot(problem.Iterate, problem.Iterate))
+					if want := parts.Distance(problem.Iterate, old); math.Abs(moved-want) > 10*u*(want+size) || math.Abs(norm-size) > 10*u*size {
 						t.Errorf("moved by %v to the norm %v, want %v and %v", moved, norm, want, size)
 					}
 				})
@@ -96,16 +96,16 @@ func adamIsItsParts[T float32 | float64](t *testing.T) {
 		clear(s.Slice(m2))
 		first, second := make([]float64, n), make([]float64, n)
 		for k := 1; k <= steps; k++ {
-			s.Adam(d, m1, m2, step, k)
+			s.Space().Adam(d, m1, m2, step, k)
 			for i, g := range want.Slice(wd) {
 				first[i] = 0.9*first[i] + 0.1*float64(g)
 				second[i] = 0.999*second[i] + 0.001*float64(g)*float64(g)
 				a := first[i] / (1 - math.Pow(0.9, float64(k)))
 				b := second[i] / (1 - math.Pow(0.999, float64(k)))
-				want.Slice(trainer.Iterate)[i] -= T(step * a / (math.Sqrt(b) + 1e-8))
+				want.Slice(problem.Iterate)[i] -= T(step * a / (math.Sqrt(b) + 1e-8))
 			}
-			want.Prox(step, trainer.Iterate)
-			apart(t, r.Kind.String(), s.Slice(trainer.Iterate), want.Slice(trainer.Iterate), s.Roundoff())
+			want.Space().Prox(step, problem.Iterate)
+			apart(t, r.Kind.String(), s.Slice(problem.Iterate), want.Slice(problem.Iterate), s.Roundoff())
 		}
 	}
 }
@@ -116,8 +116,8 @@ func TestStepsKeepWhatIsNotANumber(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 			s, d, v, _ := drawn[float64](9, r)
 			s.Slice(d)[4] = bad
-			s.Descend(trainer.Descent{Direction: d, Velocity: v, Step: 0.1, Momentum: 0.5, Length: 0.1})
-			x, box := s.Slice(trainer.Iterate)[4], r.Kind == trainer.Box && math.IsInf(bad, 1)
+			s.Space().Descend(problem.Descent{Direction: d, Velocity: v, Step: 0.1, Momentum: 0.5, Length: 0.1})
+			x, box := s.Slice(problem.Iterate)[4], r.Kind == problem.Box && math.IsInf(bad, 1)
 			if finite := !math.IsNaN(x) && !math.IsInf(x, 0); finite && !box { // a box has a nearest point to infinity
 				t.Errorf("%v: a direction of %v gives x = %v", r.Kind, bad, x)
 			}
@@ -130,9 +130,9 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	for _, r := range regularizersOf(50) {
 		s, d, v, w := drawn[float32](50, r)
 		if count := testing.AllocsPerRun(20, func() {
-			s.Descend(trainer.Descent{Direction: d, Velocity: v, Step: 0.1, Momentum: 0.5, Length: 0.1})
-			s.Adam(d, v, w, 1e-3, 5)
-			s.Prox(0.1, trainer.Iterate)
+			s.Space().Descend(problem.Descent{Direction: d, Velocity: v, Step: 0.1, Momentum: 0.5, Length: 0.1})
+			s.Space().Adam(d, v, w, 1e-3, 5)
+			s.Space().Prox(0.1, problem.Iterate)
 			s.Combine(w, 1, d, s.Distance(d, v), v)
 			s.Moved()
 		}); count > 0 {

@@ -1,8 +1,10 @@
-package trainer
+package problem
 
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/internal/vec"
 )
 
 // RegularizerKind names the convex term r.
@@ -97,10 +99,10 @@ func (r Regularizer) Value(x []float64) float64 {
 		}
 		return r.Weight * sum
 	case SquaredL2:
-		n := norm(x)
+		n := vec.Norm(x)
 		return r.Weight / 2 * n * n
 	case GroupL1:
-		r.eachGroup(func(lo, hi int) { sum += norm(x[lo:hi]) })
+		r.eachGroup(func(lo, hi int) { sum += vec.Norm(x[lo:hi]) })
 		return r.Weight * sum
 	}
 	return 0
@@ -114,49 +116,38 @@ func (r Regularizer) eachGroup(do func(lo, hi int)) {
 	}
 }
 
-// separable returns prox_{length r} of the terms that act on each number alone, the identity for the others.
-func separable[T float32 | float64](r Regularizer, length float64) Proximal[T] {
-	p := identity[T]()
+// Map returns the proximal map prox_{length r}.
+func (r Regularizer) Map(length float64) Map {
+	m := Map{}.Elementwise()
 	switch r.Kind {
+	case Ball:
+		return Map{Kind: BallMap, Radius: r.Radius}
+	case GroupL1:
+		return Map{Kind: GroupMap, Threshold: length * r.Weight, Ends: r.Groups}
 	case Box:
-		p.Lower, p.Upper = T(r.Lower), T(r.Upper)
+		m.Lower, m.Upper = r.Lower, r.Upper
 	case L1:
-		p.Threshold = T(length * r.Weight)
+		m.Threshold = length * r.Weight
 	case SquaredL2:
-		p.Scale = T(1 / (1 + length*r.Weight))
+		m.Scale = 1 / (1 + length*r.Weight)
+	default:
+		return Map{}
 	}
-	return p
+	return m
 }
 
-// ballScale is the factor of the projection of a vector of that squared norm.
-func (r Regularizer) ballScale(size float64) float64 {
-	if n := math.Sqrt(size); n > r.Radius {
-		return r.Radius / n
-	}
-	return 1
-}
-
-// groupScale is the factor of the block soft threshold of a group of that squared norm; not a number where that is none.
-func (r Regularizer) groupScale(length, size float64) float64 {
-	n, t := math.Sqrt(size), length*r.Weight
-	if n <= t {
-		return 0
-	}
-	return 1 - t/n
-}
-
-// residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p|| is the distance of 0 from
+// Residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p|| is the distance of 0 from
 // that set. tolerance is relative: how near to the boundary of an indicator's set x counts as on it.
-func (r Regularizer) residual(p, x, v []float64, tolerance float64) {
+func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	copy(p, v)
 	switch r.Kind {
 	case Ball:
-		n := norm(x)
+		n := vec.Norm(x)
 		if n < r.Radius*(1-tolerance) || n == 0 {
 			return
 		}
 		// The normal cone on the sphere is {t x, t >= 0}: t = max(0, -v.x/||x||^2).
-		if t := -dot(v, x) / (n * n); t > 0 {
+		if t := -vec.Dot(v, x) / (n * n); t > 0 {
 			for i, xi := range x {
 				p[i] += t * xi
 			}
@@ -189,12 +180,12 @@ func (r Regularizer) residual(p, x, v []float64, tolerance float64) {
 		}
 	case GroupL1:
 		r.eachGroup(func(lo, hi int) {
-			if n := norm(x[lo:hi]); n > 0 {
+			if n := vec.Norm(x[lo:hi]); n > 0 {
 				for i := lo; i < hi; i++ {
 					p[i] += r.Weight * x[i] / n
 				}
-			} else if n := norm(p[lo:hi]); n > r.Weight {
-				scale(p[lo:hi], 1-r.Weight/n)
+			} else if n := vec.Norm(p[lo:hi]); n > r.Weight {
+				vec.Scale(p[lo:hi], 1-r.Weight/n)
 			} else {
 				clear(p[lo:hi])
 			}
@@ -202,9 +193,9 @@ func (r Regularizer) residual(p, x, v []float64, tolerance float64) {
 	}
 }
 
-// residualDerivative sets u to (dp/dv) u for the p and v of residual: an element of the generalised derivative, symmetric and
+// ResidualDerivative sets u to (dp/dv) u for the p and v of residual: an element of the generalised derivative, symmetric and
 // positive semidefinite, of the projection.
-func (r Regularizer) residualDerivative(u, p, x, v []float64, tolerance float64) {
+func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64) {
 	switch r.Kind {
 	case Box:
 		lower, upper := r.near(tolerance)
@@ -221,15 +212,15 @@ func (r Regularizer) residualDerivative(u, p, x, v []float64, tolerance float64)
 		}
 	case GroupL1:
 		r.eachGroup(func(lo, hi int) {
-			if norm(x[lo:hi]) > 0 {
+			if vec.Norm(x[lo:hi]) > 0 {
 				return
 			}
-			n := norm(v[lo:hi])
+			n := vec.Norm(v[lo:hi])
 			if n <= r.Weight {
 				clear(u[lo:hi])
 				return
 			}
-			along := r.Weight * dot(v[lo:hi], u[lo:hi]) / (n * n * n)
+			along := r.Weight * vec.Dot(v[lo:hi], u[lo:hi]) / (n * n * n)
 			for i := lo; i < hi; i++ {
 				u[i] = (1-r.Weight/n)*u[i] + along*v[i]
 			}
@@ -249,11 +240,11 @@ func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 	return lower, upper
 }
 
-// infeasibility returns how far x is outside r's domain, relative to the domain's size, 0 inside.
-func (r Regularizer) infeasibility(x []float64) float64 {
+// Infeasibility returns how far x is outside r's domain, relative to the domain's size, 0 inside.
+func (r Regularizer) Infeasibility(x []float64) float64 {
 	switch r.Kind {
 	case Ball:
-		return max(0, norm(x)/r.Radius-1)
+		return max(0, vec.Norm(x)/r.Radius-1)
 	case Box:
 		worst := 0.0
 		for _, v := range x {
@@ -270,34 +261,3 @@ func (r Regularizer) infeasibility(x []float64) float64 {
 
 // shrink is the soft threshold of one number.
 func shrink(v, t float64) float64 { return max(v-t, 0) + min(v+t, 0) }
-
-func norm[T float32 | float64](x []T) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
-	}
-	return math.Sqrt(sum)
-}
-
-func scale[T float32 | float64](x []T, a float64) {
-	t := T(a)
-	for i := range x {
-		x[i] *= t
-	}
-}
-
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += v * y[i]
-	}
-	return sum
-}
-
-func norm1(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Abs(v)
-	}
-	return sum
-}

@@ -1,0 +1,54 @@
+// Package vec has the few loops over slices of numbers that the packages of trainer share. Sums
+// run in the order of the elements and accumulate in float64, so results do not depend on the
+// machine.
+package vec
+
+import "math"
+
+// Norm returns the Euclidean norm of x.
+func Norm[T float32 | float64](x []T) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum)
+}
+
+// Norm1 returns sum_i |x_i|.
+func Norm1(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Abs(v)
+	}
+	return sum
+}
+
+// Dot returns x.y.
+func Dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}
+
+// Scale sets x = a x.
+func Scale[T float32 | float64](x []T, a float64) {
+	t := T(a)
+	for i := range x {
+		x[i] *= t
+	}
+}
+
+// Finite reports whether x is neither infinite nor NaN.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// FirstNonFinite returns the index of the first element that is not finite, -1 if all are.
+func FirstNonFinite(x []float64) int {
+	for i, v := range x {
+		if !Finite(v) {
+			return i
+		}
+	}
+	return -1
+}

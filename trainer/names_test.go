@@ -1,0 +1,28 @@
+package trainer
+
+import (
+	"errors"
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+func TestNamesParse(t *testing.T) {
+	for k := Nesterov; k <= Adam; k++ {
+		if got, err := ParsePrimal(k.String()); err != nil || got != k {
+			t.Errorf("%v parses to %v, %v", k, got, err)
+		}
+	}
+	for k := DeltaPower; k <= DeltaHarmonic; k++ {
+		if got, err := ParseDelta(k.String()); err != nil || got != k {
+			t.Errorf("%v parses to %v, %v", k, got, err)
+		}
+	}
+	_, b := ParsePrimal("newton")
+	_, c := ParseDelta("constant")
+	for _, err := range []error{b, c} {
+		if !errors.Is(err, problem.ErrSettings) {
+			t.Errorf("%v", err)
+		}
+	}
+}

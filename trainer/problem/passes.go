@@ -1,0 +1,119 @@
+package problem
+
+import "math"
+
+// Passes are the passes of HostVectors over vectors, slices of one length each. A device with faster
+// loops than the plain ones brings its own (NewHostSpaceOn). Sums accumulate in float64. Operands
+// are different slices unless a method says otherwise. Calls do not run at the same time.
+type Passes[T float32 | float64] interface {
+	// Combine sets dst = a x + b y. dst may be x or y; y is not read if b = 0.
+	Combine(dst []T, a T, x []T, b T, y []T)
+	// Dot returns x.y; x may be y.
+	Dot(x, y []T) float64
+	// SquaredDistance returns ||x - y||^2.
+	SquaredDistance(x, y []T) float64
+	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point that
+	// Descend applies the map to. It writes nothing; v is nil if b = 0.
+	SquaredTrial(x, d, v []T, e, b T) float64
+	// Descend sets v = b v + d and x = P(x - e (d + b v)), P the map p, and returns ||x+ - x||^2 and
+	// ||x+||^2. v is nil if b = 0.
+	Descend(x, d, v []T, e, b T, p Elementwise[T]) (moved, squared float64)
+	// Adam sets m1 = 0.9 m1 + 0.1 d, m2 = 0.999 m2 + 0.001 d^2 and
+	// x = P(x - rate m1/(sqrt(root m2) + 1e-8)), and returns ||x+||^2.
+	Adam(x, d, m1, m2 []T, rate, root T, p Elementwise[T]) (squared float64)
+}
+
+// Elementwise is an ElementwiseMap in the vectors' precision. It is an alias, so that the package of
+// a device's kernels need not know this one.
+type Elementwise[T float32 | float64] = struct{ Scale, Lower, Upper, Threshold T }
+
+// elementwise rounds the numbers of an ElementwiseMap.
+func elementwise[T float32 | float64](m *Map) Elementwise[T] {
+	return Elementwise[T]{T(m.Scale), T(m.Lower), T(m.Upper), T(m.Threshold)}
+}
+
+// linear reports whether P is the factor Scale alone.
+func linear[T float32 | float64](p *Elementwise[T]) bool {
+	return p.Threshold == 0 && p.Lower == T(math.Inf(-1)) && p.Upper == T(math.Inf(1))
+}
+
+// clip returns P(y), given z = Scale y.
+func clip[T float32 | float64](p *Elementwise[T], z T) T {
+	z = min(max(z, p.Lower), p.Upper)
+	return z - min(max(z, -p.Threshold), p.Threshold)
+}
+
+// loops are the passes as plain loops: the reference for every other implementation.
+type loops[T float32 | float64] struct{}
+
+func (loops[T]) Combine(dst []T, a T, x []T, b T, y []T) {
+	if b == 0 {
+		for i, xi := range x {
+			dst[i] = a * xi
+		}
+		return
+	}
+	for i, yi := range y {
+		dst[i] = a*x[i] + b*yi
+	}
+}
+
+func (loops[T]) Dot(x, y []T) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v) * float64(y[i])
+	}
+	return sum
+}
+
+func (loops[T]) SquaredDistance(x, y []T) float64 {
+	sum := 0.0
+	for i, v := range x {
+		d := float64(v) - float64(y[i])
+		sum += d * d
+	}
+	return sum
+}
+
+func (loops[T]) SquaredTrial(x, d, v []T, e, b T) float64 {
+	sum := 0.0
+	for i, di := range d {
+		y := x[i] - e*di
+		if v != nil {
+			y = x[i] - e*(di+b*(b*v[i]+di))
+		}
+		sum += float64(y) * float64(y)
+	}
+	return sum
+}
+
+func (loops[T]) Descend(x, d, v []T, e, b T, p Elementwise[T]) (moved, squared float64) {
+	factorOnly := linear(&p)
+	for i, di := range d {
+		y := x[i] - e*di
+		if v != nil {
+			v[i] = b*v[i] + di
+			y = x[i] - e*(di+b*v[i])
+		}
+		next := p.Scale * y
+		if !factorOnly {
+			next = clip(&p, next)
+		}
+		step := float64(next) - float64(x[i])
+		moved += step * step
+		squared += float64(next) * float64(next)
+		x[i] = next
+	}
+	return moved, squared
+}
+
+func (loops[T]) Adam(x, d, m1, m2 []T, rate, root T, p Elementwise[T]) (squared float64) {
+	for i, di := range d {
+		m1[i] = AdamDecay1*m1[i] + (1-AdamDecay1)*di
+		m2[i] = AdamDecay2*m2[i] + (1-AdamDecay2)*di*di
+		step := float64(rate) * float64(m1[i]) / (math.Sqrt(float64(root)*float64(m2[i])) + AdamEpsilon)
+		x[i] = clip(&p, p.Scale*(x[i]-T(step)))
+		squared += float64(x[i]) * float64(x[i])
+	}
+	return squared
+}

@@ -1,0 +1,42 @@
+package problem
+
+// Space is a problem's vectors with the regularizer r, and the steps of the iterate whose maps are
+// r's proximal maps.
+type Space struct {
+	Vectors
+	Regularizer Regularizer
+}
+
+// Prox sets x = prox_{length r}(x).
+func (s *Space) Prox(length float64, x Vector) {
+	s.Apply(Step{Kind: ProximalStep, X: x, Map: s.Regularizer.Map(length)})
+}
+
+// Descent is a proximal step with momentum of the iterate x (Space.Descend):
+//
+//	v = b v + d,   x+ = prox_{c r}(x - e (d + b v)).
+//
+// If b = 0 it is x+ = prox_{c r}(x - e d), and v is neither read nor written.
+type Descent struct {
+	Direction Vector  // d, neither x nor v
+	Velocity  Vector  // v
+	Step      float64 // e
+	Momentum  float64 // b
+	Length    float64 // c, of the proximal map
+}
+
+// Descend moves the iterate by a proximal step with momentum.
+func (s *Space) Descend(d Descent) {
+	s.Apply(Step{Kind: DescentStep, X: Iterate, Direction: d.Direction, First: d.Velocity, Size: d.Step, Momentum: d.Momentum,
+		Map: s.Regularizer.Map(d.Length)})
+}
+
+// Adam moves the iterate by an AdamStep of the given size and prox_{size r}; time counts from 1.
+func (s *Space) Adam(d, m1, m2 Vector, size float64, time int) {
+	s.Apply(Step{Kind: AdamStep, X: Iterate, Direction: d, First: m1, Second: m2, Size: size, Time: time, Map: s.Regularizer.Map(size)})
+}
+
+// Adagrad moves the iterate by an AdagradStep of the given size and prox_{size r}.
+func (s *Space) Adagrad(d, squares Vector, size float64) {
+	s.Apply(Step{Kind: AdagradStep, X: Iterate, Direction: d, Second: squares, Size: size, Map: s.Regularizer.Map(size)})
+}

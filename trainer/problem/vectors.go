@@ -1,0 +1,151 @@
+package problem
+
+import "math"
+
+// Vector is a handle on one of the vectors of a Vectors, valid for it alone.
+type Vector int
+
+// Iterate is the handle of x itself.
+const Iterate Vector = 0
+
+// Vectors is a device's arithmetic on vectors of one length. Each operation is one call, so that a
+// device does it in its fewest passes. Reductions accumulate in float64. The numbers of the vectors
+// have the device's precision; results are those of the formulas up to its rounding, and
+// HostVectors with its plain loops is the reference.
+//
+// A device that fails keeps its first error (Err); operations after it do nothing, and numbers they
+// return are NaN.
+type Vectors interface {
+	// Len returns the length of the vectors.
+	Len() int
+	// New returns a zero vector.
+	New() Vector
+	// Free gives a vector back; its handle must not be used again. Free panics on the iterate.
+	Free(v Vector)
+	// Combine sets dst = a x + b y. dst may be x or y; y is not read if b = 0.
+	Combine(dst Vector, a float64, x Vector, b float64, y Vector)
+	// Dot returns x.y.
+	Dot(x, y Vector) float64
+	// Distance returns the Euclidean norm of x - y.
+	Distance(x, y Vector) float64
+	// Apply takes a step.
+	Apply(s Step)
+	// Moved returns ||x+ - x|| and ||x+|| of the last DescentStep. It is a call of its own, made when
+	// the numbers are needed, so that a device need not wait after the step.
+	Moved() (distance, norm float64)
+	// Read copies v to the host (length Len).
+	Read(dst []float64, v Vector)
+	// Write copies src (length Len) to v and rounds to the device's precision.
+	Write(v Vector, src []float64)
+	// Roundoff returns the unit roundoff of the vectors' numbers: 2^-53 or 2^-24.
+	Roundoff() float64
+	// Err returns the first error of an operation.
+	Err() error
+}
+
+// StepKind names the formula of a Step.
+type StepKind int
+
+// The steps, with P the step's Map, d its Direction, e its Size and b its Momentum.
+const (
+	// ProximalStep is x = P(x).
+	ProximalStep StepKind = iota
+	// DescentStep is a step with momentum, v = First:
+	//
+	//	v = b v + d,   x+ = P(x - e (d + b v)).
+	//
+	// If b = 0 it is x+ = P(x - e d), and v is neither read nor written.
+	DescentStep
+	// AdamStep is the step of Kingma and Ba (2015), m1 = First, m2 = Second, t = Time from 1:
+	//
+	//	m1 = 0.9 m1 + 0.1 d,   m2 = 0.999 m2 + 0.001 d^2,
+	//	x+ = P(x - e m1/(1 - 0.9^t) / (sqrt(m2/(1 - 0.999^t)) + 1e-8)).
+	AdamStep
+	// AdagradStep is the step of Duchi, Hazan and Singer (2011), s = Second:
+	//
+	//	s = s + d^2,   x+ = P(x - e d / (sqrt(s) + 1e-10)).
+	AdagradStep
+)
+
+// Step is a step of a vector as data. Fields that its kind does not name are not read.
+type Step struct {
+	Kind      StepKind
+	X         Vector // the vector that moves
+	Direction Vector // d, not X, First or Second
+	First     Vector // the velocity, or Adam's first moment
+	Second    Vector // the second moment, or the sum of squares
+	Size      float64
+	Momentum  float64
+	Time      int // of AdamStep, from 1
+	Map       Map
+}
+
+// The constants of AdamStep and AdagradStep.
+const (
+	AdamDecay1     = 0.9
+	AdamDecay2     = 0.999
+	AdamEpsilon    = 1e-8
+	AdagradEpsilon = 1e-10
+)
+
+// AdamFactors returns Adam's step with the corrections of the moments' bias,
+// rate = Size/(1 - 0.9^t) and root = 1/(1 - 0.999^t): x moves by -rate m1/(sqrt(root m2) + 1e-8).
+func (s *Step) AdamFactors() (rate, root float64) {
+	t := float64(s.Time)
+	return s.Size / (1 - math.Pow(AdamDecay1, t)), 1 / (1 - math.Pow(AdamDecay2, t))
+}
+
+// MapKind names the formula of a Map.
+type MapKind int
+
+// The proximal maps.
+const (
+	// IdentityMap is P(y) = y.
+	IdentityMap MapKind = iota
+	// ElementwiseMap acts on each number alone, a shrinkage, a projection onto a box, a soft
+	// threshold:
+	//
+	//	z = min(max(Scale y, Lower), Upper),   P(y) = z - min(max(z, -Threshold), Threshold).
+	ElementwiseMap
+	// BallMap is the projection onto ||y|| <= Radius.
+	BallMap
+	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||) y_G.
+	GroupMap
+)
+
+// Map is a proximal map as data (Regularizer.Map). Fields that its kind does not name are not read.
+// The zero value is the identity.
+type Map struct {
+	Kind                MapKind
+	Scale, Lower, Upper float64 // of ElementwiseMap, Scale >= 0
+	Threshold           float64 // of ElementwiseMap and GroupMap, >= 0
+	Radius              float64 // of BallMap
+	Ends                []int   // of GroupMap: the ends of consecutive groups, the last one Len
+}
+
+// Elementwise returns the map with the fields of an ElementwiseMap: itself, or the identity for
+// maps that need a norm first.
+func (m Map) Elementwise() Map {
+	if m.Kind == ElementwiseMap {
+		return m
+	}
+	return Map{Kind: ElementwiseMap, Scale: 1, Lower: math.Inf(-1), Upper: math.Inf(1)}
+}
+
+// BallFactor returns the factor of the projection of a vector of the given squared norm.
+func (m *Map) BallFactor(squared float64) float64 {
+	if n := math.Sqrt(squared); n > m.Radius {
+		return m.Radius / n
+	}
+	return 1
+}
+
+// GroupFactor returns the factor of the block soft threshold of a group of the given squared norm,
+// NaN for NaN.
+func (m *Map) GroupFactor(squared float64) float64 {
+	n := math.Sqrt(squared)
+	if n <= m.Threshold {
+		return 0
+	}
+	return 1 - m.Threshold/n
+}
