@@ -42,7 +42,7 @@ func writeFashion(t *testing.T, train, test int) string {
 // A run on files that are differ from the published files says so, and names them with their checksums.
 func TestUnofficialData(t *testing.T) {
 	e := build(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
-	const want = "4 of 4 files of fashion-mnist are not the published ones: results are not comparable with published results."
+	const want = "4 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results."
 	if !slices.Contains(e.Describe().Warnings, want) {
 		t.Errorf("warnings %q", e.Describe().Warnings)
 	}
@@ -64,7 +64,7 @@ func TestRealDataAreIdentified(t *testing.T) {
 	}
 	e := build(t, small(func(c *setup) { c.Dataset, c.Dir, c.Classes = "cifar10", dir, []int{0, 1} }))
 	differ := slices.ContainsFunc(e.Describe().Data, func(f DataFile) bool { return f.State == datasets.Different.String() })
-	warned := slices.ContainsFunc(e.Describe().Warnings, func(w string) bool { return strings.Contains(w, "not the published ones") })
+	warned := slices.ContainsFunc(e.Describe().Warnings, func(w string) bool { return strings.Contains(w, "differ from the published files") })
 	if differ != warned {
 		t.Errorf("files %+v, warnings %q", e.Describe().Data, e.Describe().Warnings)
 	}
