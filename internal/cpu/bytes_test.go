@@ -3,7 +3,6 @@ package cpu_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,6 +26,35 @@ import (
 type pictures struct {
 	network
 	packed bool
+	rows   *matrix.Bytes       // nil: data()
+	store  *kernel.PackedBytes // in place of rows
+}
+
+// data are the rows of the problem's seed.
+func (p pictures) data() *matrix.Bytes { return p.draw(p.seed) }
+
+// other are rows of the same shape and scale.
+func (p pictures) other() *matrix.Bytes { return p.draw(p.seed + 1000) }
+
+func (p pictures) draw(seed uint64) *matrix.Bytes {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	for _, c := range p.counts {
+		x.Rows += c
+	}
+	for range x.Rows * x.Cols {
+		x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third of it zeros, as in pictures
+	}
+	return x
+}
+
+// packedRows are the rows in the kernels' layout.
+func (p pictures) packedRows() *kernel.PackedBytes {
+	x := p.data()
+	own := kernel.NewPackedBytes(x.Rows, x.Cols, 1)
+	own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
+	own.SetScale(x.Scale)
+	return own
 }
 
 func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
@@ -36,25 +64,23 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	x := p.data()
+	if p.rows != nil {
+		x = p.rows
+	}
 	var labels []int
 	var names []string
 	for k, c := range p.counts {
 		names = append(names, string(rune('a'+k)))
 		for range c {
 			labels = append(labels, k)
-			for range x.Cols {
-				x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third of it zeros, as in pictures
-			}
 		}
 	}
-	x.Rows = len(labels)
 	var data matrix.Matrix = x
-	if p.packed {
-		own := kernel.NewPackedBytes(x.Rows, x.Cols, 1)
-		own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
-		own.SetScale(x.Scale)
-		data = own
+	if p.store != nil {
+		data = p.store
+	} else if p.packed {
+		data = p.packedRows()
 	}
 	made, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, p.spec, dtype, weights)
@@ -198,30 +224,89 @@ func TestSlicesAllocateNothing(t *testing.T) {
 	}
 }
 
-// Rows that are bound later are bytes, or refused.
+// Rows that are bound later stay bytes; floats, even those of bytes, and another scale are refused.
 func TestBindBytes(t *testing.T) {
-	p := albums()[1]
-	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
-	want := numbers(t, problem)
-	rows, cols := problem.Data(0).Dims()
-	values := make([]float32, rows*cols)
-	problem.Data(0).Float32(values, 0, rows)
-	bind := func() error {
-		return problem.Bind(0, tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values)))
+	for _, packed := range []bool{false, true} {
+		p := albums()[1]
+		p.packed = packed
+		problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+		want := numbers(t, problem)
+		for _, copies := range []bool{false, true} {
+			other, data := p.other(), p.data()
+			changed := p
+			changed.rows, changed.packed = other, false
+			bind := func(m matrix.EightBit) {
+				t.Helper()
+				if copies {
+					m = copied{m}
+				}
+				if err := problem.Bind(0, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			bind(other)
+			wanted := numbers(t, changed.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3))))
+			if diff := cmp.Diff(wanted, numbers(t, problem)); diff != "" {
+				t.Errorf("packed %t, other rows, bound: %s", packed, diff)
+			}
+			bind(data)
+			if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
+				t.Errorf("packed %t, the same rows, bound: %s", packed, diff)
+			}
+			floats := &matrix.Dense{Rows: data.Rows, Cols: data.Cols, Data: make([]float64, len(data.Data))}
+			data.Float64(floats.Data, 0, data.Rows)
+			data.Scale *= 2
+			for _, m := range []matrix.Matrix{floats, data} {
+				if err := problem.Bind(0, m); !errors.Is(err, plan.ErrNotBytes) {
+					t.Errorf("%T: %v", m, err)
+				}
+			}
+			if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
+				t.Errorf("packed %t, after rows that were refused: %s", packed, diff)
+			}
+		}
 	}
-	if err := bind(); err != nil {
+}
+
+// copied hides that 8-bit values lie in order: its rows are copied to the caller's room.
+type copied struct{ matrix.EightBit }
+
+func (c copied) ByteRow(i int, room []uint8) []uint8 {
+	return room[:copy(room, c.EightBit.ByteRow(i, room))]
+}
+
+// Binding does not write to the matrices and values that a problem was made from.
+func TestBindLeavesTheDataAlone(t *testing.T) {
+	p := albums()[1]
+	p.store = p.packedRows()
+	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+	if err := problem.Bind(0, p.other()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
-		t.Errorf("the same rows, bound: %s", diff)
-	}
-	for _, x := range []float32{0.5 * 3 / 255, 256 * 3. / 255, -3. / 255, float32(math.NaN()), float32(math.Inf(1))} {
-		kept := values[cols]
-		values[cols] = x
-		if err := bind(); !errors.Is(err, cpu.ErrNotBytes) {
-			t.Errorf("%v: %v", x, err)
+	data := p.data()
+	for i := range data.Rows {
+		if got := p.store.ByteRow(i, make([]uint8, data.Cols)); !slices.Equal(got, data.ByteRow(i, nil)) {
+			t.Fatalf("row %d of the data has changed", i)
 		}
-		values[cols] = kept
+	}
+}
+
+// Binding a mini-batch of bytes allocates nothing.
+func TestBindBytesAllocatesNothing(t *testing.T) {
+	p := albums()[2]
+	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+	data := p.data()
+	list := make([]int, data.Rows)
+	for i := range list {
+		list[i] = (7 * i) % len(list)
+	}
+	batch := matrix.Pick(data, list)
+	if n := testing.AllocsPerRun(5, func() {
+		if err := problem.Bind(0, batch); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

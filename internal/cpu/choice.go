@@ -20,7 +20,7 @@ func (d *Device) With(p plan.Products) (*Device, error) {
 			Want: "auto, float32, int8x3 or int8x2"})
 	}
 	if p.Integers() {
-		k, err := kernel.NewIntegers(d.level)
+		k, err := kernel.NewByteKernels(d.level)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (d *Device) Products(cols int) plan.Products {
 	if d.products != plan.AutoProducts {
 		return d.products
 	}
-	if k, err := kernel.NewIntegers(d.level); err == nil && k.Fast() && cols >= plan.DigitColumns {
+	if k, err := kernel.NewByteKernels(d.level); err == nil && k.Fast() && cols >= plan.DigitColumns {
 		return plan.Int8x3
 	}
 	return plan.Float32
@@ -47,7 +47,7 @@ func (d *Device) Products(cols int) plan.Products {
 
 // Integers names the instruction of the products with digits: avx512_vnni, avx_vnni, or go.
 func (d *Device) Integers() string {
-	k, err := kernel.NewIntegers(d.level)
+	k, err := kernel.NewByteKernels(d.level)
 	if err != nil {
 		return "go"
 	}

@@ -157,9 +157,6 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	for i, s := range a.data.splits {
 		if i == 0 {
 			s.problem, err = a.builder.problem(s.rows, a.dtype, weights)
-			if err == nil {
-				s.keepPacked()
-			}
 		} else {
 			s.blocks, err = a.builder.newBlocks(s.data, a.dtype, weights)
 		}
@@ -171,15 +168,6 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 		}
 	}
 	return nil
-}
-
-// keepPacked frees the rows as they were read, where the problem's engine holds them in a form that
-// tells them exactly. They are read from there afterwards.
-func (s *split) keepPacked() {
-	if own := recoverBytes(s.data, s.problem.Data(0)); own != s.data {
-		s.data = own
-		debug.FreeOSMemory()
-	}
 }
 
 // buildSampler makes the problem that is trained, where it is not that of all rows.

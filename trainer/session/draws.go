@@ -53,7 +53,11 @@ func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 // Sample implements problem.Sampler.
 func (d *draws) Sample(k int) error {
 	d.group = d.groups.Group(k)
-	return d.Bind(1, d.groups.Weights(k))
+	weights, err := graph.Values(d.groups.Weights(k))
+	if err != nil {
+		return err
+	}
+	return d.Bind(1, weights)
 }
 
 // GroupFeatures implements problem.DrawnGroup.

@@ -65,7 +65,7 @@ func (x *PackedBytes) ByteScale() float64 { return x.scale }
 // Size is the packed data's number of bytes.
 func (x *PackedBytes) Size() int { return len(x.byRow) + len(x.byCol) }
 
-// SetScale changes s. Slices for products with the matrix are to be cut afterwards.
+// SetScale changes s. Digits for products with the matrix are to be cut afterwards.
 func (x *PackedBytes) SetScale(s float64) { x.scale = s }
 
 // SetRows packs the values of the rows from i on, four at a time where they are a panel's. Several goroutines may pack different rows.

@@ -2,15 +2,15 @@ package kernel
 
 import "math"
 
-// Integers are the kernels of one level for products of 8-bit data with slices
+// ByteKernels are the kernels of one level for products of 8-bit data with slices
 // of float32 numbers. They hold no data, do not change and may be used by any
 // number of goroutines.
-type Integers struct {
+type ByteKernels struct {
 	level Level
 	byteTiles
 
 	// By the number of slices less 2.
-	cut [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
+	quantize [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
 
 	columnMax func(m, n int, b *float32, ldb int, most *uint32)
 }
@@ -31,10 +31,10 @@ type (
 	addBytesFunc func(k int, x *uint8, q *int8, units, c *float32, ldc int)
 )
 
-// NewIntegers returns the kernels of a level. They multiply with the first of the level's tiles
+// NewByteKernels returns the kernels of a level. They multiply with the first of the level's tiles
 // whose features this machine has, and in Go where it has those of none. The error is an
 // *UnsupportedError if the machine lacks the level's features.
-func NewIntegers(level Level) (*Integers, error) {
+func NewByteKernels(level Level) (*ByteKernels, error) {
 	if err := level.check(); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func NewIntegers(level Level) (*Integers, error) {
 	if level == AVX512 {
 		rows, lanes = byteRows, 16
 	}
-	k := integersGo(level, rows, lanes)
+	k := byteKernelsGo(level, rows, lanes)
 	assembleDigits(&k, level)
 	for _, tiles := range byteTilesOf(level) {
 		if cpuFeatures().include(tiles.needs) {
@@ -54,10 +54,10 @@ func NewIntegers(level Level) (*Integers, error) {
 }
 
 // Instruction names what multiplies: avx512_vnni or avx_vnni, go where the machine has neither, or not at this level.
-func (k *Integers) Instruction() string { return k.instruction }
+func (k *ByteKernels) Instruction() string { return k.instruction }
 
 // Fast says whether the machine has instructions for it at this level; plain Go is slower than products in float32.
-func (k *Integers) Fast() bool { return k.instruction != "go" }
+func (k *ByteKernels) Fast() bool { return k.instruction != "go" }
 
 // exactDepth is the number of inner indices whose sum of products, each at most
 // 255 x 127, a 32-bit integer holds: 66,311, or whole fours of them.
@@ -67,7 +67,7 @@ const exactDepth = math.MaxInt32 / (255 * 127) / quad * quad
 type ByteScratch struct{ tile []float32 }
 
 // NewByteScratch returns it.
-func (k *Integers) NewByteScratch() *ByteScratch {
+func (k *ByteKernels) NewByteScratch() *ByteScratch {
 	return &ByteScratch{Alloc[float32](k.rows * k.lanes)}
 }
 
@@ -79,10 +79,10 @@ func (k *Integers) NewByteScratch() *ByteScratch {
 // then an element is rounded twice, in float64 and to float32. So z depends
 // neither on the blocks of rows nor on the level nor on who computes it. Beyond
 // 66,308 columns it is a sum of such numbers in float32, one for each 66,308.
-func (k *Integers) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Slices, s *ByteScratch) {
+func (k *ByteKernels) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Digits, s *ByteScratch) {
 	x.checkBlock(lo, hi)
 	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
-	k.checkSlices("Mul", w, x.cols)
+	k.checkDigits("Mul", w, x.cols)
 	if hi == lo || w.cols == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (k *Integers) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Slic
 		return
 	}
 	for l := 0; l < x.cols; l += exactDepth {
-		for p := range w.Count() {
+		for p := range w.Panels() {
 			k.mulPanel(z, ldz, x, lo, hi, l, p, w, s)
 		}
 	}
@@ -107,7 +107,7 @@ func (k *Integers) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Slic
 }
 
 // mulPanel does the inner indices from l on and the p-th panel of columns.
-func (k *Integers) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, p int, w *Slices, s *ByteScratch) {
+func (k *ByteKernels) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, p int, w *Digits, s *ByteScratch) {
 	j := p * k.lanes
 	cols := min(k.lanes, w.cols-j)
 	n := ceil(min(exactDepth, x.cols-l), quad)
@@ -132,17 +132,17 @@ func (k *Integers) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, p i
 // The integer sums are exact. They are combined and scaled in float32, and each
 // element of g receives one addition. So g depends on the order of the blocks
 // alone.
-func (k *Integers) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int, d *Slices, s *ByteScratch) {
+func (k *ByteKernels) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int, d *Digits, s *ByteScratch) {
 	if lo < 0 || hi <= lo || lo%RowBlock != 0 || hi != min(lo+RowBlock, x.rows) {
 		panic("kernel: AddMulTrans: rows that are no block")
 	}
 	checkMatrix("AddMulTrans", g, x.cols, d.cols, ldg)
-	k.checkSlices("AddMulTrans", d, hi-lo)
+	k.checkDigits("AddMulTrans", d, hi-lo)
 	n := ceil(hi-lo, quad)
 	columns := x.byCol[x.columnsAt(lo):]
 	for f := 0; f < x.cols; f += k.rows {
 		a := &columns[(f/byteRows*n*byteRows+f%byteRows)*quad]
-		for p := range d.Count() {
+		for p := range d.Panels() {
 			k.addTile(g[f*ldg+p*k.lanes:], ldg, n, a, min(k.rows, x.cols-f), p, d, s)
 		}
 	}
@@ -158,7 +158,7 @@ func (k *Integers) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int,
 }
 
 // addTile adds the tile of g that has c as its first element, over n fours of rows.
-func (k *Integers) addTile(c []float32, ldc, n int, a *uint8, rows, p int, d *Slices, s *ByteScratch) {
+func (k *ByteKernels) addTile(c []float32, ldc, n int, a *uint8, rows, p int, d *Digits, s *ByteScratch) {
 	add, q, units := k.addBytes[d.count-2], d.panel(p, 0), &d.narrow[2*p*k.lanes]
 	cols := min(k.lanes, d.cols-p*k.lanes)
 	if rows == k.rows && cols == k.lanes {
@@ -175,8 +175,8 @@ func (s *ByteScratch) edge(c []float32, ldc, rows, cols, width int, add bool) {
 	(&Scratch[float32]{tile: s.tile}).edge(c, ldc, rows, cols, width, add)
 }
 
-// checkSlices panics unless slices were made by kernels like these, for that inner dimension.
-func (k *Integers) checkSlices(what string, s *Slices, inner int) {
+// checkDigits panics unless slices were made by kernels like these, for that inner dimension.
+func (k *ByteKernels) checkDigits(what string, s *Digits, inner int) {
 	switch {
 	case s.k.lanes != k.lanes || s.k.level != k.level:
 		panic("kernel: " + what + ": slices of another level")

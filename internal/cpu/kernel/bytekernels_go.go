@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// integersGo are the loops in Go, the reference, for tiles of that size.
-func integersGo(level Level, rows, lanes int) Integers {
-	k := Integers{
+// byteKernelsGo are the loops in Go, the reference, for tiles of that size.
+func byteKernelsGo(level Level, rows, lanes int) ByteKernels {
+	k := ByteKernels{
 		level:     level,
 		byteTiles: byteTiles{instruction: "go", rows: rows, lanes: lanes},
 		columnMax: columnMaxGo(lanes),
 	}
 	for i := range 2 {
-		k.mulBytes[i], k.addBytes[i], k.cut[i] = mulBytesGo(rows, lanes, i+2), addBytesGo(rows, lanes, i+2), cutGo(lanes, i+2)
+		k.mulBytes[i], k.addBytes[i], k.quantize[i] = mulBytesGo(rows, lanes, i+2), addBytesGo(rows, lanes, i+2), quantizeGo(lanes, i+2)
 	}
 	return k
 }
@@ -80,7 +80,7 @@ func columnMaxGo(lanes int) func(m, n int, b *float32, ldb int, most *uint32) {
 	}
 }
 
-func cutGo(lanes, slices int) func(groups, n int, b *float32, ldb int, factors *float32, q *int8) {
+func quantizeGo(lanes, slices int) func(groups, n int, b *float32, ldb int, factors *float32, q *int8) {
 	return func(groups, n int, b *float32, ldb int, factors *float32, q *int8) {
 		in, scale := unsafe.Slice(b, (groups*quad-1)*ldb+n), unsafe.Slice(factors, 2*lanes)
 		out := unsafe.Slice(q, groups*slices*lanes*quad)

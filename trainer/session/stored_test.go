@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
 	"ppal/trainer"
 )
 
@@ -32,27 +33,29 @@ func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	}))
 }
 
-// Rows that are read from the form that the device has of them, packed or not, are those of the bytes, bit by bit.
-func TestRecoveredRows(t *testing.T) {
+// The training rows read from the device's layouts are the bytes, bit by bit, in both precisions.
+func TestStoredRows(t *testing.T) {
+	needSlices(t)
 	for _, c := range []struct {
-		dtype  tensor.Dtype
-		hidden int
-	}{{tensor.Float32, 6}, {tensor.Float32, 24}, {tensor.Float64, 6}, {tensor.Float64, 24}} {
+		dtype    tensor.Dtype
+		products Products
+	}{{tensor.Float32, Int8x3}, {tensor.Float32, Float32}, {tensor.Float64, ""}} {
 		for _, kind := range kinds {
 			e := onSelection(t, func(s *setup) {
-				s.Dtype, s.Hidden = c.dtype, []int{c.hidden}
+				s.Dtype, s.Products = c.dtype, c.products
 				s.source = ImagesAtHand{Train: selection(), Test: selection(), Normalize: kind}
 			})
-			if _, ok := e.data.splits[0].data.(*recovered); !ok {
-				t.Fatalf("%+v: the training rows are a %T", c, e.data.splits[0].data)
+			data := e.data.splits[0].data
+			if _, ok := data.(*kernel.PackedBytes); ok != (c.products == Int8x3) {
+				t.Fatalf("%+v: the training rows are a %T", c, data)
 			}
 			want := imageRows(atHand(selection()), e.data.normalization).data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
 				n := (rows[1] - rows[0]) * 37
 				single, double := make([]float32, n), make([]float64, n)
 				wantSingle, wantDouble := make([]float32, n), make([]float64, n)
-				e.data.splits[0].data.Float32(single, rows[0], rows[1])
-				e.data.splits[0].data.Float64(double, rows[0], rows[1])
+				data.Float32(single, rows[0], rows[1])
+				data.Float64(double, rows[0], rows[1])
 				want.Float32(wantSingle, rows[0], rows[1])
 				want.Float64(wantDouble, rows[0], rows[1])
 				if !cmp.Equal(single, wantSingle) || !cmp.Equal(double, wantDouble) {
@@ -63,15 +66,16 @@ func TestRecoveredRows(t *testing.T) {
 	}
 }
 
-// A run with what it needs of the packed rows ends as one that keeps the bytes: batches and certificate alike.
-func TestRecoveredRowsEndAlike(t *testing.T) {
+// A run that reads the packed rows ends like a run that keeps the bytes: batches and certificate.
+func TestStoredRowsEndAlike(t *testing.T) {
+	needSlices(t)
 	for _, batch := range []int{0, 30} {
 		finish := func(keep bool) *Result {
-			e := onSelection(t, func(c *setup) { c.Dtype, c.BatchSize = tensor.Float32, batch })
+			e := onSelection(t, func(c *setup) { c.Dtype, c.Products, c.BatchSize = tensor.Float32, Int8x3, batch })
 			if keep {
 				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
 				if b, ok := e.sampler.(smoothBatches); ok {
-					b.rows.data = e.data.splits[0].data
+					b.picked = matrix.Pick(e.data.splits[0].data, b.list)
 				}
 			}
 			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4})
@@ -91,38 +95,27 @@ func TestRecoveredRowsEndAlike(t *testing.T) {
 	}
 }
 
-// Once they are packed nothing keeps the bytes; the tape machine has no packed form, and its runs do.
+// Nothing keeps bytes that are packed as bytes: they are stored once. Products of floats need the
+// bytes for the certificate, so runs with such products keep them.
 func TestBytesAreFreed(t *testing.T) {
+	needSlices(t)
 	for _, c := range []struct {
-		engine Engine
-		batch  int
-		kept   bool
-	}{{Plan, 0, false}, {Plan, 30, false}, {Gorgonia, 0, true}} {
+		engine   Engine
+		products Products
+		batch    int
+		kept     bool
+	}{{Plan, Int8x3, 0, false}, {Plan, Int8x3, 30, false}, {Plan, Float32, 0, true}, {Gorgonia, "", 0, true}} {
 		train := selection()
 		data := weak.Make(&train.Pixels.Data[0])
 		e := build(t, small(func(s *setup) {
-			s.Engine, s.BatchSize, s.source = c.engine, c.batch, ImagesAtHand{Train: train, Test: selection()}
+			s.Dtype, s.Engine, s.Products, s.BatchSize = tensor.Float32, c.engine, c.products, c.batch
+			s.source = ImagesAtHand{Train: train, Test: selection()}
 		}))
 		train = nil
 		runtime.GC()
 		if kept := data.Value() != nil; kept != c.kept {
-			t.Errorf("%s, batches of %d: the bytes are kept: %t", c.engine, c.batch, kept)
+			t.Errorf("%+v: the bytes are kept: %t", c, kept)
 		}
 		runtime.KeepAlive(e)
-	}
-}
-
-// Where rounding does not tell all bytes apart, or there is nothing to read, the bytes stay.
-func TestBytesThatStay(t *testing.T) {
-	b := &matrix.Bytes{Rows: 1, Cols: 1, Data: []byte{1}, Scale: 1e-46} // of which float32 has nothing left
-	if got := recoverBytes(b, picked{1, 1}); got != matrix.Matrix(b) {
-		t.Errorf("a scale that vanishes: %T", got)
-	}
-	if got := recoverBytes(b, nil); got != matrix.Matrix(b) {
-		t.Errorf("no packed form: %T", got)
-	}
-	d := &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{0.1}}
-	if got := recoverBytes(d, picked{1, 1}); got != matrix.Matrix(d) {
-		t.Errorf("measurements: %T", got)
 	}
 }

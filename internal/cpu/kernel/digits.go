@@ -5,7 +5,7 @@ import "math"
 // base is that of the slices' digits.
 const base = 254
 
-// Slices are a second factor B of a product with PackedBytes, cut into K = 2 or 3
+// Digits are a second factor B of a product with PackedBytes, cut into K = 2 or 3
 // signed 8-bit matrices. With c_j = max_i |B_ij|,
 //
 //	B_ij = c_j/127 (Q1_ij + Q2_ij/254 + Q3_ij/254^2 + rho),  |rho| <= 1/(2 254^(K-1))
@@ -16,8 +16,8 @@ const base = 254
 // Columns whose largest magnitude is tiny are scaled up first, by a power of
 // two, so that c_j/127 has an inverse. A column of zeros has digits of zero. One
 // with infinities or NaNs has no digits: products take its numbers.
-type Slices struct {
-	k            *Integers
+type Digits struct {
+	k            *ByteKernels
 	count        int // K
 	rows, cols   int
 	room         int       // of rows
@@ -34,14 +34,14 @@ type Slices struct {
 // The columns whose largest magnitude is below tiny are multiplied with huge.
 const tiny, huge = 0x1p-64, 0x1p96
 
-// NewSlices returns room for a factor of at most rows x cols in count slices, 2 or 3.
-func (k *Integers) NewSlices(rows, cols, count int) *Slices {
+// NewDigits returns room for a factor of at most rows x cols in count slices, 2 or 3.
+func (k *ByteKernels) NewDigits(rows, cols, count int) *Digits {
 	if rows < 0 || cols < 0 || count < 2 || count > 3 {
 		panic("kernel: slices of a negative size, or not two or three")
 	}
 	panels := ceil(cols, k.lanes)
 	padded := panels * k.lanes
-	s := &Slices{k: k, count: count, room: rows,
+	s := &Digits{k: k, count: count, room: rows,
 		data: Alloc[int8](panels * k.panelSize(rows, count)), most: Alloc[uint32](padded),
 		factors: Alloc[float32](2 * padded), tail: Alloc[float32](quad * padded),
 		wide: Alloc[float64](padded), narrow: Alloc[float32](2 * padded),
@@ -51,38 +51,40 @@ func (k *Integers) NewSlices(rows, cols, count int) *Slices {
 }
 
 // panelSize is the number of digits in a panel of rows rows.
-func (k *Integers) panelSize(rows, count int) int { return ceil(rows, quad) * quad * count * k.lanes }
+func (k *ByteKernels) panelSize(rows, count int) int {
+	return ceil(rows, quad) * quad * count * k.lanes
+}
 
-// Resize sets the size of the factor that Cut cuts.
-func (s *Slices) Resize(rows, cols int) {
+// Resize sets the size of the factor that Quantize cuts.
+func (s *Digits) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 || rows > s.room || cols > len(s.nonFinite) {
 		panic("kernel: Resize: room for slices too small")
 	}
 	s.rows, s.cols = rows, cols
 }
 
-// Count is the number of panels.
-func (s *Slices) Count() int { return ceil(s.cols, s.k.lanes) }
+// Panels is the number of panels.
+func (s *Digits) Panels() int { return ceil(s.cols, s.k.lanes) }
 
-// Cut cuts panels from to to-1 of b, whose rows are ld elements apart, for products with data of that scale. Several goroutines may cut
+// Quantize cuts panels from to to-1 of b, whose rows are ld elements apart, for products with data of that scale. Several goroutines may cut
 // different panels.
-func (s *Slices) Cut(from, to int, b []float32, ld int, scale float64) {
-	checkMatrix("Cut", b, s.rows, s.cols, ld)
-	if from < 0 || to > s.Count() {
-		panic("kernel: Cut: no such panel")
+func (s *Digits) Quantize(from, to int, b []float32, ld int, scale float64) {
+	checkMatrix("Quantize", b, s.rows, s.cols, ld)
+	if from < 0 || to > s.Panels() {
+		panic("kernel: Quantize: no such panel")
 	}
 	for p := from; p < to && s.rows > 0; p++ {
 		j := p * s.k.lanes
 		n := min(s.k.lanes, s.cols-j)
 		s.k.columnMax(s.rows, n, &b[j], ld, &s.most[j])
 		s.measure(p, scale)
-		s.cutPanel(p, n, b[j:], ld)
+		s.quantizePanel(p, n, b[j:], ld)
 		s.keepNonFinite(p, n, b[j:], ld)
 	}
 }
 
 // measure turns a panel's largest magnitudes into what digits and results are multiplied with.
-func (s *Slices) measure(p int, scale float64) {
+func (s *Digits) measure(p int, scale float64) {
 	lanes := s.k.lanes
 	factors, narrow := s.factors[2*p*lanes:][:2*lanes], s.narrow[2*p*lanes:][:2*lanes]
 	digits := 1.0
@@ -109,11 +111,11 @@ func (s *Slices) measure(p int, scale float64) {
 	}
 }
 
-// cutPanel writes the digits of a panel of n columns.
-func (s *Slices) cutPanel(p, n int, b []float32, ld int) {
+// quantizePanel writes the digits of a panel of n columns.
+func (s *Digits) quantizePanel(p, n int, b []float32, ld int) {
 	size := s.k.panelSize(s.rows, s.count)
 	q, factors := s.data[p*size:][:size], &s.factors[2*p*s.k.lanes]
-	cut := s.k.cut[s.count-2]
+	cut := s.k.quantize[s.count-2]
 	whole := s.rows / quad
 	if whole > 0 {
 		cut(whole, n, &b[0], ld, factors, &q[0])
@@ -129,7 +131,7 @@ func (s *Slices) cutPanel(p, n int, b []float32, ld int) {
 }
 
 // keepNonFinite copies a panel's columns that have no digits.
-func (s *Slices) keepNonFinite(p, n int, b []float32, ld int) {
+func (s *Digits) keepNonFinite(p, n int, b []float32, ld int) {
 	if !s.anyNonFinite[p] {
 		return
 	}
@@ -146,7 +148,7 @@ func (s *Slices) keepNonFinite(p, n int, b []float32, ld int) {
 }
 
 // eachNonFinite visits the columns that have no digits, with their numbers.
-func (s *Slices) eachNonFinite(visit func(j int, numbers []float32)) {
+func (s *Digits) eachNonFinite(visit func(j int, numbers []float32)) {
 	for j := range s.cols {
 		if s.anyNonFinite[j/s.k.lanes] && s.nonFinite[j] != nil {
 			visit(j, s.nonFinite[j])
@@ -155,6 +157,6 @@ func (s *Slices) eachNonFinite(visit func(j int, numbers []float32)) {
 }
 
 // panel is the digits of the panel from the inner index l on, a multiple of four.
-func (s *Slices) panel(p, l int) *int8 {
+func (s *Digits) panel(p, l int) *int8 {
 	return &s.data[p*s.k.panelSize(s.rows, s.count)+l*s.count*s.k.lanes]
 }
