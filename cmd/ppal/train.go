@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// train is the command.
+// train runs the command.
 func (a *app) train(ctx context.Context, values config.Values, path string) (failure error) {
 	var file *config.File
 	var err error
@@ -51,7 +51,7 @@ func (a *app) train(ctx context.Context, values config.Values, path string) (fai
 		}()
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted before the first iteration; nothing was written")
+		return errors.New("interrupted before the first iteration; no files were written")
 	}
 	if err != nil {
 		return config.NameFlags(err)
@@ -63,7 +63,7 @@ func (a *app) train(ctx context.Context, values config.Values, path string) (fai
 	return r.run(ctx)
 }
 
-// announceStop shows when Ctrl-C is seen, until the function that it returns is called.
+// announceStop shows a message when Ctrl-C is pressed, until the returned function is called.
 func announceStop(ctx context.Context, report reporter) (end func()) {
 	shown := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -235,7 +235,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := kernel.NewPackedBytes(rows, inner, testScale)
+	x := k.NewPackedBytes(rows, inner, testScale)
 	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
 	w := k.NewDigits(inner, cols, count)
 	w.Quantize(0, w.Panels(), b, cols, testScale)

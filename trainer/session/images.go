@@ -8,7 +8,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu/kernel"
 	"ppal/models"
 )
 
@@ -111,7 +110,7 @@ func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datase
 // the training device has others.
 func (r request) roomToTrain(rows, cols int) pixels {
 	if r.devices.cpu != nil && r.packs(cols) {
-		return kernel.NewPackedBytes(rows, cols, datasets.PixelScale)
+		return r.devices.cpu.NewBytes(rows, cols, datasets.PixelScale)
 	}
 	return newBytes(rows, cols)
 }
