@@ -8,8 +8,8 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph/cuda"
@@ -32,7 +32,7 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU,
 }
 
 // onRecorder builds a run whose GPU is a recorder.
-func onRecorder(t *testing.T, r *recorder.Recorder, change func(c *setup)) (*assembly, error) {
+func onRecorder(t *testing.T, r *double.Driver, change func(c *setup)) (*assembly, error) {
 	t.Helper()
 	c := small(func(c *setup) {
 		c.Device.Kind, c.Ordinal = CUDA, 1
@@ -69,7 +69,7 @@ func TestTrainingOnGPU(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := recorder.New(recorder.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
+			r := double.New(double.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
 			e, err := onRecorder(t, r, change)
 			if err != nil {
 				t.Fatal(err)
@@ -98,7 +98,7 @@ func TestTrainingOnGPU(t *testing.T) {
 
 // A network in float32 on images compiles the modules that it launches kernels of, and no others.
 func TestModulesOfARun(t *testing.T) {
-	r := recorder.New(recorder.Options{})
+	r := double.New(double.Options{})
 	e, err := onRecorder(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 })
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestModulesOfARun(t *testing.T) {
 
 // A GPU that fails while the problem is built is given back.
 func TestGPUFailsWhileBuilding(t *testing.T) {
-	r := recorder.New(recorder.Options{Memory: 50_000})
+	r := double.New(double.Options{Memory: 50_000})
 	_, err := onRecorder(t, r, func(*setup) {})
 	if !errors.Is(err, driver.ErrOutOfMemory) || r.Violations() != nil || r.Count("Close") != 1 {
 		t.Errorf("error %v, violations %v, closed %d times", err, r.Violations(), r.Count("Close"))
@@ -162,7 +162,7 @@ func TestAutomaticDevice(t *testing.T) {
 // What ran is named, and what a device or the data lack is refused by name. auto is three slices of integers where the device has their
 // units.
 func TestProductsOnGPU(t *testing.T) {
-	r := func() *recorder.Recorder { return recorder.New(recorder.Options{}) }
+	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[Products]string{"": "int8x3", Float32: "float32", TF32: "tf32", BF16x3: "bf16x3", BF16x2: "bf16x2",
 		Int8x3: "int8x3", Int8x2: "int8x2"} {
 		e, err := onRecorder(t, r(), func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked })
@@ -186,7 +186,7 @@ func TestProductsOnGPU(t *testing.T) {
 	}
 	old := func(c *setup) {
 		c.Device.Kind, c.OpenGPU = CUDA, onGPU(func(int) (driver.Driver, error) {
-			return recorder.New(recorder.Options{Info: driver.Info{Name: "Tesla T4", Major: 7, Minor: 5}}), nil
+			return double.New(double.Options{Info: driver.Info{Name: "Tesla T4", Major: 7, Minor: 5}}), nil
 		})
 	}
 	want = "session: products is int8x3, which needs compute capability 8.0; Tesla T4 has 7.5, want auto or float32"
@@ -209,7 +209,7 @@ func TestProductsOnGPU(t *testing.T) {
 func TestIntegersOnGPU(t *testing.T) {
 	file := integersFile(t, "2")
 	for products, noted := range map[Products]bool{BF16x3: true, Int8x3: true, Float32: false} {
-		r := recorder.New(recorder.Options{})
+		r := double.New(double.Options{})
 		e := buildOptions(t, onTable(DemographicParity{}, CSV(file, "y", "sex=a"), func(o *Options) {
 			o.Model = &models.Spec{Hidden: []int{9}, Activation: models.ReLU}
 			o.Device.Kind, o.Device.Products = CUDA, products
