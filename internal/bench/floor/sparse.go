@@ -1,4 +1,4 @@
-package cpu
+package floor
 
 import (
 	"fmt"
@@ -6,36 +6,40 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cpu"
 	"ppal/internal/plan"
 )
 
-// BareSparse prepares the two products of an iteration with a sparse matrix, as Bare has them: Z = X W and G = X^T Z, X of n x d, W of
-// d x width. Only the entries are read; FLOPs counts them.
-func BareSparse[T plan.Float](d *Device, x matrix.Sparse, width int) (*Bare, error) {
+// Sparse prepares the products with a sparse matrix, Z = X W and G = X^T Z. They read the entries
+// only, and FLOPs counts the entries only.
+func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products, error) {
 	if width < 1 {
-		return nil, fmt.Errorf("cpu: bare products of width %d, want a positive one", width)
+		return nil, fmt.Errorf("floor: products of width %d, want a positive width", width)
 	}
-	e, err := newExecutor[T](d, barePlan[T](x, width))
+	p := sparsePlan[T](x, width)
+	_, cols := x.Dims()
+	w := make([]float64, cols*width)
+	for i := range w {
+		w[i] = float64(i%7-3) / 64
+	}
+	v, err := d.NewVectors(p.Dtype, w, nil)
 	if err != nil {
 		return nil, err
 	}
-	_, cols := x.Dims()
-	w := make([]T, cols*width)
-	for i := range w {
-		w[i] = T(i%7-3) / 64
-	}
-	if err := e.Attach(e.plan.Parameters[0], w); err != nil {
+	program, err := d.Compile(p, v)
+	if err != nil {
 		return nil, err
 	}
-	run := func() { // products alone: nothing in the regions can fail
-		_ = e.Forward()
-		_ = e.Backward(nil)
+	gradient := v.New()
+	run := func() { // neither fails: the regions hold products alone
+		_, _ = program.Forward(nil)
+		_ = program.Backward(nil, gradient)
 	}
-	return &Bare{run: run, flops: float64(e.plan.Forward[0].Steps[0].FLOPs() + e.plan.Backward[0].Steps[0].FLOPs())}, nil
+	return &Products{run, float64(p.Forward[0].Steps[0].FLOPs() + p.Backward[0].Steps[0].FLOPs())}, nil
 }
 
-// barePlan has one product in each half.
-func barePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
+// sparsePlan returns a plan with one product in the forward pass and one in the backward pass.
+func sparsePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
 	n, d := x.Dims()
 	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{n * width}}
 	if _, single := any(T(0)).(float32); single {
@@ -48,6 +52,7 @@ func barePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
 	data, w := view(plan.Leaf, n, d), view(plan.Parameter, d, width)
 	z, g := view(plan.Kept, n, width), view(plan.Gradient, d, width)
 	p.Inputs, p.Parameters, p.Gradients, p.Objective = []plan.View{data}, []plan.View{w}, []plan.View{g}, z
+	p.Objective.Rows, p.Objective.Cols = 1, 1 // a number that Forward returns
 	p.Forward = []plan.Region{{Rows: n, Steps: []plan.Step{&plan.Product{A: data, B: w, Out: z}}}}
 	p.Backward = []plan.Region{{Rows: n, Steps: []plan.Step{&plan.Product{A: data, B: z, Out: g, TransA: true}}}}
 	p.CountEntries()
