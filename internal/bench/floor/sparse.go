@@ -41,7 +41,7 @@ func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products,
 // sparsePlan returns a plan with one product in the forward pass and one in the backward pass.
 func sparsePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
 	n, d := x.Dims()
-	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{n * width}}
+	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{n * width, 1}}
 	if _, single := any(T(0)).(float32); single {
 		p.Dtype = tensor.Float32
 	}
@@ -51,8 +51,8 @@ func sparsePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
 	}
 	data, w := view(plan.Leaf, n, d), view(plan.Parameter, d, width)
 	z, g := view(plan.Kept, n, width), view(plan.Gradient, d, width)
-	p.Inputs, p.Parameters, p.Gradients, p.Objective = []plan.View{data}, []plan.View{w}, []plan.View{g}, z
-	p.Objective.Rows, p.Objective.Cols = 1, 1 // a number that Forward returns
+	p.Inputs, p.Parameters, p.Gradients, p.Objective = []plan.View{data}, []plan.View{w}, []plan.View{g}, view(plan.Kept, 1, 1)
+	p.Buffers[p.Objective.Buffer].Slot = 1
 	p.Forward = []plan.Region{{Rows: n, Steps: []plan.Step{&plan.Product{A: data, B: w, Out: z}}}}
 	p.Backward = []plan.Region{{Rows: n, Steps: []plan.Step{&plan.Product{A: data, B: z, Out: g, TransA: true}}}}
 	p.CountEntries()
