@@ -30,19 +30,19 @@ func newAdam(s PrimalSettings, p problem.Problem) *adam {
 func (a *adam) lastStep() float64 { return a.last }
 
 func (a *adam) move(p problem.Problem, at *problem.Point, dir direction) error {
-	if err := at.Backward(p, dir.weights, a.d); err != nil {
+	if err := at.Backward(p, dir.coefficients, a.d); err != nil {
 		return err
 	}
 	a.t++
 	a.last = a.step
-	if dir.scheduledStep > 0 {
-		a.last = dir.scheduledStep
+	if dir.ScheduledStep > 0 {
+		a.last = dir.ScheduledStep
 	}
 	p.Space().Adam(a.d, a.m, a.v, a.last, a.t)
 	return nil
 }
 
-func (a *adam) visitState(v StateVisitor) {
+func (a *adam) visitState(v problem.StateVisitor) {
 	v.Count("adam.t", &a.t)
 	v.Number("adam.step", &a.last)
 	v.Vector("adam.first", a.m)

@@ -54,8 +54,8 @@ func (m *ALM) StartDual(g []float64) error {
 // PrimalStep implements DualRule.
 func (m *ALM) PrimalStep() PrimalSettings { return m.Primal }
 
-// Weights implements DualRule.
-func (m *ALM) Weights(w, g []float64) {
+// Coefficients implements DualRule.
+func (m *ALM) Coefficients(w, g []float64) {
 	c := orDefault(m.Penalty, DefaultALMPenalty)
 	for j, l := range m.lambda {
 		w[j] = max(0, l+c*g[j])
@@ -70,21 +70,20 @@ func (m *ALM) UpdateDual(g []float64) {
 	}
 	m.k++
 	if m.k%inner == 0 {
-		m.Weights(m.lambda, g)
+		m.Coefficients(m.lambda, g)
 	}
 }
 
-// PenaltyCurvature implements DualRule.
-func (m *ALM) PenaltyCurvature() float64 { return orDefault(m.Penalty, DefaultALMPenalty) }
-
-// ScheduledStep implements DualRule.
-func (m *ALM) ScheduledStep() float64 { return 0 }
+// Demand implements trainer.DualRule.
+func (m *ALM) Demand() Demand {
+	return Demand{PenaltyCurvature: orDefault(m.Penalty, DefaultALMPenalty)}
+}
 
 // Report implements Method.
 func (m *ALM) Report() Report { return newReport(m.stepSize(), m.lambda) }
 
 // VisitDual implements DualRule.
-func (m *ALM) VisitDual(v StateVisitor) {
+func (m *ALM) VisitDual(v problem.StateVisitor) {
 	v.Count("alm.k", &m.k)
 	v.Numbers("alm.multipliers", m.lambda)
 }

@@ -122,7 +122,7 @@ func (c *composite) search(p problem.Problem, at *problem.Point, value float64) 
 	}
 }
 
-func (c *composite) visitState(v StateVisitor) {
+func (c *composite) visitState(v problem.StateVisitor) {
 	v.Number("composite.smooth", &c.smooth)
 	v.Number("composite.t", &c.t)
 	v.Number("composite.c", &c.c)

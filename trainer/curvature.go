@@ -181,9 +181,9 @@ func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector
 		}
 		t *= probeShrink
 	}
-	copy(w, dir.weights)
+	copy(w, dir.coefficients)
 	for j := range g {
-		w[1+j] += dir.penaltyCurvature * (g[j] - at.Constraints[j])
+		w[1+j] += dir.PenaltyCurvature * (g[j] - at.Constraints[j])
 	}
 	if err := at.Backward(p, w, c.previous); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector
 	return at.Forward(p) // a Backward belongs to the last Forward's iterate
 }
 
-func (c *curvature) visitState(v StateVisitor) {
+func (c *curvature) visitState(v problem.StateVisitor) {
 	c.settle()
 	v.Number("curvature.l", &c.l)
 	v.Number("curvature.peak", &c.peak)

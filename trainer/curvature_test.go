@@ -31,7 +31,7 @@ func TestProbeThatDoesNotMove(t *testing.T) {
 	}
 	c, d := newCurvature(p), p.New()
 	p.Write(d, []float64{1})
-	if err := c.probe(p, at, d, direction{weights: []float64{1}}, 1); err != nil {
+	if err := c.probe(p, at, d, direction{coefficients: []float64{1}}, 1); err != nil {
 		t.Fatal(err)
 	}
 	if c.l != 0 || p.Slice(problem.Iterate)[0] != 1 {

@@ -37,7 +37,7 @@ func newDescent(s PrimalSettings, p problem.Problem) *descent {
 func (t *descent) lastStep() float64 { return t.step }
 
 func (t *descent) move(p problem.Problem, at *problem.Point, dir direction) error {
-	if err := at.Backward(p, dir.weights, t.d); err != nil {
+	if err := at.Backward(p, dir.coefficients, t.d); err != nil {
 		return err
 	}
 	last := t.step
@@ -58,15 +58,15 @@ func (t *descent) move(p problem.Problem, at *problem.Point, dir direction) erro
 // size sets e_k.
 func (t *descent) size(p problem.Problem, at *problem.Point, dir direction) (err error) {
 	eta := t.set.Eta
-	if dir.scheduledStep > 0 {
-		eta = dir.scheduledStep
+	if dir.ScheduledStep > 0 {
+		eta = dir.ScheduledStep
 	}
 	if t.set.Fixed {
 		t.step = eta
 		return nil
 	}
-	t.rule.alert = dir.follows && t.set.Kind == Nesterov
-	scale := 1 + vec.Norm1(dir.weights[1:])
+	t.rule.alert = dir.Follows && t.set.Kind == Nesterov
+	scale := 1 + vec.Norm1(dir.coefficients[1:])
 	if t.k == 0 {
 		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
 		return err
@@ -76,7 +76,7 @@ func (t *descent) size(p problem.Problem, at *problem.Point, dir direction) (err
 	return nil
 }
 
-func (t *descent) visitState(v StateVisitor) {
+func (t *descent) visitState(v problem.StateVisitor) {
 	v.Count("primal.k", &t.k)
 	v.Number("primal.step", &t.step)
 	if t.set.Kind == Nesterov {

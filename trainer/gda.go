@@ -33,7 +33,7 @@ func (m *GDA) Init(p problem.Problem, at *problem.Point) error { return m.init(m
 
 // StartDual implements DualRule.
 func (m *GDA) StartDual(g []float64) error {
-	if err := checkSizes(number{"the dual step", m.DualStep}); err != nil {
+	if err := checkSizes(sizeOf("the dual step", m.DualStep)); err != nil {
 		return err
 	}
 	m.lambda = make([]float64, len(g))
@@ -43,8 +43,8 @@ func (m *GDA) StartDual(g []float64) error {
 // PrimalStep implements DualRule.
 func (m *GDA) PrimalStep() PrimalSettings { return m.Primal }
 
-// Weights implements DualRule.
-func (m *GDA) Weights(w, _ []float64) { copy(w, m.lambda) }
+// Coefficients implements DualRule.
+func (m *GDA) Coefficients(w, _ []float64) { copy(w, m.lambda) }
 
 // UpdateDual implements DualRule.
 func (m *GDA) UpdateDual(g []float64) {
@@ -54,14 +54,8 @@ func (m *GDA) UpdateDual(g []float64) {
 	}
 }
 
-// PenaltyCurvature implements DualRule: the weights do not follow g.
-func (m *GDA) PenaltyCurvature() float64 { return 0 }
-
-// ScheduledStep implements DualRule.
-func (m *GDA) ScheduledStep() float64 { return 0 }
-
 // Report implements Method.
 func (m *GDA) Report() Report { return newReport(m.stepSize(), m.lambda) }
 
 // VisitDual implements DualRule.
-func (m *GDA) VisitDual(v StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }
+func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }

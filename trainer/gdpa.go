@@ -48,7 +48,7 @@ func (m *GDPA) Init(p problem.Problem, at *problem.Point) error { return m.init(
 
 // StartDual implements DualRule.
 func (m *GDPA) StartDual(g []float64) error {
-	if err := checkSizes(number{"GDPA's step", m.Step}, number{"GDPA's penalty", m.Penalty}, number{"GDPA's ratio", m.Ratio}); err != nil {
+	if err := checkSizes(sizeOf("GDPA's step", m.Step), sizeOf("GDPA's penalty", m.Penalty), sizeOf("GDPA's ratio", m.Ratio)); err != nil {
 		return err
 	}
 	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
@@ -96,8 +96,8 @@ func (m *GDPA) ascend(dst, g []float64) {
 	}
 }
 
-// Weights implements DualRule: w = y.
-func (m *GDPA) Weights(w, g []float64) {
+// Coefficients implements DualRule: w = y.
+func (m *GDPA) Coefficients(w, g []float64) {
 	m.ascend(m.y, g)
 	copy(w, m.y)
 }
@@ -108,25 +108,24 @@ func (m *GDPA) UpdateDual(g []float64) {
 	m.r++
 }
 
-// PenaltyCurvature implements DualRule.
-func (m *GDPA) PenaltyCurvature() float64 { return m.penalty() }
-
-// ScheduledStep implements DualRule: alpha_r.
-func (m *GDPA) ScheduledStep() float64 {
+// Demand implements trainer.DualRule: the step alpha_r takes the place of eta, unless Automatic.
+func (m *GDPA) Demand() Demand {
+	d := Demand{PenaltyCurvature: m.penalty()}
 	switch {
 	case m.Automatic:
-		return 0
 	case m.ConstantStep:
-		return orDefault(m.Step, DefaultGDPAStep)
+		d.ScheduledStep = orDefault(m.Step, DefaultGDPAStep)
+	default:
+		d.ScheduledStep = orDefault(m.Step, DefaultGDPAStep) / math.Cbrt(float64(m.r+1))
 	}
-	return orDefault(m.Step, DefaultGDPAStep) / math.Cbrt(float64(m.r+1))
+	return d
 }
 
 // Report implements Method.
 func (m *GDPA) Report() Report { return newReport(m.stepSize(), m.lambda) }
 
 // VisitDual implements DualRule.
-func (m *GDPA) VisitDual(v StateVisitor) {
+func (m *GDPA) VisitDual(v problem.StateVisitor) {
 	v.Count("gdpa.r", &m.r)
 	v.Numbers("gdpa.multipliers", m.lambda)
 }

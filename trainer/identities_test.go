@@ -27,8 +27,8 @@ func newIdentities(t *testing.T, p problem.Problem, m trainer.Method) *identitie
 
 func (c *identities) Record(*trainer.Record) error { return nil }
 
-// perturbation returns rho, alpha and the bound of ||mu+ - mu||/delta of the perturbed Lagrangian methods.
-func perturbation(m trainer.Method) (rho, alpha, bound float64, ok bool) {
+// perturbation returns rho, alpha, beta and the bound of ||mu+ - mu||/delta of the perturbed Lagrangian methods.
+func perturbation(m trainer.Method) (rho, alpha, beta, bound float64, ok bool) {
 	var set trainer.Perturbation
 	bound = 0.5
 	switch m := m.(type) {
@@ -40,18 +40,21 @@ func perturbation(m trainer.Method) (rho, alpha, bound float64, ok bool) {
 			bound *= set.Rho()
 		}
 	default:
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
 	if alpha = set.Alpha; alpha == 0 {
 		alpha = 10
 	}
-	return set.Rho(), alpha, bound, true
+	if beta = set.Beta; beta == 0 {
+		beta = 0.1
+	}
+	return set.Rho(), alpha, beta, bound, true
 }
 
 func (c *identities) Tick(at *problem.Point) {
 	c.steps++
 	c.domain(at)
-	rho, alpha, bound, ok := perturbation(c.m)
+	rho, alpha, beta, bound, ok := perturbation(c.m)
 	if !ok {
 		return
 	}
@@ -63,7 +66,9 @@ func (c *identities) Tick(at *problem.Point) {
 		if e := math.Abs(lambda - mu - rho*(g+u)); e > 1e-14*size {
 			c.t.Fatalf("step %d: lambda_%d = %v, mu + rho (g + u) differs by %v", c.steps, j, lambda, e)
 		}
-		if e := math.Abs(r.Perturbation[j] - (lambda-mu)/alpha); e > 1e-15*size {
+		// The perturbation z = (lambda - mu)/alpha satisfies g + u - z = beta (lambda - mu).
+		z := (lambda - mu) / alpha
+		if e := math.Abs(g + u - z - beta*(lambda-mu)); e > 1e-14*(size/rho+math.Abs(g)+u) {
 			c.t.Fatalf("step %d: z_%d is %v off", c.steps, j, e)
 		}
 		if !(nu >= 0) || !(u >= 0) || nu*u > 1e-14*(1+size*size) {

@@ -45,7 +45,7 @@ func newInnerStep(set PrimalSettings, steps int, p problem.Problem) (*innerStep,
 func (s *innerStep) lastStep() float64 { return s.step }
 
 func (s *innerStep) move(p problem.Problem, at *problem.Point, dir direction) error {
-	if err := at.Backward(p, dir.weights, s.d); err != nil {
+	if err := at.Backward(p, dir.coefficients, s.d); err != nil {
 		return err
 	}
 	if err := s.size(p, at, dir); err != nil {
@@ -56,7 +56,7 @@ func (s *innerStep) move(p problem.Problem, at *problem.Point, dir direction) er
 	if err := at.Backward(p, s.weights, s.gradient); err != nil {
 		return err
 	}
-	copy(s.weights, dir.weights)
+	copy(s.weights, dir.coefficients)
 	s.weights[0] = 0
 	p.Space().Combine(s.center, 1, problem.Iterate, 0, problem.Iterate)
 	direction := s.d
@@ -94,7 +94,7 @@ func (s *innerStep) size(p problem.Problem, at *problem.Point, dir direction) er
 		s.step = s.set.Eta
 		return nil
 	}
-	scale := 1 + vec.Norm1(dir.weights[1:])
+	scale := 1 + vec.Norm1(dir.coefficients[1:])
 	if s.k == 0 {
 		if err := s.rule.probe(p, at, s.d, dir, scale); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *innerStep) size(p problem.Problem, at *problem.Point, dir direction) er
 	return nil
 }
 
-func (s *innerStep) visitState(v StateVisitor) {
+func (s *innerStep) visitState(v problem.StateVisitor) {
 	v.Count("inner.k", &s.k)
 	v.Number("inner.step", &s.step)
 	if s.rule.on {

@@ -59,7 +59,7 @@ func (m *IPPConEx) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
-	if err := checkSizes(number{"ipp-conex's t0", m.T0}, number{"ipp-conex's bound", m.Bound}); err != nil {
+	if err := checkSizes(sizeOf("ipp-conex's t0", m.T0), sizeOf("ipp-conex's bound", m.Bound)); err != nil {
 		return err
 	}
 	m.loop = newProximalLoop(m.ProximalPoint, m.T0 == 0, p)
@@ -196,7 +196,7 @@ func (m *IPPConEx) Conclude(*problem.Point, Certificate) (warnings, notes []stri
 func (m *IPPConEx) Report() Report { return newReport(m.last, m.y) }
 
 // VisitState implements Method.
-func (m *IPPConEx) VisitState(v StateVisitor) {
+func (m *IPPConEx) VisitState(v problem.StateVisitor) {
 	v.Numbers("ipp-conex.y", m.y)
 	v.Numbers("ipp-conex.before", m.before)
 	v.Numbers("ipp-conex.now", m.now)

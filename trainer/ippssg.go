@@ -55,7 +55,7 @@ func (m *IPPSSG) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
-	if err := checkSizes(number{"ipp-ssg's tolerance", m.Tolerance}, number{"ipp-ssg's bound", m.Bound}); err != nil {
+	if err := checkSizes(sizeOf("ipp-ssg's tolerance", m.Tolerance), sizeOf("ipp-ssg's bound", m.Bound)); err != nil {
 		return err
 	}
 	m.loop, m.d, m.weights = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.Space().New(), make([]float64, 1+len(at.Constraints))
@@ -87,7 +87,7 @@ func (m *IPPSSG) Iterate(p problem.Problem, at *problem.Point) error {
 	if feasible {
 		p.Space().Prox(m.last, problem.Iterate)
 	} else {
-		project(p)
+		p.Space().Project()
 	}
 	ended, err := m.loop.advance(p, at, m)
 	if ended && err == nil {
@@ -158,7 +158,7 @@ func (m *IPPSSG) Conclude(*problem.Point, Certificate) (warnings, notes []string
 func (m *IPPSSG) Report() Report { return newReport(m.last, nil) }
 
 // VisitState implements Method.
-func (m *IPPSSG) VisitState(v StateVisitor) {
+func (m *IPPSSG) VisitState(v problem.StateVisitor) {
 	v.Number("ipp-ssg.bound", &m.l)
 	v.Number("ipp-ssg.step", &m.last)
 	v.Count("ipp-ssg.counted", &m.counted)

@@ -48,8 +48,8 @@ func (m *MultiplierModel) Name() string { return "multiplier-model" }
 
 // Init implements Method. The problem must be a DrawnGroup.
 func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
-	if err := checkSizes(number{"the multiplier model's step", m.Step},
-		number{"the step of the multiplier model's network", m.NetworkStep}); err != nil {
+	if err := checkSizes(sizeOf("the multiplier model's step", m.Step),
+		sizeOf("the step of the multiplier model's network", m.NetworkStep)); err != nil {
 		return err
 	}
 	g, ok := p.(problem.DrawnGroup)
@@ -97,7 +97,7 @@ func (m *MultiplierModel) Report() Report {
 }
 
 // VisitState implements Method.
-func (m *MultiplierModel) VisitState(v StateVisitor) {
+func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
 	v.Vector("multiplier.squares", m.squares)
 	v.Number("multiplier.last", &m.multiplier)
 	m.net.visitState(v)

@@ -77,7 +77,7 @@ func (net *multiplierNetwork) descend(z []float64, slope, step float64) {
 	}
 }
 
-func (net *multiplierNetwork) visitState(v StateVisitor) {
+func (net *multiplierNetwork) visitState(v problem.StateVisitor) {
 	v.Numbers("multiplier.network", net.x)
 	v.Numbers("multiplier.squares", net.squares)
 }

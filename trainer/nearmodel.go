@@ -93,7 +93,7 @@ func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float
 		b.Space().Prox(1/total, problem.Iterate)
 		value = b.Space().Regularizer.Value(b.Slice(problem.Iterate))
 	} else {
-		b.project()
+		b.Space().Project()
 	}
 	b.Combine(b.d, 1, problem.Iterate, -1, b.y)
 	b.size = b.Dot(b.d, b.d)
@@ -107,14 +107,6 @@ func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float
 		add(l[j] * (b.values[j] - b.level))
 	}
 	return value, terms
-}
-
-// project is Prox of the indicators alone.
-func (b *ballModel) project() {
-	switch b.Space().Regularizer.Kind {
-	case problem.Ball, problem.Box:
-		b.Space().Prox(1, problem.Iterate)
-	}
 }
 
 // solve maximises the dual from l, which it changes, and leaves z and d there.

@@ -24,7 +24,7 @@ func (t *run) settleNear() error {
 	if err != nil {
 		return err
 	}
-	rho, _ := t.set.Near.proximity().choose(measured)
+	rho, _ := proximity(0, t.set.Near.Modulus, measured)
 	t.set.Near.RhoHat = nearMargin * rho
 	return nil
 }

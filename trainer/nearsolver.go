@@ -55,7 +55,7 @@ type nearSolver struct {
 
 func newNearSolver(p problem.Problem, set NearStationaritySettings, measured smoothness) *nearSolver {
 	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.objective, measured.constraint)}
-	n.rho, n.strong = set.proximity().choose(measured)
+	n.rho, n.strong = proximity(set.RhoHat, set.Modulus, measured)
 	n.strong = math.Min(n.strong, n.rho-measured.weak)
 	if pw, ok := p.(problem.Piecewise); ok {
 		n.q = newProximal(problem.Split(pw), n.rho)

@@ -79,17 +79,12 @@ func MeasureNearStationarity(p problem.Problem, at *problem.Point, set NearStati
 	return result, nil
 }
 
-// proximity is the part that the proximal point methods have too.
-func (s NearStationaritySettings) proximity() ProximalPoint {
-	return ProximalPoint{RhoHat: s.RhoHat, Modulus: s.Modulus}
-}
-
 func (s NearStationaritySettings) validate() error {
 	if !(s.Tolerance >= 0) || s.Iterations < 0 {
 		return fmt.Errorf("trainer: %w: near stationarity's tolerance is %v and iterations %d, want positive numbers",
 			problem.ErrSettings, s.Tolerance, s.Iterations)
 	}
-	return s.proximity().validate("near stationarity")
+	return checkProximity("near stationarity", s.RhoHat, s.Modulus)
 }
 
 // close gives the vectors back and brings the iterate back.

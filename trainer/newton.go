@@ -3,8 +3,6 @@ package trainer
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
@@ -129,16 +127,4 @@ func (w *distanceModel) step(y []float64) []float64 {
 		return q.withSums(w.set.constraint, w.set.sums)
 	}
 	return q.nonNegative()
-}
-
-// shift makes q the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
-func (q *quadratic) shift(slope, y []float64) {
-	if len(y) == 0 {
-		return
-	}
-	var product mat.VecDense
-	product.MulVec(q.hessian, mat.NewVecDense(len(y), y))
-	for i, s := range slope {
-		q.linear[i] = s - product.AtVec(i)
-	}
 }

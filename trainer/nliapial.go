@@ -55,8 +55,8 @@ func (m *NLIAPIAL) Name() string { return "nl-iapial" }
 
 // Init implements Method.
 func (m *NLIAPIAL) Init(p problem.Problem, at *problem.Point) error {
-	if err := checkSizes(number{"nl-iapial's penalty", m.Penalty}, number{"nl-iapial's modulus", m.Modulus},
-		number{"nl-iapial's Lipschitz constant", m.Lipschitz}, number{"nl-iapial's tolerance", m.Tolerance}); err != nil {
+	if err := checkSizes(sizeOf("nl-iapial's penalty", m.Penalty), sizeOf("nl-iapial's modulus", m.Modulus),
+		sizeOf("nl-iapial's Lipschitz constant", m.Lipschitz), sizeOf("nl-iapial's tolerance", m.Tolerance)); err != nil {
 		return err
 	}
 	if !(m.Sigma >= 0 && m.Sigma < 1) || m.Inner < 0 {
@@ -103,7 +103,7 @@ func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 		}
 		s.objective = orDefault(m.Lipschitz, s.objective)
 	}
-	m.q.rho, _ = ProximalPoint{Modulus: m.Modulus}.choose(s)
+	m.q.rho, _ = proximity(0, m.Modulus, s)
 	m.acg.smooth = s.objective + m.q.rho
 	if m.Penalty > 0 {
 		return nil
@@ -159,7 +159,7 @@ func (m *NLIAPIAL) Report() Report {
 }
 
 // VisitState implements Method.
-func (m *NLIAPIAL) VisitState(v StateVisitor) {
+func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
 	v.Count("nl-iapial.t", &m.t)
 	v.Count("nl-iapial.k", &m.k)
 	v.Number("nl-iapial.potential", &m.potential)

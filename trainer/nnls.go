@@ -207,3 +207,15 @@ func (q *quadratic) exchange(y []float64, i, j int) float64 {
 	y[j] -= t
 	return math.Abs(t)
 }
+
+// shift makes q the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
+func (q *quadratic) shift(slope, y []float64) {
+	if len(y) == 0 {
+		return
+	}
+	var product mat.VecDense
+	product.MulVec(q.hessian, mat.NewVecDense(len(y), y))
+	for i, s := range slope {
+		q.linear[i] = s - product.AtVec(i)
+	}
+}

@@ -24,6 +24,9 @@ type number struct {
 	x    float64
 }
 
+// sizeOf names a setting for checkSizes.
+func sizeOf(name string, x float64) number { return number{name, x} }
+
 // checkSizes refuses the first of a method's settings that is no size.
 func checkSizes(numbers ...number) error {
 	for _, n := range numbers {

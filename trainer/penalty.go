@@ -52,7 +52,7 @@ func (m *Penalty) StartDual(g []float64) error {
 		return fmt.Errorf("trainer: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
 	}
 	m.k, m.w = 0, make([]float64, len(g))
-	m.Weights(m.w, g)
+	m.Coefficients(m.w, g)
 	return nil
 }
 
@@ -68,8 +68,8 @@ func (m *Penalty) coefficient() float64 {
 // PrimalStep implements DualRule.
 func (m *Penalty) PrimalStep() PrimalSettings { return m.Primal }
 
-// Weights implements DualRule.
-func (m *Penalty) Weights(w, g []float64) {
+// Coefficients implements DualRule.
+func (m *Penalty) Coefficients(w, g []float64) {
 	c := m.coefficient()
 	for j, v := range g {
 		w[j] = c * max(0, v)
@@ -79,20 +79,19 @@ func (m *Penalty) Weights(w, g []float64) {
 // UpdateDual implements DualRule.
 func (m *Penalty) UpdateDual(g []float64) {
 	m.k++
-	m.Weights(m.w, g)
+	m.Coefficients(m.w, g)
 }
 
-// PenaltyCurvature implements DualRule.
-func (m *Penalty) PenaltyCurvature() float64 { return m.coefficient() }
-
-// ScheduledStep implements DualRule.
-func (m *Penalty) ScheduledStep() float64 { return 0 }
+// Demand implements trainer.DualRule.
+func (m *Penalty) Demand() Demand {
+	return Demand{PenaltyCurvature: m.coefficient()}
+}
 
 // Report implements Method: the weights c max(0, g) estimate the multipliers.
 func (m *Penalty) Report() Report { return newReport(m.stepSize(), m.w) }
 
 // VisitDual implements DualRule.
-func (m *Penalty) VisitDual(v StateVisitor) {
+func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Count("penalty.k", &m.k)
 	v.Numbers("penalty.weights", m.w)
 }

@@ -104,8 +104,8 @@ func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 }
 
 func (s Perturbation) validate() error {
-	if err := checkSizes(number{"alpha", s.Alpha}, number{"beta", s.Beta}, number{"tau", s.Tau}, number{"delta p", s.DeltaP},
-		number{"delta q", s.DeltaQ}, number{"delta0", s.Delta0}, number{"slack cap", s.SlackCap}); err != nil {
+	if err := checkSizes(sizeOf("alpha", s.Alpha), sizeOf("beta", s.Beta), sizeOf("tau", s.Tau), sizeOf("delta p", s.DeltaP),
+		sizeOf("delta q", s.DeltaQ), sizeOf("delta0", s.Delta0), sizeOf("slack cap", s.SlackCap)); err != nil {
 		return err
 	}
 	if s.Delta < DeltaPower || s.Delta > DeltaHarmonic {
@@ -131,14 +131,14 @@ func (s Perturbation) delta(k int) float64 {
 // perturbed is the dual state of PPALA and PLADA: slack u, multiplier lambda of g + u - z = 0, auxiliary multiplier mu of
 // z = 0, on the host in float64.
 type perturbed struct {
-	set              Perturbation // with defaults
-	rho, tau         float64
-	k                int
-	u, z, lambda, mu []float64
-	nu               []float64 // nu_k
-	delta            float64   // delta_{k-1}
-	largestStep      float64   // largest s so far
-	negative         int       // iterations with some lambda_j < 0
+	set           Perturbation // with defaults
+	rho, tau      float64
+	k             int
+	u, lambda, mu []float64
+	nu            []float64 // nu_k
+	delta         float64   // delta_{k-1}
+	largestStep   float64   // largest s so far
+	negative      int       // iterations with some lambda_j < 0
 }
 
 func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []float64) error {
@@ -147,7 +147,7 @@ func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []floa
 	}
 	m := len(g)
 	*d = perturbed{set: set.withDefaults(deltaP), delta: math.NaN(),
-		u: make([]float64, m), z: make([]float64, m), lambda: make([]float64, m), mu: make([]float64, m), nu: make([]float64, m)}
+		u: make([]float64, m), lambda: make([]float64, m), mu: make([]float64, m), nu: make([]float64, m)}
 	d.rho, d.tau = set.Rho(), set.Tau
 	if d.tau == 0 {
 		d.tau = slackRatio / d.rho
@@ -178,15 +178,14 @@ func (d *perturbed) gap() float64 {
 	return math.Sqrt(sum)
 }
 
-// advance does the updates of the multipliers and the perturbation once u_{k+1} is in d.u:
-// mu+ = mu + s(lambda - mu), lambda+ = mu+ + rho(g(x+) + u+), z+ = (lambda+ - mu+)/alpha.
+// advance does the updates of the multipliers once u_{k+1} is in d.u:
+// mu+ = mu + s(lambda - mu), lambda+ = mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
 func (d *perturbed) advance(s float64, g []float64) {
 	d.largestStep = math.Max(d.largestStep, s)
 	below := false
 	for j, l := range d.lambda {
 		d.mu[j] += s * (l - d.mu[j])
 		d.lambda[j] = d.mu[j] + d.rho*(g[j]+d.u[j])
-		d.z[j] = (d.lambda[j] - d.mu[j]) / d.set.Alpha
 		below = below || d.lambda[j] < 0
 	}
 	if below {
@@ -203,20 +202,19 @@ func (d *perturbed) share() float64 {
 	return d.delta / (gap*gap + 1)
 }
 
-func (d *perturbed) VisitDual(v StateVisitor) {
+func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
 	v.Number("dual.delta", &d.delta)
 	v.Number("dual.largest-step", &d.largestStep)
 	v.Numbers("dual.slack", d.u)
-	v.Numbers("dual.perturbation", d.z)
 	v.Numbers("dual.multipliers", d.lambda)
 	v.Numbers("dual.auxiliary", d.mu)
 	v.Numbers("dual.nu", d.nu)
 }
 
 func (d *perturbed) report(step float64) Report {
-	r := Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Perturbation: d.z, Delta: d.delta, StepSize: step}
+	r := Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Delta: d.delta, StepSize: step}
 	if d.k > 0 {
 		r.Nu = d.nu
 	}

@@ -144,8 +144,8 @@ func (m *PLADA) StartDual(g []float64) error {
 	return m.dual.start(m.Perturbation, DefaultDeltaP(step), DefaultPLADASlackRatio, g)
 }
 
-// Weights implements DualRule: w = lambda.
-func (m *PLADA) Weights(w, _ []float64) { copy(w, m.dual.lambda) }
+// Coefficients implements DualRule: w = lambda.
+func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
 
 // stepsAlone says why the x-step does not fit a loop in which only the gradient along the weights is known (Stepper).
 func (m *PLADA) stepsAlone() error {
@@ -178,17 +178,13 @@ func (m *PLADA) UpdateDual(g []float64) {
 	d.advance(s, g)
 }
 
-// PenaltyCurvature implements DualRule: lambda follows rho g.
-func (m *PLADA) PenaltyCurvature() float64 { return m.dual.rho }
-
-// follows implements follower.
-func (m *PLADA) follows() {}
-
-// ScheduledStep implements DualRule.
-func (m *PLADA) ScheduledStep() float64 { return 0 }
+// Demand implements trainer.DualRule: lambda follows rho g.
+func (m *PLADA) Demand() Demand {
+	return Demand{PenaltyCurvature: m.dual.rho, Follows: true}
+}
 
 // VisitDual implements DualRule.
-func (m *PLADA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
+func (m *PLADA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
 // Diagnose implements Diagnoser: settings outside the theorem.
 func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {

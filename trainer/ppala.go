@@ -61,8 +61,8 @@ func (m *PPALA) StartDual(g []float64) error {
 	return m.dual.start(m.Perturbation, DefaultDeltaP(m.Primal), DefaultPPALASlackRatio, g)
 }
 
-// Weights implements DualRule: w = lambda + rho (g + u).
-func (m *PPALA) Weights(w, g []float64) {
+// Coefficients implements DualRule: w = lambda + rho (g + u).
+func (m *PPALA) Coefficients(w, g []float64) {
 	d := &m.dual
 	for j := range w {
 		w[j] = d.lambda[j] + d.rho*(g[j]+d.u[j])
@@ -81,17 +81,13 @@ func (m *PPALA) UpdateDual(g []float64) {
 	d.advance(s, g)
 }
 
-// PenaltyCurvature implements DualRule: lambda_k follows rho g, and so does the penalty.
-func (m *PPALA) PenaltyCurvature() float64 { return 2 * m.dual.rho }
-
-// follows implements follower.
-func (m *PPALA) follows() {}
-
-// ScheduledStep implements DualRule.
-func (m *PPALA) ScheduledStep() float64 { return 0 }
+// Demand implements trainer.DualRule: lambda_k follows rho g, and so does the penalty.
+func (m *PPALA) Demand() Demand {
+	return Demand{PenaltyCurvature: 2 * m.dual.rho, Follows: true}
+}
 
 // VisitDual implements DualRule.
-func (m *PPALA) VisitDual(v StateVisitor) { m.dual.VisitDual(v) }
+func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
 // Diagnose implements Diagnoser: settings outside the theorem.
 func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
@@ -101,7 +97,7 @@ func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 		return warnings, nil
 	}
 	// L_ell is that of grad f + J^T (lambda + rho (g + u)), whose weights move by rho dg.
-	w, err := stepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Weights(w, g) })
+	w, err := stepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Coefficients(w, g) })
 	return append(warnings, w...), err
 }
 

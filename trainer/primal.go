@@ -100,27 +100,30 @@ func (s PrimalSettings) momentum(k int, last, step float64) float64 {
 	return b
 }
 
-// direction is what a method asks of the primal step at x_k.
-type direction struct {
-	weights          []float64 // 1, w_k
-	penaltyCurvature float64   // c of DualRule.PenaltyCurvature
-	scheduledStep    float64   // takes the place of PrimalSettings.Eta when positive (GDPA)
-	follows          bool      // w_k follows the constraints in every iteration (follower)
+// Demand is what a method asks of the primal step at one iteration. The zero value asks nothing.
+type Demand struct {
+	// PenaltyCurvature is c, by which the coefficient of an active constraint follows the constraint:
+	// w(g + dg) = w(g) + c dg. It adds c J^T J to the Hessian of the Lagrangian, which the first
+	// curvature that the step measures must include.
+	PenaltyCurvature float64
+	// ScheduledStep is the step size of the method's own schedule, in place of Settings.Eta; 0: none.
+	ScheduledStep float64
+	// Follows marks coefficients that follow rho g in every iteration, and so swing with the iterate
+	// (PPALA and PLADA).
+	Follows bool
 }
 
-// follower is a DualRule whose multipliers follow rho g in every iteration, and so swing with the iterate: PPALA and PLADA.
-type follower interface{ follows() }
-
-func directionOf(rule DualRule, weights []float64) direction {
-	_, follows := rule.(follower)
-	return direction{weights: weights, penaltyCurvature: rule.PenaltyCurvature(), scheduledStep: rule.ScheduledStep(), follows: follows}
+// direction is the direction grad f + J^T w of a primal step at x_k.
+type direction struct {
+	coefficients []float64 // 1, w_k
+	Demand
 }
 
 // primalStep moves the iterate along d_k, with state of its own on the device.
 type primalStep interface {
 	move(p problem.Problem, at *problem.Point, d direction) error
 	lastStep() float64
-	visitState(v StateVisitor)
+	visitState(v problem.StateVisitor)
 }
 
 func newPrimalStep(s PrimalSettings, p problem.Problem) (primalStep, error) {
@@ -131,4 +134,14 @@ func newPrimalStep(s PrimalSettings, p problem.Problem) (primalStep, error) {
 		return newAdam(s, p), nil
 	}
 	return newDescent(s, p), nil
+}
+
+// newBlindPrimalStep is newPrimalStep for a problem that can be evaluated nowhere but at the
+// iterate: the first step is not probed (Stepper).
+func newBlindPrimalStep(s PrimalSettings, p problem.Problem) (primalStep, error) {
+	step, err := newPrimalStep(s, p)
+	if d, ok := step.(*descent); ok {
+		d.rule.blind = true
+	}
+	return step, err
 }

@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"fmt"
-	"math"
 
 	"ppal/trainer/problem"
 )
@@ -31,36 +30,16 @@ type ProximalPoint struct {
 const (
 	// DefaultInnerLoop is the default of ProximalPoint.Inner.
 	DefaultInnerLoop = 10
-
-	proximalFactor = 2   // of the modulus
-	proximalFloor  = 0.1 // of the curvature
 )
 
 func (s ProximalPoint) validate(name string) error {
-	switch {
-	case !isSize(s.RhoHat) || !isSize(s.Modulus):
-		return fmt.Errorf("trainer: %w: %s's rho^ is %v and the modulus %v, want positive numbers", problem.ErrSettings, name, s.RhoHat, s.Modulus)
-	case s.RhoHat > 0 && s.RhoHat <= s.Modulus:
-		return fmt.Errorf("trainer: %w: %s's rho^ is %v, want it above the modulus %v", problem.ErrSettings, name, s.RhoHat, s.Modulus)
-	case s.Inner < 0:
+	if err := checkProximity(name, s.RhoHat, s.Modulus); err != nil {
+		return err
+	}
+	if s.Inner < 0 {
 		return fmt.Errorf("trainer: %w: %s's inner steps are %d, want a positive number", problem.ErrSettings, name, s.Inner)
 	}
 	return nil
-}
-
-// choose settles rho^ and the modulus of strong convexity rho^ - modulus, given what was measured.
-func (s ProximalPoint) choose(measured smoothness) (rho, strong float64) {
-	modulus := orDefault(s.Modulus, measured.weak)
-	rho = s.RhoHat
-	if rho == 0 {
-		rho = math.Max(proximalFactor*modulus, proximalFloor*measured.objective)
-		if rho == 0 { // no curvature at all: any will do
-			rho = 1
-		}
-	} else if s.Modulus == 0 {
-		modulus = rho / proximalFactor
-	}
-	return rho, rho - modulus
 }
 
 // proximalLoop is the outer loop: the centre x_c and the mean that will follow it.
@@ -96,7 +75,7 @@ func (l *proximalLoop) open(p problem.Problem, at *problem.Point) (err error) {
 				return err
 			}
 		}
-		l.rho, l.strong = l.set.choose(l.measured)
+		l.rho, l.strong = proximity(l.set.RhoHat, l.set.Modulus, l.measured)
 	}
 	p.Space().Combine(l.center, 1, problem.Iterate, 0, problem.Iterate)
 	l.total = 0
@@ -182,7 +161,7 @@ func (l *proximalLoop) conclude() (warnings, notes []string) {
 		l.rho, orDefault(l.set.Modulus, l.measured.weak), l.measured.objective)}
 }
 
-func (l *proximalLoop) visitState(v StateVisitor) {
+func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Count("proximal.t", &l.t)
 	v.Count("proximal.inner", &l.inner)
 	v.Number("proximal.total", &l.total)

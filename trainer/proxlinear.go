@@ -120,9 +120,9 @@ func newProxLinear(set PrimalSettings, p problem.Problem) (*proxLinear, error) {
 func (s *proxLinear) lastStep() float64 { return s.step }
 
 func (s *proxLinear) move(p problem.Problem, at *problem.Point, dir direction) error {
-	lambda := dir.weights[1:]
+	lambda := dir.coefficients[1:]
 	scale := 1 + vec.Norm1(lambda)
-	s.rule.alert = dir.follows && s.set.Kind == Nesterov
+	s.rule.alert = dir.Follows && s.set.Kind == Nesterov
 	if s.k == 0 && s.rule.on {
 		if err := s.probe(at, lambda, scale); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (s *proxLinear) move(p problem.Problem, at *problem.Point, dir direction) e
 		s.rule.observe(s.k, s.d, scale)
 	}
 	last := s.step
-	s.step = s.size(scale, dir.penaltyCurvature)
+	s.step = s.size(scale, dir.PenaltyCurvature)
 	b := s.set.momentum(s.k, last, s.step)
 	s.solve(lambda, b)
 	s.compose(s.d)
@@ -300,7 +300,7 @@ func (s *proxLinear) probe(at *problem.Point, lambda []float64, scale float64) e
 		return err
 	}
 	terms := fixedTerms{s.p, s.weights}
-	return s.rule.probe(terms, at, s.d, direction{weights: make([]float64, 1+len(lambda))}, scale)
+	return s.rule.probe(terms, at, s.d, direction{coefficients: make([]float64, 1+len(lambda))}, scale)
 }
 
 // fixedTerms is a problem whose backward pass is that of fixed weights of the terms.
@@ -313,7 +313,7 @@ func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
 	return t.BackwardTerms(t.weights, d)
 }
 
-func (s *proxLinear) visitState(v StateVisitor) {
+func (s *proxLinear) visitState(v problem.StateVisitor) {
 	v.Count("proxlinear.k", &s.k)
 	v.Count("proxlinear.held", &s.held)
 	v.Number("proxlinear.step", &s.step)

@@ -19,6 +19,10 @@ type smoothness struct {
 
 const (
 	lanczosSteps = 8
+	// startLength and startShrink find the second point: a move of length 1, shortened to
+	// startLength at most.
+	startLength = 1e-3
+	startShrink = 0.1
 	// lanczosBreakdown is the remainder, of the product's length, at which the directions span all that the Hessian reaches.
 	lanczosBreakdown = 1e-8
 )
@@ -78,9 +82,9 @@ func (e *spectrum) displace() (bool, error) {
 	if !(length > 0) || !vec.Finite(length) {
 		return false, nil
 	}
-	for t := 1 / length; t*length > probeLength; t *= probeShrink {
+	for t := 1 / length; t*length > startLength; t *= startShrink {
 		p.Space().Combine(problem.Iterate, 1, e.start, -t, e.base)
-		project(p)
+		p.Space().Project()
 		f, err := p.Forward(e.g)
 		if err != nil {
 			return false, err

@@ -65,8 +65,8 @@ const (
 func (m *SSG) Name() string { return "ssg" }
 
 func (m *SSG) validate() error {
-	if err := checkSizes(number{"SSG's tolerance", m.Tolerance}, number{"SSG's step", m.Step},
-		number{"SSG's step on the constraints", m.ViolationStep}); err != nil {
+	if err := checkSizes(sizeOf("SSG's tolerance", m.Tolerance), sizeOf("SSG's step", m.Step),
+		sizeOf("SSG's step on the constraints", m.ViolationStep)); err != nil {
 		return err
 	}
 	switch m.StepRule {
@@ -167,7 +167,7 @@ func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) err
 		}
 	}
 	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -m.last, m.d)
-	project(p)
+	p.Space().Project()
 	return nil
 }
 
@@ -191,9 +191,20 @@ func (m *SSG) OutputWeight(at *problem.Point) float64 {
 func (m *SSG) Report() Report { return newReport(m.last, nil) }
 
 // VisitState implements Method.
-func (m *SSG) VisitState(v StateVisitor) {
+func (m *SSG) VisitState(v problem.StateVisitor) {
 	v.Number("ssg.c", &m.c)
 	v.Number("ssg.step", &m.last)
 	v.Count("ssg.steps", &m.steps)
 	v.Count("ssg.repairs", &m.repairs)
+}
+
+// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1 without constraints.
+func largestConstraint(g []float64) (value float64, j int) {
+	value, j = math.Inf(-1), -1
+	for i, v := range g {
+		if v > value {
+			value, j = v, i
+		}
+	}
+	return value, j
 }

@@ -102,22 +102,3 @@ func (s *smoothTerms) bounds(at *problem.Point, bound []float64, d problem.Vecto
 	}
 	return nil
 }
-
-// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1 without constraints.
-func largestConstraint(g []float64) (value float64, j int) {
-	value, j = math.Inf(-1), -1
-	for i, v := range g {
-		if v > value {
-			value, j = v, i
-		}
-	}
-	return value, j
-}
-
-// project brings the iterate to dom r.
-func project(p problem.Problem) {
-	switch p.Space().Regularizer.Kind {
-	case problem.Ball, problem.Box:
-		p.Space().Prox(1, problem.Iterate)
-	}
-}

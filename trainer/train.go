@@ -117,10 +117,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	case OutputRandom:
 		t.drawnAt = p.Space().New()
 	}
-	switch p.Space().Regularizer.Kind {
-	case problem.Ball, problem.Box:
-		p.Space().Prox(1, problem.Iterate)
-	}
+	p.Space().Project()
 	if err := t.at.SampleAndForward(p, 0); err != nil {
 		return nil, err
 	}

@@ -26,20 +26,14 @@ func (m *Unconstrained) StartDual([]float64) error { return nil }
 // PrimalStep implements DualRule.
 func (m *Unconstrained) PrimalStep() PrimalSettings { return m.Primal }
 
-// Weights implements DualRule.
-func (m *Unconstrained) Weights(w, _ []float64) { clear(w) }
+// Coefficients implements DualRule.
+func (m *Unconstrained) Coefficients(w, _ []float64) { clear(w) }
 
 // UpdateDual implements DualRule.
 func (m *Unconstrained) UpdateDual([]float64) {}
-
-// PenaltyCurvature implements DualRule.
-func (m *Unconstrained) PenaltyCurvature() float64 { return 0 }
-
-// ScheduledStep implements DualRule.
-func (m *Unconstrained) ScheduledStep() float64 { return 0 }
 
 // Report implements Method.
 func (m *Unconstrained) Report() Report { return newReport(m.stepSize(), nil) }
 
 // VisitDual implements DualRule.
-func (m *Unconstrained) VisitDual(StateVisitor) {}
+func (m *Unconstrained) VisitDual(problem.StateVisitor) {}

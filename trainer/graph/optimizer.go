@@ -97,7 +97,7 @@ func (o *Optimizer) weigh(values []gorgonia.Value) error {
 		at += n
 	}
 	o.weighed = true
-	return o.stepper.Weights(o.w, o.g)
+	return o.stepper.Coefficients(o.w, o.g)
 }
 
 // Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's last run left.
