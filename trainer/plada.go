@@ -137,11 +137,11 @@ func (m *PLADA) StartDual(g []float64) error {
 	if err := m.validate(); err != nil {
 		return err
 	}
-	step := m.Primal
+	primal := m.Primal
 	if m.XStep == Inner { // without momentum
-		step.Kind = Gradient
+		primal.Kind = Gradient
 	}
-	return m.dual.start(m.Perturbation, DefaultDeltaP(step), DefaultPLADASlackRatio, g)
+	return m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g)
 }
 
 // Coefficients implements DualRule: w = lambda.

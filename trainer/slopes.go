@@ -109,12 +109,3 @@ func (s *slopes) choose() {
 		lo = hi
 	}
 }
-
-// differenceStep is the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 in float32.
-func differenceStep(p problem.Problem, x problem.Vector) float64 {
-	h := differenceLength
-	if p.Space().Roundoff() > 0x1p-53 {
-		h = narrowDifferenceLength
-	}
-	return h * (1 + math.Sqrt(p.Space().Dot(x, x)))
-}

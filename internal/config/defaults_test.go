@@ -62,7 +62,7 @@ func TestDefaultsAreTheLibrarys(t *testing.T) {
 
 func stepOf(t *testing.T, text string) float64 {
 	t.Helper()
-	x, err := step(text)
+	x, err := stepSize(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,12 +49,12 @@ func (t Train) primal() (trainer.PrimalSettings, error) {
 		return trainer.PrimalSettings{}, err
 	}
 	s := trainer.PrimalSettings{Kind: kind, Fixed: t.EtaScale == "fixed", Momentum: t.Momentum}
-	s.Eta, err = step(t.Eta)
+	s.Eta, err = stepSize(t.Eta)
 	return s, err
 }
 
-// step is a step size, 0 for auto and where the method has none.
-func step(text string) (float64, error) {
+// stepSize is a step size, 0 for auto and where the method has none.
+func stepSize(text string) (float64, error) {
 	if text == "" || text == "auto" {
 		return 0, nil
 	}
@@ -94,7 +94,7 @@ func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
 }
 
 func (t Train) gdpa(primal trainer.PrimalSettings) (trainer.Method, error) {
-	size, err := step(t.GDPAStep)
+	size, err := stepSize(t.GDPAStep)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (t Train) switching() (trainer.Method, error) {
 	var sizes [4]float64
 	for i, text := range []string{t.SSGStep, t.IPPSSGBound + t.IPPConExBound, t.IPPSSGRho + t.IPPConExRho, t.IPPConExT0} {
 		var err error
-		if sizes[i], err = step(text); err != nil {
+		if sizes[i], err = stepSize(text); err != nil {
 			return nil, err
 		}
 	}
