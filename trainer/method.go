@@ -3,7 +3,9 @@ package trainer
 import (
 	"math"
 
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // Method decides the next step of a Problem. A Method has its settings in exported fields and is used for one run;
@@ -34,7 +36,7 @@ type Report struct {
 	Nu []float64
 }
 
-func newReport(step float64, multipliers []float64) Report {
+func NewReport(step float64, multipliers []float64) Report {
 	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
 }
 
@@ -45,7 +47,7 @@ type Diagnoser interface {
 
 // Concluder is a Method with something to say of the finished run, given its certificate.
 type Concluder interface {
-	Conclude(at *problem.Point, c Certificate) (warnings, notes []string)
+	Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string)
 }
 
 // Weigher is a Method whose theory draws an iterate at random with other than equal probabilities.
@@ -71,9 +73,9 @@ type DualRule interface {
 	// UpdateDual takes the dual variables from step k to k+1, g = g(x_{k+1}).
 	UpdateDual(g []float64)
 	// Demand returns what the rule asks of the primal step at this iteration.
-	Demand() Demand
+	Demand() step.Demand
 	// PrimalStep returns the x-step that the method's settings ask for.
-	PrimalStep() PrimalSettings
+	PrimalStep() step.Settings
 	// VisitDual shows the dual state to v.
 	VisitDual(v problem.StateVisitor)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // Stepper drives a rule in a loop that is someone else's: there the gradient grad f + J^T w is evaluated already when the
@@ -14,7 +15,7 @@ import (
 // PLADA takes the subgradient step; ProxLinear and Inner are refused by the first Coefficients.
 type Stepper struct {
 	rule         DualRule
-	step         primalStep
+	step         step.Step
 	at           problem.Point
 	coefficients []float64
 	started      bool
@@ -42,8 +43,8 @@ func (s *Stepper) Coefficients(w, g []float64) error {
 
 // start makes the dual state from g(x_0).
 func (s *Stepper) start(g []float64) error {
-	if r, ok := s.rule.(interface{ stepsAlone() error }); ok {
-		if err := r.stepsAlone(); err != nil {
+	if r, ok := s.rule.(interface{ StepsAlone() error }); ok {
+		if err := r.StepsAlone(); err != nil {
 			return err
 		}
 	}
@@ -61,7 +62,7 @@ func (s *Stepper) Step(p problem.Problem, w []float64) error {
 		return err
 	}
 	copy(s.coefficients[1:], w)
-	if err := s.step.move(p, &s.at, direction{s.coefficients, s.rule.Demand()}); err != nil {
+	if err := s.step.Move(p, &s.at, step.Direction{Coefficients: s.coefficients, Demand: s.rule.Demand()}); err != nil {
 		return err
 	}
 	s.weighed = false
@@ -74,7 +75,7 @@ func (s *Stepper) prepare(p problem.Problem, m int) error {
 		return nil
 	}
 	var err error
-	if s.step, err = newBlindPrimalStep(s.rule.PrimalStep(), p); err != nil {
+	if s.step, err = step.NewBlind(s.rule.PrimalStep(), p); err != nil {
 		return err
 	}
 	s.coefficients = make([]float64, 1+m)
@@ -123,5 +124,5 @@ func (s *Stepper) visitState(v problem.StateVisitor) {
 	v.Count("stepper.weighed", &weighed)
 	s.weighed = weighed != 0
 	s.rule.VisitDual(v)
-	s.step.visitState(v)
+	s.step.VisitState(v)
 }

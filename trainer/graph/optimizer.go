@@ -30,7 +30,7 @@ type Optimizer struct {
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
 
-// NewOptimizer returns the optimizer of rule (for example &trainer.PPALA{}) for f + r.
+// NewOptimizer returns the optimizer of rule (for example &method.PPALA{}) for f + r.
 func NewOptimizer(rule trainer.DualRule, r problem.Regularizer) *Optimizer {
 	return &Optimizer{stepper: trainer.NewStepper(rule), r: r}
 }

@@ -62,7 +62,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, kind+": f, g", append(g, f), append(want, whole))
+		nearly(t, kind+": f, g", append(g, f), append(want, whole))
 		a, b := p.New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
 		for term := range 1 + m {
@@ -76,12 +76,12 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			}
 			p.Read(x, a)
 			e.problem.Space().Read(y, b)
-			near(t, kind+": gradient", x, y)
+			nearly(t, kind+": gradient", x, y)
 		}
 	}
 }
 
-func near(t *testing.T, what string, got, want []float64) {
+func nearly(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
@@ -127,7 +127,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, heads, got, scores.Data().([]float64))
+		nearly(t, heads, got, scores.Data().([]float64))
 	}
 }
 
@@ -152,7 +152,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, kind, append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
+		nearly(t, kind, append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
 	}
 }
 

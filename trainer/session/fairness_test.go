@@ -106,7 +106,7 @@ func TestExactFairness(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "f, g", append(g, f), append(want, whole))
+		nearly(t, "f, g", append(g, f), append(want, whole))
 		weights := make([]float64, 1+m)
 		for j := range weights {
 			weights[j] = 1 / float64(1+j)
@@ -121,6 +121,6 @@ func TestExactFairness(t *testing.T) {
 		x, y := make([]float64, n), make([]float64, n)
 		p.Space().Read(x, a)
 		e.problem.Space().Read(y, b)
-		near(t, "gradient", x, y)
+		nearly(t, "gradient", x, y)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -70,7 +71,7 @@ func (e *Experiment) iterate() []float64 {
 
 // Final is a finished run, measured.
 type Final struct {
-	Certificate trainer.Certificate // in float64
+	Certificate certify.Certificate // in float64
 	Objective   float64             // f + r, in float64
 	Constraints []float64           // g, in float64
 	Values      []float64           // f, then g + bound, as the training run computes them
@@ -104,11 +105,11 @@ func (e *Experiment) Finish(r *trainer.Result) (Final, error) {
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return Final{}, err
 	}
-	var set trainer.CertificateSettings
+	var set certify.Settings
 	if e.dtype == tensor.Float32 {
 		set.Sphere = sphereOfFloat32
 	}
-	if final.Certificate, err = trainer.Certify(p, &at, r.Certificate.Nu, set); err != nil {
+	if final.Certificate, err = certify.Measure(p, &at, r.Certificate.Nu, set); err != nil {
 		return Final{}, err
 	}
 	final.Objective, final.Constraints = at.Objective+e.t.regularizer.Value(x), at.Constraints

@@ -8,6 +8,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/certify/near"
 )
 
 // On the real tables the proximal problem is solved or shown to be infeasible, along a run, at its rho^.
@@ -48,7 +49,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 }
 
 // nearRecords keeps the measurements of a run.
-type nearRecords struct{ near []trainer.NearStationarity }
+type nearRecords struct{ near []near.Stationarity }
 
 // Record implements trainer.Recorder.
 func (l *nearRecords) Record(r *trainer.Record) error {

@@ -26,7 +26,7 @@ func FunctionsOf(tp testproblems.Problem) problem.Functions {
 		r = problem.Regularizer{Kind: problem.Ball, Radius: tp.Ball}
 	}
 	if tp.Lower != nil {
-		if lo, hi, ok := uniform(tp); ok {
+		if lo, hi, ok := Uniform(tp); ok {
 			r = problem.Regularizer{Kind: problem.Box, Lower: lo, Upper: hi}
 		} else {
 			tp = tp.BoundsAsConstraints()
@@ -39,8 +39,8 @@ func FunctionsOf(tp testproblems.Problem) problem.Functions {
 	return fn
 }
 
-// uniform returns the bounds of a box that is the same for every coordinate.
-func uniform(tp testproblems.Problem) (lo, hi float64, ok bool) {
+// Uniform returns the bounds of a box that is the same for every coordinate.
+func Uniform(tp testproblems.Problem) (lo, hi float64, ok bool) {
 	lo, hi = tp.Lower[0], tp.Upper[0]
 	for i := range tp.Lower {
 		if tp.Lower[i] != lo || tp.Upper[i] != hi {
