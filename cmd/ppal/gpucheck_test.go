@@ -29,7 +29,8 @@ func TestGPUCheckListsParts(t *testing.T) {
 	}
 }
 
-// A part's results are printed and written, with the device they are of. Without PyTorch the part peers is not run.
+// A part's results are printed and written, with the device they are of. Without PyTorch the part
+// peers is not run.
 func TestGPUCheckReports(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "report.json")
 	got := commandOn(t.Context(), func(a *app) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,21 @@ func device(t *testing.T, o emulator.Options) (*emulator.Driver, driver.Function
 		t.Fatal(err)
 	}
 	return d, f
+}
+
+// Every kernel in PTX is compiled for the host, with the same parameters.
+func TestLoadsEveryModule(t *testing.T) {
+	files, err := filepath.Glob("../kernels/ptx/*.ptx")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	d := emulator.New(emulator.Options{})
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		ok(t, err)
+		_, err = d.Load(string(text))
+		ok(t, err)
+	}
 }
 
 // copying is the launch that copies n numbers.

@@ -231,14 +231,14 @@ func TestDigitProducts(t *testing.T) {
 // onCPU is the product by the CPU's kernels.
 func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []float32 {
 	t.Helper()
-	k, err := kernel.NewIntegers(kernel.Go)
+	k, err := kernel.NewByteKernels(kernel.Go)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := kernel.NewPackedBytes(rows, inner, testScale)
+	x := k.NewPackedBytes(rows, inner, testScale)
 	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
-	w := k.NewSlices(inner, cols, count)
-	w.Cut(0, w.Count(), b, cols, testScale)
+	w := k.NewDigits(inner, cols, count)
+	w.Quantize(0, w.Panels(), b, cols, testScale)
 	z := make([]float32, rows*cols)
 	k.Mul(z, cols, x, 0, rows, w, k.NewByteScratch())
 	return z

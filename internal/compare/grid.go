@@ -10,13 +10,15 @@ import (
 	"ppal/internal/config"
 )
 
-// ReadGrid reads a search's file: for each contender, keys with lists of values,
+// ReadGrid reads the grids of a search from a file. The file has, for each contender, keys with
+// lists of values,
 //
 //	gdpa:
 //	  gdpa-step: [1e-3, 1e-2]
 //	  gdpa-penalty: [0.1, 1]
 //
-// and returns each contender's points: every combination, the last key's values varying fastest. Errors name the file and line.
+// ReadGrid returns the points of each contender: every combination, with the values of the last key
+// varying fastest. Errors name the file and the line.
 func ReadGrid(path string) (map[string][]config.Values, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -40,7 +42,7 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 			return nil, gridError(path, keys, "want keys with lists of values for %s", name.Value)
 		}
 		if grids[name.Value] != nil {
-			return nil, gridError(path, name, "%s is given already", name.Value)
+			return nil, gridError(path, name, "%s is given twice", name.Value)
 		}
 		points := []config.Values{{}}
 		for k := 0; k+1 < len(keys.Content); k += 2 {
@@ -57,7 +59,7 @@ func gridError(path string, at *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("compare: %s:%d: %w: %s", path, at.Line, ErrStudy, fmt.Sprintf(format, args...))
 }
 
-// cross gives every point each of the key's values.
+// cross extends every point by each value of the key.
 func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
 	items := list.Content
 	if list.Kind == yaml.ScalarNode {
@@ -67,7 +69,7 @@ func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.
 		return nil, gridError(path, key, "%s has no values", key.Value)
 	}
 	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key.Value }) {
-		return nil, gridError(path, key, "%s is no key; the keys are the flags of ppal train --help", key.Value)
+		return nil, gridError(path, key, "unknown key %s; the keys are the flags of ppal train --help", key.Value)
 	}
 	var crossed []config.Values
 	for _, p := range points {

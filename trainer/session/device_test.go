@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,42 @@ func TestTrainingOnGPU(t *testing.T) {
 				t.Errorf("violations %v, closed %d times", v, r.Count("Close"))
 			}
 		})
+	}
+}
+
+// A network in float32 on images compiles the modules that it launches kernels of, and no others.
+func TestModulesOfARun(t *testing.T) {
+	r := recorder.New(recorder.Options{})
+	e, err := onRecorder(t, r, func(c *config.Train) { c.Dtype, c.Products = "float32", "float32" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 4}); err != nil {
+		t.Fatal(err)
+	}
+	launched := map[string]bool{}
+	var modules [][]string // the kernels of each compiled module
+	for _, c := range r.Calls() {
+		switch c.Kind {
+		case "Load":
+			modules = append(modules, nil)
+		case "Function":
+			modules[len(modules)-1] = append(modules[len(modules)-1], c.Name)
+		case "Launch":
+			launched[c.Name] = true
+		}
+	}
+	for _, kernels := range modules {
+		if !slices.ContainsFunc(kernels, func(name string) bool { return launched[name] }) {
+			t.Errorf("nothing launches the kernels of a compiled module: %v", kernels)
+		}
+	}
+	const all = 16
+	if len(modules) == 0 || len(modules) > all*2/3 {
+		t.Errorf("%d of %d modules were compiled", len(modules), all)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

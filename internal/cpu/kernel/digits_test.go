@@ -7,13 +7,13 @@ import (
 )
 
 // digit is the digit of slice q of element (i, j).
-func (s *Slices) digit(q, i, j int) int64 {
+func (s *Digits) digit(q, i, j int) int64 {
 	panel := s.data[j/s.k.lanes*s.k.panelSize(s.rows, s.count):]
 	return int64(panel[((i/quad*s.count+q)*s.k.lanes+j%s.k.lanes)*quad+i%quad])
 }
 
 // whole is the number that a column's digits make in row i, in units of the last slice.
-func (s *Slices) whole(i, j int) int64 {
+func (s *Digits) whole(i, j int) int64 {
 	var x int64
 	for q := range s.count {
 		x = x*base + s.digit(q, i, j)
@@ -21,10 +21,10 @@ func (s *Slices) whole(i, j int) int64 {
 	return x
 }
 
-// TestDigits checks that digits are at most 127 in magnitude and leave at most what the doc comment of Slices says, with the rounding of
+// TestDigits checks that digits are at most 127 in magnitude and leave at most what the doc comment of Digits says, with the rounding of
 // a remainder, 2^-25 of a unit of the first digit.
 func TestDigits(t *testing.T) {
-	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
 		r := rand.New(rand.NewPCG(23, 24))
 		for _, size := range []float64{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149} {
 			const rows, cols = 41, 19
@@ -32,8 +32,8 @@ func TestDigits(t *testing.T) {
 			for i := range b {
 				b[i] = float32(size * (2*r.Float64() - 1))
 			}
-			s := k.NewSlices(rows, cols, slices)
-			s.Cut(0, s.Count(), b, cols, 1)
+			s := k.NewDigits(rows, cols, slices)
+			s.Quantize(0, s.Panels(), b, cols, 1)
 			for j := range cols {
 				var c float64
 				for i := range rows {

@@ -32,9 +32,9 @@ type dot struct {
 	vex    bool // AVX-VNNI, which the assembler lacks: the bytes are written out
 }
 
-// integers emits the products of 8-bit data with slices. The 256-bit tiles come
+// tilesOfBytes emits the products of 8-bit data with slices. The 256-bit tiles come
 // in both encodings, of which a machine may have either.
-func integers(a asm) {
+func tilesOfBytes(a asm) {
 	switch {
 	case a.size != 4:
 	case a.avx512:

@@ -8,9 +8,9 @@ import (
 )
 
 // eachInteger runs a test for the kernels of every level and number of slices.
-func eachInteger(t *testing.T, test func(t *testing.T, k *Integers, slices int)) {
+func eachInteger(t *testing.T, test func(t *testing.T, k *ByteKernels, slices int)) {
 	eachLevel(t, func(t *testing.T, level Level) {
-		k, err := NewIntegers(level)
+		k, err := NewByteKernels(level)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,16 +26,16 @@ type byteProblem struct {
 	ldw, ldz, ldd, ldg int
 	x                  *PackedBytes
 	w, z, delta, g     []float32
-	factor, cut        *Slices
+	factor, cut        *Digits
 	scratch            *ByteScratch
 }
 
 const testScale = 1 / 76.5 // no power of two
 
 // newByteProblem fills the factors with number's.
-func newByteProblem(t testing.TB, k *Integers, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
+func newByteProblem(t testing.TB, k *ByteKernels, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
 	atEnd := r.IntN(2) == 0
-	p := &byteProblem{shape: s, x: NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
+	p := &byteProblem{shape: s, x: k.NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
 	p.x.byRow, p.x.byCol = guarded[uint8](t, len(p.x.byRow), atEnd), guarded[uint8](t, len(p.x.byCol), atEnd)
 	for lo := 0; lo < s.n; lo += RowBlock {
 		values := make([]uint8, min(RowBlock, s.n-lo)*s.d)
@@ -49,20 +49,20 @@ func newByteProblem(t testing.TB, k *Integers, s shape, slices int, r *rand.Rand
 	p.z, p.ldz = operand(s.n, s.h)
 	p.delta, p.ldd = operand(s.n, s.h)
 	p.g, p.ldg = operand(s.d, s.h)
-	guard := func(s *Slices) *Slices {
+	guard := func(s *Digits) *Digits {
 		s.data, s.most = guarded[int8](t, len(s.data), atEnd), guarded[uint32](t, len(s.most), atEnd)
 		s.factors, s.tail = guarded[float32](t, len(s.factors), atEnd), guarded[float32](t, len(s.tail), atEnd)
 		s.wide, s.narrow = guarded[float64](t, len(s.wide), atEnd), guarded[float32](t, len(s.narrow), atEnd)
 		return s
 	}
-	p.factor, p.cut = guard(k.NewSlices(s.d, s.h, slices)), guard(k.NewSlices(min(s.n, RowBlock), s.h, slices))
+	p.factor, p.cut = guard(k.NewDigits(s.d, s.h, slices)), guard(k.NewDigits(min(s.n, RowBlock), s.h, slices))
 	p.scratch.tile = guarded[float32](t, len(p.scratch.tile), atEnd)
-	p.factor.Cut(0, p.factor.Count(), p.w, p.ldw, testScale)
+	p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
 	return p
 }
 
 // run does both products, each block of rows after the other.
-func (p *byteProblem) run(k *Integers) {
+func (p *byteProblem) run(k *ByteKernels) {
 	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
 		hi := min(lo+RowBlock, p.n)
 		k.Mul(p.z[lo*p.ldz:], p.ldz, p.x, lo, hi, p.factor, p.scratch)
@@ -73,15 +73,30 @@ func (p *byteProblem) run(k *Integers) {
 
 func (p *byteProblem) cutBlock(lo, hi int) {
 	p.cut.Resize(hi-lo, p.h)
-	p.cut.Cut(0, p.cut.Count(), p.delta[lo*p.ldd:], p.ldd, testScale)
+	p.cut.Quantize(0, p.cut.Panels(), p.delta[lo*p.ldd:], p.ldd, testScale)
 }
 
 func anyByte(r *rand.Rand) func() uint8 { return func() uint8 { return uint8(r.Uint32()) } }
 
+// TestLayouts runs the products of the reference on data in layouts that no tile in assembly has.
+func TestLayouts(t *testing.T) {
+	for _, layout := range []Layout{{16, 64}, {12, 4}, {4, 8}} {
+		k := byteKernelsGo(Go, layout, layout.Rows/2, 8)
+		r := rand.New(rand.NewPCG(33, 34))
+		for _, s := range []shape{{1, 1, 1}, {RowBlock + 17, 70, 9}, {2 * RowBlock, 129, 3}} {
+			p := newByteProblem(t, &k, s, 3, r, anyByte(r), normals[float32](r))
+			before := append([]float32(nil), p.g...)
+			p.run(&k)
+			p.checkForward(t, fmt.Sprint(layout))
+			p.checkBackward(t, fmt.Sprint(layout), before)
+		}
+	}
+}
+
 // TestIntegersExact compares Z with integer arithmetic: the unit times an exact integer, rounded to float64 and float32. G is compared
 // with the same in float64, to the roundings in float32. So it is for random, extreme and unequal values and all shapes.
 func TestIntegersExact(t *testing.T) {
-	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
 		r := rand.New(rand.NewPCG(21, 22))
 		most := func() uint8 { return 255 }
 		huge := 0
@@ -175,7 +190,7 @@ func TestIntegersSameBits(t *testing.T) {
 			}
 			var ref *byteProblem
 			for _, level := range Levels() {
-				k, err := NewIntegers(level)
+				k, err := NewByteKernels(level)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -195,13 +210,14 @@ func TestIntegersSameBits(t *testing.T) {
 
 // TestExactDepth has sums about the largest 32-bit integer, of both signs, and beyond it, where they are cut in two.
 func TestExactDepth(t *testing.T) {
+	exactDepth := Layout{Rows: 8, Depth: quad}.exactDepth()
 	if (exactDepth+4)*255*127 <= math.MaxInt32 || exactDepth*255*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest depth", exactDepth)
 	}
-	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
 		for _, d := range []int{exactDepth - 1, exactDepth, exactDepth + 1, exactDepth + 9, 2*exactDepth + 1} {
 			const n, h = 3, 2
-			x := NewPackedBytes(n, d, 1)
+			x := k.NewPackedBytes(n, d, 1)
 			values := make([]uint8, n*d)
 			for i := range values {
 				values[i] = 255
@@ -211,8 +227,8 @@ func TestExactDepth(t *testing.T) {
 			for i := range w {
 				w[i] = float32(2*(i%h) - 1)
 			}
-			f := k.NewSlices(d, h, slices)
-			f.Cut(0, f.Count(), w, h, 1)
+			f := k.NewDigits(d, h, slices)
+			f.Quantize(0, f.Panels(), w, h, 1)
 			z := make([]float32, n*h)
 			k.Mul(z, h, x, 0, n, f, k.NewByteScratch())
 			for i, v := range z {
@@ -228,7 +244,7 @@ func TestExactDepth(t *testing.T) {
 // gives zeros, and one with an infinity or a NaN what float32 products give.
 func TestIntegersNonFinite(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
 		float := mustNew[float32](t, AVXOrGo())
 		for _, bad := range []float32{inf, -inf, nan} {
 			const n, d, h = 35, 21, 20
@@ -245,7 +261,7 @@ func TestIntegersNonFinite(t *testing.T) {
 			p.w[7*p.ldw+3], p.w[5*p.ldw+17] = bad, nan
 			p.delta[8*p.ldd+3], p.delta[6*p.ldd+17] = bad, nan
 			clear(p.g)
-			p.factor.Cut(0, p.factor.Count(), p.w, p.ldw, testScale)
+			p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
 			p.run(k)
 			z, g := floatProducts(float, p)
 			same := func(name string, a []float32, ld int, want []float32) {
@@ -261,7 +277,7 @@ func TestIntegersNonFinite(t *testing.T) {
 			same("Z", p.z, p.ldz, z)
 			same("G", p.g, p.ldg, g)
 			// The next factor is finite.
-			p.factor.Cut(0, p.factor.Count(), make([]float32, d*p.ldw), p.ldw, testScale)
+			p.factor.Quantize(0, p.factor.Panels(), make([]float32, d*p.ldw), p.ldw, testScale)
 			k.Mul(p.z, p.ldz, p.x, 0, n, p.factor, p.scratch)
 			for at, v := range p.z {
 				if at%p.ldz < h && v != 0 {
@@ -299,11 +315,11 @@ func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
 }
 
 func TestIntegersAllocate(t *testing.T) {
-	eachInteger(t, func(t *testing.T, k *Integers, slices int) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
 		r := rand.New(rand.NewPCG(29, 30))
 		p := newByteProblem(t, k, shape{50, 30, 40}, slices, r, anyByte(r), normals[float32](r))
 		if n := testing.AllocsPerRun(10, func() {
-			p.factor.Cut(0, p.factor.Count(), p.w, p.ldw, testScale)
+			p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
 			p.run(k)
 		}); n > 0 {
 			t.Errorf("%v allocations", n)
@@ -313,11 +329,11 @@ func TestIntegersAllocate(t *testing.T) {
 
 // TestIntegersMisuse checks that a caller's mistakes panic before memory is touched.
 func TestIntegersMisuse(t *testing.T) {
-	k, err := NewIntegers(Best())
+	k, err := NewByteKernels(Best())
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := NewIntegers(Go)
+	other, err := NewByteKernels(Go)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,22 +347,22 @@ func TestIntegersMisuse(t *testing.T) {
 		"short z":           func() { k.Mul(p.z[:20], p.ldz, p.x, 0, 30, p.factor, p.scratch) },
 		"short g":           func() { k.AddMulTrans(p.g[:20], p.ldg, p.x, 0, 30, p.cut, p.scratch) },
 		"part of a block":   func() { k.AddMulTrans(p.g, p.ldg, p.x, 0, 8, p.cut, p.scratch) },
-		"factor's size":     func() { k.Mul(p.z, p.ldz, p.x, 0, 30, k.NewSlices(4, 7, 3), p.scratch) },
+		"factor's size":     func() { k.Mul(p.z, p.ldz, p.x, 0, 30, k.NewDigits(4, 7, 3), p.scratch) },
 		"room":              func() { p.cut.Resize(31, 7) },
-		"short b":           func() { p.factor.Cut(0, 1, p.w[:20], p.ldw, 1) },
-		"one slice":         func() { k.NewSlices(4, 7, 1) },
+		"short b":           func() { p.factor.Quantize(0, 1, p.w[:20], p.ldw, 1) },
+		"one slice":         func() { k.NewDigits(4, 7, 1) },
 		"short row room":    func() { p.x.ByteRow(0, make([]uint8, 4)) },
 		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
 		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },
 		"row past rows":     func() { p.x.ByteRow(30, make([]uint8, 5)) },
-		"negative columns":  func() { NewPackedBytes(1, -1, 1) },
+		"negative columns":  func() { k.NewPackedBytes(1, -1, 1) },
 		"element past rows": func() { p.x.At(30, 0) },
 	}
 	if Best() != Go {
-		calls["other level"] = func() { k.Mul(p.z, p.ldz, p.x, 0, 30, other.NewSlices(5, 7, 3), p.scratch) }
+		calls["other level"] = func() { k.Mul(p.z, p.ldz, p.x, 0, 30, other.NewDigits(5, 7, 3), p.scratch) }
 	}
 	if k.lanes >= 7 {
-		calls["panels past end"] = func() { p.factor.Cut(0, 2, p.w, p.ldw, 1) }
+		calls["panels past end"] = func() { p.factor.Quantize(0, 2, p.w, p.ldw, 1) }
 	}
 	mustPanic(t, calls)
 }

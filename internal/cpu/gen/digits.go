@@ -7,13 +7,13 @@ import (
 )
 
 // slices emits what cuts columns of numbers into slices of 8-bit integers.
-func slices(a asm) {
+func digitKernels(a asm) {
 	if a.size != 4 {
 		return
 	}
 	a.columnMax()
 	for _, n := range []int{3, 2} {
-		a.cut(n)
+		a.quantize(n)
 	}
 }
 
@@ -42,9 +42,9 @@ func (a asm) columnMax() {
 
 // cut emits the digits of columns: of rows four at a time, as the dot products
 // of bytes want them.
-func (a asm) cut(slices int) {
+func (a asm) quantize(slices int) {
 	lanes := a.lanes()
-	a.text(fmt.Sprintf("cut[%d]", slices-2), fmt.Sprintf("cut%d", slices), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
+	a.text(fmt.Sprintf("quantize[%d]", slices-2), fmt.Sprintf("quantize%d", slices), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
 		fmt.Sprintf("writes %d digits of n columns of 4*groups rows, and zeros for columns up to %d:", slices, lanes),
 		"",
 		"\tt = b[i*ldb+j] * factors[j]",

@@ -16,7 +16,7 @@ func BenchmarkIntegers(b *testing.B) {
 
 func benchIntegers(b *testing.B, level Level, slices, cores int) {
 	b.Run(fmt.Sprintf("%v/%d/%d", level, slices, cores), func(b *testing.B) {
-		k, err := NewIntegers(level)
+		k, err := NewByteKernels(level)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func benchIntegers(b *testing.B, level Level, slices, cores int) {
 			b.Skip("no instructions for it")
 		}
 		const n, d, h = benchRows, benchCols, benchWidth
-		x := NewPackedBytes(n, d, 1/255.)
+		x := k.NewPackedBytes(n, d, 1/255.)
 		values := make([]uint8, RowBlock*d)
 		for i := range values {
 			values[i] = uint8(i * 7919)
@@ -36,19 +36,19 @@ func benchIntegers(b *testing.B, level Level, slices, cores int) {
 		for i := range w {
 			w[i] = float32(i*104729%1001)/1000 - 0.5
 		}
-		wp := k.NewSlices(d, h, slices)
+		wp := k.NewDigits(d, h, slices)
 		z := Alloc[float32](n * h)
-		g, s, dp := make([][]float32, cores), make([]*ByteScratch, cores), make([]*Slices, cores)
+		g, s, dp := make([][]float32, cores), make([]*ByteScratch, cores), make([]*Digits, cores)
 		for c := range cores {
-			g[c], s[c], dp[c] = Alloc[float32](d*h), k.NewByteScratch(), k.NewSlices(RowBlock, h, slices)
+			g[c], s[c], dp[c] = Alloc[float32](d*h), k.NewByteScratch(), k.NewDigits(RowBlock, h, slices)
 		}
 		for b.Loop() {
-			wp.Cut(0, wp.Count(), w, h, x.scale)
+			wp.Quantize(0, wp.Panels(), w, h, x.scale)
 			inParallel(g, func(c, from, to int) {
 				for lo := from; lo < to; lo += RowBlock {
 					zb := z[lo*h:][:RowBlock*h]
 					k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
-					dp[c].Cut(0, dp[c].Count(), zb, h, x.scale)
+					dp[c].Quantize(0, dp[c].Panels(), zb, h, x.scale)
 					k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, dp[c], s[c])
 				}
 			})
