@@ -244,7 +244,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	return z
 }
 
-// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the emulator refuses one that does not fit.
+// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the double refuses a sum that does not fit.
 func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)
