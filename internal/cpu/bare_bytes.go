@@ -8,13 +8,10 @@ import (
 
 // bareSlices prepares both products with 8-bit data as Bare has them: X is packed beforehand, W and D are cut into slices by every run.
 func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
-	k, err := kernel.NewByteKernels(d.level)
-	if err != nil {
-		return nil, err
-	}
+	k := d.bytes
 	count := d.digits()
 	rng := rand.New(rand.NewPCG(3, 4))
-	b := &byteBare{k: k, pool: d.pool, x: kernel.NewPackedBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
+	b := &byteBare{k: k, pool: d.pool, x: k.NewPackedBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
 		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewDigits(cols, width, count)}
 	values := make([]uint8, kernel.RowBlock*cols)
 	for i := range values {

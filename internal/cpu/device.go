@@ -16,6 +16,7 @@ type Device struct {
 	threads  int
 	products plan.Products
 	pool     *pool
+	bytes    *kernel.ByteKernels // for products with 8-bit data
 }
 
 var _ plan.Device = (*Device)(nil)
@@ -28,10 +29,11 @@ func New(level kernel.Level, threads int) (*Device, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	if _, err := kernel.New[float32](level); err != nil {
+	bytes, err := kernel.NewByteKernels(level)
+	if err != nil {
 		return nil, err
 	}
-	return &Device{level: level, threads: threads, pool: newPool(threads)}, nil
+	return &Device{level: level, threads: threads, pool: newPool(threads), bytes: bytes}, nil
 }
 
 // Level is that of the kernels.

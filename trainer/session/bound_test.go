@@ -90,7 +90,7 @@ func (l layer) check(t *testing.T, count int) {
 		t.Fatal(err)
 	}
 	n, d, h := l.x.Rows, l.x.Cols, l.h
-	packed, scratch := kernel.NewPackedBytes(n, d, l.x.Scale), k.NewByteScratch()
+	packed, scratch := k.NewPackedBytes(n, d, l.x.Scale), k.NewByteScratch()
 	factor, cut := k.NewDigits(d, h, count), k.NewDigits(kernel.RowBlock, h, count)
 	factor.Quantize(0, factor.Panels(), l.w, h, l.x.Scale)
 	z, g := make([]float32, n*h), make([]float32, d*h)

@@ -9,7 +9,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu/kernel"
 	"ppal/models"
 )
 
@@ -112,7 +111,7 @@ func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datase
 // roomToTrain makes room for rows in the layouts of the device's products with them, or as they are read where it has none.
 func (e *Experiment) roomToTrain(rows, cols int) pixels {
 	if e.cfg.Dtype == "float32" && e.device != nil && e.device.Products(cols).Digits() > 0 {
-		return kernel.NewPackedBytes(rows, cols, datasets.PixelScale)
+		return e.device.NewBytes(rows, cols, datasets.PixelScale)
 	}
 	return newBytes(rows, cols)
 }
