@@ -129,7 +129,7 @@ func execute(t *testing.T, program string, r run) outcome {
 		args = append(args, "--simd", r.simd)
 	}
 	if r.file {
-		args = append(args, "--file", "testdata/rows.csv")
+		args = append(args, "--file", "../../testdata/rows.csv")
 	}
 	if text, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 		t.Fatalf("ppal %s: %v\n%s", strings.Join(args, " "), err, text)
