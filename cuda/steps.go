@@ -33,7 +33,7 @@ func (v *vectors) project(x driver.Pointer, m *problem.Map) error {
 		}
 		return v.set.Prox(&v.d.queue, v.n, x, v.ballFactor())
 	case problem.GroupMap:
-		if err := v.set.GroupReach(&v.d.queue, v.n, v.groups, x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(m.Threshold),
+		if err := v.set.GroupFactors(&v.d.queue, v.n, v.groups, x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(m.Threshold),
 			v.scales); err != nil {
 			return err
 		}
@@ -54,12 +54,12 @@ func (v *vectors) descend(s *problem.Step) error {
 	p := elementwise(&s.Map)
 	switch s.Map.Kind {
 	case problem.BallMap:
-		if err := v.set.Reach(q, v.n, x, d, velocity, e, b, s.Map.Radius, v.results.Offset(sumResult)); err != nil {
+		if err := v.set.StepNorm(q, v.n, x, d, velocity, e, b, s.Map.Radius, v.results.Offset(sumResult)); err != nil {
 			return err
 		}
 		p = v.ballFactor()
 	case problem.GroupMap:
-		if err := v.set.GroupReach(q, v.n, v.groups, x, d, velocity, e, b, kernels.Value(s.Map.Threshold), v.scales); err != nil {
+		if err := v.set.GroupFactors(q, v.n, v.groups, x, d, velocity, e, b, kernels.Value(s.Map.Threshold), v.scales); err != nil {
 			return err
 		}
 		return v.set.GroupDescend(q, v.n, v.groups, x, d, velocity, e, b, v.scales, v.results.Offset(movedResult))
