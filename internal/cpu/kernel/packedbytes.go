@@ -143,8 +143,16 @@ func (x *PackedBytes) ByteRow(i int, room []uint8) []uint8 {
 		panic("kernel: ByteRow: no such row, or too little room for it")
 	}
 	room = room[:x.cols]
-	for l := 0; l < x.cols; l += quad {
-		copy(room[l:], x.byRow[((i/byteRows*x.quads()+l/quad)*byteRows+i%byteRows)*quad:][:quad])
+	if x.cols == 0 {
+		return room
+	}
+	panel, _, _ := x.places(i)
+	l := 0
+	for ; l+quad <= x.cols; l += quad {
+		binary.LittleEndian.PutUint32(room[l:], binary.LittleEndian.Uint32(panel[l*byteRows:]))
+	}
+	if l < x.cols {
+		copy(room[l:], panel[l*byteRows:][:quad])
 	}
 	return room
 }
