@@ -8,14 +8,14 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/internal/plan"
 )
 
-func opened(t *testing.T) (*Device, *recorder.Recorder) {
+func opened(t *testing.T) (*Device, *double.Driver) {
 	t.Helper()
-	r := recorder.New(recorder.Options{})
+	r := double.New(double.Options{})
 	d, err := Open(r, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestOpenRefuses(t *testing.T) {
 		"-1 rows":                      {9, Options{MicroBatch: -1}},
 		"int8x2 products need compute capability 8.0; old has 7.0": {7, Options{Products: Int8x2}},
 	} {
-		r := recorder.New(recorder.Options{Info: driver.Info{Name: "old", Major: c.major}})
+		r := double.New(double.Options{Info: driver.Info{Name: "old", Major: c.major}})
 		_, err := Open(r, c.o)
 		if err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
 			t.Errorf("%+v: error %v, violations %v", c, err, r.Violations())

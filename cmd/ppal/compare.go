@@ -19,9 +19,11 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/trainer"
+	"ppal/trainer/session"
 )
 
-// compareFlags are those beside train's.
+// compareFlags are the flags of compare that train does not have.
 type compareFlags struct {
 	methods  string
 	seeds    int
@@ -33,7 +35,7 @@ type compareFlags struct {
 	measures string
 }
 
-// comparesItself are train's flags that a comparison has in another form, or not.
+// comparesItself lists the flags of train that a comparison replaces or does not support.
 var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "threads", "output"}
 
 func (a *app) compareCommand() *cobra.Command {
@@ -41,14 +43,15 @@ func (a *app) compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare",
-		Short: "Compare methods from equal starts under one budget",
-		Long: `Compare runs several methods from the same starts (a seed gives each the same rows and weights) under the same budget, and
-writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table (summary.md).
-It takes train's flags for all methods, each taking those that are its own; --set gives one method a setting.
-A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, the best on the second too.
+		Short: "Compare methods with equal starts and equal budgets",
+		Long: `Compare runs several methods with equal starts (a seed gives each method the same rows and initial weights) and equal
+budgets. It writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table
+(summary.md). It accepts the flags of train; each method uses the flags that apply to it. --set gives a setting to one
+method. A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, and
+the best points on the second seed too.
 
-Runs go on side by side, each on one thread; with a budget in seconds one after the other on all threads, so that none takes another's
-time. An interrupted comparison goes on where it stopped when the same command is given again.`,
+Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
+threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,
 		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
   ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
   ppal compare --methods ppala,gdpa --set gdpa.gdpa-step=0.01 --out runs/gdpa-step
@@ -58,14 +61,14 @@ time. An interrupted comparison goes on where it stopped when the same command i
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "the methods, separated by commas")
-	flags.IntVar(&f.seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
-	flags.StringVar(&f.budget, "budget", "iterations", "of every run: iterations, gradients or seconds, as in seconds:10; iterations alone: --iterations of them")
-	flags.StringArrayVar(&f.set, "set", nil, "one method's setting, as in plada.eta=0.1; may be repeated")
-	flags.StringVar(&f.tune, "tune", "", "a YAML file with a grid of settings for each method")
-	flags.StringVar(&f.out, "out", "", "the comparison's directory (default runs/<time>-compare)")
-	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
-	flags.StringVar(&f.measures, "measures", "test_error", "measures of the records to draw and to tabulate, separated by commas")
+	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare these methods, separated by commas")
+	flags.IntVar(&f.seeds, "seeds", 3, "run each method with the seeds 1 to N")
+	flags.StringVar(&f.budget, "budget", "iterations", "budget of every run: iterations, gradients:N or seconds:S; iterations alone means --iterations")
+	flags.StringArrayVar(&f.set, "set", nil, "give one method a setting, as in plada.eta=0.1; may be repeated")
+	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in a YAML file")
+	flags.StringVar(&f.out, "out", "", "write to this directory (default runs/<time>-compare)")
+	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
+	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
 	for _, k := range config.Keys() {
 		if slices.Contains(comparesItself, k.Name) {
@@ -81,7 +84,7 @@ time. An interrupted comparison goes on where it stopped when the same command i
 	return cmd
 }
 
-// compare is the command.
+// compare runs the command.
 func (a *app) compare(ctx context.Context, values config.Values, f compareFlags) error {
 	study, err := newStudy(values, f)
 	if err != nil {
@@ -102,43 +105,50 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	return err
 }
 
-// runStudy does the runs, with a bar over all of them.
+// runStudy executes the runs, with one progress bar for all of them.
 func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
 	progress, finish := a.studyProgress(study.Title)
-	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train) (compare.Trial, error) {
+	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
 		dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
 		if err != nil {
 			return nil, err
 		}
-		return a.openOneByOne(ctx, cfg, dataDir)
+		options, err := cfg.SessionOptions(dataDir)
+		if err != nil {
+			return nil, err
+		}
+		options.Settings = set
+		if set.Iterations == 0 {
+			options.Settings.Iterations = -1 // none, where 0 is the session's default
+		}
+		return a.openOneByOne(ctx, options, a.onGPU(cfg))
 	}, progress)
 	finish()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted; what was finished is in %s: give the same command with --out %s to go on", dir, dir)
+		return nil, fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
 	}
 	return outcome, err
 }
 
-// openOneByOne is open for runs side by side, of which those on a GPU wait for each other.
-func (a *app) openOneByOne(ctx context.Context, cfg config.Train, dataDir string) (compare.Trial, error) {
-	alone := a.onGPU(cfg)
-	if alone {
+// openOneByOne opens a run of a comparison. Runs on a GPU wait for each other.
+func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (compare.Trial, error) {
+	if onGPU {
 		a.gpu.Lock()
 	}
-	t, err := a.open(ctx, cfg, dataDir)
+	s, err := a.open(ctx, o)
 	switch {
-	case err != nil && alone:
+	case err != nil && onGPU:
 		a.gpu.Unlock()
-		return nil, err // without a nil trial
+		return nil, config.NameFlags(err)
 	case err != nil:
-		return nil, err
-	case alone:
-		return &lonely{t, &a.gpu}, nil
+		return nil, config.NameFlags(err)
+	case onGPU:
+		return &exclusive{s, &a.gpu}, nil
 	}
-	return t, nil
+	return s, nil
 }
 
-// onGPU says whether a run is on a GPU: told to be, or free to and there is one.
+// onGPU reports whether a run uses a GPU: requested, or chosen automatically.
 func (a *app) onGPU(cfg config.Train) bool {
 	if cfg.Kind() == "cuda" || cfg.Kind() == "cpu" || cfg.Engine == "gorgonia" {
 		return cfg.Kind() == "cuda"
@@ -147,22 +157,22 @@ func (a *app) onGPU(cfg config.Train) bool {
 	return err == nil && len(list) > 0
 }
 
-// lonely is a trial that others wait for the end of.
-type lonely struct {
-	trial
+// exclusive is a run that has the GPU to itself.
+type exclusive struct {
+	*session.Session
 	gpu *sync.Mutex
 }
 
-// Close gives the trial's GPU to the next.
-func (l *lonely) Close() error {
-	defer l.gpu.Unlock()
-	return l.trial.Close()
+// Close gives the GPU to the next run.
+func (e *exclusive) Close() error {
+	defer e.gpu.Unlock()
+	return e.Session.Close()
 }
 
-// studyUnits is how finely the bar divides a run.
+// studyUnits is the number of steps of the bar for each run.
 const studyUnits = 100
 
-// studyProgress is a bar on a terminal, and else a line for each run.
+// studyProgress returns a progress bar on a terminal, and otherwise one line for each run.
 func (a *app) studyProgress(title string) (progress compare.Progress, finish func()) {
 	if !a.terminal {
 		last := 0
@@ -188,7 +198,7 @@ func (a *app) studyProgress(title string) (progress compare.Progress, finish fun
 		}
 }
 
-// newStudy is what the flags say.
+// newStudy builds the study from the flags.
 func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	iterations, err := strconv.Atoi(cmp.Or(values["iterations"], "1000"))
 	if err != nil {
@@ -225,7 +235,7 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	return s, nil
 }
 
-// checkRuns checks the flags that say how many runs there are, and how many at a time.
+// checkRuns checks the flags for the number of runs and of parallel runs.
 func checkRuns(seeds, parallel int) error {
 	for _, n := range []struct {
 		flag         string
@@ -238,7 +248,7 @@ func checkRuns(seeds, parallel int) error {
 	return nil
 }
 
-// contenders are the methods with their settings.
+// contenders returns the methods with their settings.
 func contenders(values config.Values, f compareFlags) ([]compare.Contender, error) {
 	var grids map[string][]config.Values
 	if f.tune != "" {
@@ -248,7 +258,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 		}
 	}
 	names := strings.Split(f.methods, ",")
-	unused := map[string]int{} // by how many methods a flag is not had
+	unused := map[string]int{} // for each flag, the number of methods that do not have it
 	var list []compare.Contender
 	for _, name := range names {
 		given := config.Values{"method": name}
@@ -267,11 +277,11 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for k, n := range unused {
 		if n == len(names) {
-			return nil, &config.Error{Where: "--" + k, Problem: "is a key of none of the methods " + f.methods}
+			return nil, &config.Error{Where: "--" + k, Problem: "does not apply to any of the methods " + f.methods}
 		}
 	}
 	for name := range grids {
-		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("searches for %s, which is not among the methods %s", name, f.methods)}
+		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("has a grid for %s, which is not one of the methods %s", name, f.methods)}
 	}
 	for _, text := range f.set {
 		if err := setOne(list, text); err != nil {
@@ -286,7 +296,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	return list, nil
 }
 
-// setOne gives a contender the setting "method.key=value".
+// setOne applies the setting "method.key=value" to its contender.
 func setOne(list []compare.Contender, text string) error {
 	left, value, ok := strings.Cut(text, "=")
 	name, key, dotted := strings.Cut(left, ".")
@@ -294,7 +304,7 @@ func setOne(list []compare.Contender, text string) error {
 		return fmt.Errorf("is %q, want method.key=value, as in plada.eta=0.1", text)
 	}
 	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key }) {
-		return fmt.Errorf("%s is no key; the keys are the flags of ppal train --help", left)
+		return fmt.Errorf("%s is an unknown setting; the settings are the flags of ppal train --help", left)
 	}
 	for i := range list {
 		if list[i].Name == name {
@@ -302,5 +312,5 @@ func setOne(list []compare.Contender, text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not among the methods", name)
+	return fmt.Errorf("%s is not one of the methods", name)
 }

@@ -37,13 +37,13 @@ func TestCompareRefuses(t *testing.T) {
 	}
 	for args, text := range map[string]string{
 		"--methods ppala,sgd":                          "--method is \"sgd\"",
-		"--methods gdpa,penalty --alpha 3":             "--alpha is a key of none of the methods",
+		"--methods gdpa,penalty --alpha 3":             "--alpha does not apply to any of the methods",
 		"--budget hours:1":                             "--budget is wrong",
 		"--seeds 0":                                    "--seeds is 0",
 		"--set eta=1":                                  "--set is \"eta=1\", want method.key=value",
-		"--set plada.eta=1":                            "--set plada is not among the methods",
+		"--set plada.eta=1":                            "--set plada is not one of the methods",
 		"--set gdpa.alpha=1":                           "--alpha is PPALA's and PLADA's",
-		"--tune " + grid:                               "searches for alm",
+		"--tune " + grid:                               "has a grid for alm",
 		"--methods ppala,ppala --out " + t.TempDir():   "given twice",
 		"--iterations many":                            "--iterations is \"many\"",
 		"--tune " + filepath.Join(t.TempDir(), "none"): "no such file",

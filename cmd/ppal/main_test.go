@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/config"
+	"ppal/trainer/session"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -29,13 +29,7 @@ type outcome struct {
 // command runs the program on arguments, with training by a stub that prepare may change.
 func command(ctx context.Context, prepare func(s *stub), args ...string) outcome {
 	return commandOn(ctx, func(a *app) {
-		a.open = func(_ context.Context, cfg config.Train, _ string) (trial, error) {
-			s, err := newStub(cfg)
-			if err == nil && prepare != nil {
-				prepare(s)
-			}
-			return s, err
-		}
+		a.open = func(_ context.Context, o session.Options) (*session.Session, error) { return openStub(o, prepare) }
 	}, args...)
 }
 
@@ -46,7 +40,7 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 		stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" },
 		shrink: 100,
 		now:    func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
-		open:   func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		open:   func(_ context.Context, o session.Options) (*session.Session, error) { return openStub(o, nil) },
 		gpus:   machineGPUs(),
 	}
 	prepare(a)
@@ -125,7 +119,7 @@ func TestRefusals(t *testing.T) {
 		{"data fetch none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
 		{"data fetch csv", exitUsage, "ppal: datasets: invalid option: csv is your own file: there is nothing to download"},
 		{"data check csv", exitUsage, "ppal: datasets: invalid option: csv needs the path of a file"},
-		{"data check synthetic --group a", exitUsage, "ppal: invalid option: --group is for tables, synthetic is a set of images"},
+		{"data check synthetic --group a", exitUsage, "ppal: invalid option: --group applies to tables, synthetic is a set of images"},
 		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: invalid option: synthetic-compas does not take a label"},
 		{"data check synthetic-compas --split 50/50", exitUsage,
 			`ppal: datasets: invalid split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
@@ -150,7 +144,7 @@ func TestRefusals(t *testing.T) {
 			"[growth memory] were all set; see ppal bench --help"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
-			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},
+			`ppal: unexpected argument "false"; write the value of a boolean flag after =, as in --quiet=false; see ppal train --help`},
 		{"train --help=3", exitUsage, `ppal: --help is "3", want true or false; see ppal train --help`},
 		{"--help=3", exitUsage, `ppal: --help is "3", want true or false; see ppal --help`},
 		{"data fetch fashion-mnist --mirror ftp://x --data-dir " + dir, exitUsage,
@@ -161,7 +155,7 @@ func TestRefusals(t *testing.T) {
 		{"train --kappa=-1", exitUsage, "ppal: --kappa is -1, want a number of at least 0, or several separated by commas"},
 		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step is GDPA's; the method is ppala"},
 		{"train --problem ranking", exitUsage, "ppal: --problem ranking is not in this version, want mnpc, dp, eo, if"},
-		{"reproduce", exitUsage, "ppal: want the name of one experiment, as ppal reproduce --list tells; see ppal reproduce --help"},
+		{"reproduce", exitUsage, "ppal: want the name of one experiment (see ppal reproduce --list); see ppal reproduce --help"},
 		{"reproduce ranking-mslr", exitUsage, "ppal: reproduce: ranking-mslr: not available yet: ranking problems are not in this version"},
 		{"train --config " + unknown, exitUsage,
 			"ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
@@ -170,11 +164,11 @@ func TestRefusals(t *testing.T) {
 		{"train --quiet --out " + dir, exitUsage, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
 		{"train --quiet --out " + truncated, exitFailed, "ppal: rundir: open " + truncated + ": not a directory: give --out another directory"},
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
-		{"help trian", exitUsage, `ppal: there is no command "trian"; see ppal help --help`},
+		{"help trian", exitUsage, `ppal: unknown command "trian"; see ppal help --help`},
 		{"completion sh", exitUsage, `ppal: unknown command "sh" for "ppal completion"; see ppal completion --help`},
 		{"compare --seeds 0", exitUsage, "ppal: --seeds is 0, want a whole number of at least 1"},
 		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel is -1, want a whole number of at least 0"},
-		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus is no key; the keys are the flags of ppal train --help"},
+		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus is an unknown setting; the settings are the flags of ppal train --help"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			got := command(t.Context(), nil, strings.Fields(tc.args)...)
@@ -197,7 +191,7 @@ func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("write report.txt:
 func TestFullDisk(t *testing.T) {
 	for _, args := range []string{"--help", "train --help", "version", "devices", "data list", "bench --list", "completion bash"} {
 		got := commandOn(t.Context(), func(a *app) { a.stdout = full{} }, strings.Fields(args)...)
-		if got.status != exitFailed || got.stderr != "ppal: write report.txt: no space left on device; make room there, or choose another directory\n" {
+		if got.status != exitFailed || got.stderr != "ppal: write report.txt: no space left on device; free some space there, or use another directory\n" {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -235,7 +229,7 @@ func TestDataCommands(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got = command(t.Context(), nil, "data", "fetch", "synthetic")
-	if got.status != exitDone || got.stdout != "synthetic is built in; nothing to download\n" {
+	if got.status != exitDone || got.stdout != "synthetic is built in; there is nothing to download\n" {
 		t.Errorf("%+v", got)
 	}
 	got = command(t.Context(), nil, "data", "check", "synthetic")

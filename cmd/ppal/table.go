@@ -11,29 +11,29 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
 
-// printTable is the run's last word, on stdout.
-func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
-	out := &failOnce{out: s.stdout}
+// printTable prints the result of the run on stdout.
+func (r *trainRun) printTable(result *session.Result) error {
+	sum := r.session.Summary()
+	out := &failOnce{out: r.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
-		s.cfg.Method.Method, s.cfg.Dataset, s.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
-	s.printConstraints(out, sum, f)
-	s.printMeasures(out, f)
+		r.cfg.Method.Method, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
+	r.printConstraints(out, sum, result)
+	r.printMeasures(out, result)
 	c := sum.Certificate
-	kinks := "" // the subdifferential there is not known whole
+	kinks := "" // with kinks the stationarity is an upper bound
 	if c.UpperBound {
 		kinks = "at most "
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nobjective\t%s\n", short(sum.Objective))
-	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(s.cfg.FeasibilityTolerance))
+	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(r.cfg.FeasibilityTolerance))
 	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, feasibility %s, complementarity %s)\n",
 		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Feasibility), short(c.Complementarity))
 	if sum.OutputIteration != sum.Iterations {
-		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, s.cfg.Output)
+		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, r.cfg.Output)
 	}
 	fmt.Fprintf(w, "memory\t%.0f MB at most\n", float64(sum.PeakBytes)/1e6)
 	if len(sum.Warnings) == 0 {
@@ -42,41 +42,41 @@ func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	for i, warning := range sum.Warnings {
 		fmt.Fprintf(w, "%s\t%s\n", []string{"warnings", ""}[min(i, 1)], warning)
 	}
-	fmt.Fprintf(w, "files\t%s\n", s.dir)
+	fmt.Fprintf(w, "files\t%s\n", r.session.Dir())
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	return out.err
 }
 
-// mostLines is how many constraints the table shows: those nearest to their bounds.
+// mostLines is the number of constraints that the table shows: those closest to their bounds.
 const mostLines = 12
 
 // printConstraints prints a line for the objective and for each constraint.
-func (s *trainRun) printConstraints(out io.Writer, sum rundir.Summary, f session.Final) {
+func (r *trainRun) printConstraints(out io.Writer, sum session.Summary, result *session.Result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	info := s.trial.Info()
+	d := r.session.Describe()
 	title, decisions := "term\tvalue", "decided"
-	if s.byClass() {
+	if r.byClass() {
 		title, decisions = "class\tloss", "error"
 	}
 	title += "\tbound\tmet\tmultiplier"
-	for _, split := range f.Splits {
+	for _, split := range result.Splits {
 		title += "\t" + splitTitle(split.Name, decisions)
 	}
 	fmt.Fprintln(w, title)
 	line := func(name string, k int, bound, met, multiplier string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(f.Values[k]), bound, met, multiplier)
-		for _, split := range f.Splits {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, multiplier)
+		for _, split := range result.Splits {
 			fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
 		}
 		fmt.Fprintln(w)
 	}
-	line(info.Objective, 0, "-", "objective", "-")
-	names, shown := s.trial.ConstraintNames(), worst(sum.Constraints)
+	line(d.Objective, 0, "-", "objective", "-")
+	names, shown := d.Constraints, worst(sum.Constraints)
 	for _, j := range shown {
 		met := "yes"
-		if over := sum.Constraints[j]; over > s.cfg.FeasibilityTolerance {
+		if over := sum.Constraints[j]; over > r.cfg.FeasibilityTolerance {
 			met = "no, " + short(over) + " over"
 		}
 		line(names[j], 1+j, short(sum.Bounds[j]), met, short(sum.Certificate.Nu[j]))
@@ -87,7 +87,8 @@ func (s *trainRun) printConstraints(out io.Writer, sum rundir.Summary, f session
 	}
 }
 
-// worst are the constraints that are shown: all, or those with the largest values, in their order.
+// worst returns the indices of the constraints to show, in order: all, or those with the largest
+// values.
 func worst(g []float64) []int {
 	all := make([]int, len(g))
 	for j := range all {
@@ -102,30 +103,35 @@ func worst(g []float64) []int {
 	return all
 }
 
-// byClass says whether objective and constraints are classes' losses, and what they stand for the classes' errors.
-func (s *trainRun) byClass() bool { return s.cfg.Data.Problem == "mnpc" }
+// byClass reports whether objective and constraints are losses of classes, so that the measures on
+// decisions are errors of classes.
+func (r *trainRun) byClass() bool { return r.cfg.Data.Problem == session.NameNeymanPearson }
 
-// splitTitle heads what objective and constraints are on the decisions for one split's rows.
-func splitTitle(name, decisions string) string {
-	if name == "train" {
+// splitTitle returns the column title for the measures on the decisions of one split.
+func splitTitle(name session.Split, decisions string) string {
+	if name == session.Training {
 		return decisions + " on training rows"
 	}
-	return "on " + name + " rows"
+	return fmt.Sprintf("on %s rows", name)
 }
 
-// printMeasures prints what is not told for each constraint: the measures of every split.
-func (s *trainRun) printMeasures(out io.Writer, f session.Final) {
-	if s.byClass() {
+// printMeasures prints the measures that do not belong to a single constraint, for every split.
+func (r *trainRun) printMeasures(out io.Writer, result *session.Result) {
+	if r.byClass() {
 		return
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\nmeasure")
-	for _, split := range f.Splits {
-		fmt.Fprintf(w, "\t%s rows", strings.ReplaceAll(split.Name, "train", "training"))
+	for _, split := range result.Splits {
+		title := string(split.Name)
+		if split.Name == session.Training {
+			title = "training"
+		}
+		fmt.Fprintf(w, "\t%s rows", title)
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Splits[0].Named)) {
+	for _, name := range slices.Sorted(maps.Keys(result.Splits[0].Named)) {
 		fmt.Fprintf(w, "\n%s", strings.ReplaceAll(name, "_", " "))
-		for _, split := range f.Splits {
+		for _, split := range result.Splits {
 			fmt.Fprintf(w, "\t%s", short(split.Named[name]))
 		}
 	}
@@ -133,19 +139,19 @@ func (s *trainRun) printMeasures(out io.Writer, f session.Final) {
 	_ = w.Flush() // out keeps the error
 }
 
-// short is a number for people.
+// short formats a number with four significant digits.
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-// rounded is x with the digits that short shows.
+// rounded returns x rounded to the digits of short.
 func rounded(x float64) float64 {
 	y, err := strconv.ParseFloat(short(x), 64)
 	if err != nil {
-		panic(err) // short writes numbers
+		panic(err) // short always returns a number
 	}
 	return y
 }
 
-// percent has a digit after the point.
+// percent formats a share with one decimal.
 func percent(x float64) string {
 	return strconv.FormatFloat(math.Round(1000*x)/10+0, 'f', 1, 64) + " %"
 }

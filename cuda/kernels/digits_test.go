@@ -235,7 +235,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := kernel.NewPackedBytes(rows, inner, testScale)
+	x := k.NewPackedBytes(rows, inner, testScale)
 	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
 	w := k.NewDigits(inner, cols, count)
 	w.Quantize(0, w.Panels(), b, cols, testScale)
@@ -244,7 +244,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	return z
 }
 
-// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the emulator refuses one that does not fit.
+// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the double refuses a sum that does not fit.
 func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)

@@ -49,9 +49,10 @@ func (p pictures) draw(seed uint64) *matrix.Bytes {
 }
 
 // packedRows are the rows in the kernels' layout.
-func (p pictures) packedRows() *kernel.PackedBytes {
+func (p pictures) packedRows(t testing.TB) *kernel.PackedBytes {
 	x := p.data()
-	own := kernel.NewPackedBytes(x.Rows, x.Cols, 1)
+	t.Helper()
+	own := sliced(t, kernel.Best(), 1, plan.AutoProducts).NewBytes(x.Rows, x.Cols, 1)
 	own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
 	own.SetScale(x.Scale)
 	return own
@@ -80,7 +81,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 	if p.store != nil {
 		data = p.store
 	} else if p.packed {
-		data = p.packedRows()
+		data = p.packedRows(t)
 	}
 	made, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, p.spec, dtype, weights)
@@ -278,7 +279,7 @@ func (c copied) ByteRow(i int, room []uint8) []uint8 {
 // Binding does not write to the matrices and values that a problem was made from.
 func TestBindLeavesTheDataAlone(t *testing.T) {
 	p := albums()[1]
-	p.store = p.packedRows()
+	p.store = p.packedRows(t)
 	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
 	if err := problem.Bind(0, p.other()); err != nil {
 		t.Fatal(err)

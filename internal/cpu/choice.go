@@ -19,15 +19,9 @@ func (d *Device) With(p plan.Products) (*Device, error) {
 		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "a GPU", Found: "this is the CPU",
 			Want: "auto, float32, int8x3 or int8x2"})
 	}
-	if p.Integers() {
-		k, err := kernel.NewByteKernels(d.level)
-		if err != nil {
-			return nil, err
-		}
-		if !k.Fast() {
-			return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "AVX-512 VNNI or AVX-VNNI",
-				Found: fmt.Sprintf("the %v kernels have neither here", d.level), Want: "float32"})
-		}
+	if p.Integers() && !d.bytes.Fast() {
+		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "AVX-512 VNNI or AVX-VNNI",
+			Found: fmt.Sprintf("the %v kernels have neither here", d.level), Want: "float32"})
 	}
 	own := *d
 	own.products = p
@@ -39,19 +33,19 @@ func (d *Device) Products(cols int) plan.Products {
 	if d.products != plan.AutoProducts {
 		return d.products
 	}
-	if k, err := kernel.NewByteKernels(d.level); err == nil && k.Fast() && cols >= plan.DigitColumns {
+	if d.bytes.Fast() && cols >= plan.DigitColumns {
 		return plan.Int8x3
 	}
 	return plan.Float32
 }
 
 // Integers names the instruction of the products with digits: avx512_vnni, avx_vnni, or go.
-func (d *Device) Integers() string {
-	k, err := kernel.NewByteKernels(d.level)
-	if err != nil {
-		return "go"
-	}
-	return k.Instruction()
+func (d *Device) Integers() string { return d.bytes.Instruction() }
+
+// NewBytes returns a matrix of zeros with a scale, in the layout of the device's products with 8-bit
+// data. A plan whose data it is reads it without a copy.
+func (d *Device) NewBytes(rows, cols int, scale float64) *kernel.PackedBytes {
+	return d.bytes.NewPackedBytes(rows, cols, scale)
 }
 
 // byteLeaf returns room for a leaf of 8-bit data that products with digits read, nil for others.
@@ -64,10 +58,10 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	if e.device.Products(cols).Digits() == 0 {
 		return nil
 	}
-	if own, ok := data.(*kernel.PackedBytes); ok {
+	if own, ok := data.(*kernel.PackedBytes); ok && own.Layout() == e.device.bytes.Layout() {
 		return own
 	}
-	return kernel.NewPackedBytes(rows, cols, data.ByteScale())
+	return e.device.NewBytes(rows, cols, data.ByteScale())
 }
 
 // digits is the number of digits of the products with 8-bit data.

@@ -16,6 +16,7 @@ type Device struct {
 	threads  int
 	products plan.Products
 	pool     *pool
+	bytes    *kernel.ByteKernels // for products with 8-bit data
 }
 
 var _ plan.Device = (*Device)(nil)
@@ -28,10 +29,11 @@ func New(level kernel.Level, threads int) (*Device, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	if _, err := kernel.New[float32](level); err != nil {
+	bytes, err := kernel.NewByteKernels(level)
+	if err != nil {
 		return nil, err
 	}
-	return &Device{level: level, threads: threads, pool: newPool(threads)}, nil
+	return &Device{level: level, threads: threads, pool: newPool(threads), bytes: bytes}, nil
 }
 
 // Level is that of the kernels.
@@ -39,6 +41,10 @@ func (d *Device) Level() kernel.Level { return d.level }
 
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
+
+// Parallel calls work for the workers 0 to Threads()-1 at the same time and returns when all calls
+// have. The caller is worker 0.
+func (d *Device) Parallel(work func(worker int)) { d.pool.run(d.threads, workFunc(work)) }
 
 // Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
 func (d *Device) Close() { d.pool.close() }

@@ -49,10 +49,8 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
-		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
-	if e.integers, err = kernel.NewByteKernels(d.level); err != nil {
-		return nil, err
-	}
+		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, minus: map[*int8][]T{},
+		integers: d.bytes, device: d, threads: d.threads, pool: d.pool}
 	if err := e.packData(); err != nil {
 		return nil, err
 	}

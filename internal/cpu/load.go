@@ -37,7 +37,7 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 			e.setData(i, make([]T, b.Len()))
 		}
 		if x := e.bytes[i]; x != nil {
-			e.bytes[i] = kernel.NewPackedBytes(b.Rows, b.Cols, x.ByteScale())
+			e.bytes[i] = e.device.NewBytes(b.Rows, b.Cols, x.ByteScale())
 			changed = true
 		}
 	}

@@ -118,7 +118,7 @@ func (d *dispatch) writeTiles(b *bytes.Buffer) {
 // write writes the tiles as an element of a composite literal.
 func (t byteTiles) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "{\nneeds: %s, instruction: %q,\n", t.needs, t.instruction)
-	fmt.Fprintf(b, "rows: %d, lanes: %d,\n", t.rows, t.lanes)
+	fmt.Fprintf(b, "layout: Layout{Rows: %d, Depth: %d}, rows: %d, lanes: %d,\n", byteRows, quad, t.rows, t.lanes)
 	for _, field := range []string{"mulBytes", "addBytes"} {
 		fmt.Fprintf(b, "%[1]s: [2]%[1]sFunc{%[1]s2%[2]s, %[1]s3%[2]s},\n", field, t.suffix)
 	}

@@ -24,7 +24,7 @@ func benchIntegers(b *testing.B, level Level, slices, cores int) {
 			b.Skip("no instructions for it")
 		}
 		const n, d, h = benchRows, benchCols, benchWidth
-		x := NewPackedBytes(n, d, 1/255.)
+		x := k.NewPackedBytes(n, d, 1/255.)
 		values := make([]uint8, RowBlock*d)
 		for i := range values {
 			values[i] = uint8(i * 7919)

@@ -5,40 +5,50 @@ import (
 	"unsafe"
 )
 
-// byteKernelsGo are the loops in Go, the reference, for tiles of that size.
-func byteKernelsGo(level Level, rows, lanes int) ByteKernels {
-	k := ByteKernels{
-		level:     level,
-		byteTiles: byteTiles{instruction: "go", rows: rows, lanes: lanes},
-		columnMax: columnMaxGo(lanes),
+// byteKernelsGo returns the loops in Go, the reference, for data in a layout and tiles of that
+// size.
+func byteKernelsGo(level Level, layout Layout, rows, lanes int) ByteKernels {
+	t := byteTiles{instruction: "go", layout: layout, rows: rows, lanes: lanes}
+	k := ByteKernels{level: level, columnMax: columnMaxGo(lanes)}
+	for i := range t.mulBytes {
+		count := i + 2
+		k.quantize[i] = quantizeGo(lanes, count)
+		t.mulBytes[i], t.addBytes[i] = t.mulBytesGo(count), t.addBytesGo(count)
 	}
-	for i := range 2 {
-		k.mulBytes[i], k.addBytes[i], k.quantize[i] = mulBytesGo(rows, lanes, i+2), addBytesGo(rows, lanes, i+2), quantizeGo(lanes, i+2)
-	}
+	k.byteTiles = t
 	return k
 }
 
-// dots are the sums I_s of a row and a column: see the comment of mulBytes3 in the generated files.
-func dots(k int, x []uint8, q []int8, lanes, slices, i, j int) (sums [3]int32) {
+// dots returns the sums I_s of a row and a column in the formula of mulBytes3: see the comment in
+// the generated files.
+func (t byteTiles) dots(k int, x []uint8, q []int8, count, i, j int) (sums [3]int32) {
+	depth := t.layout.Depth
 	for l := range k {
-		for s := range slices {
-			for e := range quad {
-				sums[s] += int32(x[(l*byteRows+i)*quad+e]) * int32(q[((l*slices+s)*lanes+j)*quad+e])
+		for s := range count {
+			for e := range depth {
+				group := l*(depth/quad) + e/quad
+				sums[s] += int32(x[(l*t.layout.Rows+i)*depth+e]) * int32(q[((group*count+s)*t.lanes+j)*quad+e%quad])
 			}
 		}
 	}
 	return sums
 }
 
-func mulBytesGo(rows, lanes, slices int) func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool) {
+// operands returns the data and the digits that a tile reads.
+func (t byteTiles) operands(k int, x *uint8, q *int8, count int) (data []uint8, digits []int8) {
+	depth := t.layout.Depth
+	return unsafe.Slice(x, ((k-1)*t.layout.Rows+t.rows)*depth), unsafe.Slice(q, k*depth*count*t.lanes)
+}
+
+func (t byteTiles) mulBytesGo(count int) mulBytesFunc {
 	return func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool) {
-		data, digits := unsafe.Slice(x, ((k-1)*byteRows+rows)*quad), unsafe.Slice(q, k*slices*lanes*quad)
-		units, out := unsafe.Slice(unit, lanes), unsafe.Slice(c, (rows-1)*ldc+lanes)
-		for i := range rows {
-			for j := range lanes {
+		data, digits := t.operands(k, x, q, count)
+		units, out := unsafe.Slice(unit, t.lanes), unsafe.Slice(c, (t.rows-1)*ldc+t.lanes)
+		for i := range t.rows {
+			for j := range t.lanes {
 				var total float64
-				sums := dots(k, data, digits, lanes, slices, i, j)
-				for _, sum := range sums[:slices] {
+				sums := t.dots(k, data, digits, count, i, j)
+				for _, sum := range sums[:count] {
 					total = total*base + float64(sum)
 				}
 				z := float32(units[j] * total)
@@ -51,18 +61,18 @@ func mulBytesGo(rows, lanes, slices int) func(k int, x *uint8, q *int8, unit *fl
 	}
 }
 
-func addBytesGo(rows, lanes, slices int) func(k int, x *uint8, q *int8, units, c *float32, ldc int) {
+func (t byteTiles) addBytesGo(count int) addBytesFunc {
 	return func(k int, x *uint8, q *int8, units, c *float32, ldc int) {
-		data, digits := unsafe.Slice(x, ((k-1)*byteRows+rows)*quad), unsafe.Slice(q, k*slices*lanes*quad)
-		scale, out := unsafe.Slice(units, 2*lanes), unsafe.Slice(c, (rows-1)*ldc+lanes)
-		for i := range rows {
-			for j := range lanes {
-				sums := dots(k, data, digits, lanes, slices, i, j)
+		data, digits := t.operands(k, x, q, count)
+		scale, out := unsafe.Slice(units, 2*t.lanes), unsafe.Slice(c, (t.rows-1)*ldc+t.lanes)
+		for i := range t.rows {
+			for j := range t.lanes {
+				sums := t.dots(k, data, digits, count, i, j)
 				z := fma32(float32(sums[0]), base, float32(sums[1]))
-				if slices == 3 {
+				if count == 3 {
 					z = fma32(float32(sums[0]), base*base, fma32(float32(sums[1]), base, float32(sums[2])))
 				}
-				out[i*ldc+j] = fma32(z*scale[j], scale[lanes+j], out[i*ldc+j])
+				out[i*ldc+j] = fma32(z*scale[j], scale[t.lanes+j], out[i*ldc+j])
 			}
 		}
 	}
@@ -80,17 +90,17 @@ func columnMaxGo(lanes int) func(m, n int, b *float32, ldb int, most *uint32) {
 	}
 }
 
-func quantizeGo(lanes, slices int) func(groups, n int, b *float32, ldb int, factors *float32, q *int8) {
+func quantizeGo(lanes, count int) func(groups, n int, b *float32, ldb int, factors *float32, q *int8) {
 	return func(groups, n int, b *float32, ldb int, factors *float32, q *int8) {
 		in, scale := unsafe.Slice(b, (groups*quad-1)*ldb+n), unsafe.Slice(factors, 2*lanes)
-		out := unsafe.Slice(q, groups*slices*lanes*quad)
+		out := unsafe.Slice(q, groups*count*lanes*quad)
 		clear(out)
 		for i := range groups * quad {
 			for j, v := range in[i*ldb:][:n] {
 				r, factor := v*scale[j], scale[lanes+j]
-				for s := range slices {
+				for s := range count {
 					digit := float32(math.RoundToEven(float64(r) * float64(factor)))
-					out[((i/quad*slices+s)*lanes+j)*quad+i%quad] = int8(digit)
+					out[((i/quad*count+s)*lanes+j)*quad+i%quad] = int8(digit)
 					r, factor = fma32(r, factor, -digit), base
 				}
 			}
@@ -98,13 +108,14 @@ func quantizeGo(lanes, slices int) func(groups, n int, b *float32, ldb int, fact
 	}
 }
 
-// fma32 is x y + z, rounded once: the product is exact in float64, and where the sum's rounding there made a tie of what is none, the
-// odd neighbour tells (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+// fma32 returns x y + z, rounded once. The product is exact in float64. If rounding the sum to
+// float64 lost anything, the sum is rounded to odd, so that the second rounding, to float32, sees
+// no false tie (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 func fma32(x, y, z float32) float32 {
 	product := float64(x) * float64(y)
 	sum := product + float64(z)
 	back := sum - product
-	lost := (product - (sum - back)) + (float64(z) - back) // exactly (Knuth's two-sum)
+	lost := (product - (sum - back)) + (float64(z) - back) // exact: Knuth's two-sum
 	if bits := math.Float64bits(sum); lost != 0 && bits&1 == 0 {
 		if (lost > 0) == (sum > 0) {
 			bits++

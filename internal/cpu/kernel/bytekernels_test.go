@@ -35,7 +35,7 @@ const testScale = 1 / 76.5 // no power of two
 // newByteProblem fills the factors with number's.
 func newByteProblem(t testing.TB, k *ByteKernels, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
 	atEnd := r.IntN(2) == 0
-	p := &byteProblem{shape: s, x: NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
+	p := &byteProblem{shape: s, x: k.NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
 	p.x.byRow, p.x.byCol = guarded[uint8](t, len(p.x.byRow), atEnd), guarded[uint8](t, len(p.x.byCol), atEnd)
 	for lo := 0; lo < s.n; lo += RowBlock {
 		values := make([]uint8, min(RowBlock, s.n-lo)*s.d)
@@ -77,6 +77,21 @@ func (p *byteProblem) cutBlock(lo, hi int) {
 }
 
 func anyByte(r *rand.Rand) func() uint8 { return func() uint8 { return uint8(r.Uint32()) } }
+
+// TestLayouts runs the products of the reference on data in layouts that no tile in assembly has.
+func TestLayouts(t *testing.T) {
+	for _, layout := range []Layout{{16, 64}, {12, 4}, {4, 8}} {
+		k := byteKernelsGo(Go, layout, layout.Rows/2, 8)
+		r := rand.New(rand.NewPCG(33, 34))
+		for _, s := range []shape{{1, 1, 1}, {RowBlock + 17, 70, 9}, {2 * RowBlock, 129, 3}} {
+			p := newByteProblem(t, &k, s, 3, r, anyByte(r), normals[float32](r))
+			before := append([]float32(nil), p.g...)
+			p.run(&k)
+			p.checkForward(t, fmt.Sprint(layout))
+			p.checkBackward(t, fmt.Sprint(layout), before)
+		}
+	}
+}
 
 // TestIntegersExact compares Z with integer arithmetic: the unit times an exact integer, rounded to float64 and float32. G is compared
 // with the same in float64, to the roundings in float32. So it is for random, extreme and unequal values and all shapes.
@@ -195,13 +210,14 @@ func TestIntegersSameBits(t *testing.T) {
 
 // TestExactDepth has sums about the largest 32-bit integer, of both signs, and beyond it, where they are cut in two.
 func TestExactDepth(t *testing.T) {
+	exactDepth := Layout{Rows: 8, Depth: quad}.exactDepth()
 	if (exactDepth+4)*255*127 <= math.MaxInt32 || exactDepth*255*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest depth", exactDepth)
 	}
 	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
 		for _, d := range []int{exactDepth - 1, exactDepth, exactDepth + 1, exactDepth + 9, 2*exactDepth + 1} {
 			const n, h = 3, 2
-			x := NewPackedBytes(n, d, 1)
+			x := k.NewPackedBytes(n, d, 1)
 			values := make([]uint8, n*d)
 			for i := range values {
 				values[i] = 255
@@ -339,7 +355,7 @@ func TestIntegersMisuse(t *testing.T) {
 		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
 		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },
 		"row past rows":     func() { p.x.ByteRow(30, make([]uint8, 5)) },
-		"negative columns":  func() { NewPackedBytes(1, -1, 1) },
+		"negative columns":  func() { k.NewPackedBytes(1, -1, 1) },
 		"element past rows": func() { p.x.At(30, 0) },
 	}
 	if Best() != Go {

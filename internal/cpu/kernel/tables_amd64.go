@@ -299,7 +299,7 @@ func byteTilesOf(level Level) []byteTiles {
 		return []byteTiles{
 			{
 				needs: hasAVX512VNNI, instruction: "avx512_vnni",
-				rows: 8, lanes: 16,
+				layout: Layout{Rows: 8, Depth: 4}, rows: 8, lanes: 16,
 				mulBytes: [2]mulBytesFunc{mulBytes2AVX512VNNI, mulBytes3AVX512VNNI},
 				addBytes: [2]addBytesFunc{addBytes2AVX512VNNI, addBytes3AVX512VNNI},
 			},
@@ -308,13 +308,13 @@ func byteTilesOf(level Level) []byteTiles {
 		return []byteTiles{
 			{
 				needs: hasAVXVNNI, instruction: "avx_vnni",
-				rows: 4, lanes: 8,
+				layout: Layout{Rows: 8, Depth: 4}, rows: 4, lanes: 8,
 				mulBytes: [2]mulBytesFunc{mulBytes2AVXVNNI, mulBytes3AVXVNNI},
 				addBytes: [2]addBytesFunc{addBytes2AVXVNNI, addBytes3AVXVNNI},
 			},
 			{
 				needs: hasAVX512VNNI | hasAVX512VL, instruction: "avx512_vnni",
-				rows: 4, lanes: 8,
+				layout: Layout{Rows: 8, Depth: 4}, rows: 4, lanes: 8,
 				mulBytes: [2]mulBytesFunc{mulBytes2AVX512VL, mulBytes3AVX512VL},
 				addBytes: [2]addBytesFunc{addBytes2AVX512VL, addBytes3AVX512VL},
 			},

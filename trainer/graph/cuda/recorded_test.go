@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 
 	device "ppal/cuda"
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
 	"ppal/models"
@@ -24,9 +24,9 @@ import (
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
 
 // recorded is a device on a recorder that computes nothing; the test fails where the recorder refuses a call, also at the end.
-func recorded(t testing.TB, o device.Options, memory int64) (*device.Device, *recorder.Recorder) {
+func recorded(t testing.TB, o device.Options, memory int64) (*device.Device, *double.Driver) {
 	t.Helper()
-	r := recorder.New(recorder.Options{Memory: memory})
+	r := double.New(double.Options{Memory: memory})
 	d, err := device.Open(r, o)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *device.Device, r *recorder.Recorder) {
+func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *device.Device, r *double.Driver) {
 	p, err := c.Problem(dtype, cuda.Engine(d))
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestEveryFailureIsAnError(t *testing.T) {
 	for _, kind := range []string{"Allocate", "Pinned", "NewStream", "NewEvent", "Upload", "Launch", "Multiply", "Download", "Synchronize",
 		"BeginCapture", "EndCapture", "LaunchGraph", "Load", "Function", "Clear", "Record", "Wait"} {
 		for k := 1; ; k++ {
-			r := recorder.New(recorder.Options{})
+			r := double.New(double.Options{})
 			r.FailAt(kind, k, lost)
 			err := func() error {
 				d, err := device.Open(r, device.Options{})

@@ -11,8 +11,8 @@ import (
 
 	"ppal/constraints"
 	device "ppal/cuda"
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
@@ -99,7 +99,7 @@ func multiplied(terms, blocks int, add bool) (list []string) {
 
 // noting is a recorder that notes products and what cuts their factors as they come.
 type noting struct {
-	*recorder.Recorder
+	*double.Driver
 	count int // of terms
 	terms map[driver.Pointer]int
 	list  []string
@@ -112,12 +112,12 @@ func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
 	case strings.HasPrefix(l.Name, "output_backward") && n.count > 0:
 		n.list = append(n.list, "cut by output_backward")
 	default:
-		return n.Recorder.Launch(s, l)
+		return n.Driver.Launch(s, l)
 	}
 	for k := range n.count { // the terms are the first that is written: the gradient itself is not
 		n.terms[l.Writes[k].At] = k
 	}
-	return n.Recorder.Launch(s, l)
+	return n.Driver.Launch(s, l)
 }
 
 func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
@@ -133,12 +133,12 @@ func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
 	default:
 		n.list = append(n.list, fmt.Sprint("precision ", g.Precision))
 	}
-	return n.Recorder.Multiply(s, g)
+	return n.Driver.Multiply(s, g)
 }
 
 func watched(t *testing.T, o device.Options) (*device.Device, *noting) {
 	t.Helper()
-	r := &noting{Recorder: recorder.New(recorder.Options{}), terms: map[driver.Pointer]int{}}
+	r := &noting{Driver: double.New(double.Options{}), terms: map[driver.Pointer]int{}}
 	switch o.Products {
 	case device.BF16x2:
 		r.count = 2
@@ -302,7 +302,7 @@ func TestAutomaticProducts(t *testing.T) {
 		problem graphcases.Case
 		want    string
 	}{{8, wide, "int8x3"}, {9, wide, "int8x3"}, {7, wide, "float32"}, {9, small(t), "float32"}, {9, dense, "float32"}} {
-		d, err := device.Open(recorder.New(recorder.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), device.Options{})
+		d, err := device.Open(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), device.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,17 @@
-package recorder_test
+package double_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 )
 
-// rig is a recorder with a stream, a kernel and some memory.
+// rig is a device with a stream, a kernel and some memory.
 type rig struct {
-	*recorder.Recorder
+	*double.Driver
 	t      testing.TB
 	stream driver.Stream
 	kernel driver.Function
@@ -32,7 +32,7 @@ func must[T any](t testing.TB) func(v T, err error) T {
 }
 
 func newRig(t testing.TB) *rig {
-	r := &rig{Recorder: recorder.New(recorder.Options{Memory: 4096}), t: t}
+	r := &rig{Driver: double.New(double.Options{Memory: 4096}), t: t}
 	r.stream = must[driver.Stream](t)(r.NewStream())
 	r.kernel = must[driver.Function](t)(r.Function(must[driver.Module](t)(r.Load(".version")), "add"))
 	r.a, r.b = must[driver.Pointer](t)(r.Allocate(size)), must[driver.Pointer](t)(r.Allocate(size))
@@ -95,6 +95,7 @@ func TestRefusals(t *testing.T) {
 		}, "pageable"},
 		"empty capture":       {func(r *rig) error { r.ok(r.BeginCapture(r.stream)); _, err := r.EndCapture(r.stream); return err }, "graph of nothing"},
 		"no graph":            {func(r *rig) error { return r.LaunchGraph(77, r.stream) }, "no graph"},
+		"no stream":           {func(r *rig) error { return r.Synchronize(77) }, "no stream"},
 		"freed before replay": {func(r *rig) error { g := r.graph(all(r.a)); r.ok(r.Free(r.a)); return r.LaunchGraph(g, r.stream) }, "freed"},
 		"unwritten at replay": {func(r *rig) error { return r.LaunchGraph(r.graph(all(r.b)), r.stream) }, "nothing wrote"},
 		"pinned memory changed": {func(r *rig) error {
@@ -115,7 +116,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			err := c.do(r)
-			var v *recorder.Violation
+			var v *double.Violation
 			if !errors.As(err, &v) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want a violation with %q", err, c.want)
 			}

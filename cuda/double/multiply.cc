@@ -78,7 +78,7 @@ static int integers(long rows, long cols, long inner, const int8_t *a, long lda,
   return 0;
 }
 
-int emulated_multiply(int precision, long rows, long cols, long inner, int trans_a, int trans_b, double alpha, double beta,
+int host_multiply(int precision, long rows, long cols, long inner, int trans_a, int trans_b, double alpha, double beta,
                       unsigned long a, long stride_a, unsigned long b, long stride_b, unsigned long c, long stride_c) {
 #define MULTIPLY(Operand, In, Out)                                                                                               \
   multiply<Operand>(rows, cols, inner, trans_a, trans_b, alpha, beta, (const In *)a, stride_a, (const In *)b, stride_b, (Out *)c,  \

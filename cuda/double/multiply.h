@@ -3,5 +3,5 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-int emulated_multiply(int precision, long rows, long cols, long inner, int trans_a, int trans_b, double alpha, double beta,
+int host_multiply(int precision, long rows, long cols, long inner, int trans_a, int trans_b, double alpha, double beta,
                        unsigned long a, long stride_a, unsigned long b, long stride_b, unsigned long c, long stride_c);
