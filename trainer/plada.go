@@ -23,6 +23,9 @@ const (
 	ProxLinear
 	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
 	Inner
+	// Split is Subgradient on a problem whose gaps |h| <= eps stand as h <= eps and -h <= eps. The
+	// caller builds that problem.
+	Split
 )
 
 // PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth constraints (Moon et al., Algorithm 1):
@@ -77,7 +80,7 @@ func (m *PLADA) validate() error {
 	switch {
 	case !isSize(m.Sigma0) || m.InnerSteps < 0:
 		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
-	case m.XStep < XStepAuto || m.XStep > Inner:
+	case m.XStep < XStepAuto || m.XStep > Split:
 		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", problem.ErrSettings, m.XStep)
 	}
 	return nil

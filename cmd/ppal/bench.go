@@ -60,7 +60,7 @@ iteration grows with the rows.`,
 	f.BoolVar(&opts.json, "json", false, "print JSON")
 	for _, k := range config.Keys() {
 		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads", "products"}, k.Name) {
-			f.Var(&setting{k, opts.values}, k.Name, k.Usage)
+			f.Var(&setting{k, opts.values}, k.Name, k.Usage())
 			if choices := k.Choices(); choices != nil {
 				complete(cmd, k.Name, choices)
 			}

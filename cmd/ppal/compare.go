@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +30,7 @@ type compareFlags struct {
 	set      []string
 	parallel int
 	measures string
+	all      bool // --help-all
 }
 
 // comparesItself are train's flags that a comparison has in another form, or not.
@@ -51,32 +51,29 @@ Runs go on side by side, each on one thread; with a budget in seconds one after 
 time. An interrupted comparison goes on where it stopped when the same command is given again.`,
 		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
   ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
-  ppal compare --methods ppala,gdpa --set gdpa.gdpa-step=0.01 --out runs/gdpa-step
-  ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {gdpa-step: [1e-3, 1e-2, 1e-1]}`,
+  ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
+  ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.compare(cmd.Context(), values, f) }),
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error {
+			if f.all {
+				return cmd.Help()
+			}
+			return a.compare(cmd.Context(), values, f)
+		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "the methods, separated by commas")
-	flags.IntVar(&f.seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
-	flags.StringVar(&f.budget, "budget", "iterations", "of every run: iterations, gradients or seconds, as in seconds:10; iterations alone: --iterations of them")
-	flags.StringArrayVar(&f.set, "set", nil, "one method's setting, as in plada.eta=0.1; may be repeated")
-	flags.StringVar(&f.tune, "tune", "", "a YAML file with a grid of settings for each method")
-	flags.StringVar(&f.out, "out", "", "the comparison's directory (default runs/<time>-compare)")
-	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
-	flags.StringVar(&f.measures, "measures", "test_error", "measures of the records to draw and to tabulate, separated by commas")
+	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "Compare these methods, separated by commas")
+	flags.IntVar(&f.seeds, "seeds", 3, "Run each method with the seeds 1 to N")
+	flags.StringVar(&f.budget, "budget", "iterations", "Give every run this budget: iterations, gradients or seconds, with the amount as in seconds:10 [iterations alone: --iterations]")
+	flags.StringVar(&f.tune, "tune", "", "Search the grid of settings in this YAML file first")
+	flags.StringVar(&f.out, "out", "", "Write to this directory; without it to runs/<time>-compare")
+	flags.IntVar(&f.parallel, "parallel", 0, "Run this many at a time, each on one thread; 0: one for each core [default 0]")
+	flags.StringVar(&f.measures, "measures", "test_error", "Plot and tabulate these measures of the records, separated by commas")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
-	for _, k := range config.Keys() {
-		if slices.Contains(comparesItself, k.Name) {
-			continue
-		}
-		flag := flags.VarPF(&setting{k, values}, k.Name, "", k.Usage)
-		flag.Annotations = map[string][]string{groupAnnotation: {k.Group}}
-		if k.Boolean() {
-			flag.NoOptDefVal = "true"
-		}
-	}
+	addSet(cmd, &f.set, "Give one method a setting, as in plada.eta=0.1; may be repeated")
+	addSettings(cmd, values, comparesItself...)
+	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
 }
@@ -267,7 +264,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for k, n := range unused {
 		if n == len(names) {
-			return nil, &config.Error{Where: "--" + k, Problem: "is a key of none of the methods " + f.methods}
+			return nil, &config.Error{Where: "--" + k + ":", Problem: "a setting of none of the methods " + f.methods}
 		}
 	}
 	for name := range grids {
@@ -275,7 +272,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for _, text := range f.set {
 		if err := setOne(list, text); err != nil {
-			return nil, &config.Error{Where: "--set", Problem: err.Error()}
+			return nil, err
 		}
 	}
 	for _, c := range list {
@@ -286,15 +283,11 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	return list, nil
 }
 
-// setOne gives a contender the setting "method.key=value".
+// setOne gives a contender the setting "method.setting=value".
 func setOne(list []compare.Contender, text string) error {
-	left, value, ok := strings.Cut(text, "=")
-	name, key, dotted := strings.Cut(left, ".")
-	if !ok || !dotted {
-		return fmt.Errorf("is %q, want method.key=value, as in plada.eta=0.1", text)
-	}
-	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key }) {
-		return fmt.Errorf("%s is no key; the keys are the flags of ppal train --help", left)
+	name, key, value, err := config.ParseSetting(text)
+	if err != nil {
+		return err
 	}
 	for i := range list {
 		if list[i].Name == name {
@@ -302,5 +295,5 @@ func setOne(list []compare.Contender, text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not among the methods", name)
+	return &config.Error{Where: "--set " + text + ":", Problem: name + " is not among the methods"}
 }

@@ -3,18 +3,17 @@ package compare
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/config"
 )
 
-// ReadGrid reads a search's file: for each contender, keys with lists of values,
+// ReadGrid reads a search's file: for each contender, settings with lists of values,
 //
 //	gdpa:
-//	  gdpa-step: [1e-3, 1e-2]
-//	  gdpa-penalty: [0.1, 1]
+//	  step: [1e-3, 1e-2]     # or gdpa-step
+//	  penalty: [0.1, 1]
 //
 // and returns each contender's points: every combination, the last key's values varying fastest. Errors name the file and line.
 func ReadGrid(path string) (map[string][]config.Values, error) {
@@ -44,7 +43,7 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 		}
 		points := []config.Values{{}}
 		for k := 0; k+1 < len(keys.Content); k += 2 {
-			if points, err = cross(path, points, keys.Content[k], keys.Content[k+1]); err != nil {
+			if points, err = cross(path, name.Value, points, keys.Content[k], keys.Content[k+1]); err != nil {
 				return nil, err
 			}
 		}
@@ -58,7 +57,7 @@ func gridError(path string, at *yaml.Node, format string, args ...any) error {
 }
 
 // cross gives every point each of the key's values.
-func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
+func cross(path, method string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
 	items := list.Content
 	if list.Kind == yaml.ScalarNode {
 		items = []*yaml.Node{list}
@@ -66,8 +65,9 @@ func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.
 	if len(items) == 0 {
 		return nil, gridError(path, key, "%s has no values", key.Value)
 	}
-	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key.Value }) {
-		return nil, gridError(path, key, "%s is no key; the keys are the flags of ppal train --help", key.Value)
+	found := config.Find(method, key.Value)
+	if found == nil {
+		return nil, gridError(path, key, "unknown setting %s (see ppal methods %s)", key.Value, method)
 	}
 	var crossed []config.Values
 	for _, p := range points {
@@ -75,7 +75,7 @@ func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.
 			if item.Kind != yaml.ScalarNode {
 				return nil, gridError(path, item, "%s: want plain values", key.Value)
 			}
-			next := config.Values{key.Value: item.Value}
+			next := config.Values{found.Name: item.Value}
 			for k, v := range p {
 				next[k] = v
 			}

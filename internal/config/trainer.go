@@ -2,129 +2,44 @@ package config
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
 
-// TrainerMethod makes the method with its settings. The error wraps problem.ErrSettings; a resolved configuration has none.
+// TrainerMethod makes the method with its settings. The error wraps problem.ErrSettings; a resolved
+// configuration has none.
 func (t Train) TrainerMethod() (trainer.Method, error) {
-	switch t.Method.Method {
-	case "ssg", "ipp-ssg", "ipp-conex":
-		return t.switching()
-	case "multiplier-model":
-		return &trainer.MultiplierModel{Step: t.MultiplierModelStep, NetworkStep: t.MultiplierModelNetworkStep,
-			Units: t.MultiplierModelUnits, Seed: t.Seed}, nil
+	m := t.newMethod()
+	if m == nil {
+		return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Method)
 	}
-	primal, err := t.primal()
-	if err != nil {
-		return nil, err
-	}
-	switch t.Method.Method {
-	case "ppala":
-		p, err := t.perturbation()
-		return &trainer.PPALA{Perturbation: p, Primal: primal, Tolerance: t.FeasibilityTolerance}, err
-	case "plada":
-		return t.plada(primal)
-	case "gdpa":
-		return t.gdpa(primal)
-	case "penalty":
-		return &trainer.Penalty{Primal: primal, Coefficient: t.PenaltyCoefficient, Growth: t.PenaltyGrowth, Period: t.PenaltyPeriod}, nil
-	case "gda":
-		return &trainer.GDA{Primal: primal, DualStep: t.GDADualStep}, nil
-	case "alm":
-		return &trainer.ALM{Primal: primal, Penalty: t.ALMPenalty, Inner: t.ALMInner}, nil
-	case "unconstrained":
-		return &trainer.Unconstrained{Primal: primal}, nil
-	}
-	return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Method)
-}
-
-func (t Train) primal() (trainer.PrimalSettings, error) {
-	kind, err := trainer.ParsePrimal(t.Primal)
-	if err != nil {
-		return trainer.PrimalSettings{}, err
-	}
-	s := trainer.PrimalSettings{Kind: kind, Fixed: t.EtaScale == "fixed", Momentum: t.Momentum}
-	s.Eta, err = step(t.Eta)
-	return s, err
-}
-
-// step is a step size, 0 for auto and where the method has none.
-func step(text string) (float64, error) {
-	if text == "" || text == "auto" {
-		return 0, nil
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, fmt.Errorf("config: %w: step size %q", problem.ErrSettings, text)
-	}
-	return x, nil
-}
-
-func (t Train) perturbation() (trainer.Perturbation, error) {
-	delta, err := trainer.ParseDelta(t.Delta)
-	return trainer.Perturbation{
-		Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau,
-		Delta: delta, DeltaP: t.DeltaP, DeltaQ: t.DeltaQ, Delta0: t.Delta0,
-		SlackCap: t.SlackCap, ZeroSlack: t.SlackStart == "zero",
-	}, err
-}
-
-func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
-	p, err := t.perturbation()
-	if err != nil {
-		return nil, err
-	}
-	m := &trainer.PLADA{Perturbation: p, Primal: primal, XStep: trainer.Subgradient, // split is the problem's form
-		Sigma0: t.Sigma0, BoxStep: t.MuStep == "box", Tolerance: t.FeasibilityTolerance}
-	if t.XStep == "proxlinear" {
-		m.XStep = trainer.ProxLinear
-	}
-	if steps, inner := strings.CutPrefix(t.XStep, "inner:"); inner {
-		m.XStep = trainer.Inner
-		if m.InnerSteps, err = strconv.Atoi(steps); err != nil {
-			return nil, fmt.Errorf("config: %w: x-step %q", problem.ErrSettings, t.XStep)
+	for _, o := range m.Options() {
+		if text, ok := t.Options[o.Name]; ok {
+			if err := o.Set(text); err != nil {
+				return nil, fmt.Errorf("config: %w: %s %s: %v", problem.ErrSettings, o.Name, text, err)
+			}
 		}
+	}
+	switch m := m.(type) { // settings of the run that a method needs
+	case *trainer.PPALA:
+		m.Tolerance = t.FeasibilityTolerance
+	case *trainer.PLADA:
+		m.Tolerance = t.FeasibilityTolerance
+	case *trainer.MultiplierModel:
+		m.Seed = t.Seed
 	}
 	return m, nil
 }
 
-func (t Train) gdpa(primal trainer.PrimalSettings) (trainer.Method, error) {
-	size, err := step(t.GDPAStep)
+// newMethod makes the method without settings, nil where the name is unknown.
+func (t *Train) newMethod() trainer.Configurable {
+	d, err := trainer.LookupMethod(t.Method.Method)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	m := &trainer.GDPA{Step: size, Automatic: t.GDPAStep == "auto", ConstantStep: t.GDPAStepDecay == "constant",
-		Penalty: t.GDPAPenalty, Perturbation: t.GDPAPerturbation, Ratio: t.GDPARatio}
-	if primal.Kind != trainer.Gradient { // the published step is the method's own default
-		m.Primal = &primal
-	}
-	return m, nil
-}
-
-// switching makes SSG and the inexact proximal point methods.
-func (t Train) switching() (trainer.Method, error) {
-	var sizes [4]float64
-	for i, text := range []string{t.SSGStep, t.IPPSSGBound + t.IPPConExBound, t.IPPSSGRho + t.IPPConExRho, t.IPPConExT0} {
-		var err error
-		if sizes[i], err = step(text); err != nil {
-			return nil, err
-		}
-	}
-	switch t.Method.Method {
-	case "ssg":
-		return &trainer.SSG{Tolerance: t.SSGTolerance, Step: sizes[0], StepRule: trainer.StepRule(t.SSGStepRule),
-			ViolationRule: trainer.StepRule(t.SSGViolationRule), ViolationStep: t.SSGViolationStep}, nil
-	case "ipp-ssg":
-		return &trainer.IPPSSG{Tolerance: t.IPPSSGTolerance, Bound: sizes[1],
-			ProximalPoint: trainer.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPSSGInner}}, nil
-	}
-	return &trainer.IPPConEx{T0: sizes[3], Bound: sizes[1], Restart: t.IPPConExRestart,
-		ProximalPoint: trainer.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPConExInner}}, nil
+	return d.New()
 }
 
 // TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.

@@ -22,8 +22,7 @@ func small(change func(c *config.Train)) config.Train {
 	c.Data = config.Data{Problem: "mnpc", Dataset: "synthetic", RowsPerClass: 40, Normalize: "standardize"}
 	c.Model = config.Model{Model: "mlp", Hidden: []int{6}, Activation: "sigmoid", Heads: "shared"}
 	c.Problem = config.Problem{Classes: []int{2, 0, 3}, Kappa: []float64{0.3}, Phi: "sigmoid", Regularizer: "ball", Theta: 40}
-	c.Method = config.Method{Method: "ppala", Preset: "practical", Alpha: 10, Beta: 0.2, Delta: "power", DeltaP: 0.1, DeltaQ: 1,
-		SlackStart: "residual", Eta: "auto", Primal: "nesterov", Momentum: 0.99, EtaScale: "weights"}
+	c.Method = config.Method{Method: "ppala", Preset: "practical", Options: map[string]string{"alpha": "10", "beta": "0.2", "delta-p": "0.1"}}
 	c.Run = config.Run{Iterations: 5, TimeLimit: "none", Seed: 1, Output: "last", FeasibilityTolerance: 1e-3}
 	c.Device = config.Device{Device: "cpu", Engine: "plan", SIMD: "auto", Dtype: "float64"}
 	if change != nil {
@@ -44,7 +43,7 @@ func build(t *testing.T, c config.Train) *Experiment {
 // Evaluated in blocks, f, g and every gradient are those of the whole.
 func TestExactEqualsTheWhole(t *testing.T) {
 	for _, kind := range []string{"none", "center", "standardize"} {
-		e := build(t, small(func(c *config.Train) { c.Normalize = kind }))
+		e := build(t, small(func(c *config.Train) { c.Normalize = models.NormalizationKind(kind) }))
 		p, err := newExact(e.t, e.splits[0].rows, e.iterate())
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +92,7 @@ func near(t *testing.T, what string, got, want []float64) {
 // The saved weights act on raw pixels: they give the scores that training saw on the standardised ones.
 func TestSavedWeightsActOnRawRows(t *testing.T) {
 	for _, heads := range []string{"shared", "separate"} {
-		e := build(t, small(func(c *config.Train) { c.Heads = heads }))
+		e := build(t, small(func(c *config.Train) { c.Heads = models.Heads(heads) }))
 		if _, err := e.Train(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +146,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"none", "center", "standardize"} {
-		second := build(t, small(func(c *config.Train) { c.Init, c.Normalize = path, kind }))
+		second := build(t, small(func(c *config.Train) { c.Init, c.Normalize = path, models.NormalizationKind(kind) }))
 		value, err := second.problem.Forward(g)
 		if err != nil {
 			t.Fatal(err)

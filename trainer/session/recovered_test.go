@@ -10,6 +10,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/config"
+	"ppal/models"
 	"ppal/trainer"
 )
 
@@ -40,7 +41,7 @@ func TestRecoveredRows(t *testing.T) {
 		hidden int
 	}{{"float32", 6}, {"float32", 24}, {"float64", 6}, {"float64", 24}} {
 		for _, kind := range []string{"none", "center", "standardize"} {
-			e := onSelection(t, func(s *config.Train) { s.Dtype, s.Normalize, s.Hidden = c.dtype, kind, []int{c.hidden} })
+			e := onSelection(t, func(s *config.Train) { s.Dtype, s.Normalize, s.Hidden = c.dtype, models.NormalizationKind(kind), []int{c.hidden} })
 			if _, ok := e.splits[0].data.(*recovered); !ok {
 				t.Fatalf("%+v: the training rows are a %T", c, e.splits[0].data)
 			}
