@@ -48,11 +48,11 @@ func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer)
 	term := rows * stride * bfloat16Bytes
 	return func(at driver.Pointer) kernels.Slices {
 		terms := kernels.BFloat16s{Stride: stride}
-		for k := range x.kind.slices() {
+		for k := range x.kind.Digits() {
 			terms.At = append(terms.At, at.Offset(k*term))
 		}
 		return kernels.Slices{Terms: terms}
-	}, x.kind.slices() * term
+	}, x.kind.Digits() * term
 }
 
 func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct {

@@ -135,30 +135,34 @@ func (p *Program) uploadSparse(buffer, cols int, starts []int, columns []int32, 
 	return s, p.device.uploadNumbers(p.dtype, s.Values, values)
 }
 
-// loadElements uploads a leaf: 8-bit data as bytes that the device widens, other data widened row by row, else its node's value, or
-// zeros.
+// loadElements uploads a leaf: its data matrix, or else the value of its node, or zeros.
 func (p *Program) loadElements(buffer int) error {
 	b := p.plan.Buffers[buffer]
 	if err := p.hold(buffer, b.Len()); err != nil {
 		return err
 	}
-	at := p.storage.base[buffer]
 	if data := p.plan.DataOf(buffer); data != nil {
-		if bytes, ok := data.(matrix.EightBit); ok {
-			return p.loadBytes(buffer, bytes)
-		}
-		return p.device.staging.upload(at, b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
-			if p.dtype == kernels.Float32 {
-				data.Float32(typed[float32](dst), from, to)
-			} else {
-				data.Float64(typed[float64](dst), from, to)
-			}
-		})
+		return p.loadMatrix(buffer, data)
 	}
 	if b.Node == nil || b.Node.Value() == nil {
-		return p.device.driver.Clear(p.device.stream, at, b.Len()*p.size)
+		return p.device.driver.Clear(p.device.stream, p.storage.base[buffer], b.Len()*p.size)
 	}
 	return p.upload(buffer, b.Node.Value().Data())
+}
+
+// loadMatrix uploads a matrix to the elements of a leaf: 8-bit data as bytes, other rows widened.
+func (p *Program) loadMatrix(buffer int, m matrix.Matrix) error {
+	if bytes, ok := m.(matrix.EightBit); ok {
+		return p.loadBytes(buffer, bytes)
+	}
+	b := p.plan.Buffers[buffer]
+	return p.device.staging.upload(p.storage.base[buffer], b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
+		if p.dtype == kernels.Float32 {
+			m.Float32(typed[float32](dst), from, to)
+		} else {
+			m.Float64(typed[float64](dst), from, to)
+		}
+	})
 }
 
 // loadBytes uploads 8-bit data and widens it on the device.
@@ -197,20 +201,27 @@ func (p *Program) upload(buffer int, data any) error {
 	return p.device.uploadBytes(p.storage.base[buffer], contents)
 }
 
-// Bind gives an input other elements, from the next Forward on: they are copied. Data that was sparse is dense from then on.
-func (p *Program) Bind(v plan.View, data any) error {
-	if p.plan.Buffers[v.Buffer].Class != plan.Leaf {
-		return fmt.Errorf("cuda: a %v buffer cannot be bound", p.plan.Buffers[v.Buffer].Class)
+// Bind copies a matrix of an input's shape to the input, from the next Forward on. Bytes cross the
+// bus as bytes. Data that was sparse is dense from then on. The error wraps plan.ErrNotBytes if
+// products read the input as 8-bit values and m is not 8-bit data of the same scale.
+func (p *Program) Bind(v plan.View, m matrix.Matrix) error {
+	if err := p.plan.CheckBind(v, m); err != nil {
+		return fmt.Errorf("cuda: %w", err)
 	}
-	if p.eight[v.Buffer] != nil {
-		return p.bindBytes(v.Buffer, data)
+	if x := p.eight[v.Buffer]; x != nil {
+		bytes, ok := m.(matrix.EightBit)
+		if !ok || bytes.ByteScale() != x.scale {
+			return fmt.Errorf("cuda: %w %v: bind 8-bit rows of that scale to %s, or train with --products float32",
+				plan.ErrNotBytes, x.scale, p.describe(v.Buffer))
+		}
+		return p.loadRows(x, bytes)
 	}
 	if p.storage.base[v.Buffer] == 0 {
 		if err := p.hold(v.Buffer, p.plan.Buffers[v.Buffer].Len()); err != nil {
 			return err
 		}
 	}
-	if err := p.upload(v.Buffer, data); err != nil || p.sparse[v.Buffer] == nil {
+	if err := p.loadMatrix(v.Buffer, m); err != nil || p.sparse[v.Buffer] == nil {
 		return err
 	}
 	delete(p.sparse, v.Buffer) // its memory stays until the end

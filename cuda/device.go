@@ -43,12 +43,10 @@ func Open(d driver.Driver, o Options) (*Device, error) {
 }
 
 func (d *Device) open() (err error) {
-	switch i := d.Info(); {
-	case int(d.options.Products) >= len(productNames):
-		return fmt.Errorf("cuda: there are no %v among the products", d.options.Products)
-	case d.options.Products.integers() && !hasIntegers(i):
-		return &driver.ProductsError{Products: d.options.Products.String(), Major: integersMajor, Info: i}
-	case d.options.MicroBatch < 0:
+	if err := checkProducts(d.options.Products, d.Info()); err != nil {
+		return err
+	}
+	if d.options.MicroBatch < 0 {
 		return fmt.Errorf("cuda: %d rows at a time", d.options.MicroBatch)
 	}
 	if d.stream, err = d.driver.NewStream(); err != nil {

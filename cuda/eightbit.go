@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"fmt"
 	"slices"
 
 	"ppal/cuda/driver"
@@ -48,7 +47,7 @@ func (p *Program) readAsBytes(buffer int) bool {
 		return false
 	}
 	rows, cols := data.Dims()
-	if !p.device.Slices(cols) {
+	if p.device.Products(cols).Digits() == 0 {
 		return false
 	}
 	factor := func(s plan.Step) bool {
@@ -69,9 +68,9 @@ func (p *Program) readAsBytes(buffer int) bool {
 // loadEightBit makes the device's form of 8-bit data.
 func (p *Program) loadEightBit(buffer int, data matrix.EightBit) error {
 	rows, cols := data.Dims()
-	x := &eightBit{kind: p.device.Sliced(cols), rows: rows, cols: cols, scale: data.ByteScale()}
+	x := &eightBit{kind: p.device.Products(cols), rows: rows, cols: cols, scale: data.ByteScale()}
 	var err error
-	if x.kind.integers() {
+	if x.kind.Integers() {
 		x.form, err = newSignedBytes(p, buffer, x)
 	} else {
 		x.form, err = newWideBytes(p, buffer, x)
@@ -104,23 +103,4 @@ func (p *Program) loadRows(x *eightBit, data matrix.EightBit) error {
 		}
 	}
 	return nil
-}
-
-// bindBytes turns values back into the bytes that they are of, and refuses others: element = float32(scale byte).
-func (p *Program) bindBytes(buffer int, data any) error {
-	x := p.eight[buffer]
-	values, ok := data.([]float32)
-	if !ok || len(values) != x.rows*x.cols {
-		return fmt.Errorf("cuda: the value of %s is %T, want %d float32", p.describe(buffer), data, x.rows*x.cols)
-	}
-	bytes, inverse := make([]uint8, len(values)), 1/x.scale
-	for i, v := range values {
-		u := float64(v)*inverse + 0.5
-		if !(u >= 0 && u < 256) || float32(float64(uint8(u))*x.scale) != v {
-			return fmt.Errorf("cuda: row %d of %s has %g in column %d, which is no 8-bit value times %g; train with --products float32",
-				i/x.cols, p.describe(buffer), v, i%x.cols, x.scale)
-		}
-		bytes[i] = uint8(u)
-	}
-	return p.loadRows(x, &matrix.Bytes{Rows: x.rows, Cols: x.cols, Data: bytes, Scale: x.scale})
 }

@@ -7,13 +7,13 @@ import (
 )
 
 // The device runs plans. Of this module the packages below cuda import each other, the plan, the data
-// matrices and the leaf package of problems; they import no constraint, model, data set or method.
+// matrices and the leaf packages of problems; they import no constraint, model, data set or method.
 func TestImports(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go tool: ", err)
 	}
-	allowed := []string{"ppal/internal/plan", "ppal/datasets/matrix", "ppal/trainer/problem"}
+	allowed := []string{"ppal/internal/plan", "ppal/datasets/matrix", "ppal/trainer/problem", "ppal/trainer/internal/vec"}
 	for _, tags := range []string{"", "gpu"} {
 		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cuda/...")
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages of the tag gpu are cgo's

@@ -27,7 +27,7 @@ func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 		return nil, err
 	}
 	for _, w := range f.windows {
-		d := kernels.NewDigits(w.rows(), 0, x.kind.slices(), scaleRows, x.scale)
+		d := kernels.NewDigits(w.rows(), 0, x.kind.Digits(), scaleRows, x.scale)
 		t := kernels.SignedBytes{Stride: d.Blocks * d.Length}
 		if t.At, err = f.room(p.describe(buffer)+", transposed, as signed bytes", x.cols*t.Stride); err != nil {
 			return nil, err
@@ -71,9 +71,9 @@ func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
 		cols = s.B.Rows
 	}
 	if s.TransA {
-		return kernels.NewDigits(w.rows(), cols, x.kind.slices(), scaleRows, x.scale)
+		return kernels.NewDigits(w.rows(), cols, x.kind.Digits(), scaleRows, x.scale)
 	}
-	return kernels.NewDigits(x.cols, cols, x.kind.slices(), kernels.ExactIndices, x.scale)
+	return kernels.NewDigits(x.cols, cols, x.kind.Digits(), kernels.ExactIndices, x.scale)
 }
 
 func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int) {

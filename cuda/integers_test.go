@@ -10,8 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/emulator"
-	"ppal/cuda/recorder"
+	"ppal/cuda/double"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
 	"ppal/models"
@@ -23,7 +22,7 @@ func TestSumsInPieces(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 30, Hidden: []int{20}}, []int{40, 50, 60}, constraints.Sigmoid, true, graphcases.Bytes)
 	var first [][]float64
 	for _, bytes := range []int{1, 3000, 1 << 20} {
-		r := recorder.New(recorder.Options{Inner: emulator.New(emulator.Options{})})
+		r := double.Computing(double.Options{})
 		d, err := cuda.Open(r, cuda.Options{Products: cuda.Int8x3})
 		if err != nil {
 			t.Fatal(err)

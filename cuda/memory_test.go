@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 )
 
 func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {
@@ -20,7 +20,7 @@ func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {
 
 // What is given back is used again where it fits within twice the size; the peak is what the driver gave at most.
 func TestPoolUsesAgain(t *testing.T) {
-	r := recorder.New(recorder.Options{})
+	r := double.New(double.Options{})
 	p := &pool{driver: r}
 	a, b := allocate(t, p, 1000), allocate(t, p, 5000)
 	p.release(a)
@@ -44,7 +44,7 @@ func TestPoolUsesAgain(t *testing.T) {
 
 // Memory that lies idle goes back to the driver before an allocation fails; one that fails says what, how much and what is free.
 func TestPoolOutOfMemory(t *testing.T) {
-	r := recorder.New(recorder.Options{Memory: 10_240})
+	r := double.New(double.Options{Memory: 10_240})
 	p := &pool{driver: r}
 	p.release(allocate(t, p, 8000))
 	at := allocate(t, p, 3000) // not in the place of 8000

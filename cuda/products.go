@@ -82,7 +82,10 @@ func (p *Program) precision() driver.Precision {
 	if p.dtype == kernels.Float64 {
 		return driver.Float64
 	}
-	return p.device.options.Products.precision()
+	if p.device.options.Products == TF32 {
+		return driver.TF32
+	}
+	return driver.Float32
 }
 
 // libraryProduct is cuBLAS's.

@@ -8,13 +8,14 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
+	"ppal/internal/plan"
 )
 
-func opened(t *testing.T) (*Device, *recorder.Recorder) {
+func opened(t *testing.T) (*Device, *double.Driver) {
 	t.Helper()
-	r := recorder.New(recorder.Options{})
+	r := double.New(double.Options{})
 	d, err := Open(r, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -93,30 +94,19 @@ func TestOpenRefuses(t *testing.T) {
 		major int
 		o     Options
 	}{
-		"no Products(9) among": {9, Options{Products: 9}},
-		"-1 rows":              {9, Options{MicroBatch: -1}},
-		"int8x2 products need integer tensor cores, compute capability 8.0; old has 7.0": {7, Options{Products: Int8x2}},
+		"unknown products Products(9)": {9, Options{Products: 9}},
+		"-1 rows":                      {9, Options{MicroBatch: -1}},
+		"int8x2 products need compute capability 8.0; old has 7.0": {7, Options{Products: Int8x2}},
 	} {
-		r := recorder.New(recorder.Options{Info: driver.Info{Name: "old", Major: c.major}})
+		r := double.New(double.Options{Info: driver.Info{Name: "old", Major: c.major}})
 		_, err := Open(r, c.o)
 		if err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
 			t.Errorf("%+v: error %v, violations %v", c, err, r.Violations())
 		}
-		var lacking *driver.ProductsError
+		var lacking *plan.ProductsError
 		if errors.As(err, &lacking) != (c.major < 8) {
 			t.Errorf("%+v: error %#v", c, err)
 		}
-	}
-}
-
-func TestProductsNames(t *testing.T) {
-	for p := Auto; p <= BF16x2; p++ {
-		if got, err := ParseProducts(p.String()); got != p || err != nil {
-			t.Errorf("%v: %v, %v", p, got, err)
-		}
-	}
-	if _, err := ParseProducts("int8x1"); err == nil {
-		t.Error("int8x1 is accepted")
 	}
 }
 

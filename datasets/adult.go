@@ -8,14 +8,13 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// adultClasses are what an income is said to be.
+// adultClasses are the names of the two incomes.
 var adultClasses = [2]string{"income<=50K", "income>50K"}
 
-// adult describes Adult: 48,842 people of a census and whether they earn more
-// than 50,000 dollars (Kohavi, "Scaling up the accuracy of naive-Bayes
-// classifiers", KDD 1996), as 123 binary features (Platt, "Fast training of
-// support vector machines using sequential minimal optimization", 1999; files
-// a9a and a9a.t, whose rows are taken together).
+// adult describes Adult: 48,842 people of a census and whether they earn more than 50,000 dollars
+// (Kohavi, "Scaling up the accuracy of naive-Bayes classifiers", KDD 1996), as 123 binary features
+// (Platt, "Fast training of support vector machines using sequential minimal optimization", 1999;
+// the rows of the files a9a and a9a.t together).
 func adult() Dataset {
 	const base = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	d := Dataset{
@@ -48,8 +47,8 @@ func adult() Dataset {
 	return d
 }
 
-// readAdult reads one of the files. Rows of another label, or of no sex or
-// both, are errors.
+// readAdult reads one of the files. A row with an unknown label, or with neither or both sexes, is
+// an error.
 func readAdult(path string) (*matrix.CSR, []int, error) {
 	file, err := LoadLIBSVM(path, adultFeatures)
 	if err != nil {
@@ -71,7 +70,7 @@ func readAdult(path string) (*matrix.CSR, []int, error) {
 	return file.X, labels, nil
 }
 
-// Columns of the sexes.
+// Columns of the two sexes.
 const (
 	adultFemale = 71
 	adultMale   = 72

@@ -1,16 +1,15 @@
 package datasets
 
-// adultFeatures is the number of features of Adult, which a9a.t does not show:
-// it never uses the last.
+// adultFeatures is the number of features of Adult. The file a9a.t does not show it, because it
+// never uses the last feature.
 const adultFeatures = 123
 
-// adultBlocks are what the features say, in order: one of each block is 1, or
-// none where the census does not know. Bands are those whose bounds are not
-// published.
+// adultBlocks describes the features in order. In each block one feature is 1, or none if the
+// census has no answer. A "band" is an interval whose bounds are not published.
 var adultBlocks = [...]struct {
 	name       string
 	categories string
-	counts     []int // of the rows, in both files
+	counts     []int // number of rows with each feature, in both files
 }{
 	{"age",
 		`17-25 26-32 33-40 41-49 50-90`,

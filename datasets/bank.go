@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// bank describes Bank Marketing: 41,188 calls of a bank and whether a deposit
-// was subscribed (Moro, Cortez, Rita, "A data-driven approach to predict the
-// success of bank telemarketing", Decision Support Systems 62, 2014;
-// bank-additional-full.csv).
+// bank describes Bank Marketing: 41,188 calls of a bank and whether the client subscribed a deposit
+// (Moro, Cortez, Rita, "A data-driven approach to predict the success of bank telemarketing",
+// Decision Support Systems 62, 2014; bank-additional-full.csv).
 //
-// Ten numbers are standardised and ten categories become 53 features, 63 in
-// all. "unknown" stays a category of its own. pdays keeps 999 for clients who
-// were never called before: standardised it is all but that flag. The duration
-// of a call, which is known only once its outcome is, stays a feature, since
-// published results have it; a warning says so.
+// Ten numbers are standardised and ten categorical columns become 53 features, 63 features in all.
+// "unknown" remains a category of its own. pdays keeps the value 999 for clients who were never
+// called before, so after standardising it is mostly a flag for them. The duration of a call, which
+// is known only once the outcome is known, remains a feature because published results use it; a
+// warning says so.
 func bank() Dataset {
 	const member = "bank-additional/bank-additional-full.csv"
 	d := Dataset{
@@ -37,8 +36,8 @@ func bank() Dataset {
 		}
 		out, err := bankDesign().table(s, opts)
 		if err == nil && !slices.Contains(opts.Ignore, "duration") {
-			out.warnings = append(out.warnings, "The feature duration leaks the target: a call's length is known only with its outcome, and "+
-				"flatters the errors on held-out rows. Ignore the column for a model that is to predict.")
+			out.warnings = append(out.warnings, "The feature duration leaks the target: a call's length is known only once its outcome is known, so it "+
+				"lowers the errors on held-out rows. For a model that predicts, ignore the column (--ignore duration).")
 		}
 		return out, err
 	}

@@ -9,51 +9,50 @@ import (
 	"slices"
 )
 
-// State is how a file on disk compares with the published one.
+// State is the result of comparing a file on disk with the published file.
 type State int
 
 const (
-	Missing    State = iota // not there
-	Original                // there, with the published checksums
-	Different               // there, and not the published file
-	Unverified              // there, in a form that has no published checksum
+	Missing    State = iota // the file does not exist
+	Original                // the file has the published checksums
+	Different               // the file exists and differs from the published file
+	Unverified              // the file exists in a form without a published checksum
 )
 
-// String gives the state as one word.
+// String returns the state as one word.
 func (s State) String() string {
 	return [...]string{"missing", "ok", "differs", "unverified"}[s]
 }
 
-// FileStatus is one file's part of a Report.
+// FileStatus describes one file of a Report.
 type FileStatus struct {
-	File   File   // as published; Path is what was looked at
-	State  State  // how it compares
+	File   File   // as published; Path is the path that was checked
+	State  State  // result of the comparison
 	Size   int64  // bytes on disk, 0 when missing
 	SHA256 string // of the bytes on disk, in hexadecimal; empty when missing
-	Note   string // what differs, one clause; empty when nothing does
+	Note   string // what differs, as one clause; empty if nothing differs
 }
 
-// Counts is the number of rows of a set, and of each of its classes.
+// Counts holds the number of rows of a data set, and of each of its classes.
 type Counts struct {
 	Rows     int
 	PerClass []int
 }
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Dataset     Dataset
-	Files       []FileStatus // those that loading would read; none for a built-in set
-	Train, Test *Counts      // of images; nil where they could not be read
-	Tables      *Tables      // of a table; nil where it could not be read
+	Files       []FileStatus // the files that loading would read; empty for a built-in set
+	Train, Test *Counts      // of images; nil if they could not be read
+	Tables      *Tables      // of a table; nil if it could not be read
 	Warnings    []string     // sentences for the user
 }
 
-// Verify compares the files of the named set in the data directory dir with the
-// published ones: it reads each once, for its checksum, and no rows. own is the
-// path of the user's file for sets that have none of their own. Files that
-// differ can still be read; Warnings says so. The error is that of an unknown
-// name, of a file that cannot be read, or the context's; a file that is missing
-// is none.
+// Verify compares the files of the named data set in the data directory dir with the published
+// files. It reads each file once, for its checksum, and parses no rows. own is the path of the
+// user's file, for data sets without files of their own. A file that differs can still be read;
+// Warnings says so. Verify returns an error if the name is unknown, if a file cannot be read, or if
+// ctx is cancelled. A missing file is not an error.
 func Verify(ctx context.Context, dir, name, own string) (*Report, error) {
 	d, err := Lookup(name)
 	if err != nil {
@@ -82,23 +81,22 @@ func Verify(ctx context.Context, dir, name, own string) (*Report, error) {
 	}
 	if n := count[Different]; n > 0 {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
-			"%d of %d files of %s are not the published ones: results are not comparable with published results.",
+			"%d of %d files of %s differ from the published files: results are not comparable with published results.",
 			n, len(report.Files), name))
 	}
 	if n := count[Unverified]; n > 0 {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
-			"%d of %d files of %s are decompressed copies, which have no published checksum: they may differ.",
+			"%d of %d files of %s are decompressed copies without a published checksum: they may differ from the published files.",
 			n, len(report.Files), name))
 	}
 	return report, nil
 }
 
-// Check does what Verify does, and counts the rows by reading the set: images
-// with the options' seed, which says nothing else to them, tables as LoadTable
-// does.
+// Check does the same as Verify, and also counts the rows by reading the data set: images with the
+// options' seed (other options do not matter for images), tables like LoadTable.
 //
-// When the set cannot be read, the report holds what was found about the files
-// and the error is that of loading. The report is nil only where Verify fails.
+// If the data set cannot be read, Check returns the report on the files together with the error of
+// loading. The report is nil only if Verify fails.
 func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, error) {
 	report, err := Verify(ctx, dir, name, opts.File)
 	if err != nil {
@@ -113,7 +111,7 @@ func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, e
 	return report, report.countImages(dir, opts.Seed)
 }
 
-// countImages counts the rows and reads them all, to nowhere.
+// countImages counts the rows and reads all pixels without keeping them.
 func (r *Report) countImages(dir string, seed uint64) error {
 	train, test, err := OpenImages(dir, r.Dataset.Name, seed)
 	if err != nil {
@@ -128,13 +126,13 @@ func (r *Report) countImages(dir string, seed uint64) error {
 	r.Train = &Counts{Rows: len(train.Labels), PerClass: count(train.Labels, classes)}
 	r.Test = &Counts{Rows: len(test.Labels), PerClass: count(test.Labels, classes)}
 	if present := classesWithRows(train.Labels, classes); len(present) < classes {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("only classes %v of %s have training rows.", present, r.Dataset.Name))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("Only the classes %v of %s have training rows.", present, r.Dataset.Name))
 	}
 	return nil
 }
 
-// filesRead lists the files that loading would read: the unpacked folder comes
-// before the archive.
+// filesRead lists the files that loading would read. The unpacked folder has priority over the
+// archive.
 func filesRead(dir string, d Dataset) []File {
 	if len(d.unpacked) > 0 && exists(filepath.Join(dir, filepath.Dir(filepath.FromSlash(d.unpacked[0].Path)))) {
 		return d.unpacked

@@ -52,8 +52,8 @@ func TestCheckFashion(t *testing.T) {
 		t.Error(diff)
 	}
 	warnings := []string{
-		"3 of 4 files of fashion-mnist are not the published ones: results are not comparable with published results.",
-		"1 of 4 files of fashion-mnist are decompressed copies, which have no published checksum: they may differ.",
+		"3 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results.",
+		"1 of 4 files of fashion-mnist are decompressed copies without a published checksum: they may differ from the published files.",
 	}
 	if diff := cmp.Diff(warnings, report.Warnings); diff != "" {
 		t.Error(diff)
@@ -80,8 +80,8 @@ func TestCheckCIFAR(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []string{
-		"1 of 1 files of cifar10 are not the published ones: results are not comparable with published results.",
-		"only classes [0 1 2 3 9] of cifar10 have training rows.",
+		"1 of 1 files of cifar10 differ from the published files: results are not comparable with published results.",
+		"Only the classes [0 1 2 3 9] of cifar10 have training rows.",
 	}
 	if diff := cmp.Diff(want, report.Warnings); diff != "" {
 		t.Error(diff)

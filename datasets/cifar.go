@@ -12,26 +12,26 @@ import (
 	"path/filepath"
 )
 
-// cifarShape is that of one picture: planes of red, green, blue.
+// cifarShape is the shape of one image: planes of red, green and blue.
 var cifarShape = Shape{Height: 32, Width: 32, Channels: 3}
 
 const (
 	cifarFolder  = "cifar-10-batches-bin"
 	cifarArchive = "cifar-10-binary.tar.gz"
-	cifarPixels  = 3072            // bytes of one picture
-	cifarRecord  = 1 + cifarPixels // with the label before it
-	cifarRows    = 10000           // pictures in an official batch
+	cifarPixels  = 3072            // bytes of one image
+	cifarRecord  = 1 + cifarPixels // with the label in front
+	cifarRows    = 10000           // images in an official batch
 )
 
-// cifar10 describes CIFAR-10: 50,000 + 10,000 pictures of ten classes
-// (Krizhevsky, "Learning multiple layers of features from tiny images", 2009).
+// cifar10 describes CIFAR-10: 50,000 + 10,000 images of ten classes (Krizhevsky, "Learning multiple
+// layers of features from tiny images", 2009).
 func cifar10() Dataset {
 	batch := func(name, sha256 string) File {
 		return File{Path: cifarFolder + "/" + name, Size: cifarRows * cifarRecord, SHA256: sha256}
 	}
 	d := Dataset{
 		Name:        "cifar10",
-		Description: "colour photographs, 50,000 training and 10,000 test pictures",
+		Description: "colour photographs, 50,000 training and 10,000 test images",
 		Classes: []string{"airplane", "automobile", "bird", "cat", "deer",
 			"dog", "frog", "horse", "ship", "truck"},
 		Shape: cifarShape,
@@ -70,15 +70,15 @@ func cifar10() Dataset {
 	return d
 }
 
-// cifarBatch is one batch: its labels, and what opens its records. Those of a file are read again, then for the pixels; an archive's,
-// whose rows have their places only when all labels are known, are held.
+// cifarBatch is one batch: its labels, and a function that opens its records. The records of a file
+// are read a second time for the pixels. The records of an archive are held in memory, because the
+// positions of rows are known only when all labels have been read.
 type cifarBatch struct {
 	labels []byte
-	open   part
+	open   section
 }
 
-// cifarBatches reads the batches from the folder where there is one, else
-// straight from the archive.
+// cifarBatches reads the batches from the folder if it exists, else directly from the archive.
 func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 	folder, archive := filepath.Join(dir, cifarFolder), filepath.Join(dir, cifarArchive)
 	if !exists(folder) {
@@ -131,7 +131,7 @@ func readCIFARFile(path string, classes int) (cifarBatch, error) {
 	return b, checkLabels(b.labels, classes, path, 0, cifarRecord)
 }
 
-// openCIFARFile opens a batch of that size.
+// openCIFARFile opens a batch and checks its size.
 func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -140,9 +140,8 @@ func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
 	return &whole{Closer: f, content: &content{name: path, r: f}, what: "records", want: uint64(size)}, nil
 }
 
-// checkCIFARSize refuses what is no whole number of records, or more than a
-// batch has; the latter also bounds what a compressed or sparse archive can
-// unfold to.
+// checkCIFARSize returns an error unless size is a whole number of records and at most the size of
+// an official batch. The limit also bounds the memory for a compressed or sparse archive.
 func checkCIFARSize(size int64, name string) error {
 	rows := size / cifarRecord
 	if size <= 0 || size%cifarRecord != 0 {
@@ -156,8 +155,8 @@ func checkCIFARSize(size int64, name string) error {
 	return nil
 }
 
-// readCIFAR reads size bytes of records, each one label byte and the 3072
-// pixels of a picture, and holds them.
+// readCIFAR reads size bytes of records into memory. A record is one label byte and the 3072 pixels
+// of an image.
 func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, error) {
 	if err := checkCIFARSize(size, name); err != nil {
 		return cifarBatch{}, err
@@ -175,8 +174,8 @@ func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, e
 	return cifarBatch{labels, open}, checkLabels(labels, classes, name, 0, cifarRecord)
 }
 
-// readCIFARArchive reads the batches from a tar archive, gzip or plain, in
-// whatever order it holds them. Other members are passed over.
+// readCIFARArchive reads the batches from a tar archive, gzip or plain, in any order. It skips
+// other members.
 func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error) {
 	c, err := newContent(r, name)
 	if err != nil {
@@ -198,15 +197,15 @@ func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error)
 			}
 			where := name + ": " + path.Base(file.Path)
 			if batches[i].labels != nil {
-				return nil, &FileError{Path: where, Offset: -1, Err: fmt.Errorf("%w: twice in the archive", ErrFormat)}
+				return nil, &FileError{Path: where, Offset: -1, Err: fmt.Errorf("%w: appears twice in the archive", ErrFormat)}
 			}
 			if batches[i], err = readCIFAR(archive, where, member.Size, len(d.Classes)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	// What follows the archive's end mark is padding; reading it makes the
-	// decompressor verify its checksum.
+	// The archive's end mark is followed by padding. Reading the padding makes the decompressor
+	// verify its checksum.
 	if _, err := io.Copy(io.Discard, c); err != nil {
 		return nil, c.fail(err)
 	}
@@ -219,23 +218,23 @@ func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error)
 	return batches, nil
 }
 
-// tarError maps the archive reader's errors onto the sentinels.
+// tarError maps errors of the archive reader to this package's errors.
 func tarError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: the archive breaks off", ErrTruncated)
+		return fmt.Errorf("%w: the archive ends too early", ErrTruncated)
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return err
 }
 
-// joinBatches makes one set of several batches.
+// joinBatches makes one data set of several batches.
 func joinBatches(batches []cifarBatch, classes []string) *Pictures {
 	p := &Pictures{Classes: classes, Shape: cifarShape, skip: cifarRecord - cifarPixels}
 	for _, b := range batches {
 		p.Labels = append(p.Labels, b.labels...)
-		p.parts = append(p.parts, b.open)
+		p.sections = append(p.sections, b.open)
 	}
 	return p
 }

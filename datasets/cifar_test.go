@@ -129,10 +129,10 @@ func TestCIFARArchiveErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		{"cut", whole[:len(whole)-12], ErrTruncated, "breaks off"},
-		{"cut in a batch", whole[:len(whole)/2], ErrTruncated, "breaks off"},
+		{"cut", whole[:len(whole)-12], ErrTruncated, "ends too early"},
+		{"cut in a batch", whole[:len(whole)/2], ErrTruncated, "ends too early"},
 		{"batch missing", archive(cifarFiles(), batchNames[:5]...), ErrTruncated, "the archive has no data_batch_2.bin"},
-		{"batch twice", archive(cifarFiles(), append(batchNames, "test_batch.bin")...), ErrFormat, "test_batch.bin: wrong format: twice"},
+		{"batch twice", archive(cifarFiles(), append(batchNames, "test_batch.bin")...), ErrFormat, "test_batch.bin: wrong format: appears twice"},
 		{"no archive", gzipped(bytes.Repeat([]byte("no tar "), 300)), ErrFormat, "invalid tar header"},
 		{"html", []byte("<html>"), ErrTruncated, ""},
 		{"empty", nil, ErrTruncated, "the archive has no data_batch_1.bin"},

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// communities describes Communities and Crime: 1,994 communities of the United
-// States, their census of 1990 and their crime of 1995 (Redmond, "Communities
-// and Crime", UCI Machine Learning Repository, 2009; communities.data).
+// communities describes Communities and Crime: 1,994 communities of the United States, their census
+// of 1990 and their crime of 1995 (Redmond, "Communities and Crime", UCI Machine Learning
+// Repository, 2009; communities.data).
 //
-// A community is of class +1 when its violent crimes per head are at or above
-// the file's 70th percentile, 0.28. The five columns that identify it are left
-// out. The other 122 are numbers, standardised; 23 of them miss values, which
-// are 0, the mean, with a flag beside: 145 features. Groups are intersections
-// of the shares of black, Hispanic and Asian people, see intersections.
+// A community has the class +1 if its violent crimes per head are at or above 0.28, the 70th
+// percentile of the file. The five columns that identify a community are left out. The other 122
+// columns are numbers, standardised. Missing values occur in 23 of them; a missing value becomes 0,
+// the mean, and sets a flag in an additional feature: 145 features in all. Groups are intersections
+// of the shares of black, Hispanic and Asian people; see intersections.
 func communities() Dataset {
 	d := Dataset{
 		Name:        "communities",
@@ -54,7 +54,7 @@ func readCommunities(path string) (*sheet, error) {
 	})
 }
 
-// communitiesTable makes the table of a sheet with the columns of the file.
+// communitiesTable makes the table from a sheet with the columns of the file.
 func communitiesTable(s *sheet, opts TableOptions) (*source, error) {
 	crime := s.column(crimeColumn)
 	label := &column{name: crimeLabel, values: []string{"low", "high"}}
@@ -90,14 +90,14 @@ func communitiesDesign() *design {
 	return d
 }
 
-// communitiesMissing are the columns in which values may be missing: the survey
-// of police departments left most communities out.
+// communitiesMissing lists the columns in which values may be missing: most communities did not
+// take part in the survey of police departments.
 const communitiesMissing = `OtherPerCap LemasSwornFT LemasSwFTPerPop LemasSwFTFieldOps LemasSwFTFieldPerPop LemasTotalReq
 LemasTotReqPerPop PolicReqPerOffic PolicPerPop RacialMatchCommPol PctPolicWhite PctPolicBlack PctPolicHisp PctPolicAsian
 PctPolicMinor OfficAssgnDrugUnits NumKindsDrugsSeiz PolicAveOTWorked PolicCars PolicOperBudg LemasPctPolicOnPatr
 LemasGangUnitDeploy PolicBudgPerPop`
 
-// communitiesColumns are the file's columns in order; the file has no header.
+// communitiesColumns lists the file's columns in order; the file has no header.
 const communitiesColumns = `
 state county community communityname fold population householdsize racepctblack racePctWhite racePctAsian racePctHisp
 agePct12t21 agePct12t29 agePct16t24 agePct65up numbUrban pctUrban medIncome pctWWage pctWFarmSelf pctWInvInc

@@ -5,14 +5,13 @@ import (
 	"path/filepath"
 )
 
-// compas describes COMPAS: defendants of Broward County and whether they were
-// charged again within two years (Angwin, Larson, Mattu, Kirchner, "Machine
-// bias", ProPublica, 2016; compas-scores-two-years.csv).
+// compas describes COMPAS: defendants of Broward County and whether they were charged again within
+// two years (Angwin, Larson, Mattu, Kirchner, "Machine bias", ProPublica, 2016;
+// compas-scores-two-years.csv).
 //
-// 6,172 of 7,214 rows are left by the publisher's own filter, see compasFilter.
-// The 16 features are age, two juvenile counts, other juvenile charges and
-// priors, standardised; sex (male) and the charge's degree (felony), one
-// feature each; three age bands and six races.
+// The publisher's own filter keeps 6,172 of 7,214 rows; see compasFilter. The 16 features are age,
+// two juvenile counts, other juvenile charges and priors, standardised; sex (male) and the degree
+// of the charge (felony), one feature each; three age bands and six races.
 func compas() Dataset {
 	d := Dataset{
 		Name:        "compas",
@@ -56,18 +55,18 @@ func compasDesign() *design {
 	}
 }
 
-// compasFilter are the columns that decide which rows are of use: the arrest is
-// within 30 days of the screening, so that it is likely the one screened for;
-// there is a record at all (is_recid is not -1); the charge is no ordinary
-// traffic offence (O); and there is a score.
+// compasFilter lists the columns of the row filter. A row is kept if the arrest is within 30 days
+// of the screening, so that the arrest is probably the reason for the screening; if there is a
+// record at all (is_recid is not -1); if the charge is not an ordinary traffic offence (O); and if
+// there is a score.
 var compasFilter = []columnSpec{
 	{name: "days_b_screening_arrest", numeric: true, missing: true},
 	{name: "is_recid", categories: []string{"-1", "0", "1"}},
 	{name: "score_text", categories: []string{"Low", "Medium", "High", "N/A"}},
 }
 
-// readCompas reads the file's rows that the filter leaves. The header repeats
-// two names; their columns are equal.
+// readCompas reads the rows that pass the filter. The header repeats two names; their columns are
+// equal.
 func readCompas(path string) (*sheet, error) {
 	design := compasDesign()
 	columns := append(design.specs(), columnSpec{name: design.label, categories: []string{"0", "1"}})
@@ -82,7 +81,7 @@ func readCompas(path string) (*sheet, error) {
 	}
 	days, charge := s.column("days_b_screening_arrest"), s.column("c_charge_degree")
 	recorded, score := s.column("is_recid"), s.column("score_text")
-	return s.keep(func(i int) bool {
+	return s.filter(func(i int) bool {
 		return math.Abs(days.numbers[i]) <= 30 && recorded.text(i) != "-1" && charge.text(i) != "O" && score.text(i) != "N/A"
 	}), nil
 }

@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// condition says which rows are in a group:
+// condition defines a group of rows:
 //
-//	race=Caucasian    the category, or the number, is this one
+//	race=Caucasian    rows with this category, or this number
 //	age<25            likewise <=, >, >=
-//	25<=age<60        both
-//	race              one group for each value that there is
+//	25<=age<60        rows within both bounds
+//	race              one group for each value of the column
 type condition struct {
 	text   string
 	column string
-	value  string // after =; else the bounds hold
+	value  string // the text after =; if empty, the bounds apply
 	lower  bound
 	upper  bound
-	each   bool // no more than a column
+	each   bool // a column name only: one group for each value
 }
 
-// bound is one side of an interval.
+// bound is one end of an interval.
 type bound struct {
 	set, strict bool
 	at          float64
 }
 
-// maxGroups is the most values of a column that make one group each.
+// maxGroups is the largest number of groups that a column's values can make.
 const maxGroups = 100
 
-// parseCondition reads a condition on one of the columns, which are tried in
-// full first: a name may hold an operator.
+// parseCondition parses a condition on one of the columns. It first tries the whole text as a name,
+// because a column's name may contain an operator.
 func parseCondition(text string, columns []string) (condition, error) {
 	text = strings.TrimSpace(text)
 	c := condition{text: text}
@@ -58,7 +58,7 @@ func parseCondition(text string, columns []string) (condition, error) {
 	case op == "": // 25<=age
 	case op != "=":
 		if err = c.setBound(op, right); err == nil && c.lower.set && c.upper.set && c.lower.at >= c.upper.at {
-			err = fmt.Errorf("%w %q: no number is within", ErrGroup, text)
+			err = fmt.Errorf("%w %q: the interval is empty", ErrGroup, text)
 		}
 	case right == "":
 		err = fmt.Errorf("%w %q: want a value after =", ErrGroup, text)
@@ -68,7 +68,7 @@ func parseCondition(text string, columns []string) (condition, error) {
 	return c, err
 }
 
-// setBound sets the bound that an operator and the number after it give.
+// setBound sets the bound that an operator and the number after it specify.
 func (c *condition) setBound(op, text string) error {
 	at, ok := number([]byte(text))
 	if !ok {
@@ -83,7 +83,7 @@ func (c *condition) setBound(op, text string) error {
 	return nil
 }
 
-// cutOperator splits a text about its first operator.
+// cutOperator splits a text at its first operator.
 func cutOperator(text string) (left, op, right string) {
 	at := strings.IndexAny(text, "<>=")
 	if at < 0 {
@@ -96,9 +96,9 @@ func cutOperator(text string) (left, op, right string) {
 	return strings.TrimSpace(text[:at]), op, strings.TrimSpace(text[at+len(op):])
 }
 
-// groupsBy makes the groups of conditions on the sheet's columns: of one
-// condition those that meet it and the rest, of several, one each; a column
-// alone gives one group for each of its values.
+// groupsBy makes the groups of conditions on the sheet's columns. One condition makes two groups,
+// the rows that meet it and the rest. Several conditions make one group each. A column name makes
+// one group for each value of the column.
 func groupsBy(s *sheet, conditions []condition) ([]Group, error) {
 	var groups []Group
 	for _, c := range conditions {
@@ -138,10 +138,10 @@ func (c *condition) groups(s *sheet, col *column) ([]Group, error) {
 	return groups, nil
 }
 
-// theRest names the group of the rows that do not meet the one condition.
+// theRest is the name of the group of rows that do not meet the only condition.
 const theRest = "the rest"
 
-// test makes the condition's test of a row.
+// test returns the function that tests a row.
 func (c *condition) test(col *column) (func(row int) bool, error) {
 	switch {
 	case col.codes != nil && c.value == "":
@@ -188,7 +188,7 @@ func groupsOfValues(s *sheet, col *column) ([]Group, error) {
 	}
 	var groups []Group
 	for _, v := range values {
-		if len(rows[v]) > 0 { // a category that is allowed need not occur
+		if len(rows[v]) > 0 { // an allowed category may have no rows
 			groups = append(groups, Group{Name: col.name + "=" + v, Rows: rows[v]})
 		}
 	}

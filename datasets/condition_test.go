@@ -61,20 +61,20 @@ func TestConditions(t *testing.T) {
 
 func TestConditionErrors(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
-		{"sex", `bad group "sex": bad column: there is no "sex"; there are age, race, a<b, gap`},
-		{"sex=F", `bad group "sex=F": bad column: there is no "sex"`},
-		{"", `bad group ""`},
-		{"age<old", `bad group "age<old": "old" is not a finite number`},
-		{"age=old", `bad group "age=old": age holds numbers and "old" is not a finite number`},
-		{"age=", `bad group "age=": want a value after =`},
-		{"race<3", `bad group "race<3": race holds text, want race=VALUE`},
-		{"race=D", `bad group "race=D": race is never "D", it is one of A, none, B C`},
-		{"25<age=30", `bad group "25<age=30": want an interval, as in 25<=age<60`},
+		{"sex", `invalid group "sex": invalid column: no column "sex"; the columns are age, race, a<b, gap`},
+		{"sex=F", `invalid group "sex=F": invalid column: no column "sex"`},
+		{"", `invalid group ""`},
+		{"age<old", `invalid group "age<old": "old" is not a finite number`},
+		{"age=old", `invalid group "age=old": age holds numbers and "old" is not a finite number`},
+		{"age=", `invalid group "age=": want a value after =`},
+		{"race<3", `invalid group "race<3": race holds text, want race=VALUE`},
+		{"race=D", `invalid group "race=D": race is never "D", it is one of A, none, B C`},
+		{"25<age=30", `invalid group "25<age=30": want an interval, as in 25<=age<60`},
 		{"25<age>30", `want an interval`},
-		{"25>age", `there is no "25"`},
-		{"60<age<25", `bad group "60<age<25": no number is within`},
-		{"gap=1", `bad group "gap=1": row 2 has no gap`},
-		{"gap", `bad group "gap": row 2 has no gap`},
+		{"25>age", `no column "25"`},
+		{"60<age<25", `invalid group "60<age<25": the interval is empty`},
+		{"gap=1", `invalid group "gap=1": row 2 has no gap`},
+		{"gap", `invalid group "gap": row 2 has no gap`},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			_, err := conditionGroups(tc.text)

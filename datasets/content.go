@@ -9,16 +9,15 @@ import (
 	"io"
 )
 
-// content reads a file's content, decompressed where the file is gzip, and
-// knows how many bytes of it have been read. gzip is told by its two magic
-// bytes, never by the name.
+// content reads a file's content, decompresses gzip, and counts the bytes read. It recognises gzip
+// by its two magic bytes, never by the file name.
 type content struct {
 	name   string // for errors
 	r      io.Reader
 	offset int64
 }
 
-// newContent looks at the first bytes of r and chooses.
+// newContent looks at the first bytes of r and returns a content with or without decompression.
 func newContent(r io.Reader, name string) (*content, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	c := &content{name: name, r: buffered}
@@ -36,8 +35,7 @@ func newContent(r io.Reader, name string) (*content, error) {
 	return c, nil
 }
 
-// Read counts the bytes that it passes on, and turns the decompressor's errors
-// into this package's.
+// Read counts the bytes it returns, and maps errors of the decompressor to this package's errors.
 func (c *content) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.offset += int64(n)
@@ -47,30 +45,29 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gzipError maps what goes wrong in a compressed stream onto the sentinels;
-// what the disk reports stays as it is.
+// gzipError maps errors of a compressed stream to this package's errors; errors of the file system
+// are unchanged.
 func gzipError(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: the file breaks off", ErrTruncated)
+		return fmt.Errorf("%w: the file ends too early", ErrTruncated)
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return err
 }
 
-// fail puts the place to an error.
+// fail adds the position to an error.
 func (c *content) fail(err error) error {
 	return &FileError{Path: c.name, Offset: c.offset, Err: err}
 }
 
-// readChunk is the most that readExactly allocates on a header's word alone.
+// readChunk is the largest buffer that readExactly allocates before it has read any bytes.
 const readChunk = 1 << 20
 
-// readExactly reads want bytes. Its buffer doubles as bytes arrive, up to want
-// and no further: a header that lies costs no more memory than the file has
-// content. where names what is being read.
+// readExactly reads want bytes. Its buffer doubles as bytes arrive, up to want bytes, so a wrong
+// size in a header costs no more memory than the file's content. where names the content in errors.
 func (c *content) readExactly(want uint64, where string) ([]byte, error) {
 	buf := make([]byte, min(want, readChunk))
 	have := 0
@@ -91,8 +88,8 @@ func (c *content) readExactly(want uint64, where string) ([]byte, error) {
 	}
 }
 
-// expectEnd makes sure that nothing follows. In a compressed file it is also
-// what makes the decompressor verify its checksum.
+// expectEnd returns an error unless the content ends here. Reading the end of a compressed file
+// also makes the decompressor verify its checksum.
 func (c *content) expectEnd() error {
 	at := *c
 	var extra [1]byte
@@ -106,7 +103,7 @@ func (c *content) expectEnd() error {
 	return at.fail(err)
 }
 
-// whole reads a file's content as long as it should be: n bytes of what, then its end.
+// whole reads a file's content of a known size: want bytes, and then the end.
 type whole struct {
 	io.Closer
 	*content
@@ -114,7 +111,7 @@ type whole struct {
 	have, want uint64
 }
 
-// Read ends with io.EOF after the last byte wanted, where the content ends too.
+// Read returns io.EOF after the last byte, if the content ends there.
 func (w *whole) Read(p []byte) (int, error) {
 	if w.have == w.want {
 		if err := w.expectEnd(); err != nil {

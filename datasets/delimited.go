@@ -11,27 +11,27 @@ import (
 	"unicode/utf8"
 )
 
-// separators are those that can be told from a file's beginning.
+// separators are the separators that are detected automatically.
 var separators = []rune{',', ';', '\t', '|'}
 
 const (
-	sniffBytes   = 64 << 10 // of a file, to tell its separator by
-	sniffRecords = 50       // and at most so many records of it
+	sniffBytes   = 64 << 10 // bytes of a file that are examined to detect the separator
+	sniffRecords = 50       // records of a file that are examined, at most
 )
 
-// byteOrderMark is what some programs begin a text with.
+// byteOrderMark is at the beginning of the text files of some programs.
 const byteOrderMark = "\ufeff"
 
-// delimited reads the records of a text of separated fields (RFC 4180): one a
-// line, fields quoted where need be, lines that end in \n or \r\n.
+// delimited reads the records of a text of separated fields (RFC 4180): one record for each line,
+// with optional quotes around fields; lines end in \n or \r\n.
 type delimited struct {
 	name   string // for errors
 	csv    *csv.Reader
 	header []string
 }
 
-// newDelimited begins to read r, plain or gzip. separator 0 is told from the
-// first lines. header names the fields of a file whose first line does not.
+// newDelimited returns a reader of r, plain or gzip. A separator of 0 is detected from the first
+// lines. header names the fields of a file without a header line.
 func newDelimited(r io.Reader, name string, separator rune, header []string) (*delimited, error) {
 	c, err := newContent(r, name)
 	if err != nil {
@@ -44,10 +44,10 @@ func newDelimited(r io.Reader, name string, separator rune, header []string) (*d
 	}
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		head = head[len(byteOrderMark):]
-		_, _ = buffered.Discard(len(byteOrderMark)) // they are in the buffer
+		_, _ = buffered.Discard(len(byteOrderMark)) // these bytes are in the buffer
 	}
 	if len(bytes.TrimSpace(head)) == 0 {
-		return nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: there is nothing in it", ErrTruncated)}
+		return nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)}
 	}
 	if separator == 0 {
 		separator = sniffSeparator(head)
@@ -71,11 +71,11 @@ func newCSVReader(r io.Reader, separator rune) *csv.Reader {
 	reader := csv.NewReader(r)
 	reader.Comma = separator
 	reader.ReuseRecord = true
-	reader.TrimLeadingSpace = separator != '\t' // which would be trimmed too
+	reader.TrimLeadingSpace = separator != '\t' // with tabs, leading space includes the separator
 	return reader
 }
 
-// checkHeader refuses a first line that can hardly be one of names.
+// checkHeader returns an error if the first line does not look like names.
 func (d *delimited) checkHeader(separator rune) error {
 	numbers := 0
 	for i, name := range d.header {
@@ -90,16 +90,16 @@ func (d *delimited) checkHeader(separator rune) error {
 	}
 	switch {
 	case len(d.header) == 1:
-		return d.fail(0, fmt.Errorf("%w: no %q separates columns", ErrFormat, separator))
+		return d.fail(0, fmt.Errorf("%w: there is only one column; the separator is %q", ErrFormat, separator))
 	case numbers == len(d.header):
 		return d.fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", ErrFormat))
 	}
 	return nil
 }
 
-// sniffSeparator chooses the separator that gives the most fields, the same
-// number in every record of the file's beginning; else the one that gives the
-// first record the most.
+// sniffSeparator returns the separator that gives the most fields, among the separators that give
+// the same number of fields in every record examined; if there is no such separator, the one that
+// gives the most fields in the first record.
 func sniffSeparator(head []byte) rune {
 	best, most, regular := separators[0], 0, false
 	for _, separator := range separators {
@@ -108,7 +108,7 @@ func sniffSeparator(head []byte) rune {
 		fields, same := 0, true
 		for i := range sniffRecords {
 			record, err := reader.Read()
-			// The record that the beginning ends in may be cut.
+			// The last record examined may be incomplete.
 			if err != nil || i > 0 && reader.InputOffset() == int64(len(head)) && len(head) == sniffBytes {
 				break
 			}
@@ -124,9 +124,8 @@ func sniffSeparator(head []byte) rune {
 	return best
 }
 
-// next returns the fields of the next record, without blanks about them, valid
-// until the next call. After the last comes io.EOF; other errors are
-// *FileError.
+// next returns the fields of the next record, without surrounding blanks. They are valid until the
+// next call. After the last record it returns io.EOF; other errors are *FileError.
 func (d *delimited) next() ([]string, error) {
 	record, err := d.csv.Read()
 	switch {
@@ -141,8 +140,7 @@ func (d *delimited) next() ([]string, error) {
 	return record, nil
 }
 
-// readError says what is wrong with the record read last. One that the file
-// ends in is cut.
+// readError returns the error in the last record. A record at the end of the file is truncated.
 func (d *delimited) readError(record []string, err error) error {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {
@@ -154,12 +152,12 @@ func (d *delimited) readError(record []string, err error) error {
 	}
 	fields := len(record)
 	if _, err := d.csv.Read(); err == io.EOF && (fields < len(d.header) || errors.Is(parse.Err, csv.ErrQuote)) {
-		what = fmt.Errorf("%w: the last line breaks off after %d fields of %d", ErrTruncated, fields, len(d.header))
+		what = fmt.Errorf("%w: the last line has only %d of %d fields", ErrTruncated, fields, len(d.header))
 	}
 	return &FileError{Path: d.name, Offset: -1, Line: parse.StartLine, Err: what}
 }
 
-// fail puts the place of a field of the record read last to an error.
+// fail adds the position of a field of the last record to an error.
 func (d *delimited) fail(field int, err error) error {
 	line, _ := d.csv.FieldPos(field)
 	return &FileError{Path: d.name, Offset: -1, Line: line, Column: field + 1, Err: err}

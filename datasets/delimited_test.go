@@ -62,7 +62,8 @@ func TestDelimitedQuotes(t *testing.T) {
 }
 
 func TestSniffSeparator(t *testing.T) {
-	long := "a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100) // the beginning that is looked at ends within a line
+	// the beginning that is looked at ends within a line
+	long := "a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100)
 	for name, tc := range map[string]struct {
 		text string
 		want rune
@@ -89,18 +90,18 @@ func TestDelimitedErrors(t *testing.T) {
 		want       error
 		says       string
 	}{
-		{"empty", "", ErrTruncated, "byte 0: truncated: there is nothing in it"},
-		{"blank", " \n\n", ErrTruncated, "there is nothing in it"},
-		{"one column", "a\n1\n", ErrFormat, "line 1, column 1: wrong format: no ',' separates columns"},
+		{"empty", "", ErrTruncated, "byte 0: truncated: the file is empty"},
+		{"blank", " \n\n", ErrTruncated, "the file is empty"},
+		{"one column", "a\n1\n", ErrFormat, "line 1, column 1: wrong format: there is only one column; the separator is ','"},
 		{"no header", "1,2\n3,4\n", ErrFormat, "line 1, column 1: wrong format: the first line holds numbers"},
 		{"no name", "a,,c\n1,2,3\n", ErrFormat, "line 1, column 2: wrong format: the column has no name"},
 		{"not UTF-8", "a,\xff\n1,2\n", ErrFormat, "line 1, column 2: wrong format: the column's name is not in UTF-8"},
 		{"too few fields", "a,b,c\n1,2,3\n1,2\n1,2,3\n", ErrFormat, "line 3: wrong format: 2 fields, want 3"},
 		{"too many fields", "a,b\n1,2,3\n", ErrFormat, "line 2: wrong format: 3 fields, want 2"},
-		{"cut in the last line", "a,b,c\n1,2,3\n1,2", ErrTruncated, "line 3: truncated: the last line breaks off after 2 fields of 3"},
+		{"cut in the last line", "a,b,c\n1,2,3\n1,2", ErrTruncated, "line 3: truncated: the last line has only 2 of 3 fields"},
 		{"cut in a quoted field", "a,b\n1,2\n1,\"no", ErrTruncated, "line 3: truncated"},
 		{"bare quote", "a,b\n1,2\n1,n\"o\n1,2\n", ErrFormat, `line 3: wrong format: bare " in non-quoted-field`},
-		{"gzip cut", whole[:len(whole)-9], ErrTruncated, "the file breaks off"},
+		{"gzip cut", whole[:len(whole)-9], ErrTruncated, "the file ends too early"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := allRecords(tc.text, 0, nil)

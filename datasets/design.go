@@ -7,23 +7,23 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// design says how a sheet becomes a table: which column is the label, how the
-// others become features, and what the groups are.
+// design describes how a sheet becomes a table: which column is the label, how the other columns
+// become features, and which groups there are.
 type design struct {
-	label     string    // column of categories
-	positive  string    // that of class +1; every other one is -1
+	label     string    // a categorical column
+	positive  string    // the category of class +1; all others are -1
 	classes   [2]string // names of -1 and +1
 	encodings []Encoding
 	header    []string // as in schema
-	absent    []string // likewise
-	groups    []string // conditions, where the options give none
-	by        []string // else columns for groups by quantile
+	absent    []string // as in schema
+	groups    []string // conditions, used if the options have none
+	by        []string // columns for groups by quantile, used if groups is empty
 }
 
-// specs are the columns that the features need.
+// specs returns the columns that the features need.
 func (d *design) specs() []columnSpec { return (&Preparation{Encodings: d.encodings}).specs() }
 
-// table makes the source of the sheet.
+// table makes the source from the sheet.
 func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	out := &source{classes: d.classes, rows: s.source, labels: make([]int, s.rows)}
 	label := s.column(d.label)
@@ -50,13 +50,13 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 		}
 	}
 	if len(p.Encodings) == 0 {
-		return nil, fmt.Errorf("datasets: %w: no column is left to be a feature", ErrColumn)
+		return nil, fmt.Errorf("datasets: %w: no column is left for features", ErrColumn)
 	}
 	out.features = &encoded{sheet: s, by: p}
 	return out, nil
 }
 
-// names lists the columns that features come from.
+// names lists the columns from which features are made.
 func (d *design) names() []string {
 	names := make([]string, len(d.encodings))
 	for i, e := range d.encodings {
@@ -65,7 +65,7 @@ func (d *design) names() []string {
 	return names
 }
 
-// group sets the groups, and returns the columns that determine them.
+// group sets the groups and returns the columns that determine them.
 func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []string, err error) {
 	texts := opts.Groups
 	if len(texts) == 0 {
@@ -95,7 +95,7 @@ func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []st
 	return sensitive, nil
 }
 
-// encoded are the features of a sheet.
+// encoded makes features from the columns of a sheet.
 type encoded struct {
 	sheet *sheet
 	by    *Preparation
@@ -116,10 +116,10 @@ func (e *encoded) fit(train []int) ([]string, error) {
 			numbers++
 		}
 	}
-	notes := []string{fmt.Sprintf("%d of %d features are numbers, standardised by the mean and the deviation of the training rows.",
+	notes := []string{fmt.Sprintf("%d of %d features are numbers, standardised with the mean and the standard deviation of the training rows.",
 		numbers, len(e.names))}
 	if len(constant) > 0 {
-		notes = append(notes, "Constant in the training rows, so 0 as features: "+listed(constant, 10)+".")
+		notes = append(notes, "These columns are constant in the training rows, so their features are 0: "+listed(constant, 10)+".")
 	}
 	return notes, nil
 }

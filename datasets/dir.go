@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Names of the environment variables that Dir and Mirrors read.
+// Names of the environment variables for Dir and Mirrors.
 const (
 	EnvData   = "PPAL_DATA"
 	EnvMirror = "PPAL_MIRROR"
 )
 
-// Dir resolves the data directory: the explicit one where it is not empty,
-// else $PPAL_DATA, else ppal in the user's cache directory
-// (os.UserCacheDir). getenv is os.Getenv outside tests. The directory need not
-// exist.
+// Dir returns the data directory: explicit if it is not empty, else $PPAL_DATA, else ppal in the
+// user's cache directory (os.UserCacheDir). getenv is os.Getenv except in tests. The directory need
+// not exist.
 func Dir(explicit string, getenv func(string) string) (string, error) {
 	if explicit != "" {
 		return explicit, nil
@@ -26,15 +25,14 @@ func Dir(explicit string, getenv func(string) string) (string, error) {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("datasets: no cache directory: %w; name a data directory or set %s", err, EnvData)
+		return "", fmt.Errorf("datasets: no cache directory: %w; use --data-dir or set %s", err, EnvData)
 	}
 	return filepath.Join(cache, "ppal"), nil
 }
 
-// Mirrors resolves the base URLs to download from: the explicit ones where
-// there are any, else the comma-separated list $PPAL_MIRROR, else none, which
-// means the original sources. A mirror is laid out like a data directory: file
-// f is at base + "/" + f.Path.
+// Mirrors returns the base URLs for downloads: explicit if it is not empty, else the
+// comma-separated list $PPAL_MIRROR, else none, which means the original sources. A mirror has the
+// layout of a data directory: file f is at base + "/" + f.Path.
 func Mirrors(explicit []string, getenv func(string) string) []string {
 	list := explicit
 	if len(list) == 0 {

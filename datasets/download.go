@@ -11,25 +11,24 @@ import (
 	"time"
 )
 
-// maxBackoff bounds the pause between attempts, in starting pauses.
+// maxBackoff is the largest pause between attempts, as a multiple of the first pause.
 const maxBackoff = 30
 
-// refusal is an answer that trying again will not change.
+// refusal is a server's answer that a further attempt will not change.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// unknownSize is the size of a file that has none published: what a server
-// announces counts, and a transfer that breaks off starts over.
+// unknownSize is the size of a file without a published size. The size that the server states
+// applies, and a broken transfer starts again.
 const unknownSize = -1
 
-// maxUnknown bounds a file of unknown size.
+// maxUnknown is the largest accepted size of a file of unknown size.
 const maxUnknown = 1 << 28
 
-// download fills part up to file.Size bytes from url, over as many transfers
-// as it takes, and syncs it. Whether the bytes are right is not its business.
-// A transfer that fails counts against opts.Attempts only when it has brought
-// nothing new.
+// download downloads file.Size bytes from url to part, in as many transfers as necessary, and syncs
+// the file. The caller checks the bytes. A failed transfer counts against opts.Attempts only if it
+// delivered no new bytes.
 func download(ctx context.Context, url, part string, file File, opts FetchOptions) (err error) {
 	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -45,7 +44,7 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 		return fmt.Errorf("datasets: %w", err)
 	}
 	t := transfer{url: url, f: f, have: have, size: file.Size, file: file, opts: opts}
-	if have > file.Size { // not a part of this file, or not known to be one
+	if have > file.Size { // not the beginning of this file, or not known to be
 		if err := t.restart(); err != nil {
 			return err
 		}
@@ -69,10 +68,10 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 			best, failed, pause = t.have, 0, opts.Backoff
 		}
 		if failed >= opts.Attempts {
-			return fmt.Errorf("datasets: %s: %w after %d of %s bytes: %w; try again to go on from there, or another mirror (%s)",
+			return fmt.Errorf("datasets: %s: %w after %d of %s bytes: %w; repeat the command to continue, or use another mirror (%s)",
 				url, ErrDownload, t.have, t.expected(), err, EnvMirror)
 		}
-		opts.Log.Info("transfer broke off, trying again", "url", url, "bytes", t.have, "pause", pause, "error", err)
+		opts.Log.Info("transfer failed, trying again", "url", url, "bytes", t.have, "pause", pause, "error", err)
 		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
@@ -84,17 +83,17 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 	return nil
 }
 
-// transfer is a partial file and the place that it comes from.
+// transfer is a partial file and its source.
 type transfer struct {
 	url  string
 	f    *os.File
 	have int64 // bytes in f
-	size int64 // of the whole file, unknownSize until a server announces it
+	size int64 // size of the whole file; unknownSize until a server states it
 	file File
 	opts FetchOptions
 }
 
-// expected is the size in words.
+// expected returns the size as text.
 func (t *transfer) expected() string {
 	if t.size == unknownSize {
 		return "unknown"
@@ -102,8 +101,8 @@ func (t *transfer) expected() string {
 	return strconv.FormatInt(t.size, 10)
 }
 
-// run makes one request for the bytes that are missing and appends what comes.
-// It returns nil only when the file is complete.
+// run makes one request for the missing bytes and appends what arrives. It returns nil only when
+// the file is complete.
 func (t *transfer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -116,7 +115,7 @@ func (t *transfer) run(ctx context.Context) error {
 	if err != nil {
 		return refusal{fmt.Errorf("%w: %w", ErrDownload, err)}
 	}
-	// A transparent decompressor would hide the bytes that the checksum is of.
+	// Transparent decompression would hide the bytes that the checksum covers.
 	request.Header.Set("Accept-Encoding", "identity")
 	if t.file.Size == unknownSize {
 		if err := t.restart(); err != nil {
@@ -148,7 +147,7 @@ func (t *transfer) run(ctx context.Context) error {
 		t.opts.Progress(t.file, t.have)
 		switch {
 		case readErr != nil && t.have == t.size:
-			return nil // whatever broke, it broke after the last byte
+			return nil // the error came after the last byte
 		case readErr == io.EOF && t.size == unknownSize:
 			t.size = t.have
 			return nil
@@ -160,7 +159,7 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
-// most is how many bytes there can be.
+// most returns the largest number of bytes to accept.
 func (t *transfer) most() int64 {
 	if t.size == unknownSize {
 		return maxUnknown
@@ -168,26 +167,25 @@ func (t *transfer) most() int64 {
 	return t.size
 }
 
-// accept decides by the status where the body goes: on from what is there
-// (206), or from the start (200: the server does not resume). A server that
-// announces another length than the published one has another file: nothing of
-// it is kept.
+// accept decides from the status where the body is written: after the present bytes (206), or from
+// the start (200: the server cannot resume). A server that states a different length than the
+// published length has a different file; nothing of it is kept.
 func (t *transfer) accept(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code == http.StatusPartialContent:
 		want := fmt.Sprintf("bytes %d-%d/%d", t.have, t.file.Size-1, t.file.Size)
 		if got := response.Header.Get("Content-Range"); got != want {
-			return t.startOver(fmt.Errorf("server sends %q in place of %q", got, want))
+			return t.startOver(fmt.Errorf("server sends %q instead of %q", got, want))
 		}
 		return nil
 	case code == http.StatusOK:
 		n := response.ContentLength
 		if t.file.Size == unknownSize && n <= maxUnknown {
-			t.size = n // -1 where it is not announced
+			t.size = n // -1 if the server does not state it
 			return nil
 		}
 		if n >= 0 && n != t.file.Size {
-			return refusal{fmt.Errorf("%w: expected %d bytes, server announces %d; try another mirror (%s)",
+			return refusal{fmt.Errorf("%w: expected %d bytes, the server states %d; use another mirror (%s)",
 				ErrDownload, t.file.Size, n, EnvMirror)}
 		}
 		return t.restart()
@@ -196,11 +194,11 @@ func (t *transfer) accept(response *http.Response) error {
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return fmt.Errorf("server answers %s", response.Status)
 	}
-	return refusal{fmt.Errorf("%w: server answers %s; try another mirror (%s)", ErrDownload, response.Status, EnvMirror)}
+	return refusal{fmt.Errorf("%w: server answers %s; use another mirror (%s)", ErrDownload, response.Status, EnvMirror)}
 }
 
-// startOver empties the partial file, so that the next attempt asks for the
-// whole, and returns the reason.
+// startOver empties the partial file, so that the next attempt requests the whole file, and returns
+// the reason.
 func (t *transfer) startOver(reason error) error {
 	if err := t.restart(); err != nil {
 		return err
@@ -208,7 +206,7 @@ func (t *transfer) startOver(reason error) error {
 	return reason
 }
 
-// restart throws away what there is.
+// restart deletes the bytes in the partial file.
 func (t *transfer) restart() error {
 	t.have = 0
 	if err := t.f.Truncate(0); err != nil {
@@ -220,8 +218,7 @@ func (t *transfer) restart() error {
 	return nil
 }
 
-// because prefers the reason for which a context was cancelled to the error
-// that the cancellation caused.
+// because returns the reason for which ctx was cancelled, if it was, and otherwise err.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -5,63 +5,62 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a data set; to be tested with errors.Is. A missing
-// file is fs.ErrNotExist.
+// The kinds of errors of this package, for errors.Is. A missing file is fs.ErrNotExist.
 var (
-	// ErrUnknownDataset: the registry has no set of that name.
+	// ErrUnknownDataset: the registry has no data set with that name.
 	ErrUnknownDataset = errors.New("unknown dataset")
-	// ErrFormat: the bytes are not in the format expected (a magic number, a
-	// dimension, a compressed stream).
+	// ErrFormat: the bytes are not in the expected format (a magic number, a dimension, a
+	// compressed stream).
 	ErrFormat = errors.New("wrong format")
-	// ErrTruncated: the file ends before the content that it promises.
+	// ErrTruncated: the file ends before its content is complete.
 	ErrTruncated = errors.New("truncated")
-	// ErrTrailing: the file goes on after its content.
+	// ErrTrailing: the file continues after its content.
 	ErrTrailing = errors.New("trailing bytes")
-	// ErrLabel: a label lies outside the classes that the set declares.
+	// ErrLabel: a label is outside the classes of the data set.
 	ErrLabel = errors.New("label out of range")
-	// ErrNumber: a field of a text file is no finite number.
+	// ErrNumber: a field of a text file is not a finite number.
 	ErrNumber = errors.New("not a finite number")
-	// ErrIndex: a feature's index is outside the matrix or out of order.
-	ErrIndex = errors.New("bad index")
-	// ErrMissing: a value is missing where one is needed.
+	// ErrIndex: the index of a feature is outside the matrix or out of order.
+	ErrIndex = errors.New("invalid feature index")
+	// ErrMissing: a required value is missing.
 	ErrMissing = errors.New("missing value")
-	// ErrCategory: a value is none of those that a column may have.
+	// ErrCategory: a value is not one of a column's categories.
 	ErrCategory = errors.New("unknown category")
-	// ErrMismatch: two files of one set disagree (images and labels).
+	// ErrMismatch: two files of a data set contradict each other (images and labels).
 	ErrMismatch = errors.New("files disagree")
-	// ErrClass: classes were asked for that cannot be selected.
-	ErrClass = errors.New("bad class selection")
-	// ErrKind: images were asked of a table, or rows of a set of images.
+	// ErrClass: the requested classes cannot be selected.
+	ErrClass = errors.New("invalid class selection")
+	// ErrKind: images of a table were requested, or a table of images.
 	ErrKind = errors.New("wrong kind of dataset")
-	// ErrOption: a set was asked for with options that it has no use for, or without one that it needs.
-	ErrOption = errors.New("bad option")
-	// ErrColumn: a table has no such column, or it cannot be used as asked.
-	ErrColumn = errors.New("bad column")
-	// ErrGroup: a condition that makes no groups.
-	ErrGroup = errors.New("bad group")
-	// ErrSplit: shares of training, validation and test rows that make no split.
-	ErrSplit = errors.New("bad split")
-	// ErrEmpty: a class or a group has no rows in some part of a split.
+	// ErrOption: an option does not apply to the data set, or a required option is missing.
+	ErrOption = errors.New("invalid option")
+	// ErrColumn: a table does not have the column, or the column cannot be used as requested.
+	ErrColumn = errors.New("invalid column")
+	// ErrGroup: a condition does not define groups.
+	ErrGroup = errors.New("invalid group")
+	// ErrSplit: the shares of training, validation and test rows are not valid.
+	ErrSplit = errors.New("invalid split")
+	// ErrEmpty: a class or a group has no rows in a split.
 	ErrEmpty = errors.New("no rows")
-	// ErrChecksum: a download is not the file that was published.
+	// ErrChecksum: a download differs from the published file.
 	ErrChecksum = errors.New("checksum mismatch")
-	// ErrMirror: a base URL that nothing can be downloaded from.
-	ErrMirror = errors.New("bad mirror")
-	// ErrDownload: a download did not come to its end.
+	// ErrMirror: a base URL cannot be used for downloads.
+	ErrMirror = errors.New("invalid mirror")
+	// ErrDownload: a download did not finish.
 	ErrDownload = errors.New("download failed")
 )
 
-// FileError says what is wrong with a file, where, and what to do about it.
+// FileError describes an error in a file, its position, and what to do about it.
 type FileError struct {
 	Path   string // the file; "archive: member" inside an archive
-	Offset int64  // byte offset in the content, after decompression; -1 where none applies
-	Line   int    // of a text file, from 1; 0 where none applies
-	Column int    // field of that line, from 1; 0 where none applies
-	Err    error  // what is wrong; wraps one of the sentinels above or fs.ErrNotExist
-	Advice string // what to do, an imperative clause; may be empty
+	Offset int64  // byte offset in the content, after decompression; -1 if it does not apply
+	Line   int    // line of a text file, from 1; 0 if it does not apply
+	Column int    // field of that line, from 1; 0 if it does not apply
+	Err    error  // the error; wraps one of the errors above or fs.ErrNotExist
+	Advice string // what to do, as an imperative clause; may be empty
 }
 
-// Error gives one line: path, line and column or else byte offset, what is wrong, what to do.
+// Error returns one line: path, position, error, advice.
 func (e *FileError) Error() string {
 	s := "datasets: " + e.Path
 	if e.Line > 0 {
@@ -79,10 +78,10 @@ func (e *FileError) Error() string {
 	return s
 }
 
-// Unwrap returns what is wrong, without the place.
+// Unwrap returns the error without the position.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// advise sets the advice of err where it is a *FileError that has none.
+// advise sets the advice of err, if err is a *FileError without advice.
 func advise(err error, advice string) error {
 	var fe *FileError
 	if errors.As(err, &fe) && fe.Advice == "" {

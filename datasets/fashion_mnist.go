@@ -2,10 +2,9 @@ package datasets
 
 import "path/filepath"
 
-// fashionMNIST describes Fashion-MNIST: 60,000 + 10,000 pictures of clothes,
-// 28 x 28 grey pixels, ten balanced classes (Xiao, Rasul, Vollgraf,
-// "Fashion-MNIST: a novel image dataset for benchmarking machine learning
-// algorithms", 2017).
+// fashionMNIST describes Fashion-MNIST: 60,000 + 10,000 images of clothes, 28 x 28 grey pixels, ten
+// balanced classes (Xiao, Rasul, Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking
+// machine learning algorithms", 2017).
 func fashionMNIST() Dataset {
 	const base = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 	file := func(name string, size int64, md5, sha256 string) File {
@@ -13,7 +12,7 @@ func fashionMNIST() Dataset {
 	}
 	d := Dataset{
 		Name:        "fashion-mnist",
-		Description: "clothes, 60,000 training and 10,000 test pictures",
+		Description: "clothes, 60,000 training and 10,000 test images",
 		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat",
 			"sandal", "shirt", "sneaker", "bag", "ankle boot"},
 		Shape: Shape{Height: 28, Width: 28, Channels: 1},
@@ -38,7 +37,7 @@ func fashionMNIST() Dataset {
 	return d
 }
 
-// FashionMNISTTraining reads the training pictures of Fashion-MNIST alone.
+// FashionMNISTTraining reads only the training images of Fashion-MNIST.
 func FashionMNISTTraining(dir string) (*Images, error) {
 	d := fashionMNIST()
 	p, err := d.pair(dir, d.Files[0], d.Files[1])
@@ -48,7 +47,7 @@ func FashionMNISTTraining(dir string) (*Images, error) {
 	return p.Images()
 }
 
-// pair opens a file of pictures and that of their labels.
+// pair opens a file of images and the file of their labels.
 func (d Dataset) pair(dir string, images, labels File) (*Pictures, error) {
 	return openIDXPair(filepath.Join(dir, filepath.FromSlash(images.Path)), filepath.Join(dir, filepath.FromSlash(labels.Path)), d)
 }

@@ -17,31 +17,29 @@ import (
 	"time"
 )
 
-// FetchOptions adjusts a download. The zero value works.
+// FetchOptions configures a download. The zero value is ready to use.
 type FetchOptions struct {
-	// Client sends the requests; nil means http.DefaultClient.
+	// Client sends the requests; nil is http.DefaultClient.
 	Client *http.Client
-	// Mirrors are base URLs (see Mirrors) to use in place of the original
-	// sources, tried in this order.
+	// Mirrors are base URLs (see Mirrors) that replace the original sources, tried in this order.
 	Mirrors []string
-	// Attempts is how often in a row a broken transfer may fail without a new
-	// byte before a source is given up; 0 means 5.
+	// Attempts is the number of consecutive failed transfers without a new byte after which a
+	// source is given up; 0 is 5.
 	Attempts int
-	// Backoff is the pause after the first failure; it doubles with every
-	// further one, up to 30 times its start. 0 means one second.
+	// Backoff is the pause after the first failure. It doubles with every further failure, up to 30
+	// times the first pause. 0 is one second.
 	Backoff time.Duration
-	// Stall is how long a transfer may stay silent before it counts as broken;
-	// 0 means 30 seconds.
+	// Stall is the time without data after which a transfer counts as failed; 0 is 30 seconds.
 	Stall time.Duration
-	// Progress, unless nil, is told of every file: once at its start with what
-	// an earlier call left, then as bytes arrive, and at its end with
-	// done == file.Size. done falls back when a server cannot resume.
+	// Progress, if not nil, is called for every file: once at the start with the bytes that an
+	// earlier call left, then as bytes arrive, and at the end with done == file.Size. done
+	// decreases if a server cannot resume.
 	Progress func(file File, done int64)
 	// Log receives retries and changes of source; nil discards them.
 	Log *slog.Logger
 }
 
-// withDefaults fills in what is zero.
+// withDefaults replaces zero fields by their defaults.
 func (o FetchOptions) withDefaults() FetchOptions {
 	if o.Client == nil {
 		o.Client = http.DefaultClient
@@ -64,30 +62,28 @@ func (o FetchOptions) withDefaults() FetchOptions {
 	return o
 }
 
-// Fetch downloads the files of the named set into the data directory dir,
-// those that are there with the right checksums excepted. A set without files
-// (synthetic) needs nothing.
+// Fetch downloads the files of the named data set into the data directory dir, except files that
+// already have the right checksum. A data set without files (synthetic) needs no download.
 //
-// A file grows as FILE.part; a transfer that breaks off, or a call that was
-// cancelled, goes on from there by an HTTP range request. The whole file is
-// checked against the published checksums, synced, and only then renamed to
-// FILE. Bytes that fail the check are deleted. A file that is published in a zip
-// archive is taken out of it, and what is checked is the file; mirrors have the
-// file itself. A user's own file (csv, libsvm) is ErrOption.
+// A file grows as FILE.part. After a broken transfer or a cancelled call, the next transfer
+// continues with an HTTP range request. Fetch compares the whole file with the published checksums,
+// syncs it, and only then renames it to FILE. It deletes bytes that fail the check. If a file is
+// published in a zip archive, Fetch extracts the file and checks the file; mirrors hold the file
+// itself. For a user's own file (csv, libsvm) the error is ErrOption.
 //
-// Errors wrap ErrUnknownDataset, ErrMirror, ErrChecksum, ErrDownload, the
-// context's error, or what the file system says.
+// Errors wrap ErrUnknownDataset, ErrMirror, ErrChecksum, ErrDownload, the context's error, or an
+// error of the file system.
 func Fetch(ctx context.Context, dir, name string, opts FetchOptions) error {
 	d, err := Lookup(name)
 	if err != nil {
 		return err
 	}
 	if d.Own {
-		return fmt.Errorf("datasets: %w: %s is a file of yours: there is nothing to download", ErrOption, name)
+		return fmt.Errorf("datasets: %w: %s is your own file: there is nothing to download", ErrOption, name)
 	}
 	for _, base := range opts.Mirrors {
 		if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("datasets: %w %q; want a URL of http or https, with a host", ErrMirror, base)
+			return fmt.Errorf("datasets: %w %q; want an http or https URL with a host", ErrMirror, base)
 		}
 	}
 	return fetchFiles(ctx, dir, d.Files, opts.withDefaults())
@@ -102,7 +98,7 @@ func fetchFiles(ctx context.Context, dir string, files []File, opts FetchOptions
 	return nil
 }
 
-// fetchFile makes one file right, from the first source that has it.
+// fetchFile downloads one file from the first source that has it, unless it is complete already.
 func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) error {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	found, err := sumFile(ctx, path)
@@ -114,7 +110,7 @@ func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) er
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("datasets: %w; choose another data directory", err)
+		return fmt.Errorf("datasets: %w; use another data directory (--data-dir)", err)
 	}
 	var failures error
 	fetch := fetchFrom
@@ -127,18 +123,18 @@ func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) er
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("datasets: %s: %w; run the same command again to go on", url, context.Cause(ctx))
+			return fmt.Errorf("datasets: %s: %w; repeat the command to continue", url, context.Cause(ctx))
 		}
 		opts.Log.Warn("source failed", "url", url, "error", err)
 		if failures != nil {
-			err = fmt.Errorf("%w; before it: %w", err, failures)
+			err = fmt.Errorf("%w; before: %w", err, failures)
 		}
 		failures = err
 	}
 	return failures
 }
 
-// sources lists the URLs of a file.
+// sources returns the URLs of a file.
 func sources(file File, mirrors []string) []string {
 	if len(mirrors) == 0 {
 		return file.URLs
@@ -150,16 +146,16 @@ func sources(file File, mirrors []string) []string {
 	return urls
 }
 
-// fetchFrom completes path + ".part" from one source, checks it and puts it in
-// place. Bytes that an earlier call left may be of another file: when the check
-// fails after resuming, it starts over once.
+// fetchFrom completes path + ".part" from one source, checks it and renames it to path. Bytes of an
+// earlier call may belong to another file, so fetchFrom starts again once if the check fails after
+// resuming.
 func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptions) error {
 	part := path + ".part"
 	info, err := os.Stat(part)
 	resumed := err == nil && info.Size() > 0
 	err = downloadChecked(ctx, url, part, file, opts)
 	if resumed && errors.Is(err, ErrChecksum) {
-		opts.Log.Warn("resumed download is wrong, starting over", "url", url, "error", err)
+		opts.Log.Warn("resumed download has the wrong checksum, starting again", "url", url, "error", err)
 		err = downloadChecked(ctx, url, part, file, opts)
 	}
 	if err != nil {
@@ -168,7 +164,7 @@ func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptio
 	return putInPlace(part, path)
 }
 
-// putInPlace gives a complete, synced file its name.
+// putInPlace renames a complete, synced file.
 func putInPlace(part, path string) error {
 	if err := os.Rename(part, path); err != nil {
 		return fmt.Errorf("datasets: %w", err)
@@ -176,8 +172,7 @@ func putInPlace(part, path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// downloadChecked completes part and compares it with what was published.
-// Wrong bytes are deleted.
+// downloadChecked completes part and compares it with the published file. It deletes wrong bytes.
 func downloadChecked(ctx context.Context, url, part string, file File, opts FetchOptions) error {
 	err := download(ctx, url, part, file, opts)
 	if err == nil {
@@ -193,27 +188,27 @@ func downloadChecked(ctx context.Context, url, part string, file File, opts Fetc
 	if rmErr := os.Remove(part); rmErr != nil {
 		return fmt.Errorf("datasets: %w", rmErr)
 	}
-	return fmt.Errorf("datasets: %s: %w; the download was deleted: try again, or another mirror (%s)", url, err, EnvMirror)
+	return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use another mirror (%s)", url, err, EnvMirror)
 }
 
-// syncDir makes a rename durable, where directories can be synced at all.
+// syncDir makes a rename durable on systems that can sync directories.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("datasets: %w", err)
 	}
 	defer d.Close()
-	_ = d.Sync() // some systems refuse it; the file itself is synced already
+	_ = d.Sync() // some systems refuse this; the file itself is already synced
 	return nil
 }
 
-// sums is what a file on disk is.
+// sums holds the size and the checksums of a file on disk.
 type sums struct {
 	size        int64
 	md5, sha256 string
 }
 
-// sumFile reads a whole file once for its size and checksums.
+// sumFile reads a file once for its size and checksums.
 func sumFile(ctx context.Context, path string) (sums, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -229,7 +224,7 @@ func sumFile(ctx context.Context, path string) (sums, error) {
 	return sums{size: n, md5: hexSum(m), sha256: hexSum(s)}, nil
 }
 
-// matches compares with what was published, as far as that is known.
+// matches compares the sums with the published values that are known.
 func (s sums) matches(file File) error {
 	switch {
 	case s.size != file.Size:
@@ -242,7 +237,7 @@ func (s sums) matches(file File) error {
 	return nil
 }
 
-// contextReader stops reading when its context is done.
+// contextReader stops reading when its context is cancelled.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -134,7 +134,7 @@ func resuming() []fetchCase {
 		{name: "part is wrong", part: wrong[len(wrong)-fetchPart:], handler: good, ranges: []string{"bytes=102400-", ""}},
 		{name: "breaks off midway", handler: breaking(fetchPart), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
 		{name: "breaks off at once", handler: breaking(0), ranges: []string{"", "", ""},
-			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; try again", left: 0},
+			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; repeat the command", left: 0},
 		{name: "ignores Range", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
 			ranges: []string{"bytes=102400-"}},
 		{name: "ignores Range and breaks off", handler: func(w http.ResponseWriter, r *http.Request) {
@@ -165,11 +165,11 @@ func misled() []fetchCase {
 		{name: "announces too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(fetchBody[:1000])
-		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, server announces 1000", left: 0},
+		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, the server states 1000", left: 0},
 		{name: "announces too much", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "400000")
 			w.Write(fetchBody)
-		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "server announces 400000", left: fetchPart},
+		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "the server states 400000", left: fetchPart},
 		{name: "sends too much", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush() // no length announced
 			w.Write(fetchBody)
@@ -264,7 +264,7 @@ func TestFetchCancelLeavesPart(t *testing.T) {
 		}
 	}
 	err := fetchFiles(ctx, dir, []File{published(s.URL)}, opts)
-	checkError(t, err, context.Canceled, "run the same command again to go on")
+	checkError(t, err, context.Canceled, "repeat the command to continue")
 	if info, err := os.Stat(filepath.Join(dir, "set", "file.bin.part")); err != nil || info.Size() != 100<<10 {
 		t.Fatalf("%v, %v", info, err)
 	}
@@ -311,7 +311,7 @@ func TestFetchSources(t *testing.T) {
 	})
 	t.Run("none", func(t *testing.T) {
 		err := fetchFiles(context.Background(), t.TempDir(), []File{published(gone.URL, gone.URL+"/other")}, quick())
-		checkError(t, err, ErrDownload, "; before it: ")
+		checkError(t, err, ErrDownload, "; before: ")
 	})
 }
 

@@ -195,7 +195,7 @@ func FuzzCondition(f *testing.F) {
 			return
 		}
 		if _, ok := exclusive(groups, citizens().rows); !ok {
-			t.Fatalf("%q: %v do not share the rows out", text, groups)
+			t.Fatalf("%q: %v overlap or leave rows out", text, groups)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 // (0, 0, type, number of dimensions).
 const idxBytes = 0x08
 
-// readIDX reads one IDX file of 8-bit values with the given number of
-// dimensions, plain or gzip, and nothing after it:
+// readIDX reads one IDX file of 8-bit values with the given number of dimensions, plain or gzip,
+// with no trailing bytes:
 //
 //	0, 0, 8, ndims, dims[0..ndims-1] as big-endian uint32, then the values.
 //
@@ -34,7 +34,7 @@ func readIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte
 	return dims, data, c.expectEnd()
 }
 
-// readIDXHeader reads what comes before the values, total bytes.
+// readIDXHeader reads the header before the values; total is the number of bytes of the values.
 func (c *content) readIDXHeader(what string, ndims int) (dims []int, total uint64, err error) {
 	magic, err := c.readExactly(4, "the magic number")
 	if err != nil {
@@ -68,7 +68,8 @@ type idxPair struct {
 	of             Dataset
 }
 
-// openIDXPair reads the labels. Each file may also lie decompressed beside its usual place, without the ".gz".
+// openIDXPair reads the labels. Each file may also be decompressed, with the same path without
+// ".gz".
 func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
 	p := idxPair{images: orUnzipped(imagePath), labels: orUnzipped(labelPath), of: d}
 	f, err := openFile(p.labels)
@@ -84,10 +85,11 @@ func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
 		return nil, err
 	}
 	pixels := func() (io.ReadCloser, error) { return p.openPixels(len(labels)) }
-	return &Pictures{Labels: labels, Classes: d.Classes, Shape: d.Shape, parts: []part{pixels}, advise: d.advise}, nil
+	return &Pictures{Labels: labels, Classes: d.Classes, Shape: d.Shape, sections: []section{pixels}, advise: d.advise}, nil
 }
 
-// openPixels opens the image file, which must have so many rows of the set's shape, at its first pixel.
+// openPixels opens the image file at its first pixel, after checking its number of rows and its
+// shape.
 func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 	f, err := openFile(p.images)
 	if err != nil {
@@ -117,8 +119,8 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 	return &whole{Closer: f, content: c, what: "pixels", want: total}, nil
 }
 
-// checkLabels refuses labels beyond the declared classes. Label i lies at byte
-// first + i*stride of the file.
+// checkLabels returns an error for labels outside the declared classes. Label i is at byte first +
+// i*stride of the file.
 func checkLabels(labels []byte, classes int, path string, first, stride int64) error {
 	for i, label := range labels {
 		if int(label) >= classes {
@@ -129,7 +131,7 @@ func checkLabels(labels []byte, classes int, path string, first, stride int64) e
 	return nil
 }
 
-// openFile opens path, with a FileError where it cannot.
+// openFile opens path. Its errors are *FileError.
 func openFile(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -138,7 +140,7 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// fileError drops the operation and the path that os errors repeat.
+// fileError removes the operation and the path that errors of package os repeat.
 func fileError(path string, err error) error {
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
@@ -146,7 +148,7 @@ func fileError(path string, err error) error {
 	return &FileError{Path: path, Offset: -1, Err: err}
 }
 
-// orUnzipped returns path, or path without ".gz" where only that exists.
+// orUnzipped returns path, or path without ".gz" if only that file exists.
 func orUnzipped(path string) string {
 	plain, ok := strings.CutSuffix(path, ".gz")
 	if !ok || exists(path) || !exists(plain) {

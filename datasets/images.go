@@ -8,16 +8,16 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Shape is the form of one image. Its pixels are stored plane by plane, each
-// plane row by row (channels x height x width).
+// Shape is the shape of one image. Its pixels are stored plane by plane, each plane row by row
+// (channels x height x width).
 type Shape struct {
 	Height, Width, Channels int
 }
 
-// Pixels is the number of values in one image.
+// Pixels returns the number of values in one image.
 func (s Shape) Pixels() int { return s.Height * s.Width * s.Channels }
 
-// String gives "28x28" or "32x32x3".
+// String returns text such as "28x28" or "32x32x3".
 func (s Shape) String() string {
 	if s.Channels == 1 {
 		return fmt.Sprintf("%dx%d", s.Height, s.Width)
@@ -25,20 +25,19 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%dx%dx%d", s.Height, s.Width, s.Channels)
 }
 
-// PixelScale maps 8-bit pixels onto [0, 1].
+// PixelScale maps 8-bit pixels to [0, 1].
 const PixelScale = 1.0 / 255
 
-// Images is a set of labelled pictures.
+// Images is a set of labelled images.
 type Images struct {
-	Pixels  *matrix.Bytes // one picture a row, Shape.Pixels() columns
-	Labels  []uint8       // one a row, each an index into Classes
+	Pixels  *matrix.Bytes // one row for each image, Shape.Pixels() columns
+	Labels  []uint8       // one for each row, an index into Classes
 	Classes []string      // names of the declared classes; a class may have no rows
 	Shape   Shape
 }
 
-// Counts returns the number of rows of every declared class. Labels outside
-// the declared classes, which no reader of this package lets through, are not
-// counted.
+// Counts returns the number of rows of every declared class. It ignores labels outside the declared
+// classes, which no reader of this package accepts.
 func (s *Images) Counts() []int { return count(s.Labels, len(s.Classes)) }
 
 func count(labels []uint8, classes int) []int {
@@ -51,8 +50,8 @@ func count(labels []uint8, classes int) []int {
 	return counts
 }
 
-// SHA256 is the checksum of the pixels and labels, in hexadecimal. It depends
-// on what was read only, not on the files' compression or layout.
+// SHA256 returns the checksum of the pixels and labels, in hexadecimal. It does not depend on the
+// files' compression or layout.
 func (s *Images) SHA256() string {
 	h := sha256.New()
 	h.Write(s.Pixels.Data)

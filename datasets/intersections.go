@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// intersections makes intersectional groups: a row is in one when each of
-// several columns is above a quantile of its training rows, for all
-// combinations of ten quantiles. Those with more than a hundredth of the
-// training rows are kept (after Narasimhan, Cotter, Zhou, Wang, Guo,
-// "Approximate heavily-constrained learning with Lagrange multiplier models",
-// NeurIPS 2020). Where quantiles coincide, so do groups.
+// intersections makes intersectional groups. A row is in a group if each of several columns is
+// above a quantile of its training rows. All combinations of ten quantiles are tried, and groups
+// with more than a hundredth of the training rows are kept (after Narasimhan, Cotter, Zhou, Wang,
+// Guo, "Approximate heavily-constrained learning with Lagrange multiplier models", NeurIPS 2020).
+// Equal quantiles give equal groups.
 type intersections struct {
 	names  []string
 	values [][]float64 // of all rows, column by column
@@ -20,8 +19,7 @@ type intersections struct {
 // intersectionQuantiles are 0.05, 0.15 ... 0.95, in hundredths.
 var intersectionQuantiles = [...]int{5, 15, 25, 35, 45, 55, 65, 75, 85, 95}
 
-// intersectionShare is the share of training rows, in percent, that a group
-// must exceed.
+// intersectionShare is the share of the training rows, in percent, that a group must exceed.
 const intersectionShare = 1
 
 func newIntersections(s *sheet, columns []string) *intersections {
@@ -32,9 +30,9 @@ func newIntersections(s *sheet, columns []string) *intersections {
 	return by
 }
 
-// groups lists the groups over all rows, and says how many there are.
+// groups returns the groups over all rows, and a note with their number.
 func (by *intersections) groups(train []int) (kept []Group, note string, err error) {
-	above := make([][][]bool, len(by.values)) // by column, quantile, row
+	above := make([][][]bool, len(by.values)) // indexed by column, quantile and row
 	for c, values := range by.values {
 		sorted := make([]float64, len(train))
 		for k, i := range train {
@@ -77,8 +75,8 @@ func (by *intersections) groups(train []int) (kept []Group, note string, err err
 		len(kept), total, intersectionShare, len(distinct)), nil
 }
 
-// intersect makes combination k: its digits, the last column's the least, are
-// the quantiles.
+// intersect returns combination k. The digits of k in base ten, the last column's digit last, are
+// the indices of the quantiles.
 func (by *intersections) intersect(above [][][]bool, k int) Group {
 	digits := make([]int, len(above))
 	for c := len(above) - 1; c >= 0; c-- {
@@ -104,8 +102,7 @@ func (by *intersections) intersect(above [][][]bool, k int) Group {
 	return g
 }
 
-// quantile is the q-th percentile of increasing numbers, interpolated linearly
-// between the two it lies between.
+// quantile returns the q-th percentile of increasing numbers, interpolated linearly.
 func quantile(sorted []float64, q int) float64 {
 	at := q * (len(sorted) - 1)
 	i, rest := at/100, at%100

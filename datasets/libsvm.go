@@ -9,22 +9,22 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// LIBSVM is the content of a file in the format of LIBSVM and SVMlight (Chang and Lin, "LIBSVM: a library for support vector machines",
-// ACM TIST 2, 2011), one row a line:
+// LIBSVM is the content of a file in the format of LIBSVM and SVMlight (Chang and Lin, "LIBSVM: a
+// library for support vector machines", ACM TIST 2, 2011), one line for each row:
 //
 //	label [qid:query] index:value index:value ... [# comment]
 //
-// Indices start at 1 and increase along the line; what a line leaves out is 0.
+// Indices start at 1 and increase along the line. Features that a line omits are 0.
 type LIBSVM struct {
 	X       *matrix.CSR
 	Labels  []float64 // as written: +1 and -1, classes, grades of relevance
 	Queries []int64   // the rows' qid; nil where the file has none
 }
 
-// maxLine bounds what one line may hold, 64 MiB: a file of another kind has no line ends.
+// maxLine is the longest accepted line, 64 MiB: files in other formats may have no line ends.
 const maxLine = 64 << 20
 
-// LoadLIBSVM is ReadLIBSVM on a file by its path.
+// LoadLIBSVM calls ReadLIBSVM on a file.
 func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -34,11 +34,13 @@ func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 	return ReadLIBSVM(f, path, cols)
 }
 
-// ReadLIBSVM reads rows of cols features from r, plain or gzip, line by line; with cols = 0 there are as many as the largest index. Blank
-// lines are passed over. Entries that are written but 0 are left out, and where all others are 1 the matrix has no Values.
+// ReadLIBSVM reads rows with cols features from r, plain or gzip, line by line. With cols = 0 the
+// number of features is the largest index. It skips blank lines and leaves out entries with the
+// value 0. If all remaining entries are 1, the matrix has no Values.
 //
-// Errors are *FileError with name and line, and wrap ErrFormat (a field that is neither a label, a query nor an entry), ErrNumber, ErrIndex
-// (0, over cols, or not increasing), ErrTruncated (a compressed file that breaks off, or no row at all), or are what r reports.
+// Errors are *FileError with name and line, and wrap ErrFormat (a field that is not a label, a
+// query or an entry), ErrNumber, ErrIndex (0, above cols, or not increasing) or ErrTruncated (a
+// truncated compressed file, or no rows); or they come from r.
 func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	if cols < 0 || cols > maxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, maxIndex)
@@ -63,7 +65,7 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	}
 }
 
-// end checks that there were rows, and gives the matrix its size.
+// end checks that there are rows, and sets the size of the matrix.
 func (p *libsvmParser) end(name string) (*LIBSVM, error) {
 	p.x.Rows, p.x.Cols = len(p.labels), p.cols
 	if p.cols == 0 {
@@ -74,21 +76,22 @@ func (p *libsvmParser) end(name string) (*LIBSVM, error) {
 	}
 	switch {
 	case p.x.Rows == 0:
-		return fail(fmt.Errorf("%w: there is no row", ErrTruncated), "")
+		return fail(fmt.Errorf("%w: the file has no rows", ErrTruncated), "")
 	case p.x.Cols == 0:
-		return fail(fmt.Errorf("%w: no row has an entry", ErrFormat), "say how many features there are")
+		return fail(fmt.Errorf("%w: no row has an entry", ErrFormat), "specify the number of features")
 	}
 	return &LIBSVM{X: p.x, Labels: p.labels, Queries: p.queries}, nil
 }
 
-// lineReader gives the lines of a text without their ends.
+// lineReader returns the lines of a text without their line ends.
 type lineReader struct {
 	r      *bufio.Reader
-	number int    // of the line given last, from 1
-	long   []byte // room for a line that is longer than r's buffer
+	number int    // number of the last line, from 1
+	long   []byte // buffer for a line longer than r's buffer
 }
 
-// next returns the next line, which is valid until the next call; the last may lack its end. After it comes io.EOF.
+// next returns the next line, which is valid until the next call. The last line may lack its line
+// end. After the last line, next returns io.EOF.
 func (l *lineReader) next() ([]byte, error) {
 	l.number++
 	line, err := l.r.ReadSlice('\n')

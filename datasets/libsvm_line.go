@@ -9,10 +9,10 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// maxIndex is the largest index: columns are int32 from 0.
+// maxIndex is the largest index, because columns are int32 from 0.
 const maxIndex = math.MaxInt32
 
-// libsvmParser gathers the rows.
+// libsvmParser collects the rows.
 type libsvmParser struct {
 	cols    int // 0: any index will do
 	largest int // index so far
@@ -21,7 +21,7 @@ type libsvmParser struct {
 	queries []int64
 }
 
-// line adds the row of a line, none where it is blank or a comment.
+// line adds the row of a line, unless the line is blank or a comment.
 func (p *libsvmParser) line(line []byte) error {
 	if at := bytes.IndexByte(line, '#'); at >= 0 {
 		line = line[:at]
@@ -33,7 +33,7 @@ func (p *libsvmParser) line(line []byte) error {
 	label, ok := number(field)
 	switch {
 	case bytes.IndexByte(field, ':') >= 0:
-		return fmt.Errorf("%w: the row begins with %s, want its label", ErrFormat, quoted(field))
+		return fmt.Errorf("%w: the row begins with %s instead of a label", ErrFormat, quoted(field))
 	case !ok:
 		return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
 	}
@@ -57,7 +57,7 @@ func (p *libsvmParser) line(line []byte) error {
 	return nil
 }
 
-// query adds the row's query. All rows have one, or none.
+// query adds the row's query. Either all rows have a query or no row has one.
 func (p *libsvmParser) query(digits []byte, given bool) error {
 	row := len(p.labels)
 	if given != (p.queries != nil) && row > 0 {
@@ -68,22 +68,23 @@ func (p *libsvmParser) query(digits []byte, given bool) error {
 	}
 	q, err := strconv.ParseInt(string(digits), 10, 64)
 	if err != nil {
-		return fmt.Errorf("%w: qid %s is no whole number", ErrFormat, quoted(digits))
+		return fmt.Errorf("%w: qid %s is not a whole number", ErrFormat, quoted(digits))
 	}
 	p.queries = append(p.queries, q)
 	return nil
 }
 
-// entry adds the entry "index:value" and returns its index, which must be larger than the previous.
+// entry adds the entry "index:value" and returns its index, which must be larger than the previous
+// index.
 func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) {
 	colon := bytes.IndexByte(field, ':')
 	if colon < 0 {
-		return 0, fmt.Errorf("%w: %s is no entry index:value", ErrFormat, quoted(field))
+		return 0, fmt.Errorf("%w: %s does not have the form index:value", ErrFormat, quoted(field))
 	}
 	index, ok := wholeNumber(field[:colon])
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("%w: the index of %s is no whole number up to %d", ErrIndex, quoted(field), maxIndex)
+		return 0, fmt.Errorf("%w: the index of %s is not a whole number up to %d", ErrIndex, quoted(field), maxIndex)
 	case index == 0:
 		return 0, fmt.Errorf("%w: %s: indices start at 1", ErrIndex, quoted(field))
 	case p.cols > 0 && index > p.cols:
@@ -102,7 +103,7 @@ func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) 
 	return index, nil
 }
 
-// add appends an entry. Values are kept from the first one that is not 1.
+// add appends an entry. Values are stored from the first value that is not 1.
 func (p *libsvmParser) add(column int32, value float64) {
 	x := p.x
 	if value != 1 && x.Values == nil {
@@ -117,7 +118,8 @@ func (p *libsvmParser) add(column int32, value float64) {
 	x.Columns = append(x.Columns, column)
 }
 
-// nextField splits off what comes before the next blank. A line's end may be \r\n: \r is a blank.
+// nextField splits off the text before the next blank. A line may end in \r\n: \r counts as a
+// blank.
 func nextField(line []byte) (field, rest []byte) {
 	from := 0
 	for from < len(line) && blank(line[from]) {
@@ -132,7 +134,7 @@ func nextField(line []byte) (field, rest []byte) {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// maxQuoted is how much of a field an error repeats.
+// maxQuoted is the length up to which an error quotes a field.
 const maxQuoted = 40
 
 func quoted(field []byte) string {
@@ -142,7 +144,7 @@ func quoted(field []byte) string {
 	return strconv.Quote(string(field))
 }
 
-// wholeNumber reads digits alone, up to maxIndex.
+// wholeNumber parses decimal digits, up to maxIndex.
 func wholeNumber(digits []byte) (n int, ok bool) {
 	if len(digits) == 0 {
 		return 0, false
@@ -158,11 +160,11 @@ func wholeNumber(digits []byte) (n int, ok bool) {
 	return n, true
 }
 
-// exactDigits is how many decimal digits float64 holds exactly; the power of ten that they are divided by is exact too (up to 10^22), so
-// that the quotient is rounded once.
+// exactDigits is the number of decimal digits that float64 represents exactly. The power of ten by
+// which they are divided is exact too (up to 10^22), so the quotient is rounded only once.
 const exactDigits = 15
 
-// number reads a finite decimal number: short ones digit by digit, others by strconv.
+// number parses a finite decimal number: short numbers digit by digit, other numbers with strconv.
 func number(text []byte) (x float64, ok bool) {
 	digits := text
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {

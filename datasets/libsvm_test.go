@@ -94,17 +94,17 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		want       error
 		message    string
 	}{
-		{"empty", "", ErrTruncated, "datasets: file: truncated: there is no row"},
-		{"comments alone", "# 1 1:1\n\n", ErrTruncated, "there is no row"},
+		{"empty", "", ErrTruncated, "datasets: file: truncated: the file has no rows"},
+		{"comments alone", "# 1 1:1\n\n", ErrTruncated, "the file has no rows"},
 		{"label", "yes 1:1\n", ErrNumber, `file: line 1: label "yes" is not a finite number`},
-		{"no label", good + "1:1 2:1\n", ErrFormat, `file: line 2: wrong format: the row begins with "1:1", want its label`},
+		{"no label", good + "1:1 2:1\n", ErrFormat, `file: line 2: wrong format: the row begins with "1:1" instead of a label`},
 		{"infinite label", "inf 1:1\n", ErrNumber, `label "inf"`},
 		{"several labels", "1,2 1:1\n", ErrNumber, `label "1,2"`},
-		{"no colon", good + "\n# x\n1 2\n", ErrFormat, `file: line 4: wrong format: "2" is no entry index:value`},
-		{"index 0", good + "1 0:1\n", ErrIndex, `file: line 2: bad index: "0:1": indices start at 1`},
+		{"no colon", good + "\n# x\n1 2\n", ErrFormat, `file: line 4: wrong format: "2" does not have the form index:value`},
+		{"index 0", good + "1 0:1\n", ErrIndex, `file: line 2: invalid feature index: "0:1": indices start at 1`},
 		{"index over d", "1 6:1\n", ErrIndex, `"6:1": there are 5 features`},
 		{"huge index", "1 2147483648:1\n", ErrIndex, `whole number up to 2147483647`},
-		{"negative index", "1 -1:1\n", ErrIndex, `the index of "-1:1" is no whole number`},
+		{"negative index", "1 -1:1\n", ErrIndex, `the index of "-1:1" is not a whole number`},
 		{"fractional index", "1 1.5:1\n", ErrIndex, `"1.5:1"`},
 		{"no index", "1 :1\n", ErrIndex, `":1"`},
 		{"decreasing", "1 2:1 1:1\n", ErrIndex, `"1:1" follows index 2: indices increase along a line`},
@@ -118,11 +118,11 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		{"overflow", "1 1:1e999\n", ErrNumber, `"1:1e999"`},
 		{"sign alone", "1 1:-\n", ErrNumber, `"1:-"`},
 		{"point alone", "1 1:.\n", ErrNumber, `"1:."`},
-		{"query", "1 qid:x 1:1\n", ErrFormat, `qid "x" is no whole number`},
+		{"query", "1 qid:x 1:1\n", ErrFormat, `qid "x" is not a whole number`},
 		{"query missing", "1 qid:1 1:1\n1 1:1\n", ErrFormat, "line 2: wrong format: some rows have a qid and some have none"},
 		{"query late", "1 1:1\n1 qid:1 1:1\n", ErrFormat, "line 2: wrong format: some rows have a qid"},
 		{"query among entries", "1 1:1 qid:2\n", ErrIndex, `"qid:2"`},
-		{"long field", "1 " + strings.Repeat("x", 99) + "\n", ErrFormat, `"` + strings.Repeat("x", 40) + `"... is no entry`},
+		{"long field", "1 " + strings.Repeat("x", 99) + "\n", ErrFormat, `"` + strings.Repeat("x", 40) + `"... does not have the form`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ReadLIBSVM(strings.NewReader(test.text), "file", 5)
@@ -135,12 +135,12 @@ func TestReadLIBSVMErrors(t *testing.T) {
 	}
 	t.Run("no entries", func(t *testing.T) {
 		_, err := ReadLIBSVM(strings.NewReader("1\n2\n"), "file", 0)
-		checkError(t, err, ErrFormat, "no row has an entry; say how many features there are")
+		checkError(t, err, ErrFormat, "no row has an entry; specify the number of features")
 	})
 	t.Run("compressed file cut", func(t *testing.T) {
 		data := gzipped([]byte(strings.Repeat(good, 99)))
 		_, err := ReadLIBSVM(bytes.NewReader(data[:len(data)-9]), "file", 5)
-		checkError(t, err, ErrTruncated, "the file breaks off")
+		checkError(t, err, ErrTruncated, "the file ends too early")
 	})
 	t.Run("missing", func(t *testing.T) {
 		_, err := LoadLIBSVM(filepath.Join(t.TempDir(), "none"), 5)
@@ -155,7 +155,8 @@ func TestReadLIBSVMErrors(t *testing.T) {
 	})
 }
 
-// Lines longer than the reader's buffer are read whole; one that does not end is refused before it fills the memory.
+// Lines longer than the reader's buffer are read whole; one that does not end is refused before it
+// fills the memory.
 func TestLIBSVMLongLines(t *testing.T) {
 	var b strings.Builder
 	for row := range 3 {
@@ -201,7 +202,8 @@ func TestLIBSVMNumbers(t *testing.T) {
 	}
 }
 
-// FuzzLIBSVM reads anything; what it accepts is a matrix that is written and read again without change.
+// FuzzLIBSVM reads anything; what it accepts is a matrix that is written and read again without
+// change.
 func FuzzLIBSVM(f *testing.F) {
 	for _, seed := range []string{"-1 3:1 11:1 \n", "2 qid:1 1:3 2:0.25 # doc\r\n0 qid:1 5:-1e-3", "1\n", "1 2:1 1:1", "# c\n\n", "1 1:nan"} {
 		f.Add([]byte(seed), 0)

@@ -4,19 +4,19 @@ import "fmt"
 
 // Tables is a table, split and prepared for training.
 type Tables struct {
-	Train, Validation, Test *Table       // nil where the split gives a part nothing
-	Preparation             *Preparation // how columns became features
-	Notes                   []string     // what was decided on the way, in sentences
-	Warnings                []string     // what the user should mind
+	Train, Validation, Test *Table       // nil if the split gives this set no rows
+	Preparation             *Preparation // how the columns became features
+	Notes                   []string     // sentences about automatic decisions
+	Warnings                []string     // sentences about possible problems
 }
 
-// Part is a table by its name: training, validation or test.
+// Part is one of the tables with its name: training, validation or test.
 type Part struct {
 	Name string
 	*Table
 }
 
-// Parts lists the parts that there are.
+// Parts returns the tables that are not nil.
 func (t *Tables) Parts() []Part {
 	var parts []Part
 	for i, table := range []*Table{t.Train, t.Validation, t.Test} {
@@ -27,18 +27,17 @@ func (t *Tables) Parts() []Part {
 	return parts
 }
 
-// LoadTable reads the named table from the data directory dir, splits it and
-// prepares its features.
+// LoadTable reads the named table from the data directory dir, splits it and prepares its features.
 //
-// The split is drawn from the seed within strata: rows of one class and one
-// group, or of one class where groups overlap. So every part has its share of
-// each; the same seed and groups give the same rows. Numbers are standardised
-// by the mean and the deviation of the training rows, and groups by quantile
-// use the training rows' quantiles: nothing of held-out rows reaches training.
+// The split is drawn from the seed within strata: rows of the same class and the same group, or of
+// the same class if groups overlap. So training, validation and test rows have their share of each
+// stratum, and the same seed and groups give the same rows. Numbers are standardised with the mean
+// and the standard deviation of the training rows, and groups by quantile use the quantiles of the
+// training rows: held-out rows do not influence training.
 //
-// Errors are *FileError where a file is at fault; or ErrKind, ErrOption,
-// ErrSplit, ErrColumn, ErrGroup; or ErrEmpty, where a class or a group has no
-// rows in some part (overlapping groups may be empty in held-out parts).
+// Errors are *FileError if a file is the cause; or ErrKind, ErrOption, ErrSplit, ErrColumn,
+// ErrGroup; or ErrEmpty if a class or a group has no rows in the training, validation or test rows
+// (overlapping groups may be empty in held-out rows).
 func LoadTable(dir, name string, opts TableOptions) (*Tables, error) {
 	d, err := Lookup(name)
 	if err != nil {

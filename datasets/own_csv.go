@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// ownCSV describes a file of the user's: text of separated fields with the
-// columns' names in its first line.
+// ownCSV describes a user's file: text of separated fields with the columns' names in the first
+// line.
 //
-// A column of numbers is standardised, any other becomes one feature for each
-// of its texts. Blanks about a field do not count.
+// A numeric column is standardised; any other column becomes one feature for each of its values.
+// Blanks around a field are ignored.
 func ownCSV() Dataset {
 	return Dataset{
 		Name:        "csv",
-		Description: "a file of yours, with the columns' names in its first line",
+		Description: "your own file, with the columns' names in its first line",
 		Own:         true,
 		table: func(_ string, opts TableOptions) (*source, error) {
 			f, err := openFile(opts.File)
@@ -29,16 +29,16 @@ func ownCSV() Dataset {
 			if err != nil {
 				return nil, err
 			}
-			opts.Ignore = nil // the design has them no more
+			opts.Ignore = nil // the design no longer has these columns
 			return design.table(s, opts)
 		},
 	}
 }
 
-// absentTexts stand for a missing value in a file of the user's.
+// absentTexts mark a missing value in a user's file.
 var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"}
 
-// readOwnCSV reads the file twice: for its columns' kinds, then for its values.
+// readOwnCSV reads the file twice: for the kinds of its columns, then for its values.
 func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*sheet, *design, error) {
 	records, err := newDelimited(f, opts.File, opts.Separator, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*sheet, *design, error) {
 	if err != nil {
 		var fe *FileError
 		if errors.Is(err, ErrMissing) && errors.As(err, &fe) {
-			fe.Advice = "impute missing values, or ignore the column"
+			fe.Advice = "use --missing impute, or ignore the column (--ignore)"
 		}
 		return nil, nil, err
 	}
@@ -66,7 +66,7 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*sheet, *design, error) {
 	return s, design, err
 }
 
-// ownColumns are the columns of a file that are of use.
+// ownColumns holds the columns of a file that are used.
 type ownColumns struct {
 	label, positive string // positive: as given, may be empty
 	names           []string
@@ -101,7 +101,7 @@ func newOwnColumns(header []string, opts TableOptions) (*ownColumns, error) {
 			continue
 		}
 		if slices.Contains(own.names, name) {
-			return nil, fmt.Errorf("%w: two are called %q; ignore it, or rename one", ErrColumn, name)
+			return nil, fmt.Errorf("%w: two columns are named %q; ignore the name (--ignore), or rename a column", ErrColumn, name)
 		}
 		own.names = append(own.names, name)
 		own.fields = append(own.fields, field)
@@ -112,8 +112,8 @@ func newOwnColumns(header []string, opts TableOptions) (*ownColumns, error) {
 	return own, nil
 }
 
-// infer reads all records: a column with a text that is no number, and does not
-// stand for a missing value, is one of categories.
+// infer reads all records. A column is categorical if it has a text that is neither a number nor
+// the mark of a missing value.
 func (own *ownColumns) infer(records *delimited) error {
 	for {
 		record, err := records.next()
@@ -132,8 +132,8 @@ func (own *ownColumns) infer(records *delimited) error {
 	}
 }
 
-// looksNumeric accepts infinities and numbers out of range too: in a column of
-// numbers they are errors, no reason to read it as text.
+// looksNumeric also accepts infinities and numbers out of range: in a numeric column they are
+// errors, and not a reason to read the column as text.
 func looksNumeric(text string) bool {
 	if _, ok := number([]byte(text)); ok {
 		return true
@@ -142,7 +142,7 @@ func looksNumeric(text string) bool {
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// schema says how to read the file for its values.
+// schema returns the schema for reading the file's values.
 func (own *ownColumns) schema(opts TableOptions) *schema {
 	s := &schema{separator: opts.Separator, absent: absentTexts}
 	for i, name := range own.names {
@@ -154,7 +154,7 @@ func (own *ownColumns) schema(opts TableOptions) *schema {
 	return s
 }
 
-// design makes features of the columns other than the label.
+// design makes features from all columns except the label.
 func (own *ownColumns) design(s *sheet) (*design, error) {
 	label := s.column(own.label)
 	positive, err := positiveClass(label.values, own.positive)
@@ -178,8 +178,8 @@ func (own *ownColumns) design(s *sheet) (*design, error) {
 	return d, nil
 }
 
-// positiveClass chooses the label that is +1: the one given; of two numbers the
-// larger, of two words the one that says yes.
+// positiveClass returns the label of class +1: the given value; of two numbers the larger number;
+// of two words the word that means yes.
 func positiveClass(values []string, given string) (string, error) {
 	if given != "" {
 		if !slices.Contains(values, given) {
@@ -200,21 +200,22 @@ func positiveClass(values []string, given string) (string, error) {
 	case ok && both && second < first, yes(values[0]) && !yes(values[1]):
 		return values[0], nil
 	}
-	return "", fmt.Errorf("%w: is %q or %q the class +1? say which, as in COLUMN=VALUE", ErrLabel, values[0], values[1])
+	return "", fmt.Errorf("%w: is %q or %q the class +1? specify it, as in COLUMN=VALUE", ErrLabel, values[0], values[1])
 }
 
-// manyCategories is how many categories may do where most rows have their own.
+// manyCategories is the number of categories up to which a column is accepted even if most rows
+// have a category of their own.
 const manyCategories = 20
 
-// checkCategories refuses columns of texts that tell rows apart rather than
-// describe them (names, dates, numbers of records), or that hold none.
+// checkCategories refuses a text column without values, and a text column that identifies rows
+// instead of describing them (names, dates, record numbers).
 func checkCategories(c *column, rows int) error {
 	n := len(c.values)
 	if c.codes != nil && n == 0 {
-		return fmt.Errorf("%w %q: it has no value", ErrColumn, c.name)
+		return fmt.Errorf("%w %q: it has no values", ErrColumn, c.name)
 	}
 	if n > manyCategories && n > rows/2 {
-		return fmt.Errorf("%w %q: it has %d different texts in %d rows; ignore it or make numbers of it", ErrColumn, c.name, n, rows)
+		return fmt.Errorf("%w %q: it has %d different texts in %d rows; ignore it (--ignore), or replace it by numbers", ErrColumn, c.name, n, rows)
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func TestOwnCSVHeldOut(t *testing.T) {
 func TestOwnCSVMissing(t *testing.T) {
 	text := "x,c,y\n1,a,0\nNA,b,1\n3,,0\n5,a,1\n"
 	_, err := everything(t, text, TableOptions{Label: "y"})
-	checkError(t, err, ErrMissing, `own.csv: line 3, column 1: x: missing value: "NA"; impute missing values, or ignore the column`)
+	checkError(t, err, ErrMissing, `own.csv: line 3, column 1: x: missing value: "NA"; use --missing impute, or ignore the column (--ignore)`)
 	got, err := everything(t, text, TableOptions{Label: "y", Impute: true})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestOwnCSVLabels(t *testing.T) {
 		{"y", text("false", "true"), "y=true", ""},
 		{"y=red", text("red", "green", "blue"), "y=red", ""},
 		{"y", text("red", "green"), "",
-			`own.csv: column "y": label out of range: is "green" or "red" the class +1? say which, as in COLUMN=VALUE`},
+			`own.csv: column "y": label out of range: is "green" or "red" the class +1? specify it, as in COLUMN=VALUE`},
 		{"y", text("0", "1", "2"), "", `column "y": label out of range: it has 3 values (0, 1, 2), want two, or the one that is +1`},
 		{"y", text("1", "1"), "", "it has 1 values (1)"},
 		{"y=3", text("1", "2"), "", `it is never "3", it is one of 1, 2`},
@@ -203,15 +203,15 @@ func TestOwnCSVErrors(t *testing.T) {
 		says       string
 	}{
 		{"label", wages, TableOptions{Label: "pay"}, ErrColumn,
-			`own.csv: line 1: bad column: there is no "pay"; there are name, age`},
-		{"ignored", wages, TableOptions{Label: "paid", Ignore: []string{"x"}}, ErrColumn, `there is no "x"`},
-		{"categorical", wages, TableOptions{Label: "paid", Categorical: []string{"x"}}, ErrColumn, `there is no "x"`},
-		{"group", wages, TableOptions{Label: "paid", Groups: []string{"x=1"}}, ErrGroup, `there is no "x"`},
-		{"group by label", wages, TableOptions{Label: "paid", Groups: []string{"paid=no"}}, ErrGroup, `there is no "paid"`},
+			`own.csv: line 1: invalid column: no column "pay"; the columns are name, age`},
+		{"ignored", wages, TableOptions{Label: "paid", Ignore: []string{"x"}}, ErrColumn, `no column "x"`},
+		{"categorical", wages, TableOptions{Label: "paid", Categorical: []string{"x"}}, ErrColumn, `no column "x"`},
+		{"group", wages, TableOptions{Label: "paid", Groups: []string{"x=1"}}, ErrGroup, `no column "x"`},
+		{"group by label", wages, TableOptions{Label: "paid", Groups: []string{"paid=no"}}, ErrGroup, `no column "paid"`},
 		{"repeated column", strings.Replace(wages, "zip", "age", 1), TableOptions{Label: "paid"}, ErrColumn,
-			`two are called "age"`},
+			`two columns are named "age"`},
 		{"empty group", wages, TableOptions{Label: "paid", Groups: []string{"age<20"}}, ErrEmpty,
-			"datasets: csv: no rows of group age<20 among the training rows; choose another split or seed, or other groups"},
+			"datasets: csv: no rows of group age<20 among the training rows; use another --split or --seed, or other groups (--group)"},
 		{"class too small to split", wages, TableOptions{Label: "paid", Groups: []string{"age=20"}, Split: DefaultSplit}, ErrEmpty,
 			"no rows of class paid=yes among the validation rows"},
 		{"nothing left", wages, TableOptions{Label: "paid", Ignore: []string{"name", "age", "sex", "zip", "wage"}}, ErrColumn,
@@ -221,12 +221,12 @@ func TestOwnCSVErrors(t *testing.T) {
 			`line 7, column 4: zip: "Inf" is not a finite number`},
 		{"nothing but missing", "x,y\n?,1\n?,0\n", TableOptions{Label: "y", Impute: true, Categorical: []string{"x"}}, ErrColumn,
 			`"x": it has no value`},
-		{"no groups to drop", wages, TableOptions{Label: "paid", DropSensitive: true}, ErrOption, "no groups whose columns could be dropped"},
+		{"no groups to drop", wages, TableOptions{Label: "paid", DropSensitive: true}, ErrOption, "--drop-sensitive needs groups"},
 		{"label of many values", manyLabels(), TableOptions{Label: "y"}, ErrLabel,
 			"line 1002, column 2: y: label out of range: more than 1000 different values, want two"},
 		{"split", wages, TableOptions{Label: "paid", Split: Split{50, 20, 20}}, ErrSplit, "50/20/20"},
 		{"cut", wages[:len(wages)-6], TableOptions{Label: "paid"}, ErrTruncated,
-			"line 9: truncated: the last line breaks off after 5 fields of 6"},
+			"line 9: truncated: the last line has only 5 of 6 fields"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := everything(t, tc.text, tc.opts)

@@ -9,12 +9,11 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// ownLIBSVM describes a file of the user's in LIBSVM's format, whose labels
-// take two values: the larger is +1.
+// ownLIBSVM describes a user's file in LIBSVM's format, with two label values; the larger is +1.
 func ownLIBSVM() Dataset {
 	return Dataset{
 		Name:        "libsvm",
-		Description: "a file of yours in LIBSVM's format; groups by feature number",
+		Description: "your own file in LIBSVM's format; groups by feature number",
 		Own:         true,
 		Sparse:      true,
 		table: func(_ string, opts TableOptions) (*source, error) {
@@ -34,18 +33,19 @@ func ownLIBSVM() Dataset {
 	}
 }
 
-// maxOwnFeatures is the most features that a user's file may have: a linear model has as many parameters, and no model has more.
+// maxOwnFeatures is the largest number of features of a user's file: a linear model has as many
+// parameters, which is the limit for a model.
 const maxOwnFeatures = 1 << 25
 
-// tooWide is the error of a matrix of more features, at the line of the last one.
+// tooWide returns the error for a matrix with too many features, at the line of the last feature.
 func tooWide(path string, x *matrix.CSR) error {
 	at := slices.Index(x.Columns, int32(x.Cols-1))
-	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after it
+	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after the entry
 	return &FileError{Path: path, Offset: -1, Line: libsvmLine(path, following-1),
-		Err: fmt.Errorf("%w: a feature has the index %d, want at most %d", ErrIndex, x.Cols, maxOwnFeatures)}
+		Err: fmt.Errorf("%w: a feature has the index %d, the limit is %d", ErrIndex, x.Cols, maxOwnFeatures)}
 }
 
-// signs maps a file's two labels onto -1 and +1, the larger on +1.
+// signs maps a file's two labels to -1 and +1, the larger label to +1.
 func signs(path string, values []float64) (labels []int, classes [2]string, err error) {
 	least, most := slices.Min(values), slices.Max(values)
 	if least == most {
@@ -66,7 +66,7 @@ func signs(path string, values []float64) (labels []int, classes [2]string, err 
 	return labels, [2]string{fmt.Sprintf("label %v", least), fmt.Sprintf("label %v", most)}, nil
 }
 
-// libsvmLine is the line of a file's row, 0 where it cannot be found.
+// libsvmLine returns the line of a file's row, or 0 if it cannot be found.
 func libsvmLine(path string, row int) int {
 	f, err := openFile(path)
 	if err != nil {

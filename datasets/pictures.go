@@ -10,26 +10,26 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Pictures is a set of labelled pictures whose labels have been read. Its pixels are read once, by Images or by the Read of a Choice, and
-// are nowhere kept but where those put them.
+// Pictures is a set of labelled images whose labels have been read. The pixels are read once, by
+// Images or by the Read of a Choice, which decide where to store them.
 type Pictures struct {
-	Labels  []uint8  // one a row, each an index into Classes
+	Labels  []uint8  // one for each row, an index into Classes
 	Classes []string // names of the declared classes; a class may have no rows
 	Shape   Shape
 
-	parts  []part            // of the rows, in order
-	skip   int               // bytes before the pixels of each picture
-	advise func(error) error // puts what to do to an error; nil: nothing
-	drawn  *Images           // of a built-in set
+	sections []section         // sections of the rows, in order
+	skip     int               // bytes before the pixels of each image
+	advise   func(error) error // adds advice to an error; nil: no advice
+	drawn    *Images           // the images of a built-in set
 }
 
-// part opens some whole rows' bytes.
-type part func() (io.ReadCloser, error)
+// section opens the bytes of some consecutive rows.
+type section func() (io.ReadCloser, error)
 
-// drawn are pictures that are there.
+// drawn returns images that are already in memory as Pictures.
 func drawn(set *Images) *Pictures {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(set.Pixels.Data)), nil }
-	return &Pictures{Labels: set.Labels, Classes: set.Classes, Shape: set.Shape, parts: []part{open}, drawn: set}
+	return &Pictures{Labels: set.Labels, Classes: set.Classes, Shape: set.Shape, sections: []section{open}, drawn: set}
 }
 
 // Images reads the pixels of all rows.
@@ -48,19 +48,20 @@ func (p *Pictures) Images() (*Images, error) {
 	return set, nil
 }
 
-// blockBytes is about what is read at a time; more than mostWorkers are never busy with it.
+// blockBytes is the approximate size of one read; more than mostWorkers workers are never busy with
+// it.
 const blockBytes, mostWorkers = 1 << 20, 4
 
-// block is some rows on their way from the file to a store.
+// block is some rows on the way from the file to a store.
 type block struct {
 	first int
 	bytes []byte
 }
 
-// read puts row i to the store's row places[i], or nowhere where that is negative. One goroutine reads, others put what has been read,
-// each some rows at a time, and add it up.
+// read stores row i as row places[i] of the store, or nowhere if places[i] is negative. One
+// goroutine reads; others store blocks of rows and add up their sums.
 func (p *Pictures) read(places []int, to matrix.RowStore) (*matrix.Tally, error) {
-	if len(p.parts) == 0 {
+	if len(p.sections) == 0 {
 		panic("datasets: pixels that have been read already")
 	}
 	workers := min(runtime.GOMAXPROCS(0), mostWorkers)
@@ -97,12 +98,13 @@ func (p *Pictures) read(places []int, to matrix.RowStore) (*matrix.Tally, error)
 	return tallies[0], err
 }
 
-// eachBlock reads the parts into empty blocks and passes them on.
+// eachBlock reads the sections into empty blocks and passes the blocks on.
 func (p *Pictures) eachBlock(empty chan []byte, full chan block) error {
 	row := 0
-	for len(p.parts) > 0 {
-		open := p.parts[0]
-		p.parts[0], p.parts = nil, p.parts[1:] // what an archive held is free when it has been read
+	for len(p.sections) > 0 {
+		open := p.sections[0]
+		// frees the memory of an archive that has been read
+		p.sections[0], p.sections = nil, p.sections[1:]
 		r, err := open()
 		if err != nil {
 			return err
@@ -126,13 +128,13 @@ func (p *Pictures) eachBlock(empty chan []byte, full chan block) error {
 	return nil
 }
 
-// placed is a row's pixels and where they are to be.
+// placed is a row's pixels and its row in the store.
 type placed struct {
 	at     int
 	pixels []uint8
 }
 
-// place appends a block's rows that are wanted to list, in order of their places.
+// place appends the wanted rows of a block to list, sorted by their row in the store.
 func (p *Pictures) place(list []placed, b block, places []int) []placed {
 	record := p.skip + p.Shape.Pixels()
 	for i := range len(b.bytes) / record {
@@ -144,7 +146,7 @@ func (p *Pictures) place(list []placed, b block, places []int) []placed {
 	return list
 }
 
-// put sets rows, those on end together.
+// put stores rows, consecutive rows in one call.
 func put(list []placed, to matrix.RowStore) {
 	var rows [][]uint8
 	for i, r := range list {

@@ -39,7 +39,8 @@ func (s *countingStore) SetRows(i int, rows [][]uint8) {
 	s.Bytes.SetRows(i, rows)
 }
 
-// What a choice reads is what Select takes of the whole set, each row once, and its moments are the same bits, for any number of goroutines.
+// What a choice reads is what Select takes of the whole set, each row once, and its moments are the
+// same bits, for any number of goroutines.
 func TestChoiceIsSelection(t *testing.T) {
 	for name, dir := range pictureSets(t) {
 		dataset := strings.Fields(name)[0]
@@ -142,7 +143,7 @@ func TestPixelErrors(t *testing.T) {
 	}{
 		{"cut", good[:whole-1000], ErrTruncated, fmt.Sprintf("byte %d: truncated: %d of %d bytes of pixels; get it with", whole-1000, whole-1016, whole-16)},
 		{"nothing", good[:16], ErrTruncated, "byte 16: truncated: 0 of 2352000 bytes of pixels"},
-		{"gzip cut", gzipped(good)[:1500], ErrTruncated, "breaks off"},
+		{"gzip cut", gzipped(good)[:1500], ErrTruncated, "ends too early"},
 		{"gzip checksum", flipped, ErrFormat, fmt.Sprintf("byte %d: ", whole)},
 		{"trailing", append(bytes.Clone(good), 1), ErrTrailing, fmt.Sprintf("byte %d: trailing bytes after the content", whole)},
 		{"other rows", idx(pixels, 1500, 56, 28), ErrMismatch, "byte 4: files disagree: 1500 images, 3000 labels in "},

@@ -10,37 +10,44 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Preparation is how the columns of a file became features. It is fitted on the
-// training rows and the same for all others. Written as JSON or YAML it is what
-// new rows need: text of separated fields by its Encodings, or rows in LIBSVM's
-// format by its Numbers.
+// Preparation describes how the columns of a file became features. It is fitted on the training
+// rows and applied to all rows. Saved as JSON or YAML it prepares new rows: text of separated
+// fields with Encodings, or rows in LIBSVM's format with Numbers.
 type Preparation struct {
-	Header    []string   `json:"header,omitempty" yaml:"header,omitempty"`        // the file's columns, where its first line does not name them
-	Absent    []string   `json:"absent,omitempty" yaml:"absent,omitempty"`        // texts that stand for a missing value
-	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`  // in the features' order
-	Numbers   []int      `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"` // of LIBSVM's indices, from 1, in the features' order; they increase
-	Indices   int        `json:"indices,omitempty" yaml:"indices,omitempty"`      // how many LIBSVM's indices are
+	// the file's columns, if its first line does not name them
+	Header []string `json:"header,omitempty" yaml:"header,omitempty"`
+	// texts that mark a missing value
+	Absent []string `json:"absent,omitempty" yaml:"absent,omitempty"`
+	// in the order of the features
+	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`
+	// LIBSVM's indices, from 1, in the order of the features; they increase
+	Numbers []int `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"`
+	// number of LIBSVM's indices
+	Indices int `json:"indices,omitempty" yaml:"indices,omitempty"`
 }
 
-// Encoding is how one column becomes features:
+// Encoding describes how one column becomes features:
 //
 //	a number     x -> (x - Center)/Scale, with mean and standard deviation of the training rows
-//	a category   one feature for each of Levels, 1 for its own rows and 0 for others
+//	a category   one feature for each of Levels, 1 for rows with that level and 0 for other rows
 //
-// With Missing a value may be missing: it is 0 in these features and 1 in one
-// more that follows them, which is 0 for other rows.
+// With Missing, values may be missing: a missing value is 0 in these features and 1 in one
+// additional feature after them, which is 0 for other rows.
 type Encoding struct {
-	Column     string   `json:"column" yaml:"column"`
-	Categories []string `json:"categories,omitempty" yaml:"categories,omitempty"` // those there may be; none: a number
-	Levels     []string `json:"levels,omitempty" yaml:"levels,omitempty"`         // those that have a feature; none: all
-	Center     float64  `json:"center,omitempty" yaml:"center,omitempty"`
-	Scale      float64  `json:"scale,omitempty" yaml:"scale,omitempty"` // 1 where all training rows are equal
-	Missing    bool     `json:"missing,omitempty" yaml:"missing,omitempty"`
+	Column string `json:"column" yaml:"column"`
+	// the allowed categories; empty: a number
+	Categories []string `json:"categories,omitempty" yaml:"categories,omitempty"`
+	// the categories with a feature; empty: all
+	Levels []string `json:"levels,omitempty" yaml:"levels,omitempty"`
+	Center float64  `json:"center,omitempty" yaml:"center,omitempty"`
+	// 1 if all training rows are equal
+	Scale   float64 `json:"scale,omitempty" yaml:"scale,omitempty"`
+	Missing bool    `json:"missing,omitempty" yaml:"missing,omitempty"`
 }
 
 func (e *Encoding) numeric() bool { return len(e.Categories) == 0 }
 
-// levels are the categories with a feature.
+// levels returns the categories with a feature.
 func (e *Encoding) levels() []string {
 	if len(e.Levels) > 0 {
 		return e.Levels
@@ -48,7 +55,7 @@ func (e *Encoding) levels() []string {
 	return e.Categories
 }
 
-// width is the number of features.
+// width returns the number of features.
 func (e *Encoding) width() int {
 	width := len(e.levels())
 	if e.numeric() {
@@ -60,22 +67,21 @@ func (e *Encoding) width() int {
 	return width
 }
 
-// Check refuses a preparation, read from a file perhaps, that cannot prepare rows;
-// the error is ErrColumn.
+// Check returns ErrColumn if the preparation, which may come from a file, is not valid.
 func (p *Preparation) Check() error {
 	if (len(p.Encodings) > 0) == (len(p.Numbers) > 0) {
-		return fmt.Errorf("datasets: a preparation of %d columns and %d numbers: %w: want one kind", len(p.Encodings), len(p.Numbers), ErrColumn)
+		return fmt.Errorf("datasets: a preparation with %d columns and %d numbers: %w: want either columns or numbers", len(p.Encodings), len(p.Numbers), ErrColumn)
 	}
 	for i, n := range p.Numbers {
 		if n < 1 || n > p.Indices || i > 0 && n <= p.Numbers[i-1] {
-			return fmt.Errorf("datasets: a preparation's number %d: %w: want them to increase from 1 to %d", n, ErrColumn, p.Indices)
+			return fmt.Errorf("datasets: a preparation's number %d: %w: the numbers must increase within 1..%d", n, ErrColumn, p.Indices)
 		}
 	}
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
 		for _, level := range e.Levels {
 			if !slices.Contains(e.Categories, level) {
-				return fmt.Errorf("datasets: a preparation's level %q of %q: %w: it is none of the categories", level, e.Column, ErrColumn)
+				return fmt.Errorf("datasets: a preparation's level %q of %q: %w: it is not one of the categories", level, e.Column, ErrColumn)
 			}
 		}
 		if e.numeric() && (!(e.Scale > 0) || math.IsInf(e.Scale, 0) || math.IsNaN(e.Center) || math.IsInf(e.Center, 0)) {
@@ -85,8 +91,8 @@ func (p *Preparation) Check() error {
 	return nil
 }
 
-// Columns names the features: "age", "job=student", "OtherPerCap missing";
-// LIBSVM's by their numbers.
+// Columns returns the names of the features: "age", "job=student", "OtherPerCap missing". Features
+// of LIBSVM files are named by their numbers.
 func (p *Preparation) Columns() []string {
 	var names []string
 	for _, n := range p.Numbers {
@@ -107,7 +113,7 @@ func (p *Preparation) Columns() []string {
 	return names
 }
 
-// specs are the columns that the features need.
+// specs returns the columns that the features need.
 func (p *Preparation) specs() []columnSpec {
 	var specs []columnSpec
 	for _, e := range p.Encodings {
@@ -116,11 +122,11 @@ func (p *Preparation) specs() []columnSpec {
 	return specs
 }
 
-// Read prepares new rows: text of separated fields with the columns that the
-// table came from, the label's and others not needed, plain or gzip. It gives a
-// row for each record. name is for errors, which are *FileError with line and
-// column: ErrFormat, ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category
-// that the table did not have), ErrMissing.
+// Read prepares new rows. r is text of separated fields, plain or gzip, with the columns from which
+// the table was made; it may have other columns, such as the label. The result has a row for each
+// record. name is used in errors. Errors are *FileError with line and column: ErrFormat,
+// ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category that the table did not have),
+// ErrMissing.
 func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
 	s, err := readSheet(r, name, &schema{header: p.Header, absent: p.Absent, columns: p.specs()})
 	if err != nil {
@@ -133,8 +139,8 @@ func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
 	return p.features(s, rows)
 }
 
-// ReadLIBSVM prepares new rows in LIBSVM's format, whose labels are of no use
-// here. Errors are those of [ReadLIBSVM].
+// ReadLIBSVM prepares new rows in LIBSVM's format and ignores their labels. Its errors are those of
+// [ReadLIBSVM].
 func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) {
 	file, err := ReadLIBSVM(r, name, p.Indices)
 	if err != nil {
@@ -150,9 +156,9 @@ func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) 
 	return file.X.Select(rows, place, len(p.Numbers)), nil
 }
 
-// fit sets the centres and scales of the numbers from those rows, missing
-// values left out, and returns the names of the columns that are constant there.
-// Numbers too large or too close together to be standardised are ErrColumn.
+// fit sets the centres and scales of the numbers from the given rows, without missing values, and
+// returns the names of the columns that are constant there. It returns ErrColumn if numbers are too
+// large or too close together to be standardised.
 func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
@@ -172,14 +178,14 @@ func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 	return constant, nil
 }
 
-// minScale is the least standard deviation whose square is a normal number.
+// minScale is the smallest standard deviation whose square is a normal number.
 const minScale = 1e-150
 
-// meanAndDeviation takes two passes, the second about the mean of the first:
+// meanAndDeviation computes, in two passes over the n rows whose x is not NaN,
 //
-//	m = 1/n sum_i x_i,    s^2 = 1/n sum_i (x_i - m)^2
+//	m = 1/n sum_i x_i,    s^2 = 1/n sum_i (x_i - m)^2.
 //
-// over the n rows whose x is not NaN. Of equal numbers, or none, s is 0.
+// If all numbers are equal, or there are none, s is 0.
 func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
 	n, least, most := 0.0, math.Inf(1), math.Inf(-1)
 	for _, i := range rows {
@@ -192,7 +198,7 @@ func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
 	if n == 0 {
 		return 0, 0
 	}
-	if least == most { // n additions may have rounded
+	if least == most { // the sum of n numbers may have been rounded
 		return least, 0
 	}
 	mean /= n
@@ -220,7 +226,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 		at += e.width()
 	}
 	for i, x := range out.Data {
-		if math.IsInf(x, 0) { // a number far from all training rows'
+		if math.IsInf(x, 0) { // a number far from those of the training rows
 			return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
 				ErrNumber, s.number(rows[i/out.Cols])+1, p.Columns()[i%out.Cols])}
 		}
@@ -228,7 +234,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 	return out, nil
 }
 
-// numbers writes the features of a column of numbers, from column at on.
+// numbers writes the features of a numeric column, from column at on.
 func (e *Encoding) numbers(x []float64, rows []int, out *matrix.Dense, at int) {
 	for k, i := range rows {
 		row := out.Data[k*out.Cols:][:out.Cols]
@@ -240,10 +246,10 @@ func (e *Encoding) numbers(x []float64, rows []int, out *matrix.Dense, at int) {
 	}
 }
 
-// indicators writes the features of a column of categories, from column at on.
+// indicators writes the features of a categorical column, from column at on.
 func (e *Encoding) indicators(c *column, rows []int, out *matrix.Dense, at int) {
 	levels := e.levels()
-	place := make([]int, len(c.values)) // of each category's feature, -1: none
+	place := make([]int, len(c.values)) // index of each category's feature; -1: none
 	for k, v := range c.values {
 		place[k] = slices.Index(levels, v)
 	}
@@ -258,5 +264,5 @@ func (e *Encoding) indicators(c *column, rows []int, out *matrix.Dense, at int) 
 	}
 }
 
-// formatNumber writes the shortest text that reads as x.
+// formatNumber returns the shortest text that parses as x.
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -61,7 +61,7 @@ func TestPreparationOutOfRange(t *testing.T) {
 		want    error
 		says    string
 	}{
-		"too large":        {[]float64{1e200, -1e200, 0}, ErrColumn, `file: bad column "x": its standard deviation is out of range`},
+		"too large":        {[]float64{1e200, -1e200, 0}, ErrColumn, `file: invalid column "x": its standard deviation is out of range`},
 		"sum overflows":    {[]float64{1.7e308, 1.6e308, 0}, ErrColumn, "out of range"},
 		"too close":        {[]float64{1e-200, 2e-200, 0}, ErrColumn, "out of range"},
 		"held out, far":    {[]float64{0, 1e-10, 1e300}, ErrNumber, `row 3 of "x" is out of range once standardised`},

@@ -6,37 +6,40 @@ import (
 	"strings"
 )
 
-// Dataset describes one set of the registry: images, which come as training and
-// test rows (OpenImages), or a table, which is split (LoadTable).
+// Dataset describes one data set of the registry: images, with training and test rows (OpenImages),
+// or a table, which is split (LoadTable).
 type Dataset struct {
-	Name        string   // as on the command line
-	Description string   // one line
-	Classes     []string // images: names of the labels 0, 1 ...; tables: of -1 and +1, none where the file decides
-	Features    int      // of one row, as loaded without options; 0 where the file decides
-	Shape       Shape    // of one image; zero for tables
-	Sparse      bool     // rows come as a CSR
-	Own         bool     // the user's own file, named in TableOptions
-	Files       []File   // what Fetch downloads; none for a built-in set or an own file
+	Name        string // as on the command line
+	Description string // one line
+	// images: names of the labels 0, 1 ...; tables: names of -1 and +1, empty if the file decides
+	Classes  []string
+	Features int    // features of one row, as loaded without options; 0 if the file decides
+	Shape    Shape  // shape of one image; zero for tables
+	Sparse   bool   // rows are a CSR
+	Own      bool   // the user's own file, named in TableOptions
+	Files    []File // files that Fetch downloads; empty for a built-in set or an own file
 
-	images   func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
-	table    func(dir string, opts TableOptions) (*source, error)             // nil for images
-	unpacked []File                                                           // the other form that images accepts (CIFAR-10's folder)
+	images func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
+	table  func(dir string, opts TableOptions) (*source, error)             // nil for images
+	// another form that images accepts (CIFAR-10's folder)
+	unpacked []File
 }
 
-// Tabular says whether the set is a table; others are images.
+// Tabular reports whether the data set is a table; otherwise it has images.
 func (d Dataset) Tabular() bool { return d.table != nil }
 
 // File is one published file.
 type File struct {
 	Path   string   // relative to the data directory, with slashes
 	Size   int64    // bytes
-	MD5    string   // hexadecimal; empty where not published
-	SHA256 string   // hexadecimal; empty where not known
-	URLs   []string // where it is published, tried in this order
-	Zipped string   // the member that it is of the zip archives at URLs; empty where they are the file itself
+	MD5    string   // hexadecimal; empty if not published
+	SHA256 string   // hexadecimal; empty if not known
+	URLs   []string // where the file is published, tried in this order
+	// the file's name in the zip archives at URLs; empty if URLs hold the file itself
+	Zipped string
 }
 
-// All returns every set known, in the order in which to list them.
+// All returns all data sets, in the order of the list.
 func All() []Dataset {
 	return []Dataset{
 		syntheticSet(), fashionMNIST(), cifar10(),
@@ -46,8 +49,8 @@ func All() []Dataset {
 	}
 }
 
-// Lookup returns the set of that name, or an error that wraps
-// ErrUnknownDataset and lists the names there are.
+// Lookup returns the data set with the given name, or an error that wraps ErrUnknownDataset and
+// lists the names.
 func Lookup(name string) (Dataset, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(d Dataset) bool { return d.Name == name })
@@ -61,13 +64,13 @@ func Lookup(name string) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("datasets: %w %q; choose one of %s", ErrUnknownDataset, name, strings.Join(names, ", "))
 }
 
-// OpenImages reads the labels of the training and test rows of the named set
-// of images from the data directory dir. The synthetic set needs no directory
-// and is drawn from seed; the others ignore seed.
+// OpenImages reads the labels of the training and test rows of the named data set of images from
+// the data directory dir. The synthetic set needs no directory and is generated from seed; other
+// sets ignore seed.
 //
-// A table is ErrKind. Errors are *FileError where a file is at fault: missing
-// (fs.ErrNotExist), ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Those about
-// files of pixels, ErrMismatch with them, may come when the pixels are read.
+// OpenImages returns ErrKind for a table. Errors are *FileError if a file is the cause: missing
+// (fs.ErrNotExist), ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Errors about files of pixels,
+// including ErrMismatch, may be returned later, when the pixels are read.
 func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error) {
 	d, err := Lookup(name)
 	if err != nil {
@@ -82,7 +85,7 @@ func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error
 	return train, test, nil
 }
 
-// LoadImages is OpenImages and reads the pixels too, of all rows.
+// LoadImages calls OpenImages and also reads the pixels of all rows.
 func LoadImages(dir, name string, seed uint64) (train, test *Images, err error) {
 	ofTrain, ofTest, err := OpenImages(dir, name, seed)
 	if err != nil {
@@ -95,7 +98,7 @@ func LoadImages(dir, name string, seed uint64) (train, test *Images, err error) 
 	return train, test, err
 }
 
-// advise puts what to do to an error about one of the set's files.
+// advise adds advice to an error about one of the data set's files.
 func (d Dataset) advise(err error) error {
 	if len(d.Files) == 0 {
 		return err

@@ -7,8 +7,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Selection is some classes of a set, rows grouped by class. The first class
-// is the one whose loss a Neyman-Pearson problem minimises.
+// Selection holds some classes of a data set, with rows grouped by class. A Neyman-Pearson problem
+// minimises the loss of the first class.
 type Selection struct {
 	Pixels  *matrix.Bytes
 	Classes []int    // the set's class numbers, in the order asked for
@@ -16,7 +16,7 @@ type Selection struct {
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
 }
 
-// Labels are the rows' classes, as indices into Classes.
+// Labels returns the rows' classes, as indices into Classes.
 func (s *Selection) Labels() []int {
 	var labels []int
 	for k := range s.Classes {
@@ -27,13 +27,11 @@ func (s *Selection) Labels() []int {
 	return labels
 }
 
-// Select takes the first rowsPerClass rows of every given class, the classes
-// in the order given; 0 takes all rows, and a class with fewer rows gives all
-// that it has. The set is not changed, the selected rows are copied.
+// Select copies the first rowsPerClass rows of every given class, with the classes in the given
+// order. 0 selects all rows; a class with fewer rows gives all its rows.
 //
-// Errors wrap ErrClass (fewer than two classes, one named twice, one not
-// declared, one without rows, a negative rowsPerClass) or ErrLabel (a row of
-// the set has a label that the set does not declare).
+// Errors wrap ErrClass (fewer than two classes, a class given twice, not declared or without rows,
+// a negative rowsPerClass) or ErrLabel (a row has a label that the data set does not declare).
 func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
 	sel, taken, err := choose(set.Labels, set.Classes, classes, rowsPerClass)
 	if err != nil {
@@ -48,7 +46,7 @@ func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
 	return &sel, nil
 }
 
-// Choice is a selection of pictures before they are read; its own Pixels are nil.
+// Choice is a selection of images before their pixels are read; Pixels is nil.
 type Choice struct {
 	Selection
 	from   *Pictures
@@ -56,7 +54,7 @@ type Choice struct {
 	sums   *matrix.Tally
 }
 
-// Choose is Select of pictures whose pixels are not read yet.
+// Choose selects rows like Select, before the pixels are read.
 func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
 	sel, taken, err := choose(p.Labels, p.Classes, classes, rowsPerClass)
 	if err != nil {
@@ -75,17 +73,18 @@ func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
 // Dims returns the numbers of rows and columns.
 func (c *Choice) Dims() (rows, cols int) { return c.Offsets[len(c.Classes)], c.from.Shape.Pixels() }
 
-// Read reads the pictures and hands each chosen row to the store while the next are being read, once. Errors are those of OpenImages about
-// files; the store then has some of the rows.
+// Read reads the images once and passes each selected row to the store while the next rows are
+// being read. Its errors about files are those of OpenImages; after an error the store has some of
+// the rows.
 func (c *Choice) Read(to matrix.RowStore) (err error) {
 	c.sums, err = c.from.read(c.places, to)
 	return err
 }
 
-// Moments returns the moments of the rows that Read has read (matrix.Moments), with scale PixelScale.
+// Moments returns the result of the function Moments for the rows that were read, under PixelScale.
 func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.Moments(PixelScale) }
 
-// choose returns a selection without its pixels, and the rows that it takes.
+// choose returns a selection without its pixels, and the selected rows.
 func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {
 	if err := checkClasses(declared, classes, rowsPerClass); err != nil {
 		return sel, nil, err
@@ -106,7 +105,7 @@ func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) 
 	return sel, slices.Concat(byClass...), nil
 }
 
-// checkClasses refuses requests that no rows could meet.
+// checkClasses returns an error for requests that no rows can meet.
 func checkClasses(declared []string, classes []int, rowsPerClass int) error {
 	if len(classes) < 2 {
 		return fmt.Errorf("datasets: %w: %d classes given; name at least two", ErrClass, len(classes))
@@ -127,8 +126,7 @@ func checkClasses(declared []string, classes []int, rowsPerClass int) error {
 	return nil
 }
 
-// firstRows returns, for every class, the numbers of its first limit rows (all
-// when limit is 0).
+// firstRows returns, for every class, its first limit rows, or all its rows if limit is 0.
 func firstRows(labels []uint8, declared int, classes []int, limit int) ([][]int, error) {
 	place := make([]int, declared)
 	for i := range place {
@@ -148,7 +146,7 @@ func firstRows(labels []uint8, declared int, classes []int, limit int) ([][]int,
 	return taken, nil
 }
 
-// classesWithRows lists the classes that are not empty.
+// classesWithRows returns the classes that are not empty.
 func classesWithRows(labels []uint8, declared int) []int {
 	var present []int
 	for class, n := range count(labels, declared) {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// sheet is a table as its file has it: columns of numbers and of categories.
+// sheet is a table as in its file: columns of numbers and of categories.
 type sheet struct {
 	name    string // of the file, for errors
 	rows    int
 	columns []*column
-	source  []int // rows' numbers in the file, from 0; nil: all of them
+	source  []int // the rows' numbers in the file, from 0; nil: all rows
 }
 
-// column holds one value a row: a number, or a category.
+// column holds one value for each row: a number, or a category.
 type column struct {
 	name    string
 	numbers []float64 // NaN: missing; nil for categories
@@ -24,40 +24,40 @@ type column struct {
 	values  []string  // the categories
 }
 
-// columnSpec says how to read a column.
+// columnSpec describes how to read a column.
 type columnSpec struct {
 	name       string
 	numeric    bool
-	categories []string // those there may be; nil: whatever comes, in alphabetical order
+	categories []string // the allowed categories; nil: any, in alphabetical order
 	missing    bool     // a value may be missing
-	label      bool     // two values are wanted
+	label      bool     // the column must have two values
 }
 
-// schema says which columns of a file to read, and how.
+// schema describes which columns of a file to read, and how.
 type schema struct {
-	header    []string // the columns' names where the first line does not hold them
-	separator rune     // 0: told from the beginning
-	absent    []string // texts that stand for a missing value
+	header    []string // the columns' names if the first line does not hold them
+	separator rune     // 0: detect the separator
+	absent    []string // texts that mark a missing value
 	columns   []columnSpec
 }
 
-// maxCategories bounds the features that one column of text can become.
+// maxCategories is the largest number of features of one text column.
 const maxCategories = 1000
 
-// sheetReader fills a sheet's columns from records.
+// sheetReader reads records into a sheet's columns.
 type sheetReader struct {
 	records *delimited
 	absent  []string
 	specs   []columnSpec
-	fields  []int // where each column is in a record
+	fields  []int // index of each column's field in a record
 	columns []*column
 	codes   []map[string]int32
 }
 
-// readSheet reads the columns that the schema names, in its order, from r.
+// readSheet reads the columns that the schema names, in the schema's order, from r.
 //
-// Errors are *FileError with line and column: ErrFormat, ErrTruncated,
-// ErrColumn (there is none of that name), ErrNumber, ErrCategory, ErrMissing.
+// Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
+// ErrNumber, ErrCategory, ErrMissing.
 func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	records, err := newDelimited(r, name, s.separator, s.header)
 	if err != nil {
@@ -84,13 +84,13 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 		rows++
 	}
 	if rows == 0 {
-		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: there is no row", ErrTruncated)}
+		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
 	}
 	reader.end()
 	return &sheet{name: name, rows: rows, columns: reader.columns}, nil
 }
 
-// readSheetFile is readSheet on a file by its path.
+// readSheetFile calls readSheet on a file.
 func readSheetFile(path string, s *schema) (*sheet, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func readSheetFile(path string, s *schema) (*sheet, error) {
 	return readSheet(f, path, s)
 }
 
-// begin finds the columns. Of several of one name the first is taken.
+// begin finds the columns. If several columns have the same name, it uses the first.
 func (r *sheetReader) begin() error {
 	for _, spec := range r.specs {
 		field := slices.Index(r.records.header, spec.name)
@@ -118,12 +118,12 @@ func (r *sheetReader) begin() error {
 	return nil
 }
 
-// noColumn names the columns that there are.
+// noColumn returns the error for an unknown column; it lists the columns.
 func noColumn(name string, header []string) error {
-	return fmt.Errorf("%w: there is no %q; there are %s", ErrColumn, name, listed(header, 20))
+	return fmt.Errorf("%w: no column %q; the columns are %s", ErrColumn, name, listed(header, 20))
 }
 
-// listed joins the first most of the names.
+// listed joins the names, at most most of them.
 func listed(names []string, most int) string {
 	more := ""
 	if len(names) > most {
@@ -162,7 +162,7 @@ func (r *sheetReader) add(i int, text string) error {
 	return nil
 }
 
-// newCategory adds a category to column i where any will do.
+// newCategory adds a category to column i if any category is allowed.
 func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 	c, spec := r.columns[i], &r.specs[i]
 	if spec.categories != nil {
@@ -172,16 +172,16 @@ func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 		return 0, fmt.Errorf("%w: more than %d different values, want two", ErrLabel, maxCategories)
 	}
 	if len(c.values) == maxCategories {
-		return 0, fmt.Errorf("%w: more than %d different texts in it; ignore it or make numbers of it", ErrColumn, maxCategories)
+		return 0, fmt.Errorf("%w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", ErrColumn, maxCategories)
 	}
-	text = strings.Clone(text) // the record's memory is larger
+	text = strings.Clone(text) // the record refers to a larger buffer
 	code := int32(len(c.values))
 	r.codes[i][text] = code
 	c.values = append(c.values, text)
 	return code, nil
 }
 
-// end sorts the categories of the columns where any would do.
+// end sorts the categories of the columns that allow any category.
 func (r *sheetReader) end() {
 	for i, c := range r.columns {
 		if r.specs[i].numeric || r.specs[i].categories != nil {
@@ -200,7 +200,7 @@ func (r *sheetReader) end() {
 	}
 }
 
-// column returns the column of that name, nil where there is none.
+// column returns the column with the given name, or nil.
 func (s *sheet) column(name string) *column {
 	i := slices.IndexFunc(s.columns, func(c *column) bool { return c.name == name })
 	if i < 0 {
@@ -209,7 +209,7 @@ func (s *sheet) column(name string) *column {
 	return s.columns[i]
 }
 
-// names lists the columns.
+// names returns the names of the columns.
 func (s *sheet) names() []string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -218,7 +218,7 @@ func (s *sheet) names() []string {
 	return names
 }
 
-// number is the row's number in the file, from 0, its header not counted.
+// number returns the row's number in the file, from 0, without the header.
 func (s *sheet) number(row int) int {
 	if s.source == nil {
 		return row
@@ -226,8 +226,8 @@ func (s *sheet) number(row int) int {
 	return s.source[row]
 }
 
-// keep drops the rows that want refuses.
-func (s *sheet) keep(want func(row int) bool) *sheet {
+// filter returns a sheet with only the rows that want accepts.
+func (s *sheet) filter(want func(row int) bool) *sheet {
 	out := &sheet{name: s.name, source: []int{}}
 	for i := range s.rows {
 		if want(i) {
@@ -249,7 +249,7 @@ func (s *sheet) keep(want func(row int) bool) *sheet {
 	return out
 }
 
-// text is a value as written, or nearly: "" where it is missing.
+// text returns a value approximately as in the file, or "" if it is missing.
 func (c *column) text(row int) string {
 	switch {
 	case c.codes == nil && math.IsNaN(c.numbers[row]), c.codes != nil && c.codes[row] < 0:
@@ -260,7 +260,7 @@ func (c *column) text(row int) string {
 	return c.values[c.codes[row]]
 }
 
-// firstMissing is the first row without a value, -1 where all have one.
+// firstMissing returns the first row without a value, or -1 if all rows have one.
 func (c *column) firstMissing() int {
 	if c.codes != nil {
 		return slices.Index(c.codes, -1)

@@ -36,7 +36,7 @@ func TestReadSheet(t *testing.T) {
 	if diff := cmp.Diff(want, s.columns, cmp.AllowUnexported(column{}), cmpopts.EquateNaNs()); diff != "" || s.rows != 4 {
 		t.Error(s.rows, diff)
 	}
-	kept := s.keep(func(i int) bool { return i != 0 && i != 2 })
+	kept := s.filter(func(i int) bool { return i != 0 && i != 2 })
 	if diff := cmp.Diff([]int{1, 3}, kept.source); diff != "" || kept.rows != 2 || kept.number(1) != 3 {
 		t.Error(diff)
 	}
@@ -57,7 +57,7 @@ func TestReadSheetErrors(t *testing.T) {
 		says       string
 	}{
 		{"no such column", replace("job", "jobs"), ErrColumn,
-			`people: line 1: bad column: there is no "job"; there are town, id, age, jobs, wage, age`},
+			`people: line 1: invalid column: no column "job"; the columns are town, id, age, jobs, wage, age`},
 		{"not a number", replace("-7", "seven"), ErrNumber, `people: line 4, column 3: age: "seven" is not a finite number`},
 		{"not finite", replace("25.5", "-Inf"), ErrNumber, `line 3, column 3: age: "-Inf" is not a finite number`},
 		{"out of range", replace("25.5", "1e400"), ErrNumber, `line 3, column 3: age: "1e400" is not`},
@@ -66,8 +66,8 @@ func TestReadSheetErrors(t *testing.T) {
 		{"empty", replace("-7", ""), ErrNumber, `line 4, column 3: age: "" is not`},
 		{"unknown category", replace("clerk", "Clerk"), ErrCategory,
 			`line 5, column 4: job: unknown category "Clerk", want one of none, clerk, smith`},
-		{"cut", strings.TrimSuffix(people, ",+2,4\n"), ErrTruncated, "line 5: truncated: the last line breaks off after 4 fields of 6"},
-		{"no rows", "town,id,age,job,wage\n", ErrTruncated, "there is no row"},
+		{"cut", strings.TrimSuffix(people, ",+2,4\n"), ErrTruncated, "line 5: truncated: the last line has only 4 of 6 fields"},
+		{"no rows", "town,id,age,job,wage\n", ErrTruncated, "the file has no rows"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := readSheet(strings.NewReader(tc.text), "people", peopleSchema())
@@ -85,5 +85,5 @@ func TestReadSheetTooManyCategories(t *testing.T) {
 	}
 	s := &schema{columns: []columnSpec{{name: "id"}}}
 	_, err := readSheet(strings.NewReader(text.String()), "file", s)
-	checkError(t, err, ErrColumn, "file: line 1002, column 1: id: bad column: more than 1000 different texts")
+	checkError(t, err, ErrColumn, "file: line 1002, column 1: id: invalid column: more than 1000 different texts")
 }

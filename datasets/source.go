@@ -7,28 +7,28 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// source is a table as read, before training rows decide on anything.
+// source is a table as read, before anything depends on the training rows.
 type source struct {
 	name     string
 	labels   []int
 	classes  [2]string
-	groups   []Group // fixed, over all rows; none: by threshold
+	groups   []Group // fixed groups over all rows; empty: groups by quantile
 	by       *intersections
 	features features
-	rows     []int // where each came from; nil: row i is i
+	rows     []int // each row's number in the file; nil: row i is i
 	warnings []string
 }
 
-// features makes a part's features.
+// features makes the features of some rows.
 type features interface {
-	// fit takes what it needs from the training rows.
+	// fit computes what depends on the training rows.
 	fit(train []int) (notes []string, err error)
 	columns() []string
 	take(rows []int) (matrix.Matrix, error)
 	preparation() *Preparation
 }
 
-// split makes the parts.
+// split makes the training, validation and test tables.
 func (s *source) split(opts TableOptions) (*Tables, error) {
 	rows := opts.Split.rows(s.strata(), opts.Seed)
 	notes, err := s.features.fit(rows[0])
@@ -56,8 +56,7 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 	return t, nil
 }
 
-// strata numbers the classes, within the one group of each row where there is
-// one.
+// strata numbers the combinations of a row's class and, if groups do not overlap, its group.
 func (s *source) strata() []int {
 	strata := make([]int, len(s.labels))
 	if of, ok := exclusive(s.groups, len(s.labels)); ok {
@@ -69,7 +68,7 @@ func (s *source) strata() []int {
 	return strata
 }
 
-// part is the table of some rows, which increase.
+// part returns the table of some rows, given in increasing order.
 func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	features, err := s.features.take(rows)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	}
 	t := &Table{Features: features, Columns: s.features.columns(), Classes: s.classes,
 		Labels: make([]int, len(rows)), Source: slices.Clone(rows)}
-	place := make([]int, len(s.labels)) // of each row in this part, from 1
+	place := make([]int, len(s.labels)) // position of each row in this table, from 1
 	for k, i := range rows {
 		t.Labels[k] = s.labels[i]
 		place[i] = k + 1
@@ -97,11 +96,11 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	return t, s.checkPart(name, t)
 }
 
-// checkPart refuses a part without rows of some class or group. Groups that
-// overlap may be small: held-out parts need not have rows of each.
+// checkPart returns an error if a table has no rows of a class or a group. Overlapping groups may
+// be empty in held-out rows.
 func (s *source) checkPart(name string, t *Table) error {
 	empty := func(what, of string) error {
-		return fmt.Errorf("datasets: %s: %w of %s %s among the %s rows; choose another split or seed, or other groups",
+		return fmt.Errorf("datasets: %s: %w of %s %s among the %s rows; use another --split or --seed, or other groups (--group)",
 			s.name, ErrEmpty, what, of, name)
 	}
 	for k, n := range t.ClassCounts() {

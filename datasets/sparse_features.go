@@ -8,14 +8,16 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// sparseDesign says what the features of a sparse table are.
+// sparseDesign describes the features of a sparse table.
 type sparseDesign struct {
-	names  []string // nil: their numbers, from 1
-	blocks []int    // of each feature: those of one block tell the same thing, such as a person's race; nil: each is its own
-	groups []int32  // features for the groups, where the options name none
+	names []string // nil: names are the numbers from 1
+	// block of each feature; the features of a block describe one property, such as a person's
+	// race; nil: each feature is a block
+	blocks []int
+	groups []int32 // features for the groups, if the options name none
 }
 
-// name is feature j's.
+// name returns the name of feature j.
 func (d *sparseDesign) name(j int32) string {
 	if d.names == nil {
 		return strconv.Itoa(int(j) + 1)
@@ -23,7 +25,7 @@ func (d *sparseDesign) name(j int32) string {
 	return d.names[j]
 }
 
-// find finds features by number, from 1, or by name.
+// find returns the features with the given numbers, from 1, or names.
 func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 	var features []int32
 	for _, text := range texts {
@@ -32,15 +34,15 @@ func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 			j = n - 1
 		}
 		if j < 0 {
-			return nil, fmt.Errorf("datasets: %w: there is no feature %q, want a number from 1 to %d", ErrColumn, text, cols)
+			return nil, fmt.Errorf("datasets: %w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, cols)
 		}
 		features = append(features, int32(j))
 	}
 	return features, nil
 }
 
-// sparse sets the features of a sparse table, and the groups: the rows that
-// have an entry in a feature, and with one such group the rest.
+// sparse sets the features of a sparse table, and the groups: for each feature, the rows with an
+// entry. With only one such group the other rows form a second group.
 func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error {
 	dropped, err := d.find(opts.Ignore, x.Cols)
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 	return nil
 }
 
-// sensitive are the features of the blocks that the given ones are of.
+// sensitive returns all features in the blocks of the given features.
 func (d *sparseDesign) sensitive(by []int32) []int32 {
 	out := slices.Clone(by)
 	for _, j := range by {
@@ -99,14 +101,15 @@ func (d *sparseDesign) sensitive(by []int32) []int32 {
 	return out
 }
 
-// twins are the features that have an entry in just the group's rows, or in
-// just the others: each tells the group by itself.
+// twins returns the features whose entries are exactly in the group's rows, or exactly in the other
+// rows: each of them determines the group.
 func twins(x *matrix.CSR, g Group) []int32 {
 	inside := make([]bool, x.Rows)
 	for _, i := range g.Rows {
 		inside[i] = true
 	}
-	counts := make([][2]int, x.Cols) // of each feature's entries outside and inside
+	// number of each feature's entries outside and inside the group
+	counts := make([][2]int, x.Cols)
 	for i, in := range inside {
 		for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
 			if in {
@@ -126,12 +129,12 @@ func twins(x *matrix.CSR, g Group) []int32 {
 	return out
 }
 
-// sparse are the features of a CSR, some left out.
+// sparse makes features from the columns of a CSR, some of which are left out.
 type sparse struct {
 	x     *matrix.CSR
 	names []string // nil: numbers from 1
-	place []int32  // of each column, -1: left out; nil: as they are
-	cols  int      // that are left
+	place []int32  // new index of each column; -1: left out; nil: all columns
+	cols  int      // number of remaining columns
 }
 
 var _ features = (*sparse)(nil)

@@ -77,12 +77,12 @@ func TestOwnLIBSVM(t *testing.T) {
 	}{
 		{fewSparse + "3 1:1\n", TableOptions{}, ErrLabel, "own.txt: line 3: label out of range: 2, where others are 1 and 3; want two values"},
 		{"1 1:1\n1 2:1\n", TableOptions{}, ErrLabel, "own.txt: label out of range: all are 1, want two values"},
-		{fewSparse, TableOptions{Groups: []string{"4"}}, ErrColumn, `there is no feature "4", want a number from 1 to 3`},
-		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `there is no feature "0"`},
+		{fewSparse, TableOptions{Groups: []string{"4"}}, ErrColumn, `unknown feature "4", want a number from 1 to 3`},
+		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `unknown feature "0"`},
 		{fewSparse, TableOptions{Ignore: []string{"1", "2", "3"}}, ErrColumn, "no feature is left"},
 		{"1 1:x\n", TableOptions{}, ErrNumber, "line 1"},
-		{"1 1:1\n# far\n2 3:1 33554433:1\n1 2:1\n", TableOptions{}, ErrIndex, "line 3: bad index: a feature has the index 33554433, want at most 33554432"},
-		{fewSparse, TableOptions{DropSensitive: true}, ErrOption, "no groups whose columns could be dropped"},
+		{"1 1:1\n# far\n2 3:1 33554433:1\n1 2:1\n", TableOptions{}, ErrIndex, "line 3: invalid feature index: a feature has the index 33554433, the limit is 33554432"},
+		{fewSparse, TableOptions{DropSensitive: true}, ErrOption, "--drop-sensitive needs groups"},
 	} {
 		_, err := load(tc.text, tc.opts)
 		checkError(t, err, tc.want, tc.says)
@@ -160,7 +160,7 @@ func TestLoadAdultErrors(t *testing.T) {
 		{"both sexes", smallA9A + "+1 72:1 73:1\n", smallA9At, ErrFormat,
 			"a9a: line 3: wrong format: want one of the features 72 (female) and 73 (male)"},
 		{"no sex", "+1 71:1\n", smallA9At, ErrFormat, "a9a: line 1: wrong format: want one of"},
-		{"feature 124", smallA9A + "+1 72:1 124:1\n", smallA9At, ErrIndex, "a9a: line 3: bad index"},
+		{"feature 124", smallA9A + "+1 72:1 124:1\n", smallA9At, ErrIndex, "a9a: line 3: invalid feature index"},
 		{"empty", "", smallA9At, ErrTruncated, "a9a: truncated"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

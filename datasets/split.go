@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Split is how many of a table's rows, in percent, are for training,
-// validation and test. The zero value means DefaultSplit.
+// Split holds the percentages of a table's rows for training, validation and test. The zero value
+// means DefaultSplit.
 type Split struct{ Train, Validation, Test int }
 
-// DefaultSplit is the split of tables that are asked for without one.
+// DefaultSplit is the split of tables if none is given.
 var DefaultSplit = Split{70, 15, 15}
 
-// partNames are the parts of a split, in order.
+// partNames are the names of the three sets of rows, in order.
 var partNames = [3]string{"training", "validation", "test"}
 
-// ParseSplit reads a split as String writes it, "70/15/15". Anything but three
-// whole numbers that add up to 100, the first of them positive, is ErrSplit.
+// ParseSplit parses the output of String, such as "70/15/15". It returns ErrSplit unless text has
+// three whole numbers that add up to 100 and the first is positive.
 func ParseSplit(text string) (Split, error) {
 	var shares [3]int
 	fields := strings.Split(text, "/")
@@ -35,10 +35,10 @@ func ParseSplit(text string) (Split, error) {
 	return s, s.check()
 }
 
-// String gives "70/15/15".
+// String returns text such as "70/15/15".
 func (s Split) String() string { return fmt.Sprintf("%d/%d/%d", s.Train, s.Validation, s.Test) }
 
-// shares lists the percentages.
+// shares returns the percentages.
 func (s Split) shares() [3]int { return [3]int{s.Train, s.Validation, s.Test} }
 
 func (s Split) check() error {
@@ -48,16 +48,16 @@ func (s Split) check() error {
 	return nil
 }
 
-// splitStream tells the split's random stream from others of the same seed.
+// splitStream separates the random stream of the split from other streams with the same seed.
 const splitStream = 0x73706c6974
 
-// rows deals rows 0 to len(strata)-1 out to the parts, by their strata: within
-// each stratum at random, and each part gets its share of every stratum up to a
-// row or so, and of all rows up to one. The rows of a part increase.
+// rows distributes the rows 0 to len(strata)-1 over the three sets. Within each stratum the choice
+// is random. Each set gets its share of every stratum up to about one row, and its share of all
+// rows up to one row. The rows of a set increase.
 //
-// Strata are lined up, each shuffled; along the line the number of training
-// rows follows its quota rounded to the nearest integer, and among the others
-// the number of validation rows does.
+// The strata are shuffled and placed one after the other. Along this sequence the number of
+// training rows follows its quota, rounded to the nearest integer; among the other rows the number
+// of validation rows does the same.
 func (s Split) rows(strata []int, seed uint64) [3][]int {
 	line := stratified(strata, stream{rand.NewPCG(seed, splitStream)})
 	n := len(line)
@@ -81,7 +81,7 @@ func (s Split) rows(strata []int, seed uint64) [3][]int {
 	return parts
 }
 
-// stratified lists the rows stratum by stratum, each in random order.
+// stratified returns the rows stratum by stratum, each stratum in random order.
 func stratified(strata []int, s stream) []int {
 	line := make([]int, len(strata))
 	for i := range line {
@@ -99,7 +99,7 @@ func stratified(strata []int, s stream) []int {
 	return line
 }
 
-// shuffle puts the numbers in random order (Fisher and Yates).
+// shuffle shuffles the numbers (Fisher and Yates).
 func (s stream) shuffle(numbers []int) {
 	for i := len(numbers) - 1; i > 0; i-- {
 		j := s.below(i + 1)

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// A stand-in is a synthetic table that is shaped like a real one: as many rows,
-// the same columns with about the same distribution each, exactly as many rows
-// of each class and category, and something to learn. It needs no files.
+// A standIn is a synthetic table with the shape of a published table: the same number of rows, the
+// same columns with about the same distributions, exactly the same number of rows in each class and
+// category, and a relation that a model can learn. It needs no files.
 //
-// Every row has a few traits, which are normal or nearly. A column, like the
-// label, is a mixture of traits and noise; its rows are put in order by that,
-// and the quantiles of the real column are dealt out in that order. The
-// mixtures are the same for every seed: two seeds give two samples of one
-// population. All of it is integer arithmetic on a PCG stream, so that one seed
-// gives the same rows on every machine.
+// Every row has a few traits, which are about normally distributed. A column, and also the label,
+// is a mixture of traits and noise: the rows are sorted by the mixture, and the quantiles of the
+// published column are assigned in this order. The mixtures are the same for every seed, so two
+// seeds give two samples of the same population. All steps are integer arithmetic on a PCG stream,
+// so a seed gives the same rows on every machine.
 type standIn struct {
 	rows   int
 	s      stream
@@ -23,19 +22,20 @@ type standIn struct {
 
 const (
 	standInTraits = 4
-	standInStream = 0x7461626c65 // tells its random streams from others of the same seed
+	// separates its random streams from other streams with the same seed
+	standInStream = 0x7461626c65
 )
 
-// mixture is how a column comes of the traits.
+// mixture describes how a column depends on the traits.
 type mixture struct {
 	weights [standInTraits]int
 	noise   int
 }
 
-// labelMixture is the label's: a third of its variance is noise.
+// labelMixture is the mixture of the label; a third of its variance is noise.
 var labelMixture = mixture{[...]int{4, 3, -3, 2}, 4}
 
-// mixtureOf is the mixture of column number j, about half of it noise.
+// mixtureOf returns the mixture of column j, about half of it noise.
 func mixtureOf(j int) mixture {
 	s := stream{rand.NewPCG(uint64(j), standInStream)}
 	var m mixture
@@ -57,9 +57,9 @@ func newStandIn(rows int, seed uint64) *standIn {
 	return t
 }
 
-// order lists the rows by the mixture, the least first.
+// order returns the rows sorted by the mixture in increasing order.
 func (t *standIn) order(m mixture) []int32 {
-	const most = 32 // of a trait, either way
+	const most = 32 // largest size of a trait
 	reach := m.noise * most
 	for _, w := range m.weights {
 		reach += max(w, -w) * most
@@ -85,8 +85,8 @@ func (t *standIn) order(m mixture) []int32 {
 	return order
 }
 
-// categories deals out codes 0, 1 ... as often as counts says, in the rows'
-// order; the rows before them, where counts leave some, get -1.
+// categories assigns the codes 0, 1 ... to the rows, in their order and as often as counts says.
+// Rows in front that counts leaves out get -1.
 func (t *standIn) categories(counts []int, m mixture) []int32 {
 	left := t.rows
 	for _, n := range counts {
@@ -107,11 +107,12 @@ func (t *standIn) categories(counts []int, m mixture) []int32 {
 	return codes
 }
 
-// knot is a point of a column's quantiles: the row of that rank, from 0, has
-// the value, in units of the column.
+// knot is a point of a column's quantiles: the row of the given rank, from 0, has the given value,
+// in the column's unit.
 type knot struct{ rank, value int }
 
-// numbers deals out quantiles between the knots, value/unit, in the rows' order.
+// numbers assigns quantiles, interpolated between the knots, value/unit, to the rows in their
+// order.
 func (t *standIn) numbers(knots []knot, unit int, m mixture) []float64 {
 	x := make([]float64, t.rows)
 	k := 0
@@ -125,7 +126,7 @@ func (t *standIn) numbers(knots []knot, unit int, m mixture) []float64 {
 	return x
 }
 
-// quantiles are knots at the percentiles 0, 10, 25, 50, 75, 90 and 100.
+// quantiles returns knots at the percentiles 0, 10, 25, 50, 75, 90 and 100.
 func (t *standIn) quantiles(values [7]int) []knot {
 	var knots []knot
 	for k, percent := range [...]int{0, 10, 25, 50, 75, 90, 100} {
@@ -134,7 +135,7 @@ func (t *standIn) quantiles(values [7]int) []knot {
 	return knots
 }
 
-// labels are +1 for so many rows, -1 for the others.
+// labels returns +1 for the given number of rows and -1 for the others.
 func (t *standIn) labels(positives int) []int {
 	labels := make([]int, t.rows)
 	for i, code := range t.categories([]int{t.rows - positives, positives}, labelMixture) {
@@ -143,14 +144,14 @@ func (t *standIn) labels(positives int) []int {
 	return labels
 }
 
-// text makes a column of categories.
+// text makes a categorical column.
 func (t *standIn) text(name string, values []string, counts []int, m mixture) *column {
 	return &column{name: name, values: slices.Clone(values), codes: t.categories(counts, m)}
 }
 
-// standInFor describes the stand-in for a set.
+// standInFor returns the description of a data set's stand-in.
 func standInFor(d Dataset, table func(opts TableOptions) (*source, error)) Dataset {
-	d.Description = "drawn from the seed, shaped like " + d.Name
+	d.Description = "generated from the seed, with the shape of " + d.Name
 	d.Name = "synthetic-" + d.Name
 	d.Files = nil
 	d.table = func(_ string, opts TableOptions) (*source, error) { return table(opts) }

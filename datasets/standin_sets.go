@@ -6,11 +6,10 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// sexMixture gives the sexes of Adult's stand-in about the real shares of high
-// incomes.
+// sexMixture gives both sexes in Adult's stand-in about the published shares of high incomes.
 var sexMixture = mixture{[...]int{2, 1, -1, 1}, 5}
 
-// syntheticAdult stands in for Adult: 14 blocks of binary features.
+// syntheticAdult is the stand-in for Adult: 14 blocks of binary features.
 func syntheticAdult() Dataset {
 	return standInFor(adult(), func(opts TableOptions) (*source, error) {
 		const rows, positives = 48842, 11687
@@ -43,15 +42,15 @@ func syntheticAdult() Dataset {
 	})
 }
 
-// syntheticBank stands in for Bank.
+// syntheticBank is the stand-in for Bank.
 func syntheticBank() Dataset {
 	return standInFor(bank(), func(opts TableOptions) (*source, error) {
 		return bankDesign().table(drawBank(opts.Seed), opts)
 	})
 }
 
-// drawBank draws a sheet like Bank's. Counts are the file's, of its categories
-// in alphabetical order, "unknown" among them as there.
+// drawBank generates a sheet like Bank's. The counts are those of the file's categories in
+// alphabetical order, including "unknown".
 func drawBank(seed uint64) *sheet {
 	t := newStandIn(41188, seed)
 	counts := map[string][]int{
@@ -96,18 +95,17 @@ func drawBank(seed uint64) *sheet {
 	return s
 }
 
-// raceMixture gives the first race of COMPAS's stand-in about the real share of
-// recidivists.
+// raceMixture gives the first race in COMPAS's stand-in about the published share of recidivists.
 var raceMixture = mixture{[...]int{-1, -1, 1, 0}, 5}
 
-// syntheticCompas stands in for COMPAS, as filtered.
+// syntheticCompas is the stand-in for COMPAS after filtering.
 func syntheticCompas() Dataset {
 	return standInFor(compas(), func(opts TableOptions) (*source, error) {
 		return compasDesign().table(drawCompas(opts.Seed), opts)
 	})
 }
 
-// drawCompas draws a sheet like that of COMPAS.
+// drawCompas generates a sheet like that of COMPAS.
 func drawCompas(seed uint64) *sheet {
 	t := newStandIn(6172, seed)
 	counts := map[string][]int{
@@ -139,16 +137,15 @@ func drawCompas(seed uint64) *sheet {
 	return s
 }
 
-// syntheticCommunities stands in for Communities and Crime.
+// syntheticCommunities is the stand-in for Communities and Crime.
 func syntheticCommunities() Dataset {
 	return standInFor(communities(), func(opts TableOptions) (*source, error) {
 		return communitiesTable(drawCommunities(opts.Seed), opts)
 	})
 }
 
-// drawCommunities draws a sheet like that of Communities and Crime: numbers in
-// hundredths, most columns of one distribution, the shares of the groups of
-// their own.
+// drawCommunities generates a sheet like that of Communities and Crime: numbers in hundredths, most
+// columns with the same distribution, and separate distributions for the shares of the groups.
 func drawCommunities(seed uint64) *sheet {
 	t := newStandIn(1994, seed)
 	usual := t.quantiles([7]int{0, 12, 25, 42, 60, 78, 100})
@@ -157,7 +154,7 @@ func drawCommunities(seed uint64) *sheet {
 		"racePctHisp":  t.quantiles([7]int{0, 1, 1, 4, 16, 46, 100}),
 		"racePctAsian": t.quantiles([7]int{0, 1, 4, 7, 17, 40, 100}),
 	}
-	const surveyed = 319 // communities that the survey of police departments has
+	const surveyed = 319 // communities in the survey of police departments
 	survey := t.categories([]int{t.rows - surveyed, surveyed}, mixture{[...]int{1, 0, 0, 1}, 2})
 	s := &sheet{name: "synthetic-communities", rows: t.rows}
 	for j, e := range communitiesDesign().encodings {

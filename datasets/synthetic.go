@@ -7,15 +7,15 @@ const (
 	syntheticTestRows  = 500
 )
 
-// SyntheticConfig says how large a synthetic set to draw, and from which seed.
-// The zero value gives the default sizes; negative ones panic.
+// SyntheticConfig holds the sizes and the seed of a synthetic data set. The zero value gives the
+// default sizes; negative sizes panic.
 type SyntheticConfig struct {
 	Seed          uint64
-	TrainPerClass int // 0 means 1200
-	TestPerClass  int // 0 means 500
+	TrainPerClass int // 0 is 1200
+	TestPerClass  int // 0 is 500
 }
 
-// syntheticSet describes the built-in set.
+// syntheticSet describes the built-in data set.
 func syntheticSet() Dataset {
 	classes := make([]string, len(glyphs))
 	for i, g := range glyphs {
@@ -23,7 +23,7 @@ func syntheticSet() Dataset {
 	}
 	d := Dataset{
 		Name:        "synthetic",
-		Description: "built in: pen strokes that blend into one another, drawn from the seed",
+		Description: "built in: pen strokes that blend into one another, generated from the seed",
 		Classes:     classes,
 		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
@@ -34,22 +34,21 @@ func syntheticSet() Dataset {
 	return d
 }
 
-// Synthetic draws a training and a test set of 28 x 28 8-bit pictures. Every
-// class is one stroke of a pen (see glyphs). A picture is drawn so:
+// Synthetic generates a training and a test set of 28 x 28 8-bit images. Every class is one pen
+// stroke (see glyphs). An image is generated in three steps:
 //
-//  1. Its stroke is a blend (1-t) own + t other of its class's stroke and
-//     another's, most often its neighbour's. t is small most of the time, but
-//     reaches past 1/2: those pictures are ambiguous, no model gets them all,
-//     or must learn each by heart, and a model chooses which class pays.
-//  2. Every control point moves a little by itself; then the stroke is turned,
-//     sheared, scaled and shifted as a whole, and smoothed.
-//  3. It is drawn light on dark with a pen of random width and brightness, under
-//     a slope of brightness and a little noise.
+//  1. Its stroke is a blend (1-t) own + t other of the stroke of its class and the stroke of another
+//     class, most often a neighbour in the list. t is small most of the time but may exceed 1/2. Such
+//     images are ambiguous: no model classifies all of them correctly unless it memorises each, and a
+//     model decides which class has the errors.
+//  2. Every control point moves by a small random amount. Then the stroke is rotated, sheared, scaled and
+//     shifted as a whole, and smoothed.
+//  3. It is drawn light on dark with a pen of random width and brightness, on a background with a
+//     brightness gradient and a little noise.
 //
-// All of it is integer arithmetic on a PCG stream, so one seed gives the same
-// bytes on every machine. Every class has its own streams for training and
-// test rows: asking for more rows leaves the earlier ones as they are. Rows of
-// the classes alternate.
+// All steps are integer arithmetic on a PCG stream, so a seed gives the same bytes on every
+// machine. Every class has its own streams for training and test rows: more rows leave the earlier
+// rows unchanged. The classes alternate from row to row.
 func Synthetic(cfg SyntheticConfig) (train, test *Images) {
 	if cfg.TrainPerClass == 0 {
 		cfg.TrainPerClass = syntheticTrainRows

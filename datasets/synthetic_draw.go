@@ -8,18 +8,17 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// point is a place in the picture in fixed point, unit to the pixel.
+// point is a position in the image in fixed point; a pixel is unit.
 type point struct{ x, y int }
 
 // unit is one pixel in fixed point.
 const unit = 64
 
-// glyphPoints is the number of control points of every stroke; strokes blend
-// point by point.
+// glyphPoints is the number of control points of every stroke. Strokes are blended point by point.
 const glyphPoints = 9
 
-// glyphs are the strokes of the classes, in pixels about the centre of the
-// picture, y downwards. Neighbours in the list (cyclically) blend most.
+// glyphs are the strokes of the classes, in pixels relative to the centre of the image, y
+// downwards. Neighbours in the list (cyclically) are blended most often.
 var glyphs = [...]struct {
 	name   string
 	points [glyphPoints]point
@@ -32,8 +31,8 @@ var glyphs = [...]struct {
 	{"6", [glyphPoints]point{{4, -8}, {-2, -5}, {-5, 0}, {-5, 5}, {0, 8}, {5, 5}, {3, 1}, {-1, 0}, {-5, 3}}},
 }
 
-// stream gives integers from a PCG by multiply and shift: the same on every
-// machine and in every version of Go.
+// stream returns integers from a PCG by multiply and shift, the same on every machine and in every
+// version of Go.
 type stream struct{ pcg *rand.PCG }
 
 // below is uniform in [0, n).
@@ -42,14 +41,14 @@ func (s stream) below(n int) int {
 	return int(hi)
 }
 
-// within is uniform in [-n, n].
+// within returns a uniform integer in [-n, n].
 func (s stream) within(n int) int { return s.below(2*n+1) - n }
 
-// bell is a binomial variable of mean 0 and standard deviation 4.
+// bell returns a binomial variable with mean 0 and standard deviation 4.
 func (s stream) bell() int { return bits.OnesCount64(s.pcg.Uint64()) - 32 }
 
-// drawSet draws rowsPerClass pictures of every class. split keeps the streams
-// of training and test rows apart.
+// drawSet generates rowsPerClass images of every class. split separates the streams of training and
+// test rows.
 func drawSet(seed uint64, split, rowsPerClass int) *Images {
 	classes := syntheticSet().Classes
 	rows := rowsPerClass * len(classes)
@@ -71,7 +70,7 @@ func drawSet(seed uint64, split, rowsPerClass int) *Images {
 	return set
 }
 
-// drawPicture draws one picture of the class.
+// drawPicture generates one image of the class.
 func drawPicture(s stream, class int, pixels []uint8) {
 	stroke := smooth(place(s, blend(s, class)))
 	radius := penLeast + s.below(penRange)
@@ -82,28 +81,30 @@ func drawPicture(s stream, class int, pixels []uint8) {
 	paint(s, &cover, pixels)
 }
 
-// How far pictures of one class differ. Chosen so that, on the first four classes, a two-layer network gets the first class's loss
-// down within its bounds on the others only after hundreds of iterations, a linear model stays far behind it, and both
-// err on a fifth to a quarter of the test rows.
+// Ranges of the random variations. They are chosen so that, on the first four classes, a two-layer
+// network needs hundreds of iterations to lower the first class's loss within the bounds on the
+// other classes, a linear model remains far behind, and both err on a fifth to a quarter of the
+// test rows.
 const (
-	blendUnit   = 1024                // the weight 1 of a blend
-	blendMost   = blendUnit * 17 / 20 // the largest weight of the other stroke
-	jitter      = unit * 5 / 8        // of every control point, each way
-	fixedOne    = 1024                // 1 in the fixed point of turns and stretches
-	turn        = fixedOne * 3 / 25   // tangent of half the largest turn, 13 degrees each way
-	stretch     = fixedOne * 3 / 25   // change of scale and shear, each way
-	shift       = unit * 3 / 2        // of the whole stroke, each way
-	penLeast    = unit / 4            // full-ink radius of the thinnest pen
-	penRange    = unit * 3 / 4        // up to this much more
-	penEdge     = unit * 4            // over which the ink fades out
-	inkLeast    = 80                  // grey levels between ground and ink
-	inkRange    = 70                  // up to this many more
-	groundLeast = 15                  // grey level of the darkest ground
-	groundRange = 25                  // up to this much lighter
-	slope       = 8                   // grey levels of the ground's slope, each way
+	blendUnit = 1024                // the weight 1 of a blend
+	blendMost = blendUnit * 17 / 20 // the largest weight of the other stroke
+	jitter    = unit * 5 / 8        // of every control point, in each direction
+	fixedOne  = 1024                // 1 in the fixed-point numbers of rotation and scale
+	// tangent of half the largest rotation, 13 degrees in each direction
+	turn        = fixedOne * 3 / 25
+	stretch     = fixedOne * 3 / 25 // change of scale and shear, in each direction
+	shift       = unit * 3 / 2      // of the whole stroke, in each direction
+	penLeast    = unit / 4          // full-ink radius of the thinnest pen
+	penRange    = unit * 3 / 4      // additional radius, at most
+	penEdge     = unit * 4          // distance over which the ink fades out
+	inkLeast    = 80                // grey levels between background and ink
+	inkRange    = 70                // additional grey levels, at most
+	groundLeast = 15                // grey level of the darkest background
+	groundRange = 25                // additional grey levels, at most
+	slope       = 8                 // grey levels of the background's gradient, in each direction
 )
 
-// blend mixes the class's stroke with another's and moves every point.
+// blend blends the class's stroke with another stroke and moves every point.
 func blend(s stream, class int) (points [glyphPoints]point) {
 	other := (class + 1 + s.below(len(glyphs)-1)) % len(glyphs)
 	switch s.below(8) {
@@ -122,9 +123,8 @@ func blend(s stream, class int) (points [glyphPoints]point) {
 	return points
 }
 
-// place turns, scales, shears and shifts a stroke, and moves its origin to the
-// centre of the picture. The turn by an angle a uses h = tan(a/2):
-// cos a = (1-h^2)/(1+h^2), sin a = 2h/(1+h^2).
+// place rotates, scales, shears and shifts a stroke, and moves its origin to the centre of the
+// image. The rotation by an angle a uses h = tan(a/2): cos a = (1-h^2)/(1+h^2), sin a = 2h/(1+h^2).
 func place(s stream, points [glyphPoints]point) [glyphPoints]point {
 	h := s.within(turn)
 	norm := fixedOne*fixedOne + h*h
@@ -154,8 +154,8 @@ func smooth(points [glyphPoints]point) []point {
 	return append(out, points[glyphPoints-1])
 }
 
-// drawSegment raises the coverage, 0 to unit, of the pixels near the segment
-// from a to b: full within radius of it, falling to 0 over penEdge.
+// drawSegment raises the coverage, 0 to unit, of the pixels near the segment from a to b: full
+// coverage within radius of the segment, falling to 0 over penEdge.
 func drawSegment(cover *[syntheticSide * syntheticSide]int, a, b point, radius int) {
 	reach := radius + penEdge
 	left, right := pixelRange(min(a.x, b.x)-reach, max(a.x, b.x)+reach)
@@ -167,7 +167,7 @@ func drawSegment(cover *[syntheticSide * syntheticSide]int, a, b point, radius i
 			px, py := col*unit+unit/2-a.x, row*unit+unit/2-a.y
 			along := min(max(px*dx+py*dy, 0), length)
 			ex, ey := px-dx*along/length, py-dy*along/length
-			// The square root of an integer is correctly rounded everywhere.
+			// The square root of an integer is correctly rounded on every machine.
 			distance := int(math.Sqrt(float64(ex*ex + ey*ey)))
 			value := min(max(reach-distance, 0)*unit/penEdge, unit)
 			cover[row*syntheticSide+col] = max(cover[row*syntheticSide+col], value)
@@ -175,12 +175,12 @@ func drawSegment(cover *[syntheticSide * syntheticSide]int, a, b point, radius i
 	}
 }
 
-// pixelRange clips an interval in fixed point to whole pixels of the picture.
+// pixelRange clips an interval in fixed point to whole pixels of the image.
 func pixelRange(from, to int) (int, int) {
 	return max(from/unit, 0), min(to/unit+1, syntheticSide)
 }
 
-// paint turns coverage into grey values: a sloping background, ink on it, noise.
+// paint turns coverage into grey values: a background with a gradient, ink, and noise.
 func paint(s stream, cover *[syntheticSide * syntheticSide]int, pixels []uint8) {
 	level := groundLeast + s.below(groundRange)
 	ink := inkLeast + s.below(inkRange)

@@ -10,29 +10,32 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Table is rows of features with a label each, and groups of rows that
-// constraints speak of.
+// Table holds rows of features with a label each, and the groups of rows for constraints.
 type Table struct {
-	Features matrix.Matrix // *CSR of Adult and LIBSVM files, else *Dense; numbers are standardised (see Preparation)
-	Columns  []string      // names of the features
-	Labels   []int         // one a row: +1 or -1
-	Classes  [2]string     // what -1 and +1 stand for
-	Groups   []Group       // two that share the rows out, or any number that may overlap
-	Source   []int         // where each row came from: its number in the file, or in the files one after the other, from 0
+	// *matrix.CSR for Adult and LIBSVM files, else *matrix.Dense; numbers are standardised (see
+	// Preparation)
+	Features matrix.Matrix
+	Columns  []string  // names of the features
+	Labels   []int     // one for each row: +1 or -1
+	Classes  [2]string // names of -1 and +1
+	// two disjoint groups that cover all rows, or any number of groups that may overlap
+	Groups []Group
+	Source []int // each row's number in the file, or in the concatenated files, from 0
 }
 
-// Group is a named set of rows, which increase.
+// Group is a named set of rows, in increasing order.
 type Group struct {
 	Name string
 	Rows []int
-	// Levels describe an intersectional group: the quantile, in (0, 1), that each of its columns is above. Nil for other groups.
+	// Levels describes an intersectional group: the quantile, in (0, 1), that each of its columns
+	// exceeds. It is nil for other groups.
 	Levels []float64
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int { return len(t.Labels) }
 
-// ClassCounts returns how many rows have the label -1, and how many +1.
+// ClassCounts returns the number of rows with label -1 and with label +1.
 func (t *Table) ClassCounts() [2]int {
 	var counts [2]int
 	for _, y := range t.Labels {
@@ -41,7 +44,7 @@ func (t *Table) ClassCounts() [2]int {
 	return counts
 }
 
-// class is a label's place in Classes.
+// class returns a label's index in Classes.
 func class(label int) int {
 	if label > 0 {
 		return 1
@@ -49,23 +52,23 @@ func class(label int) int {
 	return 0
 }
 
-// Partition returns the two groups that every row is in one of: the one whose
-// condition was given, or the first, and the rest. Other groups than two, or
-// two that overlap or leave rows out, are ErrGroup.
+// Partition returns two disjoint groups that cover all rows: the group whose condition was given,
+// or the first group, and the rest. It returns ErrGroup if the number of groups is not two, or if
+// the groups overlap or leave rows out.
 func (t *Table) Partition() (protected, rest Group, err error) {
 	if len(t.Groups) != 2 {
-		return Group{}, Group{}, fmt.Errorf("datasets: %w: the table has %d groups, want one and the rest; name one, as in column=value",
+		return Group{}, Group{}, fmt.Errorf("datasets: %w: the table has %d groups, want one group and the rest; give one group, as in column=value",
 			ErrGroup, len(t.Groups))
 	}
 	if _, ok := exclusive(t.Groups, t.Rows()); !ok {
-		return Group{}, Group{}, fmt.Errorf("datasets: %w: %s and %s do not share the rows out; name one of them alone",
+		return Group{}, Group{}, fmt.Errorf("datasets: %w: %s and %s overlap or leave rows out; give only one of them",
 			ErrGroup, t.Groups[0].Name, t.Groups[1].Name)
 	}
 	return t.Groups[0], t.Groups[1], nil
 }
 
-// exclusive returns the one group of each row; not ok where some row is in
-// none or in several.
+// exclusive returns the group of each row; ok is false if a row is in no group or in several
+// groups.
 func exclusive(groups []Group, rows int) (of []int, ok bool) {
 	total := 0
 	of = make([]int, rows)
@@ -81,9 +84,8 @@ func exclusive(groups []Group, rows int) (of []int, ok bool) {
 	return of, total == rows
 }
 
-// SHA256 is the checksum of the features, labels and groups as they stand
-// here, in hexadecimal. Where features were standardised, machines that round
-// differently may disagree about it.
+// SHA256 returns the checksum of the features, labels and groups, in hexadecimal. For standardised
+// features it may differ between machines that round differently.
 func (t *Table) SHA256() string {
 	h := sha256.New()
 	word := func(v uint64) {

@@ -2,37 +2,38 @@ package datasets
 
 import "fmt"
 
-// TableOptions says how to load a table. The zero value loads the sets that
-// have files of their own.
+// TableOptions configures the loading of a table. The zero value loads data sets that have their
+// own files.
 type TableOptions struct {
-	Seed  uint64 // of the split, and of a synthetic table's rows
+	Seed  uint64 // seed of the split, and of the rows of a synthetic table
 	Split Split  // zero: DefaultSplit
 
-	// Groups are conditions on columns (race=Caucasian, 25<=age<60), or
-	// features' numbers or names for sparse tables; none: the set's own groups.
-	// One makes two groups: the rows that meet it, and the rest. Several make
-	// one each. A column's name alone makes one for each of its values.
+	// Groups are conditions on columns (race=Caucasian, 25<=age<60), or features' numbers or names
+	// for sparse tables; empty: the data set's own groups. One condition makes two groups: the rows
+	// that meet it, and the rest. Several conditions make one group each. A column's name makes one
+	// group for each of its values.
 	Groups []string
-	// DropSensitive leaves the columns that determine the groups out of the
-	// features: those of the conditions; of sparse tables also features that tell
-	// a group by themselves, and of Adult those that share a question with one.
+	// DropSensitive leaves the columns that determine the groups out of the features: the columns
+	// of the conditions; for sparse tables also features that determine a group, and for Adult all
+	// features of the same block.
 	DropSensitive bool
-	// Ignore names columns that are to be no features.
+	// Ignore names columns to exclude from the features.
 	Ignore []string
 
-	// For the user's own files, sets csv and libsvm.
+	// For the user's own files, the data sets csv and libsvm.
 
 	File        string   // its path
-	Label       string   // csv: the label's column, or column=value with the value that is +1
-	Categorical []string // csv: columns of categories that look like numbers
-	Impute      bool     // csv: missing values become 0 once standardised, with a flag beside; else they are errors
-	Separator   rune     // csv: between fields; 0: told from the file's beginning
+	Label       string   // csv: the label's column, or column=value with the value of class +1
+	Categorical []string // csv: categorical columns whose values look like numbers
+	// csv: set missing values to 0 after standardising and add a flag; otherwise they are errors
+	Impute    bool
+	Separator rune // csv: field separator; 0: detect it
 }
 
-// errNoGroups refuses to drop the columns of no groups.
-var errNoGroups = fmt.Errorf("datasets: %w: there are no groups whose columns could be dropped; name some", ErrOption)
+// errNoGroups refuses to drop the columns of groups if there are no groups.
+var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", ErrOption)
 
-// check refuses options that the set has no use for.
+// check returns an error for options that do not apply to the data set.
 func (o *TableOptions) check(d Dataset) error {
 	if err := o.Split.check(); err != nil {
 		return err
@@ -42,7 +43,7 @@ func (o *TableOptions) check(d Dataset) error {
 		given bool
 		has   bool
 	}{
-		{"a file of yours", o.File != "", d.Own},
+		{"your own file", o.File != "", d.Own},
 		{"a label", o.Label != "", d.Own && !d.Sparse},
 		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
 		{"imputed values", o.Impute, d.Own && !d.Sparse},
@@ -58,7 +59,7 @@ func (o *TableOptions) check(d Dataset) error {
 	return o.checkFile(d)
 }
 
-// checkFile wants a file for sets that have none of their own.
+// checkFile returns an error if a data set of the user has no file.
 func (o *TableOptions) checkFile(d Dataset) error {
 	if d.Own && o.File == "" {
 		return fmt.Errorf("datasets: %w: %s needs the path of a file", ErrOption, d.Name)

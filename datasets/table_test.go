@@ -27,10 +27,10 @@ func TestTablePartition(t *testing.T) {
 		t.Error(a, b, err)
 	}
 	for name, groups := range map[string][]Group{
-		"0 groups, want one and the rest":     nil,
-		"3 groups":                            {{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1}}, {Name: "c", Rows: []int{2, 3}}},
-		"a and b do not share the rows out":   {{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{1, 2, 3}}},
-		"low and b do not share the rows out": {{Name: "low", Rows: []int{0}}, {Name: "b", Rows: []int{1, 2}}},
+		"0 groups, want one group and the rest": nil,
+		"3 groups":                              {{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1}}, {Name: "c", Rows: []int{2, 3}}},
+		"a and b overlap or leave rows out":     {{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{1, 2, 3}}},
+		"low and b overlap or leave rows out":   {{Name: "low", Rows: []int{0}}, {Name: "b", Rows: []int{1, 2}}},
 	} {
 		table.Groups = groups
 		_, _, err := table.Partition()
@@ -75,7 +75,7 @@ func threeOfThem() string {
 func TestTableEmptyGroup(t *testing.T) {
 	text := threeOfThem()
 	_, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a"}, Split: Split{90, 5, 5}})
-	checkError(t, err, ErrEmpty, "csv: no rows of group g=a among the validation rows; choose another split or seed")
+	checkError(t, err, ErrEmpty, "csv: no rows of group g=a among the validation rows; use another --split or --seed")
 	got, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a", "x<20"}, Split: Split{90, 5, 5}})
 	if err != nil {
 		t.Fatal(err)

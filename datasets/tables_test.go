@@ -60,7 +60,7 @@ func TestLoadBank(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	note := "Constant in the training rows, so 0 as features: campaign, pdays, previous, emp.var.rate, cons.price.idx, " +
+	note := "These columns are constant in the training rows, so their features are 0: campaign, pdays, previous, emp.var.rate, cons.price.idx, " +
 		"cons.conf.idx, euribor3m, nr.employed."
 	if diff := cmp.Diff(note, got.Notes[1]); diff != "" {
 		t.Error(diff)
@@ -86,9 +86,9 @@ func TestLoadBankErrors(t *testing.T) {
 		{"number", strings.Replace(text, "93.994", "NaN", 1), TableOptions{}, ErrNumber,
 			`line 2, column 17: cons.price.idx: "NaN" is not a finite number`},
 		{"comma", strings.NewReplacer(";", ",", `"`, "").Replace(text), TableOptions{}, ErrFormat,
-			"line 1, column 1: wrong format: no ';' separates columns"},
-		{"cut", text[:len(text)-20], TableOptions{}, ErrTruncated, "line 5: truncated: the last line breaks off after 18 fields of 21"},
-		{"ignored", text, TableOptions{Ignore: []string{"y"}}, ErrColumn, `datasets: ignored: bad column: there is no "y"`},
+			"line 1, column 1: wrong format: there is only one column; the separator is ';'"},
+		{"cut", text[:len(text)-20], TableOptions{}, ErrTruncated, "line 5: truncated: the last line has only 18 of 21 fields"},
+		{"ignored", text, TableOptions{Ignore: []string{"y"}}, ErrColumn, `datasets: ignored: invalid column: no column "y"`},
 		{"no group", bankText(30, 30), TableOptions{}, ErrEmpty, "bank: no rows of group the rest among the training rows"},
 		{"no class", bankText(20), TableOptions{}, ErrEmpty, "bank: no rows of class y=yes among the training rows"},
 	} {
@@ -219,7 +219,7 @@ func TestLoadCommunities(t *testing.T) {
 		{"0.28\n", "?\n", TableOptions{}, ErrMissing, `line 2, column 128: ViolentCrimesPerPop: missing value: "?"`},
 		{"Somewherecity,0.03,0.03", "Somewherecity,0.03,?", TableOptions{}, ErrMissing, `line 1, column 6: population: missing value`},
 		{"Somewherecity,", "", TableOptions{}, ErrFormat, "line 1: wrong format: 127 fields, want 128"},
-		{"", "", TableOptions{Groups: []string{"OtherPerCap>0.5"}}, ErrGroup, `bad group "OtherPerCap>0.5": row 2 has no OtherPerCap`},
+		{"", "", TableOptions{Groups: []string{"OtherPerCap>0.5"}}, ErrGroup, `invalid group "OtherPerCap>0.5": row 2 has no OtherPerCap`},
 	} {
 		_, err := loadText(t, "communities", communitiesPath, strings.Replace(communitiesText(100), tc.old, tc.with, 1), tc.opts)
 		checkError(t, err, tc.want, tc.says)

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// fetchZipped is fetchFrom for a file that is a member of the zip archive at
-// url. Archives have no published checksum or size: what counts is the member.
+// fetchZipped does the work of fetchFrom for a file in the zip archive at url. The archive has no
+// published checksum or size; the file has.
 func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOptions) error {
 	archive := path + ".zip.part"
 	progress := opts.Progress
@@ -36,14 +36,14 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 		if rmErr := os.Remove(part); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
 			return fmt.Errorf("datasets: %w", rmErr)
 		}
-		return fmt.Errorf("datasets: %s: %w; the download was deleted: try again, or a mirror (%s)", url, err, EnvMirror)
+		return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use a mirror (%s)", url, err, EnvMirror)
 	}
 	progress(file, file.Size)
 	return putInPlace(part, path)
 }
 
-// unzip writes the archive's member that is the file to path, no more than the
-// file's size and one byte, and syncs it.
+// unzip writes the file from the archive to path, at most one byte more than the file's size, and
+// syncs it.
 func unzip(archive, path string, file File) (err error) {
 	r, err := zip.OpenReader(archive)
 	if err != nil {

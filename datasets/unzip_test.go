@@ -67,7 +67,7 @@ func TestFetchZipped(t *testing.T) {
 			w.Write(archive[:1000])
 		}, want: ErrDownload, text: "after 1000 of " + strconv.Itoa(len(archive)) + " bytes"},
 		{name: "no archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
-			want: ErrFormat, text: "zip: not a valid zip file; the download was deleted: try again, or a mirror (PPAL_MIRROR)"},
+			want: ErrFormat, text: "zip: not a valid zip file; the download was deleted: repeat the command, or use a mirror (PPAL_MIRROR)"},
 		{name: "cut archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive[:len(archive)-30]) },
 			want: ErrFormat},
 		{name: "broken member", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(broken) },
@@ -134,7 +134,7 @@ func TestFetchZippedCancelled(t *testing.T) {
 	})
 	dir := t.TempDir()
 	err := fetchFiles(ctx, dir, []File{publishedZipped(s.URL)}, quick())
-	checkError(t, err, context.Canceled, "run the same command again")
+	checkError(t, err, context.Canceled, "repeat the command to continue")
 	if _, err := os.Stat(filepath.Join(dir, "set", "file.bin")); err == nil {
 		t.Error("a file is there")
 	}
@@ -142,5 +142,5 @@ func TestFetchZippedCancelled(t *testing.T) {
 
 func TestFetchOwn(t *testing.T) {
 	err := Fetch(context.Background(), t.TempDir(), "csv", FetchOptions{})
-	checkError(t, err, ErrOption, "csv is a file of yours: there is nothing to download")
+	checkError(t, err, ErrOption, "csv is your own file: there is nothing to download")
 }

@@ -48,7 +48,7 @@ const (
 // with one hidden layer a_k of Hidden[k-1] units for each k = 1..K. K = 0 is the linear model. With
 // separate heads each class has its own network of the same widths, whose single output is f_i.
 type Spec struct {
-	Inputs     int        `json:"inputs"`     // features of a row, at least 1
+	Inputs int `json:"inputs"` // features of a row, at least 1
 	// units of each hidden layer (of each head), at least 1; empty: linear
 	Hidden     []int      `json:"hidden"`
 	Outputs    int        `json:"outputs"`    // number of classes, at least 1

@@ -15,10 +15,10 @@ func (s *PrimalSettings) Options() []*option.Option {
 			For("gradient", option.Paper()),
 		s.momentumOption(),
 		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
-			"Take eta as a cap on the curvature rule, divided by 1 + ||w||_1 (weights), or as the step size itself (fixed)").
+			"take eta as a cap on the curvature rule, divided by 1 + ||w||_1 (weights), or as the step size itself (fixed)").
 			For("fixed", option.Paper()).
 			With(option.If("primal", "nesterov", "gradient")),
-		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "Set the step size; auto follows the measured curvature").
+		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "set the step size; auto follows the measured curvature").
 			For(option.Float(DefaultAdamStep), option.If("primal", "adam")).
 			For("0.1", option.Paper(), option.Problem(option.Intersectional), option.If("eta-scale", "fixed")).
 			For("0.001", option.Paper(), option.If("eta-scale", "fixed")).
@@ -36,43 +36,43 @@ func (s *PrimalSettings) Options() []*option.Option {
 
 // primalOption describes the choice of the x-step.
 func primalOption(get func() string, put func(word string)) *option.Option {
-	return option.Words("primal", get, put, "Choose the step of x", primalNames[:]...)
+	return option.Words("primal", get, put, "choose the step of x", primalNames[:]...)
 }
 
 func (s *PrimalSettings) momentumOption() *option.Option {
-	return option.Number("momentum", &s.Momentum, option.Between(0, 1), "Limit the ramp of Nesterov's momentum").
+	return option.Number("momentum", &s.Momentum, option.Between(0, 1), "limit the ramp of Nesterov's momentum").
 		Or(option.Float(DefaultMomentum)).With(option.If("primal", "nesterov"))
 }
 
 // options describes the settings of a method whose tau rho has the default slackRatio.
 func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
 	return []*option.Option{
-		option.Number("alpha", &s.Alpha, option.Positive, "Set the penalty on the perturbation, above 1 in the theorems").
+		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
 			Or(option.Float(DefaultAlpha)),
-		option.Number("beta", &s.Beta, option.Positive, "Set the proximal parameter of the multipliers, below 1 in the theorems").
+		option.Number("beta", &s.Beta, option.Positive, "set the proximal parameter of the multipliers, below 1 in the theorems").
 			Or(option.Float(DefaultBeta)).
 			For("0.2", option.Problem(option.NeymanPearson)).For("0.5", option.Problem(option.Intersectional)),
-		option.Number("tau", &s.Tau, option.Positive, "Set the step size of the slack").
+		option.Number("tau", &s.Tau, option.Positive, "set the step size of the slack").
 			OrRule(rule, func() string {
 				set := s.withDefaults(deltaSlow)
 				return option.Float(slackRatio * (1 + set.Alpha*set.Beta) / set.Alpha)
 			}, "alpha", "beta").
 			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
-		option.Enum("delta", &s.Delta, "Choose the sequence delta_k: 1/(p k^q + 1) (power) or delta0/(k+1)^q (harmonic)", deltaNames[:]...).
+		option.Enum("delta", &s.Delta, "choose the sequence delta_k: 1/(p k^q + 1) (power) or delta0/(k+1)^q (harmonic)", deltaNames[:]...).
 			For("harmonic", option.Paper(), option.OnTables()),
-		option.Number("delta-p", &s.DeltaP, option.Positive, "Set p of --delta power; a smaller p lets the violation shrink sooner").
+		option.Number("delta-p", &s.DeltaP, option.Positive, "set p of --delta power; a smaller p lets the violation shrink sooner").
 			Or(option.Float(deltaRamped)).
 			For(option.Float(deltaSlow), option.If("primal", "adam")).
 			For(option.Float(deltaSlow), option.If("primal", "gradient"), option.If("eta-scale", "fixed")).
 			For(option.Float(deltaFast), option.If("primal", "gradient")).
 			With(option.If("delta", "power")),
-		option.Number("delta-q", &s.DeltaQ, option.UpTo(0, 1), "Set the exponent q of delta_k, above 2/3 in the theorems").
+		option.Number("delta-q", &s.DeltaQ, option.UpTo(0, 1), "set the exponent q of delta_k, above 2/3 in the theorems").
 			Or(option.Float(DefaultDeltaQ)),
-		option.Number("delta0", &s.Delta0, option.UpTo(0, 1), "Set delta0 of --delta harmonic").
+		option.Number("delta0", &s.Delta0, option.UpTo(0, 1), "set delta0 of --delta harmonic").
 			Or(option.Float(DefaultDelta0)).For("0.1", option.Paper(), option.OnTables()).
 			With(option.If("delta", "harmonic")),
-		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "Bound the slack from above"),
-		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "Start the slack at max(0, -g(x_0)) (residual) or at 0 (zero)"),
+		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
+		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "start the slack at max(0, -g(x_0)) (residual) or at 0 (zero)"),
 	}
 }
 
@@ -93,12 +93,12 @@ func (m *PLADA) Options() []*option.Option {
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
 	return append(list,
 		option.Custom("x-step", "subgradient|proxlinear|split|inner:N", m.setXStep, m.xStepText,
-			"Choose the step of x: along a subgradient, exact for linearised gaps |h| <= eps (proxlinear), on the two smooth"+
+			"choose the step of x: along a subgradient, exact for linearised gaps |h| <= eps (proxlinear), on the two smooth"+
 				" constraints of each gap (split), or N steps on the exact subproblem (inner:N)", "subgradient", "proxlinear", "split").
 			Or("subgradient").
 			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
-		option.Either("mu-step", &m.BoxStep, "analysed", "box", "Step mu as the paper's analysis does (analysed) or as its algorithm box does (box)"),
-		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "Cap the step of mu"))
+		option.Either("mu-step", &m.BoxStep, "analysed", "box", "step mu as the paper's analysis does (analysed) or as its algorithm box does (box)"),
+		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
 }
 
 // xStepNames are the words of the x-steps without a number.
@@ -152,7 +152,7 @@ func (m *GDPA) Options() []*option.Option {
 				return "auto"
 			}
 			return option.Float(orDefault(m.Step, DefaultGDPAStep))
-		}, "Set the first step size alpha_0; auto, with --primal nesterov, follows the measured curvature", "auto").
+		}, "set the first step size alpha_0; auto, with --primal nesterov, follows the measured curvature", "auto").
 			Or(option.Float(DefaultGDPAStep)).
 			Check(func() string {
 				if m.Automatic && (m.Primal == nil || m.Primal.Kind != Nesterov) {
@@ -161,12 +161,12 @@ func (m *GDPA) Options() []*option.Option {
 				return ""
 			}),
 		option.Either("gdpa-step-decay", &m.ConstantStep, "cubic", "constant",
-			"Let the step size fall like alpha_0 (r+1)^(-1/3) (cubic), or keep it (constant)"),
-		option.Number("gdpa-penalty", &m.Penalty, option.Positive, "Set the first penalty beta_0").Or(option.Float(DefaultGDPAPenalty)),
-		option.Number("gdpa-perturbation", &m.Perturbation, option.Between(0, 1), "Set the perturbation tau").
+			"let the step size fall like alpha_0 (r+1)^(-1/3) (cubic), or keep it (constant)"),
+		option.Number("gdpa-penalty", &m.Penalty, option.Positive, "set the first penalty beta_0").Or(option.Float(DefaultGDPAPenalty)),
+		option.Number("gdpa-perturbation", &m.Perturbation, option.Between(0, 1), "set the perturbation tau").
 			Or(option.Float(DefaultGDPAPerturbation)),
 		option.NumberOr("gdpa-ratio", &m.Ratio, option.AtLeast(1), "none",
-			"Let the penalty grow as beta_0 X^r; none: as beta_0 (r+1)^(1/3)"),
+			"let the penalty grow as beta_0 X^r; none: as beta_0 (r+1)^(1/3)"),
 	}
 }
 
@@ -179,27 +179,27 @@ func (m *GDPA) setStep(text string) error {
 // Options implements Configurable.
 func (m *Penalty) Options() []*option.Option {
 	return append(m.Primal.Options(),
-		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "Set the first c of c/2 ||max(0, g)||^2").
+		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").
 			Or(option.Float(DefaultPenaltyCoefficient)),
-		option.Number("penalty-growth", &m.Growth, option.AtLeast(1), "Multiply c by this factor after every period").
+		option.Number("penalty-growth", &m.Growth, option.AtLeast(1), "multiply c by this factor after every period").
 			Or(option.Float(DefaultPenaltyGrowth)),
-		option.Count("penalty-period", &m.Period, option.AtLeast(1), "Set the length of a period").
+		option.Count("penalty-period", &m.Period, option.AtLeast(1), "set the length of a period").
 			Or(strconv.Itoa(DefaultPenaltyPeriod)).In("iterations"))
 }
 
 // Options implements Configurable.
 func (m *GDA) Options() []*option.Option {
 	return append(m.Primal.Options(),
-		option.Number("gda-dual-step", &m.DualStep, option.Positive, "Set the step size of the multipliers").
+		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").
 			Or(option.Float(DefaultGDADualStep)))
 }
 
 // Options implements Configurable.
 func (m *ALM) Options() []*option.Option {
 	return append(m.Primal.Options(),
-		option.Number("alm-penalty", &m.Penalty, option.Positive, "Set the penalty c of the augmented Lagrangian").
+		option.Number("alm-penalty", &m.Penalty, option.Positive, "set the penalty c of the augmented Lagrangian").
 			Or(option.Float(DefaultALMPenalty)),
-		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "Set the number of x-steps between updates of the multipliers").
+		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "set the number of x-steps between updates of the multipliers").
 			Or(strconv.Itoa(DefaultALMInner)).In("iterations"))
 }
 
@@ -221,15 +221,15 @@ func (m *SSG) Options() []*option.Option {
 		}, func(word string) { *field = StepRule(word) }, help, words...)
 	}
 	return []*option.Option{
-		option.Number("ssg-tolerance", &m.Tolerance, option.Positive, "Step on the objective while the largest constraint is at most this").
+		option.Number("ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
 			Or(option.Float(DefaultSSGTolerance)),
 		option.NumberOr("ssg-step", &m.Step, option.Positive, "auto",
-			"Set c of the steps on the objective; auto: 2 over the curvature measured at the start"),
-		rule("ssg-step-rule", &m.StepRule, "Step on the objective by c/sqrt(count) (decay) or by c (constant)", StepDecay, StepConstant),
+			"set c of the steps on the objective; auto: 2 over the curvature measured at the start"),
+		rule("ssg-step-rule", &m.StepRule, "step on the objective by c/sqrt(count) (decay) or by c (constant)", StepDecay, StepConstant),
 		rule("ssg-violation-rule", &m.ViolationRule,
-			"Step on the constraints by g/||zeta||^2 (polyak), or with c of --ssg-violation-step by c/sqrt(count) (decay) or c (constant)",
+			"step on the constraints by g/||zeta||^2 (polyak), or with c of --ssg-violation-step by c/sqrt(count) (decay) or c (constant)",
 			StepPolyak, StepDecay, StepConstant),
-		option.Number("ssg-violation-step", &m.ViolationStep, option.Positive, "Set c of the steps on the constraints").Or("0.1").
+		option.Number("ssg-violation-step", &m.ViolationStep, option.Positive, "set c of the steps on the constraints").Or("0.1").
 			With(option.If("ssg-violation-rule", "decay", "constant")),
 	}
 }
@@ -237,41 +237,41 @@ func (m *SSG) Options() []*option.Option {
 // Options implements Configurable.
 func (m *IPPSSG) Options() []*option.Option {
 	return []*option.Option{
-		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "Step on the objective while the largest constraint is at most this").
+		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
 			Or(option.Float(DefaultSSGTolerance)),
-		option.NumberOr("ipp-ssg-bound", &m.Bound, option.Positive, "auto", "Set the bound L of the inner steps; auto measures it"),
+		option.NumberOr("ipp-ssg-bound", &m.Bound, option.Positive, "auto", "set the bound L of the inner steps; auto measures it"),
 		m.rhoOption("ipp-ssg-rho"),
-		option.Count("ipp-ssg-inner", &m.Inner, option.AtLeast(1), "Set the first number of inner steps on a proximal problem").
+		option.Count("ipp-ssg-inner", &m.Inner, option.AtLeast(1), "set the first number of inner steps on a proximal problem").
 			Or(strconv.Itoa(DefaultInnerLoop)).In("iterations"),
 	}
 }
 
 func (s *ProximalPoint) rhoOption(name string) *option.Option {
 	return option.NumberOr(name, &s.RhoHat, option.Positive, "auto",
-		"Set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")
+		"set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")
 }
 
 // Options implements Configurable.
 func (m *IPPConEx) Options() []*option.Option {
 	return []*option.Option{
-		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "Set t0 of the inner steps; auto derives it from the measured curvature"),
+		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "set t0 of the inner steps; auto derives it from the measured curvature"),
 		option.NumberOr("ipp-conex-bound", &m.Bound, option.Positive, "auto",
-			"Set the bound M on the constraints' subgradients; auto measures it"),
+			"set the bound M on the constraints' subgradients; auto measures it"),
 		m.rhoOption("ipp-conex-rho"),
-		option.Count("ipp-conex-inner", &m.Inner, option.AtLeast(1), "Set the number of inner steps on a proximal problem").
+		option.Count("ipp-conex-inner", &m.Inner, option.AtLeast(1), "set the number of inner steps on a proximal problem").
 			Or(strconv.Itoa(DefaultInnerLoop)).In("iterations"),
-		option.Switch("ipp-conex-restart", &m.Restart, "Begin each inner loop with multipliers of 0, as published"),
+		option.Switch("ipp-conex-restart", &m.Restart, "begin each inner loop with multipliers of 0, as published"),
 	}
 }
 
 // Options implements Configurable.
 func (m *MultiplierModel) Options() []*option.Option {
 	return []*option.Option{
-		option.Number("multiplier-model-step", &m.Step, option.Positive, "Set the Adagrad step size of the model").
+		option.Number("multiplier-model-step", &m.Step, option.Positive, "set the Adagrad step size of the model").
 			Or(option.Float(DefaultMultiplierStep)),
-		option.Number("multiplier-model-network-step", &m.NetworkStep, option.Positive, "Set the Adagrad step size of the multipliers' network").
+		option.Number("multiplier-model-network-step", &m.NetworkStep, option.Positive, "set the Adagrad step size of the multipliers' network").
 			Or(option.Float(DefaultMultiplierStep)),
-		option.Count("multiplier-model-units", &m.Units, option.AtLeast(1), "Set the number of hidden units of the multipliers' network").
+		option.Count("multiplier-model-units", &m.Units, option.AtLeast(1), "set the number of hidden units of the multipliers' network").
 			Or(strconv.Itoa(DefaultMultiplierUnits)),
 	}
 }
@@ -280,15 +280,15 @@ func (m *MultiplierModel) Options() []*option.Option {
 func (m *NLIAPIAL) Options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("nl-iapial-penalty", &m.Penalty, option.Positive, "auto",
-			"Set the first penalty c_0; auto: max(1, M/K^2) with the Lipschitz constants measured at the start"),
-		option.NumberOr("nl-iapial-modulus", &m.Modulus, option.Positive, "auto", "Set the modulus m of weak convexity of f; auto measures it"),
+			"set the first penalty c_0; auto: max(1, M/K^2) with the Lipschitz constants measured at the start"),
+		option.NumberOr("nl-iapial-modulus", &m.Modulus, option.Positive, "auto", "set the modulus m of weak convexity of f; auto measures it"),
 		option.NumberOr("nl-iapial-lipschitz", &m.Lipschitz, option.Positive, "auto",
-			"Set the Lipschitz constant M of the gradient of f; auto measures it"),
-		option.Number("nl-iapial-sigma", &m.Sigma, option.Between(0, 1), "Set the relative accuracy of the inner problems").
+			"set the Lipschitz constant M of the gradient of f; auto measures it"),
+		option.Number("nl-iapial-sigma", &m.Sigma, option.Between(0, 1), "set the relative accuracy of the inner problems").
 			Or(option.Float(DefaultNLIAPIALSigma)),
-		option.Number("nl-iapial-tolerance", &m.Tolerance, option.Positive, "Set the accuracy that decides when the penalty grows").
+		option.Number("nl-iapial-tolerance", &m.Tolerance, option.Positive, "set the accuracy that decides when the penalty grows").
 			Or(option.Float(DefaultNLIAPIALTolerance)),
-		option.Count("nl-iapial-inner", &m.Inner, option.AtLeast(1), "Limit the steps on an inner problem").
+		option.Count("nl-iapial-inner", &m.Inner, option.AtLeast(1), "limit the steps on an inner problem").
 			Or(strconv.Itoa(DefaultNLIAPIALInner)).In("iterations"),
 	}
 }

@@ -128,7 +128,7 @@ func TestDescriptions(t *testing.T) {
 				t.Errorf("%s: the option %s is incomplete or stands twice", d.Name, o.Name)
 			}
 			names[o.Name] = true
-			if strings.HasSuffix(o.Help, ".") || strings.ToUpper(o.Help[:1]) != o.Help[:1] {
+			if strings.HasSuffix(o.Help, ".") || strings.ToLower(o.Help[:1]) != o.Help[:1] {
 				t.Errorf("%s: the help of %s: %s", d.Name, o.Name, o.Help)
 			}
 		}

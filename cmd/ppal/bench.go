@@ -20,7 +20,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// benchOptions are the flags of the command, but for those that train has too.
+// benchOptions are the flags of bench that train does not have.
 type benchOptions struct {
 	cases                      []string
 	list, memory, growth, json bool
@@ -35,12 +35,12 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Time iterations on this machine",
-		Long: `Bench times iterations of the problems that this program is for, in turns with the work that no iteration can do without: the
-two bare products with the data matrix, of the same shape, with the same kernels. The ratio of the two says what the rest of an iteration
-costs here; medians are shown, with the quartiles. Where a data set's files are absent, random rows of its shape take their place.
+		Long: `Bench times iterations of typical problems. It alternates them with their floor: the two bare products with the data
+matrix, with the same shape and the same kernels. The ratio of the two times shows what the rest of an iteration costs.
+Times are medians with quartiles. If the files of a data set are absent, bench uses random rows of the same shape.
 
-With --memory it measures what a run holds once it is loaded, each case in a process of its own; with --growth how the time of an
-iteration grows with the rows.`,
+With --memory, bench measures the resident memory of a run, each case in its own process. With --growth, it measures how
+the time of an iteration grows with the number of rows.`,
 		Example: `  ppal bench
   ppal bench --cases mnpc-fashion-mnist,mnpc-cifar10 --seconds 20
   ppal bench --simd avx2 --json
@@ -52,10 +52,10 @@ iteration grows with the rows.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&opts.cases, "cases", nil, "the cases to run, `NAME,...` (default all)")
-	f.BoolVar(&opts.list, "list", false, "list the cases and run none")
-	f.Float64Var(&opts.seconds, "seconds", benchSeconds, "to measure each case for, `S`, beside its preparation")
-	f.BoolVar(&opts.memory, "memory", false, "measure memory in place of times")
+	f.StringSliceVar(&opts.cases, "cases", nil, "run the cases `NAME,...` (default all)")
+	f.BoolVar(&opts.list, "list", false, "list the cases")
+	f.Float64Var(&opts.seconds, "seconds", benchSeconds, "measure each case for `S` seconds, without its preparation")
+	f.BoolVar(&opts.memory, "memory", false, "measure memory instead of times")
 	f.BoolVar(&opts.growth, "growth", false, "measure the time of an iteration at 1,000 to 60,000 rows")
 	f.BoolVar(&opts.json, "json", false, "print JSON")
 	for _, k := range config.Keys() {
@@ -80,7 +80,7 @@ func caseNames(cases []bench.Case) []string {
 	return names
 }
 
-// bench is the command.
+// bench runs the command.
 func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	if !(opts.seconds > 0) || math.IsInf(opts.seconds, 0) {
 		return &config.Error{Where: "--seconds", Problem: fmt.Sprintf("is %v, want a positive number", opts.seconds)}
@@ -118,7 +118,7 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted; nothing is shown of what was measured")
+		return errors.New("interrupted; no results are printed")
 	case err != nil:
 		return err
 	case opts.json:
@@ -127,7 +127,8 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	return a.printReport(report)
 }
 
-// beginBench reads the settings that the cases share, and marks those that cannot run with them.
+// beginBench resolves the settings that all cases share, and marks the cases that cannot run with
+// them.
 func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *bench.Report, error) {
 	cfg, err := config.Resolve(opts.values, nil)
 	if err != nil {
@@ -170,7 +171,7 @@ func (a *app) timeCases(ctx context.Context, run bench.Options, cases []bench.Ca
 	return nil
 }
 
-// measureMemory measures a case here, and several in a process each.
+// measureMemory measures one case in this process, or several cases in a process each.
 func (a *app) measureMemory(ctx context.Context, opts *benchOptions, run bench.Options, cases []bench.Case, report *bench.Report) error {
 	if len(cases) == 1 {
 		m, err := cases[0].MeasureMemory(ctx, run)
@@ -184,18 +185,18 @@ func (a *app) measureMemory(ctx context.Context, opts *benchOptions, run bench.O
 		}
 		out, err := a.self(ctx, args)
 		if err != nil {
-			return fmt.Errorf("measuring %s in a process of its own: %w", c.Name, err)
+			return fmt.Errorf("measuring %s in its own process: %w", c.Name, err)
 		}
 		var part bench.Report
 		if err := json.Unmarshal(out, &part); err != nil {
-			return fmt.Errorf("measuring %s in a process of its own: %w", c.Name, err)
+			return fmt.Errorf("measuring %s in its own process: %w", c.Name, err)
 		}
 		report.Memory = append(report.Memory, part.Memory...)
 	}
 	return nil
 }
 
-// runSelf runs this program again.
+// runSelf runs this program in a new process.
 func runSelf(ctx context.Context, args []string) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {

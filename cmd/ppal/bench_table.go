@@ -31,7 +31,7 @@ func (a *app) printJSON(r *bench.Report) error {
 	return err
 }
 
-// printReport is the report for people.
+// printReport prints the report as tables.
 func (a *app) printReport(r *bench.Report) error {
 	out := &failOnce{out: a.stdout}
 	m := r.Machine
@@ -57,8 +57,8 @@ func printTimes(out io.Writer, cases []bench.Result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "case\trows x features x width\tfloor ms (quartiles)\tGFLOP/s\titeration ms (quartiles)\tratio")
 	for _, c := range cases {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f\t%s\t%.2f\n", c.Name, shape(c.Shape), spread(c.Floor, c.FloorQuartiles), c.FloorGFLOPs,
-			spread(c.Iteration, c.IterationQuartiles), c.Ratio)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f\t%s\t%.2f\n", c.Name, shape(c.Shape), medianQuartiles(c.Floor, c.FloorQuartiles), c.FloorGFLOPs,
+			medianQuartiles(c.Iteration, c.IterationQuartiles), c.Ratio)
 	}
 	_ = w.Flush() // out keeps the error
 	fmt.Fprintln(out)
@@ -70,13 +70,13 @@ func printTimes(out io.Writer, cases []bench.Result) {
 	printComparisons(out, cases)
 }
 
-// printComparisons says what else a case was measured with.
+// printComparisons prints the other activities with which the cases were compared.
 func printComparisons(out io.Writer, cases []bench.Result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	before := "\n"
 	for _, c := range cases {
 		for _, o := range c.Others {
-			fmt.Fprintf(w, "%s%s\t%s\t%s ms\tratio %.2f\n", before, c.Name, o.Name, spread(o.Time, o.Quartiles), o.Ratio)
+			fmt.Fprintf(w, "%s%s\t%s\t%s ms\tratio %.2f\n", before, c.Name, o.Name, medianQuartiles(o.Time, o.Quartiles), o.Ratio)
 			before = ""
 		}
 	}
@@ -93,16 +93,16 @@ func printMemory(out io.Writer, cases []bench.Memory) {
 	_ = w.Flush()
 	for _, m := range cases {
 		t := m.Terms
-		fmt.Fprintf(out, "\n%s: bound = packed data %s + other splits as read %s + 4 x parameters %s + 1.3 x activations %s + %s\n", m.Name,
+		fmt.Fprintf(out, "\n%s: bound = packed data %s + other rows as read %s + 4 x parameters %s + 1.3 x activations %s + %s\n", m.Name,
 			mebibytes(t.Packed), mebibytes(t.OtherSplits), mebibytes(t.Parameters), mebibytes(t.Activations), mebibytes(t.Allowance))
 	}
 }
 
-// held compares a peak with its bound.
+// held formats a peak and whether it is within its bound.
 func held(peak, bound uint64) string {
 	switch {
 	case peak == 0:
-		return "not known here"
+		return "not measured"
 	case peak > bound:
 		return mebibytes(peak) + " (over)"
 	}
@@ -112,7 +112,7 @@ func held(peak, bound uint64) string {
 func printGrowth(out io.Writer, g *bench.Growth) {
 	fmt.Fprintf(out, "random images, %d features, %d hidden units, 10 classes\n\n", g.Features, g.Width)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "rows\titeration ms\tof the line\t")
+	fmt.Fprintln(w, "rows\titeration ms\tleast-squares line\t")
 	for i, n := range g.Rows {
 		fmt.Fprintf(w, "%d\t%s\t%s\t\n", n, short(g.Iteration[i]), short(g.Intercept+g.Slope*float64(n)/1000))
 	}
@@ -128,13 +128,13 @@ func shape(s bench.Shape) string {
 	return text
 }
 
-// spread is a median with its quartiles.
-func spread(median float64, quartiles [2]float64) string {
-	return fmt.Sprintf("%s (%s..%s)", digits(median), digits(quartiles[0]), digits(quartiles[1]))
+// medianQuartiles formats a median with its quartiles.
+func medianQuartiles(median float64, quartiles [2]float64) string {
+	return fmt.Sprintf("%s (%s..%s)", significant(median), significant(quartiles[0]), significant(quartiles[1]))
 }
 
-// digits has three significant digits or all before the point.
-func digits(ms float64) string {
+// significant formats a number with at least three significant digits.
+func significant(ms float64) string {
 	places := 3
 	for x := ms; x >= 1 && places > 0; x /= 10 {
 		places--
@@ -142,7 +142,7 @@ func digits(ms float64) string {
 	return strconv.FormatFloat(ms, 'f', places, 64)
 }
 
-// products names the kind that ran, and what was asked for where that is another.
+// products names the kind of products that ran, and the requested kind if it differs.
 func products(r bench.Result) string {
 	if r.AskedProducts == r.Products {
 		return r.Products

@@ -106,7 +106,7 @@ func TestBenchMemory(t *testing.T) {
 		a.self = func(context.Context, []string) ([]byte, error) { return nil, errors.New("no such program") }
 	}
 	got = commandOn(t.Context(), broken, "bench", "--memory")
-	if got.status != exitFailed || got.stderr != "ppal: measuring memory-fashion-mnist in a process of its own: no such program\n" {
+	if got.status != exitFailed || got.stderr != "ppal: measuring memory-fashion-mnist in its own process: no such program\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -130,7 +130,7 @@ func TestBenchInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	got := commandOn(ctx, nothing, "bench", "--cases", "dp-adult", "--data-dir", t.TempDir())
-	if got.status != exitInterrupted || !strings.HasSuffix(got.stderr, "ppal: interrupted; nothing is shown of what was measured\n") {
+	if got.status != exitInterrupted || !strings.HasSuffix(got.stderr, "ppal: interrupted; no results are printed\n") {
 		t.Errorf("%+v", got)
 	}
 }

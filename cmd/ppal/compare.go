@@ -20,7 +20,7 @@ import (
 	"ppal/internal/config"
 )
 
-// compareFlags are those beside train's.
+// compareFlags are the flags of compare that train does not have.
 type compareFlags struct {
 	methods  string
 	seeds    int
@@ -33,7 +33,7 @@ type compareFlags struct {
 	all      bool // --help-all
 }
 
-// comparesItself are train's flags that a comparison has in another form, or not.
+// comparesItself lists the flags of train that a comparison replaces or does not support.
 var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "threads", "output"}
 
 func (a *app) compareCommand() *cobra.Command {
@@ -41,14 +41,15 @@ func (a *app) compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare",
-		Short: "Compare methods from equal starts under one budget",
-		Long: `Compare runs several methods from the same starts (a seed gives each the same rows and weights) under the same budget, and
-writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table (summary.md).
-It takes train's flags for all methods, each taking those that are its own; --set gives one method a setting.
-A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, the best on the second too.
+		Short: "Compare methods with equal starts and equal budgets",
+		Long: `Compare runs several methods with equal starts (a seed gives each method the same rows and initial weights) and equal
+budgets. It writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table
+(summary.md). It accepts the flags of train; each method uses the flags that apply to it. --set gives a setting to one
+method. A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, and
+the best points on the second seed too.
 
-Runs go on side by side, each on one thread; with a budget in seconds one after the other on all threads, so that none takes another's
-time. An interrupted comparison goes on where it stopped when the same command is given again.`,
+Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
+threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,
 		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
   ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
   ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
@@ -63,22 +64,22 @@ time. An interrupted comparison goes on where it stopped when the same command i
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "Compare these methods, separated by commas")
-	flags.IntVar(&f.seeds, "seeds", 3, "Run each method with the seeds 1 to N")
-	flags.StringVar(&f.budget, "budget", "iterations", "Give every run this budget: iterations, gradients or seconds, with the amount as in seconds:10 [iterations alone: --iterations]")
-	flags.StringVar(&f.tune, "tune", "", "Search the grid of settings in this YAML file first")
-	flags.StringVar(&f.out, "out", "", "Write to this directory; without it to runs/<time>-compare")
-	flags.IntVar(&f.parallel, "parallel", 0, "Run this many at a time, each on one thread; 0: one for each core [default 0]")
-	flags.StringVar(&f.measures, "measures", "test_error", "Plot and tabulate these measures of the records, separated by commas")
+	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare these methods, separated by commas")
+	flags.IntVar(&f.seeds, "seeds", 3, "run each method with the seeds 1 to N")
+	flags.StringVar(&f.budget, "budget", "iterations", "budget of every run: iterations, gradients:N or seconds:S; iterations alone means --iterations")
+	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in a YAML file")
+	flags.StringVar(&f.out, "out", "", "write to this directory (default runs/<time>-compare)")
+	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
+	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
-	addSet(cmd, &f.set, "Give one method a setting, as in plada.eta=0.1; may be repeated")
+	addSet(cmd, &f.set, "give one method a setting, as in plada.eta=0.1; may be repeated")
 	addSettings(cmd, values, comparesItself...)
 	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
 }
 
-// compare is the command.
+// compare runs the command.
 func (a *app) compare(ctx context.Context, values config.Values, f compareFlags) error {
 	study, err := newStudy(values, f)
 	if err != nil {
@@ -99,7 +100,7 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	return err
 }
 
-// runStudy does the runs, with a bar over all of them.
+// runStudy executes the runs, with one progress bar for all of them.
 func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
 	progress, finish := a.studyProgress(study.Title)
 	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train) (compare.Trial, error) {
@@ -111,12 +112,12 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 	}, progress)
 	finish()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted; what was finished is in %s: give the same command with --out %s to go on", dir, dir)
+		return nil, fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
 	}
 	return outcome, err
 }
 
-// openOneByOne is open for runs side by side, of which those on a GPU wait for each other.
+// openOneByOne opens a run of a comparison. Runs on a GPU wait for each other.
 func (a *app) openOneByOne(ctx context.Context, cfg config.Train, dataDir string) (compare.Trial, error) {
 	alone := a.onGPU(cfg)
 	if alone {
@@ -126,7 +127,7 @@ func (a *app) openOneByOne(ctx context.Context, cfg config.Train, dataDir string
 	switch {
 	case err != nil && alone:
 		a.gpu.Unlock()
-		return nil, err // without a nil trial
+		return nil, err // a nil *Experiment would not be a nil trial
 	case err != nil:
 		return nil, err
 	case alone:
@@ -135,7 +136,7 @@ func (a *app) openOneByOne(ctx context.Context, cfg config.Train, dataDir string
 	return t, nil
 }
 
-// onGPU says whether a run is on a GPU: told to be, or free to and there is one.
+// onGPU reports whether a run uses a GPU: requested, or chosen automatically.
 func (a *app) onGPU(cfg config.Train) bool {
 	if cfg.Kind() == "cuda" || cfg.Kind() == "cpu" || cfg.Engine == "gorgonia" {
 		return cfg.Kind() == "cuda"
@@ -144,22 +145,22 @@ func (a *app) onGPU(cfg config.Train) bool {
 	return err == nil && len(list) > 0
 }
 
-// lonely is a trial that others wait for the end of.
+// lonely is a trial for which other trials on the GPU wait.
 type lonely struct {
 	trial
 	gpu *sync.Mutex
 }
 
-// Close gives the trial's GPU to the next.
+// Close releases the GPU for the next trial.
 func (l *lonely) Close() error {
 	defer l.gpu.Unlock()
 	return l.trial.Close()
 }
 
-// studyUnits is how finely the bar divides a run.
+// studyUnits is the number of steps of the bar for each run.
 const studyUnits = 100
 
-// studyProgress is a bar on a terminal, and else a line for each run.
+// studyProgress returns a progress bar on a terminal, and otherwise one line for each run.
 func (a *app) studyProgress(title string) (progress compare.Progress, finish func()) {
 	if !a.terminal {
 		last := 0
@@ -185,7 +186,7 @@ func (a *app) studyProgress(title string) (progress compare.Progress, finish fun
 		}
 }
 
-// newStudy is what the flags say.
+// newStudy builds the study from the flags.
 func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	iterations, err := strconv.Atoi(cmp.Or(values["iterations"], "1000"))
 	if err != nil {
@@ -222,7 +223,7 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	return s, nil
 }
 
-// checkRuns checks the flags that say how many runs there are, and how many at a time.
+// checkRuns checks the flags for the number of runs and of parallel runs.
 func checkRuns(seeds, parallel int) error {
 	for _, n := range []struct {
 		flag         string
@@ -235,7 +236,7 @@ func checkRuns(seeds, parallel int) error {
 	return nil
 }
 
-// contenders are the methods with their settings.
+// contenders returns the methods with their settings.
 func contenders(values config.Values, f compareFlags) ([]compare.Contender, error) {
 	var grids map[string][]config.Values
 	if f.tune != "" {
@@ -245,7 +246,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 		}
 	}
 	names := strings.Split(f.methods, ",")
-	unused := map[string]int{} // by how many methods a flag is not had
+	unused := map[string]int{} // for each flag, the number of methods that do not have it
 	var list []compare.Contender
 	for _, name := range names {
 		given := config.Values{"method": name}
@@ -264,11 +265,11 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for k, n := range unused {
 		if n == len(names) {
-			return nil, &config.Error{Where: "--" + k + ":", Problem: "a setting of none of the methods " + f.methods}
+			return nil, &config.Error{Where: "--" + k + ":", Problem: "does not apply to any of the methods " + f.methods}
 		}
 	}
 	for name := range grids {
-		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("searches for %s, which is not among the methods %s", name, f.methods)}
+		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("has a grid for %s, which is not one of the methods %s", name, f.methods)}
 	}
 	for _, text := range f.set {
 		if err := setOne(list, text); err != nil {
@@ -283,7 +284,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	return list, nil
 }
 
-// setOne gives a contender the setting "method.setting=value".
+// setOne applies the setting "method.setting=value" to its contender.
 func setOne(list []compare.Contender, text string) error {
 	name, key, value, err := config.ParseSetting(text)
 	if err != nil {
@@ -295,5 +296,5 @@ func setOne(list []compare.Contender, text string) error {
 			return nil
 		}
 	}
-	return &config.Error{Where: "--set " + text + ":", Problem: name + " is not among the methods"}
+	return &config.Error{Where: "--set " + text + ":", Problem: name + " is not one of the methods"}
 }

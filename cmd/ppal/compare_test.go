@@ -37,14 +37,14 @@ func TestCompareRefuses(t *testing.T) {
 	}
 	for args, text := range map[string]string{
 		"--methods ppala,sgd":                          "--method sgd: unknown; did you mean ssg?",
-		"--methods gdpa,penalty --alpha 3":             "--alpha: a setting of none of the methods",
+		"--methods gdpa,penalty --alpha 3":             "--alpha: does not apply to any of the methods",
 		"--budget hours:1":                             "--budget is wrong",
 		"--seeds 0":                                    "--seeds is 0",
 		"--set eta=1":                                  "--set eta=1: must be METHOD.SETTING=VALUE",
-		"--set plada.eta=1":                            "--set plada.eta=1: plada is not among the methods",
+		"--set plada.eta=1":                            "--set plada.eta=1: plada is not one of the methods",
 		"--set gdpa.alpha=1":                           "--alpha 1: used only with --method ppala or plada (now gdpa)",
-		"--tune " + grid:                               "searches for alm",
-		"--methods ppala,ppala --out " + t.TempDir():   "named twice",
+		"--tune " + grid:                               "has a grid for alm",
+		"--methods ppala,ppala --out " + t.TempDir():   "given twice",
 		"--iterations many":                            "--iterations is \"many\"",
 		"--tune " + filepath.Join(t.TempDir(), "none"): "no such file",
 	} {

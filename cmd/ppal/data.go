@@ -29,7 +29,7 @@ func (a *app) dataCommand() *cobra.Command {
 		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.PersistentFlags().StringVar(&opts.dir, "data-dir", "",
-		"where the files are `DIR` (default $PPAL_DATA, else the user's cache directory)")
+		"look for the files in `DIR` (default $PPAL_DATA, else the user's cache directory)")
 	cmd.AddCommand(a.dataListCommand(opts), a.dataFetchCommand(opts), a.dataCheckCommand(opts))
 	return cmd
 }
@@ -37,7 +37,7 @@ func (a *app) dataCommand() *cobra.Command {
 func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the data sets there are",
+		Short:   "List the data sets",
 		Example: "  ppal data list",
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
@@ -46,17 +46,17 @@ func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 				return err
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "name\ta row\tclasses\tdownload\twhat it is")
+			fmt.Fprintln(w, "name\trow\tclasses\tdownload\tdescription")
 			for _, d := range datasets.All() {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, rowForm(d), classCount(d), downloadSize(d), d.Description)
 			}
-			fmt.Fprintf(w, "\nfiles are kept in %s\n", dir)
+			fmt.Fprintf(w, "\nThe files are in %s\n", dir)
 			return w.Flush()
 		}),
 	}
 }
 
-// rowForm is what one row of the set is.
+// rowForm describes one row of the data set.
 func rowForm(d datasets.Dataset) string {
 	switch {
 	case !d.Tabular():
@@ -89,7 +89,7 @@ func totalSize(files []datasets.File) int64 {
 	return total
 }
 
-// megabytes is a file's size; small ones are in kilobytes.
+// megabytes formats a file's size, in kilobytes if it is small.
 func megabytes(n int64) string {
 	if 0 < n && n < 1e5 {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
@@ -97,7 +97,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// oneDataset accepts a data set's name, and completes it.
+// oneDataset makes the command accept and complete the name of a data set.
 func oneDataset(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

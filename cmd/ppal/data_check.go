@@ -11,17 +11,18 @@ import (
 	"ppal/datasets"
 )
 
-// errDiffers marks files that are not the published ones.
-var errDiffers = errors.New("not as published")
+// errDiffers says that files differ from the published files.
+var errDiffers = errors.New("files differ from the published files")
 
 func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
 	table := &tableOptions{}
 	cmd := oneDataset(&cobra.Command{
 		Use:   "check NAME",
-		Short: "Compare a data set's files with the published ones, and count its rows",
-		Long: `Check compares a data set's files with the published checksums and counts its rows; a table's as it is split for
-training, with its classes and groups.
-The exit status is 1 where files are missing, unreadable or not the published ones; train reads the latter all the same.`,
+		Short: "Compare a data set's files with the published files, and count its rows",
+		Long: `Check compares a data set's files with the published checksums and counts its rows. For a table it counts the rows of each
+class and group in the training, validation and test rows.
+The exit status is 1 if files are missing, cannot be read, or differ from the published files. train accepts files that
+differ.`,
 		Example: `  ppal data check fashion-mnist
   ppal data check compas --group race=Caucasian --drop-sensitive
   ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --impute

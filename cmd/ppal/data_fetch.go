@@ -15,7 +15,7 @@ import (
 func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 	cmd := oneDataset(&cobra.Command{
 		Use:   "fetch NAME",
-		Short: "Download a data set; a broken download goes on where it stopped",
+		Short: "Download a data set, or continue a download",
 		Example: `  ppal data fetch fashion-mnist
   ppal data fetch adult
   ppal data fetch cifar10 --data-dir ~/data --mirror https://example.org/data`,
@@ -25,7 +25,7 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 				return err
 			}
 			if len(d.Files) == 0 && !d.Own {
-				fmt.Fprintf(a.stdout, "%s is built in; nothing to download\n", d.Name)
+				fmt.Fprintf(a.stdout, "%s is built in; there is nothing to download\n", d.Name)
 				return nil
 			}
 			dir, err := datasets.Dir(opts.dir, a.getenv)
@@ -46,15 +46,16 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 		}),
 	})
 	cmd.Flags().StringSliceVar(&opts.mirrors, "mirror", nil,
-		"base `URL`s in place of the original sources, tried in order (default $PPAL_MIRROR)")
+		"download from these base `URL`s instead of the original sources, tried in order (default $PPAL_MIRROR)")
 	return cmd
 }
 
-// download shows how far a download is: a bar over all files on a terminal, a log line every few seconds elsewhere.
+// download shows the progress of a download: a bar over all files on a terminal, otherwise a log
+// line every few seconds.
 type download struct {
 	have  map[string]int64
 	log   *slog.Logger
-	bar   *progressbar.ProgressBar // nil elsewhere
+	bar   *progressbar.ProgressBar // nil without a terminal
 	total int64
 	now   func() time.Time
 	shown time.Time
@@ -72,7 +73,7 @@ func (a *app) newDownload(d datasets.Dataset) *download {
 	return p
 }
 
-// update is datasets.FetchOptions.Progress. done may fall back.
+// update implements datasets.FetchOptions.Progress. done may decrease.
 func (p *download) update(file datasets.File, done int64) {
 	p.have[file.Path] = done
 	sum := int64(0)
@@ -94,7 +95,7 @@ func (p *download) finish() {
 	}
 }
 
-// barWriter writes above a bar, whole lines.
+// barWriter writes whole lines above a bar.
 type barWriter struct {
 	bar *progressbar.ProgressBar
 	out io.Writer

@@ -11,31 +11,31 @@ import (
 	"ppal/datasets"
 )
 
-// tableOptions are the flags that say how to load a table.
+// tableOptions are the flags for loading a table.
 type tableOptions struct {
 	datasets.TableOptions
 	split string
 }
 
-// defaultSeed is the one that train draws and splits by.
+// defaultSeed is the seed that train uses for the split and for synthetic rows.
 const defaultSeed = 1
 
 func (o *tableOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Uint64Var(&o.Seed, "seed", defaultSeed, "of the split and of synthetic rows")
-	f.StringVar(&o.split, "split", datasets.DefaultSplit.String(), "a table's `TRAINING/VALIDATION/TEST` rows in percent")
+	f.Uint64Var(&o.Seed, "seed", defaultSeed, "seed of the split and of synthetic rows")
+	f.StringVar(&o.split, "split", datasets.DefaultSplit.String(), "split a table into `TRAINING/VALIDATION/TEST` rows, in percent")
 	f.StringSliceVar(&o.Groups, "group", nil,
-		"rows that meet a `CONDITION`: race=Other, age<25, 25<=age<60, a column, or a feature's number; several by commas")
-	f.BoolVar(&o.DropSensitive, "drop-sensitive", false, "leave out the columns that determine the groups")
-	f.StringSliceVar(&o.Ignore, "ignore", nil, "`COLUMNS` of a table that are no features")
-	f.StringVar(&o.File, "file", "", "csv, libsvm: your `FILE`, plain or gzip")
-	f.StringVar(&o.Label, "label", "", "csv: the label's `COLUMN`, or COLUMN=VALUE with the value that is +1")
-	f.StringSliceVar(&o.Categorical, "categorical", nil, "csv: `COLUMNS` of categories that look like numbers")
-	f.BoolVar(&o.Impute, "impute", false, "csv: missing values become the mean, with a flag beside; else they are refused")
+		"make groups by `CONDITION`: race=Other, age<25, 25<=age<60, a column, or a feature's number; separate several by commas")
+	f.BoolVar(&o.DropSensitive, "drop-sensitive", false, "exclude the columns that determine the groups from the features")
+	f.StringSliceVar(&o.Ignore, "ignore", nil, "exclude the `COLUMNS` from the features")
+	f.StringVar(&o.File, "file", "", "csv, libsvm: read your `FILE`, plain or gzip")
+	f.StringVar(&o.Label, "label", "", "csv: label `COLUMN`, or COLUMN=VALUE with the value of class +1")
+	f.StringSliceVar(&o.Categorical, "categorical", nil, "csv: treat numeric `COLUMNS` as categories")
+	f.BoolVar(&o.Impute, "impute", false, "csv: replace missing values by the mean and add a flag; otherwise they are errors")
 }
 
-// resolve gives the options for the named set, which must have a use for the flags given.
+// resolve returns the options for the named data set, and an error if a flag does not apply to it.
 func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableOptions, error) {
 	d, err := datasets.Lookup(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableO
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !d.Tabular() && f.Name != "seed" && f.Name != "data-dir" {
-			err = fmt.Errorf("%w: --%s is for tables, %s is a set of images", datasets.ErrOption, f.Name, name)
+			err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", datasets.ErrOption, f.Name, name)
 		}
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableO
 	return o.TableOptions, err
 }
 
-// printTables prints a table's size, and its classes and groups in every part.
+// printTables prints a table's size, and the sizes of its classes and groups in every split.
 func printTables(w io.Writer, t *datasets.Tables) {
 	parts := t.Parts()
 	line := func(what string, count func(p datasets.Part) int) {
@@ -89,12 +89,12 @@ func printTables(w io.Writer, t *datasets.Tables) {
 	}
 }
 
-// manyGroups is how many groups are too many to list.
+// manyGroups is the number of groups above which only their sizes are summarised.
 const manyGroups = 24
 
-// printGroupSizes prints the spread of the groups' sizes.
+// printGroupSizes prints the range of the groups' sizes.
 func printGroupSizes(w io.Writer, parts []datasets.Part) {
-	fmt.Fprintf(w, "%d groups, rows of one\t", len(parts[0].Groups))
+	fmt.Fprintf(w, "%d groups, rows in each\t", len(parts[0].Groups))
 	for _, p := range parts {
 		sizes := make([]int, len(p.Groups))
 		for k, g := range p.Groups {

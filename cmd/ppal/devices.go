@@ -18,17 +18,18 @@ import (
 
 	device "ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "devices",
-		Short:   "Say what computes here, and how fast",
+		Short:   "List the devices of this machine and their speed",
 		Example: "  ppal devices",
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			fmt.Fprintf(a.stdout, "cpu      %s\n", cpuModel())
-			fmt.Fprintf(a.stdout, "cores    %d, of which %d are used\n", runtime.NumCPU(), runtime.GOMAXPROCS(0))
+			fmt.Fprintf(a.stdout, "cores    %d, %d used\n", runtime.NumCPU(), runtime.GOMAXPROCS(0))
 			fmt.Fprintf(a.stdout, "features %s\n", features())
 			if err := a.kernels(); err != nil {
 				return err
@@ -39,7 +40,8 @@ func (a *app) devicesCommand() *cobra.Command {
 	}
 }
 
-// kernels says which kernels the plan would run on, and how fast they and Gorgonia's products are.
+// kernels prints the level of the plan's kernels, their speed, and the speed of Gorgonia's
+// products.
 func (a *app) kernels() error {
 	d, err := device.New(kernel.Best(), 0)
 	if err != nil {
@@ -55,27 +57,28 @@ func (a *app) kernels() error {
 	}
 	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n",
 		d.Level(), d.Threads(), single, double)
-	slices, err := slicedSpeed(d)
+	eightBit, err := eightBitSpeed(d)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "8-bit    %s\n", slices)
+	fmt.Fprintf(a.stdout, "8-bit    %s\n", eightBit)
 	fmt.Fprintf(a.stdout, "gorgonia gonum's products: %.1f GFLOP/s in float32, %.1f in float64 (%d x %d matrices)\n",
 		gigaflops(product32()), gigaflops(product64()), productSide, productSide)
 	return nil
 }
 
-// slicedSpeed says what `--products auto` is with 8-bit data, and how fast its products are, counted as those in float32.
-func slicedSpeed(d *device.Device) (string, error) {
-	three, err := d.With(device.Int8x3)
-	var lacking *device.ProductsError
+// eightBitSpeed describes the products that --products auto selects for 8-bit data, and their speed,
+// counted as floating-point operations of the equivalent float32 products.
+func eightBitSpeed(d *device.Device) (string, error) {
+	three, err := d.With(plan.Int8x3)
+	var lacking *plan.ProductsError
 	if errors.As(err, &lacking) {
-		return "no AVX-512 VNNI and no AVX-VNNI: products with 8-bit data are in float32", nil
+		return "neither AVX-512 VNNI nor AVX-VNNI: products with 8-bit data run in float32", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	two, err := d.With(device.Int8x2)
+	two, err := d.With(plan.Int8x2)
 	if err != nil {
 		return "", err
 	}
@@ -85,10 +88,10 @@ func slicedSpeed(d *device.Device) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%s: as %.0f GFLOP/s in three slices (auto), %.0f in two (the same products)", d.Integers(), speeds[0], speeds[1]), nil
+	return fmt.Sprintf("%s: equivalent to %.0f GFLOP/s with three digits (auto), %.0f with two (the same products)", d.Integers(), speeds[0], speeds[1]), nil
 }
 
-// cpuModel is the processor's name where the system tells it.
+// cpuModel returns the processor's name if the system reports it.
 func cpuModel() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range bytes.Lines(info) {
@@ -99,7 +102,7 @@ func cpuModel() string {
 	return runtime.GOARCH
 }
 
-// features are the vector instructions that matter for products.
+// features lists the vector instructions that matter for products.
 func features() string {
 	var have []string
 	for _, f := range []struct {
@@ -124,7 +127,8 @@ const (
 	productTime = 200 * time.Millisecond
 )
 
-// gigaflops measures a product of two productSide x productSide matrices, the best of those that fit into productTime.
+// gigaflops measures a product of two productSide x productSide matrices: the best time within
+// productTime.
 func gigaflops(multiply func()) float64 {
 	best := time.Duration(1<<63 - 1)
 	for began := time.Now(); time.Since(began) < productTime; {

@@ -7,18 +7,18 @@ import (
 	"ppal/cuda/open"
 )
 
-// gpus is how the program gets at GPUs.
+// gpus lists and opens GPUs.
 type gpus struct {
 	list func() ([]driver.Info, error)
 	open func(ordinal int) (driver.Driver, error)
 }
 
-// machineGPUs are this machine's.
+// machineGPUs returns the GPUs of this machine.
 func machineGPUs() gpus { return gpus{list: open.Devices, open: open.Open} }
 
 const gibibyte = 1 << 30
 
-// printGPUs prints a line for each GPU, and one for what is missing to use them.
+// printGPUs prints a line for each GPU, or a line that says what is missing.
 func (a *app) printGPUs() {
 	all, missing := a.gpus.list()
 	for _, info := range all {
@@ -43,7 +43,7 @@ func (a *app) printGPUs() {
 	}
 }
 
-// freeMemory asks a device, which must be opened for it.
+// freeMemory returns the free memory of a GPU, which it must open.
 func (a *app) freeMemory(ordinal int) (int64, error) {
 	d, err := a.gpus.open(ordinal)
 	if err != nil {

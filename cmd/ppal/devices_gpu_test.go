@@ -52,7 +52,8 @@ func TestDevicesListsGPUs(t *testing.T) {
 	}
 }
 
-// Without a GPU, or without support for GPUs in the build, gpu-check fails with one line that says what is missing.
+// Without a GPU, or without support for GPUs in the build, gpu-check fails with one line that says
+// what is missing.
 func TestGPUCheckWithoutGPU(t *testing.T) {
 	if d, err := machineGPUs().open(0); err == nil {
 		_ = d.Close()

@@ -26,17 +26,18 @@ const (
 	exitInterrupted = 130
 )
 
-// interrupted is the end of a run that Ctrl-C stopped, its files written.
+// interrupted is the error of a run that Ctrl-C stopped after its files were written.
 type interrupted struct {
 	iterations int
 	dir        string
 }
 
 func (e *interrupted) Error() string {
-	return fmt.Sprintf("interrupted after %d iterations; weights and summary of what was reached are in %s", e.iterations, e.dir)
+	return fmt.Sprintf("interrupted after %d iterations; the weights and the summary are in %s", e.iterations, e.dir)
 }
 
-// exit prints cmd's error as one line and turns it into an exit status: that of an interrupt where ctx was cancelled.
+// exit prints cmd's error as one line and returns the exit status; if ctx was cancelled, the status
+// of an interrupt.
 func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	if err == nil {
 		return exitDone
@@ -51,18 +52,18 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	case !a.started: // cobra refused the arguments
 		status, advice = exitUsage, "; see "+cmd.CommandPath()+" --help"
 	case errors.Is(err, syscall.ENOSPC):
-		advice = "; make room there, or choose another directory"
+		advice = "; free some space there, or use another directory"
 	}
 	fmt.Fprintf(a.stderr, "ppal: %s%s\n", strings.Join(strings.Fields(err.Error()), " "), advice)
 	return status
 }
 
-// usage marks an error of what was asked for.
+// usage marks an error in the arguments.
 type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// isUsage says whether the error is of what was asked for, not of what happened.
+// isUsage reports whether the error is in the arguments, and not in the run.
 func isUsage(err error) bool {
 	var marked usage
 	if errors.As(err, &marked) {

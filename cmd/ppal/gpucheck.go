@@ -18,7 +18,7 @@ import (
 	"ppal/internal/rundir"
 )
 
-// checkOptions are the flags of the command.
+// checkOptions are the flags of gpu-check.
 type checkOptions struct {
 	parts                []string
 	list                 bool
@@ -26,16 +26,17 @@ type checkOptions struct {
 	device               int
 }
 
-// gpuCheckCommand is for a machine with a GPU, to which this program was brought: it is hidden from the help.
+// gpuCheckCommand compares and measures a GPU. It is hidden, because it is for a machine to which
+// this program was copied for that purpose.
 func (a *app) gpuCheckCommand() *cobra.Command {
 	opts := &checkOptions{}
 	cmd := &cobra.Command{
 		Use:    "gpu-check",
 		Hidden: true,
-		Short:  "Compare the GPU with the CPU, and measure it",
-		Long: `Gpu-check compares what the GPU computes with the CPU device, and measures it beside cuBLAS's bare products and PyTorch. Each part
-takes less than ten minutes and can be run alone. Fashion-MNIST's training files are looked for beside this program, then where the
-other commands look for data.`,
+		Short:  "Compare the GPU with the CPU, and measure its speed",
+		Long: `Gpu-check compares the results of the GPU with the CPU device, and its speed with cuBLAS's bare products and PyTorch.
+Each part takes less than ten minutes and can be run alone. Gpu-check looks for Fashion-MNIST's training files beside this
+program, and then in the data directory of the other commands.`,
 		Example: `  ppal-gpu gpu-check
   ppal-gpu gpu-check --part parity,bench --out gpu-check.json
   ppal-gpu gpu-check --list`,
@@ -44,17 +45,17 @@ other commands look for data.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&opts.parts, "part", nil, "the parts to run, `NAME,...` (default all)")
-	f.BoolVar(&opts.list, "list", false, "list the parts and run none")
+	f.StringSliceVar(&opts.parts, "part", nil, "run the parts `NAME,...` (default all)")
+	f.BoolVar(&opts.list, "list", false, "list the parts")
 	f.StringVar(&opts.out, "out", "", "write the report as JSON to `FILE`")
-	f.StringVar(&opts.dataDir, "data-dir", "", "the data sets' `DIR`")
-	f.IntVar(&opts.device, "device", 0, "the GPU, `N`")
-	f.StringVar(&opts.python, "python", "python3", "the Python `PROGRAM` that has PyTorch")
+	f.StringVar(&opts.dataDir, "data-dir", "", "look for data sets in `DIR`")
+	f.IntVar(&opts.device, "device", 0, "use GPU `N`")
+	f.StringVar(&opts.python, "python", "python3", "the Python `PROGRAM` with PyTorch")
 	complete(cmd, "part", gpucheck.Names(gpucheck.Parts()))
 	return cmd
 }
 
-// gpuCheck is the command.
+// gpuCheck runs the command.
 func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 	if opts.list {
 		for _, p := range gpucheck.Parts() {
@@ -80,18 +81,19 @@ func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 	err = gpucheck.Run(ctx, parts, o, func(p gpucheck.PartReport) error {
 		report.Parts = append(report.Parts, p)
 		fmt.Fprintln(a.stdout)
-		return errors.Join(p.WriteTable(a.stdout), writeReport(opts.out, report)) // after every part: a later one may be cut off
+		// after every part, because a later part may be interrupted
+		return errors.Join(p.WriteTable(a.stdout), writeReport(opts.out, report))
 	})
 	if err != nil {
 		return err
 	}
 	if n := report.Failures(); n > 0 {
-		return fmt.Errorf("gpu-check: %d failed", n)
+		return fmt.Errorf("gpu-check: %d checks failed", n)
 	}
 	return nil
 }
 
-// checkOptions are the flags as what the parts take.
+// checkOptions converts the flags to the options of the parts.
 func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -105,7 +107,7 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 		return gpucheck.Options{}, err
 	}
 	if found, _ := filepath.Glob(filepath.Join(data, "fashion-mnist", "train-images*")); found == nil {
-		data = "" // what needs the files is not run; the only error is of a bad pattern
+		data = "" // skip the parts that need the files; the only error is an invalid pattern
 	}
 	return gpucheck.Options{
 		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
@@ -119,7 +121,7 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// identify opens the device once: without one, no part needs to begin.
+// identify opens the device once: without a device no part needs to start.
 func identify(open func() (driver.Driver, error)) (driver.Info, error) {
 	d, err := open()
 	if err != nil {
@@ -128,7 +130,7 @@ func identify(open func() (driver.Driver, error)) (driver.Info, error) {
 	return d.Info(), d.Close()
 }
 
-// writeReport writes the report to a file, if one is named.
+// writeReport writes the report to a file, if there is one.
 func writeReport(file string, r *gpucheck.Report) error {
 	if file == "" {
 		return nil

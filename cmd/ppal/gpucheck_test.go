@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/internal/gpucheck"
 )
 
@@ -29,11 +29,12 @@ func TestGPUCheckListsParts(t *testing.T) {
 	}
 }
 
-// A part's results are printed and written, with the device they are of. Without PyTorch the part peers is not run.
+// A part's results are printed and written, with the device they are of. Without PyTorch the part
+// peers is not run.
 func TestGPUCheckReports(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "report.json")
 	got := commandOn(t.Context(), func(a *app) {
-		a.gpus.open = func(int) (driver.Driver, error) { return recorder.New(recorder.Options{}), nil }
+		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }
 	}, "gpu-check", "--part", "peers", "--python", filepath.Join(t.TempDir(), "python"), "--out", out)
 	if got.status != exitDone || !strings.Contains(got.stdout, "PyTorch  not run") {
 		t.Errorf("%+v", got)
@@ -63,7 +64,7 @@ func TestGPUCheckUnknownPart(t *testing.T) {
 // Without the training files the part that needs them is not run, and that is no failure.
 func TestGPUCheckWithoutData(t *testing.T) {
 	got := commandOn(t.Context(), func(a *app) {
-		a.gpus.open = func(int) (driver.Driver, error) { return recorder.New(recorder.Options{}), nil }
+		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }
 	}, "gpu-check", "--part", "training", "--data-dir", t.TempDir())
 	if got.status != exitDone || !strings.Contains(got.stdout, "not run") {
 		t.Errorf("%+v", got)

@@ -1,4 +1,5 @@
-// Ppal trains models under constraints with proximal-perturbed Lagrangian methods, and tells how nearly the result is optimal.
+// Ppal trains models under constraints with proximal-perturbed Lagrangian methods, and certifies
+// how close the result is to optimality.
 package main
 
 import (
@@ -18,8 +19,9 @@ import (
 	"ppal/trainer/session"
 )
 
-// gcPercent is how much garbage may lie beside the live heap. That is a few large arrays without pointers, which cost the collector
-// nothing: it can run often, and records and certificates leave vectors of the parameters' size behind.
+// gcPercent is the allowed garbage in percent of the live heap. The live heap is a few large arrays
+// without pointers, which cost the collector nothing, so it can run often; records and certificates
+// leave vectors of the parameters' size behind.
 const gcPercent = 20
 
 func main() {
@@ -27,7 +29,7 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the program at once
+	context.AfterFunc(ctx, stop) // the second signal ends the program immediately
 	a := &app{
 		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
@@ -40,23 +42,24 @@ func main() {
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
-// app is the program with the world it runs in.
+// app is the program with its environment.
 type app struct {
 	stdout, stderr io.Writer
-	terminal       bool       // stderr is one
-	columns        func() int // its width now; nil: usual
+	terminal       bool       // whether stderr is a terminal
+	columns        func() int // its current width; nil: 80
 	getenv         func(string) string
 	now            func() time.Time
 	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
-	shrink         int                                                                 // divides the rows of bench's cases: 1 outside tests
-	self           func(ctx context.Context, args []string) (stdout []byte, err error) // runs the program in a process of its own
-	gpus           gpus
-	gpu            sync.Mutex // held by the run of a comparison that is on a GPU
+	shrink         int // divides the number of rows of bench's cases; 1 except in tests
+	// runs the program in a new process
+	self func(ctx context.Context, args []string) (stdout []byte, err error)
+	gpus gpus
+	gpu  sync.Mutex // held by the run of a comparison that uses a GPU
 
-	started bool // a command's own work, after its arguments were accepted
+	started bool // the command's own work has begun: its arguments were accepted
 }
 
-// columns is the width of the terminal, 0 where that is not known.
+// columns returns the width of the terminal, or 0 if it is not known.
 func columns() int {
 	width, _, err := term.GetSize(int(os.Stderr.Fd()))
 	if err != nil {
@@ -68,19 +71,19 @@ func columns() int {
 func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (trial, error) {
 	e, err := session.New(ctx, cfg, dataDir)
 	if err != nil {
-		return nil, err // without a nil *Experiment
+		return nil, err // a nil *Experiment would not be a nil trial
 	}
 	return e, nil
 }
 
-// run does what the arguments say and returns the exit status.
+// run executes the command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
 	out := &failOnce{out: a.stdout}
 	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if out.err != nil { // of a help, say, whose writer does not look
+	if out.err != nil { // such as an error while printing help, which cobra ignores
 		a.started, err = true, cmp.Or(err, out.err)
 	}
 	return a.exit(ctx, cmd, err)

@@ -123,15 +123,15 @@ func TestRefusals(t *testing.T) {
 		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
 		{"data check none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
 		{"data fetch none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
-		{"data fetch csv", exitUsage, "ppal: datasets: bad option: csv is a file of yours: there is nothing to download"},
-		{"data check csv", exitUsage, "ppal: datasets: bad option: csv needs the path of a file"},
-		{"data check synthetic --group a", exitUsage, "ppal: bad option: --group is for tables, synthetic is a set of images"},
-		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: bad option: synthetic-compas does not take a label"},
+		{"data fetch csv", exitUsage, "ppal: datasets: invalid option: csv is your own file: there is nothing to download"},
+		{"data check csv", exitUsage, "ppal: datasets: invalid option: csv needs the path of a file"},
+		{"data check synthetic --group a", exitUsage, "ppal: invalid option: --group applies to tables, synthetic is a set of images"},
+		{"data check synthetic-compas --label a", exitUsage, "ppal: datasets: invalid option: synthetic-compas does not take a label"},
 		{"data check synthetic-compas --split 50/50", exitUsage,
-			`ppal: datasets: bad split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
-		{"data check synthetic-compas --group age<x", exitUsage, `ppal: datasets: bad group "age<x": "x" is not a finite number`},
+			`ppal: datasets: invalid split "50/50"; want percentages of training, validation and test rows, as in 70/15/15`},
+		{"data check synthetic-compas --group age<x", exitUsage, `ppal: datasets: invalid group "age<x": "x" is not a finite number`},
 		{"data check synthetic-compas --ignore id", exitUsage,
-			`ppal: datasets: ignored: bad column: there is no "id"; there are sex, age, age_cat, race, juv_fel_count, juv_misd_count, ` +
+			`ppal: datasets: ignored: invalid column: no column "id"; the columns are sex, age, age_cat, race, juv_fel_count, juv_misd_count, ` +
 				"juv_other_count, priors_count, c_charge_degree"},
 		{"data check csv --label y --file " + ragged, exitFailed,
 			"ppal: datasets: " + ragged + ": line 3: wrong format: 1 fields, want 2"},
@@ -150,11 +150,11 @@ func TestRefusals(t *testing.T) {
 			"[growth memory] were all set; see ppal bench --help"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
-			`ppal: unexpected argument "false", a switch takes its value after =, as in --quiet=false; see ppal train --help`},
+			`ppal: unexpected argument "false"; write the value of a boolean flag after =, as in --quiet=false; see ppal train --help`},
 		{"train --help=3", exitUsage, "ppal: --help 3: must be true or false; see ppal train --help"},
 		{"--help=3", exitUsage, "ppal: --help 3: must be true or false; see ppal --help"},
 		{"data fetch fashion-mnist --mirror ftp://x --data-dir " + dir, exitUsage,
-			`ppal: datasets: bad mirror "ftp://x"; want a URL of http or https, with a host`},
+			`ppal: datasets: invalid mirror "ftp://x"; want an http or https URL with a host`},
 		{"train --resume runs/1", exitUsage, "ppal: unknown setting --resume (see ppal train --help)"},
 		{"train --learning-rate 1", exitUsage, "ppal: unknown setting --learning-rate (see ppal train --help)"},
 		{"train --alhpa 1", exitUsage, "ppal: unknown setting --alhpa; did you mean --alpha? (see ppal train --help)"},
@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 		{"train --kappa=-1", exitUsage, "ppal: --kappa -1: must be at least 0"},
 		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},
 		{"train --problem ranking", exitUsage, "ppal: --problem ranking: not in this version; choose mnpc, dp, eo or if"},
-		{"reproduce", exitUsage, "ppal: want the name of one experiment, as ppal reproduce --list tells; see ppal reproduce --help"},
+		{"reproduce", exitUsage, "ppal: want the name of one experiment (see ppal reproduce --list); see ppal reproduce --help"},
 		{"reproduce ranking-mslr", exitUsage, "ppal: reproduce: ranking-mslr: not available yet: ranking problems are not in this version"},
 		{"train --config " + unknown, exitUsage,
 			"ppal: " + unknown + ":2: unknown setting learning-rate (the keys are the flags of ppal train --help-all)"},
@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 		{"train --quiet --out " + dir, exitUsage, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
 		{"train --quiet --out " + truncated, exitFailed, "ppal: rundir: open " + truncated + ": not a directory: give --out another directory"},
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
-		{"help trian", exitUsage, `ppal: there is no command "trian"; see ppal help --help`},
+		{"help trian", exitUsage, `ppal: unknown command "trian"; see ppal help --help`},
 		{"completion sh", exitUsage, `ppal: unknown command "sh" for "ppal completion"; see ppal completion --help`},
 		{"compare --seeds 0", exitUsage, "ppal: --seeds is 0, want a whole number of at least 1"},
 		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel is -1, want a whole number of at least 0"},
@@ -207,7 +207,7 @@ func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("write report.txt:
 func TestFullDisk(t *testing.T) {
 	for _, args := range []string{"--help", "train --help", "version", "devices", "data list", "bench --list", "completion bash"} {
 		got := commandOn(t.Context(), func(a *app) { a.stdout = full{} }, strings.Fields(args)...)
-		if got.status != exitFailed || got.stderr != "ppal: write report.txt: no space left on device; make room there, or choose another directory\n" {
+		if got.status != exitFailed || got.stderr != "ppal: write report.txt: no space left on device; free some space there, or use another directory\n" {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -245,7 +245,7 @@ func TestDataCommands(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got = command(t.Context(), nil, "data", "fetch", "synthetic")
-	if got.status != exitDone || got.stdout != "synthetic is built in; nothing to download\n" {
+	if got.status != exitDone || got.stdout != "synthetic is built in; there is nothing to download\n" {
 		t.Errorf("%+v", got)
 	}
 	got = command(t.Context(), nil, "data", "check", "synthetic")

@@ -4,12 +4,12 @@ package main
 
 import "github.com/spf13/cobra"
 
-// gpuCheckCommand says how to get a program that has the check: this build has neither the device nor what checks it.
+// gpuCheckCommand says how to get a program with the check, which this build does not have.
 func (a *app) gpuCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "gpu-check",
 		Hidden:             true,
-		Short:              "Compare the GPU with the CPU, and measure it",
+		Short:              "Compare the GPU with the CPU, and measure its speed",
 		DisableFlagParsing: true,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			_, err := a.gpus.open(0)

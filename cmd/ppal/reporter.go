@@ -15,24 +15,24 @@ import (
 	"ppal/trainer/problem"
 )
 
-// reporter shows a run on stderr while it goes on. stopping may be called from another goroutine.
+// reporter shows the progress of a run on stderr. stopping may be called from another goroutine.
 type reporter interface {
 	trainer.Recorder
 	trainer.Ticker
 	info(message string)
 	warn(message string)
-	stopping() // Ctrl-C was seen
+	stopping() // called when Ctrl-C was pressed
 	finish()
 }
 
 const (
 	barRefresh  = 100 * time.Millisecond
-	barWidth    = 10 // what the numbers leave of 80 columns
+	barWidth    = 10 // width of the bar; the numbers take the rest of 80 columns
 	logInterval = 5 * time.Second
-	stopMessage = "stopping as soon as this step is done; Ctrl-C again stops at once, without writing"
+	stopMessage = "stopping after this step; press Ctrl-C again to stop immediately, without writing files"
 )
 
-// newReporter chooses a progress bar for a terminal, log lines elsewhere, nothing for --quiet.
+// newReporter returns a progress bar on a terminal, log lines elsewhere, or nothing with --quiet.
 func (a *app) newReporter(cfg config.Train) reporter {
 	switch {
 	case cfg.Quiet:
@@ -43,10 +43,10 @@ func (a *app) newReporter(cfg config.Train) reporter {
 	return newLogReporter(a.stderr, cfg.LogFormat, cfg.Iterations, a.now)
 }
 
-// usualWidth is that of a terminal that does not tell.
+// usualWidth is the width of a terminal that does not report its width.
 const usualWidth = 80
 
-// width is the terminal's, in columns.
+// width returns the width of the terminal in columns.
 func (a *app) width() int {
 	if a.columns == nil {
 		return usualWidth
@@ -54,13 +54,14 @@ func (a *app) width() int {
 	return cmp.Or(a.columns(), usualWidth)
 }
 
-// leastWidth is what a bar of so many iterations takes without its description and its blocks, which give way:
-// "100% || (1000/1000) [59m59s:59m59s]". A bar that does not fit into a line is not overwritten but written again and again.
+// leastWidth returns the width of a bar over most iterations without its description and its
+// blocks, which shrink first: "100% || (1000/1000) [59m59s:59m59s]". A bar that is wider than the
+// terminal would be printed repeatedly instead of overwritten.
 func leastWidth(most int) int {
 	return len(fmt.Sprintf(" 100%% || (%d/%d) [59m59s:59m59s]", most, most)) + 1
 }
 
-// silent is --quiet.
+// silent is the reporter with --quiet.
 type silent struct{}
 
 func (silent) Record(*trainer.Record) error { return nil }
@@ -70,7 +71,7 @@ func (silent) warn(string)                  {}
 func (silent) stopping()                    {}
 func (silent) finish()                      {}
 
-// barReporter is a progress bar, with messages above it.
+// barReporter shows a progress bar, with messages above it.
 type barReporter struct {
 	out   io.Writer
 	most  int
@@ -91,7 +92,7 @@ func (b *barReporter) Record(r *trainer.Record) error {
 	return nil
 }
 
-// describe is what a bar says of a record, in so many columns.
+// describe formats a record's numbers in at most room columns.
 func describe(r *trainer.Record, room int) string {
 	for _, format := range []string{"objective %.3g, violation %.1g, epsilon %.1g", "f %.3g, g %.1g, eps %.1g"} {
 		if text := fmt.Sprintf(format, r.Objective, r.MaxViolation, r.Certificate.Epsilon); len(text) <= room {
@@ -119,7 +120,8 @@ func (b *barReporter) print(message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bar != nil {
-		_ = b.bar.Clear() // progressbar.Bprintln would keep the message until the next step, and lose it at the end
+		// progressbar.Bprintln would show the message only at the next step, and lose it at the end
+		_ = b.bar.Clear()
 	}
 	fmt.Fprintln(b.out, message)
 }
@@ -133,7 +135,7 @@ func (b *barReporter) finish() {
 	}
 }
 
-// logReporter writes a line every few seconds.
+// logReporter writes a log line every few seconds.
 type logReporter struct {
 	log     *slog.Logger
 	most    int
@@ -166,7 +168,7 @@ func (l *logReporter) Tick(at *problem.Point) {
 	}
 }
 
-// line shows the iteration with the certificate of the last record.
+// line logs the iteration and the certificate of the last record.
 func (l *logReporter) line(iteration int, objective, violation float64) {
 	l.shown = l.now()
 	l.log.Info("training", "iteration", iteration, "of", l.most, "objective", rounded(objective), "max_violation", rounded(violation),

@@ -23,10 +23,10 @@ func (a *app) reproduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
 		Short: "Repeat an experiment of the paper and judge its claims",
-		Long: `Reproduce runs all methods of one of the paper's figures, twice: with the published gradient steps, a search over as many settings
-for each method; and with the same automatic primal step for every method that can take it. It writes every record (results.jsonl), the
-pictures (plots), and summary.md with the tables and, for each claim of the paper, a verdict with its numbers.
-An interrupted experiment goes on where it stopped when the same command is given again with the same --out.`,
+		Long: `Reproduce runs all methods of one figure of the paper twice: with the published gradient steps, after a search over the same
+number of settings for each method; and with the same automatic primal step for every method that supports it. It writes every
+record (results.jsonl), plots, and summary.md with the tables and, for each claim of the paper, a verdict with its numbers.
+To continue an interrupted experiment, repeat the command with the same --out.`,
 		Example: `  ppal reproduce --list
   ppal reproduce dp-adult
   ppal reproduce mnpc-fashion-mnist --full --seeds 5 --out runs/mnpc`,
@@ -35,7 +35,7 @@ An interrupted experiment goes on where it stopped when the same command is give
 				return noArguments(cmd, args)
 			}
 			if len(args) != 1 {
-				return fmt.Errorf("want the name of one experiment, as ppal reproduce --list tells")
+				return fmt.Errorf("want the name of one experiment (see ppal reproduce --list)")
 			}
 			return nil
 		},
@@ -49,13 +49,13 @@ An interrupted experiment goes on where it stopped when the same command is give
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&list, "list", false, "what there is")
-	flags.BoolVar(&o.Full, "full", false, "all data and the full width where the default is smaller")
-	flags.IntVar(&o.Seeds, "seeds", 3, "runs of each method, with the seeds 1 to N")
-	flags.IntVar(&o.Workers, "parallel", 0, "runs at a time, each on one thread; 0 is one for each core (default 0)")
-	flags.StringVar(&out, "out", "", "the directory (default runs/reproduce-NAME)")
-	flags.StringVar(&o.Device, "device", "", "what computes, as for ppal train; on a GPU one run at a time (default auto)")
-	flags.StringVar(&o.DataDir, "data-dir", "", "where the data sets' files are (default $PPAL_DATA, else the user's cache directory)")
+	flags.BoolVar(&list, "list", false, "list the experiments")
+	flags.BoolVar(&o.Full, "full", false, "use all data and the full width")
+	flags.IntVar(&o.Seeds, "seeds", 3, "run each method with the seeds 1 to N")
+	flags.IntVar(&o.Workers, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
+	flags.StringVar(&out, "out", "", "write to this directory (default runs/reproduce-NAME)")
+	flags.StringVar(&o.Device, "device", "", "use this device, as in ppal train; on a GPU runs are executed one after the other (default auto)")
+	flags.StringVar(&o.DataDir, "data-dir", "", "look for the data sets' files in this directory (default $PPAL_DATA, else the user's cache directory)")
 	return cmd
 }
 
@@ -69,11 +69,11 @@ func figureNames() []string {
 
 func (a *app) listFigures() error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\twhat\twhere in the paper")
+	fmt.Fprintln(w, "name\texperiment\tsection of the paper")
 	for _, f := range reproduce.Figures() {
 		title := f.Title
 		if f.Reason != "" {
-			title += " (not yet available: " + f.Reason + ")"
+			title += " (not available yet: " + f.Reason + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, title, f.Source)
 	}

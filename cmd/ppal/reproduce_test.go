@@ -15,7 +15,8 @@ func TestReproduceList(t *testing.T) {
 	golden(t, "reproduce-list.txt", got.stdout)
 }
 
-// A whole experiment, on a stub in place of the data: both comparisons, the verdicts and the files; the same command again runs nothing.
+// A whole experiment, on a stub in place of the data: both comparisons, the verdicts and the files;
+// the same command again runs nothing.
 func TestReproduce(t *testing.T) {
 	dir, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
 	for range 2 {

@@ -11,17 +11,17 @@ import (
 	"ppal/internal/config"
 )
 
-// rootCommand is the command line as a whole.
+// rootCommand returns the command line with all its commands.
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ppal",
 		Short: "Train models under constraints",
-		Long: `Ppal trains models under constraints: one class's loss is minimised while the others' stay under their bounds.
-It uses proximal-perturbed Lagrangian methods (Moon et al.) or those they are compared with, and ends with a KKT
-certificate, which says how nearly the result is optimal and the bounds are met.`,
-		Example: `  ppal train                                          the built-in data, nothing to download
+		Long: `Ppal trains models under constraints. For example, it minimises the loss of one class and keeps the losses of the other
+classes below their bounds. It uses proximal-perturbed Lagrangian methods (Moon et al.) or rival methods. Every run ends
+with a KKT certificate, which measures how close the result is to optimality and by how much it exceeds its bounds.`,
+		Example: `  ppal train                                          train on built-in data
   ppal data fetch fashion-mnist                       download a data set
-  ppal train --dataset fashion-mnist --method gdpa    another data set, another method`,
+  ppal train --dataset fashion-mnist --method gdpa    use another data set and method`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -37,7 +37,7 @@ certificate, which says how nearly the result is optimal and the bounds are met.
 		switch c.Name() {
 		case "help":
 			c.Args = knownCommand(root)
-		case "completion": // cobra prints its help, whatever the shell, and succeeds
+		case "completion": // cobra prints its help for any argument and succeeds
 			c.Args = cobra.NoArgs
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
@@ -45,7 +45,7 @@ certificate, which says how nearly the result is optimal and the bounds are met.
 	return root
 }
 
-// command marks the start of a command's own work.
+// command wraps a command's own work and records that it has begun.
 func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
@@ -53,11 +53,11 @@ func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*co
 	}
 }
 
-// knownCommand refuses arguments that name no command.
+// knownCommand refuses arguments that do not name a command.
 func knownCommand(root *cobra.Command) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if c, rest, err := root.Find(args); c == nil || err != nil || len(rest) > 0 {
-			return fmt.Errorf("there is no command %q", strings.Join(args, " "))
+			return fmt.Errorf("unknown command %q", strings.Join(args, " "))
 		}
 		return nil
 	}
@@ -83,7 +83,7 @@ func noArguments(_ *cobra.Command, args []string) error {
 	}
 	hint := ""
 	if args[0] == "true" || args[0] == "false" {
-		hint = ", a switch takes its value after =, as in --quiet=false"
+		hint = "; write the value of a boolean flag after =, as in --quiet=false"
 	}
 	return fmt.Errorf("unexpected argument %q%s", args[0], hint)
 }

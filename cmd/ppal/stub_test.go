@@ -12,7 +12,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// stub is a trial without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by (1, 2) with the multipliers 2 and 0.
+// stub is a trial without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by (1,
+// 2) with the multipliers 2 and 0.
 type stub struct {
 	cfg     config.Train
 	problem problem.Problem

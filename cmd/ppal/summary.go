@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// summarise is summary.json of a run that came to its end.
+// summarise returns the summary of a finished run.
 func (s *trainRun) summarise(r *trainer.Result, f session.Final) rundir.Summary {
 	sum := s.commonSummary(r)
 	sum.Objective, sum.Constraints, sum.Certificate = f.Objective, f.Constraints, f.Certificate
@@ -31,7 +31,7 @@ func (s *trainRun) summarise(r *trainer.Result, f session.Final) rundir.Summary 
 	return sum
 }
 
-// commonSummary is what does not need the final measures.
+// commonSummary returns the part of a summary that does not need the final measures.
 func (s *trainRun) commonSummary(r *trainer.Result) rundir.Summary {
 	sum := rundir.Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: s.trial.Bounds(),
@@ -46,7 +46,7 @@ func (s *trainRun) commonSummary(r *trainer.Result) rundir.Summary {
 	return sum
 }
 
-// deviceOf names what computed, with the memory that it took on a GPU.
+// deviceOf names the device, with its peak memory on a GPU.
 func deviceOf(info session.Info) string {
 	if info.DeviceBytes == 0 {
 		return info.Device
@@ -55,8 +55,8 @@ func deviceOf(info session.Info) string {
 	return fmt.Sprintf("%s, at most %.0f MB on it", info.Device, math.Ceil(float64(info.DeviceBytes)/mega))
 }
 
-// fail leaves of a run that failed a summary of its last record, and nothing of one that failed before the first, so that its
-// directory can be used again. It returns the failure.
+// fail writes a summary of the last record of a run that failed. If the run failed before the first
+// record, fail removes its files, so that the directory can be used again. It returns the failure.
 func (s *trainRun) fail(r *trainer.Result, failure error) error {
 	var err error
 	if r == nil || s.last == nil {
@@ -67,7 +67,7 @@ func (s *trainRun) fail(r *trainer.Result, failure error) error {
 	return with(failure, err)
 }
 
-// with is a failure with what failed after it, in one line; either may be nil.
+// with joins a failure and a later failure in one line; either may be nil.
 func with(failure, err error) error {
 	if failure == nil || err == nil {
 		return cmp.Or(failure, err)
@@ -75,7 +75,7 @@ func with(failure, err error) error {
 	return fmt.Errorf("%w (and %w)", failure, err)
 }
 
-// withName names a constraint that is not finite.
+// withName replaces the index of a constraint that is not finite by its name.
 func (s *trainRun) withName(err error) error {
 	var bad *problem.NonFiniteError
 	var j int
@@ -91,7 +91,7 @@ func (s *trainRun) withName(err error) error {
 	return &named
 }
 
-// writeFailure is summary.json of a run that failed after a record.
+// writeFailure writes the summary of a run that failed after a record.
 func (s *trainRun) writeFailure(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration

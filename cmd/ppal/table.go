@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// printTable is the run's last word, on stdout.
+// printTable prints the result of the run on stdout.
 func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	out := &failOnce{out: s.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
@@ -23,7 +23,7 @@ func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	s.printConstraints(out, sum, f)
 	s.printMeasures(out, f)
 	c := sum.Certificate
-	kinks := "" // the subdifferential there is not known whole
+	kinks := "" // with kinks the stationarity is an upper bound
 	if c.UpperBound {
 		kinks = "at most "
 	}
@@ -49,7 +49,7 @@ func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	return out.err
 }
 
-// mostLines is how many constraints the table shows: those nearest to their bounds.
+// mostLines is the number of constraints that the table shows: those closest to their bounds.
 const mostLines = 12
 
 // printConstraints prints a line for the objective and for each constraint.
@@ -87,7 +87,8 @@ func (s *trainRun) printConstraints(out io.Writer, sum rundir.Summary, f session
 	}
 }
 
-// worst are the constraints that are shown: all, or those with the largest values, in their order.
+// worst returns the indices of the constraints to show, in order: all, or those with the largest
+// values.
 func worst(g []float64) []int {
 	all := make([]int, len(g))
 	for j := range all {
@@ -102,10 +103,11 @@ func worst(g []float64) []int {
 	return all
 }
 
-// byClass says whether objective and constraints are classes' losses, and what they stand for the classes' errors.
+// byClass reports whether objective and constraints are losses of classes, so that the measures on
+// decisions are errors of classes.
 func (s *trainRun) byClass() bool { return s.cfg.Data.Problem == "mnpc" }
 
-// splitTitle heads what objective and constraints are on the decisions for one split's rows.
+// splitTitle returns the column title for the measures on the decisions of one split.
 func splitTitle(name, decisions string) string {
 	if name == "train" {
 		return decisions + " on training rows"
@@ -113,7 +115,7 @@ func splitTitle(name, decisions string) string {
 	return "on " + name + " rows"
 }
 
-// printMeasures prints what is not told for each constraint: the measures of every split.
+// printMeasures prints the measures that do not belong to a single constraint, for every split.
 func (s *trainRun) printMeasures(out io.Writer, f session.Final) {
 	if s.byClass() {
 		return
@@ -133,19 +135,19 @@ func (s *trainRun) printMeasures(out io.Writer, f session.Final) {
 	_ = w.Flush() // out keeps the error
 }
 
-// short is a number for people.
+// short formats a number with four significant digits.
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-// rounded is x with the digits that short shows.
+// rounded returns x rounded to the digits of short.
 func rounded(x float64) float64 {
 	y, err := strconv.ParseFloat(short(x), 64)
 	if err != nil {
-		panic(err) // short writes numbers
+		panic(err) // short always returns a number
 	}
 	return y
 }
 
-// percent has a digit after the point.
+// percent formats a share with one decimal.
 func percent(x float64) string {
 	return strconv.FormatFloat(math.Round(1000*x)/10+0, 'f', 1, 64) + " %"
 }

@@ -14,7 +14,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// trial is a training run as the command line sees it: *session.Experiment.
+// trial is a training run as the command line uses it: *session.Experiment.
 type trial interface {
 	Info() session.Info
 	Bounds() []float64
@@ -28,7 +28,7 @@ type trial interface {
 
 var _ trial = (*session.Experiment)(nil)
 
-// train is the command.
+// train runs the command.
 func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
 	var file *config.File
 	var err error
@@ -60,7 +60,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 		}()
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted before the first iteration; nothing was written")
+		return errors.New("interrupted before the first iteration; no files were written")
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	return s.run(ctx)
 }
 
-// announceStop shows when Ctrl-C is seen, until the function that it returns is called.
+// announceStop shows a message when Ctrl-C is pressed, until the returned function is called.
 func announceStop(ctx context.Context, report reporter) (end func()) {
 	shown := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -119,7 +119,7 @@ func (s *trainRun) run(ctx context.Context) error {
 	if err := s.trial.Save(s.dir.Model()); err != nil {
 		return err
 	}
-	failure := s.draw() // what fails here is no reason to lose the rest
+	failure := s.draw() // a failure to draw must not lose the other files
 	summary := s.summarise(result, final)
 	failure = with(failure, summary.Write(s.dir.Summary()))
 	if failure = with(failure, s.printTable(summary, final)); failure != nil {
@@ -131,7 +131,7 @@ func (s *trainRun) run(ctx context.Context) error {
 	return nil
 }
 
-// begin writes config.yaml and says what is about to happen.
+// begin writes config.yaml and reports the sizes of the problem.
 func (s *trainRun) begin() error {
 	data, err := s.cfg.YAML(s.provenance())
 	if err != nil {
@@ -190,13 +190,13 @@ func (s *trainRun) provenance() rundir.Provenance {
 	return p
 }
 
-// warn keeps a warning for the summary and shows it.
+// warn records a warning for the summary and shows it.
 func (s *trainRun) warn(w string) {
 	s.warnings = append(s.warnings, w)
 	s.report.warn(w)
 }
 
-// optimise trains, with the records going to metrics.jsonl and the terminal.
+// optimise trains and sends the records to metrics.jsonl and the terminal.
 func (s *trainRun) optimise(ctx context.Context) (result *trainer.Result, err error) {
 	settings, err := s.cfg.TrainerSettings()
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *trainRun) optimise(ctx context.Context) (result *trainer.Result, err er
 	return s.trial.Train(ctx, settings)
 }
 
-// lastRecord keeps the last record's numbers for the summary of a run that fails.
+// lastRecord keeps the numbers of the last record, for the summary of a run that fails.
 type lastRecord trainRun
 
 func (l *lastRecord) Record(r *trainer.Record) error {

@@ -8,7 +8,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Without a GPU, or without support for one, what asks for it fails with one line that says what is missing; auto takes the CPU.
+// Without a GPU, or without support for one, what asks for it fails with one line that says what is
+// missing; auto takes the CPU.
 func TestTrainWithoutGPU(t *testing.T) {
 	gpus := machineGPUs()
 	if d, err := gpus.open(0); err == nil {

@@ -37,7 +37,7 @@ func (a *app) trainCommand() *cobra.Command {
 	var f trainFlags
 	cmd := &cobra.Command{
 		Use:   "train",
-		Short: "Train a model and certify the result",
+		Short: "train a model and certify the result",
 		Long: `Train trains a model under constraints and writes a directory with the weights (model.safetensors), the resolved settings
 (config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
 Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.
@@ -58,9 +58,9 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 		}),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().Var((*path)(&f.config), "config", "Read settings from this YAML file, whose keys are the flags' names; flags win")
+	cmd.Flags().Var((*path)(&f.config), "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
 	addSettings(cmd, values)
-	addSet(cmd, &f.set, "Give the run's method a setting, as in gdpa.step=0.01; may be repeated")
+	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
 	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
@@ -115,8 +115,8 @@ func addSet(cmd *cobra.Command, field *[]string, usage string) {
 
 // addHelpAll adds the flags --help and --help-all.
 func addHelpAll(cmd *cobra.Command, field *bool) {
-	cmd.Flags().BoolP("help", "h", false, "Print the everyday flags")
-	cmd.Flags().BoolVar(field, "help-all", false, "Print all flags, with the methods' settings and the rare ones")
+	cmd.Flags().BoolP("help", "h", false, "print the everyday flags")
+	cmd.Flags().BoolVar(field, "help-all", false, "print all flags, with the methods' settings and the rare ones")
 }
 
 // complete tells the shell's completion the values of a flag.

@@ -99,7 +99,8 @@ func TestTrainJSONLog(t *testing.T) {
 	}
 }
 
-// The plan is shown once; what the method has to say of the result stands in the log as in the summary.
+// The plan is shown once; what the method has to say of the result stands in the log as in the
+// summary.
 func TestTrainExplainsAndNotes(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	const note = "some lambda_j was negative in 3 % of the iterations"
@@ -126,7 +127,8 @@ func TestTrainBar(t *testing.T) {
 	}
 }
 
-// A bar never fills the terminal's line; where nothing of one fits there are log lines, and no carriage returns.
+// A bar never fills the terminal's line; where nothing of one fits there are log lines, and no
+// carriage returns.
 func TestTrainBarFits(t *testing.T) {
 	for _, columns := range []int{200, 80, 60, 45, 30, 1} {
 		got := commandOn(t.Context(), func(a *app) { a.terminal, a.columns = true, func() int { return columns } },
@@ -151,11 +153,13 @@ func TestTrainBarFits(t *testing.T) {
 	}
 }
 
-// Pictures that cannot be written are an error, and cost nothing else: weights, summary and table are there.
+// Pictures that cannot be written are an error, and cost nothing else: weights, summary and table
+// are there.
 func TestTrainWithoutPictures(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) {
-		s.during = func(int) { _ = os.WriteFile(dir.Plots(), nil, 0o644) } // a file where the folder is to be
+		// a file where the folder is to be
+		s.during = func(int) { _ = os.WriteFile(dir.Plots(), nil, 0o644) }
 	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
 	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stdout, "certificate") {
 		t.Errorf("%+v", got)
@@ -207,7 +211,8 @@ func TestTrainInterrupted(t *testing.T) {
 	}
 }
 
-// Ctrl-C while the data load: a message then, the status 130, no directory, even where loading fails of it.
+// Ctrl-C while the data load: a message then, the status 130, no directory, even where loading
+// fails of it.
 func TestTrainInterruptedWhileLoading(t *testing.T) {
 	for _, failure := range []error{nil, context.Canceled} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -220,7 +225,7 @@ func TestTrainInterruptedWhileLoading(t *testing.T) {
 			}
 		}, "train", "--iterations", "10", "--out", dir)
 		if got.status != exitInterrupted || !strings.Contains(got.stderr, "stopping") ||
-			!strings.HasSuffix(got.stderr, "ppal: interrupted before the first iteration; nothing was written\n") {
+			!strings.HasSuffix(got.stderr, "ppal: interrupted before the first iteration; no files were written\n") {
 			t.Errorf("%+v", got)
 		}
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -229,7 +234,8 @@ func TestTrainInterruptedWhileLoading(t *testing.T) {
 	}
 }
 
-// A run that fails before its first record leaves nothing: the same --out works again. The message names the class.
+// A run that fails before its first record leaves nothing: the same --out works again. The message
+// names the class.
 func TestTrainFailsAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	got := command(t.Context(), func(s *stub) { s.g = math.Inf(-1) }, "train", "--quiet", "--iterations", "10", "--out", dir)
@@ -244,7 +250,8 @@ func TestTrainFailsAtOnce(t *testing.T) {
 	}
 }
 
-// An objective that is not finite: one line that names it, status 1, the summary of the last record, and no such number in a file.
+// An objective that is not finite: one line that names it, status 1, the summary of the last
+// record, and no such number in a file.
 func TestTrainNotFinite(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) { s.f = math.NaN() }, "train", "--quiet", "--iterations", "100", "--out", string(dir))

@@ -11,7 +11,7 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Say which version this is, of what",
+		Short:   "Print version information",
 		Example: "  ppal version",
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
@@ -24,7 +24,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// version is the module's, with the commit it was built from where that is known.
+// version returns the module's version, with the commit if it is known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -47,7 +47,7 @@ func version() string {
 	return v
 }
 
-// moduleVersion is the version of a module that this program was built with.
+// moduleVersion returns the version of a module in this program.
 func moduleVersion(path string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

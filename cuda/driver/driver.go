@@ -1,7 +1,6 @@
 // Package driver is the little of CUDA that a plan needs, as one interface: memory, copies, launches, captured graphs and matrix products.
 //
-// Three things implement it: the NVIDIA driver itself (cuda/nvidia, build tag gpu), a recorder that computes nothing and checks the order
-// of the calls (cuda/recorder), and an emulator that runs the kernels' own source on the host (cuda/emulator, build tag gpu).
+// Two packages implement it: cuda/nvidia (build tag gpu) calls NVIDIA's driver, and cuda/double is the test double.
 package driver
 
 // Pointer is an address in device memory; 0 is no memory. Addresses inside an allocation are the base plus an offset in bytes.

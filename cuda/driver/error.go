@@ -31,18 +31,6 @@ func (e *Error) Error() string {
 // Unwrap implements what errors.Is asks for.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ProductsError says that a device lacks the units for a kind of products.
-type ProductsError struct {
-	Products string // the kind: "int8x3"
-	Major    int    // the first compute capability whose devices have the units
-	Info     Info   // the device
-}
-
-func (e *ProductsError) Error() string {
-	return fmt.Sprintf("cuda: %s products need integer tensor cores, compute capability %d.0; %s has %d.%d: choose auto or float32", e.Products,
-		e.Major, e.Info.Name, e.Info.Major, e.Info.Minor)
-}
-
 // Float64Arg is a float64 as an argument of a launch.
 func Float64Arg(x float64) uint64 { return math.Float64bits(x) }
 

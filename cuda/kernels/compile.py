@@ -2,8 +2,8 @@
 
 usage: compile.py [--check]   from anywhere, in the virtual environment that `make kernels-ptx` makes
 
-Writes ptx/SOURCE_f32.ptx and ptx/SOURCE_f64.ptx for every device/SOURCE.cu; with --check it compares them and writes nothing. ptxas
-compiles them for sm_80 and sm_90; a kernel that spills registers fails.
+Writes ptx/SOURCE_f32.ptx and ptx/SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only float32 plans
+use. With --check it compares the files and writes nothing. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers fails.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
+FLOAT32_ONLY = {"integers", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 
 class Compiler:
@@ -79,8 +80,9 @@ def main():
     wanted = set()
     print(f"{'kernel':32} {'':5} registers stack shared spills")
     for source in sorted(glob.glob(os.path.join(HERE, "device", "*.cu"))):
-        for dtype in ["f32", "f64"]:
-            path = os.path.join(HERE, "ptx", os.path.basename(source)[:-3] + f"_{dtype}.ptx")
+        module = os.path.basename(source)[:-3]
+        for dtype in ["f32"] if module in FLOAT32_ONLY else ["f32", "f64"]:
+            path = os.path.join(HERE, "ptx", f"{module}_{dtype}.ptx")
             wanted.add(path)
             text = compiler.compile(source, dtype)
             old = open(path).read() if os.path.exists(path) else ""

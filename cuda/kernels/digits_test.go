@@ -231,20 +231,20 @@ func TestDigitProducts(t *testing.T) {
 // onCPU is the product by the CPU's kernels.
 func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []float32 {
 	t.Helper()
-	k, err := kernel.NewIntegers(kernel.Go)
+	k, err := kernel.NewByteKernels(kernel.Go)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := kernel.NewPackedBytes(rows, inner, testScale)
+	x := k.NewPackedBytes(rows, inner, testScale)
 	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
-	w := k.NewSlices(inner, cols, count)
-	w.Cut(0, w.Count(), b, cols, testScale)
+	w := k.NewDigits(inner, cols, count)
+	w.Quantize(0, w.Panels(), b, cols, testScale)
 	z := make([]float32, rows*cols)
 	k.Mul(z, cols, x, 0, rows, w, k.NewByteScratch())
 	return z
 }
 
-// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the emulator refuses one that does not fit.
+// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the double refuses a sum that does not fit.
 func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)

@@ -6,5 +6,5 @@
 // A reduction is one launch: its blocks leave partial sums in scratch memory, and the last of them to finish, known by a counter, adds
 // them in their order.
 //
-// The sources also compile for the host (cuda/emulator), where the tests run them against the plan's reference loops.
+// The sources also compile for the host (cuda/double), where the tests run them against the plan's reference loops.
 package kernels

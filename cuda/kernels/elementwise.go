@@ -54,6 +54,9 @@ type Slopes struct {
 
 // Slopes runs the pass.
 func (s *Set) Slopes(q Queue, p Slopes) error {
+	if err := p.Cut.check(s.dtype); err != nil {
+		return err
+	}
 	if p.D.Rows == 0 || p.D.Cols == 0 {
 		return s.clearUnless(q, p.AddSums, p.Sums)
 	}

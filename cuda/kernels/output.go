@@ -73,6 +73,9 @@ type OutputBackward struct {
 
 // OutputBackward runs the pass.
 func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
+	if err := p.Cut.check(s.dtype); err != nil {
+		return err
+	}
 	if p.D.Cols > Narrow {
 		return fmt.Errorf("kernels: %d columns for a narrow product, want at most %d", p.D.Cols, Narrow)
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/emulator"
 	"ppal/cuda/kernels"
 	"ppal/internal/plan"
 )
@@ -21,7 +21,7 @@ import (
 type rig[T plan.Float] struct {
 	t        *testing.T
 	rng      *rand.Rand
-	d        *emulator.Driver
+	d        *double.Driver
 	s        *kernels.Set
 	q        *queue
 	memory   plan.Memory[T]
@@ -32,7 +32,7 @@ type rig[T plan.Float] struct {
 
 // queue is a stream of the device's.
 type queue struct {
-	d        *emulator.Driver
+	d        *double.Driver
 	scratch  []driver.Pointer
 	counters driver.Pointer
 }
@@ -88,7 +88,7 @@ type lab struct {
 }
 
 func newLab(dtype kernels.Dtype) (*lab, error) {
-	d := emulator.New(emulator.Options{Strict: true})
+	d := double.Computing(double.Options{Strict: true})
 	s, err := kernels.Load(d, dtype)
 	return &lab{s, &queue{d: d}, func() error { return nil }}, err
 }

@@ -24,21 +24,30 @@ func (t Dtype) Size() int { return 4 << t }
 // String is the ending of the kernels' names: f32, f64.
 func (t Dtype) String() string { return [...]string{"f32", "f64"}[t] }
 
-// texts are the modules, one for each source and type: margins_f32.ptx.
+// texts are the modules, one for each source and type: means_f32.ptx. Sources that only float32 plans use have no module of float64.
 //
 //go:embed ptx/*.ptx
 var texts embed.FS
 
-// Set is the kernels of one type of elements, compiled for a device. Its methods launch them: they return when the launch is queued, and
-// its errors are those of the queue. Operands are different matrices but where it says so.
+// Set is the kernels of one type of elements on a device. A module is compiled when one of its kernels is first launched. The methods
+// launch kernels: they return when the launch is queued, and their errors are the queue's and the compiler's. Operands are different
+// matrices unless a method says otherwise.
 type Set struct {
-	dtype     Dtype
-	functions map[string]driver.Function // by name without ending
+	dtype   Dtype
+	driver  driver.Driver
+	files   map[string]string // the module of each kernel, by the kernel's name without ending
+	kernels map[string]kernel // of the compiled modules
 }
 
-// Load compiles the kernels for a device.
+// kernel is a compiled kernel.
+type kernel struct {
+	function driver.Function
+	name     string // with ending
+}
+
+// Load finds the kernels of a type; it compiles none.
 func Load(d driver.Driver, t Dtype) (*Set, error) {
-	s := &Set{t, map[string]driver.Function{}}
+	s := &Set{t, d, map[string]string{}, map[string]kernel{}}
 	files, err := fs.Glob(texts, "ptx/*_"+t.String()+".ptx")
 	if err != nil {
 		return nil, fmt.Errorf("kernels: %w", err)
@@ -48,17 +57,41 @@ func Load(d driver.Driver, t Dtype) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("kernels: %w", err)
 		}
-		m, err := d.Load(string(text))
-		if err != nil {
-			return nil, fmt.Errorf("kernels: compiling %s: %w", file, err)
-		}
 		for _, e := range Entries(string(text)) {
-			if s.functions[strings.TrimSuffix(e.Name, "_"+t.String())], err = d.Function(m, e.Name); err != nil {
-				return nil, fmt.Errorf("kernels: %s: %w", file, err)
-			}
+			s.files[s.bare(e.Name)] = file
 		}
 	}
 	return s, nil
+}
+
+// bare is a kernel's name without ending.
+func (s *Set) bare(name string) string { return strings.TrimSuffix(name, "_"+s.dtype.String()) }
+
+// kernel returns a kernel, after compiling the module that it is in.
+func (s *Set) kernel(name string) (kernel, error) {
+	if k, ok := s.kernels[name]; ok {
+		return k, nil
+	}
+	file, ok := s.files[name]
+	if !ok {
+		return kernel{}, fmt.Errorf("kernels: there is no kernel %s_%v", name, s.dtype)
+	}
+	text, err := texts.ReadFile(file)
+	if err != nil {
+		return kernel{}, fmt.Errorf("kernels: %w", err)
+	}
+	m, err := s.driver.Load(string(text))
+	if err != nil {
+		return kernel{}, fmt.Errorf("kernels: compiling %s: %w", file, err)
+	}
+	for _, e := range Entries(string(text)) {
+		f, err := s.driver.Function(m, e.Name)
+		if err != nil {
+			return kernel{}, fmt.Errorf("kernels: %s: %w", file, err)
+		}
+		s.kernels[s.bare(e.Name)] = kernel{f, e.Name}
+	}
+	return s.kernels[name], nil
 }
 
 // Dtype is the elements' type.
@@ -75,12 +108,12 @@ type call struct {
 
 // launch queues a call.
 func (s *Set) launch(q Queue, c *call) error {
-	f, ok := s.functions[c.name]
-	if !ok {
-		return fmt.Errorf("kernels: there is no kernel %s_%v", c.name, s.dtype)
+	k, err := s.kernel(c.name)
+	if err != nil {
+		return err
 	}
-	return q.Launch(&driver.Launch{Function: f, Name: c.name + "_" + s.dtype.String(), Grid: c.grid, Block: c.block, Shared: c.shared,
-		Args: c.args, Reads: c.reads, Writes: c.writes})
+	return q.Launch(&driver.Launch{Function: k.function, Name: k.name, Grid: c.grid, Block: c.block, Shared: c.shared, Args: c.args,
+		Reads: c.reads, Writes: c.writes})
 }
 
 // span is the memory from a matrix's first to its last element.

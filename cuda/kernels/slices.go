@@ -1,6 +1,10 @@
 package kernels
 
-import "ppal/cuda/driver"
+import (
+	"errors"
+
+	"ppal/cuda/driver"
+)
 
 // Slices are where a matrix lies, cut for products with 8-bit data: as terms of bfloat16 or as digits. The zero value is nowhere.
 type Slices struct {
@@ -17,6 +21,17 @@ func (s *Set) Cut(q Queue, to Slices, b Operand, transposed bool) error {
 		return s.CutDigits(q, to.Digits, b, transposed)
 	}
 	return s.SplitBFloat16(q, to.Terms, b)
+}
+
+// errFloat64 is the error of quantizing a matrix of a float64 plan.
+var errFloat64 = errors.New("kernels: digits and terms of bfloat16 are for float32")
+
+// check refuses places for matrices of float64, whose kernels write neither digits nor terms.
+func (p Slices) check(t Dtype) error {
+	if p.given() && t != Float32 {
+		return errFloat64
+	}
+	return nil
 }
 
 // terms adds where terms of rows x cols go, addresses of 0 where there are fewer than three.

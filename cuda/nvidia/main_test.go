@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// buildStub compiles the stub, with the kernels for the host, and names it in the environment. Driver and cuBLAS are one file, which
-// they share their state in.
+// buildStub compiles the stub with the host's kernels and products, and names the stub in the environment. The driver and cuBLAS are one
+// file, because they share their state.
 func buildStub(dir string) error {
 	var objects []string
 	for _, source := range []string{"driver", "cublas"} {
@@ -55,6 +55,7 @@ func buildStub(dir string) error {
 	}
 	file := filepath.Join(dir, "libcuda.so.1")
 	args := append([]string{"-shared", "-fPIC", "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-fvisibility=hidden", "-o", file}, objects...)
+	args = append(args, "../double/multiply.cc")
 	if err := compile("c++", append(args, kernels...)...); err != nil {
 		return err
 	}

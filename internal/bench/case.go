@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/cpu"
+	"ppal/internal/plan"
 	"ppal/trainer/session"
 )
 
@@ -17,15 +18,15 @@ import (
 type Case struct {
 	Name  string
 	About string // one line
-	// Missing says what this version lacks to run the case; "" where it runs.
+	// Missing says what this version or machine lacks to run the case; empty: nothing.
 	Missing string
 
-	products string        // as asked for: auto, or a kind
-	settings config.Values // as on the command line of `ppal train`
+	products string        // as requested: auto, or a kind of products
+	settings config.Values // settings of ppal train
 	open     func(ctx context.Context, s setting) (*workload, error)
 }
 
-// setting is what a case is built from.
+// setting holds the inputs from which a case is built.
 type setting struct {
 	config.Train
 	device  *cpu.Device
@@ -33,48 +34,50 @@ type setting struct {
 	options []session.Option
 }
 
-// Options are what the cases of a run share.
+// Options are shared by all cases of a run.
 type Options struct {
 	DataDir string
-	// Device has the settings dtype, simd, threads and products of `ppal train`, where they were given; products are those of the cases
-	// that leave the choice open.
+	// Device holds the given settings dtype, simd, threads and products of ppal train. products
+	// applies to cases that do not fix the kind of products.
 	Device config.Values
-	// Experiment changes what the cases find around them: another GPU than this machine's.
+	// Experiment overrides the environment of the cases, such as the GPU.
 	Experiment []session.Option
-	// Time is about how long each case is measured, its preparation not counted.
+	// Time is the approximate measuring time of each case, without its preparation.
 	Time time.Duration
 }
 
-// Cases are all cases, in the order in which they run. Their rows are divided by shrink: 1 gives the cases that the names stand for.
+// Cases returns all cases in the order in which they run. The number of rows is divided by shrink;
+// 1 gives the sizes of the published data sets.
 func Cases(shrink int) []Case {
 	return slices.Concat(imageCases(shrink), tableCases(shrink))
 }
 
-// Restrict marks the cases whose kind of products the device lacks, or the dtype.
+// Restrict marks the cases whose kind of products the device or the dtype does not support.
 func Restrict(all []Case, device *cpu.Device, dtype string) {
 	for i := range all {
-		products, err := cpu.ParseProducts(all[i].products)
+		products, err := plan.ParseProducts(all[i].products)
 		if err == nil {
 			_, err = device.With(products)
 		}
-		switch sliced := products == cpu.Int8x3 || products == cpu.Int8x2; {
+		switch sliced := products == plan.Int8x3 || products == plan.Int8x2; {
 		case err != nil:
 			all[i].Missing = strings.TrimPrefix(err.Error(), "cpu: ")
 		case sliced && dtype != "float32":
-			all[i].Missing = fmt.Sprintf("%v products are of float32, the dtype is %s", products, dtype)
+			all[i].Missing = fmt.Sprintf("%v products need dtype float32, the dtype is %s", products, dtype)
 		}
 	}
 }
 
-// Choose picks the cases of the given names, in the names' order; no names pick all that this version can run, with a note on each
-// that it cannot. The error, of an unknown name or of one that cannot run, is a *config.Error.
+// Choose returns the cases with the given names, in the order of the names. Without names it
+// returns all cases that this version can run, and a note on each case that it cannot run. An
+// unknown name, or the name of a case that cannot run, is a *config.Error.
 func Choose(all []Case, names []string) (chosen []Case, notes []string, err error) {
 	if len(names) == 0 {
 		for _, c := range all {
 			if c.Missing == "" {
 				chosen = append(chosen, c)
 			} else {
-				notes = append(notes, fmt.Sprintf("%s is not measured: %s", c.Name, c.Missing))
+				notes = append(notes, fmt.Sprintf("%s is skipped: %s", c.Name, c.Missing))
 			}
 		}
 		return chosen, notes, nil
@@ -90,7 +93,7 @@ func Choose(all []Case, names []string) (chosen []Case, notes []string, err erro
 		case all[at].Missing != "":
 			return nil, nil, refuse("names %s, which cannot run: %s", name, all[at].Missing)
 		case slices.Contains(names[:i], name):
-			return nil, nil, refuse("names %s twice", name)
+			return nil, nil, refuse("gives %s twice", name)
 		}
 		chosen = append(chosen, all[at])
 	}
@@ -105,13 +108,14 @@ func caseNames(all []Case) []string {
 	return names
 }
 
-// prepare builds the case's problem and begins its method.
+// prepare builds the case's problem and initialises its method.
 func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	settings := config.Values{"device": "cpu"}
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
 	switch {
-	case o.Device["dtype"] == "float64", c.settings["problem"] != "": // which has products of its own; tables, which are no bytes
+	// float64 has its own products, and tables are not 8-bit data
+	case o.Device["dtype"] == "float64", c.settings["problem"] != "":
 		settings["products"] = "auto"
 	case c.products != "auto":
 		settings["products"] = c.products

@@ -15,6 +15,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
 // The names are what others ask for.
@@ -112,7 +113,7 @@ func TestRun(t *testing.T) {
 
 // productsOf are those that the case is to run with.
 func productsOf(c Case, device *cpu.Device, dtype string) string {
-	_, lacking := device.With(cpu.Int8x3)
+	_, lacking := device.With(plan.Int8x3)
 	switch {
 	case dtype == "float64" || c.products != "auto":
 		return map[bool]string{true: "float64", false: c.products}[dtype == "float64"]
@@ -145,7 +146,8 @@ func TestSteadyStateAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Some kilobytes, and a few numbers for each constraint: no vectors of the parameters, let alone of the rows.
+		// Some kilobytes, and a few numbers for each constraint: no vectors of the parameters, let
+		// alone of the rows.
 		if most := uint64(16<<10 + 64*w.shape.Constraints); a.Bytes > most {
 			t.Errorf("%s: %d allocations of %d bytes an iteration, want at most %d bytes", c.Name, a.Count, a.Bytes, most)
 		}

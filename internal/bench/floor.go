@@ -8,19 +8,20 @@ import (
 	"ppal/internal/cpu"
 )
 
-// reference is what iterations are compared with.
+// reference is an activity with which iterations are compared.
 type reference struct {
 	name  string
 	run   activity
-	flops float64 // of a run; 0: not counted
+	flops float64 // floating-point operations of a run; 0: not counted
 }
 
-// bare is the reference of products alone.
+// bare returns the reference of bare products.
 func bare(name string, b *cpu.Bare) reference {
 	return reference{name, func() (time.Duration, error) { return b.Run(), nil }, b.FLOPs()}
 }
 
-// bareProducts are the two products with a dense data matrix, with the case's kernels, threads and type.
+// bareProducts returns the reference of the two products with a dense data matrix, with the
+// kernels, threads and dtype of the case.
 func bareProducts(s setting, rows, features, width int) (reference, error) {
 	prepare := cpu.BareProducts[float32]
 	if s.Dtype == "float64" {
@@ -33,7 +34,7 @@ func bareProducts(s setting, rows, features, width int) (reference, error) {
 	return bare(fmt.Sprintf("X W and X^T D in %s", s.Dtype), b), nil
 }
 
-// bareSparse are the two products with sparse rows.
+// bareSparse returns the reference of the two products with sparse rows.
 func bareSparse(s setting, x *matrix.CSR, width int) (reference, error) {
 	prepare := cpu.BareSparse[float32]
 	if s.Dtype == "float64" {

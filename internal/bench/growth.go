@@ -7,25 +7,26 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Growth is the time of an iteration by the number of rows, and the straight line nearest to it in the least squares' sense.
+// Growth is the time of an iteration as a function of the number of rows, with the least-squares
+// line.
 type Growth struct {
 	Rows      []int     `json:"rows"`
 	Iteration []float64 `json:"iteration_ms"` // medians
 	Slope     float64   `json:"ms_per_1000_rows"`
 	Intercept float64   `json:"intercept_ms"`
-	RSquared  float64   `json:"r_squared"` // the share of the times' variance that the line explains
+	RSquared  float64   `json:"r_squared"` // share of the times' variance that the line explains
 	Features  int       `json:"features"`
 	Width     int       `json:"width"`
 }
 
-// GrowthRows are the numbers of rows, all multiples of the ten classes.
+// GrowthRows returns the numbers of rows, all multiples of the ten classes.
 func GrowthRows() []int { return []int{1000, 2000, 5000, 10000, 20000, 40000, 60000} }
 
-// growthClasses is the number of classes that the rows are shared by.
+// growthClasses is the number of classes over which the rows are distributed.
 const growthClasses = 10
 
-// MeasureGrowth times iterations on random images of Fashion-MNIST's shape in ten classes, with 256 hidden units, for each of the
-// numbers of rows, in turns. o.Time is that of all together.
+// MeasureGrowth times iterations on random images of Fashion-MNIST's shape in ten classes, with 256
+// hidden units, for each of the numbers of rows, in turns. o.Time is the total time.
 func MeasureGrowth(ctx context.Context, o Options, rows []int) (Growth, error) {
 	g := Growth{Rows: rows}
 	var activities []activity
@@ -48,7 +49,7 @@ func MeasureGrowth(ctx context.Context, o Options, rows []int) (Growth, error) {
 	return g, nil
 }
 
-// growthCase has n rows.
+// growthCase returns the case with n rows.
 func growthCase(n int) Case {
 	perClass := n / growthClasses
 	c := imageCase(fmt.Sprintf("growth-%d", n), "auto", "", "fashion-mnist", perClass, 1, "classes", "0,1,2,3,4,5,6,7,8,9")
@@ -56,7 +57,7 @@ func growthCase(n int) Case {
 	return c
 }
 
-// fit fills the line in.
+// fit computes the least-squares line.
 func (g *Growth) fit() {
 	x := make([]float64, len(g.Rows))
 	for i, n := range g.Rows {

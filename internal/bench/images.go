@@ -14,13 +14,14 @@ import (
 	"ppal/trainer/session"
 )
 
-// Rows of each class in the published sets.
+// Rows of each class in the published data sets.
 const (
 	fashionTrain, fashionTest = 6000, 1000
 	cifarTrain, cifarTest     = 5000, 1000
 )
 
-// imageCases are multi-class Neyman-Pearson problems on 8-bit images with PPALA's practical settings.
+// imageCases returns multi-class Neyman-Pearson problems on 8-bit images, with PPALA's practical
+// settings.
 func imageCases(shrink int) []Case {
 	fashion := func(name, products, about string, more ...string) Case {
 		return imageCase(name, products, about, "fashion-mnist", fashionTrain/shrink, fashionTest/shrink, more...)
@@ -29,14 +30,15 @@ func imageCases(shrink int) []Case {
 	return []Case{
 		fashion("mnpc-fashion-mnist", "auto", "Fashion-MNIST, 4 classes, 256 hidden units"),
 		fashion("mnpc-fashion-mnist-float32", "float32", "the same with products in floating point"),
-		fashion("mnpc-fashion-mnist-int8x2", "int8x2", "the same with two 8-bit slices for each product"),
+		fashion("mnpc-fashion-mnist-int8x2", "int8x2", "the same with two 8-bit digits for each product"),
 		fashion("mnpc-fashion-mnist-separate", "auto", "the same with a network for each class, 64 hidden units each",
 			"heads", "separate", "hidden", "64"),
 		cifar,
 	}
 }
 
-// imageCase takes rowsPerClass rows of each class; settings are pairs of a key and its value.
+// imageCase returns a case with rowsPerClass rows of each class. settings are pairs of a key and a
+// value.
 func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass int, settings ...string) Case {
 	c := Case{Name: name, About: about, products: products, settings: config.Values{
 		"dataset": dataset, "rows-per-class": strconv.Itoa(rowsPerClass),
@@ -48,7 +50,8 @@ func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass
 	return c
 }
 
-// openImages builds the training run of the configuration, on random images where its files are absent.
+// openImages builds the training run of the configuration, on random images if the files are
+// absent.
 func openImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
 	e, err := session.New(ctx, s.Train, s.dataDir, s.options...)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,8 +63,8 @@ func openImages(ctx context.Context, s setting, testPerClass int) (*workload, er
 	return onImages(e, s, FromFiles), nil
 }
 
-// openRandomImages builds the run on images of the data set's shape whose pixels are random: the time of an iteration does not depend
-// on what they show.
+// openRandomImages builds the run on random images with the data set's shape. The time of an
+// iteration does not depend on the pixels.
 func openRandomImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
 	d, err := datasets.Lookup(s.Dataset)
 	if err != nil {
@@ -87,7 +90,8 @@ func onImages(e *session.Experiment, s setting, data string) *workload {
 	return w
 }
 
-// width is the number of columns that the data matrix is multiplied with: all heads' hidden units, or the scores.
+// width returns the number of columns by which the data matrix is multiplied: the hidden units of
+// all heads, or the scores.
 func width(cfg config.Train) int {
 	switch {
 	case cfg.Model.Model == "mlp" && cfg.Heads == "separate":
@@ -100,7 +104,7 @@ func width(cfg config.Train) int {
 	return 1
 }
 
-// randomImages draws rowsPerClass images of each of the classes.
+// randomImages generates rowsPerClass images of each of the classes.
 func randomImages(d datasets.Dataset, classes []int, rowsPerClass int, seed uint64) *datasets.Selection {
 	s := &datasets.Selection{Classes: classes, Offsets: []int{0}}
 	for k, class := range classes {

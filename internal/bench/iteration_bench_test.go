@@ -7,7 +7,8 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// BenchmarkIteration is an iteration of every case on a tenth of its rows, random ones; `ppal bench` takes them all, beside their floor.
+// BenchmarkIteration is an iteration of every case on a tenth of its rows, random ones; `ppal
+// bench` takes them all, beside their floor.
 func BenchmarkIteration(b *testing.B) {
 	all := Cases(10)
 	device, err := cpu.New(kernel.Best(), 0)

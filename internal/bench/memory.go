@@ -7,25 +7,27 @@ import (
 	"ppal/internal/rundir"
 )
 
-// Memory is what a run holds once it is loaded, beside what it may hold.
+// Memory compares a run's resident memory with its budget.
 type Memory struct {
 	Name string `json:"name"`
-	// ProcessPeak is the largest resident memory of the process, loading included. LoadedPeak is that of the time from the end of
-	// loading on; 0 where the system cannot tell it apart.
+	// ProcessPeak is the peak resident memory of the process, loading included. LoadedPeak is the
+	// peak after loading; 0 if the system cannot measure it separately.
 	ProcessPeak uint64 `json:"process_peak_bytes"`
 	LoadedPeak  uint64 `json:"loaded_peak_bytes"`
-	Bound       uint64 `json:"bound_bytes"` // on both
+	Bound       uint64 `json:"bound_bytes"` // budget for LoadedPeak and ProcessPeak
 	Terms       Bound  `json:"bound"`
-	Allocations        // of an iteration; those of the parameters' or the data's size are none
+	Allocations        // per iteration; none has the size of the parameters or of the data
 	Shape
 }
 
-// Bound are the bytes that a run in the steady state is allowed, term by term.
+// Bound is the memory budget of a run in the steady state, term by term.
 type Bound struct {
-	Packed      uint64 `json:"packed_data_bytes"`       // the training rows as the products read them
-	OtherSplits uint64 `json:"other_splits_bytes"`      // the rest of the rows, as they were read
-	Parameters  uint64 `json:"parameters_bytes"`        // four vectors of the parameters
-	Activations uint64 `json:"activations_bytes"`       // 1.3 times what the backward pass reads of the forward pass
+	// the training rows in the layouts of the products
+	Packed      uint64 `json:"packed_data_bytes"`
+	OtherSplits uint64 `json:"other_splits_bytes"` // the other rows, as they were read
+	Parameters  uint64 `json:"parameters_bytes"`   // four vectors with the size of the parameters
+	// 1.3 times the values of the forward pass that the backward pass reads
+	Activations uint64 `json:"activations_bytes"`
 	Allowance   uint64 `json:"program_allowance_bytes"` // 64 MiB
 }
 
@@ -36,12 +38,13 @@ const (
 	steadyIterations     = 20
 )
 
-// Sum is the bound as a whole.
+// Sum returns the total budget.
 func (b Bound) Sum() uint64 {
 	return b.Packed + b.OtherSplits + b.Parameters + b.Activations + b.Allowance
 }
 
-// MemoryCases are the cases whose memory is measured: all of Fashion-MNIST's training rows, and those of CIFAR-10's four classes.
+// MemoryCases returns the cases whose memory is measured: all training rows of Fashion-MNIST, and
+// those of four classes of CIFAR-10.
 func MemoryCases(shrink int) []Case {
 	return []Case{
 		imageCase("memory-fashion-mnist", "auto", "Fashion-MNIST, 10 classes, 256 hidden units", "fashion-mnist",
@@ -50,7 +53,8 @@ func MemoryCases(shrink int) []Case {
 	}
 }
 
-// MeasureMemory loads the case and iterates. It speaks of the whole process, so that the case is best the only thing that it does.
+// MeasureMemory loads the case and iterates. It measures the whole process, so the process should
+// do nothing else.
 func (c Case) MeasureMemory(ctx context.Context, o Options) (Memory, error) {
 	w, err := c.prepare(ctx, o)
 	if err != nil {
@@ -71,13 +75,15 @@ func (c Case) MeasureMemory(ctx context.Context, o Options) (Memory, error) {
 	return m, err
 }
 
-// bound is that of the workload on images, which slices read as bytes, in two layouts.
+// bound returns the budget of a workload on images, which the products read as bytes in two
+// layouts.
 func (w *workload) bound() Bound {
 	size := uint64(4)
 	if w.setting.Dtype == "float64" {
 		size = 8
 	}
-	rows, kept := uint64(w.shape.Rows), uint64(w.shape.Width+len(w.setting.Classes)) // the hidden layer and the scores
+	// the hidden layer and the scores
+	rows, kept := uint64(w.shape.Rows), uint64(w.shape.Width+len(w.setting.Classes))
 	packed := size
 	if strings.HasPrefix(w.products, "int8") {
 		packed = 2

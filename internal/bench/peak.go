@@ -5,9 +5,11 @@ import (
 	"runtime/debug"
 )
 
-// resetPeak gives memory that is free back to the system and lets rundir.PeakBytes begin anew; it says whether the system can (Linux).
-// Where it cannot, a peak is that of the process so far.
+// resetPeak returns free memory to the system and resets the peak that rundir.PeakBytes reports. It
+// returns false if the system cannot reset the peak (only Linux can); a peak then covers the whole
+// process so far.
 func resetPeak() bool {
 	debug.FreeOSMemory()
-	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil // 5: the high-water mark, see proc_pid_clear_refs(5)
+	// 5: the high-water mark, see proc_pid_clear_refs(5)
+	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil
 }

@@ -7,10 +7,11 @@ import (
 	"io"
 )
 
-// Prepared is a case that is ready to iterate, for who measures it otherwise than Run does.
+// Prepared is a case that is ready to iterate, for callers that measure it in another way than Run.
 type Prepared struct{ w *workload }
 
-// Prepare builds the case's problem, on the device of the options, and begins its method. What it opened is given back by Close.
+// Prepare builds the case's problem on the device of the options and initialises its method. Close
+// releases what Prepare opened.
 func (c Case) Prepare(ctx context.Context, o Options) (*Prepared, error) {
 	if c.Missing != "" {
 		return nil, fmt.Errorf("bench: %s cannot run: %s", c.Name, c.Missing)
@@ -26,13 +27,13 @@ func (c Case) Prepare(ctx context.Context, o Options) (*Prepared, error) {
 	return p, nil
 }
 
-// Shape is what the work of an iteration depends on.
+// Shape returns the sizes that determine the work of an iteration.
 func (p *Prepared) Shape() Shape { return p.w.shape }
 
-// Iterate does so many iterations.
+// Iterate runs the given number of iterations.
 func (p *Prepared) Iterate(times int) error { return p.w.repeat(times) }
 
-// Close gives the device back.
+// Close releases the device.
 func (p *Prepared) Close() error {
 	if c, ok := p.w.keep.(io.Closer); ok {
 		return c.Close()

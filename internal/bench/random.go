@@ -10,13 +10,13 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// The random streams of what is drawn.
+// The random streams of generated tables and groups.
 const (
 	tableSeed = 0x7461626c65
 	groupSeed = 0x67726f7570
 )
 
-// randomTable has n rows' labels, a quarter of them +1.
+// randomTable returns the labels of n rows; a quarter of them are +1.
 func randomTable(rng *rand.Rand, n int) *datasets.Table {
 	t := &datasets.Table{Classes: [2]string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
 	for i := range t.Labels {
@@ -28,8 +28,8 @@ func randomTable(rng *rand.Rand, n int) *datasets.Table {
 	return t
 }
 
-// randomCategories is a table of Adult's shape: each attribute has as many columns as the others, of which one is 1. Each row is in one
-// of two groups.
+// randomCategories returns a table of Adult's shape: all attributes have the same number of
+// columns, of which one is 1 in each row. Each row is in one of two groups.
 func randomCategories(n int) *datasets.Table {
 	rng := rand.New(rand.NewPCG(1, tableSeed))
 	t := randomTable(rng, n)
@@ -46,7 +46,7 @@ func randomCategories(n int) *datasets.Table {
 	return t
 }
 
-// randomPair puts each of n rows into one of two groups.
+// randomPair assigns each of n rows to one of two groups.
 func randomPair(n int) []datasets.Group {
 	rng := rand.New(rand.NewPCG(4, groupSeed))
 	pair := []datasets.Group{{Name: "protected"}, {Name: "rest"}}
@@ -57,7 +57,7 @@ func randomPair(n int) []datasets.Group {
 	return pair
 }
 
-// randomNumbers is a table of numbers; it has no groups.
+// randomNumbers returns a table of numbers without groups.
 func randomNumbers(n, cols int) *datasets.Table {
 	rng := rand.New(rand.NewPCG(2, tableSeed))
 	t := randomTable(rng, n)
@@ -69,10 +69,11 @@ func randomNumbers(n, cols int) *datasets.Table {
 	return t
 }
 
-// The shares of the rows that random groups have.
+// The range of the share of the rows that a random group holds.
 const leastShare, mostShare = 0.01, 0.5
 
-// randomGroups draws m groups of more than a hundredth of the n rows, their sizes' logarithms uniform up to a half.
+// randomGroups draws m groups of more than a hundredth of the n rows. The logarithms of their sizes
+// are uniform, up to half of the rows.
 func randomGroups(n, m int) []datasets.Group {
 	rng := rand.New(rand.NewPCG(3, groupSeed))
 	groups := make([]datasets.Group, m)

@@ -1,6 +1,6 @@
 package bench
 
-// Report is what a run measured, and where.
+// Report holds the results of a run and describes the machine.
 type Report struct {
 	Cases   []Result `json:"cases,omitempty"`
 	Memory  []Memory `json:"memory,omitempty"`
@@ -9,12 +9,12 @@ type Report struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// Machine is what the figures depend on beside the case.
+// Machine describes what the results depend on besides the case.
 type Machine struct {
 	CPU     string `json:"cpu"`
 	Cores   int    `json:"cores"`
 	Threads int    `json:"threads"`
-	Kernels string `json:"kernels"` // the level of their instructions
+	Kernels string `json:"kernels"` // level of the kernels' instructions
 	Dtype   string `json:"dtype"`
-	Version string `json:"version"` // of the program
+	Version string `json:"version"` // version of the program
 }

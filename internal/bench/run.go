@@ -9,34 +9,36 @@ import (
 	"ppal/internal/rundir"
 )
 
-// Result is a case, timed. Times are medians in milliseconds.
+// Result holds the times of a case. Times are medians in milliseconds.
 type Result struct {
 	Name      string  `json:"name"`
 	Iteration float64 `json:"iteration_ms"`
 	Floor     float64 `json:"floor_ms"`
-	Ratio     float64 `json:"ratio"` // of the medians
+	Ratio     float64 `json:"ratio"` // ratio of the medians
 
-	IterationQuartiles [2]float64 `json:"iteration_quartiles_ms"` // the first and the third
+	// the first and the third quartile
+	IterationQuartiles [2]float64 `json:"iteration_quartiles_ms"`
 	FloorQuartiles     [2]float64 `json:"floor_quartiles_ms"`
-	Iterations         int        `json:"iterations"` // that were timed
+	Iterations         int        `json:"iterations"` // number of timed iterations
 	FloorIs            string     `json:"floor"`
-	FloorGFLOPs        float64    `json:"floor_gflops"` // a second
+	FloorGFLOPs        float64    `json:"floor_gflops"` // per second
 
 	Others []Comparison `json:"compared,omitempty"`
 
-	AskedProducts string `json:"asked_products"` // auto, or a kind
+	AskedProducts string `json:"asked_products"` // as requested: auto, or a kind of products
 	Products      string `json:"products"`       // the kind that ran
 	Shape
 	Allocations
-	PeakBytes uint64 `json:"peak_bytes"` // resident, from before the case was loaded to its first iterations, without the floor's memory
+	// peak resident memory from before loading to the first iterations, without the floor's memory
+	PeakBytes uint64 `json:"peak_bytes"`
 }
 
-// Comparison is something else that was timed in the same turns.
+// Comparison is another activity that was timed in the same turns.
 type Comparison struct {
 	Name      string     `json:"name"`
 	Time      float64    `json:"ms"`
 	Quartiles [2]float64 `json:"quartiles_ms"`
-	Ratio     float64    `json:"ratio"` // of the iteration's time to this
+	Ratio     float64    `json:"ratio"` // the iteration's time divided by this activity's time
 }
 
 // Run prepares a case and times it.
@@ -68,7 +70,7 @@ func (c Case) Run(ctx context.Context, o Options) (Result, error) {
 	for _, f := range references {
 		activities = append(activities, f.run)
 	}
-	runtime.GC() // what preparing left would be collected while something is timed
+	runtime.GC() // collect the garbage of the preparation now, not while something is timed
 	times, err := alternate(ctx, o.Time, activities)
 	if err != nil {
 		return Result{}, err
@@ -77,7 +79,7 @@ func (c Case) Run(ctx context.Context, o Options) (Result, error) {
 	return r, nil
 }
 
-// compare fills in the times, the iteration's and then the references', the floor's first.
+// compare sets the times of the iteration and of the references, the floor's first.
 func (r *Result) compare(times [][]time.Duration, references []reference) {
 	iteration, floor := newTiming(times[0]), newTiming(times[1])
 	r.Iteration, r.IterationQuartiles, r.Iterations = iteration.Median, iteration.Quartiles, iteration.Runs

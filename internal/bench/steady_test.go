@@ -12,7 +12,8 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// The bound, added up by hand: 2 bytes an element where they stay bytes, 10 classes of 60 rows, 10 rows each held out, 256 hidden units.
+// The bound, added up by hand: 2 bytes an element where they stay bytes, 10 classes of 60 rows, 10
+// rows each held out, 256 hidden units.
 func TestMemory(t *testing.T) {
 	c := MemoryCases(100)[0]
 	device, err := cpu.New(kernel.Best(), 2)
@@ -52,7 +53,8 @@ func TestGrowthFit(t *testing.T) {
 	if math.Abs(g.Slope-3) > 1e-12 || math.Abs(g.Intercept-2) > 1e-12 || math.Abs(g.RSquared-1) > 1e-12 {
 		t.Errorf("%+v", g)
 	}
-	g = Growth{Rows: []int{1000, 2000, 3000}, Iteration: []float64{1, 3, 2}} // the line 1 + 0.5 x; residuals -0.5, 1, -0.5
+	// the line 1 + 0.5 x; residuals -0.5, 1, -0.5
+	g = Growth{Rows: []int{1000, 2000, 3000}, Iteration: []float64{1, 3, 2}}
 	g.fit()
 	if math.Abs(g.Slope-0.5) > 1e-12 || math.Abs(g.Intercept-1) > 1e-12 || math.Abs(g.RSquared-0.25) > 1e-12 {
 		t.Errorf("%+v", g)

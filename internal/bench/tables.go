@@ -20,7 +20,8 @@ const (
 	manyGroups                                = 800
 )
 
-// tableCases are demographic parity on sparse and on dense rows, and intersectional fairness on dense ones with many groups and with one.
+// tableCases returns demographic parity on sparse and on dense rows, and intersectional fairness on
+// dense rows with many groups and with one group.
 func tableCases(shrink int) []Case {
 	adult := Case{Name: "dp-adult", products: "auto",
 		About:    "Adult, linear, demographic parity between two groups as two smooth constraints",
@@ -42,10 +43,11 @@ func tableCases(shrink int) []Case {
 	return []Case{adult, bank, groups("if-communities", manyGroups), groups("if-communities-1", 1)}
 }
 
-// allTraining is a split that trains on every row.
+// allTraining is a split that uses every row for training.
 const allTraining = "100/0/0"
 
-// openAdult builds demographic parity on Adult, on n random rows of its shape where the files are absent.
+// openAdult builds demographic parity on Adult, or on n random rows of Adult's shape if the files
+// are absent.
 func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 	t, data, err := loadTable(s, func() *datasets.Table { return randomCategories(n) })
 	if err != nil {
@@ -69,7 +71,8 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 	return w, nil
 }
 
-// openBank builds demographic parity on Bank, on n random rows of its shape where the file is absent.
+// openBank builds demographic parity on Bank, or on n random rows of Bank's shape if the file is
+// absent.
 func openBank(ctx context.Context, s setting, n int) (*workload, error) {
 	t, data, err := loadTable(s, func() *datasets.Table {
 		t := randomNumbers(n, bankFeatures)
@@ -82,8 +85,8 @@ func openBank(ctx context.Context, s setting, n int) (*workload, error) {
 	return onTable(ctx, s, t, data)
 }
 
-// openCommunities builds intersectional fairness over m random groups on Communities and Crime, on n random rows of its shape where the
-// file is absent.
+// openCommunities builds intersectional fairness over m random groups on Communities and Crime, or
+// on n random rows of its shape if the file is absent.
 func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error) {
 	t, data, err := loadTable(s, func() *datasets.Table { return randomNumbers(n, communitiesFeatures) })
 	if err != nil {
@@ -109,7 +112,7 @@ func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error
 	return w, nil
 }
 
-// loadTable reads the setting's table, or draws one.
+// loadTable reads the setting's table, or generates a random table.
 func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, data string, err error) {
 	split, err := datasets.ParseSplit(s.Split)
 	if err != nil {

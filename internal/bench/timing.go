@@ -7,18 +7,21 @@ import (
 	"time"
 )
 
-// activity does one thing once and says how long it took.
+// activity runs once and returns its duration.
 type activity func() (time.Duration, error)
 
 const (
-	warmUps     = 3                     // runs of an activity before those that count
-	turn        = 10 * time.Millisecond // an activity's turn in a round is about this long, so that caches are its own
+	warmUps = 3 // runs of an activity before the timed runs
+	// approximate length of an activity's turn in a round, long enough for the activity to fill the
+	// caches
+	turn        = 10 * time.Millisecond
 	mostPerTurn = 1000
 	leastRounds = 5
 )
 
-// alternate runs the activities in turns, in rounds until limit is over, and returns the times of each. Neighbouring turns meet the
-// same machine: what slows one down slows the others down.
+// alternate runs the activities in turns, in rounds until the time limit, and returns the times of
+// each activity. Neighbouring turns run under the same conditions: what slows one activity slows
+// the others.
 func alternate(ctx context.Context, limit time.Duration, activities []activity) ([][]time.Duration, error) {
 	repeats := make([]int, len(activities))
 	for i, run := range activities {
@@ -51,20 +54,20 @@ func alternate(ctx context.Context, limit time.Duration, activities []activity) 
 	return times, nil
 }
 
-// Timing is the distribution of an activity's times, in milliseconds.
+// Timing summarises the distribution of an activity's times, in milliseconds.
 type Timing struct {
 	Median    float64
-	Quartiles [2]float64 // the first and the third
+	Quartiles [2]float64 // the first and the third quartile
 	Runs      int
 }
 
-// newTiming sorts the times.
+// newTiming sorts times and returns their summary.
 func newTiming(times []time.Duration) Timing {
 	slices.Sort(times)
 	return Timing{Median: quantile(times, 0.5), Quartiles: [2]float64{quantile(times, 0.25), quantile(times, 0.75)}, Runs: len(times)}
 }
 
-// quantile interpolates between the sorted times.
+// quantile interpolates linearly between the sorted times.
 func quantile(sorted []time.Duration, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)

@@ -10,25 +10,26 @@ import (
 	"ppal/trainer/problem"
 )
 
-// workload is a case that is ready to run: a problem, and a method at some iterate of it.
+// workload is a case that is ready to run: a problem, and a method at an iterate of the problem.
 type workload struct {
 	problem  problem.Problem
 	method   trainer.Method
 	at       problem.Point
 	shape    Shape
-	held     int // rows that are kept for other measures than training
+	held     int // rows for measures other than training
 	setting  setting
-	products string // with the data, as they run
-	keep     any    // what a run holds beside the problem
-	// references prepares what the iteration is compared with, the floor first.
+	products string // kind of products with the data matrix that runs
+	keep     any    // what must stay in memory besides the problem
+	// references prepares the activities with which the iteration is compared, the floor first.
 	references func() ([]reference, error)
 }
 
-// Shape is what an iteration's work depends on.
+// Shape holds the sizes that determine the work of an iteration.
 type Shape struct {
-	Rows        int    `json:"rows"`
-	Features    int    `json:"features"`
-	Width       int    `json:"width"`               // columns of the product with the data: hidden units of all heads, or outputs
+	Rows     int `json:"rows"`
+	Features int `json:"features"`
+	// columns of the product with the data: hidden units of all heads, or outputs
+	Width       int    `json:"width"`
 	NonZeros    int    `json:"non_zeros,omitempty"` // of sparse rows
 	Parameters  int    `json:"parameters"`
 	Constraints int    `json:"constraints"`
@@ -41,13 +42,13 @@ const (
 	Synthetic = "synthetic"
 )
 
-// dense is the floor of dense rows, compared with nothing else.
+// dense returns the floor of dense rows as the only reference.
 func (w *workload) dense() ([]reference, error) {
 	r, err := bareProducts(w.setting, w.shape.Rows, w.shape.Features, w.shape.Width)
 	return []reference{r}, err
 }
 
-// begin starts the method as trainer.Train does.
+// begin initialises the method as trainer.Train does.
 func (w *workload) begin() error {
 	n, m := w.problem.Dims()
 	w.shape.Parameters, w.shape.Constraints = n, m
@@ -63,7 +64,7 @@ func (w *workload) begin() error {
 	return w.method.Init(w.problem, &w.at)
 }
 
-// iterate does an iteration and says how long it took.
+// iterate runs one iteration and returns its duration.
 func (w *workload) iterate() (time.Duration, error) {
 	began := time.Now()
 	err := w.method.Iterate(w.problem, &w.at)
@@ -75,7 +76,7 @@ func (w *workload) iterate() (time.Duration, error) {
 	return took, err
 }
 
-// repeat does n iterations, whose time nobody wants.
+// repeat runs n iterations without timing them.
 func (w *workload) repeat(n int) error {
 	for range n {
 		if _, err := w.iterate(); err != nil {
@@ -85,16 +86,17 @@ func (w *workload) repeat(n int) error {
 	return nil
 }
 
-// Allocations are those of an iteration in the steady state, from Go's heap.
+// Allocations counts the heap allocations of an iteration in the steady state.
 type Allocations struct {
 	Count uint64 `json:"allocations"`
 	Bytes uint64 `json:"allocated_bytes"`
 }
 
-// countedIterations is how many iterations the mean of their allocations is taken over.
+// countedIterations is the number of iterations over which allocations are averaged.
 const countedIterations = 10
 
-// allocations counts them. The first iterations, which make what the others use again, are over.
+// allocations counts the allocations per iteration. It runs after the first iterations, which
+// allocate buffers for later use.
 func (w *workload) allocations() (Allocations, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -309,7 +309,7 @@ func TestNearNote(t *testing.T) {
 		{Contender: "gdpa", Records: []trainer.Record{near(""), {}}},
 	}}
 	text := o.Markdown()
-	if !strings.Contains(text, "no near stationarity at 1 of 3 records that measured it, the last because it is infeasible") {
+	if !strings.Contains(text, "near stationarity could not be measured at 1 of 3 records; the last reason: it is infeasible") {
 		t.Errorf("the summary:\n%s", text)
 	}
 	if note := o.nearNote("gdpa"); note != "" {

@@ -1,8 +1,10 @@
-// Package compare runs several methods from equal starts under one budget, and sums them up: every record of every run in one file,
-// means and ranges over the seeds as pictures and as a table.
+// Package compare runs several methods from equal starts under the same budget and summarises the
+// results: every record of every run in one file, means and ranges over the seeds as plots and as a
+// table.
 //
-// A comparison is honest only where every method has the same start, the same budget and the same search for its settings. All three
-// are here: a seed gives every contender the same rows and weights, the budget is counted in iterations, training seconds or gradient
-// evaluations, and a grid tries its points for each contender on the first seed and the best of them on the second too, feasible results
-// before infeasible ones, then by the objective. The search is written down beside the results.
+// A comparison is fair only if every method has the same start, the same budget and the same search
+// for its settings. A seed gives every contender the same rows and initial weights. The budget
+// counts iterations, training seconds or gradient evaluations. The search tries all points of each
+// contender's grid on the first seed, and the best points on the second seed too. It ranks feasible
+// results before infeasible results, and then by objective. The search is saved beside the results.
 package compare

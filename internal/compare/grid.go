@@ -9,13 +9,15 @@ import (
 	"ppal/internal/config"
 )
 
-// ReadGrid reads a search's file: for each contender, settings with lists of values,
+// ReadGrid reads the grids of a search from a file. The file has, for each contender, keys with
+// lists of values,
 //
 //	gdpa:
 //	  step: [1e-3, 1e-2]     # or gdpa-step
 //	  penalty: [0.1, 1]
 //
-// and returns each contender's points: every combination, the last key's values varying fastest. Errors name the file and line.
+// ReadGrid returns the points of each contender: every combination, with the values of the last key
+// varying fastest. Errors name the file and the line.
 func ReadGrid(path string) (map[string][]config.Values, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -39,7 +41,7 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 			return nil, gridError(path, keys, "want keys with lists of values for %s", name.Value)
 		}
 		if grids[name.Value] != nil {
-			return nil, gridError(path, name, "%s is given already", name.Value)
+			return nil, gridError(path, name, "%s is given twice", name.Value)
 		}
 		points := []config.Values{{}}
 		for k := 0; k+1 < len(keys.Content); k += 2 {

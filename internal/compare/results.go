@@ -12,7 +12,8 @@ import (
 	"ppal/internal/rundir"
 )
 
-// write leaves the outcome in the comparison's folder: results.jsonl, search.jsonl, plots and summary.md, the last.
+// write writes the outcome into the comparison's folder: results.jsonl, search.jsonl, plots and, as
+// the last file, summary.md.
 func (o *Outcome) write(dir string) error {
 	if err := o.writeResults(dir); err != nil {
 		return err
@@ -28,7 +29,8 @@ func (o *Outcome) write(dir string) error {
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
 }
 
-// writeResults joins the runs' records: each line is one of metrics.jsonl after the method and the seed.
+// writeResults joins the records of all runs. Each line is a line of metrics.jsonl with the method
+// and the seed in front.
 func (o *Outcome) writeResults(dir string) error {
 	var all bytes.Buffer
 	for _, r := range o.Runs {
@@ -59,7 +61,7 @@ func (o *Outcome) writeSearch(dir string) error {
 	return rundir.WriteFile(filepath.Join(dir, "search.jsonl"), all.Bytes())
 }
 
-// Of are a contender's runs.
+// Of returns the runs of a contender.
 func (o *Outcome) Of(contender string) []Run {
 	var runs []Run
 	for _, r := range o.Runs {
@@ -83,8 +85,8 @@ func (o *Outcome) pictures() plots.Comparison {
 	return c
 }
 
-// shown are a contender's runs that are drawn: those that did not fail, whose curves go on to the end of the budget, or where all failed
-// these.
+// shown returns the contender's runs to draw: the runs that did not fail, whose curves reach the
+// end of the budget, or all runs if all failed.
 func (o *Outcome) shown(contender string) []Run {
 	all := o.Of(contender)
 	if ended := slices.DeleteFunc(slices.Clone(all), func(r Run) bool { return r.Failure != "" }); len(ended) > 0 {
@@ -93,5 +95,5 @@ func (o *Outcome) shown(contender string) []Run {
 	return all
 }
 
-// tolerance is the violation that counts as met.
+// tolerance returns the violation up to which a constraint counts as met.
 func (o *Outcome) tolerance() float64 { return o.Runs[0].Config.FeasibilityTolerance }

@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Trial is one training run: *session.Experiment.
+// Trial is one training run, such as a *session.Experiment.
 type Trial interface {
 	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
 	Close() error
@@ -24,7 +24,7 @@ type Trial interface {
 // Opener builds a run from its configuration.
 type Opener func(ctx context.Context, cfg config.Train) (Trial, error)
 
-// Progress is told how far all runs together are, in runs. It is called by one run at a time.
+// Progress is called with the number of finished runs, fractions included. Calls do not overlap.
 type Progress func(done float64, total int, running string)
 
 // Run is a finished run.
@@ -33,21 +33,23 @@ type Run struct {
 	Seed      uint64
 	Config    config.Train
 	Records   []trainer.Record
-	Failure   string // why it stopped early: not finite, refused
+	// why the run stopped early, such as a number that is not finite; empty: it did not
+	Failure string
 }
 
-// Last is the last record; a run has at least one.
+// Last returns the last record. A run has at least one record.
 func (r *Run) Last() *trainer.Record { return &r.Records[len(r.Records)-1] }
 
 // Outcome is a finished comparison.
 type Outcome struct {
 	Study  *Study
 	Search []Trying
-	Runs   []Run // contender by contender, in the order of the seeds
+	Runs   []Run // sorted by contender, then in the order of the seeds
 }
 
-// Do runs a study in the folder dir, which is new, or an earlier one's of the same study: then it goes on from the runs that were
-// finished. A cancelled ctx ends it with the context's error; what was finished stays.
+// Do runs a study in the folder dir. The folder is new, or holds an earlier, interrupted comparison
+// of the same study, which Do continues. If ctx is cancelled, Do returns the context's error and
+// keeps the finished runs.
 func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progress) (*Outcome, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progres
 	return outcome, outcome.write(dir)
 }
 
-// claim makes the folder, or checks that it is the same study's.
+// claim creates the folder, or checks that it belongs to the same study.
 func claim(s *Study, dir string) error {
 	want, err := s.description()
 	if err != nil {
@@ -92,12 +94,12 @@ func claim(s *Study, dir string) error {
 	case err == nil && string(have) == string(want):
 		return nil
 	case err == nil:
-		return fmt.Errorf("compare: %w: %s holds another comparison: give --out a new directory, or its own settings to continue it", ErrStudy, dir)
+		return fmt.Errorf("compare: %w: %s holds another comparison: use a new directory (--out), or the settings of that comparison to continue it", ErrStudy, dir)
 	case !errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("compare: %w", err)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("compare: %w: %s is not empty: give --out a new directory", ErrStudy, dir)
+		return fmt.Errorf("compare: %w: %s is not empty: use a new directory (--out)", ErrStudy, dir)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o755); err != nil {
 		return fmt.Errorf("compare: %w", err)
@@ -105,7 +107,7 @@ func claim(s *Study, dir string) error {
 	return rundir.WriteFile(path, want)
 }
 
-// runner does the runs.
+// runner executes the runs of a study.
 type runner struct {
 	study    *Study
 	dir      string
@@ -115,10 +117,10 @@ type runner struct {
 
 	mu       sync.Mutex
 	finished int
-	shares   map[string]float64 // of the running ones
+	shares   map[string]float64 // finished share of each running job
 }
 
-// all does jobs side by side and returns their runs in order.
+// all executes jobs in parallel and returns their runs in order.
 func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 	runs, failures := make([]Run, len(jobs)), make([]error, len(jobs))
 	next := make(chan int)
@@ -148,7 +150,7 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 	return runs, nil
 }
 
-// one does a job, or reads what an earlier comparison left of it.
+// one executes a job, or reads the records that an earlier comparison saved.
 func (r *runner) one(ctx context.Context, j job) (Run, error) {
 	run := Run{Contender: j.contender, Seed: j.seed}
 	cfg, err := config.Resolve(j.values, nil)
@@ -169,13 +171,14 @@ func (r *runner) one(ctx context.Context, j job) (Run, error) {
 		return run, err
 	}
 	if len(run.Records) == 0 {
-		return run, fmt.Errorf("compare: %s: %w: no records; remove it to run it again", path, ErrStudy)
+		return run, fmt.Errorf("compare: %s: %w: no records; remove the file to repeat the run", path, ErrStudy)
 	}
 	r.done(j)
 	return run, nil
 }
 
-// train writes the job's records to path when the run has ended, and why it failed beside it.
+// train executes the job. When the run has ended, train writes its records to path and, if the run
+// failed, the reason beside them.
 func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string) (failure string, err error) {
 	trial, err := r.open(ctx, cfg)
 	if err != nil {
@@ -193,7 +196,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	r.study.Budget.limit(&settings, r.study.records())
 	if j.point >= 0 {
 		r.study.Budget.limit(&settings, searchRecords)
-		settings.NearEvery = 0 // the search does not look at it
+		settings.NearEvery = 0 // the search does not use near stationarity
 	}
 	part := path + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -210,7 +213,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	}
 	var bad *problem.NonFiniteError
 	switch {
-	case errors.As(err, &bad): // a result of the comparison: the method diverged
+	case errors.As(err, &bad): // a valid result of the comparison: the method diverged
 		failure = bad.Error()
 		if err := rundir.WriteFile(filepath.Join(r.dir, "runs", j.part+".failed"), []byte(failure+"\n")); err != nil {
 			return "", err
@@ -226,7 +229,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	return failure, nil
 }
 
-// failure reads why an earlier comparison's run failed.
+// failure reads the reason why a run of an earlier comparison failed.
 func (r *runner) failure(j job) (string, error) {
 	text, err := os.ReadFile(filepath.Join(r.dir, "runs", j.part+".failed"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -238,7 +241,7 @@ func (r *runner) failure(j job) (string, error) {
 	return string(text[:len(text)-1]), nil
 }
 
-// done tells the progress of a run's end.
+// done reports the end of a run to the progress function.
 func (r *runner) done(j job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +250,7 @@ func (r *runner) done(j job) {
 	r.tell(j.part)
 }
 
-// tell needs the lock.
+// tell calls the progress function. The caller holds the lock.
 func (r *runner) tell(running string) {
 	if r.progress == nil {
 		return
@@ -259,7 +262,7 @@ func (r *runner) tell(running string) {
 	r.progress(done, r.total, running)
 }
 
-// watcher tells the progress of one run.
+// watcher reports the progress of one run.
 type watcher struct {
 	r     *runner
 	part  string

@@ -8,8 +8,9 @@ import (
 	"ppal/internal/config"
 )
 
-// Trying is one point of the search for a contender's settings. Objective and violation are means over the last records of its run: where
-// methods that switch between objective and constraints stop is chance.
+// Trying is one tried point of the search for a contender's settings. Objective and violation are
+// means over the last records of the run, because a single record of a method that switches between
+// objective and constraints is left to chance.
 type Trying struct {
 	Contender    string        `json:"method"`
 	Seed         uint64        `json:"seed"`
@@ -21,7 +22,7 @@ type Trying struct {
 	Chosen       bool          `json:"chosen"`
 }
 
-// judged is the share of a run's records that a point is judged by, the last ones.
+// judged is the share of a run's records, at its end, over which a point is judged.
 const judged = 0.1
 
 // try judges the run of a point.
@@ -36,15 +37,16 @@ func try(r *Run, settings config.Values) Trying {
 	return t
 }
 
-// finalists is how many points of a grid are tried on the second seed as well, at most, the best ones on the first: a point at the edge of
-// stability may be the best with one seed and diverge with another.
+// finalists is the largest number of grid points that are also tried on the second seed. These are
+// the best points on the first seed: a point at the edge of stability may be the best with one seed
+// and diverge with another.
 const finalists = 4
 
-// search tries every contender's grid on the first seed, then the best points on the second, and returns the contenders with the settings
-// chosen.
+// search tries every contender's grid on the first seed and the best points on the second seed. It
+// returns the contenders with the chosen settings.
 func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, error) {
 	contenders := slices.Clone(r.study.Contenders)
-	points := make([][]int, len(contenders)) // of each contender's grid
+	points := make([][]int, len(contenders)) // indices into each contender's grid
 	for i, c := range contenders {
 		for point := range c.Grid {
 			points[i] = append(points[i], point)
@@ -75,7 +77,7 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 	return contenders, nil
 }
 
-// finalists is how many of a grid's points are left for the choice: no more than half of them.
+// finalists returns how many points of a grid are tried on the second seed: at most half of them.
 func (s *Study) finalists(points int) int {
 	if len(s.Seeds) == 1 {
 		return min(points, 1)
@@ -83,7 +85,7 @@ func (s *Study) finalists(points int) int {
 	return min((points+1)/2, finalists)
 }
 
-// tryAll runs points of the contenders' grids on a seed.
+// tryAll runs points of the contenders' grids on one seed.
 func (r *runner) tryAll(ctx context.Context, points [][]int, seed uint64) ([][]Trying, error) {
 	var jobs []job
 	for i, c := range r.study.Contenders {
@@ -106,8 +108,8 @@ func (r *runner) tryAll(ctx context.Context, points [][]int, seed uint64) ([][]T
 	return tried, nil
 }
 
-// choose picks one of the finalists by both seeds' runs and marks it; first are the runs of all points, second those of the finalists, none
-// where there is one seed.
+// choose chooses one of the finalists by the runs of both seeds and marks it. first holds the runs
+// of all points, second the runs of the finalists, or nothing if there is only one seed.
 func choose(finalists []int, first, second []Trying) (point int) {
 	joint := make([]Trying, len(finalists))
 	for k, point := range finalists {
@@ -124,14 +126,15 @@ func choose(finalists []int, first, second []Trying) (point int) {
 	return finalists[k]
 }
 
-// both judges a point by two runs: their mean objective, the worse in all else.
+// both combines the results of a point on two seeds: the mean of the objectives, and the worse
+// result in all other respects.
 func both(a, b Trying) Trying {
 	return Trying{Objective: (a.Objective + b.Objective) / 2, MaxViolation: max(a.MaxViolation, b.MaxViolation),
 		Feasible: a.Feasible && b.Feasible, Failure: cmp.Or(a.Failure, b.Failure)}
 }
 
-// ranked orders points from the best on: what did not fail, then what is feasible, by the objective; what is not, by the violation. Equals
-// stay in their order.
+// ranked returns the points from the best to the worst: feasible points by objective, then
+// infeasible points by violation, then failed points. Equal points keep their order.
 func ranked(tried []Trying) []int {
 	order := make([]int, len(tried))
 	for i := range order {

@@ -15,31 +15,31 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ErrStudy marks a comparison that does not fit together.
-var ErrStudy = errors.New("bad comparison")
+// ErrStudy says that the settings of a comparison contradict each other or its folder.
+var ErrStudy = errors.New("invalid comparison")
 
-// Study is a comparison.
+// Study describes a comparison.
 type Study struct {
 	Title      string
 	Contenders []Contender
 	Seeds      []uint64
 	Budget     Budget
-	Measures   []string // of the records, for the pictures and the table
-	Overview   []string // the quantities of the overview picture, nil: the first four
-	Records    int      // about how many a run has, 0: a hundred
-	// Workers is the number of runs side by side, each on Threads threads. A budget in seconds runs one at a time, so that no run
-	// takes another's time.
+	Measures   []string // names of the measures for the plots and the table
+	Overview   []string // quantities of the overview plot; nil: the first four
+	Records    int      // approximate number of records of a run; 0: defaultRecords
+	// Workers is the number of parallel runs, each on Threads threads. With a budget in seconds,
+	// runs are executed one after the other, so that no run slows another down.
 	Workers, Threads int
 }
 
 // Contender is a method with its settings.
 type Contender struct {
 	Name   string
-	Values config.Values   // what is given; the rest are the preset's
-	Grid   []config.Values // the points of its search, nil: none
+	Values config.Values   // the given settings; the preset determines the others
+	Grid   []config.Values // points of the search; nil: no search
 }
 
-// BudgetKind is what a budget counts.
+// BudgetKind is the unit of a budget.
 type BudgetKind string
 
 // The budgets.
@@ -49,13 +49,14 @@ const (
 	Gradients  BudgetKind = "gradients"
 )
 
-// Budget is how far every run goes.
+// Budget is the length of every run.
 type Budget struct {
 	Kind   BudgetKind
 	Amount float64
 }
 
-// ParseBudget reads "iterations", "seconds" or "gradients", with the amount after a colon where it is not the default.
+// ParseBudget parses "iterations", "seconds" or "gradients", optionally followed by a colon and the
+// amount.
 func ParseBudget(text string, iterations int) (Budget, error) {
 	kind, amount, given := strings.Cut(text, ":")
 	b := Budget{Kind: BudgetKind(kind), Amount: float64(iterations)}
@@ -74,22 +75,22 @@ func ParseBudget(text string, iterations int) (Budget, error) {
 	return b, nil
 }
 
-// String gives "gradients:300".
+// String returns the budget in the form "gradients:300".
 func (b Budget) String() string { return fmt.Sprintf("%s:%g", b.Kind, b.Amount) }
 
-// unlimited is the iteration limit where something else is the budget.
+// unlimited is the iteration limit if the budget has another unit.
 const unlimited = 1 << 40
 
-// defaultRecords is about how many a run has, searchRecords one of the search.
+// Approximate number of records of a run, and of a run of the search.
 const (
 	defaultRecords = 200
 	searchRecords  = 40
 )
 
-// records is about how many records a run has.
+// records returns the approximate number of records of a run.
 func (s *Study) records() int { return cmp.Or(s.Records, defaultRecords) }
 
-// limit puts the budget into a run's settings, with about that many records.
+// limit sets the budget in a run's settings, and the interval that gives about records records.
 func (b Budget) limit(s *trainer.Settings, records int) {
 	switch b.Kind {
 	case Iterations:
@@ -105,7 +106,7 @@ func (b Budget) limit(s *trainer.Settings, records int) {
 	}
 }
 
-// spent is the share of the budget that is used.
+// spent returns the used share of the budget.
 func (b Budget) spent(at *problem.Point, seconds float64) float64 {
 	switch b.Kind {
 	case Seconds:
@@ -122,7 +123,7 @@ func (s *Study) validate() error {
 	}
 	for i, c := range s.Contenders {
 		if slices.ContainsFunc(s.Contenders[:i], func(d Contender) bool { return d.Name == c.Name }) {
-			return fmt.Errorf("compare: %w: method %s is named twice", ErrStudy, c.Name)
+			return fmt.Errorf("compare: %w: method %s is given twice", ErrStudy, c.Name)
 		}
 	}
 	return nil
@@ -132,12 +133,12 @@ func (s *Study) validate() error {
 type job struct {
 	contender string
 	seed      uint64
-	values    config.Values // all that is given
-	part      string        // the file of its records, without the ending
-	point     int           // of the grid, -1: a run of the comparison itself
+	values    config.Values // all given settings
+	part      string        // file name of the records, without the extension
+	point     int           // index in the grid; -1: a run of the comparison itself
 }
 
-// job makes a run of a contender; extra is a point of the grid.
+// job returns the job of a contender, with the settings of a grid point unless point is -1.
 func (s *Study) job(c Contender, seed uint64, point int) job {
 	values := config.Values{}
 	for k, v := range c.Values {
@@ -155,7 +156,7 @@ func (s *Study) job(c Contender, seed uint64, point int) job {
 	return job{contender: c.Name, seed: seed, values: values, part: part, point: point}
 }
 
-// workers is how many runs go on at a time, threads those of each.
+// workers returns the number of parallel runs; threads, the number of threads of each run.
 func (s *Study) workers() int {
 	if s.Budget.Kind == Seconds {
 		return 1
@@ -165,7 +166,8 @@ func (s *Study) workers() int {
 
 func (s *Study) threads() int { return max(1, s.Threads) }
 
-// description is what makes two studies the same: it is compared when one is continued.
+// description returns the settings that identify a study. Do compares them before it continues a
+// comparison.
 func (s *Study) description() ([]byte, error) {
 	type contender struct {
 		Name     string            `yaml:"name"`

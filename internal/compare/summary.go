@@ -10,13 +10,14 @@ import (
 	"ppal/trainer"
 )
 
-// Statistic is a number's mean and standard deviation over runs, the latter 0 of a single one.
+// Statistic is the mean and the standard deviation of a number over runs. The deviation over a
+// single run is 0.
 type Statistic struct {
 	Mean, Deviation float64
 	N               int
 }
 
-// NewStatistic measures values; N = 0 has no mean.
+// NewStatistic returns the statistic of values. Without values, N is 0 and there is no mean.
 func NewStatistic(values []float64) Statistic {
 	s := Statistic{N: len(values)}
 	if s.N == 0 {
@@ -35,7 +36,7 @@ func NewStatistic(values []float64) Statistic {
 	return s
 }
 
-// String gives "0.34 ± 0.01", "-" for nothing.
+// String returns text such as "0.34 ± 0.01", or "-" if there are no values.
 func (s Statistic) String() string {
 	switch {
 	case s.N == 0:
@@ -46,7 +47,8 @@ func (s Statistic) String() string {
 	return fmt.Sprintf("%.4g ± %.1g", s.Mean, s.Deviation)
 }
 
-// Final measures a number of the contender's last records, of the runs that did not fail; of gives it where a record has it.
+// Final returns the statistic of a number in the last records of the contender's runs that did not
+// fail. of returns the number, and false if a record does not have it.
 func (o *Outcome) Final(contender string, of func(r *trainer.Record) (value float64, known bool)) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
@@ -60,7 +62,8 @@ func (o *Outcome) Final(contender string, of func(r *trainer.Record) (value floa
 	return NewStatistic(values)
 }
 
-// Best is the smallest objective of a feasible record in each of the contender's runs that has one.
+// Best returns the statistic of the smallest objective of a feasible record, over the contender's
+// runs that have a feasible record.
 func (o *Outcome) Best(contender string) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
@@ -77,7 +80,7 @@ func (o *Outcome) Best(contender string) Statistic {
 	return NewStatistic(values)
 }
 
-// column is one of the table.
+// column is one column of the table.
 type column struct {
 	title string
 	cell  func(contender string) string
@@ -108,7 +111,7 @@ func (o *Outcome) columns() []column {
 	return columns
 }
 
-// feasible gives "3 of 5", with the runs that failed.
+// feasible returns text such as "3 of 5", and counts failed runs.
 func (o *Outcome) feasible(contender string) string {
 	met, failed, all := 0, 0, o.Of(contender)
 	for _, r := range all {
@@ -126,7 +129,7 @@ func (o *Outcome) feasible(contender string) string {
 	return text
 }
 
-// Markdown is the table of the results with the settings and the search.
+// Markdown returns the table of the results, the settings and the search.
 func (o *Outcome) Markdown() string {
 	var out strings.Builder
 	s := o.Study
@@ -159,9 +162,9 @@ func seedList(seeds []uint64) string {
 	return strings.Join(texts, ", ")
 }
 
-// settings lists what was given and what was found for each method, and why runs failed.
+// settings lists each method's given and chosen settings, and why runs failed.
 func (o *Outcome) settings(out *strings.Builder) {
-	fmt.Fprint(out, "\nSettings that were given or found:\n\n")
+	fmt.Fprint(out, "\nGiven and chosen settings:\n\n")
 	for _, c := range o.Study.Contenders {
 		values := merged(c.Values, nil)
 		for _, t := range o.Search {
@@ -185,7 +188,8 @@ func (o *Outcome) settings(out *strings.Builder) {
 	}
 }
 
-// nearNote counts the records at which near stationarity was to be measured and could not be; "" where there are none.
+// nearNote counts the records at which near stationarity should have been measured and was not; it
+// returns "" if there are none.
 func (o *Outcome) nearNote(contender string) string {
 	asked, without, reason := 0, 0, ""
 	for _, r := range o.Of(contender) {
@@ -203,10 +207,10 @@ func (o *Outcome) nearNote(contender string) string {
 	if without == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no near stationarity at %d of %d records that measured it, the last because %s", without, asked, reason)
+	return fmt.Sprintf("near stationarity could not be measured at %d of %d records; the last reason: %s", without, asked, reason)
 }
 
-// search lists the points that were tried.
+// search lists the points of the search.
 func (o *Outcome) search(out *strings.Builder) {
 	if len(o.Search) == 0 {
 		return
@@ -215,7 +219,7 @@ func (o *Outcome) search(out *strings.Builder) {
 	if len(o.Study.Seeds) > 1 {
 		seeds += fmt.Sprintf(", the best of each method, at most %d, also on seed %d", finalists, o.Study.Seeds[1])
 	}
-	fmt.Fprintf(out, "\nThe search, on %s, with the same budget, by means over the last tenth of the records: feasible points first, then the objective.\n\n", seeds)
+	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, both as means over the last tenth of the records.\n\n", seeds)
 	fmt.Fprint(out, "| method | settings | seed | objective | largest violation | chosen |\n|---|---|---|---|---|---|\n")
 	for _, t := range o.Search {
 		var texts []string

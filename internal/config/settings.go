@@ -60,31 +60,31 @@ func (d *Data) options() []*option.Option {
 	csv := option.If(option.NameDataset, "csv")
 	return []*option.Option{
 		option.Choice(option.NameProblem, &d.Problem,
-			"Choose the problem: bound the losses of all classes but the first (mnpc, multi-class Neyman-Pearson), the gaps between two"+
+			"choose the problem: bound the losses of all classes but the first (mnpc, multi-class Neyman-Pearson), the gaps between two"+
 				" groups' rates (dp, demographic parity; eo, equalized odds), or how much worse any group fares than all rows (if)",
 			option.Problems()...).Planned("ranking"),
-		option.Choice(option.NameDataset, &d.Dataset, "Choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
+		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
 			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
 			Planned("mslr", "mq2008"),
-		option.Text("data-dir", &d.DataDir, "DIR", "Read the data sets' files here; without it in $PPAL_DATA or the user's cache directory").Or(""),
-		option.Text("file", &d.File, "FILE", "Read this file").With(option.If(option.NameDataset, "csv", "libsvm")),
-		option.Text("label", &d.Label, "COLUMN[=VALUE]", "Name the label's column and the value that is positive").With(csv),
+		option.Text("data-dir", &d.DataDir, "DIR", "read the data sets' files here; without it in $PPAL_DATA or the user's cache directory").Or(""),
+		option.Text("file", &d.File, "FILE", "read this file").With(option.If(option.NameDataset, "csv", "libsvm")),
+		option.Text("label", &d.Label, "COLUMN[=VALUE]", "name the label's column and the value that is positive").With(csv),
 		option.Names("group", &d.Group, "CONDITION[,...]",
-			"Form groups by columns: race=White against the rest, 25<=age<60, or a column alone for each of its values; of libsvm by"+
+			"form groups by columns: race=White against the rest, 25<=age<60, or a column alone for each of its values; of libsvm by"+
 				" features' numbers").With(tables),
-		option.Names("categorical", &d.Categorical, "COLUMN[,...]", "Read these columns as categories although they hold numbers").With(csv),
-		option.Names("ignore", &d.Ignore, "COLUMN[,...]", "Exclude these columns from the features").With(tables),
-		option.Choice("missing", &d.Missing, "Refuse missing values, or impute the mean and add an indicator column", "refuse", "impute").
+		option.Names("categorical", &d.Categorical, "COLUMN[,...]", "read these columns as categories although they hold numbers").With(csv),
+		option.Names("ignore", &d.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(tables),
+		option.Choice("missing", &d.Missing, "refuse missing values, or impute the mean and add an indicator column", "refuse", "impute").
 			With(csv),
 		option.Custom("separator", "CHAR", d.setSeparator, func() string { return d.Separator },
-			"Set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
-		option.Switch("drop-sensitive", &d.DropSensitive, "Exclude the columns that determine the groups from the features").With(tables),
+			"set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
+		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 		option.Custom("split", "70/15/15", d.setSplit, func() string { return d.Split },
-			"Set the percentages of training, validation and test rows").Or(datasets.DefaultSplit.String()).With(tables),
-		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "Train on the first N rows of each class; 0: all rows").
+			"set the percentages of training, validation and test rows").Or(datasets.DefaultSplit.String()).With(tables),
+		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
 			Or("0").With(option.OnImages()),
-		option.Choice("normalize", &d.Normalize, "Transform the pixels before training",
+		option.Choice("normalize", &d.Normalize, "transform the pixels before training",
 			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
 			Or("standardize").For("none", option.Paper()).With(option.OnImages()),
 	}
@@ -129,13 +129,13 @@ func (d *Data) setSplit(text string) error {
 func (m *Model) options() []*option.Option {
 	network := option.If("model", "mlp")
 	return []*option.Option{
-		option.Choice("model", &m.Model, "Choose linear scores or a network of hidden layers", "linear", "mlp").
+		option.Choice("model", &m.Model, "choose linear scores or a network of hidden layers", "linear", "mlp").
 			Or("mlp").For("linear", option.OnGaps()),
-		option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "Set the number of units of each hidden layer, per head").
+		option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head").
 			Or("256").For("64", option.OnTables()).With(network),
-		option.Choice("activation", &m.Activation, "Choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh).
+		option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh).
 			For("relu", option.OnTables()).With(network),
-		option.Choice("heads", &m.Heads, "Train one network for all classes (shared) or one for each class (separate)",
+		option.Choice("heads", &m.Heads, "train one network for all classes (shared) or one for each class (separate)",
 			models.Shared, models.Separate).
 			For("separate", option.Paper()).With(network, option.OnImages()),
 	}
@@ -145,60 +145,60 @@ func (p *Problem) options() []*option.Option {
 	paper, cifar := option.Paper(), option.If(option.NameDataset, "cifar10")
 	regularizer := func(kinds ...string) option.Condition { return option.If("regularizer", kinds...) }
 	return []*option.Option{
-		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "Name the classes by number; the first class's loss is the objective").
+		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "name the classes by number; the first class's loss is the objective").
 			Or("0,1,2,3").With(option.OnImages()),
-		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "Bound the loss of each other class, by one value or one for each").
+		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
 			Or("0.2").For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.OnImages()),
-		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "Bound each gap; eo takes one value or two").Or("0.01").With(option.OnTables()),
-		option.Choice("phi", &p.Phi, "Choose the surrogate of the error in the objective", "sigmoid", "logistic", "hinge").
+		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").Or("0.01").With(option.OnTables()),
+		option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", "sigmoid", "logistic", "hinge").
 			For("logistic", option.OnGaps()).For("hinge", option.Problem(option.Intersectional)),
-		option.Choice("psi", &p.Psi, "Choose the surrogate of the error in the constraints", "sigmoid", "hinge").
+		option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", "sigmoid", "hinge").
 			For("hinge", option.Problem(option.Intersectional)).With(option.OnTables()),
-		option.Choice("eo-form", &p.EOForm, "Bound the gaps of true and false positive rates each (two) or the larger one (max)", "two", "max").
+		option.Choice("eo-form", &p.EOForm, "bound the gaps of true and false positive rates each (two) or the larger one (max)", "two", "max").
 			With(option.Problem(option.EqualizedOdds)),
-		option.Choice("if-form", &p.IFForm, "Bound each group, the mean over the groups, or one group drawn at each step",
+		option.Choice("if-form", &p.IFForm, "bound each group, the mean over the groups, or one group drawn at each step",
 			"each", "expectation", "sampled").
 			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
 			With(option.Problem(option.Intersectional)),
-		option.Choice("regularizer", &p.Regularizer, "Choose the convex term r on the weights", "none", "ball", "box", "l1", "l2", "group-l1").
+		option.Choice("regularizer", &p.Regularizer, "choose the convex term r on the weights", "none", "ball", "box", "l1", "l2", "group-l1").
 			For("ball", option.OnImages()),
-		option.Number("theta", &p.Theta, option.Positive, "Set the radius of the ball").Or("40").For("1", paper).With(regularizer("ball")),
-		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "Set the factor of the regularizer").
+		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").Or("40").For("1", paper).With(regularizer("ball")),
+		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "set the factor of the regularizer").
 			With(regularizer("l1", "l2", "group-l1")),
-		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "Set the bounds of every weight").With(regularizer("box")),
+		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "set the bounds of every weight").With(regularizer("box")),
 	}
 }
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Method, "Choose the method; ppal methods describes them", trainer.MethodNames()...).As("NAME"),
-		option.Choice(option.NamePreset, &m.Preset, "Take the defaults that work well (practical) or those of Moon et al. (paper)",
+		option.Choice(option.NameMethod, &m.Method, "choose the method; ppal methods describes them", trainer.MethodNames()...).As("NAME"),
+		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well (practical) or those of Moon et al. (paper)",
 			option.PresetPractical, option.PresetPaper),
 	}
 }
 
 func (r *Run) options() []*option.Option {
 	return []*option.Option{
-		option.Count("iterations", &r.Iterations, option.AtLeast(0), "Stop after N iterations; 0 writes the initial weights").Or("1000"),
-		option.Custom("time-limit", "10m", r.setTimeLimit, func() string { return r.TimeLimit }, "Stop after this training time", "none").Or("none"),
+		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").Or("1000"),
+		option.Custom("time-limit", "10m", r.setTimeLimit, func() string { return r.TimeLimit }, "stop after this training time", "none").Or("none"),
 		option.Number("tolerance", &r.Tolerance, option.AtLeast(0),
-			"Stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
+			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
 		option.Count("batch-size", &r.BatchSize, option.AtLeast(0),
-			"Train on mini-batches with the same share of every class; 0: all rows, as the methods' theory assumes").Or("0").In("rows"),
-		option.Seed("seed", &r.Seed, "Seed the weights, the mini-batches and the built-in data").Or("1"),
-		option.Choice("output", &r.Output, "Save the last iterate, the feasible record with the smallest objective, or a random iterate",
+			"train on mini-batches with the same share of every class; 0: all rows, as the methods' theory assumes").Or("0").In("rows"),
+		option.Seed("seed", &r.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
+		option.Choice("output", &r.Output, "save the last iterate, the feasible record with the smallest objective, or a random iterate",
 			"last", "best", "random"),
-		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "Count a constraint as met up to this violation").
+		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
 			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
-		option.Text("out", &r.Out, "DIR", "Write the run to this new directory; without it to runs/<time>-<problem>-<method>").Or(""),
-		option.Count("record-every", &r.RecordEvery, option.AtLeast(1), "Record every N iterations").
+		option.Text("out", &r.Out, "DIR", "write the run to this new directory; without it to runs/<time>-<problem>-<method>").Or(""),
+		option.Count("record-every", &r.RecordEvery, option.AtLeast(1), "record every N iterations").
 			OrRule("about 200 records a run", func() string { return strconv.Itoa(max(1, r.Iterations/200)) }, "iterations"),
 		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
-			"Measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
+			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
 			Or("0").In("records"),
-		option.Text("init", &r.Init, "FILE", "Start from the weights in this safetensors file").Or(""),
-		option.Choice("log-format", &r.LogFormat, "Write log lines as text or as JSON when stderr is no terminal", "text", "json"),
-		option.Switch("quiet", &r.Quiet, "Print errors and the final table only"),
+		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
+		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
+		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
 	}
 }
 
@@ -218,21 +218,21 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
 		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, func() string { return d.Device },
-			"Compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
+			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
 			Or("auto"),
-		option.Choice("engine", &d.Engine, "Run this program's kernels (plan) or, as a reference, Gorgonia's machine (gorgonia)", "plan", "gorgonia"),
-		option.Choice("simd", &d.SIMD, "Restrict the CPU kernels to these instructions; auto takes the widest", "auto", "avx512", "avx2", "go").
+		option.Choice("engine", &d.Engine, "run this program's kernels (plan) or, as a reference, Gorgonia's machine (gorgonia)", "plan", "gorgonia"),
+		option.Choice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest", "auto", "avx512", "avx2", "go").
 			With(onPlan()),
 		option.Choice("products", &d.Products,
-			"Choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
+			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
 				" or of two; tf32; auto takes the fastest that is as accurate as float32 (docs/products.md)",
 			"auto", "float32", "int8x3", "int8x2", "tf32", "bf16x3", "bf16x2").As("KIND"),
 		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
-			"Let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").
+			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").
 			Or("0").In("rows").With(onPlan()),
-		option.Switch("explain", &d.Explain, "Print the plan of the computation before training").With(onPlan()),
-		option.Choice("dtype", &d.Dtype, "Choose the numbers' type; the final certificate is always in float64", "float32", "float64"),
-		option.Count("threads", &d.Threads, option.AtLeast(0), "Use N threads; 0: one for each core").Or("0"),
+		option.Switch("explain", &d.Explain, "print the plan of the computation before training").With(onPlan()),
+		option.Choice("dtype", &d.Dtype, "choose the numbers' type; the final certificate is always in float64", "float32", "float64"),
+		option.Count("threads", &d.Threads, option.AtLeast(0), "use N threads; 0: one for each core").Or("0"),
 	}
 }
 

@@ -135,7 +135,7 @@ func (b bareSums[T]) work(worker int) {
 
 // rows are rows lo to hi-1 of X as it is.
 func (b *bare[T]) rows(lo, hi int) kernel.Strided[T] {
-	return kernel.Dense(b.x.Data[lo*b.x.Down:], hi-lo, b.x.Cols, b.x.Down)
+	return kernel.Dense(b.x.Data[lo*b.x.RowStride:], hi-lo, b.x.Cols, b.x.RowStride)
 }
 
 func (b bareJoin[T]) work(worker int) {

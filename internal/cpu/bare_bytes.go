@@ -8,14 +8,11 @@ import (
 
 // bareSlices prepares both products with 8-bit data as Bare has them: X is packed beforehand, W and D are cut into slices by every run.
 func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
-	k, err := kernel.NewIntegers(d.level)
-	if err != nil {
-		return nil, err
-	}
-	count := d.products.slices()
+	k := d.bytes
+	count := d.digits()
 	rng := rand.New(rand.NewPCG(3, 4))
-	b := &byteBare{k: k, pool: d.pool, x: kernel.NewPackedBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
-		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewSlices(cols, width, count)}
+	b := &byteBare{k: k, pool: d.pool, x: k.NewPackedBytes(rows, cols, 1), width: width, w: make([]float32, cols*width),
+		z: kernel.Alloc[float32](rows * width), d: make([]float32, rows*width), factor: k.NewDigits(cols, width, count)}
 	values := make([]uint8, kernel.RowBlock*cols)
 	for i := range values {
 		values[i] = uint8(rng.Uint32())
@@ -30,21 +27,21 @@ func bareSlices(d *Device, rows, cols, width int) (*Bare, error) {
 	}
 	for range d.threads {
 		b.sums = append(b.sums, kernel.Alloc[float32](cols*width))
-		b.cut, b.scratch = append(b.cut, k.NewSlices(kernel.RowBlock, width, count)), append(b.scratch, k.NewByteScratch())
+		b.cut, b.scratch = append(b.cut, k.NewDigits(kernel.RowBlock, width, count)), append(b.scratch, k.NewByteScratch())
 	}
 	return &Bare{run: b.run, flops: 4 * float64(rows) * float64(cols) * float64(width)}, nil
 }
 
 // byteBare holds the operands.
 type byteBare struct {
-	k       *kernel.Integers
+	k       *kernel.ByteKernels
 	pool    *pool
 	x       *kernel.PackedBytes
 	width   int
 	w, z, d []float32
-	factor  *kernel.Slices
+	factor  *kernel.Digits
 	sums    [][]float32 // G by thread, not added up
-	cut     []*kernel.Slices
+	cut     []*kernel.Digits
 	scratch []*kernel.ByteScratch
 }
 
@@ -60,8 +57,8 @@ func (b *byteBare) run() {
 }
 
 func (b byteBareCut) work(worker int) {
-	from, to := share(b.factor.Count(), worker, b.pool.threads)
-	b.factor.Cut(from, to, b.w, b.width, b.x.ByteScale())
+	from, to := share(b.factor.Panels(), worker, b.pool.threads)
+	b.factor.Quantize(from, to, b.w, b.width, b.x.ByteScale())
 }
 
 func (b byteBareProducts) work(worker int) {
@@ -73,7 +70,7 @@ func (b byteBareProducts) work(worker int) {
 		hi := min(lo+kernel.RowBlock, rows)
 		b.k.Mul(b.z[lo*b.width:], b.width, b.x, lo, hi, b.factor, scratch)
 		cut.Resize(hi-lo, b.width)
-		cut.Cut(0, cut.Count(), b.d[lo*b.width:], b.width, b.x.ByteScale())
+		cut.Quantize(0, cut.Panels(), b.d[lo*b.width:], b.width, b.x.ByteScale())
 		b.k.AddMulTrans(b.sums[worker], b.width, b.x, lo, hi, cut, scratch)
 	}
 }

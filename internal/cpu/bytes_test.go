@@ -3,7 +3,6 @@ package cpu_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
+	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -26,6 +26,36 @@ import (
 type pictures struct {
 	network
 	packed bool
+	rows   *matrix.Bytes       // nil: data()
+	store  *kernel.PackedBytes // in place of rows
+}
+
+// data are the rows of the problem's seed.
+func (p pictures) data() *matrix.Bytes { return p.draw(p.seed) }
+
+// other are rows of the same shape and scale.
+func (p pictures) other() *matrix.Bytes { return p.draw(p.seed + 1000) }
+
+func (p pictures) draw(seed uint64) *matrix.Bytes {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	for _, c := range p.counts {
+		x.Rows += c
+	}
+	for range x.Rows * x.Cols {
+		x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third of it zeros, as in pictures
+	}
+	return x
+}
+
+// packedRows are the rows in the kernels' layout.
+func (p pictures) packedRows(t testing.TB) *kernel.PackedBytes {
+	x := p.data()
+	t.Helper()
+	own := sliced(t, kernel.Best(), 1, plan.AutoProducts).NewBytes(x.Rows, x.Cols, 1)
+	own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
+	own.SetScale(x.Scale)
+	return own
 }
 
 func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
@@ -35,25 +65,23 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	x := p.data()
+	if p.rows != nil {
+		x = p.rows
+	}
 	var labels []int
 	var names []string
 	for k, c := range p.counts {
 		names = append(names, string(rune('a'+k)))
 		for range c {
 			labels = append(labels, k)
-			for range x.Cols {
-				x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third of it zeros, as in pictures
-			}
 		}
 	}
-	x.Rows = len(labels)
 	var data matrix.Matrix = x
-	if p.packed {
-		own := kernel.NewPackedBytes(x.Rows, x.Cols, 1)
-		own.SetRows(0, slices.Collect(slices.Chunk(x.Data, x.Cols)))
-		own.SetScale(x.Scale)
-		data = own
+	if p.store != nil {
+		data = p.store
+	} else if p.packed {
+		data = p.packedRows(t)
 	}
 	made, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, p.spec, dtype, weights)
@@ -96,7 +124,7 @@ func albums() []pictures {
 }
 
 // sliced is a device with such products, a skip where the level has none here.
-func sliced(t testing.TB, level kernel.Level, threads int, products cpu.Products) *cpu.Device {
+func sliced(t testing.TB, level kernel.Level, threads int, products plan.Products) *cpu.Device {
 	t.Helper()
 	d, err := cpu.New(level, threads)
 	if err != nil {
@@ -114,8 +142,8 @@ func TestSlicesAgreeWithFloat64(t *testing.T) {
 		t.Run(level.String(), func(t *testing.T) {
 			for _, p := range albums() {
 				want := numbers(t, p.problem(t, tensor.Float64, graph.Tape{}))
-				float := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, 2, cpu.Float))))
-				for products, bound := range map[cpu.Products]float64{cpu.Int8x3: 0, cpu.Int8x2: 1e-4} {
+				float := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, 2, plan.Float32))))
+				for products, bound := range map[plan.Products]float64{plan.Int8x3: 0, plan.Int8x2: 1e-4} {
 					for _, threads := range []int{1, 3} {
 						problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, products)))
 						if got := problem.Products(); got != products.String() {
@@ -142,7 +170,7 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 	first := map[int][][]float64{}
 	for _, level := range kernel.Levels()[1:] {
 		for _, threads := range []int{2, 1, 3, 2} {
-			got := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, cpu.Int8x3))))
+			got := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, plan.Int8x3))))
 			if first[threads] == nil {
 				first[threads] = got
 			}
@@ -159,7 +187,7 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 // Data that come packed are read as they are, and say the same to devices and engines that have no use for the layouts.
 func TestPackedBytes(t *testing.T) {
 	engines := map[string]graph.Engine{"tape": graph.Tape{}}
-	for _, products := range []cpu.Products{cpu.Float, cpu.Int8x3, cpu.Int8x2} {
+	for _, products := range []plan.Products{plan.Float32, plan.Int8x3, plan.Int8x2} {
 		for _, threads := range []int{1, 3} {
 			engines[fmt.Sprint(products, threads)] = graph.Planned(sliced(t, kernel.Best(), threads, products))
 		}
@@ -180,7 +208,7 @@ func TestPackedBytes(t *testing.T) {
 
 // The buffers of slices are kept, too.
 func TestSlicesKeepBuffers(t *testing.T) {
-	sliced(t, kernel.Best(), 1, cpu.Int8x3)
+	sliced(t, kernel.Best(), 1, plan.Int8x3)
 	for _, p := range albums() {
 		checkBuffers(t, p.spec, p.problem)
 	}
@@ -189,7 +217,7 @@ func TestSlicesKeepBuffers(t *testing.T) {
 func TestSlicesAllocateNothing(t *testing.T) {
 	for _, p := range albums() {
 		for _, threads := range []int{1, 3} {
-			problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), threads, cpu.Int8x3)))
+			problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), threads, plan.Int8x3)))
 			if allocated := testing.AllocsPerRun(3, iteration(t, problem)); allocated > 0 {
 				t.Errorf("%+v, %d threads: %v allocations an iteration", p.spec, threads, allocated)
 			}
@@ -197,48 +225,105 @@ func TestSlicesAllocateNothing(t *testing.T) {
 	}
 }
 
-// Rows that are bound later are bytes, or refused.
+// Rows that are bound later stay bytes; floats, even those of bytes, and another scale are refused.
 func TestBindBytes(t *testing.T) {
-	p := albums()[1]
-	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, cpu.Int8x3)))
-	want := numbers(t, problem)
-	rows, cols := problem.Data(0).Dims()
-	values := make([]float32, rows*cols)
-	problem.Data(0).Float32(values, 0, rows)
-	bind := func() error {
-		return problem.Bind(0, tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values)))
-	}
-	if err := bind(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
-		t.Errorf("the same rows, bound: %s", diff)
-	}
-	for _, x := range []float32{0.5 * 3 / 255, 256 * 3. / 255, -3. / 255, float32(math.NaN()), float32(math.Inf(1))} {
-		kept := values[cols]
-		values[cols] = x
-		if err := bind(); !errors.Is(err, cpu.ErrNotBytes) {
-			t.Errorf("%v: %v", x, err)
+	for _, packed := range []bool{false, true} {
+		p := albums()[1]
+		p.packed = packed
+		problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+		want := numbers(t, problem)
+		for _, copies := range []bool{false, true} {
+			other, data := p.other(), p.data()
+			changed := p
+			changed.rows, changed.packed = other, false
+			bind := func(m matrix.EightBit) {
+				t.Helper()
+				if copies {
+					m = copied{m}
+				}
+				if err := problem.Bind(0, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			bind(other)
+			wanted := numbers(t, changed.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3))))
+			if diff := cmp.Diff(wanted, numbers(t, problem)); diff != "" {
+				t.Errorf("packed %t, other rows, bound: %s", packed, diff)
+			}
+			bind(data)
+			if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
+				t.Errorf("packed %t, the same rows, bound: %s", packed, diff)
+			}
+			floats := &matrix.Dense{Rows: data.Rows, Cols: data.Cols, Data: make([]float64, len(data.Data))}
+			data.Float64(floats.Data, 0, data.Rows)
+			data.Scale *= 2
+			for _, m := range []matrix.Matrix{floats, data} {
+				if err := problem.Bind(0, m); !errors.Is(err, plan.ErrNotBytes) {
+					t.Errorf("%T: %v", m, err)
+				}
+			}
+			if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
+				t.Errorf("packed %t, after rows that were refused: %s", packed, diff)
+			}
 		}
-		values[cols] = kept
 	}
 }
 
-func TestProductsNames(t *testing.T) {
-	for _, p := range []cpu.Products{cpu.Auto, cpu.Float, cpu.Int8x3, cpu.Int8x2} {
-		if got, err := cpu.ParseProducts(p.String()); got != p || err != nil {
-			t.Errorf("%v: %v, %v", p, got, err)
+// copied hides that 8-bit values lie in order: its rows are copied to the caller's room.
+type copied struct{ matrix.EightBit }
+
+func (c copied) ByteRow(i int, room []uint8) []uint8 {
+	return room[:copy(room, c.EightBit.ByteRow(i, room))]
+}
+
+// Binding does not write to the matrices and values that a problem was made from.
+func TestBindLeavesTheDataAlone(t *testing.T) {
+	p := albums()[1]
+	p.store = p.packedRows(t)
+	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+	if err := problem.Bind(0, p.other()); err != nil {
+		t.Fatal(err)
+	}
+	data := p.data()
+	for i := range data.Rows {
+		if got := p.store.ByteRow(i, make([]uint8, data.Cols)); !slices.Equal(got, data.ByteRow(i, nil)) {
+			t.Fatalf("row %d of the data has changed", i)
 		}
 	}
-	if _, err := cpu.ParseProducts("int8x1"); err == nil {
-		t.Error("int8x1 is accepted")
+}
+
+// Binding a mini-batch of bytes allocates nothing.
+func TestBindBytesAllocatesNothing(t *testing.T) {
+	p := albums()[2]
+	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+	data := p.data()
+	list := make([]int, data.Rows)
+	for i := range list {
+		list[i] = (7 * i) % len(list)
 	}
+	batch := matrix.Pick(data, list)
+	if n := testing.AllocsPerRun(5, func() {
+		if err := problem.Bind(0, batch); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestProductsThatAreRefused(t *testing.T) {
 	d, err := cpu.New(kernel.Go, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lacking *cpu.ProductsError
-	if _, err := d.With(cpu.Int8x2); !errors.As(err, &lacking) || lacking.Level != kernel.Go {
-		t.Errorf("plain Go has slices: %v", err)
+	var lacking *plan.ProductsError
+	if _, err := d.With(plan.Int8x2); !errors.As(err, &lacking) || lacking.Products != plan.Int8x2 ||
+		lacking.Found != "the go kernels have neither here" {
+		t.Errorf("plain Go has integer products: %v", err)
+	}
+	for _, p := range []plan.Products{plan.TF32, plan.BF16x3, plan.BF16x2} {
+		if _, err := d.With(p); !errors.As(err, &lacking) || lacking.Products != p {
+			t.Errorf("%v on the CPU: %v", p, err)
+		}
 	}
 }

@@ -2,96 +2,71 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
-// Products is how a device computes products of float32 matrices with 8-bit data.
-type Products int
+// supported are the products of a CPU.
+var supported = []plan.Products{plan.AutoProducts, plan.Float32, plan.Int8x3, plan.Int8x2}
 
-// The kinds of products.
-const (
-	Auto   Products = iota // Int8x3 where it is fast, else Float: float32's accuracy
-	Float                  // in float32
-	Int8x3                 // three exact integer products, float32's accuracy
-	Int8x2                 // two, an error of 3e-5 of the largest weight
-)
-
-var productNames = [...]string{"auto", "float32", "int8x3", "int8x2"}
-
-// String is the name in settings and reports.
-func (p Products) String() string {
-	if p < 0 || int(p) >= len(productNames) {
-		return fmt.Sprintf("Products(%d)", int(p))
+// With returns the device with other products. Both have the same workers. The error is a
+// *plan.ProductsError.
+func (d *Device) With(p plan.Products) (*Device, error) {
+	if !slices.Contains(supported, p) {
+		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "a GPU", Found: "this is the CPU",
+			Want: "auto, float32, int8x3 or int8x2"})
 	}
-	return productNames[p]
-}
-
-// ParseProducts is the kind of a name as String writes it.
-func ParseProducts(name string) (Products, error) {
-	for p, have := range productNames {
-		if name == have {
-			return Products(p), nil
-		}
+	if p.Integers() && !d.bytes.Fast() {
+		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "AVX-512 VNNI or AVX-VNNI",
+			Found: fmt.Sprintf("the %v kernels have neither here", d.level), Want: "float32"})
 	}
-	return Auto, fmt.Errorf("cpu: no products %q: want auto, float32, int8x3 or int8x2", name)
+	own := *d
+	own.products = p
+	return &own, nil
 }
 
-// A ProductsError tells that a device lacks the instructions for products.
-type ProductsError struct {
-	Products Products
-	Level    kernel.Level
-}
-
-func (e *ProductsError) Error() string {
-	return fmt.Sprintf("cpu: %v products need AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here: choose float32", e.Products, e.Level)
-}
-
-// Integers names the instruction that products of 8-bit data with slices take: avx512_vnni, avx_vnni, or go.
-func (d *Device) Integers() string {
-	k, err := kernel.NewIntegers(d.level)
-	if err != nil {
-		return "go"
+// Products implements plan.Device.
+func (d *Device) Products(cols int) plan.Products {
+	if d.products != plan.AutoProducts {
+		return d.products
 	}
-	return k.Instruction()
-}
-
-// Slices says whether the device's float32 products with 8-bit data of so many columns are in slices.
-func (d *Device) Slices(cols int) bool {
-	switch d.products {
-	case Float:
-		return false
-	case Auto:
-		k, err := kernel.NewIntegers(d.level)
-		return err == nil && k.Fast() && cols >= sliceFeatures
+	if d.bytes.Fast() && cols >= plan.DigitColumns {
+		return plan.Int8x3
 	}
-	return true
+	return plan.Float32
 }
 
-// sliceFeatures is the number of columns from which on Auto takes slices: cutting the other factor and joining the sums cost as much as
-// some dozen columns of a product.
-const sliceFeatures = 96
+// Integers names the instruction of the products with digits: avx512_vnni, avx_vnni, or go.
+func (d *Device) Integers() string { return d.bytes.Instruction() }
 
-// byteLeaf returns room for a leaf of 8-bit data that products read in slices, nil for others.
+// NewBytes returns a matrix of zeros with a scale, in the layout of the device's products with 8-bit
+// data. A plan whose data it is reads it without a copy.
+func (d *Device) NewBytes(rows, cols int, scale float64) *kernel.PackedBytes {
+	return d.bytes.NewPackedBytes(rows, cols, scale)
+}
+
+// byteLeaf returns room for a leaf of 8-bit data that products with digits read, nil for others.
 func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	data, ok := e.plan.DataOf(buffer).(matrix.EightBit)
 	if _, single := any(e).(*executor[float32]); !ok || !single {
 		return nil
 	}
 	rows, cols := data.Dims()
-	if !e.device.Slices(cols) {
+	if e.device.Products(cols).Digits() == 0 {
 		return nil
 	}
-	if own, ok := data.(*kernel.PackedBytes); ok {
+	if own, ok := data.(*kernel.PackedBytes); ok && own.Layout() == e.device.bytes.Layout() {
 		return own
 	}
-	return kernel.NewPackedBytes(rows, cols, data.ByteScale())
+	return e.device.NewBytes(rows, cols, data.ByteScale())
 }
 
-// slices is the number of slices of the products with 8-bit data.
-func (p Products) slices() int {
-	if p == Int8x2 {
+// digits is the number of digits of the products with 8-bit data.
+func (d *Device) digits() int {
+	if d.products == plan.Int8x2 {
 		return 2
 	}
 	return 3
@@ -102,8 +77,8 @@ func (e *executor[T]) Products() string {
 	switch {
 	case len(e.bytes) == 0:
 		return e.plan.Dtype.String()
-	case e.device.products == Int8x2:
-		return Int8x2.String()
+	case e.device.products == plan.Int8x2:
+		return plan.Int8x2.String()
 	}
-	return Int8x3.String()
+	return plan.Int8x3.String()
 }

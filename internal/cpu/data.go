@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
@@ -29,19 +28,15 @@ func (e *executor[T]) packData() error {
 		}
 	}
 	for i, b := range e.plan.Buffers {
+		if b.Class != plan.Leaf {
+			continue
+		}
 		data := e.plan.DataOf(i)
 		if data != nil && (others[i] || !e.read(i)) {
 			e.Data[i] = make([]T, b.Len())
-			matrix.Widen(e.Data[i], data, 0, b.Rows)
 		}
-		if e.data[i] != nil {
-			e.pack(i)
-		}
-		if e.bytes[i] != nil {
-			if err := e.packBytes(i); err != nil {
-				return err
-			}
-		}
+		e.lent[i] = data == nil || data == matrix.Matrix(e.bytes[i])
+		e.load(i, data)
 	}
 	return nil
 }
@@ -98,38 +93,4 @@ func (e *executor[T]) packable(p *plan.Product, rows int) bool {
 	b := e.plan.Buffers[p.A.Buffer]
 	known := p.TransA && !p.TransB || !p.TransA && !p.Add
 	return b.Class == plan.Leaf && p.A.Rows == rows && p.A.Len() == b.Len() && known
-}
-
-// pack fills a packed matrix from the leaf's values, shared out, or else from the data matrix.
-func (e *executor[T]) pack(buffer int) {
-	p := &packing[T]{m: e.data[buffer], values: e.Data[buffer], data: e.plan.DataOf(buffer), workers: 1}
-	if rows, _ := p.m.Dims(); p.values != nil {
-		p.workers = max(1, min(e.threads, blocks(rows)))
-	}
-	e.pool.run(p.workers, p)
-}
-
-// packing is the job of packing a matrix, row by row.
-type packing[T plan.Float] struct {
-	m       *kernel.PackedFloats[T]
-	values  []T // nil: those of data
-	data    matrix.Matrix
-	workers int
-}
-
-func (p *packing[T]) work(worker int) {
-	rows, cols := p.m.Dims()
-	from, to := share(blocks(rows), worker, p.workers)
-	var row []T
-	if p.values == nil {
-		row = make([]T, cols)
-	}
-	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i++ {
-		if p.values != nil {
-			row = p.values[i*cols : (i+1)*cols]
-		} else {
-			matrix.Widen(row, p.data, i, i+1)
-		}
-		p.m.SetRow(i, row)
-	}
 }

@@ -14,8 +14,9 @@ import (
 type Device struct {
 	level    kernel.Level
 	threads  int
-	products Products
+	products plan.Products
 	pool     *pool
+	bytes    *kernel.ByteKernels // for products with 8-bit data
 }
 
 var _ plan.Device = (*Device)(nil)
@@ -28,10 +29,11 @@ func New(level kernel.Level, threads int) (*Device, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	if _, err := kernel.New[float32](level); err != nil {
+	bytes, err := kernel.NewByteKernels(level)
+	if err != nil {
 		return nil, err
 	}
-	return &Device{level: level, threads: threads, pool: newPool(threads)}, nil
+	return &Device{level: level, threads: threads, pool: newPool(threads), bytes: bytes}, nil
 }
 
 // Level is that of the kernels.
@@ -39,22 +41,6 @@ func (d *Device) Level() kernel.Level { return d.level }
 
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
-
-// With returns the device with another kind of products. Both have the same workers. The error is a *ProductsError.
-func (d *Device) With(p Products) (*Device, error) {
-	if p != Auto && p != Float {
-		k, err := kernel.NewIntegers(d.level)
-		if err != nil {
-			return nil, err
-		}
-		if !k.Fast() {
-			return nil, &ProductsError{p, d.level}
-		}
-	}
-	own := *d
-	own.products = p
-	return &own, nil
-}
 
 // Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
 func (d *Device) Close() { d.pool.close() }

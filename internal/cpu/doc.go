@@ -9,7 +9,7 @@
 // them are done in slices (Products). What the kernels lack runs through the plan's reference loops.
 //
 // Steps that share work are joined when a plan is compiled: the smooth losses of one column of scores and their derivatives, in both
-// halves, take one exponential a row (kernel.Tails); logistic losses that are only averaged are not written, their logarithms are those of
+// halves, take one exponential a row (kernel.LogisticTails); logistic losses that are only averaged are not written, their logarithms are those of
 // products; nor are derivatives' weights of which rows have one or two.
 //
 // The arithmetic on the iterate between two runs (Device.Vectors32) goes by chunks of the vectors, shared out likewise; its sums are kept

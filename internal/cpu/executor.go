@@ -19,7 +19,10 @@ type executor[T plan.Float] struct {
 	consumers         plan.Consumers
 	minus             map[*int8][]T               // by the first of the labels
 	bytes             map[int]*kernel.PackedBytes // leaves of 8-bit data
-	integers          *kernel.Integers            // of their products
+	loads             map[int]*loading[T]         // the jobs that fill leaves of floats
+	byteLoads         map[int]*byteLoading        // the jobs that fill leaves of 8-bit data
+	lent              map[int]bool                // leaves in the memory of a node's value or of a data matrix
+	integers          *kernel.ByteKernels         // of their products
 	device            *Device
 	forward, backward []*region[T]
 	threads           int
@@ -45,10 +48,9 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, err
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		bytes: map[int]*kernel.PackedBytes{}, minus: map[*int8][]T{}, device: d, threads: d.threads, pool: d.pool}
-	if e.integers, err = kernel.NewIntegers(d.level); err != nil {
-		return nil, err
-	}
+		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
+		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, minus: map[*int8][]T{},
+		integers: d.bytes, device: d, threads: d.threads, pool: d.pool}
 	if err := e.packData(); err != nil {
 		return nil, err
 	}
@@ -85,25 +87,21 @@ func (e *executor[T]) newWorker() *worker[T] {
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0)}
 }
 
-// Bind implements plan.Executor.
-func (e *executor[T]) Bind(v plan.View, data []T) error {
-	if err := e.plan.CheckBind(v, len(data)); err != nil {
+// Attach implements plan.Executor.
+func (e *executor[T]) Attach(v plan.View, data []T) error {
+	if err := e.plan.CheckAttach(v, len(data)); err != nil {
 		return err
 	}
-	e.Data[v.Buffer] = data
-	for _, w := range e.workers {
-		w.Data[v.Buffer] = data
-	}
-	if e.sparse[v.Buffer] != nil {
-		e.widened(v.Buffer)
-	}
-	if e.data[v.Buffer] != nil {
-		e.pack(v.Buffer)
-	}
-	if e.bytes[v.Buffer] != nil {
-		return e.packBytes(v.Buffer)
-	}
+	e.setData(v.Buffer, data)
 	return nil
+}
+
+// setData sets the memory of a buffer for all workers.
+func (e *executor[T]) setData(buffer int, data []T) {
+	e.Data[buffer] = data
+	for _, w := range e.workers {
+		w.Data[buffer] = data
+	}
 }
 
 // Forward implements plan.Executor.

@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -56,7 +57,7 @@ func TestUnknownSurrogate(t *testing.T) {
 			data[i] = math.Sin(float64(i + b))
 		}
 		for _, run := range []plan.Executor[float64]{e, reference} {
-			if err := run.Bind(view(b, cols), data); err != nil {
+			if err := run.Bind(view(b, cols), &matrix.Dense{Rows: rows, Cols: cols, Data: data}); err != nil {
 				t.Fatal(err)
 			}
 		}

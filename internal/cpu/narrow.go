@@ -86,7 +86,7 @@ func (s *outerSums[T]) finishShare(e *executor[T], worker, workers int) {
 	for i := from; i < to; i++ {
 		row := e.Row(out, i)
 		for j := range row {
-			at := i*sums.Down + j*sums.Right
+			at := i*sums.RowStride + j*sums.ColStride
 			x := s.sums[0][at]
 			for t := 1; t < workers; t++ {
 				x += s.sums[t][at]

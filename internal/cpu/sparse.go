@@ -20,7 +20,7 @@ func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)
 	}
-	if !x.Pays() {
+	if !x.Compact() {
 		return nil, nil
 	}
 	return x, nil
@@ -32,13 +32,6 @@ func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T
 		return newSparseGradient(e, p, x)
 	}
 	return newSparseProduct(e, p, x)
-}
-
-// widened lets a leaf be what was bound to it: a value is dense, and so are its products from then on.
-func (e *executor[T]) widened(buffer int) {
-	delete(e.sparse, buffer)
-	e.packWide(buffer)
-	e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
 }
 
 // sparseProduct is Z = X W over the entries of X.

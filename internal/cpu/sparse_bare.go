@@ -24,7 +24,7 @@ func BareSparse[T plan.Float](d *Device, x matrix.Sparse, width int) (*Bare, err
 	for i := range w {
 		w[i] = T(i%7-3) / 64
 	}
-	if err := e.Bind(e.plan.Parameters[0], w); err != nil {
+	if err := e.Attach(e.plan.Parameters[0], w); err != nil {
 		return nil, err
 	}
 	run := func() { // products alone: nothing in the regions can fail

@@ -233,7 +233,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 	for i := range values {
 		values[i] = float64(i%17) - 8
 	}
-	v := tensor.New(tensor.WithShape(50, 6), tensor.WithBacking(values))
+	v := &matrix.Dense{Rows: 50, Cols: 6, Data: values}
 	results := [2][][]float64{}
 	for i, e := range []graph.Engine{engine(t, kernel.Best(), 2), graph.Tape{}} {
 		p := n.must(t, tensor.Float64, e, n.data())

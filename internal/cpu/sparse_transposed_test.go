@@ -23,7 +23,7 @@ func TestSparseTransposedFactor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Bind(p.Parameters[0], []float64{1, 10, 100, 1000}); err != nil { // columns of W
+		if err := e.Attach(p.Parameters[0], []float64{1, 10, 100, 1000}); err != nil { // columns of W
 			t.Fatal(err)
 		}
 		if err := e.Forward(); err != nil {

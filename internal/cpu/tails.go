@@ -6,7 +6,7 @@ import (
 )
 
 // tails are what all smooth losses of one column of scores S, and their derivatives in both halves, need of an exponential: it is taken
-// once a row, in the forward half, and kept (kernel.Tails).
+// once a row, in the forward half, and kept (kernel.LogisticTails).
 type tails[T plan.Float] struct {
 	scores plan.View
 	values []T // of every row
@@ -84,7 +84,7 @@ func (e *executor[T]) blockSteps(r plan.Region, filled map[*tails[T]]bool) []ste
 type tailsStep[T plan.Float] struct{ t *tails[T] }
 
 func (s *tailsStep[T]) block(_ int, w *worker[T], lo, hi int) error {
-	w.k.Tails(s.t.values[lo:hi], w.From(s.t.scores, lo)[:hi-lo])
+	w.k.LogisticTails(s.t.values[lo:hi], w.From(s.t.scores, lo)[:hi-lo])
 	return nil
 }
 
@@ -96,7 +96,7 @@ type tailSigmoid[T plan.Float] struct {
 }
 
 func (l *tailSigmoid[T]) block(_ int, w *worker[T], lo, hi int) error {
-	w.k.TailSigmoid(w.From(l.s.Out, lo)[:hi-lo], l.t.values[lo:hi], l.minus[lo:hi])
+	w.k.SigmoidFromTails(w.From(l.s.Out, lo)[:hi-lo], l.t.values[lo:hi], l.minus[lo:hi])
 	return nil
 }
 
@@ -110,6 +110,6 @@ type tailGrad[T plan.Float] struct {
 
 func (g *tailGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	n := hi - lo
-	w.k.TailGrad(g.phi, w.From(g.s.Out, lo)[:n], g.t.values[lo:hi], g.minus[lo:hi], w.From(g.s.D, lo)[:n], g.s.Add)
+	w.k.LossGradFromTails(g.phi, w.From(g.s.Out, lo)[:n], g.t.values[lo:hi], g.minus[lo:hi], w.From(g.s.D, lo)[:n], g.s.Add)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -95,7 +96,7 @@ func (r rates) checkType(t *testing.T, e, reference plan.Executor[float64]) {
 			x[i] = 5 * math.Sin(float64(3*i+round))
 		}
 		for _, run := range []plan.Executor[float64]{e, reference} {
-			for _, err := range []error{run.Bind(r.view(0), x), run.Forward(), run.Backward([]float64{0.5, -2, 1.5})} {
+			for _, err := range []error{run.Bind(r.view(0), &matrix.Dense{Rows: r.n, Cols: 1, Data: x}), run.Forward(), run.Backward([]float64{0.5, -2, 1.5})} {
 				if err != nil {
 					t.Fatal(err)
 				}

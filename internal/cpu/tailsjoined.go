@@ -90,7 +90,7 @@ func (g *tailGradWhere[T]) prepare(e *executor[T]) { g.d.prepare(e) }
 
 func (g *tailGradWhere[T]) block(_ int, w *worker[T], lo, hi int) error {
 	last := len(g.kinds.sets) - 1
-	w.k.TailGradWhere(g.phi, w.From(g.s.Out, lo)[:hi-lo], g.t.values[lo:hi], g.minus[lo:hi],
+	w.k.LossGradFromTailsWhere(g.phi, w.From(g.s.Out, lo)[:hi-lo], g.t.values[lo:hi], g.minus[lo:hi],
 		g.kinds.sets[last], lo, g.kinds.rounded[last], g.kinds.rounded[0], g.s.Add)
 	return nil
 }

@@ -140,7 +140,7 @@ func (p *pass[T]) on(k *kernel.Kernels[T], lo, hi int) (first, second float64) {
 	case subtracting:
 		first = k.SquaredDistance(x, y)
 	case reaching:
-		first = k.Reach(x, y, z, p.a, p.b)
+		first = k.SquaredTrialNorm(x, y, z, p.a, p.b)
 	case descending:
 		first, second = k.Descend(x, y, z, p.a, p.b, p.p)
 	case adapting:

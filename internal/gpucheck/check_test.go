@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/internal/bench"
 )
 
@@ -152,7 +152,7 @@ func TestSanitize(t *testing.T) {
 // onRecorder are options whose GPU computes nothing; the test fails where something is used wrongly or not given back.
 func onRecorder(t *testing.T) Options {
 	return Options{Data: t.TempDir(), Shrink: 100, Log: t.Logf, Open: func() (driver.Driver, error) {
-		r := recorder.New(recorder.Options{})
+		r := double.New(double.Options{})
 		t.Cleanup(func() {
 			if v := r.Violations(); v != nil {
 				t.Error(v)

@@ -17,9 +17,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/emulator"
-	"ppal/cuda/recorder"
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/graphcases"
@@ -31,10 +30,10 @@ import (
 	"ppal/trainer/session"
 )
 
-// emulated are options whose GPU is the emulator behind a recorder: the kernels' own code, every call checked.
-func emulated(t *testing.T, set emulator.Options) Options {
+// emulated returns options whose GPU is a computing double: the kernels' own code, every call checked.
+func emulated(t *testing.T, set double.Options) Options {
 	return Options{Log: t.Logf, Open: func() (driver.Driver, error) {
-		r := recorder.New(recorder.Options{Inner: emulator.New(set)})
+		r := double.Computing(set)
 		t.Cleanup(func() {
 			for _, v := range r.Violations() {
 				t.Error(v)
@@ -65,7 +64,7 @@ func allPassed(t *testing.T, list []Result, err error) {
 // The kernels' code passes the checks: every model and constraint in float64, also by slices of the rows, and the rest of parity on
 // some of them.
 func TestParity(t *testing.T) {
-	o, all := emulated(t, emulator.Options{}), graphcases.All()
+	o, all := emulated(t, double.Options{}), graphcases.All()
 	for _, slice := range []int{0, sliceRows} {
 		list, err := passes(t.Context(), o, precisions()[0], all, slice)
 		allPassed(t, list, err)
@@ -74,17 +73,15 @@ func TestParity(t *testing.T) {
 	allPassed(t, list, err)
 }
 
-// Nothing depends on work being done before it is waited for, and every launch reads and writes what it says, and nothing else.
-func TestParityWaitsAndDeclares(t *testing.T) {
-	list, err := small(t.Context(), emulated(t, emulator.Options{Lazy: true}))
-	allPassed(t, list, err)
+// Every launch reads and writes what it declares, and nothing else.
+func TestParityDeclares(t *testing.T) {
 	var few []graphcases.Case
 	for i, c := range graphcases.All() {
 		if i%9 == 0 {
 			few = append(few, c)
 		}
 	}
-	list, err = passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), precisions()[1], few, 0)
+	list, err := passes(t.Context(), emulated(t, double.Options{Strict: true, Memory: 4 << 20}), precisions()[1], few, 0)
 	allPassed(t, list, err)
 }
 
@@ -98,13 +95,13 @@ func TestTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := trainingOn(t.Context(), emulated(t, emulator.Options{}), images, size{8, 4, 200}, size{20, 20, 20})
+	list, err := trainingOn(t.Context(), emulated(t, double.Options{}), images, size{8, 4, 200}, size{20, 20, 20})
 	allPassed(t, list, err)
 }
 
 // Every method takes the device where it takes the CPU: all that they ask of a space is there.
 func TestMethods(t *testing.T) {
-	o := emulated(t, emulator.Options{})
+	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +133,7 @@ func TestNonFinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = withDevice(emulated(t, emulator.Options{}), cuda.Options{}, func(d *cuda.Device) error {
+	err = withDevice(emulated(t, double.Options{}), cuda.Options{}, func(d *cuda.Device) error {
 		for i, c := range graphcases.All() {
 			if i%5 != 0 {
 				continue
@@ -182,7 +179,7 @@ func TestNonFiniteInSlices(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		var all [2][][]float64
 		for k, products := range []cuda.Products{cuda.Float32, cuda.Int8x3} {
-			err := withDevice(emulated(t, emulator.Options{}), cuda.Options{Products: products}, func(d *cuda.Device) error {
+			err := withDevice(emulated(t, double.Options{}), cuda.Options{Products: products}, func(d *cuda.Device) error {
 				p, err := c.Problem(tensor.Float32, engine.Engine(d))
 				if err != nil {
 					return err
@@ -218,15 +215,15 @@ func TestTrainingWithoutFiles(t *testing.T) {
 	}
 }
 
-// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The emulator's sums are exact, so this is the
+// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The double's sums are exact, so this is the
 // error of the slices; what a device's floating-point sums add is what gpu-check measures.
 func TestEightBit(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{40}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
-	list, err := eightBit(t.Context(), emulated(t, emulator.Options{}), c)
+	list, err := eightBit(t.Context(), emulated(t, double.Options{}), c)
 	allPassed(t, list, err)
 	for _, p := range inSlices() {
 		for _, slice := range []int{0, sliceRows} {
-			passed, err := passes(t.Context(), emulated(t, emulator.Options{Lazy: slice == 0}), p, eightBitCases(), slice)
+			passed, err := passes(t.Context(), emulated(t, double.Options{}), p, eightBitCases(), slice)
 			allPassed(t, passed, err)
 		}
 	}
@@ -237,7 +234,7 @@ func TestEightBit(t *testing.T) {
 		}
 	}
 	for _, p := range inSlices() {
-		passed, err := passes(t.Context(), emulated(t, emulator.Options{Strict: true, Memory: 4 << 20}), p, few, 0)
+		passed, err := passes(t.Context(), emulated(t, double.Options{Strict: true, Memory: 4 << 20}), p, few, 0)
 		allPassed(t, passed, err)
 	}
 	errs := map[string]float64{}
@@ -257,7 +254,7 @@ func TestEightBit(t *testing.T) {
 
 // Training in three slices ends where float32 does, on all rows, by slices of them and on mini-batches: pictures are bound anew then.
 func TestTrainingInSlices(t *testing.T) {
-	o := emulated(t, emulator.Options{})
+	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +305,7 @@ func TestIntegersInSlices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := emulated(t, emulator.Options{})
+		o := emulated(t, double.Options{})
 		e, err := session.New(t.Context(), cfg, "", onGPU(func(int) (driver.Driver, error) { return o.Open() }))
 		if err != nil {
 			t.Fatal(err)

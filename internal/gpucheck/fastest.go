@@ -40,7 +40,7 @@ func accuracy(ctx context.Context, o Options, name string, s bench.Shape, iterat
 	}
 	r := Measurement(name+": the fastest with float32's accuracy", best, "ms")
 	err = withDevice(o, cuda.Options{}, func(d *cuda.Device) error {
-		r.Detail = fmt.Sprintf("%s; auto is %v", fastest, d.Sliced(s.Features))
+		r.Detail = fmt.Sprintf("%s; auto is %v", fastest, d.Products(s.Features))
 		return nil
 	})
 	return append(list, r), err

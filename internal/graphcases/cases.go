@@ -15,18 +15,19 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Storage says in which form the rows are given.
+// Storage names the form of the rows.
 type Storage int
 
-// The forms.
+// The forms of the rows.
 const (
-	Values Storage = iota // an input node's value
-	Dense                 // a data matrix of float64
-	Bytes                 // of 8-bit values
-	Sparse                // of entries
+	Values Storage = iota // the value of an input node
+	Dense                 // a data matrix of float64 values
+	Bytes                 // a data matrix of 8-bit values
+	Sparse                // a sparse data matrix
 )
 
-// Case is one problem: weights, rows and labels are drawn from Seed, the same numbers in both precisions.
+// Case is one problem. Weights, rows and labels are generated from Seed and are the same numbers in
+// float32 and float64.
 type Case struct {
 	Name        string
 	Spec        models.Spec
@@ -36,12 +37,12 @@ type Case struct {
 	Data        matrix.Matrix // the rows, where they are not to be drawn
 	Regularizer problem.Regularizer
 	Seed        uint64
-	// Nodes adds f and the terms of g, of which Pieces makes g where they are not nil.
+	// Nodes adds f and the terms of g. If Pieces is not nil, g is made from the terms by Pieces.
 	Nodes  func(scores *gorgonia.Node, rng *rand.Rand) (f, terms *gorgonia.Node, err error)
 	Pieces []constraints.Piece
 }
 
-// Problem builds the case for an engine. Its one input is the rows, and it watches the scores.
+// Problem builds the case for an engine. Its only input is the rows, and it watches the scores.
 func (c Case) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	weights, err := models.Init(c.Spec, rng)
@@ -81,7 +82,7 @@ func (c Case) define(g *gorgonia.ExprGraph, dtype tensor.Dtype, weights models.W
 	return d, err
 }
 
-// rows adds the input in its form.
+// rows adds the input node in the case's form.
 func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d *graph.Definition) *gorgonia.Node {
 	n, cols := c.Rows, c.Spec.Inputs
 	data := c.Data
@@ -104,7 +105,7 @@ func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d 
 	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, cols))
 }
 
-// sparse draws about a quarter of the entries, with rows of none and of all.
+// sparse generates about a quarter of the entries; some rows have no entries, some have all.
 func sparse(rng *rand.Rand, rows, cols int) *matrix.CSR {
 	m := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
 	for i := range rows {
@@ -135,7 +136,7 @@ func (t table) Float32(dst []float32, from, to int) {
 
 func (t table) Float64(dst []float64, from, to int) { copy(dst, t.values[from*t.cols:to*t.cols]) }
 
-// normals are numbers that float32 holds exactly.
+// normals returns normally distributed numbers that float32 represents exactly.
 func normals(rng *rand.Rand, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -144,14 +145,14 @@ func normals(rng *rand.Rand, n int) []float64 {
 	return list
 }
 
-// Normal is a matrix of normal numbers, the same in both precisions.
+// Normal returns a matrix of normally distributed numbers, the same in both precisions.
 func Normal(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, rows, cols int) *gorgonia.Node {
 	backing := Backing(dtype, normals(rng, rows*cols))
 	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing))))
 }
 
-// Backing is the numbers in the dtype.
+// Backing returns the numbers as a slice of the dtype.
 func Backing(dtype tensor.Dtype, data []float64) any {
 	if dtype == tensor.Float64 {
 		return data

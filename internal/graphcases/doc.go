@@ -1,3 +1,3 @@
-// Package graphcases is problems of Gorgonia nodes on random rows, small, of every model and every kind of constraints, on which devices
-// are compared with each other.
+// Package graphcases provides small problems of Gorgonia nodes on random rows, with every model and
+// every kind of constraint. Tests compare devices with each other on these problems.
 package graphcases

@@ -13,12 +13,13 @@ import (
 	"ppal/trainer/problem"
 )
 
-// All are the cases: Neyman-Pearson networks, fairness problems, and expressions of a user's own.
+// All returns all cases: Neyman-Pearson networks, fairness problems, and user-written expressions.
 func All() []Case {
 	return slices.Concat(Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}), Fairness(8, 301), Expressions())
 }
 
-// Expressions are objectives and constraints of Gorgonia's own operations, which no device knows as a whole:
+// Expressions returns objectives and constraints of Gorgonia's own operations, which no device
+// fuses as a whole:
 //
 //	f = mean(s^2 exp(-s^2/8)),   g = column sums of tanh(s)/(1 + s^2)
 func Expressions() []Case {
@@ -47,8 +48,8 @@ func expressions(s *gorgonia.Node, _ *rand.Rand) (f, g *gorgonia.Node, err error
 	return f, g, err
 }
 
-// Networks are Neyman-Pearson problems of every activation, depth and kind of heads with those rows of each class, centred or not, in
-// every form of the rows.
+// Networks returns Neyman-Pearson problems of every activation, depth and kind of heads with the
+// given numbers of rows in each class, centred or not, in every form of the rows.
 func Networks(classes ...[]int) []Case {
 	var list []Case
 	for i, spec := range []models.Spec{
@@ -68,7 +69,7 @@ func Networks(classes ...[]int) []Case {
 	return list
 }
 
-// Network is a Neyman-Pearson problem with that many rows of each class.
+// Network returns a Neyman-Pearson problem with the given number of rows in each class.
 func Network(spec models.Spec, counts []int, phi constraints.Phi, center bool, storage Storage) Case {
 	spec.Outputs = len(counts)
 	c := Case{Spec: spec, Center: center, Storage: storage, Seed: uint64(7*spec.Inputs + len(counts)),
@@ -80,7 +81,7 @@ func Network(spec models.Spec, counts []int, phi constraints.Phi, center bool, s
 			labels = append(labels, k)
 		}
 	}
-	if storage != Values { // in order for some, mixed for others
+	if storage != Values { // sorted by class for some problems, mixed for others
 		rand.New(rand.NewPCG(5, c.Seed)).Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
 	}
 	s := spec.WithDefaults()

@@ -1,15 +1,15 @@
 """ppal beside PyTorch, JAX, numpy and Cooper: the same problem, data, start, precision and threads, in one run.
 
-``make bench-peers`` runs it; README.md says what is measured and how. The modules, from the ground up:
+``make bench-peers`` runs it; README.md explains what is measured and how. The modules, bottom up:
 
-    cases        which problems are compared
-    data         the pixels: IDX and CIFAR-10 files, or random ones of their shape
+    cases        the compared problems
+    data         the pixels: IDX and CIFAR-10 files, or random pixels of the same shape
     safetensors  ppal's model files
     problem      the multi-class Neyman-Pearson problem and its gradient in numpy: the reference
     ppal         the binary: its runs and its bench
-    *_peer       the contenders, each in a process of its own (worker, client)
+    *_peer       the contenders, each in its own process (worker, client)
     timing       turns and medians
-    choose       which setting of a grid is the best, and when a target is met
+    choose       the best setting of a grid, and when a run meets a target
     check, speed, convergence, headline   the four parts
-    results, report, table                what is kept and what is shown
+    results, report, table                the saved results and the printed tables
 """

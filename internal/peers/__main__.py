@@ -62,7 +62,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace, results: Results) -> None:
-    """Run the parts that were asked for."""
+    """Run the requested parts."""
     from . import check, convergence, data, headline, speed  # they need numpy; --help and --show do not
     from .context import Context
     from .plans import plan
@@ -99,7 +99,7 @@ def show(options: argparse.Namespace, results: Results) -> None:
 
 
 def measured(options: argparse.Namespace, results: Results) -> int:
-    """Measure, and say in one line what went wrong; returns the exit status."""
+    """Measure, and report an error in one line. Return the exit status."""
     from .check import CheckError
     from .client import PeerError
     from .data import DataError
@@ -121,7 +121,7 @@ def measured(options: argparse.Namespace, results: Results) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status: 0 done, 1 failed or a contender computes something else, 2 bad usage, 130 interrupted."""
+    """Exit status: 0 done, 1 failed or a contender has different results, 2 bad usage, 130 interrupted."""
     options = parse(arguments)
     results = Results(options.json, options.resume)
     if not options.show:

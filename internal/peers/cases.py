@@ -1,17 +1,17 @@
-"""The problems that are compared."""
+"""The compared problems."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-CLASSES = (0, 1, 2, 3)  # the first one's loss is the objective
+CLASSES = (0, 1, 2, 3)  # the objective is the loss of the first class
 FEASIBLE = 1e-3  # a bound counts as met up to this violation, as in ppal
 TARGET = 0.0125  # the headline's objective
 
 
 @dataclass(frozen=True)
 class Case:
-    """A multi-class Neyman-Pearson problem on pictures with a network of one sigmoid layer.
+    """A multi-class Neyman-Pearson problem on images with a network of one sigmoid layer.
 
     Minimise the first class's loss subject to each other class's loss being at most kappa, weights in a ball.
     """
@@ -26,7 +26,7 @@ class Case:
 
     @property
     def width(self) -> int:
-        """All hidden units together."""
+        """The number of hidden units of all heads."""
         return self.hidden * (len(CLASSES) if self.heads == "separate" else 1)
 
     def flags(self) -> list[str]:

@@ -25,18 +25,18 @@ PEERS = ("torch", "jax", "cooper")
 
 # Largest absolute difference of the losses, relative norm of the gradients' difference. float64: rounding of sums over 24,000
 # rows; float32: the same in float32, about 3e-7 is usual. ppal's float32 gradient is a difference of weights that are saved in
-# float32, hence a bound of its own.
+# float32, so it has its own bound.
 TOLERANCES = {"float64": (1e-11, 1e-9), "float32": (1e-5, 1e-5), "ppal float32": (1e-5, 5e-5)}
 MOMENTS = 1e-12  # of the centre (absolute) and the deviation (relative)
 STEP = {"float64": "1e-3", "float32": "1"}  # large in float32, so that the weights' rounding hides little of the step
 
 
 class CheckError(Exception):
-    """A contender does not compute what ppal computes."""
+    """A contender has different results than ppal."""
 
 
 def run(context: Context, cases: list[Case]) -> None:
-    """Compare on every case; CheckError names what differs."""
+    """Compare all cases. CheckError names the differences."""
     failed = []
     for case in cases:
         unit = context.results.unit(case.name, partial(_compare, context, case))

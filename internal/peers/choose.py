@@ -1,4 +1,4 @@
-"""Which setting of a grid is the best, and when a run meets a target."""
+"""Choose the best setting of a grid, and find when a run meets a target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from .cases import FEASIBLE
 
-FINALISTS = 2  # settings of each optimizer that go on after a first stage
+FINALISTS = 2  # settings of each optimizer that continue after the first stage
 
 T = TypeVar("T")
 
@@ -27,13 +27,13 @@ class Setting:
 
 
 def grid(steps: Mapping[str, Sequence[float]], dual_steps: Sequence[float]) -> list[Setting]:
-    """All combinations."""
+    """Return all combinations."""
     return [Setting(optimizer, step, dual) for optimizer, all_steps in steps.items() for step in all_steps for dual in dual_steps]
 
 
 @dataclass(frozen=True)
 class Point:
-    """An iterate: when it was reached, its objective f and its largest constraint max_j g_j."""
+    """An iterate: its time, its objective f and its largest constraint max_j g_j."""
 
     iteration: int
     seconds: float
@@ -42,7 +42,7 @@ class Point:
 
     @property
     def feasible(self) -> bool:
-        """Whether every bound is met, up to FEASIBLE; never with a number that is not finite."""
+        """Whether every bound is met, up to FEASIBLE. False if a number is not finite."""
         return isfinite(self.objective) and self.worst <= FEASIBLE
 
     def meets(self, target: float) -> bool:
@@ -64,7 +64,7 @@ def best_until(points: Iterable[Point], iteration: int) -> Point | None:
 
 
 def best_of(runs: Iterable[T], point: Callable[[T], Point | None]) -> T | None:
-    """The run with the best point; runs without one come last, None when there is no run."""
+    """The run with the best point; runs without a point come last; None if there is no run."""
     last = (2, inf, inf)
 
     def key(run: T) -> tuple[int, float, float]:
@@ -80,7 +80,7 @@ def first_hit(points: Sequence[Point], target: float) -> Point | None:
 
 
 def worst_after(points: Iterable[Point], hit: Point) -> float | None:
-    """The largest constraint after a hit: how far a bound that was met is left again; None when nothing follows."""
+    """The largest constraint after a hit, which shows by how much bounds are exceeded again. None if nothing follows."""
     return max((p.worst for p in points if p.iteration > hit.iteration), default=None)
 
 

@@ -15,14 +15,14 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 
 class PeerError(Exception):
-    """A peer could not do what it was asked to; the message says why."""
+    """A call to a peer failed. The message gives the reason."""
 
 
 class Client:
-    """A peer in a process of its own, which ends with the context."""
+    """A peer in its own process, which ends with the context."""
 
     def __init__(self, name: str, threads: int, log: Path) -> None:
-        """Start the process; PeerError when the library cannot be loaded. Its stderr is appended to log."""
+        """Start the process; raise PeerError if the library cannot be loaded. The stderr of the process is appended to log."""
         self.name = name
         environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
         environment |= {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(Path(__file__).parents[1])}
@@ -36,7 +36,7 @@ class Client:
     def call(self, method: str, **arguments: Any) -> Any:
         """Call a method of the peer and wait for its result."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # the missing reply says it
+        with suppress(BrokenPipeError):  # the missing reply reports it
             self._process.stdin.write(json.dumps({"call": method, "arguments": arguments}) + "\n")
             self._process.stdin.flush()
         return self._reply()

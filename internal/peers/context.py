@@ -1,4 +1,4 @@
-"""What the parts share: the data, the start, the folders, the processes."""
+"""The data, the start, the folders and the processes that all parts share."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Context:
     seed: int
     results: Results
     say: Callable[[str], None] = print
-    _folders: dict[str, Path] = field(default_factory=dict)  # where each data set's files are
-    _random: set[str] = field(default_factory=set)  # the data sets that are random
+    _folders: dict[str, Path] = field(default_factory=dict)  # the folder of each data set's files
+    _random: set[str] = field(default_factory=set)  # the random data sets
 
     @property
     def ppal(self) -> Ppal:
@@ -37,28 +37,28 @@ class Context:
         return Ppal(self.binary, self.threads, self.folder, self.results.command)
 
     def client(self, peer: str) -> Client:
-        """A peer's process."""
+        """Start a peer's process."""
         self.work.mkdir(parents=True, exist_ok=True)
         return Client(peer, self.threads, self.work / "peers.log")
 
     def folder(self, dataset: str) -> Path:
-        """Where the data set's files are: the user's, or random ones of that shape where they are absent."""
+        """Return the folder of the data set: the user's files, or random files of the same shape if they are absent."""
         if dataset not in self._folders:
             self._folders[dataset] = self._find(dataset)
         return self._folders[dataset]
 
     def is_random(self, dataset: str) -> bool:
-        """Whether the data set's files are absent and random pixels take their place."""
+        """Whether the data set's files are absent and replaced by random pixels."""
         self.folder(dataset)
         return dataset in self._random
 
     @staticmethod
     def not_run(dataset: str) -> dict:
-        """The unit in the place of one that needs the files."""
+        """The result that replaces a measurement that needs the files."""
         return {"not_run": f"needs the files of {TITLES[dataset]}: random pixels have no classes to learn"}
 
     def problem(self, case: Case, seed: int | None = None) -> tuple[Problem, Path]:
-        """The case's rows and ppal's start from the seed (the run's), in memory and in a folder for the peers."""
+        """The case's rows and ppal's start from the run's seed, in memory and in a folder for the peers."""
         seed = self.seed if seed is None else seed
         start = self.ppal.train(case, "--iterations", "0", "--dtype", "float64", "--seed", str(seed)).weights
         pixels, counts = data.select(*data.read(case.dataset, self.folder(case.dataset)), case.rows_per_class)

@@ -24,7 +24,7 @@ def run(context: Context, cases: list[Case], marks: Sequence[int], settings: Seq
 
 
 def _ppal(context: Context, case: Case, marks: Sequence[int]) -> dict:
-    """A run for each mark, whose weights are evaluated; the last one's records show every iterate on the way."""
+    """One run for each mark, whose weights are evaluated. The records of the last run show every earlier iterate."""
     context.say(f"convergence: {case.name}: ppal")
     problem, _ = context.problem(case)
     seed = ["--seed", str(context.seed)]
@@ -38,7 +38,7 @@ def _ppal(context: Context, case: Case, marks: Sequence[int]) -> dict:
 
 
 def _cooper(context: Context, case: Case, marks: Sequence[int], settings: Sequence[Setting]) -> dict:
-    """All settings up to the mark before the last; the best of each optimizer to the end."""
+    """All settings up to the second-last mark, and the best settings of each optimizer to the end."""
     _, folder = context.problem(case)
     points: dict[Setting, list[Point]] = {s: [] for s in settings}
     with context.client("cooper") as client:
@@ -78,6 +78,6 @@ def _values(losses: Sequence[float], case: Case) -> dict:
 
 
 def _best(points: Sequence[Point], mark: int) -> dict:
-    """The smallest objective of a feasible iterate up to mark, as the training passes saw it."""
+    """The smallest objective of a feasible iterate up to mark, from the training passes."""
     best = best_until(points, mark)
     return {"best_feasible": None if best is None else {"iteration": best.iteration, "objective": best.objective}}

@@ -27,7 +27,7 @@ PRIMAL: dict[str, Callable[[list[torch.nn.Parameter], float], torch.optim.Optimi
 
 
 class NeymanPearson(cooper.ConstrainedMinimizationProblem):
-    """The problem as Cooper wants it. It remembers when the last forward pass ended, and f and g there."""
+    """The problem in Cooper's form. It records the time, f and g of the last forward pass."""
 
     def __init__(self, network: Network, kappa: float, trained: list[torch.nn.Parameter]) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Session:
         self.kept: dict[int, Weights] = {}
 
     def roll(self) -> list[float]:
-        """The point x_k and the iteration from it to x_{k+1}. Its time is the end of the forward pass that shows f and g."""
+        """The point x_k and the iteration from it to x_{k+1}. Its time is the end of the forward pass that computes f and g."""
         start = time.perf_counter()
         self.optimizer.roll()
         point = [self.iteration, self.seconds + self.cmp.seen_at - start, self.cmp.objective, self.cmp.worst]
@@ -71,12 +71,12 @@ class Session:
         return point
 
     def keep(self) -> None:
-        """Remember the weights x_k; not counted in the seconds."""
+        """Save the weights x_k. The time is not counted."""
         self.kept[self.iteration] = to_weights(self.trained)
 
     @torch.no_grad()
     def _project(self) -> None:
-        """Onto the ball: x <- x min(1, theta/||x||)."""
+        """Project onto the ball: x <- x min(1, theta/||x||)."""
         norm = torch.nn.utils.get_total_norm(self.trained)
         if norm > self.theta:
             for weights in self.trained:
@@ -84,7 +84,7 @@ class Session:
 
 
 class CooperPeer(Peer):
-    """Trains with a setting {"optimizer": ..., "step": ..., "dual_step": ...}; runs go on under a name."""
+    """Trains with a setting {"optimizer": ..., "step": ..., "dual_step": ...}; runs are continued by name."""
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
@@ -96,30 +96,30 @@ class CooperPeer(Peer):
         return {"Cooper": version("cooper-optim")}
 
     def load(self, folder: str) -> None:
-        """Read the problem; runs of the one before are dropped."""
+        """Read the problem and drop the runs of the previous problem."""
         super().load(folder)
         self._sessions.clear()
         self._network = Network.of(self.problem, "float32")
 
     def warm_up(self, setting: dict[str, Any]) -> None:
-        """A few iterations of a run that is thrown away."""
+        """Run a few iterations and discard the run."""
         session = Session(self.problem, self._network, **setting)
         for _ in range(3):
             session.roll()
 
     def start(self, name: str, setting: dict[str, Any]) -> None:
-        """Make a run at the problem's start."""
+        """Create a run at the problem's start."""
         self._sessions[name] = Session(self.problem, self._network, **setting)
 
     def drop(self, name: str) -> None:
-        """Forget a run."""
+        """Drop a run."""
         del self._sessions[name]
 
     def advance(
         self, name: str, until: int, keep: list[int] | None = None, target: float | None = None,
         after: int = 0, seconds: float | None = None,
     ) -> list[list[float]]:  # fmt: skip
-        """Go on to the iterate x_until and return the new points.
+        """Continue to the iterate x_until and return the new points.
 
         Stops earlier once seconds of training have passed, or after iterations beyond the first point that is feasible with an
         objective of at most target. The weights x_k of every k in keep are kept for losses.
@@ -137,7 +137,7 @@ class CooperPeer(Peer):
         return points
 
     def losses(self, name: str) -> dict[str, list[float]]:
-        """The classes' losses L of the kept weights by iteration, in float64 by the reference."""
+        """The classes' losses L of the saved weights by iteration, in float64 by the reference."""
         return {str(k): class_losses(self.problem, weights).tolist() for k, weights in self._sessions[name].kept.items()}
 
     def multipliers(self, name: str) -> list[float]:

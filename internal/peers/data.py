@@ -1,4 +1,4 @@
-"""Pixels and labels of Fashion-MNIST and CIFAR-10 from their published file formats, or random ones of their shape."""
+"""Pixels and labels of Fashion-MNIST and CIFAR-10 from their published file formats, or random pixels of the same shape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CIFAR_PIXELS = 3 * 32 * 32
 
 
 class DataError(Exception):
-    """A data set's files are absent or not what they should be."""
+    """A data set's files are absent or have the wrong format."""
 
 
 def directory(explicit: str | None) -> Path:
@@ -35,7 +35,7 @@ def directory(explicit: str | None) -> Path:
 
 
 def read(dataset: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The training split: pixels [n, d] in 8 bits and labels [n]. DataError where a file is absent or malformed."""
+    """The training split: pixels [n, d] in 8 bits and labels [n]. Raise DataError if a file is absent or malformed."""
     return _read_fashion(folder) if dataset == "fashion-mnist" else _read_cifar(folder)
 
 
@@ -48,7 +48,7 @@ def select(pixels: np.ndarray, labels: np.ndarray, rows_per_class: int) -> tuple
 
 
 def synthesise(dataset: str, folder: Path, seed: int) -> None:
-    """Write random 8-bit pictures in the data set's own file format: as many rows and columns of the four classes."""
+    """Write random 8-bit images in the data set's own file format: as many rows and columns of the four classes."""
     rng = np.random.default_rng(seed)
 
     def draw(per_class: int, size: int) -> tuple[np.ndarray, np.ndarray]:

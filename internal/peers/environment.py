@@ -1,4 +1,4 @@
-"""The machine and what runs on it, as recorded beside every result."""
+"""The machine and its software, as recorded with every result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def describe(threads: int, ppal_version: str, binary: Path) -> dict[str, str]:
 
 
 def restrict(threads: int) -> int:
-    """Bind this process and those that it starts to so many of its cores (0: all); returns how many it has then.
+    """Bind this process and its children to the given number of cores (0: all). Return the number of cores.
 
     Elsewhere than on Linux processes cannot be bound: only the libraries' own settings apply.
     """
@@ -39,7 +39,7 @@ def restrict(threads: int) -> int:
 
 
 def _cpu() -> str:
-    """The CPU's name and those of its features that decide which kernels a library takes."""
+    """The CPU's name and the features by which libraries choose their kernels."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

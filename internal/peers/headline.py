@@ -18,8 +18,8 @@ CASE = FASHION
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to measure: starts (seeds), timed runs from each, ppal's iterates that are looked at, iterations until
-    a run gives up, and after the target.
+    """The extent of the measurements: starts (seeds), timed runs from each start, the interval of ppal's records, the
+    iterations after which a run gives up, and the iterations after the target.
     """
 
     starts: int = 1
@@ -30,7 +30,7 @@ class Effort:
 
 
 def run(context: Context, settings: Sequence[Setting], effort: Effort) -> None:
-    """From each start: find ppal's first iterate that meets the target and the setting of Cooper that is the first to; then
+    """From each start, find ppal's first iterate that meets the target, and the setting of Cooper that meets it first. Then
     time both in turns.
     """
     if context.is_random(CASE.dataset):
@@ -59,7 +59,7 @@ def _find(context: Context, seed: int, effort: Effort) -> dict:
 
 
 def _screen(context: Context, client: Client, seed: int, settings: Sequence[Setting], effort: Effort) -> dict:
-    """Every setting once, until it meets the target or has trained for longer than the fastest one so far took to."""
+    """Run every setting once, until it meets the target or exceeds the time of the fastest setting so far."""
     seconds, outcomes = None, []
     for setting in settings:
         within = "" if seconds is None else f", at most {seconds:.1f} s"
@@ -79,7 +79,7 @@ def _screen(context: Context, client: Client, seed: int, settings: Sequence[Sett
 
 
 def _times(context: Context, client: Client, seed: int, ppal: dict, cooper: dict, effort: Effort) -> dict:
-    """Both in turns: ppal without records up to the iterate that was found, Cooper until its forward pass shows the target."""
+    """Time both in turns: ppal without records up to the iterate found, Cooper until its forward pass meets the target."""
     seconds: dict[str, list[float]] = {"ppal": [], "cooper": []}
     for turn in range(effort.repeats):
         context.say(f"headline: start {seed}: turn {turn + 1} of {effort.repeats}")
@@ -108,7 +108,7 @@ def _points(trained: Run) -> list[Point]:
 
 
 def _advance(client: Client, setting: Setting, effort: Effort, seconds: float | None, after: int) -> list[Point]:
-    """A run of its own from the start."""
+    """Run the setting from the start."""
     client.call("start", name="headline", setting=asdict(setting))
     points = client.call("advance", name="headline", until=effort.limit, target=TARGET, after=after, seconds=seconds)
     client.call("drop", name="headline")
@@ -116,7 +116,7 @@ def _advance(client: Client, setting: Setting, effort: Effort, seconds: float | 
 
 
 def _outcome(points: Sequence[Point], hit: Point | None) -> dict:
-    """When the target was met and what became of the bounds after it, or how far the run came."""
+    """When the target was met and whether the bounds were exceeded afterwards, or the best point of the run."""
     best = best_until(points, points[-1].iteration)
     return {
         "hit": asdict(hit) if hit else None,

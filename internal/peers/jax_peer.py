@@ -15,7 +15,7 @@ Arrays = list[jax.Array]
 
 
 def class_losses(weights: Arrays, rows: jax.Array, own: jax.Array, counts: tuple[int, ...], separate: bool) -> jax.Array:
-    """L [C]; own [n, C] is 1 at each row's class, so that no scatter is needed."""
+    """L [C]; own [n, C] is 1 at each row's class, which avoids a scatter."""
     hidden, bias, output, output_bias = weights
     if separate:
         output = jax.scipy.linalg.block_diag(*output)
@@ -63,7 +63,7 @@ class JaxPeer(Peer):
         return lambda: jax.block_until_ready(both(x, weights, delta)) and None
 
     def _iteration(self) -> Step:
-        """Forward, backward and a step on f + sum_k g_k, the multipliers being given (1); the weights are donated."""
+        """Forward, backward and a step on f + sum_k g_k, with multipliers 1; the weights are donated."""
         rows, own, start = self._arrays(self.problem, "float32")
         counts, separate = self.problem.counts, self.problem.heads == "separate"
 

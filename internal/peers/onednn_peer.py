@@ -1,4 +1,4 @@
-"""oneDNN: the two bare products of an iteration, where the library is installed.
+"""oneDNN: the two bare products of an iteration, if the library is installed.
 
 Debian's package is ``libdnnl2``; PPAL_ONEDNN names the library's file where it is elsewhere. It is called directly (its C interface's
 ``dnnl_sgemm``, row-major), so no wrapper's copies count.
@@ -18,7 +18,7 @@ SONAMES = ("libdnnl.so.3", "libdnnl.so.2")
 
 
 class _Version(ctypes.Structure):
-    """dnnl_version_t; what follows the three numbers differs between versions and is not read."""
+    """dnnl_version_t; the fields after the three numbers differ between versions and are not read."""
 
     _fields_ = [("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int)]
 
@@ -61,5 +61,5 @@ class OneDNNPeer(ProductsPeer):
 
 
 def _stored(a: np.ndarray) -> tuple[bytes, int]:
-    """Whether a matrix is stored plainly, by rows, or transposed, and the length of what is stored as a row."""
+    """Whether a matrix is stored by rows or transposed, and the length of a stored row."""
     return (b"N", a.shape[1]) if a.flags.c_contiguous else (b"T", a.shape[0])

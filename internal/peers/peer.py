@@ -1,4 +1,4 @@
-"""What the contenders' processes have in common."""
+"""The common base of the contenders' processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .timing import clock
 Step = Callable[[], None]
 
 WARM_UP = 3  # calls of a step before it is timed
-STEP_SIZE = 1e-4  # of the timed iterations: so small that their weights stay where the work is typical
+STEP_SIZE = 1e-4  # of the timed iterations: small enough to keep the weights where the work is typical
 
 
 class Peer:
@@ -31,7 +31,7 @@ class Peer:
         raise NotImplementedError
 
     def load(self, folder: str) -> None:
-        """Read the problem that the parent has written; what was prepared before is dropped."""
+        """Read the problem that the parent wrote, and drop prepared contenders."""
         self._steps.clear()
         self.problem = Problem.load(Path(folder))
 
@@ -42,7 +42,7 @@ class Peer:
         return losses
 
     def prepare(self, contender: str) -> float:
-        """Make a contender ready: compile it and warm it up. Returns the seconds that this took."""
+        """Compile and warm up a contender. Return the time in seconds."""
         start = time.perf_counter()
         step = self._step(contender)
         clock(step, 0.0, at_least=WARM_UP)
@@ -50,7 +50,7 @@ class Peer:
         return time.perf_counter() - start
 
     def time(self, contender: str, seconds: float) -> list[float]:
-        """Times of a prepared contender's steps for about so long, in milliseconds, after one that is not counted."""
+        """Time a prepared contender's steps for about the given time, in milliseconds, after one untimed step."""
         step = self._steps[contender]
         step()
         return clock(step, seconds)

@@ -1,4 +1,4 @@
-"""How much is measured: quick, default and full."""
+"""The extent of the measurements: quick, default and full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .choose import Setting, grid
 from .headline import Effort as HeadlineEffort
 from .speed import Effort as SpeedEffort
 
-# The likely best first: in the headline a run ends once it has taken longer than the fastest before it.
+# The likely best settings come first: in the headline a run ends when it exceeds the time of the fastest earlier run.
 STEPS = {"Adam": (0.03, 0.01, 0.1), "momentum": (0.1, 0.03), "SGD": (1.0, 0.3)}
 DUAL_STEPS = (0.3, 0.1, 1.0)
 
@@ -23,7 +23,7 @@ FULL_DUAL_STEPS = (0.3, 0.1, 1.0, 0.03, 3.0)
 
 @dataclass(frozen=True)
 class Plan:
-    """What each part measures."""
+    """The measurements of each part."""
 
     name: str
     check: list[Case]
@@ -36,7 +36,7 @@ class Plan:
 
 
 def plan(quick: bool, full: bool) -> Plan:
-    """The plan of the command line's choice."""
+    """Return the plan that the command line chooses."""
     if quick:
         return Plan(
             name="quick",

@@ -18,7 +18,7 @@ from .problem import Weights
 
 
 class PpalError(Exception):
-    """The program failed: the command line, and the reason in its own words."""
+    """The program failed. The message has the command line and the program's error."""
 
     def __init__(self, command: str, reason: str) -> None:
         super().__init__(f"{command}: {reason}")
@@ -27,30 +27,30 @@ class PpalError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What a finished run left: model, records and summary."""
+    """The model, records and summary of a finished run."""
 
     summary: dict
     records: list[dict]
-    weights: Weights  # as trained: the normalisation that the file folds in is undone
+    weights: Weights  # as trained, without the normalisation that the file folds in
     normalization: dict
     command: str
 
 
 @dataclass(frozen=True)
 class Ppal:
-    """The binary with what all its runs share."""
+    """The binary with the settings that all its runs share."""
 
     binary: Path
     threads: int
-    data_dir: Callable[[str], Path]  # where a data set's files are
-    log: Callable[[str], None]  # is told each command
+    data_dir: Callable[[str], Path]  # returns the folder of a data set
+    log: Callable[[str], None]  # called with each command
 
     def version(self) -> str:
         """The first line of ``ppal version``."""
         return self._run(["version"]).stdout.splitlines()[0]
 
     def train(self, case: Case, *flags: str) -> Run:
-        """Train the case with the practical preset and these flags; the run's files are read and removed."""
+        """Train the case with the practical preset and these flags. Read and remove the run's files."""
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
             shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads)]
@@ -60,24 +60,24 @@ class Ppal:
             return Run(json.loads((out / "summary.json").read_text()), records, weights, normalization, result.args)
 
     def milliseconds(self, case: Case, iterations: int, *flags: str) -> list[float]:
-        """Training time of an iteration in a run without records but the first and the last."""
+        """Training time of an iteration in a run that records only the first and the last iteration."""
         run = self.train(case, "--iterations", str(iterations), "--record-every", str(iterations), *flags)
         return [1e3 * run.summary["seconds"] / iterations]
 
     def has(self, words: str, *command: str) -> bool:
-        """Whether the help of a command has these words at the start of a line."""
+        """Whether a line in the help of a command starts with these words."""
         usage = self._run([*command, "--help"]).stdout
         return any(line.strip().startswith(words) for line in usage.splitlines())
 
     def products(self) -> list[str]:
-        """The kinds of products with the data that this binary has on this machine."""
+        """The kinds of products with the data that this binary supports on this machine."""
         kinds = ["auto", "float32"]
-        if "in two" in self._run(["devices"]).stdout:  # of 8-bit data
+        if "with two" in self._run(["devices"]).stdout:  # of 8-bit data
             kinds.append("int8x2")
         return kinds
 
     def bench(self, name: str, dataset: str) -> dict:
-        """The case of that name in ``ppal bench --json``. PpalError where this binary or machine cannot run it."""
+        """The case of that name in ``ppal bench --json``. Raise PpalError if this binary or machine cannot run it."""
         shared = ["--data-dir", str(self.data_dir(dataset)), "--threads", str(self.threads)]
         report = json.loads(self._run(["bench", "--json", "--cases", name, *shared]).stdout)
         return next(case for case in report["cases"] if case["name"] == name)

@@ -20,7 +20,7 @@ BLOCK = 4096  # rows that are converted at a time
 
 @dataclass(frozen=True)
 class Weights:
-    """W1 [units, d], b1 [units], V [C, units] (separate: [C, units of a head]), c [C], as they act on standardised rows."""
+    """W1 [units, d], b1 [units], V [C, units] (separate: [C, units of a head]), c [C], for standardised rows."""
 
     hidden: np.ndarray
     hidden_bias: np.ndarray
@@ -41,14 +41,14 @@ class Weights:
 
     @staticmethod
     def load(path: Path) -> Weights:
-        """Read what save wrote."""
+        """Read a file that save wrote."""
         with np.load(path) as stored:
             return Weights(*(stored[name] for name in stored.files))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows grouped by class in 8 bits, what standardises them, the network's form, the bounds and the start."""
+    """8-bit rows grouped by class, their standardisation, the shape of the network, the bounds and the start."""
 
     pixels: np.ndarray  # uint8 [n, d]
     counts: tuple[int, ...]  # rows of each class
@@ -73,7 +73,7 @@ class Problem:
         return standard
 
     def save(self, folder: Path) -> None:
-        """Write everything where a worker process reads it."""
+        """Write everything to a folder for the worker processes."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / "pixels.npy", self.pixels)
         np.save(folder / "center.npy", self.center)
@@ -89,7 +89,7 @@ class Problem:
 
     @staticmethod
     def load(folder: Path) -> Problem:
-        """Read what save wrote."""
+        """Read a file that save wrote."""
         settings = json.loads((folder / "problem.json").read_text())
         return Problem(
             pixels=np.load(folder / "pixels.npy"), counts=tuple(settings["counts"]), center=np.load(folder / "center.npy"),
@@ -134,7 +134,7 @@ def class_losses(problem: Problem, weights: Weights) -> np.ndarray:
 
 
 def losses_and_gradient(problem: Problem, weights: Weights, w: np.ndarray | None) -> tuple[np.ndarray, Weights | None]:
-    """L [C], and grad f + sum_k w_k grad g_k where w [C-1] is given, all in float64."""
+    """L [C], and grad f + sum_k w_k grad g_k if w [C-1] is given, all in float64."""
     w1, b1, v, c = (a.astype(np.float64) for a in weights.arrays())
     v = output_matrix(v, problem.heads)
     x = problem.rows("float64")

@@ -1,4 +1,4 @@
-"""What peers of arrays have in common: they time the two bare products of an iteration, and nothing else."""
+"""The common base of the array libraries: they time only the two bare products of an iteration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ProductsPeer(Peer):
 
 
 def _check(name: str, got: np.ndarray, want: np.ndarray) -> None:
-    """Refuse to time what does not equal numpy's product (some rows or columns of it): libraries are called by way of pointers."""
+    """Refuse to time a product whose result differs from numpy's in some rows or columns: libraries are called through pointers."""
     error = np.linalg.norm(got - want) / np.linalg.norm(want)
     if not error < 1e-5:
         raise RuntimeError(f"{name} differs from numpy's by {error:.1e}")

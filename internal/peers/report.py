@@ -1,4 +1,4 @@
-"""The tables of what was measured."""
+"""The tables of the measurements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OWN = "ppal train --products auto"
 
 
 def tables(parts: dict[str, dict]) -> list[Table]:
-    """The tables of the parts that there are, in their order."""
+    """The tables of the measured parts, in order."""
     shown: list[Table] = []
     for part, build in (("check", check), ("speed", speed), ("convergence", convergence), ("headline", headline)):
         if part in parts and parts[part]["units"]:
@@ -18,7 +18,7 @@ def tables(parts: dict[str, dict]) -> list[Table]:
 
 
 def environment(parts: dict[str, dict]) -> list[str]:
-    """A line for each thing that the parts ran on; parts that differ are said."""
+    """One line for each property of the environment, with the parts that differ."""
     lines: list[str] = []
     for key in dict.fromkeys(k for p in parts.values() for k in p["environment"]):
         values: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def _speed(title: str, unit: dict) -> Table:
 
 
 def _products(times: dict[str, dict]) -> list[tuple[str, dict]]:
-    """For each library the faster of its two layouts."""
+    """The faster of the two layouts of each library."""
     best: dict[str, tuple[str, dict]] = {}
     for name, t in times.items():
         library, _, kind = name.partition(" ")

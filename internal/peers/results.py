@@ -1,4 +1,4 @@
-"""What was measured, kept in one JSON file that is replaced whole after every measurement."""
+"""The results in one JSON file, which is replaced atomically after every measurement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1  # of the file; another one is not read
+FORMAT = 1  # version of the file; other versions are not read
 PARTS = ("check", "speed", "convergence", "headline")
 
 
@@ -25,7 +25,7 @@ class Results:
         self.path = path
         self.resume = resume
         self.parts: dict[str, dict] = {}
-        self.current: dict = {}  # the part that is open
+        self.current: dict = {}  # the open part
         if path.exists() and (stored := json.loads(path.read_text())).get("format") == FORMAT:
             self.parts = stored["parts"]
 
@@ -42,7 +42,7 @@ class Results:
         }  # fmt: skip
 
     def unit(self, name: str, measure: Callable[[], dict]) -> dict:
-        """The open part's unit as it was measured before, where that is to be resumed, else what measure returns."""
+        """Return the open part's earlier result of this unit when resuming, else the result of measure."""
         units = self.current["units"]
         if name not in units:
             units[name] = finite(measure())
@@ -50,7 +50,7 @@ class Results:
         return units[name]
 
     def command(self, line: str) -> None:
-        """Remember a command line that the open part ran."""
+        """Record a command line of the open part."""
         self.current["commands"].append(line)
 
     def _write(self) -> None:
@@ -62,7 +62,7 @@ class Results:
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON can hold it: numbers that are not finite become null, keys strings."""
+    """Convert a value for JSON: numbers that are not finite become null, and keys become strings."""
     if isinstance(value, dict):
         return {str(k): finite(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

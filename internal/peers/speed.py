@@ -24,7 +24,7 @@ CONTENDERS = {
     "torch": (*PRODUCTS, "eager", "compiled", "compiled, max-autotune"),
     "jax": (*PRODUCTS, "jit"),
 }
-BENCH = {  # the cases of ppal bench that belong to a case
+BENCH = {  # the cases of ppal bench for each case
     FASHION.name: ["mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2"],
     FASHION_SEPARATE.name: ["mnpc-fashion-mnist-separate"],
     CIFAR.name: ["mnpc-cifar10"],
@@ -33,7 +33,7 @@ BENCH = {  # the cases of ppal bench that belong to a case
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: rounds of turns, seconds of a turn, iterations of a run of ppal train."""
+    """The length of the measurements: rounds of turns, seconds of a turn, iterations of a run of ppal train."""
 
     rounds: int = 5
     seconds: float = 0.6
@@ -48,7 +48,7 @@ def run(context: Context, cases: list[Case], effort: Effort) -> None:
 
 @dataclass
 class Lineup:
-    """The contenders that are ready, and why others are not."""
+    """The prepared contenders, and the reasons why others are missing."""
 
     turns: dict[str, Callable[[], list[float]]] = field(default_factory=dict)
     prepared: dict[str, float] = field(default_factory=dict)  # seconds of compilation and warm-up
@@ -56,7 +56,7 @@ class Lineup:
     versions: dict[str, str] = field(default_factory=dict)
 
     def add(self, client: Client, contender: str, seconds: float) -> None:
-        """Compile and warm up; what cannot be is noted with its reason."""
+        """Compile and warm up the contenders. Record the reason if one fails."""
         name = f"{client.name} {contender}"
         try:
             self.prepared[name] = client.call("prepare", contender=contender)
@@ -93,12 +93,12 @@ def _measure(context: Context, case: Case, effort: Effort) -> dict:
 
 
 def _ppal_modes(context: Context) -> dict[str, list[str]]:
-    """ppal's contenders: the kinds of products that it has on this machine."""
+    """ppal's contenders: the kinds of products that it supports on this machine."""
     return {f"ppal train --products {kind}": ["--products", kind] for kind in context.ppal.products()}
 
 
 def _bench(context: Context, case: Case) -> dict:
-    """ppal bench's own numbers for the case by name: iteration_ms, floor_ms and ratio, or why there are none."""
+    """ppal bench's own numbers for the case by name: iteration_ms, floor_ms and ratio, or the reason why there are none."""
     if not context.ppal.has("bench"):
         return {name: {"not_run": "not available: this ppal has no bench command"} for name in BENCH.get(case.name, [])}
     found: dict[str, dict] = {}

@@ -17,7 +17,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def add(self, *cells: str) -> None:
-        """Append a row; ValueError when it has not the header's length."""
+        """Append a row; raise ValueError if its length differs from the header's."""
         if len(cells) != len(self.header):
             raise ValueError(f"table: {len(cells)} cells under {len(self.header)} columns")
         self.rows.append(cells)
@@ -50,7 +50,7 @@ class Table:
 
 
 def number(x: float | None, digits: int = 3) -> str:
-    """x with so many significant digits and without trailing exponents where it is easy to read; - when there is none."""
+    """Format x with the given number of significant digits, without an exponent if it is readable; - if x is None."""
     if x is None or not isfinite(x):
         return "-"
     if x == 0:
@@ -61,7 +61,7 @@ def number(x: float | None, digits: int = 3) -> str:
 
 
 def signed(x: float | None) -> str:
-    """A constraint's value with its sign: below or at 0 is met."""
+    """A constraint's value with its sign: it is met if at most 0."""
     if x is None or not isfinite(x):
         return "-"
     return f"{x:+.1e}"

@@ -1,4 +1,4 @@
-"""Turns and medians: contenders are timed alternately, so that a slow spell of the machine meets all of them."""
+"""Turns and medians: contenders are timed alternately, so that a slow period of the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from statistics import median
 
-PAUSE = 0.2  # seconds between turns, in which the last contender's idle threads stop spinning
+PAUSE = 0.2  # seconds between turns, so that the idle threads of the last contender stop spinning
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Sample:
 
     @staticmethod
     def of(times: list[float]) -> Sample:
-        """Summarise times; ValueError when there are none."""
+        """Summarise times; raise ValueError if there are none."""
         if not times:
             raise ValueError("no times")
         ordered = sorted(times)
@@ -56,7 +56,7 @@ def alternate(contenders: Mapping[str, Callable[[], list[float]]], rounds: int, 
 
 
 def clock(step: Callable[[], None], seconds: float, at_least: int = 2) -> list[float]:
-    """Times of calls of step in milliseconds: at_least so many, and on until they have taken so long."""
+    """Times of calls of step in milliseconds: at least at_least calls, continued until the given time has passed."""
     times: list[float] = []
     while len(times) < at_least or sum(times) < 1e3 * seconds:
         start = time.perf_counter()

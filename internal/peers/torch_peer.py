@@ -13,7 +13,7 @@ from torch.nn import functional
 from .peer import STEP_SIZE, Peer, Step
 from .problem import Problem, Weights
 
-COMPILERS = ("c++", "g++", "clang++")  # one of them is what torch.compile needs on a CPU
+COMPILERS = ("c++", "g++", "clang++")  # torch.compile needs one of these on a CPU
 MODES = {"compiled": "default", "compiled, max-autotune": "max-autotune-no-cudagraphs"}
 
 
@@ -35,7 +35,7 @@ class Network:
     def class_losses(
         self, hidden: torch.Tensor, bias: torch.Tensor, output: torch.Tensor, output_bias: torch.Tensor
     ) -> torch.Tensor:
-        """L [C]. Separate heads are one layer of all their units and a block-diagonal one: the fastest of their forms."""
+        """L [C]. Separate heads are one layer with all units and a block-diagonal layer, their fastest form."""
         if self.separate:
             output = torch.block_diag(*output)
         units = torch.sigmoid(functional.linear(self.rows, hidden, bias))
@@ -46,7 +46,7 @@ class Network:
 
 
 def parameters(weights: Weights, dtype: str) -> list[torch.nn.Parameter]:
-    """The weights as trainable tensors of their own."""
+    """The weights as trainable tensors."""
     return [torch.nn.Parameter(torch.from_numpy(a.astype(dtype))) for a in weights.arrays()]
 
 
@@ -104,7 +104,7 @@ class TorchPeer(Peer):
         return by_feature if contender == "products by feature" else by_unit
 
     def _iteration(self, mode: str | None) -> Step:
-        """Forward, backward and a step on f + sum_k g_k, the multipliers being given (1)."""
+        """Forward, backward and a step on f + sum_k g_k, with multipliers 1."""
         network = Network.of(self.problem, "float32")
         trained = parameters(self.problem.start, "float32")
         optimizer = torch.optim.SGD(trained, lr=STEP_SIZE, fused=True)

@@ -28,13 +28,13 @@ def answer(peer: Any, line: str) -> dict:
     request = json.loads(line)
     try:
         return {"result": getattr(peer, request["call"])(**request["arguments"])}
-    except Exception as error:  # a peer's failure is a result like any other: the parent says what did not run
+    except Exception as error:  # a failed call is a result too: the parent reports it
         traceback.print_exc()
         return {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"}
 
 
 def main(name: str, threads: int) -> None:
-    """Serve until stdin closes. What a library prints goes to stderr."""
+    """Serve until stdin closes. Output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     module, kind = PEERS[name]

@@ -17,8 +17,12 @@ type Device interface {
 
 // Executor runs one plan.
 type Executor[T Float] interface {
-	// Bind gives a parameter, leaf, weight or gradient its memory: that of its whole buffer.
-	Bind(v View, data []T) error
+	// Attach gives a parameter, weight or gradient its memory: that of its whole buffer.
+	Attach(v View, data []T) error
+	// Bind copies a matrix of an input's shape to the input, from the next Forward on. An input
+	// whose products read 8-bit values takes a matrix.EightBit of the same scale only: any other
+	// matrix gives an error that wraps ErrNotBytes.
+	Bind(v View, m matrix.Matrix) error
 	// Forward computes the objective, the constraints and the watched values.
 	Forward() error
 	// Backward computes the gradients for weights of the objective and then the constraints, as many as the weights' nodes have
@@ -28,13 +32,6 @@ type Executor[T Float] interface {
 	Contents(v View) []T
 	// Read copies them to the first elements of dst, and allocates nothing.
 	Read(v View, dst []float64)
-}
-
-// RowReader is an Executor that can give data matrices back.
-type RowReader interface {
-	// Rows returns what the executor made of an input's data matrix, rounded to the plan's dtype, nil where it keeps no such form. It
-	// shares the executor's memory: after the input's next Bind its rows are those of what was bound.
-	Rows(v View) matrix.Matrix
 }
 
 var (

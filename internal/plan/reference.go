@@ -94,13 +94,29 @@ func nodeValue[T Float](b Buffer) ([]T, error) {
 	return nil, fmt.Errorf("plan: the value of %s is no dense matrix %d x %d of the plan's type", b.Name, b.Rows, b.Cols)
 }
 
-// CheckBind says why n elements cannot be the memory of v's buffer, nil if they can.
-func (p *Plan) CheckBind(v View, n int) error {
+// ErrNotBytes is wrapped by the error of a Bind that gives other rows than 8-bit values with the
+// scale of the data to products that read 8-bit values.
+var ErrNotBytes = errors.New("rows are not 8-bit values with the scale of the data")
+
+// CheckAttach returns an error if n elements cannot be the memory of the buffer of v.
+func (p *Plan) CheckAttach(v View, n int) error {
 	switch b := p.Buffers[v.Buffer]; {
-	case b.Class > Gradient || b.Class == Constant:
-		return fmt.Errorf("plan: a %v buffer cannot be bound", b.Class)
+	case b.Class != Parameter && b.Class != Weight && b.Class != Gradient:
+		return fmt.Errorf("plan: memory cannot be attached to a %v buffer", b.Class)
 	case n != b.Len():
 		return fmt.Errorf("plan: %d elements for %s, want %d x %d", n, b.Name, b.Rows, b.Cols)
+	}
+	return nil
+}
+
+// CheckBind returns an error if v is not an input or m has another shape.
+func (p *Plan) CheckBind(v View, m matrix.Matrix) error {
+	b := p.Buffers[v.Buffer]
+	if b.Class != Leaf {
+		return fmt.Errorf("plan: a %v buffer cannot be bound", b.Class)
+	}
+	if rows, cols := m.Dims(); rows != b.Rows || cols != b.Cols {
+		return fmt.Errorf("plan: a %d x %d matrix for %s, want %d x %d", rows, cols, b.Name, b.Rows, b.Cols)
 	}
 	return nil
 }
@@ -120,12 +136,23 @@ func (m *Memory[T]) SetWeights(p *Plan, weights []float64) error {
 	return nil
 }
 
-// Bind gives a parameter, leaf, weight or gradient its memory.
-func (r *Reference[T]) Bind(v View, data []T) error {
-	if err := r.plan.CheckBind(v, len(data)); err != nil {
+// Attach implements Executor.
+func (r *Reference[T]) Attach(v View, data []T) error {
+	if err := r.plan.CheckAttach(v, len(data)); err != nil {
 		return err
 	}
 	r.Data[v.Buffer] = data
+	return nil
+}
+
+// Bind implements Executor.
+func (r *Reference[T]) Bind(v View, m matrix.Matrix) error {
+	if err := r.plan.CheckBind(v, m); err != nil {
+		return err
+	}
+	b := r.plan.Buffers[v.Buffer]
+	r.Data[v.Buffer] = make([]T, b.Len()) // the old memory may be that of the input node's value
+	matrix.Widen(r.Data[v.Buffer], m, 0, b.Rows)
 	return nil
 }
 

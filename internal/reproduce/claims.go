@@ -9,26 +9,26 @@ import (
 	"ppal/trainer"
 )
 
-// claim is a sentence of the paper with its test on a comparison's outcome.
+// claim is a sentence of the paper and its test on the outcome of a comparison.
 type claim struct {
 	text string
 	test test
 }
 
-// test judges a claim; ok is false where the comparison has nothing to say about it.
+// test judges a claim. ok is false if the comparison says nothing about the claim.
 type test func(o *compare.Outcome) (v verdict, ok bool)
 
-// ruling is how a claim stands.
+// ruling is the result of a test.
 type ruling string
 
 // The rulings.
 const (
 	confirmed    ruling = "confirmed"
 	notConfirmed ruling = "not confirmed"
-	notJudged    ruling = "not judged" // a number is missing that could decide it
+	notJudged    ruling = "not judged" // a number that could decide the claim is missing
 )
 
-// ruled is confirmed or not.
+// ruled returns confirmed or notConfirmed.
 func ruled(yes bool) ruling {
 	if yes {
 		return confirmed
@@ -36,17 +36,18 @@ func ruled(yes bool) ruling {
 	return notConfirmed
 }
 
-// verdict is a claim's, with its numbers.
+// verdict is a ruling with the numbers behind it.
 type verdict struct {
 	Ruling  ruling
 	Numbers string
 }
 
-// within is the relative difference that counts as equal.
+// within is the relative difference up to which two numbers count as equal.
 const within = 1e-3
 
-// ahead says that a contender has a smaller number than each of the others. One of them without a number, or with one in fewer runs, is
-// behind where that is worse than any, and leaves the claim open where it is not. To be level is not to be ahead.
+// ahead tests whether a contender has a smaller number than each of the others; a number within the
+// tolerance is level, not ahead. If a contender lacks the number, in some or all runs, it is behind
+// if the lack is worse than any number; otherwise the claim is not judged.
 func ahead(contender string, others []string, n number) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		if len(o.Of(contender)) == 0 {
@@ -76,7 +77,7 @@ func ahead(contender string, others []string, n number) test {
 	}
 }
 
-// standing is how one number compares with another.
+// standing is the result of comparing two numbers.
 type standing int
 
 const (
@@ -86,7 +87,7 @@ const (
 	larger
 )
 
-// compare compares a contender's number with another's; note says what the means alone do not.
+// compare compares the numbers of two contenders. note adds what the means alone do not show.
 func (n number) compare(own, s compare.Statistic) (at standing, note string) {
 	switch {
 	case n.worst && own.N < s.N:
@@ -103,12 +104,12 @@ func (n number) compare(own, s compare.Statistic) (at standing, note string) {
 		at = smaller
 	}
 	if own.N > 1 && s.N > 1 && math.Abs(own.Mean-s.Mean) < own.Deviation+s.Deviation {
-		note = " (the spreads overlap)"
+		note = " (the ranges of the seeds overlap)"
 	}
 	return at, note
 }
 
-// told is a contender's number in words.
+// told describes a contender's number in words.
 func (n number) told(o *compare.Outcome, contender string, s compare.Statistic) string {
 	runs := len(o.Of(contender))
 	switch s.N {
@@ -120,10 +121,12 @@ func (n number) told(o *compare.Outcome, contender string, s compare.Statistic) 
 	return fmt.Sprintf("%s %v (in %d of %d runs)", contender, s, s.N, runs)
 }
 
-// lossSpread is how far above the best loss of all, relative to it, a method's counts as as good.
-const lossSpread = 0.01
+// lossTolerance is the relative distance from the best loss of all contenders up to which a loss
+// counts as equally good.
+const lossTolerance = 0.01
 
-// serves says that a contender's settings end feasible in every run, with a loss about as small as the smallest feasible one of all contenders.
+// serves tests whether a contender's settings end feasible in every run, with a loss about as small
+// as the smallest feasible loss of all contenders.
 func serves(contender string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		runs := o.Of(contender)
@@ -139,7 +142,7 @@ func serves(contender string) test {
 		loss := lastOf("loss", func(r *trainer.Record) (float64, bool) { return r.Objective, true }).of(o, contender)
 		numbers := fmt.Sprintf("%s ends infeasible in %d of %d runs, violation %v, loss %v; the best feasible loss of all is %.4g",
 			contender, bad, len(runs), lastViolation().of(o, contender), loss, best)
-		return verdict{ruled(bad == 0 && loss.N > 0 && loss.Mean <= best*(1+lossSpread)), numbers}, true
+		return verdict{ruled(bad == 0 && loss.N > 0 && loss.Mean <= best*(1+lossTolerance)), numbers}, true
 	}
 }
 
@@ -153,7 +156,7 @@ func infeasible(runs []compare.Run) (n int) {
 	return n
 }
 
-// fails says that a contender diverged or ended infeasible where the reference did not.
+// fails tests whether a contender diverged or ended infeasible in more runs than the reference.
 func fails(contender, reference string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		if len(o.Of(contender)) == 0 || len(o.Of(reference)) == 0 {

@@ -55,7 +55,7 @@ func TestAhead(t *testing.T) {
 	twice := outcome(run("plada", at(5, 0.3, 0)), run("plada", at(4, 0.3, 0)), run("ssg", at(1, 0.2, 0)), run("ssg", at(9, 0.2, 1)))
 	judge(t, "fewer runs with a number", ahead("plada", []string{"ssg"}, bestObjective()), twice, true, confirmed, "plada 0.3; ssg 0.2 (in 1 of 2 runs)")
 	judge(t, "likewise, behind", ahead("ssg", []string{"plada"}, bestObjective()), twice, true, notConfirmed, "")
-	judge(t, "seconds to the loss", ahead("plada", []string{"ipp"}, secondsToLoss("plada")), o, true, confirmed, "plada 5; ipp none (never there)")
+	judge(t, "seconds to the loss", ahead("plada", []string{"ipp"}, secondsToLoss("plada")), o, true, confirmed, "plada 5; ipp none (never reached)")
 }
 
 func TestLastNear(t *testing.T) {
@@ -89,7 +89,8 @@ func TestServes(t *testing.T) {
 	judge(t, "absent", serves("ssg"), o, false, "", "")
 }
 
-// Residuals c/sqrt(k) have squares whose running mean falls like log k/k, those like 1/k faster, constant ones not at all.
+// Residuals c/sqrt(k) have squares whose running mean falls like log k/k, those like 1/k faster,
+// constant ones not at all.
 func TestDecays(t *testing.T) {
 	falling := func(power float64) compare.Run {
 		r := run("ppala", at(0, 1, 0))
@@ -130,11 +131,11 @@ func TestMultipliers(t *testing.T) {
 	judge(t, "without multipliers", multipliersSettle(names), outcome(run("plada", at(1, 1, 0))), false, "", "")
 }
 
-// With alpha 10 and beta 0.1, rho is 5: a gap of 0.5 owes a violation of 0.1.
-func TestOwed(t *testing.T) {
-	judge(t, "owed", owed("plada"), outcome(run("plada", dual(1, 0.5, 0.1))), true, confirmed, "violation 0.1, |lambda - mu|/rho 0.1")
-	judge(t, "not by mu", owed("plada"), outcome(run("plada", dual(1, 0.9, 0.1))), true, notConfirmed, "")
-	judge(t, "feasible", owed("plada"), outcome(run("plada", dual(1, 1, 0))), true, notConfirmed, "")
+// With alpha 10 and beta 0.1, rho is 5: a gap of 0.5 leaves a violation of 0.1.
+func TestRemaining(t *testing.T) {
+	judge(t, "owed", remaining("plada"), outcome(run("plada", dual(1, 0.5, 0.1))), true, confirmed, "violation 0.1, |lambda - mu|/rho 0.1")
+	judge(t, "not by mu", remaining("plada"), outcome(run("plada", dual(1, 0.9, 0.1))), true, notConfirmed, "")
+	judge(t, "feasible", remaining("plada"), outcome(run("plada", dual(1, 1, 0))), true, notConfirmed, "")
 }
 
 func TestReport(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"ppal/trainer"
 )
 
-// decays fits mean squared residuals over the iterations: the theorems say a slope of at most about -1.
+// decays fits the mean squared residuals over the iterations. The theorems predict a slope of at
+// most about -1.
 func decays(contender string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		var slopes [3][]float64
@@ -35,11 +36,11 @@ func decays(contender string) test {
 	}
 }
 
-// decayLimit is the slope that counts as 1/k: the theorems hide a logarithm.
+// decayLimit is the slope that counts as 1/k: the theorems omit a logarithm.
 const decayLimit = -0.9
 
-// decay is the least-squares slope of the logarithm of the running mean of squares over that of the iteration, from the first tenth of the
-// records on.
+// decay returns the least-squares slope of the logarithm of the running mean of squares over the
+// logarithm of the iteration, from the first tenth of the records on.
 func decay(records []trainer.Record, of func(r *trainer.Record) float64) (slope float64, ok bool) {
 	var n, sx, sy, sxx, sxy, squares float64
 	count := 0.0
@@ -62,13 +63,13 @@ func decay(records []trainer.Record, of func(r *trainer.Record) float64) (slope 
 	return (n*sxy - sx*sy) / (n*sxx - sx*sx), true
 }
 
-// The spreads that count as insensitive.
+// Ranges that count as insensitive.
 const (
 	sameLoss      = 0.01 // relative
 	sameViolation = 1e-3
 )
 
-// insensitive says that contenders end at the same loss, all feasibly.
+// insensitive tests whether all contenders end feasible with the same loss.
 func insensitive(names []string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		low, high, worst := math.Inf(1), math.Inf(-1), 0.0
@@ -86,8 +87,9 @@ func insensitive(names []string) test {
 	}
 }
 
-// multipliersSettle says that in each contender |lambda - mu| ends below a tenth of its largest value, and the multipliers change by less than
-// a twentieth of their size over the last quarter.
+// multipliersSettle tests, for each contender, whether |lambda - mu| ends below a tenth of its
+// largest value and the multipliers change by less than a twentieth of their size over the last
+// quarter.
 func multipliersSettle(names []string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		holds, known := true, false
@@ -116,7 +118,7 @@ func multipliersSettle(names []string) test {
 	}
 }
 
-// gap is |lambda - mu|.
+// gap returns |lambda - mu|.
 func gap(r *trainer.Record) float64 {
 	sum := 0.0
 	for j := range r.Multipliers {
@@ -127,8 +129,8 @@ func gap(r *trainer.Record) float64 {
 	return math.Sqrt(sum)
 }
 
-// owed says that a contender ends infeasible by (lambda - mu)/rho, to a tenth.
-func owed(name string) test {
+// remaining tests whether a contender ends infeasible by (lambda - mu)/rho, up to a tenth.
+func remaining(name string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		holds := len(o.Of(name)) > 0
 		var texts []string

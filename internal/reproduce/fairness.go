@@ -7,26 +7,29 @@ import (
 	"ppal/internal/config"
 )
 
-// steps are the step sizes of a search on a linear model.
+// steps returns the step sizes of a search on a linear model.
 func steps() []string {
 	return []string{"1e-4", "3e-4", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5", "1", "2", "3", "5", "10", "30"}
 }
 
-// networkSteps are those of a search on a network.
+// networkSteps returns the step sizes of a search on a network.
 func networkSteps() []string {
 	return []string{"0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3", "10"}
 }
 
-// proximities are the rho^ of a search: with two lengths of the inner loops as many points as there are steps.
+// proximities returns the values of rho^ of a search. With two lengths of the inner loop there are
+// as many points as steps.
 func proximities() []string {
 	return []string{"3e-4", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3"}
 }
 
-// switchingTolerance is tol of the switching methods: half of what counts as met, since their iterates hover about it.
+// switchingTolerance is the tolerance of the switching methods: half of the violation that counts
+// as met, because their iterates fluctuate about the tolerance.
 const switchingTolerance = "5e-4"
 
-// gaps is demographic parity or equalized odds on one data set: "Classification Problems Under Non-smooth Fairness Constraints". As in
-// the paper all rows are for training. The methods that take a single constraint get the larger gap of equalized odds.
+// gaps returns the figure of demographic parity or equalized odds on one data set: "Classification
+// Problems Under Non-smooth Fairness Constraints". As in the paper, all rows are training rows.
+// Methods for a single constraint get the larger gap of equalized odds.
 func gaps(problem, dataset string) Figure {
 	title := map[string]string{"dp": "demographic parity", "eo": "equalized odds"}[problem]
 	single := config.Values{}
@@ -61,20 +64,21 @@ func gaps(problem, dataset string) Figure {
 		budgets: [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
 		claims: []claim{
 			{"PLADA reaches a lower loss than SSG, IPP-SSG and IPP-ConEx at the same budget, feasibly", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, bestObjective())},
-			{"PLADA ends with a smaller violation than they", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastViolation())},
-			{"PLADA ends nearer to stationarity than they", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastNear())},
-			{"PLADA needs fewer seconds than they to its feasible loss", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, secondsToLoss("plada"))},
+			{"PLADA ends with a smaller violation", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastViolation())},
+			{"PLADA ends nearer to stationarity", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, lastNear())},
+			{"PLADA needs fewer seconds to reach its feasible loss", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, secondsToLoss("plada"))},
 			servesClaim(),
 		},
 	}
 }
 
-// servesClaim is of the two settings that the paper has for eight experiments.
+// servesClaim is the claim about the two settings that the paper uses for eight experiments.
 func servesClaim() claim {
 	return claim{"the published settings serve this experiment: they end feasible with about the smallest loss", serves("plada-paper")}
 }
 
-// intersectional is "Intersectional Group Fairness on Neural Networks": validation error and violations per epoch.
+// intersectional returns the figure "Intersectional Group Fairness on Neural Networks": validation
+// error and violations per epoch.
 func intersectional() Figure {
 	return Figure{
 		Name: "if-communities", Title: "intersectional fairness on Communities and Crime", Source: `"Intersectional Group Fairness on Neural Networks"`,

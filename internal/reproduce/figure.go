@@ -9,7 +9,8 @@ import (
 	"ppal/internal/config"
 )
 
-// ErrUnknown is returned for a name that is no experiment; ErrUnavailable for one that cannot be run yet.
+// ErrUnknown says that there is no experiment with the given name; ErrUnavailable, that an
+// experiment cannot be run yet.
 var (
 	ErrUnknown     = errors.New("no such experiment")
 	ErrUnavailable = errors.New("not available yet")
@@ -19,36 +20,37 @@ var (
 type Figure struct {
 	Name   string // on the command line
 	Title  string
-	Source string // where the paper has it
-	Reason string // why it is not available; "" where it is
+	Source string // section of the paper
+	Reason string // why the experiment is not available; empty: it is
 
-	base     config.Values // of all contenders
-	full     config.Values // what --full changes
+	base     config.Values // settings of all contenders
+	full     config.Values // settings that --full changes
 	measures []string
-	overview []string // the quantities of the overview picture; nil: the first ones
-	// published and automatic are the contenders of the two comparisons; nil: there is none.
+	overview []string // quantities of the overview plot; nil: the first ones
+	// published and automatic are the contenders of the two comparisons; nil: no such comparison.
 	published, automatic []compare.Contender
-	budgets              [2]compare.Budget // of the two
-	records              int               // of a run, 0: compare's
-	claims               []claim
+	budgets              [2]compare.Budget // one for each comparison
+	// approximate number of records of a run; 0: the default of compare
+	records int
+	claims  []claim
 }
 
-// Options of a run.
+// Options are the options of a reproduction.
 type Options struct {
 	Full    bool
 	Seeds   int
 	DataDir string
 	Workers int
-	Device  string // that of `ppal train`; "": auto
+	Device  string // the --device of ppal train; empty: auto
 }
 
-// The comparisons of a figure.
+// The names of a figure's comparisons.
 const (
 	Published = "published"
 	Automatic = "automatic"
 )
 
-// Figures are all experiments in the order of the list.
+// Figures returns all experiments in the order of the list.
 func Figures() []Figure {
 	var list []Figure
 	for _, problem := range []string{"dp", "eo"} {
@@ -61,7 +63,7 @@ func Figures() []Figure {
 			Reason: "ranking problems are not in this version"})
 }
 
-// Lookup finds an experiment; the error is ErrUnknown or ErrUnavailable.
+// Lookup returns the experiment with the given name, or ErrUnknown or ErrUnavailable.
 func Lookup(name string) (Figure, error) {
 	var names []string
 	for _, f := range Figures() {
@@ -76,10 +78,10 @@ func Lookup(name string) (Figure, error) {
 	return Figure{}, fmt.Errorf("reproduce: %w: %q; choose one of %s", ErrUnknown, name, strings.Join(names, ", "))
 }
 
-// Dataset is what the figure needs the files of.
+// Dataset returns the data set whose files the figure needs.
 func (f Figure) Dataset() string { return f.base["dataset"] }
 
-// Studies are the figure's comparisons, by name and in order.
+// Studies returns the names and the studies of the figure's comparisons, in order.
 func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 	var names []string
 	var studies []*compare.Study
@@ -101,7 +103,7 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 	return names, studies
 }
 
-// contender completes a contender's settings: the figure's, --full's, its own.
+// contender returns the contender with all its settings: the figure's, then --full's, then its own.
 func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
 	values := merged(f.base)
 	if o.Full {
@@ -117,7 +119,7 @@ func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
 	return compare.Contender{Name: c.Name, Values: values, Grid: c.Grid}
 }
 
-// merged has the settings of all layers, the later ones first.
+// merged merges settings; later layers override earlier layers.
 func merged(layers ...config.Values) config.Values {
 	all := config.Values{}
 	for _, layer := range layers {
@@ -128,7 +130,7 @@ func merged(layers ...config.Values) config.Values {
 	return all
 }
 
-// points are a search over one key.
+// points returns the points of a search over one key.
 func points(key string, values ...string) []config.Values {
 	var list []config.Values
 	for _, v := range values {
@@ -137,7 +139,7 @@ func points(key string, values ...string) []config.Values {
 	return list
 }
 
-// grid are all combinations of two searches.
+// grid returns all combinations of two searches.
 func grid(a, b []config.Values) []config.Values {
 	var list []config.Values
 	for _, x := range a {

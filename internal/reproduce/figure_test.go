@@ -9,7 +9,8 @@ import (
 	"ppal/internal/config"
 )
 
-// The names that the interface promises are there, and every setting of every contender resolves, the points of its search too.
+// The names that the interface promises are there, and every setting of every contender resolves,
+// the points of its search too.
 func TestStudiesResolve(t *testing.T) {
 	want := []string{"dp-adult", "dp-bank", "dp-compas", "eo-adult", "eo-bank", "eo-compas", "if-communities", "mnpc-fashion-mnist",
 		"mnpc-cifar10", "alpha-sweep", "beta-sweep", "duals", "ranking-mslr"}

@@ -7,11 +7,12 @@ import (
 	"ppal/trainer"
 )
 
-// number is one quantity of a contender, the smaller the better.
+// number is one quantity of a contender; smaller is better.
 type number struct {
 	name string
 	of   func(o *compare.Outcome, contender string) compare.Statistic
-	// without says why a contender has no number; worst, that to have none is worse than any.
+	// without returns the reason why a contender has no number. worst says that having no number is
+	// worse than any number.
 	without func(o *compare.Outcome, contender string) string
 	worst   bool
 }
@@ -38,7 +39,7 @@ func lastMeasure(name string) number {
 	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
 }
 
-// lastNear is the last near stationarity that a run measured: not every record has one.
+// lastNear is the near stationarity of the last record that measured it; not every record does.
 func lastNear() number {
 	last := func(r *compare.Run) (distance float64, reason string) {
 		reason = "not measured"
@@ -68,13 +69,14 @@ func lastNear() number {
 		}}
 }
 
-// lossSlack is how near to the reference's feasible loss counts as reaching it.
+// lossSlack is the relative distance from the reference's feasible loss up to which it counts as
+// reached.
 const lossSlack = 1e-3
 
-// secondsToLoss is the training time to the first feasible record whose objective is at most the reference's best feasible one and a
-// little; none where it was not reached.
+// secondsToLoss is the training time up to the first feasible record whose objective is at most the
+// reference's best feasible objective plus the slack. A run that does not reach it has no number.
 func secondsToLoss(reference string) number {
-	return number{name: "seconds to its loss", of: func(o *compare.Outcome, contender string) compare.Statistic {
+	return number{name: "seconds to that loss", of: func(o *compare.Outcome, contender string) compare.Statistic {
 		goal := o.Best(reference)
 		var values []float64
 		for _, r := range o.Of(contender) {
@@ -87,5 +89,5 @@ func secondsToLoss(reference string) number {
 			}
 		}
 		return compare.NewStatistic(values)
-	}, without: func(*compare.Outcome, string) string { return "never there" }, worst: true}
+	}, without: func(*compare.Outcome, string) string { return "never reached" }, worst: true}
 }

@@ -5,8 +5,9 @@ import (
 	"ppal/internal/config"
 )
 
-// neymanPearson is "Non-convex Multi-class Neyman-Pearson Classification" on one set of pictures: 1,000 rows of each class and 64 hidden
-// units, the whole with --full.
+// neymanPearson returns the figure "Non-convex Multi-class Neyman-Pearson Classification" on one
+// set of images: 1,000 rows of each class and 64 hidden units, or with --full all rows and 256
+// hidden units.
 func neymanPearson(dataset string) Figure {
 	return Figure{
 		Name: "mnpc-" + dataset, Title: "Neyman-Pearson classification on " + dataset,
@@ -39,16 +40,19 @@ func neymanPearson(dataset string) Figure {
 	}
 }
 
-// publishedIterations are those with published steps: what ten minutes on two cores have room for.
+// publishedIterations is the number of iterations with published steps, chosen to take about ten
+// minutes on two cores.
 var publishedIterations = map[string]float64{"fashion-mnist": 300, "cifar10": 150}
 
-// pictureRecords is small, since each record scores the test rows: on CIFAR-10 that takes longer than an iteration.
+// pictureRecords is small because each record computes scores of the test rows, which on CIFAR-10
+// takes longer than an iteration.
 const pictureRecords = 40
 
-// pictureSteps are the step sizes of a search on pictures.
+// pictureSteps returns the step sizes of a search on images.
 func pictureSteps() []string { return []string{"0.001", "0.01", "0.1", "1"} }
 
-// alphaSweep and betaSweep are "Hyperparameter robustness": PLADA for demographic parity on Adult.
+// alphaSweep and betaSweep are the figures of "Hyperparameter robustness": PLADA for demographic
+// parity on Adult.
 func alphaSweep() Figure {
 	return sweep("alpha-sweep", "alpha", "0.1 fixed for beta", "beta", "0.1", "1.5", "2", "5", "10", "20", "50")
 }
@@ -76,7 +80,8 @@ func sweep(name, key, fixed, other, value string, values ...string) Figure {
 	return f
 }
 
-// duals is "Dual variables convergence": lambda and mu of PLADA for demographic parity on the three tables.
+// duals returns the figure "Dual variables convergence": lambda and mu of PLADA for demographic
+// parity on the three tables.
 func duals() Figure {
 	f := Figure{
 		Name: "duals", Title: "the multipliers of PLADA, demographic parity on three tables", Source: `"Convergence of dual variables"`,
@@ -101,7 +106,7 @@ func duals() Figure {
 		{converge + ", with the published schedule of delta", multipliersSettle(published)},
 		{converge + ", with a slower one", multipliersSettle(slow)},
 		{converge + ", practical preset", multipliersSettle(practical)},
-		{"the published schedule leaves a violation that mu owes: (lambda - mu)/rho", owed(published[1])},
+		{"with the published schedule, the remaining violation is (lambda - mu)/rho", remaining(published[1])},
 	}
 	return f
 }

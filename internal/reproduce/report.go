@@ -10,7 +10,8 @@ import (
 	"ppal/internal/rundir"
 )
 
-// Report is a figure's summary: each comparison's table and, for each claim, a verdict with its numbers.
+// Report returns the figure's summary: the table of each comparison and, for each claim, a verdict
+// with its numbers.
 func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `ppal reproduce %s`\n\n## Verdicts\n\n", f.Title, f.Source, f.Name)
@@ -23,7 +24,7 @@ func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 	return out.String()
 }
 
-// Verdicts are lines of the form "confirmed (published steps): claim: numbers".
+// Verdicts returns lines of the form "confirmed (published steps): claim: numbers".
 func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 	var lines []string
 	for _, c := range f.claims {
@@ -38,7 +39,7 @@ func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 	return lines
 }
 
-// Write leaves the report and the pictures of the multipliers beside the comparisons.
+// Write writes the report and the plots of the multipliers beside the comparisons.
 func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) error {
 	for i, o := range outcomes {
 		for _, contender := range o.Study.Contenders {
@@ -55,5 +56,5 @@ func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) e
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(f.Report(names, outcomes)))
 }
 
-// mostMultipliers is how many a picture can show.
+// mostMultipliers is the largest number of multipliers in a plot.
 const mostMultipliers = 6

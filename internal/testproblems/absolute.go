@@ -43,7 +43,8 @@ func absoluteProblems() []Problem {
 	}
 }
 
-// noInterior clears what fails at a kink |h| <= 0, an equation in disguise.
+// noInterior clears the qualifications that fail at a kink |h| <= 0, which is
+// an equation.
 func noInterior(p Problem) Problem {
 	p.StrictComplementarity, p.LICQ, p.MFCQ = false, false, false
 	return p

@@ -3,7 +3,7 @@ package testproblems
 import "math"
 
 // NumConstraints returns the number m of constraints: M, or the number of
-// maxima where Pieces is set.
+// maxima if Pieces is set.
 func (p *Problem) NumConstraints() int {
 	if p.Pieces == nil {
 		return p.M
@@ -44,9 +44,8 @@ func (p *Problem) Absolute() (eps []float64, ok bool) {
 }
 
 // Split returns the smooth form of a kink problem, in which every piece is a
-// constraint of its own and the multipliers are those of the pieces. Constant
-// pieces, which no x can violate, are left out. A smooth problem is returned
-// as it is.
+// constraint of its own and has its own multiplier. Constant pieces, which no
+// x can violate, are left out. A smooth problem is returned unchanged.
 func (p Problem) Split() Problem {
 	if p.Pieces == nil {
 		return p
@@ -86,8 +85,8 @@ func (p Problem) Split() Problem {
 
 // Scaled returns the same problem with f multiplied by objective and every
 // constraint by constraint, both positive. It has the same KKT points, and the
-// multipliers are multiplied by objective/constraint: a way to bring those of
-// a badly scaled problem near 1.
+// multipliers are multiplied by objective/constraint. This can bring the
+// multipliers of a badly scaled problem near 1.
 func (p Problem) Scaled(objective, constraint float64) Problem {
 	f, grad, g, jtw := p.F, p.Grad, p.G, p.JTW
 
@@ -143,9 +142,9 @@ func (p *Problem) bounds() []bound {
 }
 
 // BoundsAsConstraints returns a smooth problem (split a kink problem first:
-// it panics otherwise) with its box turned into constraints, which follow the
-// problem's own, and their multipliers. A problem without a box is returned as
-// it is.
+// it panics otherwise) whose box is replaced by constraints. They follow the
+// problem's own constraints and have multipliers. A problem without a box is
+// returned unchanged.
 func (p Problem) BoundsAsConstraints() Problem {
 	if p.Pieces != nil {
 		panic("testproblems: BoundsAsConstraints of a kink problem: call Split first")

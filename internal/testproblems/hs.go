@@ -6,10 +6,10 @@ import (
 )
 
 // Hock and Schittkowski write constraints as c(x) >= 0; here g = -c. Bounds on
-// single variables are the box. Starts are the published ones.
+// single variables are the box. The starts are the published starts.
 
 // hs names problem number of the collection and gives it the qualifications
-// that hold for most of it; callers clear those that fail.
+// that hold for most problems; callers clear the qualifications that fail.
 func hs(number int, p Problem) Problem {
 	p.Name = fmt.Sprintf("HS%d", number)
 	p.Source = fmt.Sprintf("Hock & Schittkowski, Test Examples for Nonlinear Programming Codes, "+

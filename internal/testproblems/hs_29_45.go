@@ -34,8 +34,8 @@ func hs29() Problem {
 }
 
 // hs30 has an active constraint parallel to an active bound: 2 = 2 nu + t for
-// the multipliers nu of the constraint and t of the bound, of which half and
-// half is listed.
+// the multipliers nu of the constraint and t of the bound; the listed
+// multipliers take half of it each.
 func hs30() Problem {
 	p := hs(30, Problem{
 		N: 3, M: 1, Start: []float64{1, 1, 1},

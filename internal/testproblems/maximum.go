@@ -1,6 +1,6 @@
 package testproblems
 
-// maximumProblems have one constraint that is a maximum of pieces other than
+// maximumProblems have one constraint that is a maximum of pieces, other than
 // a single absolute value.
 func maximumProblems() []Problem {
 	return []Problem{

@@ -3,16 +3,16 @@
 //	minimise f(x) + r(x)  subject to  g_j(x) <= 0, j = 1..m
 //
 // whose Karush-Kuhn-Tucker points are known in closed form or to full float64
-// precision. It exists so that every optimisation method can be held against
-// the same exact answers. r is nothing, the indicator of a ball or the
-// indicator of a box.
+// precision, so that every optimisation method can be compared with the same
+// exact answers. r is absent, the indicator of a ball or the indicator of a
+// box.
 //
 // Formulas and published figures come from the sources that each problem
 // cites; the optima were refined, and the multipliers computed, by Newton's
 // method on the active KKT system in 50-digit arithmetic, or are exact.
 package testproblems
 
-// Kind says how the constraints of a problem are made.
+// Kind says whether the constraints of a problem are smooth.
 type Kind int
 
 const (
@@ -44,15 +44,15 @@ type Piece struct {
 }
 
 // Problem is a constrained problem with a known KKT point. Its functions are
-// deterministic and allocate nothing; those of one value must not be called
-// from several goroutines at once, since some use scratch space.
+// deterministic and allocate nothing. Several goroutines must not call the
+// functions of one value at the same time, because some use scratch space.
 type Problem struct {
 	Name   string
 	Source string // book or paper, with the problem's number there
 	Kind   Kind
 
 	N int // number of variables
-	M int // length of G's result: constraints, or terms h where Pieces is set
+	M int // length of G's result: constraints, or terms h if Pieces is set
 
 	Start []float64 // the standard start, possibly infeasible or outside the box
 
@@ -61,7 +61,7 @@ type Problem struct {
 	// Grad sets dst, of length N, to the gradient of f at x.
 	Grad func(dst, x []float64)
 	// G sets dst, of length M, to the constraints g(x), which must be <= 0,
-	// or to the smooth terms h(x) where Pieces is set.
+	// or to the smooth terms h(x) if Pieces is set.
 	G func(dst, x []float64)
 	// JTW sets dst, of length N, to J(x)^T w, J being the Jacobian of G.
 	JTW func(dst, x, w []float64)
@@ -84,22 +84,22 @@ type Problem struct {
 	// Value is f(x*).
 	Value float64
 	// Multipliers is one valid vector of multipliers at x*: one for each
-	// constraint, or one for each piece where Pieces is set (a constraint's
-	// own multiplier is then at least their sum). Those of the ball and the
-	// box are not listed, being determined by stationarity. Where LICQ holds
-	// the multipliers are unique.
+	// constraint, or one for each piece if Pieces is set (a constraint's own
+	// multiplier is then at least the sum over its pieces). The multipliers of
+	// the ball and the box are not listed, because stationarity determines
+	// them. If LICQ holds, the multipliers are unique.
 	Multipliers []float64
 
-	// Convex: f and every constraint (or piece) are convex on the box, if
-	// there is one, else everywhere.
+	// Convex: f and every constraint (or piece) are convex on the box, or
+	// everywhere if there is no box.
 	Convex bool
 	// StrictComplementarity: at (x*, Multipliers) every active constraint,
-	// the ball and the box included, has a positive multiplier; where
-	// multipliers are not unique it says so of those listed.
+	// the ball and the box included, has a positive multiplier. If multipliers
+	// are not unique, the field describes the listed multipliers.
 	StrictComplementarity bool
 	// LICQ: the gradients of all active constraints, the ball and the box
-	// included, are linearly independent at x*. Kink problems are judged by
-	// their split form.
+	// included, are linearly independent at x*. For kink problems the field
+	// describes the split form.
 	LICQ bool
 	// MFCQ: some direction decreases all those active constraints at once
 	// (the Mangasarian-Fromovitz qualification). LICQ implies it.
@@ -112,7 +112,7 @@ type Problem struct {
 	LocalMinima bool
 }
 
-// All returns every problem of the library, in a fixed order, as fresh values
+// All returns every problem of the library, in a fixed order, as new values
 // that the caller may modify.
 func All() []Problem {
 	var all []Problem
@@ -126,7 +126,7 @@ func All() []Problem {
 	return all
 }
 
-// ByName returns a fresh value of the problem with the given name.
+// ByName returns a new value of the problem with the given name.
 func ByName(name string) (Problem, bool) {
 	for _, p := range All() {
 		if p.Name == name {

@@ -17,8 +17,8 @@ type program struct {
 	start     []float64
 }
 
-// problem builds the program with all qualifications set; callers clear those
-// that fail.
+// problem builds the program with all qualifications set; callers clear the
+// qualifications that fail.
 func (d program) problem() Problem {
 	n, m := len(d.x), len(d.nu)
 	f := quadratic{p: d.p, q: make([]float64, n)}
@@ -48,7 +48,7 @@ func quadraticPrograms() []Problem {
 	return append(regularPrograms(), append(degeneratePrograms(), randomProgram())...)
 }
 
-// regularPrograms are those where LICQ and strict complementarity hold.
+// regularPrograms are the programs with LICQ and strict complementarity.
 func regularPrograms() []Problem {
 	scaled := program{
 		name: "qp-badly-scaled",
@@ -112,7 +112,7 @@ func regularPrograms() []Problem {
 	}
 }
 
-// degeneratePrograms are those where a qualification or strict
+// degeneratePrograms are the programs in which a qualification or strict
 // complementarity fails.
 func degeneratePrograms() []Problem {
 	identity := func() []float64 { return []float64{1, 0, 0, 1} }
@@ -160,7 +160,7 @@ func degeneratePrograms() []Problem {
 	return []Problem{duplicate, redundant, weak, weakVertex, equality}
 }
 
-// randomProgram is drawn from a fixed seed; its first constraints are active.
+// randomProgram is generated from a fixed seed; its first constraints are active.
 func randomProgram() Problem {
 	const n, m, active = 50, 20, 8
 	rng := rand.New(rand.NewPCG(1, 2))

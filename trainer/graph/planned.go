@@ -57,38 +57,32 @@ func newPlanned[T float32 | float64](h *Halves, p *plan.Plan, run plan.Executor[
 	if err != nil {
 		return nil, err
 	}
-	release(p, run)
+	forget(p)
 	kept := *h
-	kept.Data = nil // see release
+	kept.Data = nil // see forget
 	q := &plannedProblem[T]{HostSpace: problem.NewHostSpaceOn(x, h.Regularizer, on), h: &kept, plan: p, run: run}
 	for _, n := range h.Sizes {
 		q.m += n
 	}
-	return q, q.bind(p.Parameters, problem.Iterate)
+	return q, q.attach(p.Parameters, problem.Iterate)
 }
 
-// release lets the plan's data matrices be what the executor made of them, so that nothing here keeps what they were read to.
-func release[T plan.Float](p *plan.Plan, run plan.Executor[T]) {
-	reader, ok := run.(plan.RowReader)
-	if !ok {
-		return
-	}
+// forget drops the plan's data matrices except sparse ones, whose entries the executor shares: the
+// executor has copied what it needs, and the caller may free the rest.
+func forget(p *plan.Plan) {
 	p.Data = slices.Clone(p.Data)
 	for i, data := range p.Data {
-		if data == nil {
-			continue
-		}
-		if own := reader.Rows(p.Inputs[i]); own != nil {
-			p.Data[i] = own
+		if _, ok := data.(matrix.Sparse); !ok {
+			p.Data[i] = nil
 		}
 	}
 }
 
-// bind lets the views' buffers be the parts of a vector.
-func (p *plannedProblem[T]) bind(views []plan.View, v problem.Vector) error {
+// attach makes the buffers of the views consecutive parts of a vector.
+func (p *plannedProblem[T]) attach(views []plan.View, v problem.Vector) error {
 	data, at := p.Slice(v), 0
 	for _, view := range views {
-		if err := p.run.Bind(view, data[at:at+view.Len():at+view.Len()]); err != nil {
+		if err := p.run.Attach(view, data[at:at+view.Len():at+view.Len()]); err != nil {
 			return fmt.Errorf("graph: %w", err)
 		}
 		at += view.Len()
@@ -112,7 +106,7 @@ func (p *plannedProblem[T]) Forward(g []float64) (float64, error) {
 }
 
 func (p *plannedProblem[T]) Backward(weights []float64, d problem.Vector) error {
-	if err := p.bind(p.plan.Gradients, d); err != nil {
+	if err := p.attach(p.plan.Gradients, d); err != nil {
 		return err
 	}
 	if err := p.run.Backward(weights); err != nil {
@@ -128,23 +122,8 @@ func (p *plannedProblem[T]) Watched(i int) (gorgonia.Value, error) {
 	return tensor.New(tensor.WithShape(p.h.Watch[i].Shape()...), tensor.WithBacking(p.run.Contents(p.plan.Watched[i]))), nil
 }
 
-func (p *plannedProblem[T]) Bind(i int, value gorgonia.Value) error {
-	if i < 0 || i >= len(p.plan.Inputs) {
-		return fmt.Errorf("graph: there is no input %d", i)
-	}
-	data, ok := value.Data().([]T)
-	if !ok || !value.Shape().Eq(p.h.Inputs[i].Shape()) {
-		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, p.h.Inputs[i].Name(), p.h.Inputs[i].Shape(), p.h.Dtype, value.Shape(), value.Dtype())
-	}
-	return p.run.Bind(p.plan.Inputs[i], data)
-}
-
-// Data implements what Problem.Data asks for.
-func (p *plannedProblem[T]) Data(i int) matrix.Matrix {
-	if i < 0 || i >= len(p.plan.Data) {
-		return nil
-	}
-	return p.plan.Data[i]
+func (p *plannedProblem[T]) Bind(i int, m matrix.Matrix) error {
+	return p.run.Bind(p.plan.Inputs[i], m)
 }
 
 // Products implements what Problem.Products asks for.

@@ -56,30 +56,42 @@ type Compiled interface {
 	problem.Problem
 	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the next.
 	Watched(i int) (gorgonia.Value, error)
-	// Bind gives Definition.Inputs[i] a value of the same shape and dtype, from the next Forward on. The engine may keep it or copy it.
-	Bind(i int, value gorgonia.Value) error
+	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
+	Bind(i int, m matrix.Matrix) error
 }
 
 // Problem is a problem.Problem of Gorgonia nodes.
 type Problem struct {
 	problem.Problem
 	compiled  Compiled
+	inputs    []input
 	nonSmooth bool
+}
+
+// input is the name and the shape, as a matrix, of a node of Definition.Inputs.
+type input struct {
+	name       string
+	rows, cols int
 }
 
 // Watched returns the value of Definition.Watch[i] at the last Forward.
 func (p *Problem) Watched(i int) (gorgonia.Value, error) { return p.compiled.Watched(i) }
 
-// Bind gives Definition.Inputs[i] a value of the same shape and dtype, from the next Forward on.
-func (p *Problem) Bind(i int, value gorgonia.Value) error { return p.compiled.Bind(i, value) }
-
-// Data is the matrix that stands for Definition.Data[i] now, nil where the engine does not say. Where it is another one, the engine has
-// let go of the one that it was given: this one has its elements rounded to the definition's dtype, until the input's next Bind.
-func (p *Problem) Data(i int) matrix.Matrix {
-	if d, ok := p.compiled.(interface{ Data(i int) matrix.Matrix }); ok {
-		return d.Data(i)
+// Bind copies a matrix to Definition.Inputs[i], from the next Forward on: for example the rows of a
+// mini-batch (matrix.Pick), or a tensor (Values). The matrix has the shape of the input; a vector
+// [n] counts as n x 1, and a tensor [n, ...] as n rows.
+//
+// Rows stay in their form: if the engine computes with 8-bit values, it copies 8-bit rows as bytes,
+// and returns an error for any other rows than 8-bit values with the scale of Definition.Data[i].
+func (p *Problem) Bind(i int, m matrix.Matrix) error {
+	if i < 0 || i >= len(p.inputs) {
+		return fmt.Errorf("graph: input %d does not exist", i)
 	}
-	return nil
+	in := p.inputs[i]
+	if rows, cols := m.Dims(); rows != in.rows || cols != in.cols {
+		return fmt.Errorf("graph: input %d (%s) is %d x %d, not %d x %d", i, in.name, in.rows, in.cols, rows, cols)
+	}
+	return p.compiled.Bind(i, m)
 }
 
 // Products names how products with the data are computed, "" where the engine does not say: int8x3, or a dtype.
@@ -122,6 +134,10 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 		return nil, fmt.Errorf("graph: compile: %w", err)
 	}
 	p := &Problem{Problem: w, compiled: w, nonSmooth: def.NonSmooth}
+	for _, n := range def.Inputs {
+		rows, cols := dims(n.Shape())
+		p.inputs = append(p.inputs, input{n.Name(), rows, cols})
+	}
 	return p, nil
 }
 

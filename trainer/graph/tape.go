@@ -62,18 +62,23 @@ func newTape[T float32 | float64](h *Halves) (*tapeProblem[T], error) {
 
 // widenInputs gives the inputs that have a data matrix its widened values.
 func widenInputs[T float32 | float64](h *Halves) error {
-	for i, r := range h.Data {
-		if r == nil {
+	for i, m := range h.Data {
+		if m == nil {
 			continue
 		}
-		rows, cols := r.Dims()
-		values := make([]T, rows*cols)
-		matrix.Widen(values, r, 0, rows)
-		if err := gorgonia.Let(h.Inputs[i], tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values))); err != nil {
+		if err := letMatrix[T](h.Inputs[i], m); err != nil {
 			return fmt.Errorf("input %d (%s): %w", i, h.Inputs[i].Name(), err)
 		}
 	}
 	return nil
+}
+
+// letMatrix gives a node the widened values of a matrix of its shape.
+func letMatrix[T float32 | float64](n *gorgonia.Node, m matrix.Matrix) error {
+	rows, cols := m.Dims()
+	values := make([]T, rows*cols)
+	matrix.Widen(values, m, 0, rows)
+	return gorgonia.Let(n, tensor.New(tensor.WithShape(n.Shape()...), tensor.WithBacking(values)))
 }
 
 // stack moves the parameters' values into one slice and lets each node's value be its part.
@@ -175,16 +180,7 @@ func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 	return p.watched[i], nil
 }
 
-func (p *tapeProblem[T]) Bind(i int, value gorgonia.Value) error {
-	if i < 0 || i >= len(p.h.Inputs) {
-		return fmt.Errorf("graph: there is no input %d", i)
-	}
-	n := p.h.Inputs[i]
-	if !value.Shape().Eq(n.Shape()) || value.Dtype() != n.Dtype() {
-		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, n.Name(), n.Shape(), n.Dtype(), value.Shape(), value.Dtype())
-	}
-	return gorgonia.Let(n, value)
-}
+func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.h.Inputs[i], m) }
 
 // scalar reads a scalar value.
 func scalar[T float32 | float64](v gorgonia.Value) (float64, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
@@ -19,9 +18,10 @@ import (
 type batches struct {
 	bound  *graph.Problem
 	rows   rows
-	counts []int // rows of each stratum in a batch
+	list   []int         // the numbers of a batch's rows, stratum by stratum
+	picked matrix.Matrix // these rows of the data
+	counts []int         // rows of each stratum in a batch
 	orders []order
-	dtype  tensor.Dtype
 }
 
 // smoothBatches and pieceBatches are the task on mini-batches, the latter where constraints are maxima.
@@ -64,17 +64,18 @@ func (o *order) at(t int) int {
 
 // newBatches builds the task on batches of about size rows.
 func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
-	b := &batches{rows: r, dtype: dtype}
-	var like []int // rows of all that the goal knows of a batch: its strata
+	b := &batches{rows: r}
 	for k, rows := range r.strata {
 		n := len(rows)
 		count := min(n, max(1, (size*n+r.len()/2)/r.len()))
 		b.counts = append(b.counts, count)
 		b.orders = append(b.orders, order{seed: seed, stratum: uint64(k), pass: -1, rows: make([]int, n)})
-		like = append(like, rows[:count]...)
+		b.list = append(b.list, rows[:count]...) // as good as any for what the goal knows of a batch
 	}
+	part := r.pick(b.list)
+	b.picked = part.data
 	var err error
-	if b.bound, err = t.problem(r.pick(like), dtype, weights); err != nil {
+	if b.bound, err = t.problem(part, dtype, weights); err != nil {
 		return nil, err
 	}
 	p, err := wrapped(t.goal, b.bound)
@@ -95,72 +96,23 @@ func (b *batches) perPass() float64 {
 
 // Sample implements problem.Sampler: it binds the rows of batch k.
 func (b *batches) Sample(k int) error {
-	if b.dtype == tensor.Float32 {
-		return bindBatch(b, k, b.rows.data.Float32)
-	}
-	return bindBatch(b, k, b.rows.data.Float64)
-}
-
-func bindBatch[T float32 | float64](b *batches, k int, widen func(dst []T, from, to int)) error {
-	cols := b.rows.features()
-	var values []T
+	at := 0
 	for s, count := range b.counts {
 		for i := range count {
-			row := b.rows.strata[s][b.orders[s].at(k*count+i)]
-			at := len(values)
-			values = append(values, make([]T, cols)...)
-			widen(values[at:], row, row+1)
+			b.list[at] = b.rows.strata[s][b.orders[s].at(k*count+i)]
+			at++
 		}
 	}
-	var v gorgonia.Value = tensor.New(tensor.WithShape(len(values)/cols, cols), tensor.WithBacking(values))
-	if err := b.bound.Bind(0, v); err != nil {
+	if err := b.bound.Bind(0, b.picked); err != nil {
 		return fmt.Errorf("session: batch %d: %w", k, err)
 	}
 	return nil
 }
 
-// picked is a matrix of zeros in the shape of some rows of another, pickedBytes one of 8-bit values: what stands for rows until they are
-// bound.
-type (
-	picked      struct{ rows, cols int }
-	pickedBytes struct {
-		picked
-		scale float64
-	}
-)
-
-var (
-	_ matrix.Matrix   = picked{}
-	_ matrix.EightBit = pickedBytes{}
-)
-
-// zerosLike stands for so many rows of the data.
-func zerosLike(data matrix.Matrix, rows int) matrix.Matrix {
-	_, cols := data.Dims()
-	zeros := picked{rows, cols}
-	switch data := data.(type) {
-	case matrix.EightBit:
-		return pickedBytes{zeros, data.ByteScale()}
-	case *recovered:
-		return pickedBytes{zeros, data.scale}
-	}
-	return zeros
-}
-
-// ByteScale and ByteRow implement matrix.EightBit: the values are bound before they are read.
-func (p pickedBytes) ByteScale() float64 { return p.scale }
-func (p pickedBytes) ByteRow(_ int, room []uint8) []uint8 {
-	clear(room[:p.cols])
-	return room[:p.cols]
-}
-
-func (p picked) Dims() (rows, cols int)              { return p.rows, p.cols }
-func (p picked) Float32(dst []float32, from, to int) { clear(dst) }
-func (p picked) Float64(dst []float64, from, to int) { clear(dst) }
-
-// pick is what the goal knows of some rows, their data left out until they are bound.
+// pick returns some rows, with what the goal knows of them. The data follow later changes of the
+// list.
 func (r rows) pick(list []int) rows {
-	part := rows{data: zerosLike(r.data, len(list))}
+	part := rows{data: matrix.Pick(r.data, list)}
 	place := make([]int, r.len()) // of each row, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])

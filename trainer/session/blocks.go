@@ -24,9 +24,10 @@ type blocks struct {
 	block     *graph.Problem // <D, S(x)> of a block's rows, its inputs the rows and D, its watched value 0 S(x)
 	rows      int            // of a block
 	data      matrix.Matrix
+	list      []int         // the numbers of a block's rows
+	picked    matrix.Matrix // these rows of the data
 	outputs   int
-	widen     func(from, to int) gorgonia.Value // rows of the data
-	direction func(d []float64) gorgonia.Value  // rows of D
+	direction matrix.Dense // the rows of D
 	gradient  problem.Vector
 	part      []float64 // the gradient on the host
 }
@@ -39,17 +40,13 @@ func (t *task) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.
 
 // blocksOf takes the number of a block's rows, at most all.
 func (t *task) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
-	_, d := data.Dims()
-	b := &blocks{rows: rows, data: data, outputs: t.spec.Outputs}
-	if dtype == tensor.Float32 {
-		b.widen, b.direction = widener(data.Float32, rows, d), narrower[float32](rows, b.outputs)
-	} else {
-		b.widen, b.direction = widener(data.Float64, rows, d), narrower[float64](rows, b.outputs)
-	}
+	b := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: t.spec.Outputs}
+	b.take(0)
+	b.picked = matrix.Pick(data, b.list)
+	b.direction = matrix.Dense{Rows: rows, Cols: b.outputs, Data: make([]float64, rows*b.outputs)}
 	var err error
 	b.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		zeros := zerosLike(data, rows)
-		net, x, scores, err := t.scores(g, zeros, dtype, weights)
+		net, x, scores, err := t.scores(g, b.picked, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -62,7 +59,7 @@ func (t *task) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weight
 		sum, err := gorgonia.Sum(product)
 		return graph.Definition{
 			Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction},
-			Data: []matrix.Matrix{zeros, nil}, Watch: gorgonia.Nodes{scores},
+			Data: []matrix.Matrix{b.picked, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
 	}, t.host)
 	if err != nil {
@@ -71,27 +68,10 @@ func (t *task) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weight
 	return b, nil
 }
 
-// widener gives the values of a block's rows in memory that it uses again.
-func widener[T float32 | float64](widen func(dst []T, from, to int), rows, cols int) func(from, to int) gorgonia.Value {
-	values := make([]T, rows*cols)
-	v := tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values))
-	return func(from, to int) gorgonia.Value {
-		widen(values, from, to)
-		return v
-	}
-}
-
-// narrower rounds the last rows of a matrix, the others being zeros, in memory that it uses again.
-func narrower[T float32 | float64](rows, cols int) func(d []float64) gorgonia.Value {
-	values := make([]T, rows*cols)
-	v := tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values))
-	return func(d []float64) gorgonia.Value {
-		first := len(values) - len(d)
-		clear(values[:first])
-		for i, x := range d {
-			values[first+i] = T(x)
-		}
-		return v
+// take makes the rows from the given one on the block's rows.
+func (b *blocks) take(from int) {
+	for k := range b.list {
+		b.list[k] = from + k
 	}
 }
 
@@ -116,7 +96,11 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 	}
 	clear(sum)
 	return b.each(x, func(at, from int) error {
-		if err := b.block.Bind(1, b.direction(d[at*b.outputs:(from+b.rows)*b.outputs])); err != nil {
+		fresh := d[at*b.outputs : (from+b.rows)*b.outputs]
+		old := len(b.direction.Data) - len(fresh) // rows of the block before
+		clear(b.direction.Data[:old])
+		copy(b.direction.Data[old:], fresh)
+		if err := b.block.Bind(1, &b.direction); err != nil {
 			return err
 		}
 		if err := b.block.Backward([]float64{1}, b.gradient); err != nil {
@@ -137,7 +121,8 @@ func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 	n, _ := b.data.Dims()
 	for at := 0; at < n; {
 		from := min(at, n-b.rows)
-		if err := b.block.Bind(0, b.widen(from, from+b.rows)); err != nil {
+		b.take(from)
+		if err := b.block.Bind(0, b.picked); err != nil {
 			return err
 		}
 		if _, err := b.block.Forward(nil); err != nil {

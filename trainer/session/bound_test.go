@@ -85,14 +85,14 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 
 func (l layer) check(t *testing.T, count int) {
 	t.Helper()
-	k, err := kernel.NewIntegers(kernel.Best())
+	k, err := kernel.NewByteKernels(kernel.Best())
 	if err != nil {
 		t.Fatal(err)
 	}
 	n, d, h := l.x.Rows, l.x.Cols, l.h
-	packed, scratch := kernel.NewPackedBytes(n, d, l.x.Scale), k.NewByteScratch()
-	factor, cut := k.NewSlices(d, h, count), k.NewSlices(kernel.RowBlock, h, count)
-	factor.Cut(0, factor.Count(), l.w, h, l.x.Scale)
+	packed, scratch := k.NewPackedBytes(n, d, l.x.Scale), k.NewByteScratch()
+	factor, cut := k.NewDigits(d, h, count), k.NewDigits(kernel.RowBlock, h, count)
+	factor.Quantize(0, factor.Panels(), l.w, h, l.x.Scale)
 	z, g := make([]float32, n*h), make([]float32, d*h)
 	exact, bound := make([]float64, d*h), make([]float64, d*h)
 	for lo := 0; lo < n; lo += kernel.RowBlock {
@@ -100,7 +100,7 @@ func (l layer) check(t *testing.T, count int) {
 		packed.SetRows(lo, slices.Collect(slices.Chunk(l.x.Data[lo*d:hi*d], d)))
 		k.Mul(z[lo*h:], h, packed, lo, hi, factor, scratch)
 		cut.Resize(hi-lo, h)
-		cut.Cut(0, cut.Count(), l.d[lo*h:], h, l.x.Scale)
+		cut.Quantize(0, cut.Panels(), l.d[lo*h:], h, l.x.Scale)
 		k.AddMulTrans(g, h, packed, lo, hi, cut, scratch)
 		l.gradient(lo, hi, kappa[count], exact, bound)
 	}

@@ -40,13 +40,13 @@ func writeFashion(t *testing.T, train, test int) string {
 	return dir
 }
 
-// A run on files that are not the published ones says so, and names them with their checksums.
+// A run on files that are differ from the published files says so, and names them with their checksums.
 func TestUnofficialData(t *testing.T) {
 	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset = "fashion-mnist" }), writeFashion(t, 20, 20))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "4 of 4 files of fashion-mnist are not the published ones: results are not comparable with published results."
+	const want = "4 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results."
 	if !slices.Contains(e.Info().Warnings, want) {
 		t.Errorf("warnings %q", e.Info().Warnings)
 	}
@@ -71,7 +71,7 @@ func TestRealDataAreIdentified(t *testing.T) {
 		t.Fatal(err)
 	}
 	differ := slices.ContainsFunc(e.Info().DataFiles, func(f FileSum) bool { return f.State == datasets.Different.String() })
-	warned := slices.ContainsFunc(e.Info().Warnings, func(w string) bool { return strings.Contains(w, "not the published ones") })
+	warned := slices.ContainsFunc(e.Info().Warnings, func(w string) bool { return strings.Contains(w, "differ from the published files") })
 	if differ != warned {
 		t.Errorf("files %+v, warnings %q", e.Info().DataFiles, e.Info().Warnings)
 	}

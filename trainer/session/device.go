@@ -10,6 +10,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
 
@@ -23,8 +24,8 @@ type GPU interface {
 	Info() driver.Info
 	// PeakBytes is the most device memory that was allocated at one time.
 	PeakBytes() int64
-	// Slices reports whether products with 8-bit data of that many columns are computed in digits.
-	Slices(cols int) bool
+	// Products is how the device multiplies 8-bit data of that many columns.
+	Products(cols int) plan.Products
 	Close() error
 }
 
@@ -119,7 +120,7 @@ func CPU(cfg config.Device) (*cpu.Device, error) {
 	if err != nil || cfg.Products == "" {
 		return d, err
 	}
-	products, err := cpu.ParseProducts(cfg.Products)
+	products, err := plan.ParseProducts(cfg.Products)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,12 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
 	"ppal/internal/config"
 	"ppal/trainer"
 	"ppal/trainer/graph/cuda"
@@ -27,8 +28,8 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) Option {
 	})
 }
 
-// onRecorder builds an experiment whose GPU is a recorder.
-func onRecorder(t *testing.T, r *recorder.Recorder, change func(c *config.Train)) (*Experiment, error) {
+// onRecorder builds an experiment whose GPU is a test double.
+func onRecorder(t *testing.T, r *double.Driver, change func(c *config.Train)) (*Experiment, error) {
 	t.Helper()
 	return New(t.Context(), small(func(c *config.Train) {
 		c.Device.Device, c.Products = "cuda:1", "auto"
@@ -63,7 +64,7 @@ func TestTrainingOnGPU(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := recorder.New(recorder.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
+			r := double.New(double.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
 			e, err := onRecorder(t, r, change)
 			if err != nil {
 				t.Fatal(err)
@@ -90,9 +91,45 @@ func TestTrainingOnGPU(t *testing.T) {
 	}
 }
 
+// A network in float32 on images compiles the modules that it launches kernels of, and no others.
+func TestModulesOfARun(t *testing.T) {
+	r := double.New(double.Options{})
+	e, err := onRecorder(t, r, func(c *config.Train) { c.Dtype, c.Products = "float32", "float32" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 4}); err != nil {
+		t.Fatal(err)
+	}
+	launched := map[string]bool{}
+	var modules [][]string // the kernels of each compiled module
+	for _, c := range r.Calls() {
+		switch c.Kind {
+		case "Load":
+			modules = append(modules, nil)
+		case "Function":
+			modules[len(modules)-1] = append(modules[len(modules)-1], c.Name)
+		case "Launch":
+			launched[c.Name] = true
+		}
+	}
+	for _, kernels := range modules {
+		if !slices.ContainsFunc(kernels, func(name string) bool { return launched[name] }) {
+			t.Errorf("nothing launches the kernels of a compiled module: %v", kernels)
+		}
+	}
+	const all = 16
+	if len(modules) == 0 || len(modules) > all*2/3 {
+		t.Errorf("%d of %d modules were compiled", len(modules), all)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A GPU that fails while the problem is built is given back.
 func TestGPUFailsWhileBuilding(t *testing.T) {
-	r := recorder.New(recorder.Options{Memory: 50_000})
+	r := double.New(double.Options{Memory: 50_000})
 	_, err := onRecorder(t, r, func(*config.Train) {})
 	if !errors.Is(err, driver.ErrOutOfMemory) || r.Violations() != nil || r.Count("Close") != 1 {
 		t.Errorf("error %v, violations %v, closed %d times", err, r.Violations(), r.Count("Close"))
@@ -119,7 +156,7 @@ func TestAutomaticDevice(t *testing.T) {
 // What ran is named, and what a device or the data lack is refused by name. auto is three slices of integers where the device has their
 // units.
 func TestProductsOnGPU(t *testing.T) {
-	r := func() *recorder.Recorder { return recorder.New(recorder.Options{}) }
+	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[string]string{"auto": "int8x3", "float32": "float32", "tf32": "tf32", "bf16x3": "bf16x3", "bf16x2": "bf16x2",
 		"int8x3": "int8x3", "int8x2": "int8x2"} {
 		e, err := onRecorder(t, r(), func(c *config.Train) { c.Dtype, c.Products = "float32", asked })
@@ -140,7 +177,7 @@ func TestProductsOnGPU(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	old := onGPU(func(int) (driver.Driver, error) {
-		return recorder.New(recorder.Options{Info: driver.Info{Name: "Tesla T4", Major: 7, Minor: 5}}), nil
+		return double.New(double.Options{Info: driver.Info{Name: "Tesla T4", Major: 7, Minor: 5}}), nil
 	})
 	want = "--products is int8x3, which needs compute capability 8.0; Tesla T4 has 7.5, want auto or float32"
 	if _, err := New(t.Context(), single("int8x3", func(c *config.Train) { c.Device.Device = "cuda" }), "", old); !errors.Is(err, config.ErrUsage) ||
@@ -162,7 +199,7 @@ func TestProductsOnGPU(t *testing.T) {
 func TestIntegersOnGPU(t *testing.T) {
 	file := integersFile(t, "2")
 	for products, noted := range map[string]bool{"bf16x3": true, "int8x3": true, "float32": false} {
-		r := recorder.New(recorder.Options{})
+		r := double.New(double.Options{})
 		cfg := tableConfig(t, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a",
 			"model": "mlp", "hidden": "9", "dtype": "float32", "device": "cuda", "products": products})
 		e, err := New(t.Context(), cfg, "", onGPU(func(int) (driver.Driver, error) { return r, nil }))

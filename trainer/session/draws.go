@@ -59,7 +59,11 @@ func newDraws(t *task, r rows, seed uint64, dtype tensor.Dtype, weights models.W
 // Sample implements problem.Sampler.
 func (d *draws) Sample(k int) error {
 	d.group = d.groups.Group(k)
-	return d.Bind(1, d.groups.Weights(k))
+	weights, err := graph.Values(d.groups.Weights(k))
+	if err != nil {
+		return err
+	}
+	return d.Bind(1, weights)
 }
 
 // GroupFeatures implements problem.DrawnGroup.

@@ -194,7 +194,7 @@ func (e *Experiment) build(weights models.Weights) error {
 	}
 	for i, s := range e.splits {
 		if i == 0 {
-			s.problem, err = e.pack(&s.rows, weights)
+			s.problem, err = e.t.problem(s.rows, e.dtype, weights)
 		} else {
 			s.blocks, err = e.t.newBlocks(s.data, e.dtype, weights)
 		}
@@ -218,20 +218,6 @@ func (e *Experiment) build(weights models.Weights) error {
 		e.sampler, err = newBatches(e.t, e.splits[0].rows, e.cfg.BatchSize, e.cfg.Seed, e.dtype, weights)
 	}
 	return err
-}
-
-// pack makes the problem of the training rows. Where its engine has the rows in a form that tells them exactly, they are read from there
-// afterwards, and what they were read to is freed.
-func (e *Experiment) pack(r *rows, weights models.Weights) (*graph.Problem, error) {
-	p, err := e.t.problem(*r, e.dtype, weights)
-	if err != nil {
-		return nil, err
-	}
-	if own := recoverBytes(r.data, p.Data(0)); own != r.data {
-		r.data = own
-		debug.FreeOSMemory()
-	}
-	return p, nil
 }
 
 // describe completes the info.

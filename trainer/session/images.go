@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu/kernel"
 	"ppal/models"
 )
 
@@ -110,14 +110,31 @@ func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datase
 
 // roomToTrain makes room for rows in the layouts of the device's products with them, or as they are read where it has none.
 func (e *Experiment) roomToTrain(rows, cols int) pixels {
-	if e.cfg.Dtype == "float32" && e.device != nil && e.device.Slices(cols) {
-		return kernel.NewPackedBytes(rows, cols, datasets.PixelScale)
+	if e.cfg.Dtype == "float32" && e.device != nil && e.device.Products(cols).Digits() > 0 {
+		return e.device.NewBytes(rows, cols, datasets.PixelScale)
 	}
 	return newBytes(rows, cols)
 }
 
+// packed returns training rows in the layouts of the device's products with them, or as they are if
+// the device has no such layouts. The rows are stored once: nothing keeps the original.
+func (e *Experiment) packed(x pixels) pixels {
+	bytes, ok := x.(*matrix.Bytes)
+	if !ok {
+		return x
+	}
+	own := e.roomToTrain(x.Dims())
+	if _, ok := own.(*matrix.Bytes); ok {
+		return x
+	}
+	own.SetScale(bytes.Scale)
+	own.SetRows(0, slices.Collect(slices.Chunk(bytes.Data, bytes.Cols)))
+	return own
+}
+
 // takeImages states the Neyman-Pearson problem.
 func (e *Experiment) takeImages(train, test pictures) (err error) {
+	train.pixels = e.packed(train.pixels)
 	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
 		return err
 	}

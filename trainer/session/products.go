@@ -4,25 +4,18 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/config"
-	"ppal/internal/cpu"
+	"ppal/internal/plan"
 )
 
 // productsError lets an error about kinds of products name the key.
 func productsError(err error) error {
-	var lacking *cpu.ProductsError
-	if errors.As(err, &lacking) {
-		return &config.Error{Where: "--products", Problem: fmt.Sprintf(
-			"is %v, which needs AVX-512 VNNI or AVX-VNNI; the %v kernels have neither here, want auto or float32", lacking.Products, lacking.Level)}
-	}
-	var without *driver.ProductsError
-	if errors.As(err, &without) {
-		i := without.Info
-		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %s, which needs compute capability %d.0; %s has %d.%d, want auto or float32",
-			without.Products, without.Major, i.Name, i.Major, i.Minor)}
+	var unsupported *plan.ProductsError
+	if errors.As(err, &unsupported) {
+		return &config.Error{Where: "--products", Problem: fmt.Sprintf("is %v, which needs %s; %s, want auto or float32",
+			unsupported.Products, unsupported.Needs, unsupported.Found)}
 	}
 	return err
 }
@@ -53,7 +46,7 @@ func (e *Experiment) describeProducts() {
 	if !e.eightBit || e.device == nil || e.cfg.Products != "auto" || e.cfg.Dtype != "float32" {
 		return
 	}
-	if _, err := e.device.With(cpu.Int8x3); err != nil {
+	if _, err := e.device.With(plan.Int8x3); err != nil {
 		e.info.Notes = append(e.info.Notes, fmt.Sprintf(
 			"The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.", e.device.Level()))
 	}
@@ -62,9 +55,9 @@ func (e *Experiment) describeProducts() {
 // slicing says whether products with 8-bit data of so many columns would be slices.
 func (e *Experiment) slicing(cols int) bool {
 	if e.gpu != nil {
-		return e.gpu.Slices(cols)
+		return e.gpu.Products(cols).Digits() > 0
 	}
-	return e.device != nil && e.device.Slices(cols)
+	return e.device != nil && e.device.Products(cols).Digits() > 0
 }
 
 // takeIntegers lets features that are small integers be bytes, where products with them would be slices: the graph then sees the bytes,
@@ -81,6 +74,7 @@ func (e *Experiment) takeIntegers(t *datasets.Tables) {
 	for k, x := range list {
 		e.splits[k].data = x.Values
 	}
+	e.splits[0].data = e.packed(list[0].Values)
 	e.t.center, e.t.scale = make([]float64, cols), make([]float64, cols)
 	for j := range cols {
 		x := list[0]

@@ -10,6 +10,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 	"ppal/trainer"
 )
 
@@ -30,7 +31,7 @@ func needSlices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.With(cpu.Int8x3); err != nil {
+	if _, err := d.With(plan.Int8x3); err != nil {
 		t.Skip(err)
 	}
 }

@@ -102,7 +102,7 @@ Fiber *fiber(size_t k) {
   if (k == fibers.size()) {
     void *stack = mmap(0, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED) {
-      perror("emulator: no memory for a stack");
+      perror("host kernels: no memory for a stack");
       abort();
     }
     Fiber *f = new Fiber();

@@ -17,9 +17,6 @@ namespace data_cu {
 namespace groups_cu {
 #include "groups.cu"
 }
-namespace integers_cu {
-#include "integers.cu"
-}
 namespace interpret_cu {
 #include "interpret.cu"
 }
@@ -31,9 +28,6 @@ namespace means_cu {
 }
 namespace output_backward_cu {
 #include "output_backward.cu"
-}
-namespace output_digits_cu {
-#include "output_digits.cu"
 }
 namespace output_forward_cu {
 #include "output_forward.cu"
@@ -47,12 +41,20 @@ namespace slopes_cu {
 namespace sparse_cu {
 #include "sparse.cu"
 }
-namespace split_cu {
-#include "split.cu"
-}
 namespace sums_cu {
 #include "sums.cu"
 }
 namespace vectors_cu {
 #include "vectors.cu"
 }
+#ifdef PPAL_F32 // what FLOAT32_ONLY in compile.py names
+namespace integers_cu {
+#include "integers.cu"
+}
+namespace output_digits_cu {
+#include "output_digits.cu"
+}
+namespace split_cu {
+#include "split.cu"
+}
+#endif

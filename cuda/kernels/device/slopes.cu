@@ -48,6 +48,7 @@ SLOPES(sigmoid_grad, sigmoid_grad_sums, SIGMOID)
 SLOPES(tanh_grad, tanh_grad_sums, TANH)
 SLOPES(relu_grad, relu_grad_sums, RELU)
 
+#ifdef PPAL_F32
 // The sums are left out where out is 0.
 KERNEL_WIDE(slope_digits, 3)(int64 f, const real *a, int64 as, real *d, int64 ds, int64 keep, DIGITS, int64 rows, int64 cols, real *out,
                      int64 os, int64 add, double *partial, unsigned *tickets) {
@@ -64,3 +65,4 @@ KERNEL_WIDE(slope_digits, 3)(int64 f, const real *a, int64 as, real *d, int64 ds
   parts_sum(rows_tree(sum), j, cols, 1, out, add, partial, tickets);
 }
 EXPORT(slope_digits)
+#endif

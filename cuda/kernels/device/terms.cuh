@@ -22,8 +22,10 @@ struct Terms {
 #define TERMS_OF                                                                                                                 \
   Terms { first, second, third, terms_stride }
 
-// split writes the terms of x: x = b1 + b2 + b3 up to the last one's rounding. The rest of what is no number or infinite is 0.
+// split writes the terms of x: x = b1 + b2 + b3 up to the last one's rounding. The rest of what is no number or infinite is 0. Plans of
+// float64 have no terms.
 __device__ inline void split(const Terms &to, int64 i, int64 j, float x) {
+#ifdef PPAL_F32
   bool number = x - x == 0;
   bfloat16 *terms[] = {to.first, to.second, to.third};
 #pragma unroll
@@ -33,4 +35,5 @@ __device__ inline void split(const Terms &to, int64 i, int64 j, float x) {
       terms[k][i * to.stride + j] = term;
       x = number && widened(term) - widened(term) == 0 ? x - widened(term) : 0;
     }
+#endif
 }

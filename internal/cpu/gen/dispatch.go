@@ -9,12 +9,12 @@ import (
 )
 
 // A dispatch collects what the dispatch tables of package kernel hold: which function or number
-// fills which field, for each target. The fields are those of the structs Kernels and Integers.
+// fills which field, for each target. The fields are those of the structs Kernels and ByteKernels.
 type dispatch struct {
 	floats map[target][]assignment // Kernels
-	digits map[target][]assignment // Integers, for float32 targets
+	digits map[target][]assignment // ByteKernels, for float32 targets
 	tiles  []byteTiles
-	bytes  bool // the file that is being emitted fills Integers
+	bytes  bool // the file that is being emitted fills ByteKernels
 }
 
 // An assignment is a field and the Go expression for its value.
@@ -71,7 +71,7 @@ func (d *dispatch) write(dir string) error {
 		writeLevels(&b, d.floats, size)
 	}
 	fmt.Fprint(&b, "\n// assembleDigits fills k with the kernels of a level in assembly that quantize.\n")
-	fmt.Fprint(&b, "func assembleDigits(k *Integers, level Level) {\n")
+	fmt.Fprint(&b, "func assembleDigits(k *ByteKernels, level Level) {\n")
 	writeLevels(&b, d.digits, 4)
 	d.writeTiles(&b)
 	text, err := format.Source(b.Bytes())
@@ -118,7 +118,7 @@ func (d *dispatch) writeTiles(b *bytes.Buffer) {
 // write writes the tiles as an element of a composite literal.
 func (t byteTiles) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "{\nneeds: %s, instruction: %q,\n", t.needs, t.instruction)
-	fmt.Fprintf(b, "rows: %d, lanes: %d,\n", t.rows, t.lanes)
+	fmt.Fprintf(b, "layout: Layout{Rows: %d, Depth: %d}, rows: %d, lanes: %d,\n", byteRows, quad, t.rows, t.lanes)
 	for _, field := range []string{"mulBytes", "addBytes"} {
 		fmt.Fprintf(b, "%[1]s: [2]%[1]sFunc{%[1]s2%[2]s, %[1]s3%[2]s},\n", field, t.suffix)
 	}

@@ -50,8 +50,8 @@ func generate(dir string) error {
 		{"narrow", narrow, false},
 		{"tails", tails, false},
 		{"rowsets", rowSets, false},
-		{"integers", integers, true},
-		{"slices", slices, true},
+		{"bytetiles", tilesOfBytes, true},
+		{"digits", digitKernels, true},
 	} {
 		d.bytes = f.bytes
 		if err := write(dir, f.name, d, f.emit); err != nil {

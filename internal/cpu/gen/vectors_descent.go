@@ -86,8 +86,8 @@ func formula(momentum bool) string {
 }
 
 // reach emits the squared norm of where a step would lead.
-func (a asm) reach(momentum bool) {
-	a.sweepText("reach", momentum, fmt.Sprintf("func(%s) float64", a.arguments(momentum)),
+func (a asm) trialNorm(momentum bool) {
+	a.sweepText("trialNorm", momentum, fmt.Sprintf("func(%s) float64", a.arguments(momentum)),
 		"is the sum over i in 0..n-1 of the squares, in float64, of",
 		fmt.Sprintf("%s.", formula(momentum)))
 	n, s, sum := a.gp("n"), a.descent(momentum), a.tally()

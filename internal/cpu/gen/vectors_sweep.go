@@ -11,7 +11,7 @@ func vectors(a asm) {
 	a.combine()
 	a.scaledCopy()
 	for _, momentum := range []bool{true, false} {
-		a.reach(momentum)
+		a.trialNorm(momentum)
 		a.descend(momentum)
 	}
 	a.adam()

@@ -59,8 +59,8 @@
 // # Products with 8-bit data
 //
 // [PackedBytes] are a data matrix of bytes, packed once in the two layouts that both
-// products want. W and D are cut into two or three signed 8-bit [Slices], and
-// [Integers] multiply: VPDPBUSD adds four products of bytes to each 32-bit sum,
+// products want. W and D are cut into two or three signed 8-bit [Digits], and
+// [ByteKernels] multiply: VPDPBUSD adds four products of bytes to each 32-bit sum,
 // four times the work of a float32 multiply-add, so that three slices take three
 // quarters of the time. ../../../docs/products.md has the arithmetic and its error.
 //
@@ -103,9 +103,9 @@
 //	Sigmoid      2.5       3
 //	Tanh         2.5       3
 //	Log1p        1.5       2
-//	Tails        2.5       2     (float32: every 37th number)
-//	TailSigmoid  2.5       2
-//	TailGrad     3.5       4
+//	LogisticTails        2.5       2     (float32: every 37th number)
+//	SigmoidFromTails  2.5       2
+//	LossGradFromTails     3.5       4
 //
 // Arguments are reduced with fused steps; then come Taylor series of a degree that
 // leaves less than a tenth of a unit, so there are no fitted coefficients.

@@ -4,7 +4,7 @@ import "fmt"
 
 // A Level names a set of CPU features that kernels are written for. The settings and reports of a
 // run use the name. Beyond the set, a level's kernels may use further features that the CPU has:
-// see [NewIntegers].
+// see [NewByteKernels].
 type Level int
 
 // The levels. The numbers have no meaning: two levels need not include each other.

@@ -27,15 +27,17 @@ func byFours(n int, do func(variant, i int)) {
 }
 
 // Strided is a matrix of Rows x Cols whose element (i, j) is
-// Data[i*Down + j*Right].
+// Data[i*RowStride + j*ColStride].
 type Strided[F Float] struct {
-	Data        []F
-	Rows, Cols  int
-	Down, Right int
+	Data                 []F
+	Rows, Cols           int
+	RowStride, ColStride int
 }
 
 // T is the transpose.
-func (x Strided[F]) T() Strided[F] { return Strided[F]{x.Data, x.Cols, x.Rows, x.Right, x.Down} }
+func (x Strided[F]) T() Strided[F] {
+	return Strided[F]{x.Data, x.Cols, x.Rows, x.ColStride, x.RowStride}
+}
 
 // Dense is the matrix of rows x cols with rows ld elements apart.
 func Dense[F Float](data []F, rows, cols, ld int) Strided[F] {
@@ -43,7 +45,7 @@ func Dense[F Float](data []F, rows, cols, ld int) Strided[F] {
 }
 
 // CombineRows computes C = X B, or C += X B if add: each row of C is a combination
-// of the rows of B. B and C have rows without gaps between elements (Right is
+// of the rows of B. B and C have rows without gaps between elements (ColStride is
 // 1). It is meant for few rows of C, or of B.
 //
 // Each element is a chain of multiply-adds from zero in increasing inner
@@ -53,22 +55,22 @@ func (k *Kernels[F]) CombineRows(c, x, b Strided[F], add bool) {
 	x.check("CombineRows")
 	b.check("CombineRows")
 	c.check("CombineRows")
-	if c.Rows != x.Rows || x.Cols != b.Rows || c.Cols != b.Cols || b.Right != 1 || c.Right != 1 {
+	if c.Rows != x.Rows || x.Cols != b.Rows || c.Cols != b.Cols || b.ColStride != 1 || c.ColStride != 1 {
 		panic("kernel: CombineRows: matrices of other sizes, or gaps in rows")
 	}
 	switch {
 	case c.Rows == 0 || c.Cols == 0:
 	case x.Cols > 0:
 		byFours(c.Rows, func(variant, i int) {
-			k.narrow.combine[variant](x.Cols, c.Cols, &x.Data[i*x.Down], x.Down, x.Right, &b.Data[0], b.Down, &c.Data[i*c.Down], c.Down, add)
+			k.narrow.combine[variant](x.Cols, c.Cols, &x.Data[i*x.RowStride], x.RowStride, x.ColStride, &b.Data[0], b.RowStride, &c.Data[i*c.RowStride], c.RowStride, add)
 		})
 	case !add:
-		zeroRows(c.Data, c.Rows, c.Cols, c.Down)
+		zeroRows(c.Data, c.Rows, c.Cols, c.RowStride)
 	}
 }
 
 // Dots computes C = X B^T, the dot products of the rows of X with those of B,
-// which have no gaps between elements (Right is 1), nor do C's. It is meant for
+// which have no gaps between elements (ColStride is 1), nor do C's. It is meant for
 // few rows of B.
 //
 // A sum has as many parts as 64 bytes have elements, one for each remainder of
@@ -79,18 +81,18 @@ func (k *Kernels[F]) Dots(c, x, b Strided[F]) {
 	x.check("Dots")
 	b.check("Dots")
 	c.check("Dots")
-	if c.Rows != x.Rows || x.Cols != b.Cols || c.Cols != b.Rows || x.Right != 1 || b.Right != 1 || c.Right != 1 {
+	if c.Rows != x.Rows || x.Cols != b.Cols || c.Cols != b.Rows || x.ColStride != 1 || b.ColStride != 1 || c.ColStride != 1 {
 		panic("kernel: Dots: matrices of other sizes, or gaps in rows")
 	}
 	if c.Rows == 0 {
 		return
 	}
 	if x.Cols == 0 {
-		zeroRows(c.Data, c.Rows, c.Cols, c.Down)
+		zeroRows(c.Data, c.Rows, c.Cols, c.RowStride)
 		return
 	}
 	byFours(c.Cols, func(variant, j int) {
-		k.narrow.dots[variant](x.Rows, x.Cols, &x.Data[0], x.Down, &b.Data[j*b.Down], b.Down, &c.Data[j], c.Down)
+		k.narrow.dots[variant](x.Rows, x.Cols, &x.Data[0], x.RowStride, &b.Data[j*b.RowStride], b.RowStride, &c.Data[j], c.RowStride)
 	})
 }
 
@@ -98,20 +100,20 @@ func (k *Kernels[F]) Dots(c, x, b Strided[F]) {
 // have no gaps between elements.
 func (k *Kernels[F]) AddColumns(sums []float64, x Strided[F]) {
 	x.check("AddColumns")
-	if x.Cols != len(sums) || x.Right != 1 {
+	if x.Cols != len(sums) || x.ColStride != 1 {
 		panic("kernel: AddColumns: a matrix of another width, or gaps in rows")
 	}
 	if x.Rows > 0 && x.Cols > 0 {
-		k.narrow.addColumns(x.Rows, x.Cols, &x.Data[0], x.Down, &sums[0])
+		k.narrow.addColumns(x.Rows, x.Cols, &x.Data[0], x.RowStride, &sums[0])
 	}
 }
 
 // check panics unless the elements are within the data.
 func (x Strided[F]) check(what string) {
 	switch {
-	case x.Rows < 0 || x.Cols < 0 || x.Down < 0 || x.Right < 0:
+	case x.Rows < 0 || x.Cols < 0 || x.RowStride < 0 || x.ColStride < 0:
 		panic("kernel: " + what + ": negative size or stride")
-	case x.Rows > 0 && x.Cols > 0 && len(x.Data) <= (x.Rows-1)*x.Down+(x.Cols-1)*x.Right:
+	case x.Rows > 0 && x.Cols > 0 && len(x.Data) <= (x.Rows-1)*x.RowStride+(x.Cols-1)*x.ColStride:
 		panic("kernel: " + what + ": matrix too short for its size")
 	}
 }

@@ -32,7 +32,7 @@ func strided[F Float](t testing.TB, r *rand.Rand, rows, cols int) Strided[F] {
 	return x
 }
 
-func (x Strided[F]) at(i, j int) float64 { return float64(x.Data[i*x.Down+j*x.Right]) }
+func (x Strided[F]) at(i, j int) float64 { return float64(x.Data[i*x.RowStride+j*x.ColStride]) }
 
 // like copies the matrix to a guard page of its own.
 func (x Strided[F]) like(t testing.TB, atEnd bool) Strided[F] {
@@ -102,7 +102,7 @@ func checkNarrow[F Float](t *testing.T, what string, got, c Strided[F], d int, t
 		}
 	}
 	for i, v := range got.Data {
-		if c.Down > 0 && i%c.Down >= c.Cols && v != canary {
+		if c.RowStride > 0 && i%c.RowStride >= c.Cols && v != canary {
 			t.Fatalf("%s: a gap was written", what)
 		}
 	}
@@ -135,16 +135,16 @@ func checkColumns[F Float](t *testing.T, x Strided[F]) {
 func TestNarrowEmpty(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
-		none := Strided[float32]{Right: 1}
+		none := Strided[float32]{ColStride: 1}
 		k.CombineRows(none, none, none, false)
 		k.Dots(none, none, none)
 		k.AddColumns(nil, none)
 		c := Dense([]float32{1, 2, 3, 4}, 2, 2, 2)
-		empty := Strided[float32]{Rows: 2, Right: 1}
-		if k.CombineRows(c, empty, Strided[float32]{Cols: 2, Right: 1}, true); c.Data[3] != 4 {
+		empty := Strided[float32]{Rows: 2, ColStride: 1}
+		if k.CombineRows(c, empty, Strided[float32]{Cols: 2, ColStride: 1}, true); c.Data[3] != 4 {
 			t.Error("an empty sum was added")
 		}
-		if k.CombineRows(c, empty, Strided[float32]{Cols: 2, Right: 1}, false); c.Data[0] != 0 || c.Data[3] != 0 {
+		if k.CombineRows(c, empty, Strided[float32]{Cols: 2, ColStride: 1}, false); c.Data[0] != 0 || c.Data[3] != 0 {
 			t.Errorf("empty sums are %v", c.Data)
 		}
 		c.Data[1] = 7
@@ -168,7 +168,7 @@ func TestNarrowMisuse(t *testing.T) {
 		"gaps in dots":     func() { k.Dots(m(2, 3), m(4, 2).T(), m(3, 4)) },
 		"sums":             func() { k.AddColumns(make([]float64, 2), m(2, 3)) },
 		"short sums":       func() { k.AddColumns(make([]float64, 3), short) },
-		"negative strides": func() { k.AddColumns(nil, Strided[float32]{Down: -1}) },
+		"negative strides": func() { k.AddColumns(nil, Strided[float32]{RowStride: -1}) },
 	} {
 		func() {
 			defer func() {

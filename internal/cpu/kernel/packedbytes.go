@@ -6,23 +6,34 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// byteRows is the number of rows of a panel of PackedBytes: the height of the AVX-512
-// tile and twice that of the 256-bit one. quad is the number of inner indices
-// that one instruction takes.
-const byteRows, quad = 8, 4
+// A Layout is the order in which the tiles of ByteKernels read 8-bit data. It is a property of the
+// tiles: PackedBytes, which follows it, works with every layout.
+type Layout struct {
+	// Rows is the number of rows of a panel: of X for X W, of X^T for X^T D. It divides RowBlock.
+	Rows int
+	// Depth is the number of consecutive inner indices of a row that lie side by side.
+	Depth int
+}
 
-// PackedBytes is a data matrix of 8-bit values, X[i, l] = s v[i, l], packed once for
-// both products with it, in the layouts that they want: 2 bytes an element.
+// quad is the number of inner indices that lie side by side in a panel of Digits, and that one
+// instruction for dot products of bytes multiplies: VPDPBUSD, and TDPBUSD likewise. It divides the
+// Depth of a Layout.
+const quad = 4
+
+// PackedBytes is a data matrix of 8-bit values, X[i, l] = s v[i, l], packed once for both products
+// with it. It holds two copies of the values, 2 bytes an element. With R and D the Rows and Depth
+// of the layout:
 //
-//	X W     panels of 8 rows, a panel by fours of columns:
-//	        byRow[((i/8 * Q + l/4) * 8 + i%8) * 4 + l%4],  Q = ceil(columns/4)
-//	X^T D   blocks of RowBlock rows; of each, panels of 8 columns, a panel by
-//	        fours of rows: byCol[((l/8 * Q + r/4) * 8 + l%8) * 4 + r%4] from the
-//	        block's beginning on, r = i mod RowBlock, Q = ceil(rows of the block/4)
+//	X W     panels of R rows; a panel has D columns after D columns:
+//	        byRow[((i/R * Q + l/D) * R + i%R) * D + l%D],  Q = ceil(columns/D)
+//	X^T D   blocks of RowBlock rows; a block has panels of R columns; a panel has D rows after
+//	        D rows: byCol[((l/R * Q + r/D) * R + l%R) * D + r%D] from the beginning of the block,
+//	        r = i mod RowBlock, Q = ceil(rows of the block/D)
 //
-// Both are read from the first to the last byte, row block by row block. What
-// fills them up is zero.
+// The products read both copies from the first to the last byte, row block by row block. The
+// elements that fill up a panel are zeros.
 type PackedBytes struct {
+	layout       Layout
 	rows, cols   int
 	scale        float64
 	byRow, byCol []uint8
@@ -33,42 +44,63 @@ var (
 	_ matrix.RowStore = (*PackedBytes)(nil)
 )
 
-// NewPackedBytes returns a matrix of zeros with the scale s.
-func NewPackedBytes(rows, cols int, scale float64) *PackedBytes {
+// NewPackedBytes returns a matrix of zeros with the scale s, in the layout of the kernels' tiles.
+func (k *ByteKernels) NewPackedBytes(rows, cols int, scale float64) *PackedBytes {
+	return newPackedBytes(k.layout, rows, cols, scale)
+}
+
+func newPackedBytes(layout Layout, rows, cols int, scale float64) *PackedBytes {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
-	x := &PackedBytes{rows: rows, cols: cols, scale: scale}
-	x.byRow = Alloc[uint8](ceil(rows, byteRows) * byteRows * x.quads() * quad)
+	x := &PackedBytes{layout: layout, rows: rows, cols: cols, scale: scale}
+	x.byRow = Alloc[uint8](ceil(rows, layout.Rows) * layout.Rows * x.depths() * layout.Depth)
 	x.byCol = Alloc[uint8](x.columnsAt(rows))
 	return x
 }
 
-// ceil is n/d, rounded up.
+// ceil returns n/d, rounded up.
 func ceil(n, d int) int { return (n + d - 1) / d }
 
-// quads is the number of fours of a row.
-func (x *PackedBytes) quads() int { return ceil(x.cols, quad) }
+// depths returns the number of groups of Depth columns in a row.
+func (x *PackedBytes) depths() int { return ceil(x.cols, x.layout.Depth) }
 
-// columnsAt is where in byCol the block of the row begins, a multiple of
-// RowBlock, and for the number of rows the size of it all.
-func (x *PackedBytes) columnsAt(row int) int {
-	return ceil(row, quad) * quad * ceil(x.cols, byteRows) * byteRows
+// rowAt returns the index in byRow of element (i, l).
+func (x *PackedBytes) rowAt(i, l int) int {
+	rows, depth := x.layout.Rows, x.layout.Depth
+	return ((i/rows*x.depths()+l/depth)*rows+i%rows)*depth + l%depth
 }
 
-// Dims is the number of rows and columns.
+// columnsAt returns the index in byCol of the block that begins with a row, a multiple of RowBlock.
+// For the number of rows it returns the length of byCol.
+func (x *PackedBytes) columnsAt(row int) int {
+	rows, depth := x.layout.Rows, x.layout.Depth
+	groups := row/RowBlock*ceil(RowBlock, depth) + ceil(row%RowBlock, depth)
+	return groups * depth * ceil(x.cols, rows) * rows
+}
+
+// blockDepths returns the number of groups of Depth rows in the block that begins with a row.
+func (x *PackedBytes) blockDepths(row int) int {
+	return ceil(min(RowBlock, x.rows-row), x.layout.Depth)
+}
+
+// Dims returns the numbers of rows and columns.
 func (x *PackedBytes) Dims() (rows, cols int) { return x.rows, x.cols }
+
+// Layout returns the order of the bytes.
+func (x *PackedBytes) Layout() Layout { return x.layout }
 
 // ByteScale implements matrix.EightBit with s.
 func (x *PackedBytes) ByteScale() float64 { return x.scale }
 
-// Size is the packed data's number of bytes.
+// Size returns the number of bytes of the packed data.
 func (x *PackedBytes) Size() int { return len(x.byRow) + len(x.byCol) }
 
-// SetScale changes s. Slices for products with the matrix are to be cut afterwards.
+// SetScale changes s. Digits for products with the matrix must be quantized afterwards.
 func (x *PackedBytes) SetScale(s float64) { x.scale = s }
 
-// SetRows packs the values of the rows from i on, four at a time where they are a panel's. Several goroutines may pack different rows.
+// SetRows packs the values of the rows from i on. It is fastest for four rows at a time, the first
+// a multiple of 4. Several goroutines may pack different rows.
 func (x *PackedBytes) SetRows(i int, rows [][]uint8) {
 	if i < 0 || i+len(rows) > x.rows {
 		panic("kernel: SetRows: rows outside the matrix")
@@ -81,9 +113,10 @@ func (x *PackedBytes) SetRows(i int, rows [][]uint8) {
 	if x.cols == 0 {
 		return
 	}
+	byFours := x.layout.Depth == quad && x.layout.Rows%quad == 0
 	for len(rows) > 0 {
 		n := 1
-		if i%quad == 0 && len(rows) >= quad {
+		if byFours && i%quad == 0 && len(rows) >= quad {
 			n = quad
 			x.setFour(i, rows[0], rows[1], rows[2], rows[3])
 		} else {
@@ -93,47 +126,65 @@ func (x *PackedBytes) SetRows(i int, rows [][]uint8) {
 	}
 }
 
-// setFour packs rows i to i+3, i a multiple of 4: four columns of them are 16 bytes on end in both layouts, in one transposed.
+// setFour packs rows i to i+3, i a multiple of 4, in a layout of Depth 4. Four columns of the rows
+// are 16 consecutive bytes in both copies, transposed in byCol.
 func (x *PackedBytes) setFour(i int, first, second, third, fourth []uint8) {
-	panel, columns, inBlock := x.places(i)
+	panel, columns, apart := x.places(i)
+	rows := x.layout.Rows
 	whole := x.cols / quad * quad
-	for l := 0; l < whole; l += quad {
-		a, b := binary.LittleEndian.Uint32(first[l:]), binary.LittleEndian.Uint32(second[l:])
-		c, d := binary.LittleEndian.Uint32(third[l:]), binary.LittleEndian.Uint32(fourth[l:])
-		p := (*[quad * quad]uint8)(panel[l*byteRows:])
-		binary.LittleEndian.PutUint32(p[0:], a)
-		binary.LittleEndian.PutUint32(p[4:], b)
-		binary.LittleEndian.PutUint32(p[8:], c)
-		binary.LittleEndian.PutUint32(p[12:], d)
-		// Bytes 0 and 2 of two rows, then bytes 1 and 3.
-		const even = 0x00ff00ff
-		ab0, ab1 := a&even|b&even<<8, a>>8&even|b&^even
-		cd0, cd1 := c&even|d&even<<8, c>>8&even|d&^even
-		t := (*[quad * quad]uint8)(columns[l/byteRows*inBlock+l%byteRows*quad:])
-		binary.LittleEndian.PutUint32(t[0:], ab0&0xffff|cd0<<16)
-		binary.LittleEndian.PutUint32(t[4:], ab1&0xffff|cd1<<16)
-		binary.LittleEndian.PutUint32(t[8:], ab0>>16|cd0&^0xffff)
-		binary.LittleEndian.PutUint32(t[12:], ab1>>16|cd1&^0xffff)
+	for begin := 0; begin < whole; begin += rows {
+		column := columns[begin/rows*apart:]
+		for l := begin; l < min(begin+rows, whole); l += quad {
+			a, b := binary.LittleEndian.Uint32(first[l:]), binary.LittleEndian.Uint32(second[l:])
+			c, d := binary.LittleEndian.Uint32(third[l:]), binary.LittleEndian.Uint32(fourth[l:])
+			p := (*[quad * quad]uint8)(panel[l*rows:])
+			binary.LittleEndian.PutUint32(p[0:], a)
+			binary.LittleEndian.PutUint32(p[4:], b)
+			binary.LittleEndian.PutUint32(p[8:], c)
+			binary.LittleEndian.PutUint32(p[12:], d)
+			// Bytes 0 and 2 of two rows, then bytes 1 and 3.
+			const even = 0x00ff00ff
+			ab0, ab1 := a&even|b&even<<8, a>>8&even|b&^even
+			cd0, cd1 := c&even|d&even<<8, c>>8&even|d&^even
+			t := (*[quad * quad]uint8)(column[(l-begin)*quad:])
+			binary.LittleEndian.PutUint32(t[0:], ab0&0xffff|cd0<<16)
+			binary.LittleEndian.PutUint32(t[4:], ab1&0xffff|cd1<<16)
+			binary.LittleEndian.PutUint32(t[8:], ab0>>16|cd0&^0xffff)
+			binary.LittleEndian.PutUint32(t[12:], ab1>>16|cd1&^0xffff)
+		}
 	}
 	for r, row := range [quad][]uint8{first, second, third, fourth} {
 		x.setColumns(i+r, whole, row)
 	}
 }
 
-// places returns where row i begins in both layouts, and how far apart in the second two panels of columns are.
-func (x *PackedBytes) places(i int) (panel, columns []uint8, inBlock int) {
-	first := i - i%RowBlock
-	panel = x.byRow[(i/byteRows*x.quads()*byteRows+i%byteRows)*quad:]
-	columns = x.byCol[x.columnsAt(first)+(i-first)/quad*byteRows*quad+i%quad:]
-	return panel, columns, ceil(min(RowBlock, x.rows-first), quad) * byteRows * quad
+// places returns where row i begins in both copies, and the distance between two panels of columns
+// in the second.
+func (x *PackedBytes) places(i int) (panel, columns []uint8, apart int) {
+	rows, depth := x.layout.Rows, x.layout.Depth
+	block := i - i%RowBlock
+	r := i - block
+	panel = x.byRow[x.rowAt(i, 0):]
+	columns = x.byCol[x.columnsAt(block)+r/depth*rows*depth+r%depth:]
+	return panel, columns, x.blockDepths(block) * rows * depth
 }
 
 // setColumns packs the values of row i from column l on.
 func (x *PackedBytes) setColumns(i, l int, row []uint8) {
-	panel, columns, inBlock := x.places(i)
-	for ; l < x.cols; l++ {
-		panel[l/quad*byteRows*quad+l%quad] = row[l]
-		columns[l/byteRows*inBlock+l%byteRows*quad] = row[l]
+	panel, columns, apart := x.places(i)
+	rows, depth := x.layout.Rows, x.layout.Depth
+	for at := l; at < x.cols; {
+		n := min(depth-at%depth, x.cols-at)
+		copy(panel[at/depth*rows*depth+at%depth:], row[at:at+n])
+		at += n
+	}
+	for at := l; at < x.cols; {
+		n := min(rows-at%rows, x.cols-at)
+		to := columns[at/rows*apart+at%rows*depth:]
+		for j, v := range row[at : at+n] {
+			to[j*depth] = v
+		}
+		at += n
 	}
 }
 
@@ -143,8 +194,10 @@ func (x *PackedBytes) ByteRow(i int, room []uint8) []uint8 {
 		panic("kernel: ByteRow: no such row, or too little room for it")
 	}
 	room = room[:x.cols]
-	for l := 0; l < x.cols; l += quad {
-		copy(room[l:], x.byRow[((i/byteRows*x.quads()+l/quad)*byteRows+i%byteRows)*quad:][:quad])
+	rows, depth := x.layout.Rows, x.layout.Depth
+	for at, l := x.rowAt(i, 0), 0; l < x.cols; l += depth {
+		copy(room[l:], x.byRow[at:][:depth])
+		at += rows * depth
 	}
 	return room
 }
@@ -155,17 +208,17 @@ func (x *PackedBytes) Float32(dst []float32, from, to int) { matrix.WidenBytes(d
 // Float64 writes rows [from, to) to dst, scaled.
 func (x *PackedBytes) Float64(dst []float64, from, to int) { matrix.WidenBytes(dst, x, from, to) }
 
-// At is v[i, l].
+// At returns v[i, l].
 func (x *PackedBytes) At(i, l int) uint8 {
 	if i < 0 || i >= x.rows || l < 0 || l >= x.cols {
 		panic("kernel: At: no such element")
 	}
-	return x.byRow[((i/byteRows*x.quads()+l/quad)*byteRows+i%byteRows)*quad+l%quad]
+	return x.byRow[x.rowAt(i, l)]
 }
 
-// checkBlock panics unless rows lo to hi-1 are the blocks of a product.
+// checkBlock panics unless a product may take rows lo to hi-1.
 func (x *PackedBytes) checkBlock(lo, hi int) {
-	if lo < 0 || hi < lo || hi > x.rows || lo%byteRows != 0 || hi%byteRows != 0 && hi != x.rows {
-		panic("kernel: rows outside the matrix, or that begin or end within a panel of 8")
+	if rows := x.layout.Rows; lo < 0 || hi < lo || hi > x.rows || lo%rows != 0 || hi%rows != 0 && hi != x.rows {
+		panic("kernel: rows outside the matrix, or that begin or end within a panel")
 	}
 }

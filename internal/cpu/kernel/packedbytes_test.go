@@ -5,42 +5,52 @@ import (
 	"testing"
 )
 
-// TestPackedBytes checks that all values are where both products read them, and nothing else.
+// TestPackedBytes checks that all values are where both products read them, and nothing else, in
+// the layout of today's tiles and in others.
 func TestPackedBytes(t *testing.T) {
-	for _, s := range []shape{{0, 3, 0}, {3, 0, 0}, {1, 1, 0}, {7, 9, 0}, {8, 8, 0}, {RowBlock, 4, 0}, {2*RowBlock + 13, 21, 0}} {
-		x := NewPackedBytes(s.n, s.d, 0.5)
-		want := make([]uint8, s.n*s.d)
-		for i := range want {
-			want[i] = uint8(1 + i%255)
+	for _, layout := range []Layout{{8, 4}, {12, 4}, {16, 64}, {6, 8}} {
+		for _, s := range []shape{{0, 3, 0}, {3, 0, 0}, {1, 1, 0}, {7, 9, 0}, {8, 8, 0}, {RowBlock, 4, 0}, {2*RowBlock + 13, 21, 0}} {
+			testPackedBytes(t, layout, s)
 		}
-		for lo := 0; lo < s.n; lo += 13 { // fours and single rows
-			x.setRows(lo, want[lo*s.d:min(lo+13, s.n)*s.d])
+	}
+}
+
+func testPackedBytes(t *testing.T, layout Layout, s shape) {
+	t.Helper()
+	x := newPackedBytes(layout, s.n, s.d, 0.5)
+	want := make([]uint8, s.n*s.d)
+	for i := range want {
+		want[i] = uint8(1 + i%255)
+	}
+	for lo := 0; lo < s.n; lo += 13 { // fours and single rows
+		x.setRows(lo, want[lo*s.d:min(lo+13, s.n)*s.d])
+	}
+	row := make([]uint8, s.d)
+	for i := range s.n {
+		if row := x.ByteRow(i, row); !slices.Equal(row, want[i*s.d:][:s.d]) {
+			t.Errorf("%v %v: row %d is %v", layout, s, i, row)
 		}
-		row := make([]uint8, s.d)
-		for i := range s.n {
-			if row := x.ByteRow(i, row); !slices.Equal(row, want[i*s.d:][:s.d]) {
-				t.Errorf("%v: row %d is %v", s, i, row)
-			}
+	}
+	sums := [3]int{}
+	for _, v := range x.byRow {
+		sums[0] += int(v)
+	}
+	for _, v := range x.byCol {
+		sums[1] += int(v)
+	}
+	high, depth := layout.Rows, layout.Depth
+	for at, v := range want {
+		sums[2] += int(v)
+		i, l := at/s.d, at%s.d
+		block := x.columnsAt(i / RowBlock * RowBlock)
+		groups := ceil(min(RowBlock, s.n-i/RowBlock*RowBlock), depth)
+		r := i % RowBlock
+		if x.At(i, l) != v || x.byCol[block+((l/high*groups+r/depth)*high+l%high)*depth+r%depth] != v {
+			t.Fatalf("%v %v: element %d, %d", layout, s, i, l)
 		}
-		sums := [3]int{}
-		for _, v := range x.byRow {
-			sums[0] += int(v)
-		}
-		for _, v := range x.byCol {
-			sums[1] += int(v)
-		}
-		for at, v := range want {
-			sums[2] += int(v)
-			i, l := at/s.d, at%s.d
-			block := x.columnsAt(i / RowBlock * RowBlock)
-			rows := ceil(min(RowBlock, s.n-i/RowBlock*RowBlock), quad)
-			if r := i % RowBlock; x.At(i, l) != v || x.byCol[block+((l/8*rows+r/4)*8+l%8)*4+r%4] != v {
-				t.Fatalf("%v: element %d, %d", s, i, l)
-			}
-		}
-		if sums[0] != sums[2] || sums[1] != sums[2] {
-			t.Errorf("%v: sums %v", s, sums)
-		}
+	}
+	if sums[0] != sums[2] || sums[1] != sums[2] {
+		t.Errorf("%v %v: sums %v", layout, s, sums)
 	}
 }
 

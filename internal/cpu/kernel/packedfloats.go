@@ -73,18 +73,6 @@ func (x *PackedFloats[F]) SetRow(i int, row []F) {
 	}
 }
 
-// Row writes row i to dst, the inverse of SetRow, in either precision.
-func Row[D, F Float](dst []D, x *PackedFloats[F], i int) {
-	if i < 0 || i >= x.rows || len(dst) != x.cols {
-		panic("kernel: Row: no such row, or not of the matrix's length")
-	}
-	at, step := x.at(i, 0)
-	for j := range dst {
-		dst[j] = D(x.data[at])
-		at += step
-	}
-}
-
 // At is X[i, j].
 func (x *PackedFloats[F]) At(i, j int) F {
 	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {

@@ -26,13 +26,6 @@ func TestMatrix(t *testing.T) {
 						t.Errorf("%v: X[%d,%d] = %v", s, i, j, v)
 					}
 				}
-				row := make([]float64, s.d)
-				Row(row, x, i)
-				for j, v := range row {
-					if v != float64(100*i+j) {
-						t.Errorf("%v: row %d has %v in column %d", s, i, v, j)
-					}
-				}
 			}
 			if rows, cols := x.Dims(); rows != s.n || cols != s.d {
 				t.Errorf("%v: dimensions %d, %d", s, rows, cols)

@@ -8,8 +8,8 @@ type rowSets[F Float] struct {
 	set, add func(n int, out *F, set *uint16, v F)
 }
 
-// SetRows is what the first row of a block must be a multiple of in passes over a RowSet.
-const SetRows = 16
+// RowSetAlign is what the first row of a block must be a multiple of in passes over a RowSet.
+const RowSetAlign = 16
 
 // A RowSet is a set of rows, with a bit for each. Passes read 32 at a time: there is a word more than the rows need.
 type RowSet struct {
@@ -18,17 +18,17 @@ type RowSet struct {
 }
 
 // NewRowSet returns the empty set of n rows.
-func NewRowSet(n int) *RowSet { return &RowSet{n, make([]uint16, (n+SetRows-1)/SetRows+1)} }
+func NewRowSet(n int) *RowSet { return &RowSet{n, make([]uint16, (n+RowSetAlign-1)/RowSetAlign+1)} }
 
 // Add puts row i into the set.
-func (s *RowSet) Add(i int) { s.words[i/SetRows] |= 1 << (i % SetRows) }
+func (s *RowSet) Add(i int) { s.words[i/RowSetAlign] |= 1 << (i % RowSetAlign) }
 
 // at is the word of row lo, the first of n.
 func (s *RowSet) at(lo, n int) *uint16 {
-	if lo%SetRows != 0 || lo < 0 || lo+n > s.rows {
+	if lo%RowSetAlign != 0 || lo < 0 || lo+n > s.rows {
 		panic("kernel: rows outside the set, or not from a multiple of 16 on")
 	}
-	return &s.words[lo/SetRows]
+	return &s.words[lo/RowSetAlign]
 }
 
 // SumWhere is the sum of x[i] over the rows lo+i of a set in float64, added as in Dot.
@@ -84,6 +84,6 @@ func eachMember(n int, set *uint16, do func(i int)) {
 
 // member says whether row i, counted from the first of the words on, is in the set.
 func member(set *uint16, i int) bool {
-	word := *(*uint16)(unsafe.Add(unsafe.Pointer(set), 2*(i/SetRows)))
-	return word>>(i%SetRows)&1 == 1
+	word := *(*uint16)(unsafe.Add(unsafe.Pointer(set), 2*(i/RowSetAlign)))
+	return word>>(i%RowSetAlign)&1 == 1
 }

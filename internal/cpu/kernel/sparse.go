@@ -81,8 +81,8 @@ func converted[F Float](values []float64) []F {
 	return list
 }
 
-// Pays tells whether the entries, each with its column, take no more memory than all elements would. It is always so where they are equal.
-func (x *Sparse[F]) Pays() bool {
+// Compact tells whether the entries, each with its column, take no more memory than all elements would. It is always so where they are equal.
+func (x *Sparse[F]) Compact() bool {
 	entry := 4 + x.step*int(sizeof[F]())
 	return entry*len(x.columns) <= int(sizeof[F]())*x.rows*x.cols
 }

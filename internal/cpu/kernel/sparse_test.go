@@ -292,7 +292,7 @@ func TestSparseRefers(t *testing.T) {
 	if &x.values[0] != &values[0] || &x.columns[0] != &columns[0] {
 		t.Error("the entries were copied")
 	}
-	if y, err := NewSparse[float32](20, 9, starts, columns, nil); err != nil || len(y.values) != 1 || !y.Pays() {
+	if y, err := NewSparse[float32](20, 9, starts, columns, nil); err != nil || len(y.values) != 1 || !y.Compact() {
 		t.Errorf("%v, %v", y, err)
 	}
 }

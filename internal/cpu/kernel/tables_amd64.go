@@ -31,9 +31,9 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.passes.distance2 = distance2F32AVX512
 		k.sweeps.combine = combineF32AVX512
 		k.sweeps.scaledCopy = scaledCopyF32AVX512
-		k.sweeps.reach = reachF32AVX512
+		k.sweeps.trialNorm = trialNormF32AVX512
 		k.sweeps.descend = descendF32AVX512
-		k.sweeps.reachPlain = reachPlainF32AVX512
+		k.sweeps.trialNormPlain = trialNormPlainF32AVX512
 		k.sweeps.descendPlain = descendPlainF32AVX512
 		k.sweeps.adam = adamF32AVX512
 		k.sparse.groupMul = groupMulF32AVX512
@@ -97,9 +97,9 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.passes.distance2 = distance2F32AVX2
 		k.sweeps.combine = combineF32AVX2
 		k.sweeps.scaledCopy = scaledCopyF32AVX2
-		k.sweeps.reach = reachF32AVX2
+		k.sweeps.trialNorm = trialNormF32AVX2
 		k.sweeps.descend = descendF32AVX2
-		k.sweeps.reachPlain = reachPlainF32AVX2
+		k.sweeps.trialNormPlain = trialNormPlainF32AVX2
 		k.sweeps.descendPlain = descendPlainF32AVX2
 		k.sweeps.adam = adamF32AVX2
 		k.sparse.groupMul = groupMulF32AVX2
@@ -169,9 +169,9 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.passes.distance2 = distance2F64AVX512
 		k.sweeps.combine = combineF64AVX512
 		k.sweeps.scaledCopy = scaledCopyF64AVX512
-		k.sweeps.reach = reachF64AVX512
+		k.sweeps.trialNorm = trialNormF64AVX512
 		k.sweeps.descend = descendF64AVX512
-		k.sweeps.reachPlain = reachPlainF64AVX512
+		k.sweeps.trialNormPlain = trialNormPlainF64AVX512
 		k.sweeps.descendPlain = descendPlainF64AVX512
 		k.sweeps.adam = adamF64AVX512
 		k.sparse.groupMul = groupMulF64AVX512
@@ -235,9 +235,9 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.passes.distance2 = distance2F64AVX2
 		k.sweeps.combine = combineF64AVX2
 		k.sweeps.scaledCopy = scaledCopyF64AVX2
-		k.sweeps.reach = reachF64AVX2
+		k.sweeps.trialNorm = trialNormF64AVX2
 		k.sweeps.descend = descendF64AVX2
-		k.sweeps.reachPlain = reachPlainF64AVX2
+		k.sweeps.trialNormPlain = trialNormPlainF64AVX2
 		k.sweeps.descendPlain = descendPlainF64AVX2
 		k.sweeps.adam = adamF64AVX2
 		k.sparse.groupMul = groupMulF64AVX2
@@ -279,16 +279,16 @@ func assemble64(k *Kernels[float64], level Level) {
 }
 
 // assembleDigits fills k with the kernels of a level in assembly that quantize.
-func assembleDigits(k *Integers, level Level) {
+func assembleDigits(k *ByteKernels, level Level) {
 	switch level {
 	case AVX512:
 		k.columnMax = columnMaxF32AVX512
-		k.cut[1] = cut3F32AVX512
-		k.cut[0] = cut2F32AVX512
+		k.quantize[1] = quantize3F32AVX512
+		k.quantize[0] = quantize2F32AVX512
 	case AVX2:
 		k.columnMax = columnMaxF32AVX2
-		k.cut[1] = cut3F32AVX2
-		k.cut[0] = cut2F32AVX2
+		k.quantize[1] = quantize3F32AVX2
+		k.quantize[0] = quantize2F32AVX2
 	}
 }
 
@@ -299,7 +299,7 @@ func byteTilesOf(level Level) []byteTiles {
 		return []byteTiles{
 			{
 				needs: hasAVX512VNNI, instruction: "avx512_vnni",
-				rows: 8, lanes: 16,
+				layout: Layout{Rows: 8, Depth: 4}, rows: 8, lanes: 16,
 				mulBytes: [2]mulBytesFunc{mulBytes2AVX512VNNI, mulBytes3AVX512VNNI},
 				addBytes: [2]addBytesFunc{addBytes2AVX512VNNI, addBytes3AVX512VNNI},
 			},
@@ -308,13 +308,13 @@ func byteTilesOf(level Level) []byteTiles {
 		return []byteTiles{
 			{
 				needs: hasAVXVNNI, instruction: "avx_vnni",
-				rows: 4, lanes: 8,
+				layout: Layout{Rows: 8, Depth: 4}, rows: 4, lanes: 8,
 				mulBytes: [2]mulBytesFunc{mulBytes2AVXVNNI, mulBytes3AVXVNNI},
 				addBytes: [2]addBytesFunc{addBytes2AVXVNNI, addBytes3AVXVNNI},
 			},
 			{
 				needs: hasAVX512VNNI | hasAVX512VL, instruction: "avx512_vnni",
-				rows: 4, lanes: 8,
+				layout: Layout{Rows: 8, Depth: 4}, rows: 4, lanes: 8,
 				mulBytes: [2]mulBytesFunc{mulBytes2AVX512VL, mulBytes3AVX512VL},
 				addBytes: [2]addBytesFunc{addBytes2AVX512VL, addBytes3AVX512VL},
 			},

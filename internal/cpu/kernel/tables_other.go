@@ -10,6 +10,6 @@ func assemble32(*Kernels[float32], Level) {}
 
 func assemble64(*Kernels[float64], Level) {}
 
-func assembleDigits(*Integers, Level) {}
+func assembleDigits(*ByteKernels, Level) {}
 
 func byteTilesOf(Level) []byteTiles { return nil }

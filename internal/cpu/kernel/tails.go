@@ -15,7 +15,7 @@ type tails[F Float] struct {
 // smoothCount is the number of losses that follow from tails, the first ones.
 const smoothCount = int(LogisticLoss) + 1
 
-// Tails computes out[i] = q with the sign of s[i],
+// LogisticTails computes out[i] = q with the sign of s[i],
 //
 //	q = 1 / (1 + e^|s[i]|) <= 1/2,
 //
@@ -24,27 +24,27 @@ const smoothCount = int(LogisticLoss) + 1
 //	1 / (1 + e^-x) = q where x < 0, else 1 - q;   log(1 + e^x) = max(0, x) - log(1 - q)
 //
 // neither of which cancels. NaN for NaN. out may be s.
-func (k *Kernels[F]) Tails(out, s []F) {
-	checkLength("Tails", len(out), len(s))
+func (k *Kernels[F]) LogisticTails(out, s []F) {
+	checkLength("LogisticTails", len(out), len(s))
 	if len(out) > 0 {
 		k.tails.of(len(out), &out[0], &s[0])
 	}
 }
 
-// TailSigmoid computes SignedLoss of SigmoidLoss from tails. out may be tails.
-func (k *Kernels[F]) TailSigmoid(out, tails, minus []F) {
-	checkLength("TailSigmoid", len(out), len(tails))
-	checkLength("TailSigmoid", len(out), len(minus))
+// SigmoidFromTails computes SignedLoss of SigmoidLoss from tails. out may be tails.
+func (k *Kernels[F]) SigmoidFromTails(out, tails, minus []F) {
+	checkLength("SigmoidFromTails", len(out), len(tails))
+	checkLength("SigmoidFromTails", len(out), len(minus))
 	if len(out) > 0 {
 		k.tails.sigmoid(len(out), &out[0], &tails[0], &minus[0])
 	}
 }
 
-// TailGrad computes SignedLossGrad of SigmoidLoss or LogisticLoss from tails. out may be tails or d.
-func (k *Kernels[F]) TailGrad(phi Loss, out, tails, minus, d []F, add bool) {
-	checkLength("TailGrad", len(out), len(tails))
-	checkLength("TailGrad", len(out), len(minus))
-	checkLength("TailGrad", len(out), len(d))
+// LossGradFromTails computes SignedLossGrad of SigmoidLoss or LogisticLoss from tails. out may be tails or d.
+func (k *Kernels[F]) LossGradFromTails(phi Loss, out, tails, minus, d []F, add bool) {
+	checkLength("LossGradFromTails", len(out), len(tails))
+	checkLength("LossGradFromTails", len(out), len(minus))
+	checkLength("LossGradFromTails", len(out), len(d))
 	if len(out) == 0 {
 		return
 	}
@@ -55,10 +55,10 @@ func (k *Kernels[F]) TailGrad(phi Loss, out, tails, minus, d []F, add bool) {
 	pass(len(out), &out[0], &tails[0], &minus[0], &d[0])
 }
 
-// TailGradWhere computes TailGrad with d = yes for the rows lo+i of a set, and no for the others.
-func (k *Kernels[F]) TailGradWhere(phi Loss, out, tails, minus []F, set *RowSet, lo int, yes, no F, add bool) {
-	checkLength("TailGradWhere", len(out), len(tails))
-	checkLength("TailGradWhere", len(out), len(minus))
+// LossGradFromTailsWhere computes LossGradFromTails with d = yes for the rows lo+i of a set, and no for the others.
+func (k *Kernels[F]) LossGradFromTailsWhere(phi Loss, out, tails, minus []F, set *RowSet, lo int, yes, no F, add bool) {
+	checkLength("LossGradFromTailsWhere", len(out), len(tails))
+	checkLength("LossGradFromTailsWhere", len(out), len(minus))
 	if len(out) == 0 {
 		return
 	}

@@ -30,14 +30,14 @@ func testTails[F Float](t *testing.T, level Level) {
 func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []F) {
 	t.Helper()
 	const least = 0x1p-126
-	k.Tails(tails, s)
+	k.LogisticTails(tails, s)
 	for i, got := range tails {
 		want := sigmoid64(-math.Abs(float64(s[i])))
 		if u := ulps(F(math.Abs(float64(got))), want); !(u <= 4) || s[i] == s[i] && math.Signbit(float64(got)) != math.Signbit(float64(s[i])) {
 			t.Errorf("tail of %v: %v is %.2f units off", s[i], got, u)
 		}
 	}
-	k.TailSigmoid(out, tails, minus)
+	k.SigmoidFromTails(out, tails, minus)
 	for i, got := range out {
 		if u := ulps(got, sigmoid64(float64(minus[i])*float64(s[i]))); !(u <= 4) {
 			t.Errorf("sigmoid of %v, -y = %v: %v is %.2f units off", s[i], minus[i], got, u)
@@ -51,14 +51,14 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 			y := -float64(minus[i])
 			return float64(d[i]) * y * c.slope(y*float64(s[i]))
 		}
-		k.TailGrad(c.phi, out, tails, minus, d, false)
+		k.LossGradFromTails(c.phi, out, tails, minus, d, false)
 		for i, got := range out {
 			if u := ulps(got, slope(i)); !(u <= 8) {
 				t.Errorf("%s' of %v, -y = %v, d = %v: %v is %.2f units off", c.name, s[i], minus[i], d[i], got, u)
 			}
 			out[i] = F(i%3) - 1
 		}
-		k.TailGrad(c.phi, out, tails, minus, d, true)
+		k.LossGradFromTails(c.phi, out, tails, minus, d, true)
 		for i, got := range out {
 			base, g := float64(i%3)-1, slope(i)
 			if off := math.Abs(float64(got) - base - g); off > 8*epsilon[F]()*(math.Abs(base)+math.Abs(g))+least || math.IsNaN(off) != math.IsNaN(g) {
@@ -83,7 +83,7 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 // checkTailGradWhere compares weights by a set with the same weights in a vector, bit by bit.
 func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus []F) {
 	t.Helper()
-	const lo = 2 * SetRows
+	const lo = 2 * RowSetAlign
 	set, d, want := NewRowSet(lo+len(out)), make([]F, len(out)), make([]F, len(out))
 	for i := range d {
 		if d[i] = -0.75; i*i%3 == 1 {
@@ -96,8 +96,8 @@ func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus 
 			for i := range out {
 				out[i], want[i] = 0.5, 0.5
 			}
-			k.TailGrad(phi, want, tails, minus, d, add)
-			k.TailGradWhere(phi, out, tails, minus, set, lo, 1.5, -0.75, add)
+			k.LossGradFromTails(phi, want, tails, minus, d, add)
+			k.LossGradFromTailsWhere(phi, out, tails, minus, set, lo, 1.5, -0.75, add)
 			for i, got := range out {
 				if got != want[i] && got == got {
 					t.Errorf("row %d, added %t: %v, want %v", i, add, got, want[i])
@@ -134,7 +134,7 @@ func TestLogisticSum(t *testing.T) {
 			s[i], minus[i] = float64(i%7)*1e-3, 1
 			want += math.Log1p(math.Exp(s[i]))
 		}
-		k.Tails(tails, s)
+		k.LogisticTails(tails, s)
 		for _, step := range []int{1, 17, 1000, n} {
 			var sum LogisticSum
 			sum.Clear()
@@ -163,14 +163,14 @@ func testTailsSameBits[F Float](t *testing.T) {
 		for i := range s {
 			s[i], minus[i], d[i] = F(r.NormFloat64()*math.Exp(3*r.NormFloat64())), F(1-2*r.IntN(2)), F(r.NormFloat64())
 		}
-		k.Tails(tails, s)
+		k.LogisticTails(tails, s)
 		results = append(results, tails...)
-		k.TailSigmoid(out, tails, minus)
+		k.SigmoidFromTails(out, tails, minus)
 		results = append(results, out...)
 		for _, c := range lossCases[:HingeLoss] {
-			k.TailGrad(c.phi, out, tails, minus, d, true)
+			k.LossGradFromTails(c.phi, out, tails, minus, d, true)
 			results = append(results, out...)
-			k.TailGrad(c.phi, out, tails, minus, d, false)
+			k.LossGradFromTails(c.phi, out, tails, minus, d, false)
 			results = append(results, out...)
 		}
 		var sum LogisticSum
@@ -206,11 +206,11 @@ func BenchmarkTails(b *testing.B) {
 			name string
 			pass func()
 		}{
-			{"tails", func() { k.Tails(tails, s) }},
-			{"sigmoid", func() { k.TailSigmoid(out, tails, minus) }},
-			{"sigmoid gradient", func() { k.TailGrad(SigmoidLoss, out, tails, minus, d, false) }},
-			{"logistic gradient", func() { k.TailGrad(LogisticLoss, out, tails, minus, d, true) }},
-			{"sigmoid gradient, two weights", func() { k.TailGradWhere(SigmoidLoss, out, tails, minus, set, 0, 1, 2, false) }},
+			{"tails", func() { k.LogisticTails(tails, s) }},
+			{"sigmoid", func() { k.SigmoidFromTails(out, tails, minus) }},
+			{"sigmoid gradient", func() { k.LossGradFromTails(SigmoidLoss, out, tails, minus, d, false) }},
+			{"logistic gradient", func() { k.LossGradFromTails(LogisticLoss, out, tails, minus, d, true) }},
+			{"sigmoid gradient, two weights", func() { k.LossGradFromTailsWhere(SigmoidLoss, out, tails, minus, set, 0, 1, 2, false) }},
 			{"logistic sum", func() { k.AddLogistic(&sum, tails, s, minus) }},
 		} {
 			b.Run(level.String()+"/"+c.name, func(b *testing.B) {

@@ -6,11 +6,11 @@ type sweeps[F Float] struct {
 	combine    func(n int, dst *F, s F, x *F, t F, y *F)
 	scaledCopy func(n int, dst *F, s F, x *F)
 
-	reach        func(n int, x, d, v *F, e, b F) float64
-	reachPlain   func(n int, x, d *F, e F) float64
-	descend      func(n int, x, d, v *F, e, b, scale, lower, upper, threshold F) (moved, size float64)
-	descendPlain func(n int, x, d *F, e, scale, lower, upper, threshold F) (moved, size float64)
-	adam         func(n int, x, d, m, v *F, rate, root, scale, lower, upper, threshold F) (size float64)
+	trialNorm      func(n int, x, d, v *F, e, b F) float64
+	trialNormPlain func(n int, x, d *F, e F) float64
+	descend        func(n int, x, d, v *F, e, b, scale, lower, upper, threshold F) (moved, size float64)
+	descendPlain   func(n int, x, d *F, e, scale, lower, upper, threshold F) (moved, size float64)
+	adam           func(n int, x, d, m, v *F, rate, root, scale, lower, upper, threshold F) (size float64)
 }
 
 // Combine computes dst[i] = s x[i] + t y[i]. dst may be x or y.
@@ -38,22 +38,22 @@ func (k *Kernels[F]) Scale(dst []F, s F, x []F) {
 // A NaN stays one.
 type Proximal[F Float] = struct{ Scale, Lower, Upper, Threshold F }
 
-// Reach is the sum of the squares of what Descend applies the map to, in
+// SquaredTrialNorm is the sum of the squares of what Descend applies the map to, in
 // float64. It writes nothing. v is nil where there is no momentum.
 //
 // Like the sums of Descend and Adam it has 16 partial sums, one for every
 // remainder of i by 16, each in increasing i; then the upper half is added to
 // the lower, 8 to 8, 4 to 4, until one is left.
-func (k *Kernels[F]) Reach(x, d, v []F, e, b F) float64 {
-	checkLength("Reach", len(x), len(d))
+func (k *Kernels[F]) SquaredTrialNorm(x, d, v []F, e, b F) float64 {
+	checkLength("SquaredTrialNorm", len(x), len(d))
 	if len(x) == 0 {
 		return 0
 	}
 	if v == nil {
-		return k.sweeps.reachPlain(len(x), &x[0], &d[0], e)
+		return k.sweeps.trialNormPlain(len(x), &x[0], &d[0], e)
 	}
-	checkLength("Reach", len(x), len(v))
-	return k.sweeps.reach(len(x), &x[0], &d[0], &v[0], e, b)
+	checkLength("SquaredTrialNorm", len(x), len(v))
+	return k.sweeps.trialNorm(len(x), &x[0], &d[0], &v[0], e, b)
 }
 
 // Descend is a step with momentum: it computes

@@ -14,11 +14,11 @@ func combineF32AVX512(n int, dst *float32, s float32, x *float32, t float32, y *
 //go:noescape
 func scaledCopyF32AVX512(n int, dst *float32, s float32, x *float32)
 
-// reachF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
-func reachF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
+func trialNormF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 
 // descendF32AVX512 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
@@ -28,11 +28,11 @@ func reachF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b floa
 //go:noescape
 func descendF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32, scale float32, lower float32, upper float32, threshold float32) (moved float64, size float64)
 
-// reachPlainF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormPlainF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e d[i].
 //
 //go:noescape
-func reachPlainF32AVX512(n int, x *float32, d *float32, e float32) float64
+func trialNormPlainF32AVX512(n int, x *float32, d *float32, e float32) float64
 
 // descendPlainF32AVX512 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e d[i].
@@ -59,11 +59,11 @@ func combineF64AVX512(n int, dst *float64, s float64, x *float64, t float64, y *
 //go:noescape
 func scaledCopyF64AVX512(n int, dst *float64, s float64, x *float64)
 
-// reachF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
-func reachF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
+func trialNormF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
 
 // descendF64AVX512 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
@@ -73,11 +73,11 @@ func reachF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b floa
 //go:noescape
 func descendF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64, scale float64, lower float64, upper float64, threshold float64) (moved float64, size float64)
 
-// reachPlainF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormPlainF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e d[i].
 //
 //go:noescape
-func reachPlainF64AVX512(n int, x *float64, d *float64, e float64) float64
+func trialNormPlainF64AVX512(n int, x *float64, d *float64, e float64) float64
 
 // descendPlainF64AVX512 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e d[i].
@@ -104,11 +104,11 @@ func combineF32AVX2(n int, dst *float32, s float32, x *float32, t float32, y *fl
 //go:noescape
 func scaledCopyF32AVX2(n int, dst *float32, s float32, x *float32)
 
-// reachF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
-func reachF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
+func trialNormF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 
 // descendF32AVX2 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
@@ -118,11 +118,11 @@ func reachF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float3
 //go:noescape
 func descendF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32, scale float32, lower float32, upper float32, threshold float32) (moved float64, size float64)
 
-// reachPlainF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormPlainF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e d[i].
 //
 //go:noescape
-func reachPlainF32AVX2(n int, x *float32, d *float32, e float32) float64
+func trialNormPlainF32AVX2(n int, x *float32, d *float32, e float32) float64
 
 // descendPlainF32AVX2 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e d[i].
@@ -149,11 +149,11 @@ func combineF64AVX2(n int, dst *float64, s float64, x *float64, t float64, y *fl
 //go:noescape
 func scaledCopyF64AVX2(n int, dst *float64, s float64, x *float64)
 
-// reachF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
-func reachF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
+func trialNormF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
 
 // descendF64AVX2 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
@@ -163,11 +163,11 @@ func reachF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float6
 //go:noescape
 func descendF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64, scale float64, lower float64, upper float64, threshold float64) (moved float64, size float64)
 
-// reachPlainF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
+// trialNormPlainF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
 // x[i] - e d[i].
 //
 //go:noescape
-func reachPlainF64AVX2(n int, x *float64, d *float64, e float64) float64
+func trialNormPlainF64AVX2(n int, x *float64, d *float64, e float64) float64
 
 // descendPlainF64AVX2 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
 // x[i] - e d[i].

@@ -81,9 +81,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reachF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
+// func trialNormF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 // Requires: AVX, AVX512F, SSE2
-TEXT ·reachF32AVX512(SB), NOSPLIT, $0-48
+TEXT ·trialNormF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+0(FP), CX
 	MOVQ         x+8(FP), AX
 	MOVQ         d+16(FP), DX
@@ -271,9 +271,9 @@ done:
 DATA word32_80000000<>+0(SB)/4, $0x80000000
 GLOBL word32_80000000<>(SB), RODATA|NOPTR, $4
 
-// func reachPlainF32AVX512(n int, x *float32, d *float32, e float32) float64
+// func trialNormPlainF32AVX512(n int, x *float32, d *float32, e float32) float64
 // Requires: AVX, AVX512F, SSE2
-TEXT ·reachPlainF32AVX512(SB), NOSPLIT, $0-40
+TEXT ·trialNormPlainF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), CX
 	MOVQ         x+8(FP), AX
 	MOVQ         d+16(FP), DX
@@ -646,9 +646,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reachF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
+// func trialNormF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
 // Requires: AVX, AVX512F, SSE2
-TEXT ·reachF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·trialNormF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         n+0(FP), AX
 	MOVQ         x+8(FP), DX
 	MOVQ         d+16(FP), BX
@@ -889,9 +889,9 @@ done:
 DATA word64_8000000000000000<>+0(SB)/8, $0x8000000000000000
 GLOBL word64_8000000000000000<>(SB), RODATA|NOPTR, $8
 
-// func reachPlainF64AVX512(n int, x *float64, d *float64, e float64) float64
+// func trialNormPlainF64AVX512(n int, x *float64, d *float64, e float64) float64
 // Requires: AVX, AVX512F, SSE2
-TEXT ·reachPlainF64AVX512(SB), NOSPLIT, $0-40
+TEXT ·trialNormPlainF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         x+8(FP), DX
 	MOVQ         d+16(FP), BX
@@ -1493,9 +1493,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reachF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
+// func trialNormF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 // Requires: AVX, FMA3, SSE2
-TEXT ·reachF32AVX2(SB), NOSPLIT, $0-48
+TEXT ·trialNormF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ   n+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   d+16(FP), DX
@@ -1819,9 +1819,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reachPlainF32AVX2(n int, x *float32, d *float32, e float32) float64
+// func trialNormPlainF32AVX2(n int, x *float32, d *float32, e float32) float64
 // Requires: AVX, FMA3, SSE2
-TEXT ·reachPlainF32AVX2(SB), NOSPLIT, $0-40
+TEXT ·trialNormPlainF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ   n+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   d+16(FP), DX
@@ -2384,9 +2384,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reachF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
+// func trialNormF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
 // Requires: AVX, FMA3, SSE2
-TEXT ·reachF64AVX2(SB), NOSPLIT, $0-56
+TEXT ·trialNormF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ   n+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   d+16(FP), DX
@@ -2848,9 +2848,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reachPlainF64AVX2(n int, x *float64, d *float64, e float64) float64
+// func trialNormPlainF64AVX2(n int, x *float64, d *float64, e float64) float64
 // Requires: AVX, FMA3, SSE2
-TEXT ·reachPlainF64AVX2(SB), NOSPLIT, $0-40
+TEXT ·trialNormPlainF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ   n+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   d+16(FP), DX

@@ -15,10 +15,12 @@ func sweepsGo[F Float]() sweeps[F] {
 				to[i] = s * v
 			}
 		},
-		reach: func(n int, x, d, v *F, e, b F) float64 {
-			return reachGo(unsafe.Slice(x, n), unsafe.Slice(d, n), unsafe.Slice(v, n), e, b)
+		trialNorm: func(n int, x, d, v *F, e, b F) float64 {
+			return trialNormGo(unsafe.Slice(x, n), unsafe.Slice(d, n), unsafe.Slice(v, n), e, b)
 		},
-		reachPlain: func(n int, x, d *F, e F) float64 { return reachGo(unsafe.Slice(x, n), unsafe.Slice(d, n), nil, e, 0) },
+		trialNormPlain: func(n int, x, d *F, e F) float64 {
+			return trialNormGo(unsafe.Slice(x, n), unsafe.Slice(d, n), nil, e, 0)
+		},
 		descend: func(n int, x, d, v *F, e, b, scale, lower, upper, threshold F) (moved, size float64) {
 			p := Proximal[F]{scale, lower, upper, threshold}
 			return descendGo(unsafe.Slice(x, n), unsafe.Slice(d, n), unsafe.Slice(v, n), e, b, p)
@@ -46,7 +48,7 @@ func next[F Float](x, d, v, e, b F) (y, w F) {
 	return x - e*(d+b*w), w
 }
 
-func reachGo[F Float](x, d, v []F, e, b F) float64 {
+func trialNormGo[F Float](x, d, v []F, e, b F) float64 {
 	var sum tally
 	for i, di := range d {
 		y := x[i] - e*di

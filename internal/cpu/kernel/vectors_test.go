@@ -129,7 +129,7 @@ func checkSweeps[F Float](t *testing.T, k *Kernels[F], pages, v [4][]F, p Proxim
 	}
 }
 
-// TestReach checks that Reach is the size of a step without a map, and that it
+// TestReach checks that SquaredTrialNorm is the size of a step without a map, and that it
 // writes nothing.
 func TestReach(t *testing.T) {
 	eachKernel(t, testReach[float32], testReach[float64])
@@ -149,14 +149,14 @@ func testReach[F Float](t *testing.T, level Level) {
 		}
 		none := maps[F]()["none"]
 		for name, momentum := range map[string][]F{"with": v[2], "without": nil} {
-			got := k.Reach(v[0], v[1], momentum, 0.3, 0.9)
+			got := k.SquaredTrialNorm(v[0], v[1], momentum, 0.3, 0.9)
 			for i := range v {
 				if !equal(v[i], start[i]) {
 					t.Fatalf("length %d: vector %d changed", n, i)
 				}
 			}
 			if _, want := k.Descend(v[0], v[1], momentum, 0.3, 0.9, none); got != want {
-				t.Errorf("length %d, %s momentum: reach %v, the step's size %v", n, name, got, want)
+				t.Errorf("length %d, %s momentum: trialNorm %v, the step's size %v", n, name, got, want)
 			}
 			for i := range v {
 				copy(v[i], start[i])
@@ -188,7 +188,7 @@ func testSweepsSameBits[F Float](t *testing.T) {
 				for j, x := range v[3] {
 					v[3][j] = x * x
 				}
-				sums = append(sums, k.Reach(v[0], v[1], v[2], 0.3, 0.9), k.Reach(v[0], v[1], nil, 0.3, 0))
+				sums = append(sums, k.SquaredTrialNorm(v[0], v[1], v[2], 0.3, 0.9), k.SquaredTrialNorm(v[0], v[1], nil, 0.3, 0))
 				for _, momentum := range [][]F{v[2], nil} {
 					moved, size := k.Descend(v[0], v[1], momentum, 0.3, 0.9, p)
 					sums = append(sums, moved, size)
@@ -222,8 +222,8 @@ func TestSweepsNonFinite(t *testing.T) {
 			for i := range 40 {
 				x, d, v := make([]float32, 40), make([]float32, 40), make([]float32, 40)
 				d[i] = float32(math.NaN())
-				if size := k.Reach(x, d, v, 1, 0.5); !math.IsNaN(size) {
-					t.Fatalf("reach = %v", size)
+				if size := k.SquaredTrialNorm(x, d, v, 1, 0.5); !math.IsNaN(size) {
+					t.Fatalf("trialNorm = %v", size)
 				}
 				moved, size := k.Descend(x, d, v, 1, 0.5, p)
 				if !math.IsNaN(moved) || !math.IsNaN(size) {
@@ -246,13 +246,13 @@ func TestSweepsMisuse(t *testing.T) {
 	x, short := make([]float64, 20), make([]float64, 19)
 	p := maps[float64]()["none"]
 	mustPanic(t, map[string]func(){
-		"combine":            func() { k.Combine(x, 1, x, 1, short) },
-		"scale":              func() { k.Scale(x, 1, short) },
-		"reach":              func() { k.Reach(x, short, nil, 1, 0) },
-		"reach's velocity":   func() { k.Reach(x, x, short, 1, 0) },
-		"descend":            func() { k.Descend(x, short, nil, 1, 0, p) },
-		"descend's velocity": func() { k.Descend(x, x, short, 1, 0, p) },
-		"adam":               func() { k.Adam(x, x, x, short, 1, 1, p) },
+		"combine":              func() { k.Combine(x, 1, x, 1, short) },
+		"scale":                func() { k.Scale(x, 1, short) },
+		"trialNorm":            func() { k.SquaredTrialNorm(x, short, nil, 1, 0) },
+		"trialNorm's velocity": func() { k.SquaredTrialNorm(x, x, short, 1, 0) },
+		"descend":              func() { k.Descend(x, short, nil, 1, 0, p) },
+		"descend's velocity":   func() { k.Descend(x, x, short, 1, 0, p) },
+		"adam":                 func() { k.Adam(x, x, x, short, 1, 1, p) },
 	})
 }
 
@@ -277,7 +277,7 @@ func benchSweeps[F Float](b *testing.B, level Level) {
 		run  func()
 	}{
 		{"combine", func() { k.Combine(v[0], 1, v[1], -1, v[2]) }},
-		{"reach", func() { k.Reach(v[0], v[1], v[2], 1e-3, 0.9) }},
+		{"trialNorm", func() { k.SquaredTrialNorm(v[0], v[1], v[2], 1e-3, 0.9) }},
 		{"descend", func() { k.Descend(v[0], v[1], v[2], 1e-3, 0.9, p) }},
 		{"adam", func() { k.Adam(v[0], v[1], v[2], v[3], 1e-3, 1, p) }},
 	} {

@@ -36,7 +36,7 @@ var vexEncodings = map[string]string{
 // TestVEXEncoding checks the instructions that are written out as bytes: few CPUs can run them. What is around them is the same in the
 // tiles encoded with EVEX, whose results TestIntegersSameBits compares.
 func TestVEXEncoding(t *testing.T) {
-	text, err := os.ReadFile("integers_amd64.s")
+	text, err := os.ReadFile("bytetiles_amd64.s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,13 @@ var _ graph.Engine = GPU{}
 // Engine returns the engine of a device.
 func Engine(d *device.Device) GPU { return GPU{d} }
 
-// Open opens a device by a driver and returns its engine; products is a name that device.ParseProducts knows, or "" for device.Auto. Close closes the driver;
-// after an error it is closed.
+// Open opens a device by a driver and returns its engine; products is a name that plan.ParseProducts
+// knows, or "" for device.Auto. Close closes the driver; after an error it is closed.
 func Open(d driver.Driver, products string, microBatch int) (GPU, error) {
 	o := device.Options{MicroBatch: microBatch}
 	if products != "" {
 		var err error
-		if o.Products, err = device.ParseProducts(products); err != nil {
+		if o.Products, err = plan.ParseProducts(products); err != nil {
 			return GPU{}, errors.Join(err, d.Close())
 		}
 	}
@@ -149,25 +149,8 @@ func (p *compiled) Watched(i int) (gorgonia.Value, error) {
 	return tensor.New(tensor.WithShape(p.h.Watch[i].Shape()...), tensor.WithBacking(backing)), nil
 }
 
-// Bind implements graph.Compiled: the value is copied to the device.
-func (p *compiled) Bind(i int, value gorgonia.Value) error {
-	if i < 0 || i >= len(p.plan.Inputs) {
-		return fmt.Errorf("graph: there is no input %d", i)
-	}
-	if !value.Shape().Eq(p.h.Inputs[i].Shape()) || value.Dtype() != p.h.Dtype {
-		return fmt.Errorf("graph: input %d (%s) is %v of %v, not %v of %v", i, p.h.Inputs[i].Name(), p.h.Inputs[i].Shape(), p.h.Dtype,
-			value.Shape(), value.Dtype())
-	}
-	return p.run.Bind(p.plan.Inputs[i], value.Data())
-}
-
-// Data implements what Problem.Data asks for: the matrix that was given, which the device has copied.
-func (p *compiled) Data(i int) matrix.Matrix {
-	if i < 0 || i >= len(p.h.Data) {
-		return nil
-	}
-	return p.h.Data[i]
-}
+// Bind implements graph.Compiled: it copies the rows to the device.
+func (p *compiled) Bind(i int, m matrix.Matrix) error { return p.run.Bind(p.plan.Inputs[i], m) }
 
 // Products implements what Problem.Products asks for.
 func (p *compiled) Products() string { return p.run.Products() }

@@ -3,7 +3,6 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +11,12 @@ import (
 
 	"ppal/constraints"
 	device "ppal/cuda"
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/recorder"
+	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
+	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph/cuda"
 )
@@ -97,7 +99,7 @@ func multiplied(terms, blocks int, add bool) (list []string) {
 
 // noting is a recorder that notes products and what cuts their factors as they come.
 type noting struct {
-	*recorder.Recorder
+	*double.Driver
 	count int // of terms
 	terms map[driver.Pointer]int
 	list  []string
@@ -110,12 +112,12 @@ func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
 	case strings.HasPrefix(l.Name, "output_backward") && n.count > 0:
 		n.list = append(n.list, "cut by output_backward")
 	default:
-		return n.Recorder.Launch(s, l)
+		return n.Driver.Launch(s, l)
 	}
 	for k := range n.count { // the terms are the first that is written: the gradient itself is not
 		n.terms[l.Writes[k].At] = k
 	}
-	return n.Recorder.Launch(s, l)
+	return n.Driver.Launch(s, l)
 }
 
 func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
@@ -131,12 +133,12 @@ func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
 	default:
 		n.list = append(n.list, fmt.Sprint("precision ", g.Precision))
 	}
-	return n.Recorder.Multiply(s, g)
+	return n.Driver.Multiply(s, g)
 }
 
 func watched(t *testing.T, o device.Options) (*device.Device, *noting) {
 	t.Helper()
-	r := &noting{Recorder: recorder.New(recorder.Options{}), terms: map[driver.Pointer]int{}}
+	r := &noting{Driver: double.New(double.Options{}), terms: map[driver.Pointer]int{}}
 	switch o.Products {
 	case device.BF16x2:
 		r.count = 2
@@ -174,7 +176,7 @@ func TestSlicedMemory(t *testing.T) {
 	}
 }
 
-// Rows that are bound are turned back into bytes; others are refused, and where.
+// Bytes are bound as bytes; floats, even those of bytes, and bytes of another scale are refused.
 func TestSlicedBind(t *testing.T) {
 	for _, products := range sliced {
 		d, r := recorded(t, device.Options{Products: products, MicroBatch: 40}, 0)
@@ -185,24 +187,23 @@ func TestSlicedBind(t *testing.T) {
 		v := p.Space().New()
 		iterate(t, p, 3, v)
 		captures := r.Count("EndCapture")
-		values := make([]float32, 130*9)
-		scale := 1.0 / 255
-		for i := range values {
-			values[i] = float32(float64(i%256) * scale)
+		rows := matrix.NewBytes(130, 9, datasets.PixelScale)
+		for i := range rows.Data {
+			rows.Data[i] = uint8(i)
 		}
-		bind := func() error { return p.Bind(0, tensor.New(tensor.WithShape(130, 9), tensor.WithBacking(values))) }
-		if err := bind(); err != nil {
+		if err := p.Bind(0, rows); err != nil {
 			t.Fatal(err)
 		}
 		iterate(t, p, 2, v)
 		if got := r.Count("EndCapture"); got != captures {
 			t.Errorf("%v: captured anew: %d, %d before", products, got, captures)
 		}
-		for _, bad := range []float32{0.5, -float32(scale), float32(256 * scale), float32(math.NaN()), float32(math.Inf(1))} {
-			values[2*9+4] = bad
-			if err := bind(); err == nil || !strings.Contains(err.Error(), "cuda: row 2 of rows (130 x 9, leaf)") ||
-				!strings.Contains(err.Error(), "in column 4, which is no 8-bit value") {
-				t.Errorf("%v, %v: %v", products, bad, err)
+		floats := &matrix.Dense{Rows: 130, Cols: 9, Data: make([]float64, len(rows.Data))}
+		rows.Float64(floats.Data, 0, 130)
+		rows.Scale /= 2
+		for _, bad := range []matrix.Matrix{floats, rows} {
+			if err := p.Bind(0, bad); !errors.Is(err, plan.ErrNotBytes) || !strings.Contains(err.Error(), "rows (130 x 9, leaf)") {
+				t.Errorf("%v, %T: %v", products, bad, err)
 			}
 		}
 	}
@@ -301,7 +302,7 @@ func TestAutomaticProducts(t *testing.T) {
 		problem graphcases.Case
 		want    string
 	}{{8, wide, "int8x3"}, {9, wide, "int8x3"}, {7, wide, "float32"}, {9, small(t), "float32"}, {9, dense, "float32"}} {
-		d, err := device.Open(recorder.New(recorder.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), device.Options{})
+		d, err := device.Open(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), device.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

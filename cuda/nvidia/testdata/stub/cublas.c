@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../double/multiply.h"
 #include "stub.h"
 
 // cublasStatus_t
@@ -29,9 +30,11 @@ API int cublasSetWorkspace_v2(handle *h, void *workspace, size_t bytes) {
 }
 API int cublasSetMathMode(handle *h, int mode) { return h->math_mode = mode, 0; }
 
+// The kinds of products, in the order of driver.Precision.
+enum { FLOAT, TF32, DOUBLE, BFLOAT, INTEGER };
+
 // A product as work: args are trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, kind, alpha, beta.
 enum { TRANS_A, TRANS_B, M, N, K, A, LDA, B, LDB, C, LDC, KIND, ALPHA, BETA };
-enum { FLOAT, TF32, DOUBLE, BFLOAT, INTEGER };
 
 static double number(uint64_t bits) {
   double x;
@@ -44,42 +47,14 @@ static uint64_t bits_of(double x) {
   return b;
 }
 
-static double element(uint64_t at, uint64_t kind, uint64_t i) {
-  uint32_t word;
-  float x;
-  switch (kind) {
-  case DOUBLE: return ((double *)at)[i];
-  case INTEGER: return ((int8_t *)at)[i];
-  case BFLOAT: word = (uint32_t)((uint16_t *)at)[i] << 16; break;
-  case TF32: word = (((uint32_t *)at)[i] + 0x1000) & ~0x1FFFu; break; // ten bits of mantissa, halves up
-  default: return ((float *)at)[i];
-  }
-  memcpy(&x, &word, sizeof x);
-  return x;
-}
-
+// multiply runs a column-major product as the row-major product of the transposes: C^T = op(B)^T op(A)^T. A device's integer sums wrap
+// around where the loops here fail.
 static int multiply(const work *w) {
   const uint64_t *g = w->args;
-  for (uint64_t j = 0; j < g[N]; j++)
-    for (uint64_t i = 0; i < g[M]; i++) {
-      double sum = 0;
-      for (uint64_t l = 0; l < g[K]; l++)
-        sum += element(g[A], g[KIND], g[TRANS_A] ? i * g[LDA] + l : l * g[LDA] + i) *
-               element(g[B], g[KIND], g[TRANS_B] ? l * g[LDB] + j : j * g[LDB] + l);
-      uint64_t at = j * g[LDC] + i;
-      double alpha = number(g[ALPHA]), beta = number(g[BETA]);
-      if (g[KIND] == DOUBLE) {
-        double *c = (double *)g[C];
-        c[at] = alpha * sum + (beta ? beta * c[at] : 0);
-      } else if (g[KIND] == INTEGER) {
-        if (sum < INT32_MIN || sum > INT32_MAX) return ILLEGAL_ADDRESS; // a device would wrap around: here it is a failure
-        ((int32_t *)g[C])[at] = (int32_t)sum;
-      } else {
-        float *c = (float *)g[C];
-        c[at] = (float)(alpha * sum + (beta ? beta * c[at] : 0));
-      }
-    }
-  return OK;
+  return host_multiply(g[KIND], g[N], g[M], g[K], g[TRANS_B], g[TRANS_A], number(g[ALPHA]), number(g[BETA]), g[B], g[LDB], g[A], g[LDA], g[C],
+                       g[LDC])
+             ? ILLEGAL_ADDRESS
+             : OK;
 }
 
 // extent is how many elements a column-major matrix of rows x columns spans.

@@ -1,0 +1,188 @@
+package double_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ppal/cuda/double"
+	"ppal/cuda/driver"
+)
+
+// rig is a device with a stream, a kernel and some memory.
+type rig struct {
+	*double.Driver
+	t      testing.TB
+	stream driver.Stream
+	kernel driver.Function
+	a, b   driver.Pointer // 64 bytes each; a is written
+	pinned []byte         // 64 bytes
+}
+
+const size = 64
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func newRig(t testing.TB) *rig {
+	r := &rig{Driver: double.New(double.Options{Memory: 4096}), t: t}
+	r.stream = must[driver.Stream](t)(r.NewStream())
+	r.kernel = must[driver.Function](t)(r.Function(must[driver.Module](t)(r.Load(".version")), "add"))
+	r.a, r.b = must[driver.Pointer](t)(r.Allocate(size)), must[driver.Pointer](t)(r.Allocate(size))
+	r.pinned = must[[]byte](t)(r.Pinned(size))
+	r.ok(r.Clear(r.stream, r.a, size))
+	return r
+}
+
+func (r *rig) ok(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// launch reads and writes spans.
+func (r *rig) launch(s driver.Stream, reads, writes driver.Span) error {
+	l := &driver.Launch{Function: r.kernel, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}}
+	if reads.Bytes > 0 {
+		l.Reads = []driver.Span{reads}
+	}
+	if writes.Bytes > 0 {
+		l.Writes = []driver.Span{writes}
+	}
+	return r.Launch(s, l)
+}
+
+func all(p driver.Pointer) driver.Span { return driver.Span{At: p, Bytes: size} }
+
+var none driver.Span
+
+// Each of the things that the package says it asserts is refused, with these words.
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(r *rig) error
+		want string
+	}{
+		"unwritten":          {func(r *rig) error { return r.launch(r.stream, all(r.b), none) }, "reads byte 0 of the 64"},
+		"partly unwritten":   {func(r *rig) error { r.ok(r.Clear(r.stream, r.b, size-1)); return r.launch(r.stream, all(r.b), none) }, "byte 63 of the 64"},
+		"past the end":       {func(r *rig) error { return r.launch(r.stream, none, driver.Span{At: r.a.Offset(8), Bytes: size}) }, "64 bytes from byte 8 of 64"},
+		"no allocation":      {func(r *rig) error { return r.Clear(r.stream, 12, 4) }, "no allocation's"},
+		"use after free":     {func(r *rig) error { r.ok(r.Free(r.a)); return r.Clear(r.stream, r.a, 4) }, "freed"},
+		"double free":        {func(r *rig) error { r.ok(r.Free(r.a)); return r.Free(r.a) }, "no live allocation"},
+		"double free (host)": {func(r *rig) error { r.ok(r.FreePinned(r.pinned)); return r.FreePinned(r.pinned) }, "no pinned allocation"},
+		"product out of bounds": {func(r *rig) error {
+			return r.Multiply(r.stream, &driver.Gemm{Rows: 4, Cols: 4, Inner: 4, A: r.a, B: r.a, C: r.b, StrideA: 4, StrideB: 4, StrideC: 5})
+		}, "76 bytes from byte 0 of 64"},
+		"product adds to nothing": {func(r *rig) error {
+			return r.Multiply(r.stream, &driver.Gemm{Rows: 4, Cols: 4, Inner: 4, Beta: 1, A: r.a, B: r.a, C: r.b, StrideA: 4, StrideB: 4, StrideC: 4})
+		}, "nothing wrote"},
+		"race": {func(r *rig) error {
+			s := must[driver.Stream](r.t)(r.NewStream())
+			return r.launch(s, all(r.a), none)
+		}, "no event between"},
+		"allocation in a capture":      {func(r *rig) error { r.ok(r.BeginCapture(r.stream)); _, err := r.Allocate(4); return err }, "is captured"},
+		"synchronisation in a capture": {func(r *rig) error { r.ok(r.BeginCapture(r.stream)); return r.Synchronize(r.stream) }, "is captured"},
+		"pageable copy in a capture": {func(r *rig) error {
+			r.ok(r.BeginCapture(r.stream))
+			return r.Upload(r.stream, r.a, make([]byte, 8))
+		}, "pageable"},
+		"empty capture":       {func(r *rig) error { r.ok(r.BeginCapture(r.stream)); _, err := r.EndCapture(r.stream); return err }, "graph of nothing"},
+		"no graph":            {func(r *rig) error { return r.LaunchGraph(77, r.stream) }, "no graph"},
+		"no stream":           {func(r *rig) error { return r.Synchronize(77) }, "no stream"},
+		"freed before replay": {func(r *rig) error { g := r.graph(all(r.a)); r.ok(r.Free(r.a)); return r.LaunchGraph(g, r.stream) }, "freed"},
+		"unwritten at replay": {func(r *rig) error { return r.LaunchGraph(r.graph(all(r.b)), r.stream) }, "nothing wrote"},
+		"pinned memory changed": {func(r *rig) error {
+			r.ok(r.Upload(r.stream, r.a, r.pinned))
+			r.pinned[3] = 9
+			return r.Synchronize(r.stream)
+		}, "changed pinned memory"},
+		"pinned memory freed": {func(r *rig) error { r.ok(r.Upload(r.stream, r.a, r.pinned)); return r.FreePinned(r.pinned) }, "may still run"},
+		"an unknown function": {func(r *rig) error {
+			return r.Launch(r.stream, &driver.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}})
+		}, "no function"},
+		"a grid without width": {func(r *rig) error {
+			return r.Launch(r.stream, &driver.Launch{Function: r.kernel, Block: [3]int{1, 1, 1}})
+		}, "a grid of"},
+		"a leak":        {func(r *rig) error { return r.Close() }, "64 bytes of call"},
+		"after the end": {func(r *rig) error { _ = r.Close(); return r.Clear(r.stream, r.a, 4) }, "closed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			err := c.do(r)
+			var v *double.Violation
+			if !errors.As(err, &v) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want a violation with %q", err, c.want)
+			}
+			if len(r.Violations()) == 0 {
+				t.Error("the violation was not kept")
+			}
+		})
+	}
+}
+
+// graph captures a launch that reads.
+func (r *rig) graph(reads driver.Span) driver.Graph {
+	r.t.Helper()
+	r.ok(r.BeginCapture(r.stream))
+	r.ok(r.launch(r.stream, reads, none))
+	return must[driver.Graph](r.t)(r.EndCapture(r.stream))
+}
+
+// What is in order passes: events between streams, work behind a synchronisation, replays, and everything given back.
+func TestWhatIsInOrder(t *testing.T) {
+	r := newRig(t)
+	other, event := must[driver.Stream](t)(r.NewStream()), must[driver.Event](t)(r.NewEvent())
+	r.ok(r.Record(event, r.stream))
+	r.ok(r.Wait(other, event))
+	r.ok(r.launch(other, all(r.a), all(r.b)))
+	r.ok(r.Synchronize(other))
+	r.ok(r.launch(r.stream, all(r.b), all(r.a)))
+	g := r.graph(all(r.b))
+	r.ok(r.LaunchGraph(g, r.stream))
+	r.ok(r.LaunchGraph(g, r.stream))
+	r.ok(r.Download(r.stream, r.pinned, r.b))
+	if r.pinned[0] == 0 {
+		t.Error("a download is seen before the stream was waited for")
+	}
+	r.ok(r.Synchronize(r.stream))
+	if r.pinned[0] != 0 {
+		t.Error("a download is not seen after the stream was waited for")
+	}
+	r.ok(r.FreeGraph(g))
+	for _, p := range []driver.Pointer{r.a, r.b} {
+		r.ok(r.Free(p))
+	}
+	r.ok(r.FreePinned(r.pinned))
+	r.ok(r.FreeEvent(event))
+	for _, s := range []driver.Stream{r.stream, other} {
+		r.ok(r.FreeStream(s))
+	}
+	r.ok(r.Close())
+	if r.Violations() != nil || r.Held() != 0 {
+		t.Errorf("violations %v, %d bytes held", r.Violations(), r.Held())
+	}
+}
+
+func TestFailures(t *testing.T) {
+	r := newRig(t)
+	lost := errors.New("lost")
+	r.FailAt("Launch", 2, lost)
+	for k, want := range []error{nil, lost, nil} {
+		if err := r.launch(r.stream, all(r.a), none); err != want {
+			t.Errorf("launch %d: error %v, want %v", k+1, err, want)
+		}
+	}
+	if _, err := r.Allocate(4096); !errors.Is(err, driver.ErrOutOfMemory) {
+		t.Errorf("4096 of 3968 bytes: error %v", err)
+	}
+	if r.Violations() != nil {
+		t.Error("failures are no violations")
+	}
+}

@@ -1,0 +1,286 @@
+package double
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+	"unsafe"
+
+	"ppal/cuda/driver"
+)
+
+const (
+	// poison fills new memory, freed memory, and the host memory of a download that is not done: numbers of such bytes are NaN or -1.
+	poison = 0xff
+	// canary fills the zones around an allocation of a computing device.
+	canary = 0xa5
+	// zone is the size of each zone in bytes; addresses are multiples of it.
+	zone = 256
+	// guard is the distance between allocations of a device that computes nothing.
+	guard = 4096
+	// The freed allocations whose addresses stay known: their number, and their bytes on a computing device.
+	mostFreed      = 4096
+	mostFreedBytes = 64 << 20
+)
+
+// heap is the device's memory.
+type heap struct {
+	computes   bool
+	blocks     []*block        // live allocations by address
+	busy       map[*block]bool // blocks that work uses which may still run
+	freed      []*block
+	freedBytes int
+	next       driver.Pointer // of a device that computes nothing
+	held       int64
+}
+
+// block is an allocation.
+type block struct {
+	driver.Span
+	call    int      // the number of the call that allocated it
+	written []uint64 // a bit for each byte
+	uses    []use
+	room    []byte // of a computing device: the data and a zone on each side
+	data    []byte
+}
+
+func newHeap(computes bool) heap {
+	return heap{computes: computes, busy: map[*block]bool{}, next: 1 << 20}
+}
+
+func (s *block) end() driver.Pointer { return s.At.Offset(s.Bytes) }
+
+// add allocates a block.
+func (h *heap) add(n, call int) driver.Pointer {
+	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call, written: make([]uint64, (n+63)/64)}
+	if h.computes {
+		b.room = make([]byte, n+3*zone)
+		fill(b.room, canary)
+		base := address(b.room)
+		lo := int((base+2*zone-1)/zone*zone - base)
+		b.data = b.room[lo : lo+n : lo+n]
+		fill(b.data, poison)
+		b.At = driver.Pointer(address(b.data))
+	} else {
+		h.next += driver.Pointer((n + guard + 255) / 256 * 256)
+	}
+	i := sort.Search(len(h.blocks), func(i int) bool { return h.blocks[i].At > b.At })
+	h.blocks = slices.Insert(h.blocks, i, b)
+	h.freed = slices.DeleteFunc(h.freed, func(f *block) bool { return overlap(f.Span, b.Span) })
+	h.held += int64(n)
+	return b.At
+}
+
+// remove takes the i-th block away. The block's memory stays for a while, so that a late use of it is found and does no harm.
+func (h *heap) remove(i int) {
+	b := h.blocks[i]
+	h.blocks = slices.Delete(h.blocks, i, i+1)
+	h.held -= int64(b.Bytes)
+	fill(b.data, poison)
+	b.written, b.uses = nil, nil
+	h.freed = append(h.freed, b)
+	for h.freedBytes += len(b.data); len(h.freed) > mostFreed || h.freedBytes > mostFreedBytes; h.freed = h.freed[1:] {
+		h.freedBytes -= len(h.freed[0].data)
+	}
+}
+
+// find returns the block that all of s lies in.
+func (h *heap) find(s driver.Span) (*block, error) {
+	i := sort.Search(len(h.blocks), func(i int) bool { return h.blocks[i].At > s.At }) - 1
+	if i >= 0 {
+		if b := h.blocks[i]; s.At < b.end() {
+			if s.At.Offset(s.Bytes) > b.end() {
+				return nil, fmt.Errorf("%d bytes from byte %d of %d", s.Bytes, s.At-b.At, b.Bytes)
+			}
+			return b, nil
+		}
+	}
+	for _, f := range h.freed {
+		if overlap(f.Span, s) {
+			return nil, fmt.Errorf("memory at %#x that was freed", uint64(s.At))
+		}
+	}
+	return nil, fmt.Errorf("memory at %#x that is no allocation's", uint64(s.At))
+}
+
+// contents is the memory of a span of a computing device that was checked before.
+func (h *heap) contents(s driver.Span) []byte {
+	if s.Bytes == 0 {
+		return nil
+	}
+	b, err := h.find(s)
+	if err != nil {
+		panic(err)
+	}
+	lo := int(s.At - b.At)
+	return b.data[lo : lo+s.Bytes : lo+s.Bytes]
+}
+
+// intact reports whether the zones around a block are as they were.
+func (b *block) intact() bool {
+	if b.room == nil {
+		return true
+	}
+	lo := int(address(b.data) - address(b.room))
+	return all(b.room[:lo], canary) && all(b.room[lo+len(b.data):], canary)
+}
+
+func all(b []byte, v byte) bool { return bytes.Count(b, []byte{v}) == len(b) }
+
+func fill(b []byte, v byte) {
+	for i := range b {
+		b[i] = v
+	}
+}
+
+func overlap(s, t driver.Span) bool {
+	return s.At < t.At.Offset(t.Bytes) && t.At < s.At.Offset(s.Bytes)
+}
+
+// mark sets the bytes as written.
+func (b *block) mark(s driver.Span) {
+	from := int(s.At - b.At)
+	eachWord(from, from+s.Bytes, func(i int, mask uint64) bool {
+		b.written[i] |= mask
+		return true
+	})
+}
+
+// unwritten returns the first byte of s that nothing wrote, -1 if every byte was written.
+func (b *block) unwritten(s driver.Span) int {
+	at := -1
+	from := int(s.At - b.At)
+	eachWord(from, from+s.Bytes, func(i int, mask uint64) bool {
+		if missing := mask &^ b.written[i]; missing != 0 {
+			at = i*64 + bits.TrailingZeros64(missing)
+			return false
+		}
+		return true
+	})
+	return at
+}
+
+// eachWord visits the words of a bit set that have bits lo to hi-1, until visit returns false.
+func eachWord(lo, hi int, visit func(i int, mask uint64) bool) {
+	for lo < hi {
+		i, first := lo/64, lo%64
+		n := min(64-first, hi-lo)
+		mask := ^uint64(0)
+		if n < 64 {
+			mask = (1<<n - 1) << first
+		}
+		if !visit(i, mask) {
+			return
+		}
+		lo += n
+	}
+}
+
+// pinned is host memory that the device reaches.
+type pinned struct {
+	host []byte
+	call int
+}
+
+// address is where host memory begins.
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// inside reports whether all of part lies in whole.
+func inside(whole, part []byte) bool {
+	return address(part) >= address(whole) && address(part)+uintptr(len(part)) <= address(whole)+uintptr(len(whole))
+}
+
+// isPinned reports whether all of the host's memory is pinned.
+func (d *Driver) isPinned(host []byte) bool {
+	return slices.ContainsFunc(d.pinned, func(p pinned) bool { return inside(p.host, host) })
+}
+
+// Memory implements driver.Driver.
+func (d *Driver) Memory() (free, total int64, err error) {
+	if err := d.begin(Call{Kind: "Memory"}); err != nil {
+		return 0, 0, err
+	}
+	return d.options.Memory - d.heap.held, d.options.Memory, nil
+}
+
+// Allocate implements driver.Driver. The memory of a computing device is poison.
+func (d *Driver) Allocate(bytes int) (driver.Pointer, error) {
+	if err := d.begin(Call{Kind: "Allocate", Bytes: bytes}); err != nil {
+		return 0, err
+	}
+	if err := d.idle(); err != nil {
+		return 0, err
+	}
+	if bytes <= 0 {
+		return 0, d.violation("%d bytes", bytes)
+	}
+	if d.heap.held+int64(bytes) > d.options.Memory {
+		return 0, &driver.Error{Operation: "allocate", Call: fmt.Sprintf("Allocate(%d)", bytes), File: "double", Code: 2,
+			Name: "CUDA_ERROR_OUT_OF_MEMORY", Detail: "out of memory", Err: driver.ErrOutOfMemory}
+	}
+	return d.heap.add(bytes, len(d.calls)-1), nil
+}
+
+// Free implements driver.Driver. Like CUDA's, it waits for the work that runs.
+func (d *Driver) Free(p driver.Pointer) error {
+	if err := d.begin(Call{Kind: "Free"}); err != nil {
+		return err
+	}
+	if err := d.idle(); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(d.heap.blocks, func(b *block) bool { return b.At == p })
+	if i < 0 {
+		if _, err := d.heap.find(driver.Span{At: p, Bytes: 1}); err != nil {
+			return d.violation("%#x is no live allocation: %v", uint64(p), err)
+		}
+		return d.violation("%#x is no live allocation, but inside one", uint64(p))
+	}
+	d.completeAll()
+	b := d.heap.blocks[i]
+	d.heap.remove(i)
+	if !b.intact() {
+		return d.violation("something wrote beside the %d bytes of call %d", b.Bytes, b.call)
+	}
+	return nil
+}
+
+// Pinned implements driver.Driver. The memory is poison.
+func (d *Driver) Pinned(bytes int) ([]byte, error) {
+	if err := d.begin(Call{Kind: "Pinned", Bytes: bytes}); err != nil {
+		return nil, err
+	}
+	if err := d.idle(); err != nil {
+		return nil, err
+	}
+	if bytes <= 0 {
+		return nil, d.violation("%d bytes", bytes)
+	}
+	host := make([]byte, bytes)
+	fill(host, poison)
+	d.pinned = append(d.pinned, pinned{host, len(d.calls) - 1})
+	return host, nil
+}
+
+// FreePinned implements driver.Driver.
+func (d *Driver) FreePinned(b []byte) error {
+	if err := d.begin(Call{Kind: "FreePinned"}); err != nil {
+		return err
+	}
+	if err := d.idle(); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(d.pinned, func(p pinned) bool { return address(p.host) == address(b) && len(p.host) == len(b) })
+	if i < 0 {
+		return d.violation("%d bytes are no pinned allocation", len(b))
+	}
+	for _, t := range d.pending {
+		if address(t.host) >= address(b) && address(t.host) < address(b)+uintptr(len(b)) {
+			return d.violation("a copy with it may still run")
+		}
+	}
+	d.pinned = slices.Delete(d.pinned, i, i+1)
+	return nil
+}

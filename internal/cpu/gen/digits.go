@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// slices emits what cuts columns of numbers into slices of 8-bit integers.
+func digitKernels(a asm) {
+	if a.size != 4 {
+		return
+	}
+	a.columnMax()
+	for _, n := range []int{3, 2} {
+		a.quantize(n)
+	}
+}
+
+// columnMax emits the largest magnitudes of columns.
+func (a asm) columnMax() {
+	lanes := a.lanes()
+	a.text("columnMax", "columnMax", "func(m, n int, b *float32, ldb int, most *uint32)",
+		fmt.Sprintf("writes the bits of the largest magnitude of each of n columns, and 0 for those up to %d:", lanes),
+		"",
+		"\tmost[j] = max_i bits(|b[i*ldb+j]|)   (i = 0..m-1)",
+		"",
+		"As integers they are ordered as the numbers are, infinity after all of them and NaNs after that. m > 0, 0 < n.")
+	m, n, b, ldb := a.gp("m"), a.gp("n"), a.gp("b"), a.gp("ldb")
+	a.scale(ldb)
+	valid, magnitude, most := a.first(n), a.word(a.sign()-1), a.vec()
+	a.zero(most)
+	a.Label("loop")
+	a.VPMAXUD(a.and(a.load(b, valid), magnitude), most, most)
+	a.ADDQ(ldb, b)
+	a.DECQ(m)
+	a.JNZ(operand.LabelRef("loop"))
+	a.mov(most, operand.Mem{Base: a.gp("most")})
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// cut emits the digits of columns: of rows four at a time, as the dot products
+// of bytes want them.
+func (a asm) quantize(slices int) {
+	lanes := a.lanes()
+	a.text(fmt.Sprintf("quantize[%d]", slices-2), fmt.Sprintf("quantize%d", slices), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
+		fmt.Sprintf("writes %d digits of n columns of 4*groups rows, and zeros for columns up to %d:", slices, lanes),
+		"",
+		"\tt = b[i*ldb+j] * factors[j]",
+		fmt.Sprintf("\tq_0 = round(t * factors[%d+j]),   r = t * factors[%d+j] - q_0", lanes, lanes),
+		fmt.Sprintf("\tq_s = round(%d r),   r = %d r - q_s   (s = 1..%d)", base, base, slices-1),
+		fmt.Sprintf("\tq[((i/4*%d + s)*%d + j)*4 + i%%4] = q_s", slices, lanes),
+		"",
+		"with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, 0 < n.")
+	groups, b, ldb, q := a.gp("groups"), a.gp("b"), a.gp("ldb"), a.gp("q")
+	a.scale(ldb)
+	valid := a.first(a.gp("n"))
+	factors := a.gp("factors")
+	first, second := a.load(factors, mask{}), a.loadAt(operand.Mem{Base: factors, Disp: a.bytes()}, mask{})
+	digits := digits{asm: a, base: a.num(base), round: a.num(1.5 * (1 << 23))}
+	if a.avx512 {
+		digits.from = []vec{a.word(0xffffff00), a.word(0xffff0000), a.word(0xff000000)}
+	} else {
+		digits.low = a.word(0xff)
+	}
+	a.Label("loop")
+	words := make([]vec, slices)
+	for row := range 4 {
+		t := a.times(a.load(b, valid), first)
+		a.ADDQ(ldb, b)
+		scale := second
+		for s := range words {
+			shifted := a.fma(t, scale, digits.round)
+			if s < slices-1 {
+				rest := a.minus(shifted, digits.round)
+				a.VFMSUB231PS(scale, t, rest)
+				t, scale = rest, digits.base
+			}
+			words[s] = digits.append(words[s], shifted, row)
+		}
+	}
+	for s, w := range words {
+		a.mov(w, operand.Mem{Base: q, Disp: s * a.bytes()})
+	}
+	a.ADDQ(operand.U32(slices*a.bytes()), q)
+	a.DECQ(groups)
+	a.JNZ(operand.LabelRef("loop"))
+	a.VZEROUPPER()
+	a.RET()
+}
+
+// digits are the constants of cut.
+type digits struct {
+	asm
+	base  vec
+	round vec   // 1.5 2^23: a number added to it is rounded to an integer, which the lowest byte holds
+	from  []vec // AVX-512: ones from byte 1, 2, 3 on
+	low   vec   // AVX2: ones in byte 0
+}
+
+// append puts the lowest byte of v's words into the given byte of words.
+func (d digits) append(words, v vec, place int) vec {
+	if place == 0 {
+		if d.avx512 {
+			return v
+		}
+		return d.and(v, d.low)
+	}
+	if d.avx512 {
+		const second = 0xd8 // where the third operand's bit is set the second's, else the first's
+		d.VPTERNLOGD(operand.Imm(second), d.from[place-1], d.shiftLeft(v, 8*place), words)
+		return words
+	}
+	if place < 3 {
+		v = d.and(v, d.low)
+	}
+	return d.or(words, d.shiftLeft(v, 8*place))
+}

@@ -1,0 +1,195 @@
+package kernel
+
+import "math"
+
+// ByteKernels are the kernels of one level for products of 8-bit data with Digits of float32
+// numbers. They hold no data, do not change and may be used by any number of goroutines.
+type ByteKernels struct {
+	level Level
+	byteTiles
+
+	// quantize writes the digits of columns, by the number of digits less 2.
+	quantize [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
+	// columnMax finds the largest magnitudes of columns.
+	columnMax func(m, n int, b *float32, ldb int, most *uint32)
+}
+
+// byteTiles are the tiles of both products with 8-bit data.
+type byteTiles struct {
+	needs       features // beyond the features of the level
+	instruction string   // that multiplies
+	layout      Layout   // of the data
+	rows, lanes int      // rows and columns of a tile; rows divide layout.Rows
+
+	// By the number of digits less 2.
+	mulBytes [2]mulBytesFunc
+	addBytes [2]addBytesFunc
+}
+
+// A mulBytesFunc computes a tile of Z = X W or adds to it, over k groups of layout.Depth inner
+// indices. An addBytesFunc adds a tile of X^T D to G. The comments of mulBytes3 and addBytes3 in
+// the generated files have the formulas.
+type (
+	mulBytesFunc func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
+	addBytesFunc func(k int, x *uint8, q *int8, units, c *float32, ldc int)
+)
+
+// NewByteKernels returns the kernels of a level. They multiply with the first of the level's tiles
+// whose features this machine has, or in Go if it has the features of none. The error is an
+// *UnsupportedError if the machine lacks the level's features.
+func NewByteKernels(level Level) (*ByteKernels, error) {
+	if err := level.check(); err != nil {
+		return nil, err
+	}
+	rows, lanes := 4, 8
+	if level == AVX512 {
+		rows, lanes = 8, 16
+	}
+	k := byteKernelsGo(level, Layout{Rows: 8, Depth: quad}, rows, lanes)
+	assembleDigits(&k, level)
+	for _, tiles := range byteTilesOf(level) {
+		if cpuFeatures().include(tiles.needs) {
+			k.byteTiles = tiles
+			break
+		}
+	}
+	return &k, nil
+}
+
+// Instruction returns the name of the instruction that multiplies: avx512_vnni or avx_vnni, or go
+// if the machine has neither at this level.
+func (k *ByteKernels) Instruction() string { return k.instruction }
+
+// Fast reports whether the machine has an instruction for the products at this level. In Go the
+// products are slower than products in float32.
+func (k *ByteKernels) Fast() bool { return k.instruction != "go" }
+
+// Layout returns the order of the bytes of the data that the products read.
+func (k *ByteKernels) Layout() Layout { return k.layout }
+
+// exactDepth returns the number of inner indices whose sum of products, each at most 255 x 127, a
+// 32-bit integer holds: 66,311, rounded down to a multiple of Depth.
+func (l Layout) exactDepth() int { return math.MaxInt32 / (255 * 127) / l.Depth * l.Depth }
+
+// A ByteScratch is the memory that one goroutine needs beside the operands: a tile.
+type ByteScratch struct{ tile []float32 }
+
+// NewByteScratch returns scratch for products with these kernels.
+func (k *ByteKernels) NewByteScratch() *ByteScratch {
+	return &ByteScratch{Alloc[float32](k.rows * k.lanes)}
+}
+
+// Mul computes rows lo to hi-1 of the product with w, Z = X[lo:hi] W, as [Kernels.Mul] does. z has
+// hi-lo rows, ldz elements apart. lo is a multiple of the layout's Rows, and so is hi unless hi is
+// the number of rows of X.
+//
+// The integer sums and their combination are exact in any order; an element is then rounded twice,
+// in float64 and to float32. So z depends neither on the blocks of rows, nor on the level, nor on
+// the goroutine that computes it. Beyond 66,308 columns (for Depth 4) z is a sum in float32 of such
+// numbers, one for each 66,308 columns.
+func (k *ByteKernels) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *Digits, s *ByteScratch) {
+	x.checkBlock(lo, hi)
+	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
+	k.checkOperands("Mul", x, w, x.cols)
+	if hi == lo || w.cols == 0 {
+		return
+	}
+	if x.cols == 0 {
+		zeroRows(z, hi-lo, w.cols, ldz)
+		return
+	}
+	for l := 0; l < x.cols; l += k.layout.exactDepth() {
+		for p := range w.Panels() {
+			k.mulPanel(z, ldz, x, lo, hi, l, p, w, s)
+		}
+	}
+	w.eachNonFinite(func(j int, numbers []float32) {
+		for i := lo; i < hi; i++ {
+			var sum float64
+			for l, v := range numbers {
+				sum += float64(x.At(i, l)) * x.scale * float64(v)
+			}
+			z[(i-lo)*ldz+j] = float32(sum)
+		}
+	})
+}
+
+// mulPanel multiplies the inner indices from l on with panel p of w.
+func (k *ByteKernels) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, p int, w *Digits, s *ByteScratch) {
+	j := p * k.lanes
+	cols := min(k.lanes, w.cols-j)
+	n := ceil(min(k.layout.exactDepth(), x.cols-l), k.layout.Depth)
+	mul, q, unit := k.mulBytes[w.count-2], w.panel(p, l), &w.wide[j]
+	for i := lo; i < hi; i += k.rows {
+		a := &x.byRow[x.rowAt(i, l)]
+		c := z[(i-lo)*ldz+j:]
+		rows := min(k.rows, hi-i)
+		if rows == k.rows && cols == k.lanes {
+			mul(n, a, q, unit, &c[0], ldz, l > 0)
+			continue
+		}
+		mul(n, a, q, unit, &s.tile[0], k.lanes, false)
+		s.edge(c, ldz, rows, cols, k.lanes, l > 0)
+	}
+}
+
+// AddMulTrans adds the product of a block's rows to g: G += X[lo:hi]^T D. lo is a multiple of
+// RowBlock, and hi is the next multiple or the number of rows of X. g has as many rows as X has
+// columns, ldg elements apart.
+//
+// The integer sums are exact. They are combined and scaled in float32, and each element of g
+// receives one addition. So g depends only on the order of the blocks.
+func (k *ByteKernels) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int, d *Digits, s *ByteScratch) {
+	if lo < 0 || hi <= lo || lo%RowBlock != 0 || hi != min(lo+RowBlock, x.rows) {
+		panic("kernel: AddMulTrans: rows that are no block")
+	}
+	checkMatrix("AddMulTrans", g, x.cols, d.cols, ldg)
+	k.checkOperands("AddMulTrans", x, d, hi-lo)
+	n, high := x.blockDepths(lo), k.layout.Rows
+	columns := x.byCol[x.columnsAt(lo):]
+	for f := 0; f < x.cols; f += k.rows {
+		a := &columns[(f/high*n*high+f%high)*k.layout.Depth]
+		for p := range d.Panels() {
+			k.addTile(g[f*ldg+p*k.lanes:], ldg, n, a, min(k.rows, x.cols-f), p, d, s)
+		}
+	}
+	d.eachNonFinite(func(j int, numbers []float32) {
+		for f := range x.cols {
+			sum := float64(g[f*ldg+j])
+			for i, v := range numbers {
+				sum += float64(x.At(lo+i, f)) * x.scale * float64(v)
+			}
+			g[f*ldg+j] = float32(sum)
+		}
+	})
+}
+
+// addTile adds to the tile of g whose first element is c[0], over n groups of Depth rows.
+func (k *ByteKernels) addTile(c []float32, ldc, n int, a *uint8, rows, p int, d *Digits, s *ByteScratch) {
+	add, q, units := k.addBytes[d.count-2], d.panel(p, 0), &d.narrow[2*p*k.lanes]
+	cols := min(k.lanes, d.cols-p*k.lanes)
+	if rows == k.rows && cols == k.lanes {
+		add(n, a, q, units, &c[0], ldc)
+		return
+	}
+	clear(s.tile)
+	add(n, a, q, units, &s.tile[0], k.lanes)
+	s.edge(c, ldc, rows, cols, k.lanes, true)
+}
+
+// edge copies or adds the first rows and cols of the scratch tile to c.
+func (s *ByteScratch) edge(c []float32, ldc, rows, cols, width int, add bool) {
+	(&Scratch[float32]{tile: s.tile}).edge(c, ldc, rows, cols, width, add)
+}
+
+// checkOperands panics unless x and d fit these kernels and d has that many rows.
+func (k *ByteKernels) checkOperands(what string, x *PackedBytes, d *Digits, inner int) {
+	switch {
+	case x.layout != k.layout:
+		panic("kernel: " + what + ": data in another layout")
+	case d.k.lanes != k.lanes || d.k.level != k.level || d.k.layout != k.layout:
+		panic("kernel: " + what + ": digits of another level")
+	case d.rows != inner:
+		panic("kernel: " + what + ": factor of another size")
+	}
+}

@@ -1,0 +1,368 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// eachInteger runs a test for the kernels of every level and number of slices.
+func eachInteger(t *testing.T, test func(t *testing.T, k *ByteKernels, slices int)) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k, err := NewByteKernels(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, slices := range []int{2, 3} {
+			t.Run(fmt.Sprint(slices), func(t *testing.T) { test(t, k, slices) })
+		}
+	})
+}
+
+// A byteProblem holds the operands of both products with 8-bit data, each ending (or beginning) at a guard page.
+type byteProblem struct {
+	shape
+	ldw, ldz, ldd, ldg int
+	x                  *PackedBytes
+	w, z, delta, g     []float32
+	factor, cut        *Digits
+	scratch            *ByteScratch
+}
+
+const testScale = 1 / 76.5 // no power of two
+
+// newByteProblem fills the factors with number's.
+func newByteProblem(t testing.TB, k *ByteKernels, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
+	atEnd := r.IntN(2) == 0
+	p := &byteProblem{shape: s, x: k.NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
+	p.x.byRow, p.x.byCol = guarded[uint8](t, len(p.x.byRow), atEnd), guarded[uint8](t, len(p.x.byCol), atEnd)
+	for lo := 0; lo < s.n; lo += RowBlock {
+		values := make([]uint8, min(RowBlock, s.n-lo)*s.d)
+		for i := range values {
+			values[i] = value()
+		}
+		p.x.setRows(lo, values)
+	}
+	operand := func(rows, cols int) ([]float32, int) { return operand(t, r, rows, cols, atEnd, number) }
+	p.w, p.ldw = operand(s.d, s.h)
+	p.z, p.ldz = operand(s.n, s.h)
+	p.delta, p.ldd = operand(s.n, s.h)
+	p.g, p.ldg = operand(s.d, s.h)
+	guard := func(s *Digits) *Digits {
+		s.data, s.most = guarded[int8](t, len(s.data), atEnd), guarded[uint32](t, len(s.most), atEnd)
+		s.factors, s.tail = guarded[float32](t, len(s.factors), atEnd), guarded[float32](t, len(s.tail), atEnd)
+		s.wide, s.narrow = guarded[float64](t, len(s.wide), atEnd), guarded[float32](t, len(s.narrow), atEnd)
+		return s
+	}
+	p.factor, p.cut = guard(k.NewDigits(s.d, s.h, slices)), guard(k.NewDigits(min(s.n, RowBlock), s.h, slices))
+	p.scratch.tile = guarded[float32](t, len(p.scratch.tile), atEnd)
+	p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
+	return p
+}
+
+// run does both products, each block of rows after the other.
+func (p *byteProblem) run(k *ByteKernels) {
+	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
+		hi := min(lo+RowBlock, p.n)
+		k.Mul(p.z[lo*p.ldz:], p.ldz, p.x, lo, hi, p.factor, p.scratch)
+		p.cutBlock(lo, hi)
+		k.AddMulTrans(p.g, p.ldg, p.x, lo, hi, p.cut, p.scratch)
+	}
+}
+
+func (p *byteProblem) cutBlock(lo, hi int) {
+	p.cut.Resize(hi-lo, p.h)
+	p.cut.Quantize(0, p.cut.Panels(), p.delta[lo*p.ldd:], p.ldd, testScale)
+}
+
+func anyByte(r *rand.Rand) func() uint8 { return func() uint8 { return uint8(r.Uint32()) } }
+
+// TestLayouts runs the products of the reference on data in layouts that no tile in assembly has.
+func TestLayouts(t *testing.T) {
+	for _, layout := range []Layout{{16, 64}, {12, 4}, {4, 8}} {
+		k := byteKernelsGo(Go, layout, layout.Rows/2, 8)
+		r := rand.New(rand.NewPCG(33, 34))
+		for _, s := range []shape{{1, 1, 1}, {RowBlock + 17, 70, 9}, {2 * RowBlock, 129, 3}} {
+			p := newByteProblem(t, &k, s, 3, r, anyByte(r), normals[float32](r))
+			before := append([]float32(nil), p.g...)
+			p.run(&k)
+			p.checkForward(t, fmt.Sprint(layout))
+			p.checkBackward(t, fmt.Sprint(layout), before)
+		}
+	}
+}
+
+// TestIntegersExact compares Z with integer arithmetic: the unit times an exact integer, rounded to float64 and float32. G is compared
+// with the same in float64, to the roundings in float32. So it is for random, extreme and unequal values and all shapes.
+func TestIntegersExact(t *testing.T) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+		r := rand.New(rand.NewPCG(21, 22))
+		most := func() uint8 { return 255 }
+		huge := 0
+		for name, operands := range map[string]struct {
+			value  func() uint8
+			number func() float32
+		}{
+			"random":              {anyByte(r), normals[float32](r)},
+			"all 255, all -127":   {most, func() float32 { return -3 }},
+			"all 255, all 127":    {most, func() float32 { return 0.1 }},
+			"one huge among tiny": {anyByte(r), func() float32 { huge++; return []float32{1e-30, -3e-26, 1e-35}[huge%3] + float32(huge%37/36)*1e30 }},
+			"subnormal":           {anyByte(r), func() float32 { return float32(r.NormFloat64()) * 1e-41 }},
+		} {
+			for _, s := range shapes() {
+				if testing.Short() && s.n*s.d*s.h > 50000 || k.level == Go && s.n*s.d*s.h > 200000 {
+					continue
+				}
+				p := newByteProblem(t, k, s, slices, r, operands.value, operands.number)
+				before := append([]float32(nil), p.g...)
+				p.run(k)
+				p.checkForward(t, name)
+				p.checkBackward(t, name, before)
+			}
+		}
+	})
+}
+
+func (p *byteProblem) checkForward(t *testing.T, name string) {
+	t.Helper()
+	for i := range p.n {
+		for j := range p.h {
+			var total int64
+			for l := range p.d {
+				total += int64(p.x.At(i, l)) * p.factor.whole(l, j)
+			}
+			if want := float32(p.factor.wide[j] * float64(total)); p.d > 0 && p.z[i*p.ldz+j] != want {
+				t.Fatalf("%s %v: Z[%d,%d] = %v, want %v", name, p.shape, i, j, p.z[i*p.ldz+j], want)
+			}
+		}
+	}
+	checkGaps(t, p.z, p.ldz, p.h)
+}
+
+// checkBackward bounds the error of an addition of each block by 2^-23 of all magnitudes involved: three roundings of half of it each,
+// and one of the middle slice's sum, and those of the additions.
+func (p *byteProblem) checkBackward(t *testing.T, name string, g []float32) {
+	t.Helper()
+	const relative = 3 * 0x1p-24
+	want, bound := make([]float64, p.d*p.h), make([]float64, p.d*p.h)
+	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
+		p.cutBlock(lo, min(lo+RowBlock, p.n))
+		for f := range p.d {
+			for j := range p.h {
+				var total, middle int64
+				for i := range p.cut.rows {
+					total += int64(p.x.At(lo+i, f)) * p.cut.whole(i, j)
+					middle += int64(p.x.At(lo+i, f)) * p.cut.digit(1, i, j)
+				}
+				want[f*p.h+j] += p.cut.wide[j] * float64(total)
+				bound[f*p.h+j] += relative*p.cut.wide[j]*(math.Abs(float64(total))+base*math.Abs(float64(middle))) + 0x1p-149
+				bound[f*p.h+j] += 0x1p-24 * math.Abs(want[f*p.h+j]+float64(g[f*p.ldg+j]))
+			}
+		}
+	}
+	for f := range p.d {
+		for j := range p.h {
+			got := float64(p.g[f*p.ldg+j]) - float64(g[f*p.ldg+j])
+			if !(math.Abs(got-want[f*p.h+j]) <= 1.01*bound[f*p.h+j]+0x1p-24*math.Abs(float64(g[f*p.ldg+j]))) {
+				t.Fatalf("%s %v: G[%d,%d] has %v more, want %v to within %v", name, p.shape, f, j, got, want[f*p.h+j], bound[f*p.h+j])
+			}
+		}
+	}
+	checkGaps(t, p.g, p.ldg, p.h)
+}
+
+func checkGaps(t *testing.T, a []float32, ld, cols int) {
+	t.Helper()
+	for at, v := range a {
+		if at%ld >= cols && v != canary {
+			t.Fatalf("wrote between rows, after row %d", at/ld)
+		}
+	}
+}
+
+// TestIntegersSameBits checks that all levels give the bits of the loops in Go.
+func TestIntegersSameBits(t *testing.T) {
+	for _, slices := range []int{2, 3} {
+		for _, s := range shapes() {
+			if s.n*s.d*s.h > 200000 {
+				continue
+			}
+			var ref *byteProblem
+			for _, level := range Levels() {
+				k, err := NewByteKernels(level)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := rand.New(rand.NewPCG(25, 26))
+				p := newByteProblem(t, k, s, slices, r, anyByte(r), normals[float32](r))
+				p.run(k)
+				if ref == nil {
+					ref = p
+				}
+				if !equal(p.z, ref.z) || !equal(p.g, ref.g) {
+					t.Fatalf("%v, %d slices: %v differs from go", s, slices, level)
+				}
+			}
+		}
+	}
+}
+
+// TestExactDepth has sums about the largest 32-bit integer, of both signs, and beyond it, where they are cut in two.
+func TestExactDepth(t *testing.T) {
+	exactDepth := Layout{Rows: 8, Depth: quad}.exactDepth()
+	if (exactDepth+4)*255*127 <= math.MaxInt32 || exactDepth*255*127 > math.MaxInt32 {
+		t.Fatalf("%d is not the largest depth", exactDepth)
+	}
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+		for _, d := range []int{exactDepth - 1, exactDepth, exactDepth + 1, exactDepth + 9, 2*exactDepth + 1} {
+			const n, h = 3, 2
+			x := k.NewPackedBytes(n, d, 1)
+			values := make([]uint8, n*d)
+			for i := range values {
+				values[i] = 255
+			}
+			x.setRows(0, values)
+			w := make([]float32, d*h)
+			for i := range w {
+				w[i] = float32(2*(i%h) - 1)
+			}
+			f := k.NewDigits(d, h, slices)
+			f.Quantize(0, f.Panels(), w, h, 1)
+			z := make([]float32, n*h)
+			k.Mul(z, h, x, 0, n, f, k.NewByteScratch())
+			for i, v := range z {
+				if want := float64(2*(i%h)-1) * 255 * float64(d); math.Abs(float64(v)-want) > want*0x1p-23*float64(2*(i%h)-1) {
+					t.Errorf("%d columns: %v, want %v", d, v, want)
+				}
+			}
+		}
+	})
+}
+
+// TestIntegersNonFinite puts zeros, infinities and NaNs into columns of the factors: the others are as they were, a column of zeros
+// gives zeros, and one with an infinity or a NaN what float32 products give.
+func TestIntegersNonFinite(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+		float := mustNew[float32](t, AVXOrGo())
+		for _, bad := range []float32{inf, -inf, nan} {
+			const n, d, h = 35, 21, 20
+			s := shape{n, d, h}
+			r := rand.New(rand.NewPCG(27, 28))
+			value := func() uint8 { return uint8(r.IntN(3)) } // zeros, too
+			p := newByteProblem(t, k, s, slices, r, value, normals[float32](r))
+			for i := range d {
+				p.w[i*p.ldw+4] = 0
+			}
+			for i := range n {
+				p.delta[i*p.ldd+4] = 0
+			}
+			p.w[7*p.ldw+3], p.w[5*p.ldw+17] = bad, nan
+			p.delta[8*p.ldd+3], p.delta[6*p.ldd+17] = bad, nan
+			clear(p.g)
+			p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
+			p.run(k)
+			z, g := floatProducts(float, p)
+			same := func(name string, a []float32, ld int, want []float32) {
+				for at, v := range want {
+					got := float64(a[at/h*ld+at%h])
+					special := math.IsInf(float64(v), 0) || math.IsNaN(float64(v))
+					switch {
+					case special && fmt.Sprint(got) != fmt.Sprint(v), at%h == 4 && got != 0, !special && math.Abs(got-float64(v)) > 1e-3:
+						t.Errorf("%s[%d,%d] = %v, want %v", name, at/h, at%h, got, v)
+					}
+				}
+			}
+			same("Z", p.z, p.ldz, z)
+			same("G", p.g, p.ldg, g)
+			// The next factor is finite.
+			p.factor.Quantize(0, p.factor.Panels(), make([]float32, d*p.ldw), p.ldw, testScale)
+			k.Mul(p.z, p.ldz, p.x, 0, n, p.factor, p.scratch)
+			for at, v := range p.z {
+				if at%p.ldz < h && v != 0 {
+					t.Fatalf("Z[%d,%d] = %v after an infinity", at/p.ldz, at%p.ldz, v)
+				}
+			}
+		}
+	})
+}
+
+// AVXOrGo is a level whose float32 products multiply zeros too, where there is one.
+func AVXOrGo() Level {
+	if AVX2.Supported() {
+		return AVX2
+	}
+	return Go
+}
+
+// floatProducts are Z and G in float32.
+func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
+	x := k.NewPackedFloats(p.n, p.d)
+	row := make([]float32, p.d)
+	for i := range p.n {
+		for l := range row {
+			row[l] = float32(float64(p.x.At(i, l)) * testScale)
+		}
+		x.SetRow(i, row)
+	}
+	panels, scratch := k.NewPanels(p.d, p.h), k.NewScratch(RowBlock, p.h)
+	panels.Pack(p.d, p.h, p.w, p.ldw)
+	z, g = make([]float32, p.n*p.h), make([]float32, p.d*p.h)
+	k.Mul(z, p.h, x, 0, p.n, panels, scratch)
+	k.AddMulTrans(g, p.h, x, 0, p.n, p.delta, p.ldd, p.h, scratch)
+	return z, g
+}
+
+func TestIntegersAllocate(t *testing.T) {
+	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+		r := rand.New(rand.NewPCG(29, 30))
+		p := newByteProblem(t, k, shape{50, 30, 40}, slices, r, anyByte(r), normals[float32](r))
+		if n := testing.AllocsPerRun(10, func() {
+			p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
+			p.run(k)
+		}); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+// TestIntegersMisuse checks that a caller's mistakes panic before memory is touched.
+func TestIntegersMisuse(t *testing.T) {
+	k, err := NewByteKernels(Best())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := NewByteKernels(Go)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(31, 32))
+	p := newByteProblem(t, k, shape{30, 5, 7}, 3, r, anyByte(r), normals[float32](r))
+	p.cutBlock(0, 30)
+	calls := map[string]func(){
+		"odd block":         func() { k.Mul(p.z, p.ldz, p.x, 0, 13, p.factor, p.scratch) },
+		"odd beginning":     func() { k.Mul(p.z, p.ldz, p.x, 1, 30, p.factor, p.scratch) },
+		"rows past end":     func() { k.Mul(p.z, p.ldz, p.x, 24, 32, p.factor, p.scratch) },
+		"short z":           func() { k.Mul(p.z[:20], p.ldz, p.x, 0, 30, p.factor, p.scratch) },
+		"short g":           func() { k.AddMulTrans(p.g[:20], p.ldg, p.x, 0, 30, p.cut, p.scratch) },
+		"part of a block":   func() { k.AddMulTrans(p.g, p.ldg, p.x, 0, 8, p.cut, p.scratch) },
+		"factor's size":     func() { k.Mul(p.z, p.ldz, p.x, 0, 30, k.NewDigits(4, 7, 3), p.scratch) },
+		"room":              func() { p.cut.Resize(31, 7) },
+		"short b":           func() { p.factor.Quantize(0, 1, p.w[:20], p.ldw, 1) },
+		"one slice":         func() { k.NewDigits(4, 7, 1) },
+		"short row room":    func() { p.x.ByteRow(0, make([]uint8, 4)) },
+		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
+		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },
+		"row past rows":     func() { p.x.ByteRow(30, make([]uint8, 5)) },
+		"negative columns":  func() { k.NewPackedBytes(1, -1, 1) },
+		"element past rows": func() { p.x.At(30, 0) },
+	}
+	if Best() != Go {
+		calls["other level"] = func() { k.Mul(p.z, p.ldz, p.x, 0, 30, other.NewDigits(5, 7, 3), p.scratch) }
+	}
+	if k.lanes >= 7 {
+		calls["panels past end"] = func() { p.factor.Quantize(0, 2, p.w, p.ldw, 1) }
+	}
+	mustPanic(t, calls)
+}

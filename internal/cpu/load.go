@@ -1,0 +1,153 @@
+package cpu
+
+import (
+	"fmt"
+
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// Bind implements plan.Executor. Bytes are packed as bytes. A sparse leaf becomes dense: the
+// executor compiles its products again.
+func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
+	if err := e.plan.CheckBind(v, m); err != nil {
+		return err
+	}
+	i, b, changed := v.Buffer, e.plan.Buffers[v.Buffer], false
+	if x := e.bytes[i]; x != nil {
+		bytes, ok := m.(matrix.EightBit)
+		if !ok || bytes.ByteScale() != x.ByteScale() {
+			return fmt.Errorf("cpu: %w %v: bind 8-bit rows of that scale to %s, or choose float32 products",
+				plan.ErrNotBytes, x.ByteScale(), b.Name)
+		}
+	}
+	if e.sparse[i] != nil {
+		delete(e.sparse, i)
+		e.packWide(i)
+		if e.data[i] == nil && e.Data[i] == nil {
+			e.setData(i, make([]T, b.Len()))
+		}
+		changed = true
+	}
+	if e.lent[i] { // the memory is someone else's
+		delete(e.lent, i)
+		delete(e.loads, i)
+		if e.Data[i] != nil {
+			e.setData(i, make([]T, b.Len()))
+		}
+		if x := e.bytes[i]; x != nil {
+			e.bytes[i] = e.device.NewBytes(b.Rows, b.Cols, x.ByteScale())
+			changed = true
+		}
+	}
+	e.load(i, m)
+	if changed {
+		e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
+	}
+	return nil
+}
+
+// load fills every form of a leaf that steps read, except entries, from a matrix of its shape.
+// The workers share the rows. If m is nil, load packs the values that the leaf's memory holds.
+func (e *executor[T]) load(buffer int, m matrix.Matrix) {
+	if x := e.bytes[buffer]; x != nil && m != matrix.Matrix(x) {
+		p := e.byteLoads[buffer]
+		if p == nil || p.x != x {
+			p = newByteLoading(x, e.threads)
+			e.byteLoads[buffer] = p
+		}
+		p.from = m.(matrix.EightBit)
+		e.pool.run(len(p.rooms), p)
+		p.from = nil
+	}
+	if e.data[buffer] == nil && (e.Data[buffer] == nil || m == nil) {
+		return
+	}
+	p := e.loads[buffer]
+	if p == nil {
+		p = newLoading(e.plan.Buffers[buffer], e.Data[buffer], e.data[buffer], e.threads)
+		e.loads[buffer] = p
+	}
+	p.from = m
+	e.pool.run(p.workers, p)
+	p.from = nil
+}
+
+// loadRows is the number of rows that a worker reads at a time: twice the height of a panel of
+// packed floats and a multiple of the four rows that are packed bytes' unit.
+const loadRows = 24
+
+// loading is the job of filling a leaf of floats: its plain memory, its packed form, or both.
+type loading[T plan.Float] struct {
+	from       matrix.Matrix // nil: plain has the values
+	rows, cols int
+	plain      []T                     // nil if no step reads it
+	packed     *kernel.PackedFloats[T] // nil likewise
+	workers    int
+	rooms      [][]T // for rows on their way to the packed form if plain is nil, by worker
+}
+
+func newLoading[T plan.Float](b plan.Buffer, plain []T, packed *kernel.PackedFloats[T], threads int) *loading[T] {
+	p := &loading[T]{rows: b.Rows, cols: b.Cols, plain: plain, packed: packed, workers: max(1, min(threads, blocks(b.Rows)))}
+	if plain == nil {
+		for range p.workers {
+			p.rooms = append(p.rooms, make([]T, loadRows*b.Cols))
+		}
+	}
+	return p
+}
+
+func (p *loading[T]) work(worker int) {
+	from, to := share(blocks(p.rows), worker, p.workers)
+	end := min(to*kernel.RowBlock, p.rows)
+	for i := from * kernel.RowBlock; i < end; i += loadRows {
+		n := min(loadRows, end-i)
+		var rows []T
+		if p.plain != nil {
+			rows = p.plain[i*p.cols : (i+n)*p.cols]
+		} else {
+			rows = p.rooms[worker][:n*p.cols]
+		}
+		if p.from != nil {
+			matrix.Widen(rows, p.from, i, i+n)
+		}
+		if p.packed != nil {
+			for r := range n {
+				p.packed.SetRow(i+r, rows[r*p.cols:(r+1)*p.cols])
+			}
+		}
+	}
+}
+
+// byteLoading is the job of packing 8-bit rows.
+type byteLoading struct {
+	x     *kernel.PackedBytes
+	from  matrix.EightBit
+	rooms [][]uint8   // for copies of rows, by worker
+	lists [][][]uint8 // the rows of a call of SetRows, by worker
+}
+
+func newByteLoading(x *kernel.PackedBytes, threads int) *byteLoading {
+	p := &byteLoading{x: x}
+	rows, cols := x.Dims()
+	for range max(1, min(threads, blocks(rows))) {
+		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))
+		p.lists = append(p.lists, make([][]uint8, loadRows))
+	}
+	return p
+}
+
+func (p *byteLoading) work(worker int) {
+	rows, cols := p.x.Dims()
+	from, to := share(blocks(rows), worker, len(p.rooms))
+	room, list := p.rooms[worker], p.lists[worker]
+	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i += loadRows {
+		n := min(loadRows, rows-i)
+		for r := range n {
+			list[r] = p.from.ByteRow(i+r, room[r*cols:(r+1)*cols])
+		}
+		p.x.SetRows(i, list[:n])
+	}
+	clear(list) // do not keep the matrix
+}

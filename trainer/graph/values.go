@@ -1,0 +1,55 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/datasets/matrix"
+)
+
+// Values returns the elements of a dense float32 or float64 tensor as a matrix, for Problem.Bind
+// and Definition.Data. The matrix shares the tensor's memory. A vector [n] is n x 1, a tensor
+// [n, ...] has n rows.
+func Values(v gorgonia.Value) (matrix.Matrix, error) {
+	rows, cols := dims(v.Shape())
+	switch data := v.Data().(type) {
+	case []float32:
+		return &values[float32]{rows, cols, data}, nil
+	case []float64:
+		return &values[float64]{rows, cols, data}, nil
+	}
+	return nil, fmt.Errorf("graph: a value of type %T is not a dense tensor of floats", v.Data())
+}
+
+// dims returns the numbers of rows and columns of a shape read as a matrix.
+func dims(s tensor.Shape) (rows, cols int) {
+	rows, cols = 1, 1
+	for i, d := range s {
+		if i == 0 {
+			rows = d
+		} else {
+			cols *= d
+		}
+	}
+	return rows, cols
+}
+
+// values is a matrix in the memory of a tensor.
+type values[T matrix.Float] struct {
+	rows, cols int
+	data       []T
+}
+
+func (m *values[T]) Dims() (rows, cols int) { return m.rows, m.cols }
+
+func (m *values[T]) Float32(dst []float32, from, to int) { convert(dst, m, from, to) }
+func (m *values[T]) Float64(dst []float64, from, to int) { convert(dst, m, from, to) }
+
+func convert[D, T matrix.Float](dst []D, m *values[T], from, to int) {
+	matrix.CheckRows(m, len(dst), from, to)
+	for i, x := range m.data[from*m.cols : to*m.cols] {
+		dst[i] = D(x)
+	}
+}

@@ -1,0 +1,119 @@
+package session
+
+import (
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/config"
+	"ppal/internal/cpu/kernel"
+	"ppal/models"
+	"ppal/trainer"
+)
+
+// selection has 40 rows of each of three classes, every byte among them.
+func selection() *datasets.Selection {
+	s := &datasets.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, 40, 80, 120}}
+	s.Pixels = &matrix.Bytes{Rows: 120, Cols: 37, Data: make([]byte, 120*37), Scale: datasets.PixelScale}
+	for i := range s.Pixels.Data {
+		s.Pixels.Data[i] = byte(i + i*i>>7)
+	}
+	return s
+}
+
+// onSelection is small's problem on it.
+func onSelection(t *testing.T, change func(c *config.Train)) *Experiment {
+	t.Helper()
+	e, err := NewOnImages(t.Context(), small(change), selection(), selection())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// The training rows read from the device's layouts are the bytes, bit by bit, in both precisions.
+func TestStoredRows(t *testing.T) {
+	needSlices(t)
+	for _, c := range []struct{ dtype, products string }{{"float32", "int8x3"}, {"float32", "float32"}, {"float64", ""}} {
+		for _, kind := range []string{"none", "center", "standardize"} {
+			e := onSelection(t, func(s *config.Train) {
+				s.Dtype, s.Products, s.Normalize = c.dtype, c.products, models.NormalizationKind(kind)
+			})
+			data := e.splits[0].data
+			if _, ok := data.(*kernel.PackedBytes); ok != (c.products == "int8x3") {
+				t.Fatalf("%+v: the training rows are a %T", c, data)
+			}
+			want := imageRows(atHand(selection()), e.normalization).data
+			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
+				n := (rows[1] - rows[0]) * 37
+				single, double := make([]float32, n), make([]float64, n)
+				wantSingle, wantDouble := make([]float32, n), make([]float64, n)
+				data.Float32(single, rows[0], rows[1])
+				data.Float64(double, rows[0], rows[1])
+				want.Float32(wantSingle, rows[0], rows[1])
+				want.Float64(wantDouble, rows[0], rows[1])
+				if !cmp.Equal(single, wantSingle) || !cmp.Equal(double, wantDouble) {
+					t.Errorf("%+v, %s: rows %v differ", c, kind, rows)
+				}
+			}
+		}
+	}
+}
+
+// A run that reads the packed rows ends like a run that keeps the bytes: batches and certificate.
+func TestStoredRowsEndAlike(t *testing.T) {
+	needSlices(t)
+	for _, batch := range []int{0, 30} {
+		finish := func(keep bool) Final {
+			e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products, c.BatchSize = "float32", "int8x3", batch })
+			if keep {
+				e.splits[0].data = imageRows(atHand(selection()), e.normalization).data
+				if b, ok := e.sampler.(smoothBatches); ok {
+					b.picked = matrix.Pick(e.splits[0].data, b.list)
+				}
+			}
+			r, err := e.Train(t.Context(), trainer.Settings{Iterations: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := e.Finish(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return final
+		}
+		if diff := cmp.Diff(finish(true), finish(false)); diff != "" {
+			t.Errorf("batches of %d: %s", batch, diff)
+		}
+	}
+}
+
+// Nothing keeps bytes that are packed as bytes: they are stored once. Products of floats need the
+// bytes for the certificate, so runs with such products keep them.
+func TestBytesAreFreed(t *testing.T) {
+	needSlices(t)
+	for _, c := range []struct {
+		engine, products string
+		batch            int
+		kept             bool
+	}{{"plan", "int8x3", 0, false}, {"plan", "int8x3", 30, false}, {"plan", "float32", 0, true}, {"gorgonia", "", 0, true}} {
+		train := selection()
+		data := weak.Make(&train.Pixels.Data[0])
+		e, err := NewOnImages(t.Context(), small(func(s *config.Train) {
+			s.Dtype, s.Engine, s.Products, s.BatchSize = "float32", c.engine, c.products, c.batch
+		}), train, selection())
+		if err != nil {
+			t.Fatal(err)
+		}
+		train = nil
+		runtime.GC()
+		if kept := data.Value() != nil; kept != c.kept {
+			t.Errorf("%+v: the bytes are kept: %t", c, kept)
+		}
+		runtime.KeepAlive(e)
+	}
+}
