@@ -17,7 +17,6 @@ import (
 	"ppal/datasets"
 	"ppal/internal/bench"
 	"ppal/internal/config"
-	"ppal/trainer/session"
 )
 
 // benchOptions are the flags of bench that train does not have.
@@ -137,7 +136,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	if cfg.Threads > 0 {
 		runtime.GOMAXPROCS(cfg.Threads)
 	}
-	device, err := session.CPU(cfg.Device)
+	device, err := cfg.Device.Session().OpenCPU()
 	if err != nil {
 		return bench.Options{}, nil, err
 	}

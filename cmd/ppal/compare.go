@@ -18,6 +18,8 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/trainer"
+	"ppal/trainer/session"
 )
 
 // compareFlags are the flags of compare that train does not have.
@@ -103,12 +105,20 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 // runStudy executes the runs, with one progress bar for all of them.
 func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
 	progress, finish := a.studyProgress(study.Title)
-	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train) (compare.Trial, error) {
+	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
 		dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
 		if err != nil {
 			return nil, err
 		}
-		return a.openOneByOne(ctx, cfg, dataDir)
+		options, err := cfg.SessionOptions(dataDir)
+		if err != nil {
+			return nil, err
+		}
+		options.Settings = set
+		if set.Iterations == 0 {
+			options.Settings.Iterations = -1 // none, where 0 is the session's default
+		}
+		return a.openOneByOne(ctx, options, a.onGPU(cfg))
 	}, progress)
 	finish()
 	if ctx.Err() != nil {
@@ -118,22 +128,21 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 }
 
 // openOneByOne opens a run of a comparison. Runs on a GPU wait for each other.
-func (a *app) openOneByOne(ctx context.Context, cfg config.Train, dataDir string) (compare.Trial, error) {
-	alone := a.onGPU(cfg)
-	if alone {
+func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (compare.Trial, error) {
+	if onGPU {
 		a.gpu.Lock()
 	}
-	t, err := a.open(ctx, cfg, dataDir)
+	s, err := a.open(ctx, o)
 	switch {
-	case err != nil && alone:
+	case err != nil && onGPU:
 		a.gpu.Unlock()
-		return nil, err // a nil *Experiment would not be a nil trial
+		return nil, config.NameFlags(err)
 	case err != nil:
-		return nil, err
-	case alone:
-		return &lonely{t, &a.gpu}, nil
+		return nil, config.NameFlags(err)
+	case onGPU:
+		return &exclusive{s, &a.gpu}, nil
 	}
-	return t, nil
+	return s, nil
 }
 
 // onGPU reports whether a run uses a GPU: requested, or chosen automatically.
@@ -145,16 +154,16 @@ func (a *app) onGPU(cfg config.Train) bool {
 	return err == nil && len(list) > 0
 }
 
-// lonely is a trial for which other trials on the GPU wait.
-type lonely struct {
-	trial
+// exclusive is a run that has the GPU to itself.
+type exclusive struct {
+	*session.Session
 	gpu *sync.Mutex
 }
 
-// Close releases the GPU for the next trial.
-func (l *lonely) Close() error {
-	defer l.gpu.Unlock()
-	return l.trial.Close()
+// Close gives the GPU to the next run.
+func (e *exclusive) Close() error {
+	defer e.gpu.Unlock()
+	return e.Session.Close()
 }
 
 // studyUnits is the number of steps of the bar for each run.

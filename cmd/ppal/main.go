@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/term"
 
-	"ppal/internal/config"
 	"ppal/trainer/session"
 )
 
@@ -34,7 +33,7 @@ func main() {
 		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		columns:  columns,
-		open:     openExperiment,
+		open:     session.New,
 		shrink:   1,
 		self:     runSelf,
 		gpus:     machineGPUs(),
@@ -49,7 +48,7 @@ type app struct {
 	columns        func() int // its current width; nil: 80
 	getenv         func(string) string
 	now            func() time.Time
-	open           func(ctx context.Context, cfg config.Train, dataDir string) (trial, error)
+	open           func(ctx context.Context, o session.Options) (*session.Session, error)
 	shrink         int // divides the number of rows of bench's cases; 1 except in tests
 	// runs the program in a new process
 	self func(ctx context.Context, args []string) (stdout []byte, err error)
@@ -66,14 +65,6 @@ func columns() int {
 		return 0
 	}
 	return width
-}
-
-func openExperiment(ctx context.Context, cfg config.Train, dataDir string) (trial, error) {
-	e, err := session.New(ctx, cfg, dataDir)
-	if err != nil {
-		return nil, err // a nil *Experiment would not be a nil trial
-	}
-	return e, nil
 }
 
 // run executes the command line and returns the exit status.

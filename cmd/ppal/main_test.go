@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/config"
+	"ppal/trainer/session"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -29,13 +29,7 @@ type outcome struct {
 // command runs the program on arguments, with training by a stub that prepare may change.
 func command(ctx context.Context, prepare func(s *stub), args ...string) outcome {
 	return commandOn(ctx, func(a *app) {
-		a.open = func(_ context.Context, cfg config.Train, _ string) (trial, error) {
-			s, err := newStub(cfg)
-			if err == nil && prepare != nil {
-				prepare(s)
-			}
-			return s, err
-		}
+		a.open = func(_ context.Context, o session.Options) (*session.Session, error) { return openStub(o, prepare) }
 	}, args...)
 }
 
@@ -46,7 +40,7 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 		stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" },
 		shrink: 100,
 		now:    func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
-		open:   func(_ context.Context, cfg config.Train, _ string) (trial, error) { return newStub(cfg) },
+		open:   func(_ context.Context, o session.Options) (*session.Session, error) { return openStub(o, nil) },
 		gpus:   machineGPUs(),
 	}
 	prepare(a)

@@ -114,11 +114,11 @@ func TestHelpAll(t *testing.T) {
 // A method's setting by --set is the setting by its flag.
 func TestTrainSets(t *testing.T) {
 	for _, args := range []string{"--set gdpa.step=0.02", "--set gdpa.gdpa-step=0.02", "--gdpa-step 0.02"} {
-		var step string
-		got := command(t.Context(), func(s *stub) { step = s.cfg.Text("gdpa-step") },
+		var step float64
+		got := command(t.Context(), func(s *stub) { step = s.method.(*trainer.GDPA).Step },
 			append([]string{"train", "--quiet", "--method", "gdpa", "--iterations", "2", "--out", t.TempDir() + "/run"}, strings.Fields(args)...)...)
-		if got.status != exitDone || step != "0.02" {
-			t.Errorf("%s: status %d, the step is %s: %s", args, got.status, step, got.stderr)
+		if got.status != exitDone || step != 0.02 {
+			t.Errorf("%s: status %d, the step is %v: %s", args, got.status, step, got.stderr)
 		}
 	}
 }

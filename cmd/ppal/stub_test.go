@@ -6,16 +6,14 @@ import (
 	"math"
 	"os"
 
-	"ppal/internal/config"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
-// stub is a trial without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by (1,
-// 2) with the multipliers 2 and 0.
+// stub is a pipeline without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by
+// (1, 2) with the multipliers 2 and 0.
 type stub struct {
-	cfg     config.Train
 	problem problem.Problem
 	method  trainer.Method
 	during  func(iteration int) // called at every objective
@@ -24,8 +22,8 @@ type stub struct {
 	notes   []string            // of the result
 }
 
-func newStub(cfg config.Train) (*stub, error) {
-	s := &stub{cfg: cfg}
+func newStub(method trainer.Method) (*stub, error) {
+	s := &stub{method: method}
 	evaluations := 0
 	functions := problem.Functions{
 		N: 2, M: 2,
@@ -52,28 +50,40 @@ func newStub(cfg config.Train) (*stub, error) {
 	if s.problem, err = functions.New([]float64{0, 0}); err != nil {
 		return nil, err
 	}
-	s.method, err = cfg.TrainerMethod()
-	return s, err
+	return s, nil
 }
 
-func (s *stub) Info() session.Info {
-	return session.Info{
-		Device:    "stub",
-		Products:  "stub's",
-		DataFiles: []session.FileSum{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
-		Objective: "shirt", Rows: session.Part{Train: 18, Test: 9},
-		Classes: []session.Part{
-			{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4},
+// openStub is a session on a stub that prepare, unless nil, may change.
+func openStub(o session.Options, prepare func(s *stub)) (*session.Session, error) {
+	s, err := newStub(o.Method)
+	if err != nil {
+		return nil, err
+	}
+	if prepare != nil {
+		prepare(s)
+	}
+	return session.Run(s, o), nil
+}
+
+func (s *stub) Describe() session.Description {
+	return session.Description{
+		Provenance: session.Provenance{
+			Device: "stub", Products: "stub's", Bounds: []float64{1, 3},
+			Data: []session.DataFile{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
+			Classes: []session.SplitSizes{
+				{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4},
+			},
+			Features: 784, Parameters: 2, Normalization: "none",
+			Warnings: []string{"class dress: the bound constrains nothing"}, Notes: []string{"a note"},
 		},
-		Features: 784, Parameters: 2, Normalization: "none",
-		Warnings: []string{"class dress: the bound constrains nothing"}, Notes: []string{"a note"},
+		Task: session.NameNeymanPearson, Dataset: "stub", Objective: "shirt", Constraints: []string{"trouser", "dress"},
+		Rows: session.SplitSizes{Train: 18, Test: 9},
 	}
 }
 
-func (s *stub) Bounds() []float64         { return []float64{1, 3} }
-func (s *stub) ConstraintNames() []string { return []string{"trouser", "dress"} }
+func (s *stub) Problem() problem.Problem { return s.problem }
 
-func (s *stub) Train(ctx context.Context, settings trainer.Settings) (*trainer.Result, error) {
+func (s *stub) Optimize(ctx context.Context, settings trainer.Settings) (*trainer.Result, error) {
 	settings.Measure = func() (map[string]float64, error) {
 		return map[string]float64{"train_error": 0.25, "test_error": 0.5}, nil
 	}
@@ -84,23 +94,23 @@ func (s *stub) Train(ctx context.Context, settings trainer.Settings) (*trainer.R
 	return r, err
 }
 
-func (s *stub) Finish(r *trainer.Result) (session.Final, error) {
+func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 	round := func(x float64) float64 { return math.Round(1e3*x) / 1e3 }
 	c := r.Certificate
 	c.Epsilon, c.Stationarity, c.Feasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
 	c.Nu = []float64{round(c.Nu[0]), round(c.Nu[1])}
-	return session.Final{
-		Certificate: c, Objective: round(r.Objective),
+	return &session.Result{
+		Training: r, Certificate: c, Objective: round(r.Objective),
 		Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},
 		Values:      []float64{1, 1, 2},
 		Splits: []session.SplitMeasures{
-			{Name: "train", Named: map[string]float64{"error": 0.25}, Decisions: []float64{0.1, 0.25, 0.5}},
-			{Name: "test", Named: map[string]float64{"error": 0.5}, Decisions: []float64{0.2, 0.4, 1}},
+			{Name: session.Training, Named: map[string]float64{"error": 0.25}, Decisions: []float64{0.1, 0.25, 0.5}},
+			{Name: session.Test, Named: map[string]float64{"error": 0.5}, Decisions: []float64{0.2, 0.4, 1}},
 		},
 	}, nil
 }
 
-func (s *stub) Save(path string) error { return os.WriteFile(path, []byte("weights"), 0o644) }
+func (s *stub) SaveModel(path string) error { return os.WriteFile(path, []byte("weights"), 0o644) }
 
 var errNoData = errors.New("no data")
 

@@ -11,17 +11,17 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
 
 // printTable prints the result of the run on stdout.
-func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
-	out := &failOnce{out: s.stdout}
+func (r *trainRun) printTable(result *session.Result) error {
+	sum := r.session.Summary()
+	out := &failOnce{out: r.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
-		s.cfg.Method.Method, s.cfg.Dataset, s.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
-	s.printConstraints(out, sum, f)
-	s.printMeasures(out, f)
+		r.cfg.Method.Method, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
+	r.printConstraints(out, sum, result)
+	r.printMeasures(out, result)
 	c := sum.Certificate
 	kinks := "" // with kinks the stationarity is an upper bound
 	if c.UpperBound {
@@ -29,11 +29,11 @@ func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nobjective\t%s\n", short(sum.Objective))
-	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(s.cfg.FeasibilityTolerance))
+	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(r.cfg.FeasibilityTolerance))
 	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, feasibility %s, complementarity %s)\n",
 		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Feasibility), short(c.Complementarity))
 	if sum.OutputIteration != sum.Iterations {
-		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, s.cfg.Output)
+		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, r.cfg.Output)
 	}
 	fmt.Fprintf(w, "memory\t%.0f MB at most\n", float64(sum.PeakBytes)/1e6)
 	if len(sum.Warnings) == 0 {
@@ -42,7 +42,7 @@ func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 	for i, warning := range sum.Warnings {
 		fmt.Fprintf(w, "%s\t%s\n", []string{"warnings", ""}[min(i, 1)], warning)
 	}
-	fmt.Fprintf(w, "files\t%s\n", s.dir)
+	fmt.Fprintf(w, "files\t%s\n", r.session.Dir())
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -53,30 +53,30 @@ func (s *trainRun) printTable(sum rundir.Summary, f session.Final) error {
 const mostLines = 12
 
 // printConstraints prints a line for the objective and for each constraint.
-func (s *trainRun) printConstraints(out io.Writer, sum rundir.Summary, f session.Final) {
+func (r *trainRun) printConstraints(out io.Writer, sum session.Summary, result *session.Result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	info := s.trial.Info()
+	d := r.session.Describe()
 	title, decisions := "term\tvalue", "decided"
-	if s.byClass() {
+	if r.byClass() {
 		title, decisions = "class\tloss", "error"
 	}
 	title += "\tbound\tmet\tmultiplier"
-	for _, split := range f.Splits {
+	for _, split := range result.Splits {
 		title += "\t" + splitTitle(split.Name, decisions)
 	}
 	fmt.Fprintln(w, title)
 	line := func(name string, k int, bound, met, multiplier string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(f.Values[k]), bound, met, multiplier)
-		for _, split := range f.Splits {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, multiplier)
+		for _, split := range result.Splits {
 			fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
 		}
 		fmt.Fprintln(w)
 	}
-	line(info.Objective, 0, "-", "objective", "-")
-	names, shown := s.trial.ConstraintNames(), worst(sum.Constraints)
+	line(d.Objective, 0, "-", "objective", "-")
+	names, shown := d.Constraints, worst(sum.Constraints)
 	for _, j := range shown {
 		met := "yes"
-		if over := sum.Constraints[j]; over > s.cfg.FeasibilityTolerance {
+		if over := sum.Constraints[j]; over > r.cfg.FeasibilityTolerance {
 			met = "no, " + short(over) + " over"
 		}
 		line(names[j], 1+j, short(sum.Bounds[j]), met, short(sum.Certificate.Nu[j]))
@@ -105,29 +105,33 @@ func worst(g []float64) []int {
 
 // byClass reports whether objective and constraints are losses of classes, so that the measures on
 // decisions are errors of classes.
-func (s *trainRun) byClass() bool { return s.cfg.Data.Problem == "mnpc" }
+func (r *trainRun) byClass() bool { return r.cfg.Data.Problem == session.NameNeymanPearson }
 
 // splitTitle returns the column title for the measures on the decisions of one split.
-func splitTitle(name, decisions string) string {
-	if name == "train" {
+func splitTitle(name session.Split, decisions string) string {
+	if name == session.Training {
 		return decisions + " on training rows"
 	}
-	return "on " + name + " rows"
+	return fmt.Sprintf("on %s rows", name)
 }
 
 // printMeasures prints the measures that do not belong to a single constraint, for every split.
-func (s *trainRun) printMeasures(out io.Writer, f session.Final) {
-	if s.byClass() {
+func (r *trainRun) printMeasures(out io.Writer, result *session.Result) {
+	if r.byClass() {
 		return
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\nmeasure")
-	for _, split := range f.Splits {
-		fmt.Fprintf(w, "\t%s rows", strings.ReplaceAll(split.Name, "train", "training"))
+	for _, split := range result.Splits {
+		title := string(split.Name)
+		if split.Name == session.Training {
+			title = "training"
+		}
+		fmt.Fprintf(w, "\t%s rows", title)
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Splits[0].Named)) {
+	for _, name := range slices.Sorted(maps.Keys(result.Splits[0].Named)) {
 		fmt.Fprintf(w, "\n%s", strings.ReplaceAll(name, "_", " "))
-		for _, split := range f.Splits {
+		for _, split := range result.Splits {
 			fmt.Fprintf(w, "\t%s", short(split.Named[name]))
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/config"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session"
 )
 
 // The files, the table and the log of a whole run.
@@ -218,9 +218,9 @@ func TestTrainInterruptedWhileLoading(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		dir := filepath.Join(t.TempDir(), "run")
 		got := commandOn(ctx, func(a *app) {
-			a.open = func(_ context.Context, cfg config.Train, _ string) (trial, error) {
+			a.open = func(_ context.Context, o session.Options) (*session.Session, error) {
 				cancel()
-				s, err := newStub(cfg)
+				s, err := openStub(o, nil)
 				return s, errors.Join(err, failure)
 			}
 		}, "train", "--iterations", "10", "--out", dir)
@@ -273,7 +273,7 @@ func TestTrainNotFinite(t *testing.T) {
 func TestTrainNoData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	got := commandOn(t.Context(), func(a *app) {
-		a.open = func(context.Context, config.Train, string) (trial, error) { return nil, errNoData }
+		a.open = func(context.Context, session.Options) (*session.Session, error) { return nil, errNoData }
 	}, "train", "--quiet", "--out", dir)
 	if got.status != exitFailed || got.stderr != "ppal: no data\n" {
 		t.Errorf("%+v", got)
@@ -286,7 +286,7 @@ func TestTrainNoData(t *testing.T) {
 // The real thing, small: the built-in data, a tiny network.
 func TestTrainForReal(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
-	got := commandOn(t.Context(), func(a *app) { a.open = openExperiment },
+	got := commandOn(t.Context(), func(a *app) { a.open = session.New },
 		"train", "--quiet", "--rows-per-class", "20", "--hidden", "4", "--iterations", "5", "--out", string(dir))
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)

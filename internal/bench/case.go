@@ -31,7 +31,14 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	options []session.Option
+	openGPU func(session.GPUOptions) (session.GPU, error) // nil: this machine's
+}
+
+// options are those of the setting's training run.
+func (s setting) options() (session.Options, error) {
+	o, err := s.SessionOptions(s.dataDir)
+	o.Device.OpenGPU = s.openGPU
+	return o, err
 }
 
 // Options are shared by all cases of a run.
@@ -40,9 +47,9 @@ type Options struct {
 	// Device holds the given settings dtype, simd, threads and products of ppal train. products
 	// applies to cases that do not fix the kind of products.
 	Device config.Values
-	// Experiment overrides the environment of the cases, such as the GPU.
-	Experiment []session.Option
-	// Time is the approximate measuring time of each case, without its preparation.
+	// OpenGPU opens another GPU than this machine's; nil opens this machine's.
+	OpenGPU func(session.GPUOptions) (session.GPU, error)
+	// Time is about how long each case is measured, its preparation not counted.
 	Time time.Duration
 }
 
@@ -124,13 +131,13 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := session.CPU(cfg.Device)
+	device, err := cfg.Device.Session().OpenCPU()
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.open(ctx, setting{cfg, device, o.DataDir, o.Experiment})
+	w, err := c.open(ctx, setting{cfg, device, o.DataDir, o.OpenGPU})
 	if err != nil {
-		return nil, fmt.Errorf("bench: %s: %w", c.Name, err)
+		return nil, fmt.Errorf("bench: %s: %w", c.Name, config.NameFlags(err))
 	}
 	return w, w.begin()
 }

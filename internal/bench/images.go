@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/config"
+	"ppal/models"
 	"ppal/trainer/session"
 )
 
@@ -53,14 +54,18 @@ func imageCase(name, products, about, dataset string, rowsPerClass, testPerClass
 // openImages builds the training run of the configuration, on random images if the files are
 // absent.
 func openImages(ctx context.Context, s setting, testPerClass int) (*workload, error) {
-	e, err := session.New(ctx, s.Train, s.dataDir, s.options...)
+	o, err := s.options()
+	if err != nil {
+		return nil, err
+	}
+	run, err := session.New(ctx, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return openRandomImages(ctx, s, testPerClass)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return onImages(e, s, FromFiles), nil
+	return onImages(run, s, FromFiles), nil
 }
 
 // openRandomImages builds the run on random images with the data set's shape. The time of an
@@ -70,18 +75,23 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	if err != nil {
 		return nil, err
 	}
-	e, err := session.NewOnImages(ctx, s.Train, randomImages(d, s.Classes, s.RowsPerClass, 1), randomImages(d, s.Classes, testPerClass, 2),
-		s.options...)
+	o, err := s.options()
 	if err != nil {
 		return nil, err
 	}
-	return onImages(e, s, Synthetic), nil
+	o.Data = session.ImagesAtHand{Train: randomImages(d, s.Classes, s.RowsPerClass, 1), Test: randomImages(d, s.Classes, testPerClass, 2),
+		Normalize: models.NormalizationKind(s.Normalize)}
+	run, err := session.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return onImages(run, s, Synthetic), nil
 }
 
-func onImages(e *session.Experiment, s setting, data string) *workload {
-	info := e.Info()
-	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, products: info.Products, setting: s, keep: e}
-	w.problem, w.method = e.Optimization()
+func onImages(run *session.Session, s setting, data string) *workload {
+	info := run.Describe()
+	w := &workload{shape: Shape{Features: info.Features, Width: width(s.Train), Data: data}, products: info.Products, setting: s, keep: run}
+	w.problem, w.method = run.Problem(), run.Method()
 	for _, c := range info.Classes {
 		w.shape.Rows += c.Train
 		w.held += c.Test

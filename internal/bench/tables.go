@@ -130,13 +130,19 @@ func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, dat
 
 // onTable builds the training run of the setting's configuration on the table.
 func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*workload, error) {
-	e, err := session.NewOnTables(ctx, s.Train, &datasets.Tables{Train: t}, s.options...)
+	o, err := s.options()
 	if err != nil {
 		return nil, err
 	}
-	w := &workload{shape: Shape{Rows: t.Rows(), Features: e.Info().Features, Width: width(s.Train), Data: data}, products: e.Info().Products,
-		setting: s, keep: e}
-	w.problem, w.method = e.Optimization()
+	o.Data = session.TablesAtHand{Tables: &datasets.Tables{Train: t}}
+	run, err := session.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	info := run.Describe()
+	w := &workload{shape: Shape{Rows: t.Rows(), Features: info.Features, Width: width(s.Train), Data: data}, products: info.Products,
+		setting: s, keep: run}
+	w.problem, w.method = run.Problem(), run.Method()
 	w.references = w.dense
 	return w, nil
 }

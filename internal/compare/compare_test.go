@@ -21,11 +21,12 @@ import (
 
 // disc is a trial: minimise -x - y on a disc, from a start that depends on the seed.
 type disc struct {
-	problem problem.Problem
-	method  trainer.Method
+	problem  problem.Problem
+	method   trainer.Method
+	settings trainer.Settings
 }
 
-func openDisc(_ context.Context, cfg config.Train) (Trial, error) {
+func openDisc(_ context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
 	f := problem.Functions{N: 2, M: 1,
 		F:         func(x []float64) float64 { return -x[0] - x[1] },
 		Gradient:  func(d, x []float64) { d[0], d[1] = -1, -1 },
@@ -37,12 +38,13 @@ func openDisc(_ context.Context, cfg config.Train) (Trial, error) {
 		return nil, err
 	}
 	m, err := cfg.TrainerMethod()
-	return &disc{p, m}, err
+	return &disc{p, m, s}, err
 }
 
 func (d *disc) Close() error { return nil }
 
-func (d *disc) Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
+func (d *disc) Optimize(ctx context.Context) (*trainer.Result, error) {
+	s := d.settings
 	s.Measure = func() (map[string]float64, error) { return map[string]float64{"test_error": 0.25}, nil }
 	return trainer.Train(ctx, d.problem, d.method, s)
 }
@@ -115,11 +117,11 @@ func TestContinued(t *testing.T) {
 	}
 	var opened atomic.Int32
 	ctx, cancel := context.WithCancel(t.Context())
-	counting := func(ctx context.Context, cfg config.Train) (Trial, error) {
+	counting := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
 		if opened.Add(1) == 3 {
 			cancel()
 		}
-		return openDisc(ctx, cfg)
+		return openDisc(ctx, cfg, s)
 	}
 	if _, err := Do(ctx, s, dir, counting, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, want the context's error", err)

@@ -15,14 +15,14 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Trial is one training run, such as a *session.Experiment.
+// Trial is one training run: *session.Session.
 type Trial interface {
-	Train(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
+	Optimize(ctx context.Context) (*trainer.Result, error)
 	Close() error
 }
 
-// Opener builds a run from its configuration.
-type Opener func(ctx context.Context, cfg config.Train) (Trial, error)
+// Opener builds a run from its configuration and the settings of its training loop.
+type Opener func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error)
 
 // Progress is called with the number of finished runs, fractions included. Calls do not overlap.
 type Progress func(done float64, total int, running string)
@@ -180,15 +180,6 @@ func (r *runner) one(ctx context.Context, j job) (Run, error) {
 // train executes the job. When the run has ended, train writes its records to path and, if the run
 // failed, the reason beside them.
 func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string) (failure string, err error) {
-	trial, err := r.open(ctx, cfg)
-	if err != nil {
-		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
-	}
-	defer func() {
-		if closeErr := trial.Close(); err == nil {
-			err = closeErr
-		}
-	}()
 	settings, err := cfg.TrainerSettings()
 	if err != nil {
 		return "", err
@@ -199,18 +190,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 		settings.NearEvery = 0 // the search does not use near stationarity
 	}
 	part := path + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("compare: %w", err)
-	}
-	metrics, err := rundir.CreateMetrics(part)
-	if err != nil {
-		return "", err
-	}
-	settings.Recorder = trainer.Recorders{metrics, &watcher{r, j.part, time.Now()}}
-	result, err := trial.Train(ctx, settings)
-	if closeErr := metrics.Close(); err == nil && closeErr != nil {
-		return "", closeErr
-	}
+	result, err := r.record(ctx, j, cfg, settings, part)
 	var bad *problem.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a valid result of the comparison: the method diverged
@@ -219,7 +199,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 			return "", err
 		}
 	case err != nil:
-		return "", fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+		return "", err
 	case result.Status == trainer.Interrupted:
 		return "", context.Cause(ctx)
 	}
@@ -229,7 +209,37 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	return failure, nil
 }
 
-// failure reads the reason why a run of an earlier comparison failed.
+// record trains with the records going to the file part, which is replaced.
+func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (result *trainer.Result, err error) {
+	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	metrics, err := rundir.CreateMetrics(part)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := metrics.Close(); closeErr != nil && err == nil {
+			err = closeErr
+		}
+	}()
+	s.Recorder = trainer.Recorders{metrics, &watcher{r, j.part, time.Now()}}
+	trial, err := r.open(ctx, cfg, s)
+	if err != nil {
+		return nil, fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	}
+	defer func() {
+		if closeErr := trial.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if result, err = trial.Optimize(ctx); err != nil {
+		err = fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	}
+	return result, err
+}
+
+// failure reads why an earlier comparison's run failed.
 func (r *runner) failure(j job) (string, error) {
 	text, err := os.ReadFile(filepath.Join(r.dir, "runs", j.part+".failed"))
 	if errors.Is(err, os.ErrNotExist) {

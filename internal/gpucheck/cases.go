@@ -61,7 +61,7 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	}
 	p, err := chosen[0].Prepare(ctx, bench.Options{
 		DataDir: o.Data, Device: config.Values{"device": "cuda", "products": c.products},
-		Experiment: []session.Option{onGPU(open)},
+		OpenGPU: onGPU(open),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)
@@ -69,19 +69,19 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	return p, p.Iterate(warmUps)
 }
 
-// onGPU lets a run train on the device that open opens.
-func onGPU(open func(ordinal int) (driver.Driver, error)) session.Option {
-	return session.WithGPU(func(o session.GPUOptions) (session.GPU, error) {
+// onGPU makes the opener of a session's GPU from the opener of a device.
+func onGPU(open func(ordinal int) (driver.Driver, error)) func(session.GPUOptions) (session.GPU, error) {
+	return func(o session.GPUOptions) (session.GPU, error) {
 		d, err := open(o.Ordinal)
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, o.Products, o.MicroBatch)
+		gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
 		if err != nil {
 			return nil, err
 		}
 		return gpu, nil
-	})
+	}
 }
 
 const (

@@ -306,16 +306,23 @@ func TestIntegersInSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := emulated(t, double.Options{})
-		e, err := session.New(t.Context(), cfg, "", onGPU(func(int) (driver.Driver, error) { return o.Open() }))
+		options, err := cfg.SessionOptions("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
-		if err := errors.Join(err, e.Close()); err != nil {
+		options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() })
+		options.Settings = trainer.Settings{Iterations: 20, RecordEvery: 20}
+		s, err := session.New(t.Context(), options)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{"float64", "bf16x3", "int8x3"}[i]; e.Info().Products != want {
-			t.Errorf("products in %s, want %s", e.Info().Products, want)
+		products := s.Describe().Products
+		r, err := s.Optimize(t.Context())
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"float64", "bf16x3", "int8x3"}[i]; products != want {
+			t.Errorf("products in %s, want %s", products, want)
 		}
 		ends[i] = append(r.Point.Constraints, r.Objective)
 	}

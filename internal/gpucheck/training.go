@@ -10,6 +10,7 @@ import (
 	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -108,17 +109,23 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	if err != nil {
 		return t, err
 	}
-	e, err := session.NewOnImages(ctx, cfg, rows, few, onGPU(func(int) (driver.Driver, error) { return o.Open() }))
+	options, err := cfg.SessionOptions("")
+	if err != nil {
+		return t, err
+	}
+	options.Data = session.ImagesAtHand{Train: rows, Test: few, Normalize: models.NormalizationKind(cfg.Normalize)}
+	options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() })
+	run, err := session.New(ctx, options)
 	if err != nil {
 		return t, err
 	}
 	defer func() {
-		if closeErr := e.Close(); err == nil {
+		if closeErr := run.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	p, method := e.Optimization()
-	r, err := trainer.Train(ctx, p, method, trainer.Settings{Iterations: s.iterations, RecordEvery: s.iterations})
+	p := run.Problem()
+	r, err := trainer.Train(ctx, p, run.Method(), trainer.Settings{Iterations: s.iterations, RecordEvery: s.iterations})
 	if err != nil {
 		return t, fmt.Errorf("gpu-check: %v: %w", settings, err)
 	}

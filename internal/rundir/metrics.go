@@ -149,7 +149,7 @@ func decode(line []byte) (trainer.Record, error) {
 	}
 	r.Measures = map[string]float64{}
 	for name, value := range all {
-		if !strings.HasPrefix(name, "train_") && !strings.HasPrefix(name, "validation_") && !strings.HasPrefix(name, "test_") {
+		if !isMeasure(name) {
 			continue
 		}
 		var x float64
@@ -159,4 +159,12 @@ func decode(line []byte) (trainer.Record, error) {
 		r.Measures[name] = x
 	}
 	return r, nil
+}
+
+// MeasureKey is the key of a split's measure in the records: "test_error".
+func MeasureKey(split Split, measure string) string { return string(split) + "_" + measure }
+
+// isMeasure says whether a record's key is that of a measure.
+func isMeasure(key string) bool {
+	return slices.ContainsFunc(Splits(), func(s Split) bool { return strings.HasPrefix(key, MeasureKey(s, "")) })
 }

@@ -2,20 +2,20 @@ package rundir
 
 // Provenance describes the origin of a run. It stands in config.yaml beside the settings.
 type Provenance struct {
-	Version       string     `yaml:"version"`
-	Out           string     `yaml:"out"`
-	DataDir       string     `yaml:"data-dir,omitempty"`
-	Data          []DataFile `yaml:"data"`
-	Classes       []Part     `yaml:"classes"`
-	Groups        []Part     `yaml:"groups,omitempty"`
-	Features      int        `yaml:"features"`
-	Parameters    int        `yaml:"parameters"`
-	Normalization string     `yaml:"normalization"`
-	Products      string     `yaml:"products"` // kind of products with the data matrix that ran
-	Bounds        []float64  `yaml:"bounds,flow"`
-	Device        string     `yaml:"device,omitempty"`
-	Warnings      []string   `yaml:"warnings,omitempty"`
-	Notes         []string   `yaml:"notes,omitempty"`
+	Version       string       `yaml:"version"`
+	Out           string       `yaml:"out"`                // the run's directory
+	DataDir       string       `yaml:"data-dir,omitempty"` // of a published data set
+	Data          []DataFile   `yaml:"data"`
+	Classes       []SplitSizes `yaml:"classes"`
+	Groups        []SplitSizes `yaml:"groups,omitempty"`
+	Features      int          `yaml:"features"`
+	Parameters    int          `yaml:"parameters"`
+	Normalization string       `yaml:"normalization"`
+	Products      string       `yaml:"products"` // with the data, as they ran: int8x3, or a dtype
+	Bounds        []float64    `yaml:"bounds,flow"`
+	Device        string       `yaml:"device,omitempty"` // what computes, in words
+	Warnings      []string     `yaml:"warnings,omitempty"`
+	Notes         []string     `yaml:"notes,omitempty"`
 }
 
 // DataFile identifies the data that were read: a file with the checksum of its bytes, or the rows
@@ -28,10 +28,35 @@ type DataFile struct {
 	State string `yaml:"state,omitempty"`
 }
 
-// Part is a class or a group with its number of rows in each split.
-type Part struct {
+// Split names a part of the rows.
+type Split string
+
+// The splits.
+const (
+	Training   Split = "train"
+	Validation Split = "validation"
+	Test       Split = "test"
+)
+
+// Splits lists the splits in their order.
+func Splits() []Split { return []Split{Training, Validation, Test} }
+
+// SplitSizes is a class, a group or all rows, with the number of rows in each split.
+type SplitSizes struct {
 	Name       string `yaml:"name"`
 	Train      int    `yaml:"train"`
 	Validation int    `yaml:"validation,omitempty"`
 	Test       int    `yaml:"test"`
+}
+
+// Set sets the number of rows in a split.
+func (s *SplitSizes) Set(split Split, rows int) {
+	switch split {
+	case Training:
+		s.Train = rows
+	case Validation:
+		s.Validation = rows
+	case Test:
+		s.Test = rows
+	}
 }

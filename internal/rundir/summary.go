@@ -37,6 +37,18 @@ type Summary struct {
 	Error           string        `json:"error,omitempty"` // set if the run failed
 }
 
+// Measures sets the measures of a split.
+func (s *Summary) Measures(split Split, named map[string]float64) {
+	switch split {
+	case Training:
+		s.Train = named
+	case Validation:
+		s.Validation = named
+	case Test:
+		s.Test = named
+	}
+}
+
 // BestFeasible is the recorded feasible iterate with the smallest objective.
 type BestFeasible struct {
 	Iteration int     `json:"iteration"`

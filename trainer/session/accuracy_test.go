@@ -1,40 +1,21 @@
 package session
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
-	"ppal/datasets"
-	"ppal/internal/config"
+	"gorgonia.org/tensor"
+
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
 
-// onClothes is a run's problem on rows of Fashion-MNIST.
-func onClothes(t *testing.T, rows *datasets.Selection, values config.Values) *Experiment {
-	t.Helper()
-	all := config.Values{"dataset": "fashion-mnist", "threads": "2"}
-	for name, text := range values {
-		all[name] = text
-	}
-	cfg, err := config.Resolve(all, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := NewOnImages(t.Context(), cfg, rows, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 // passes are g and f, the scores and the gradient at x for weights that the multipliers may have.
-func (e *Experiment) passes(t *testing.T, x []float64) [3][]float64 {
+func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	t.Helper()
-	p := e.splits[0].problem
+	p := e.data.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
-	g := make([]float64, len(e.Bounds()))
+	g := make([]float64, len(e.statement.bounds()))
 	f, err := p.Forward(g)
 	if err != nil {
 		t.Fatal(err)
@@ -68,21 +49,21 @@ func TestSlicesAreAccurate(t *testing.T) {
 	rows := clothes(t, 120)
 	logs, cases := 0.0, 0 // of the ratios of the errors
 	for _, width := range []int{1, 7, 64, 512} {
-		values := func(dtype, products string) config.Values {
-			return config.Values{"hidden": fmt.Sprint(width), "dtype": dtype, "products": products}
+		onClothes := func(dtype tensor.Dtype, products Products) *assembly {
+			return build(t, clothing(rows, func(c *setup) { c.Hidden, c.Dtype, c.Products = []int{width}, dtype, products }))
 		}
-		trained := onClothes(t, rows, values("float32", "auto"))
+		trained := onClothes(tensor.Float32, "")
 		for _, iterations := range []int{0, 100, 200} {
 			if iterations > 0 {
-				if _, err := trained.Train(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}); err != nil {
+				if _, err := trained.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			x := trained.iterate()
-			want := onClothes(t, rows, values("float64", "auto")).passes(t, x)
-			float := onClothes(t, rows, values("float32", "float32")).passes(t, x)
-			three := onClothes(t, rows, values("float32", "int8x3")).passes(t, x)
-			two := onClothes(t, rows, values("float32", "int8x2")).passes(t, x)
+			want := onClothes(tensor.Float64, "").passes(t, x)
+			float := onClothes(tensor.Float32, Float32).passes(t, x)
+			three := onClothes(tensor.Float32, Int8x3).passes(t, x)
+			two := onClothes(tensor.Float32, Int8x2).passes(t, x)
 			for i, what := range []string{"scores", "gradient"} {
 				errors := [3]float64{}
 				for k, got := range [][3][]float64{float, three, two} {

@@ -63,14 +63,14 @@ func (o *order) at(t int) int {
 }
 
 // newBatches builds the task on batches of about size rows.
-func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
+func newBatches(t *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
 	b := &batches{rows: r}
 	for k, rows := range r.strata {
 		n := len(rows)
 		count := min(n, max(1, (size*n+r.len()/2)/r.len()))
 		b.counts = append(b.counts, count)
 		b.orders = append(b.orders, order{seed: seed, stratum: uint64(k), pass: -1, rows: make([]int, n)})
-		b.list = append(b.list, rows[:count]...) // as good as any for what the goal knows of a batch
+		b.list = append(b.list, rows[:count]...) // as good as any for what the task knows of a batch
 	}
 	part := r.pick(b.list)
 	b.picked = part.data
@@ -78,7 +78,7 @@ func newBatches(t *task, r rows, size int, seed uint64, dtype tensor.Dtype, weig
 	if b.bound, err = t.problem(part, dtype, weights); err != nil {
 		return nil, err
 	}
-	p, err := wrapped(t.goal, b.bound)
+	p, err := t.statement.complete(b.bound)
 	if pieces, ok := p.(problem.Piecewise); ok {
 		return pieceBatches{pieces, b}, err
 	}
@@ -109,10 +109,10 @@ func (b *batches) Sample(k int) error {
 	return nil
 }
 
-// pick returns some rows, with what the goal knows of them. The data follow later changes of the
+// pick returns some rows, with what the task knows of them. The data follow later changes of the
 // list.
 func (r rows) pick(list []int) rows {
-	part := rows{data: matrix.Pick(r.data, list)}
+	part := rows{data: matrix.Pick(r.data, list), classes: r.classes}
 	place := make([]int, r.len()) // of each row, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])

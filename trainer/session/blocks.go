@@ -33,13 +33,13 @@ type blocks struct {
 }
 
 // newBlocks builds the model for blocks of the rows.
-func (t *task) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (t *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	n, d := data.Dims()
 	return t.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
 // blocksOf takes the number of a block's rows, at most all.
-func (t *task) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (t *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	b := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: t.spec.Outputs}
 	b.take(0)
 	b.picked = matrix.Pick(data, b.list)

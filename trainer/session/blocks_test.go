@@ -4,17 +4,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
 
-	"ppal/internal/config"
 	"ppal/models"
 )
 
 // Scores of blocks of rows are those of all rows at once, the rows of the last block too.
 func TestBlocksEqualTheWhole(t *testing.T) {
-	for _, dtype := range []string{"float32", "float64"} {
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		for _, block := range []int{1, 23, 120} {
-			e := build(t, small(func(c *config.Train) { c.Dtype = dtype }))
-			s, err := e.t.blocksOf(e.splits[0].data, block, e.dtype, e.weights(t))
+			e := build(t, small(func(c *setup) { c.Dtype = dtype }))
+			s, err := e.builder.blocksOf(e.data.splits[0].data, block, e.dtype, e.weights(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -24,15 +24,15 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := e.problem.Forward(make([]float64, len(e.Bounds()))); err != nil {
+				if _, err := e.problem.Forward(make([]float64, len(e.statement.bounds()))); err != nil {
 					t.Fatal(err)
 				}
-				v, err := e.splits[0].problem.Watched(0)
+				v, err := e.data.splits[0].problem.Watched(0)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(Float64s(v), got); diff != "" {
-					t.Errorf("%s, %d rows at a time: %s", dtype, block, diff)
+					t.Errorf("%v, %d rows at a time: %s", dtype, block, diff)
 				}
 				for i := range x {
 					x[i] *= 0.5
@@ -44,7 +44,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 }
 
 // weights are the first ones.
-func (e *Experiment) weights(t *testing.T) models.Weights {
+func (e *assembly) weights(t *testing.T) models.Weights {
 	t.Helper()
 	w, err := e.start()
 	if err != nil {

@@ -1,13 +1,11 @@
 package session
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/config"
 	"ppal/internal/cpu/kernel"
 	"ppal/trainer"
 )
@@ -25,8 +23,8 @@ type layer struct {
 }
 
 // firstLayer computes D = dS V^T o A (1 - A) in float64, where row i of class c has dS_ij = -dS_ic/3 = phi'(S_ic - S_ij)/3.
-func firstLayer(e *Experiment, x *matrix.Bytes, classes int) layer {
-	n, d, h := x.Rows, x.Cols, e.t.spec.Hidden[0]
+func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
+	n, d, h := x.Rows, x.Cols, e.builder.spec.Hidden[0]
 	params := e.iterate()
 	w, bias, v := params[:d*h], params[d*h:][:h], params[d*h+h:][:h*classes]
 	l := layer{x: x, h: h, d: make([]float32, n*h)}
@@ -40,7 +38,7 @@ func firstLayer(e *Experiment, x *matrix.Bytes, classes int) layer {
 		copy(a, bias)
 		for k, value := range row {
 			for j := range h {
-				a[j] += (value - e.t.center[k]) * w[k*h+j]
+				a[j] += (value - e.builder.center[k]) * w[k*h+j]
 			}
 		}
 		clear(s)
@@ -69,14 +67,14 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 	needSlices(t)
 	rows := clothes(t, 70) // a block and a part
 	for _, width := range []int{1, 33, 512} {
-		e := onClothes(t, rows, config.Values{"hidden": fmt.Sprint(width)})
-		x := imageRows(atHand(rows), e.normalization).data.(*matrix.Bytes)
+		e := build(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
+		x := imageRows(atHand(rows), e.data.normalization).data.(*matrix.Bytes)
 		for range 2 {
 			l := firstLayer(e, x, 4)
 			for count := range kappa {
 				l.check(t, count)
 			}
-			if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 100, RecordEvery: 100}); err != nil {
+			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 100, RecordEvery: 100}); err != nil {
 				t.Fatal(err)
 			}
 		}

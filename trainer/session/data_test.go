@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"ppal/datasets"
-	"ppal/internal/config"
 )
 
 // writeFashion writes files of Fashion-MNIST's names, with pictures of noise, as many of each class.
@@ -42,20 +41,17 @@ func writeFashion(t *testing.T, train, test int) string {
 
 // A run on files that are differ from the published files says so, and names them with their checksums.
 func TestUnofficialData(t *testing.T) {
-	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset = "fashion-mnist" }), writeFashion(t, 20, 20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := build(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
 	const want = "4 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results."
-	if !slices.Contains(e.Info().Warnings, want) {
-		t.Errorf("warnings %q", e.Info().Warnings)
+	if !slices.Contains(e.Describe().Warnings, want) {
+		t.Errorf("warnings %q", e.Describe().Warnings)
 	}
-	files := e.Info().DataFiles
+	files := e.Describe().Data
 	if len(files) != 4 || files[0].Name != "fashion-mnist/train-images-idx3-ubyte.gz" || files[0].Bytes != 16+20*784 ||
 		len(files[0].SHA256) != 64 || files[0].State != "differs" {
 		t.Errorf("files %+v", files)
 	}
-	if files := build(t, small(nil)).Info().DataFiles; len(files) != 2 || files[0].Name != "synthetic train" || files[0].State != "" {
+	if files := build(t, small(nil)).Describe().Data; len(files) != 2 || files[0].Name != "synthetic train" || files[0].State != "" {
 		t.Errorf("built-in data: %+v", files)
 	}
 }
@@ -66,13 +62,10 @@ func TestRealDataAreIdentified(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	e, err := New(t.Context(), small(func(c *config.Train) { c.Dataset, c.Classes = "cifar10", []int{0, 1} }), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	differ := slices.ContainsFunc(e.Info().DataFiles, func(f FileSum) bool { return f.State == datasets.Different.String() })
-	warned := slices.ContainsFunc(e.Info().Warnings, func(w string) bool { return strings.Contains(w, "differ from the published files") })
+	e := build(t, small(func(c *setup) { c.Dataset, c.Dir, c.Classes = "cifar10", dir, []int{0, 1} }))
+	differ := slices.ContainsFunc(e.Describe().Data, func(f DataFile) bool { return f.State == datasets.Different.String() })
+	warned := slices.ContainsFunc(e.Describe().Warnings, func(w string) bool { return strings.Contains(w, "differ from the published files") })
 	if differ != warned {
-		t.Errorf("files %+v, warnings %q", e.Info().DataFiles, e.Info().Warnings)
+		t.Errorf("files %+v, warnings %q", e.Describe().Data, e.Describe().Warnings)
 	}
 }

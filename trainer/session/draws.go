@@ -1,8 +1,6 @@
 package session
 
 import (
-	"errors"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -25,15 +23,11 @@ type draws struct {
 
 var _ problem.DrawnGroup = (*draws)(nil)
 
-func newDraws(t *task, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
-	fair, _ := t.goal.(fairness)
-	p, ok := fair.fairProblem.(*constraints.Intersectional)
-	if !ok {
-		return nil, errors.New("session: only intersectional groups are drawn")
-	}
+func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
+	p := t.statement.sampled
 	d := &draws{rows: r, eps: p.Bounds()[0]}
 	var err error
-	if d.groups, err = p.NewDraws(r.fair(), dtype, seed); err != nil {
+	if d.groups, err = p.NewDraws(r.public().fair(), dtype, seed); err != nil {
 		return nil, err
 	}
 	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -41,7 +35,7 @@ func newDraws(t *task, r rows, seed uint64, dtype tensor.Dtype, weights models.W
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		f, c, drawn, err := p.SampledNodes(scores, r.fair())
+		f, c, drawn, err := p.SampledNodes(scores, r.public().fair())
 		if err != nil {
 			return graph.Definition{}, err
 		}

@@ -1,9 +1,6 @@
 package session
 
 import (
-	"fmt"
-
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/models"
@@ -16,7 +13,7 @@ import (
 // needs little memory.
 type exact struct {
 	*problem.HostSpace[float64]
-	t         *task
+	b         *builder
 	blocks    *blocks
 	head      *graph.Problem // f and g of the scores
 	direction problem.Vector // of head: D
@@ -25,23 +22,17 @@ type exact struct {
 var _ problem.Problem = (*exact)(nil)
 
 // newExact returns the problem with its iterate x, weights as trained, stacked: the slice itself, not a copy.
-func newExact(t *task, r rows, x []float64) (*exact, error) {
-	e := &exact{HostSpace: problem.NewHostSpace(x, t.regularizer), t: t}
-	weights, err := models.Unstack(t.spec, x)
+func newExact(b *builder, r rows, x []float64) (*exact, error) {
+	e := &exact{HostSpace: problem.NewHostSpace(x, b.regularizer), b: b}
+	weights, err := models.Unstack(b.spec, x)
 	if err != nil {
 		return nil, err
 	}
-	if e.blocks, err = t.newBlocks(r.data, tensor.Float64, weights); err != nil {
+	if e.blocks, err = b.newBlocks(r.data, tensor.Float64, weights); err != nil {
 		return nil, err
 	}
-	e.head, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(r.len(), t.spec.Outputs),
-			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), t.spec.Outputs), tensor.Of(tensor.Float64))))
-		f, c, err := t.goal.nodes(scores, r)
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: gorgonia.Nodes{scores}}, err
-	}, t.host)
-	if err != nil {
-		return nil, fmt.Errorf("session: the objective and constraints in float64: %w", err)
+	if e.head, err = b.head(r); err != nil {
+		return nil, err
 	}
 	e.direction = e.head.Space().New()
 	return e, nil
@@ -53,7 +44,7 @@ func (e *exact) Dims() (n, m int) {
 }
 
 // NonSmooth implements problem.NonSmooth.
-func (e *exact) NonSmooth() bool { return e.t.nonSmooth() }
+func (e *exact) NonSmooth() bool { return e.b.nonSmooth() }
 
 func (e *exact) Forward(g []float64) (f float64, err error) {
 	scores, err := e.blocks.scores(e.Slice(problem.Iterate))

@@ -11,44 +11,22 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
-	"ppal/internal/config"
 	"ppal/models"
 	"ppal/trainer"
 )
 
-// small is a configuration that builds in milliseconds.
-func small(change func(c *config.Train)) config.Train {
-	c := config.Train{}
-	c.Data = config.Data{Problem: "mnpc", Dataset: "synthetic", RowsPerClass: 40, Normalize: "standardize"}
-	c.Model = config.Model{Model: "mlp", Hidden: []int{6}, Activation: "sigmoid", Heads: "shared"}
-	c.Problem = config.Problem{Classes: []int{2, 0, 3}, Kappa: []float64{0.3}, Phi: "sigmoid", Regularizer: "ball", Theta: 40}
-	c.Method = config.Method{Method: "ppala", Preset: "practical", Options: map[string]string{"alpha": "10", "beta": "0.2", "delta-p": "0.1"}}
-	c.Run = config.Run{Iterations: 5, TimeLimit: "none", Seed: 1, Output: "last", FeasibilityTolerance: 1e-3}
-	c.Device = config.Device{Device: "cpu", Engine: "plan", SIMD: "auto", Dtype: "float64"}
-	if change != nil {
-		change(&c)
-	}
-	return c
-}
-
-func build(t *testing.T, c config.Train) *Experiment {
-	t.Helper()
-	e, err := New(t.Context(), c, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
+// kinds are the normalisations.
+var kinds = []models.NormalizationKind{models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize}
 
 // Evaluated in blocks, f, g and every gradient are those of the whole.
 func TestExactEqualsTheWhole(t *testing.T) {
-	for _, kind := range []string{"none", "center", "standardize"} {
-		e := build(t, small(func(c *config.Train) { c.Normalize = models.NormalizationKind(kind) }))
-		p, err := newExact(e.t, e.splits[0].rows, e.iterate())
+	for _, kind := range kinds {
+		e := build(t, small(func(c *setup) { c.Normalize = kind }))
+		p, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.blocks, err = e.t.blocksOf(e.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps
+		if p.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps
 			t.Fatal(err)
 		}
 		n, m := p.Dims()
@@ -61,8 +39,8 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, kind+": f, g", append(g, f), append(want, whole))
-		a, b := p.New(), e.problem.Space().New()
+		near(t, string(kind)+": f, g", append(g, f), append(want, whole))
+		a, b := p.Space().New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
 		for term := range 1 + m {
 			weights := make([]float64, 1+m)
@@ -73,9 +51,9 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			if err := e.problem.Backward(weights, b); err != nil {
 				t.Fatal(err)
 			}
-			p.Read(x, a)
+			p.Space().Read(x, a)
 			e.problem.Space().Read(y, b)
-			near(t, kind+": gradient", x, y)
+			near(t, string(kind)+": gradient", x, y)
 		}
 	}
 }
@@ -91,13 +69,13 @@ func near(t *testing.T, what string, got, want []float64) {
 
 // The saved weights act on raw pixels: they give the scores that training saw on the standardised ones.
 func TestSavedWeightsActOnRawRows(t *testing.T) {
-	for _, heads := range []string{"shared", "separate"} {
-		e := build(t, small(func(c *config.Train) { c.Heads = models.Heads(heads) }))
-		if _, err := e.Train(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
+	for _, heads := range []models.Heads{models.Shared, models.Separate} {
+		e := build(t, small(func(c *setup) { c.Heads = heads }))
+		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "model.safetensors")
-		if err := e.Save(path); err != nil {
+		if err := e.SaveModel(path); err != nil {
 			t.Fatal(err)
 		}
 		m, err := models.LoadFile(path, nil)
@@ -122,22 +100,22 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if _, err := e.problem.Forward(make([]float64, 2)); err != nil {
 			t.Fatal(err)
 		}
-		scores, err := e.splits[0].problem.Watched(0)
+		scores, err := e.data.splits[0].problem.Watched(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, heads, got, scores.Data().([]float64))
+		near(t, string(heads), got, scores.Data().([]float64))
 	}
 }
 
 // A run that starts from another's file starts where that one ended, whatever its normalisation.
 func TestInitContinuesAnotherModel(t *testing.T) {
 	first := build(t, small(nil))
-	if _, err := first.Train(context.Background(), trainer.Settings{Iterations: 4}); err != nil {
+	if _, err := first.Optimize(context.Background(), trainer.Settings{Iterations: 4}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	if err := first.Save(path); err != nil {
+	if err := first.SaveModel(path); err != nil {
 		t.Fatal(err)
 	}
 	g, want := make([]float64, 2), make([]float64, 2)
@@ -145,21 +123,21 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"none", "center", "standardize"} {
-		second := build(t, small(func(c *config.Train) { c.Init, c.Normalize = path, models.NormalizationKind(kind) }))
+	for _, kind := range kinds {
+		second := build(t, small(func(c *setup) { c.Init, c.Normalize = path, kind }))
 		value, err := second.problem.Forward(g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, kind, append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
+		near(t, string(kind), append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
 	}
 }
 
 // The same seed gives the same start and the same run, another seed another.
 func TestRunsAreDeterministic(t *testing.T) {
 	run := func(seed uint64) []float64 {
-		e := build(t, small(func(c *config.Train) { c.Seed, c.Dtype = seed, "float32" }))
-		if _, err := e.Train(context.Background(), trainer.Settings{Iterations: 6}); err != nil {
+		e := build(t, small(func(c *setup) { c.Seed, c.Dtype = seed, tensor.Float32 }))
+		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 6}); err != nil {
 			t.Fatal(err)
 		}
 		return e.iterate()
@@ -174,15 +152,15 @@ func TestRunsAreDeterministic(t *testing.T) {
 }
 
 func TestFinishCertifiesInFloat64(t *testing.T) {
-	e := build(t, small(func(c *config.Train) { c.Dtype = "float32" }))
+	e := build(t, small(func(c *setup) { c.Dtype = tensor.Float32 }))
 	if e.dtype != tensor.Float32 {
 		t.Fatal("not a float32 run")
 	}
-	r, err := e.Train(context.Background(), trainer.Settings{Iterations: 10})
+	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	final, err := e.Finish(r)
+	final, err := e.Certify(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,14 +185,11 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	e, err := New(t.Context(), small(func(c *config.Train) {
-		c.Dataset, c.Classes, c.RowsPerClass = "fashion-mnist", []int{0, 1, 2, 3}, 500
-		c.Kappa, c.Hidden, c.Dtype = []float64{0.2}, []int{32}, "float32"
-	}), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.Train(context.Background(), trainer.Settings{Iterations: 100})
+	e := build(t, small(func(c *setup) {
+		c.Dataset, c.Dir, c.Classes, c.RowsPerClass = "fashion-mnist", dir, []int{0, 1, 2, 3}, 500
+		c.Kappa, c.Hidden, c.Dtype = []float64{0.2}, []int{32}, tensor.Float32
+	}))
+	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,12 +201,12 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 // A batch of all rows is full-batch training; small ones use every row once in a pass, and train.
 func TestMiniBatches(t *testing.T) {
 	whole := build(t, small(nil))
-	full := build(t, small(func(c *config.Train) { c.BatchSize = 120 }))
-	if full.sampler != nil || !cmp.Equal(full.Info().Notes, []string{"batch-size 120: all 120 rows"}) {
-		t.Errorf("a batch of all rows is sampled; notes %q", full.Info().Notes)
+	full := build(t, small(func(c *setup) { c.BatchSize = 120 }))
+	if full.sampler != nil || !cmp.Equal(full.Describe().Notes, []string{"batch-size 120: all 120 rows"}) {
+		t.Errorf("a batch of all rows is sampled; notes %q", full.Describe().Notes)
 	}
-	run := func(e *Experiment, iterations int) *trainer.Result {
-		r, err := e.Train(context.Background(), trainer.Settings{Iterations: iterations})
+	run := func(e *assembly, iterations int) *trainer.Result {
+		r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: iterations})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +217,7 @@ func TestMiniBatches(t *testing.T) {
 		t.Errorf("objective %v on all rows, %v on batches of all rows", a.Objective, b.Objective)
 	}
 
-	part := build(t, small(func(c *config.Train) { c.BatchSize = 31 }))
+	part := build(t, small(func(c *setup) { c.BatchSize = 31 }))
 	if got := part.sampler.(smoothBatches).counts; !cmp.Equal(got, []int{10, 10, 10}) {
 		t.Fatalf("rows of a batch: %v, want 10 of each class", got)
 	}
@@ -255,7 +230,7 @@ func TestMiniBatches(t *testing.T) {
 	if len(seen) != 40 {
 		t.Errorf("4 batches of 10 of 40 rows took %d different rows", len(seen))
 	}
-	start, end := run(part, 0), run(build(t, small(func(c *config.Train) { c.BatchSize = 31 })), 60)
+	start, end := run(part, 0), run(build(t, small(func(c *setup) { c.BatchSize = 31 })), 60)
 	if end.Objective+end.Certificate.Feasibility > 0.8*(start.Objective+start.Certificate.Feasibility) {
 		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v",
 			start.Objective, start.Certificate.Feasibility, end.Objective, end.Certificate.Feasibility)

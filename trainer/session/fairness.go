@@ -6,11 +6,156 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/internal/config"
+	"ppal/models"
 	"ppal/trainer/problem"
 )
 
-// fairProblem is what the fairness problems have in common: *constraints.Gaps and *constraints.Intersectional.
+// DefaultEpsilon is the default bound of the fairness tasks.
+const DefaultEpsilon = 0.01
+
+// DemographicParity bounds the gap between two groups' positive rates. See constraints.Gaps.
+type DemographicParity struct {
+	Epsilon []float64 // one bound; nil: 0.01
+	Phi     Surrogate // of the error, in the objective; "" means Logistic
+	Psi     Surrogate // of the decision, in the constraint; "" means Sigmoid
+	Gaps    GapForm
+}
+
+// EqualizedOdds bounds the gaps between two groups' true positive rates and false positive rates. See
+// constraints.Gaps.
+type EqualizedOdds struct {
+	Epsilon []float64 // one bound for both gaps, or one each; nil: 0.01
+	Phi     Surrogate // of the error, in the objective; "" means Logistic
+	Psi     Surrogate // of the decision, in the constraints; "" means Sigmoid
+	Gaps    GapForm
+}
+
+// Intersectional bounds how much worse any group, or the average group, may fare than all rows do.
+// Groups may overlap. See constraints.Intersectional.
+type Intersectional struct {
+	Epsilon []float64 // one bound, or one per group; nil: 0.01
+	Phi     Surrogate // of the error, in the objective; "" means Hinge
+	Psi     Surrogate // of the error, in the constraints; "" means Hinge
+	Form    GroupForm
+}
+
+var _, _, _ Task = DemographicParity{}, EqualizedOdds{}, Intersectional{}
+
+// GapForm says how a bound |h| <= eps on a gap becomes constraints. The empty string means SplitGaps
+// for methods that take differentiable constraints only, else AbsoluteGaps.
+type GapForm string
+
+// The forms of gaps.
+const (
+	AbsoluteGaps GapForm = "absolute" // |h| - eps <= 0 for each gap
+	SplitGaps    GapForm = "split"    // h - eps <= 0 and -h - eps <= 0 for each gap
+	LargestGap   GapForm = "max"      // the largest |h| - eps <= 0
+)
+
+// form returns the form of package constraints.
+func (f GapForm) form(smooth bool) (constraints.GapForm, error) {
+	switch {
+	case f == SplitGaps, f == "" && smooth:
+		return constraints.Split, nil
+	case f == AbsoluteGaps, f == "":
+		return constraints.Absolute, nil
+	case f == LargestGap:
+		return constraints.Maximum, nil
+	}
+	return 0, &OptionError{Option: "gaps", Problem: "is " + string(f) + ", want absolute, split or max"}
+}
+
+// GroupForm says how the groups' bounds become constraints. The empty string means EachGroup.
+type GroupForm string
+
+// The forms of groups.
+const (
+	EachGroup    GroupForm = "each"        // a constraint for each group
+	AverageGroup GroupForm = "expectation" // one constraint, the mean over the groups
+	SampledGroup GroupForm = "sampled"     // AverageGroup, trained with one group drawn at each iteration
+)
+
+// State implements Task.
+func (t DemographicParity) State(train Rows, smooth bool) (*Statement, error) {
+	return stateGaps(NameDemographicParity, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, smooth)
+}
+
+// State implements Task.
+func (t EqualizedOdds) State(train Rows, smooth bool) (*Statement, error) {
+	return stateGaps(NameEqualizedOdds, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, smooth)
+}
+
+// stateGaps states bounds on the gaps between two groups' rates.
+func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps GapForm, train Rows, smooth bool) (*Statement, error) {
+	if err := train.pair(); err != nil {
+		return nil, err
+	}
+	phi, err := loss.or(Logistic)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := decision.or(Sigmoid)
+	if err != nil {
+		return nil, err
+	}
+	form, err := gaps.form(smooth)
+	if err != nil {
+		return nil, err
+	}
+	epsilon = orDefaultEpsilon(epsilon)
+	var p *constraints.Gaps
+	if name == NameDemographicParity {
+		if len(epsilon) != 1 {
+			return nil, &OptionError{Option: "epsilon", Problem: fmt.Sprintf("has %d values, want one", len(epsilon))}
+		}
+		p, err = constraints.NewDemographicParity(train.groupNames(), epsilon[0], phi, psi, form)
+	} else {
+		p, err = constraints.NewEqualizedOdds(train.groupNames(), epsilon, phi, psi, form)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fairness(name, p), nil
+}
+
+// State implements Task.
+func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
+	phi, err := t.Phi.or(Hinge)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := t.Psi.or(Hinge)
+	if err != nil {
+		return nil, err
+	}
+	form := constraints.Each
+	switch t.Form {
+	case "", EachGroup:
+	case AverageGroup, SampledGroup:
+		form = constraints.Expectation
+	default:
+		return nil, &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + ", want each, expectation or sampled"}
+	}
+	p, err := constraints.NewIntersectional(train.groupNames(), orDefaultEpsilon(t.Epsilon), phi, psi, form)
+	if err != nil {
+		return nil, err
+	}
+	s := fairness(NameIntersectional, p)
+	if t.Form == SampledGroup {
+		s.sampled = p
+	}
+	return s, nil
+}
+
+func orDefaultEpsilon(epsilon []float64) []float64 {
+	if epsilon == nil {
+		return []float64{DefaultEpsilon}
+	}
+	return epsilon
+}
+
+// fairProblem is what the fairness problems have in common: *constraints.Gaps and
+// *constraints.Intersectional.
 type fairProblem interface {
 	Bounds() []float64
 	ConstraintNames() []string
@@ -21,83 +166,46 @@ type fairProblem interface {
 	NewEvaluator(rows constraints.Rows) (*constraints.FairnessEvaluator, error)
 }
 
-// fairness is the goal of classification under bounds on what groups get.
-type fairness struct{ fairProblem }
-
-var _ goal = fairness{}
-
-// newFairness states the configuration's problem for the groups of these names.
-func newFairness(cfg config.Train, groups []string) (fairness, error) {
-	phi, err := constraints.ParsePhi(cfg.Phi)
-	if err != nil {
-		return fairness{}, err
+// fairness is the statement of a fairness problem.
+func fairness(name string, p fairProblem) *Statement {
+	s := &Statement{
+		Name: name, Objective: "loss", Constraints: named(p.ConstraintNames(), p.Bounds()),
+		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
+			f, g, err := p.Nodes(scores, rows.fair())
+			return f, gorgonia.Nodes{g}, err
+		},
+		NonSmooth: !p.Smooth(), Warnings: p.Warnings(),
+		Measures: func(rows Rows) (func(scores []float64) (Measures, error), error) {
+			e, err := p.NewEvaluator(rows.fair())
+			if err != nil {
+				return nil, err
+			}
+			return func(scores []float64) (Measures, error) { return measureFairness(p, e, scores) }, nil
+		},
 	}
-	psi, err := constraints.ParsePhi(cfg.Psi)
-	if err != nil {
-		return fairness{}, err
-	}
-	gaps := constraints.Absolute
-	switch {
-	case cfg.SmoothMethod():
-		gaps = constraints.Split
-	case cfg.EOForm == "max":
-		gaps = constraints.Maximum
-	}
-	var p fairProblem
-	switch cfg.Data.Problem {
-	case "dp":
-		p, err = constraints.NewDemographicParity(groups, cfg.Epsilon[0], phi, psi, gaps)
-	case "eo":
-		p, err = constraints.NewEqualizedOdds(groups, cfg.Epsilon, phi, psi, gaps)
-	case "if":
-		form := constraints.Expectation
-		if cfg.IFForm == "each" {
-			form = constraints.Each
-		}
-		p, err = constraints.NewIntersectional(groups, cfg.Epsilon, phi, psi, form)
-	default:
-		err = fmt.Errorf("session: no fairness problem %q", cfg.Data.Problem)
-	}
-	return fairness{p}, err
-}
-
-func (p fairness) nodes(scores *gorgonia.Node, r rows) (f, g *gorgonia.Node, err error) {
-	return p.Nodes(scores, r.fair())
-}
-
-func (p fairness) pieces() []problem.Piece {
-	var list []problem.Piece
 	for _, b := range p.Pieces() {
-		list = append(list, problem.Piece(b))
+		s.Pieces = append(s.Pieces, problem.Piece(b))
 	}
-	return list
+	return s
 }
 
-func (p fairness) smooth() bool { return p.Smooth() }
-
-func (p fairness) collapse() (threshold float64, ok bool) { return 0, false }
-
-func (p fairness) measurer(r rows) (func(scores []float64) (measures, error), error) {
-	e, err := p.NewEvaluator(r.fair())
+// measureFairness evaluates a fairness problem on scores.
+func measureFairness(p fairProblem, e *constraints.FairnessEvaluator, scores []float64) (Measures, error) {
+	m, err := e.Measures(scores)
 	if err != nil {
-		return nil, err
+		return Measures{}, err
 	}
-	return func(scores []float64) (measures, error) {
-		m, err := e.Measures(scores)
-		if err != nil {
-			return measures{}, err
-		}
-		named := map[string]float64{"loss": m.Objective, "max_violation": problem.MaxViolation(m.Constraints)}
-		for _, x := range m.Named() {
-			named[x.Name] = x.Value
-		}
-		values := []float64{m.Objective}
-		for j, bound := range p.Bounds() {
-			values = append(values, m.Constraints[j]+bound)
-		}
-		return measures{named: named, values: values, decisions: append([]float64{m.Error}, m.Decisions...)}, nil
-	}, nil
+	named := map[string]float64{"loss": m.Objective, "max_violation": problem.MaxViolation(m.Constraints)}
+	for _, x := range m.Named() {
+		named[x.Name] = x.Value
+	}
+	values := []float64{m.Objective}
+	for j, bound := range p.Bounds() {
+		values = append(values, m.Constraints[j]+bound)
+	}
+	return Measures{Named: named, Values: values, Decisions: append([]float64{m.Error}, m.Decisions...)}, nil
 }
 
-// fair is what a fairness problem knows of the rows.
-func (r rows) fair() constraints.Rows { return constraints.Rows{Labels: r.labels, Groups: r.groups} }
+func (t Intersectional) defaults() taskDefaults {
+	return taskDefaults{hidden: []int{64}, activation: models.ReLU, beta: 0.5}
+}

@@ -7,58 +7,67 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/config"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
 
-// tables is a resolved configuration of a fairness problem on a built-in table.
-func tableConfig(t *testing.T, values config.Values) config.Train {
-	t.Helper()
-	values["threads"] = "2"
-	cfg, err := config.Resolve(values, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
-}
+// plada takes PLADA, with the x-step that fits the constraints.
+func plada(o *Options) { o.Method = &trainer.PLADA{} }
+
+// pladaSubgradient takes PLADA with subgradient steps.
+func pladaSubgradient(o *Options) { o.Method = &trainer.PLADA{XStep: trainer.Subgradient} }
+
+// narrow takes a network of few units.
+func narrow(o *Options) { o.Model = &models.Spec{Hidden: []int{8}, Activation: models.ReLU} }
 
 // Every fairness problem trains, becomes feasible where its bound can be met, and ends with measures of every split.
 func TestFairnessProblemsTrain(t *testing.T) {
 	for name, tc := range map[string]struct {
-		values   config.Values
+		task     Task
+		dataset  string
+		change   func(o *Options)
 		measure  string
 		feasible bool
 	}{
-		"dp, absolute":     {config.Values{"problem": "dp", "dataset": "synthetic-compas", "method": "plada"}, "dp_gap", true},
-		"dp, split":        {config.Values{"problem": "dp", "dataset": "synthetic-compas"}, "dp_gap", true},
-		"dp, plada split":  {config.Values{"problem": "dp", "dataset": "synthetic-compas", "method": "plada", "x-step": "split"}, "dp_gap", true},
-		"eo, two":          {config.Values{"problem": "eo", "dataset": "synthetic-compas", "method": "plada"}, "tpr_gap", true},
-		"eo, max":          {config.Values{"problem": "eo", "dataset": "synthetic-compas", "method": "plada", "eo-form": "max"}, "fpr_gap", true},
-		"if, expectation":  {config.Values{"problem": "if", "if-form": "expectation", "hidden": "8"}, "group_error_gap_max", true},
-		"if, each":         {config.Values{"problem": "if", "hidden": "8"}, "group_loss_violation_max", false},
-		"if, sampled":      {config.Values{"problem": "if", "if-form": "sampled", "method": "plada", "hidden": "8"}, "group_error_violation_mean", false},
-		"if, multipliers":  {config.Values{"problem": "if", "method": "multiplier-model", "multiplier-model-step": "0.01", "hidden": "8"}, "group_error_violation_max", false},
-		"dp, mini-batches": {config.Values{"problem": "dp", "dataset": "synthetic-compas", "method": "plada", "batch-size": "500"}, "dp_gap", false},
+		"dp, absolute":    {DemographicParity{}, "synthetic-compas", plada, "dp_gap", true},
+		"dp, split":       {DemographicParity{}, "synthetic-compas", nil, "dp_gap", true},
+		"dp, plada split": {DemographicParity{Gaps: SplitGaps}, "synthetic-compas", pladaSubgradient, "dp_gap", true},
+		"eo, two":         {EqualizedOdds{}, "synthetic-compas", plada, "tpr_gap", true},
+		"eo, max":         {EqualizedOdds{Gaps: LargestGap}, "synthetic-compas", plada, "fpr_gap", true},
+		"if, expectation": {Intersectional{Form: AverageGroup}, "synthetic-communities", narrow, "group_error_gap_max", true},
+		"if, each":        {Intersectional{}, "synthetic-communities", narrow, "group_loss_violation_max", false},
+		"if, sampled": {Intersectional{Form: SampledGroup}, "synthetic-communities", func(o *Options) {
+			narrow(o)
+			pladaSubgradient(o)
+		}, "group_error_violation_mean", false},
+		"if, multipliers": {Intersectional{Form: SampledGroup}, "synthetic-communities", func(o *Options) {
+			narrow(o)
+			o.Method = &trainer.MultiplierModel{Step: 0.01, Seed: 1}
+		}, "group_error_violation_max", false},
+		"dp, mini-batches": {DemographicParity{}, "synthetic-compas", func(o *Options) {
+			plada(o)
+			o.BatchSize = 500
+		}, "dp_gap", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := build(t, tableConfig(t, tc.values))
-			r, err := e.Train(context.Background(), trainer.Settings{Iterations: 200})
+			e := buildOptions(t, onTable(tc.task, Table{Dataset: tc.dataset}, tc.change))
+			r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 200})
 			if err != nil {
 				t.Fatal(err)
 			}
-			final, err := e.Finish(r)
+			final, err := e.Certify(r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if worst := problem.MaxViolation(final.Constraints); tc.feasible && worst > 1e-3 {
 				t.Errorf("the violation is %v after 200 iterations", worst)
 			}
-			if start := math.Log(2); final.Objective > 1 || tc.values["problem"] == "dp" && final.Objective > start {
+			if start := math.Log(2); final.Objective > 1 || tc.measure == "dp_gap" && final.Objective > start {
 				t.Errorf("the objective is %v", final.Objective)
 			}
-			if len(final.Splits) != 3 || len(final.Values) != 1+len(e.Bounds()) {
-				t.Errorf("%d splits, %d values of %d constraints", len(final.Splits), len(final.Values), len(e.Bounds()))
+			if len(final.Splits) != 3 || len(final.Values) != 1+len(e.statement.bounds()) {
+				t.Errorf("%d splits, %d values of %d constraints", len(final.Splits), len(final.Values), len(e.statement.bounds()))
 			}
 			for _, s := range final.Splits {
 				if len(s.Decisions) != len(final.Values) || s.Decisions[0] != s.Named["error"] {
@@ -77,22 +86,23 @@ func TestFairnessProblemsTrain(t *testing.T) {
 
 // The certificate in float64, from blocks of rows, is that of the training problem run in float64.
 func TestExactFairness(t *testing.T) {
-	for _, values := range []config.Values{
-		{"problem": "eo", "dataset": "synthetic-adult", "method": "plada", "dtype": "float64"},
-		{"problem": "if", "hidden": "5", "dtype": "float64"},
+	float64s := func(o *Options) { o.Device.Dtype = tensor.Float64 }
+	for _, o := range []Options{
+		onTable(EqualizedOdds{}, Table{Dataset: "synthetic-adult"}, func(o *Options) { float64s(o); plada(o) }),
+		onTable(Intersectional{}, Table{Dataset: "synthetic-communities"}, func(o *Options) { float64s(o); narrow(o) }),
 	} {
-		e := build(t, tableConfig(t, values))
-		if _, err := e.Train(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
+		e := buildOptions(t, o)
+		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
 			t.Fatal(err)
 		}
-		smooth, err := newExact(e.t, e.splits[0].rows, e.iterate())
+		smooth, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if smooth.blocks, err = e.t.blocksOf(e.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // sparse rows and dense ones are cut up
+		if smooth.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // sparse rows and dense ones are cut up
 			t.Fatal(err)
 		}
-		p, err := wrapped(e.t.goal, smooth)
+		p, err := e.statement.complete(smooth)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func openGPU(o GPUOptions) (GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	gpu, err := cuda.Open(d, o.Products, o.MicroBatch)
+	gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
 	if err != nil {
 		return nil, err
 	}

@@ -6,48 +6,27 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/models"
 )
 
-// load reads the data set, and states the problem on it. Meanwhile its files are compared with the published ones.
-func (e *Experiment) load(ctx context.Context, dataDir string) error {
-	load := e.loadTables
-	if e.cfg.Data.Problem == "mnpc" {
-		load = e.loadImages
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	verified := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dataDir, e.cfg.Dataset, e.cfg.File) })
-	if err := load(dataDir); err != nil {
-		return err
-	}
-	report, err := verified()
-	if err != nil {
-		return err
-	}
-	e.info.Warnings = append(e.info.Warnings, report.Warnings...)
-	for _, f := range report.Files {
-		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
-	}
-	return nil
+// Images is a published or built-in set of 8-bit pictures, with its own training and test rows.
+type Images struct {
+	Dataset      string // its name in package datasets: "synthetic", "fashion-mnist", "cifar10"
+	Dir          string // of the data sets' files; "": $PPAL_DATA, else the user's cache directory
+	Classes      []int  // by number, the objective's first; nil: 0, 1, 2, 3
+	RowsPerClass int    // the first rows of each class to train on; 0: all
+	// Normalize is done to the pixels; "" means models.NormalizeStandardize.
+	Normalize models.NormalizationKind
 }
 
-// meanwhile does f beside what comes next; wait gives the result.
-func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
-	var result T
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		result, err = f()
-	}()
-	return func() (T, error) {
-		<-done
-		return result, err
-	}
+// ImagesAtHand are pictures that have been read, with the classes in their order. The selections stay
+// as they are.
+type ImagesAtHand struct {
+	Train, Test *datasets.Selection
+	// Normalize is done to the pixels; "" means models.NormalizeStandardize.
+	Normalize models.NormalizationKind
 }
 
 // pixels are the 8-bit rows of a split.
@@ -64,39 +43,58 @@ type pictures struct {
 	moments func() (center []float64, deviation float64)
 }
 
-// atHand are pictures that have been read. The selection stays as it is.
+// load reads the pictures of the classes. Those to train on go from the file into the layouts of the
+// device's products, where the device has integer products; the others are kept row by row as read.
+func (s Images) load(ctx context.Context, on request) (*loaded, error) {
+	dir, err := dataDir(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return verified(ctx, dir, s.Dataset, "", func() (*loaded, error) {
+		train, test, err := datasets.OpenImages(dir, s.Dataset, on.seed)
+		if err != nil {
+			return nil, err
+		}
+		var sums []DataFile
+		if builtIn(s.Dataset) {
+			if sums, err = sumRows(s.Dataset, train, test); err != nil {
+				return nil, err
+			}
+		}
+		classes := s.Classes
+		if classes == nil {
+			classes = []int{0, 1, 2, 3}
+		}
+		toTrain, err := train.Choose(classes, s.RowsPerClass)
+		if err != nil {
+			return nil, err
+		}
+		held, err := test.Choose(classes, 0)
+		if err != nil {
+			return nil, err
+		}
+		reading := meanwhile(func() (pictures, error) { return read(held, newBytes) })
+		packed, err := read(toTrain, on.roomToTrain)
+		asRead, heldErr := reading()
+		if err = cmp.Or(err, heldErr); err != nil {
+			return nil, err
+		}
+		l, err := loadPictures(packed, asRead, s.Normalize, on)
+		if err == nil {
+			l.told.Data = sums
+		}
+		return l, err
+	})
+}
+
+func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
+	return loadPictures(atHand(s.Train), atHand(s.Test), s.Normalize, on)
+}
+
+// atHand are pictures that have been read.
 func atHand(s *datasets.Selection) pictures {
 	own := *s.Pixels // shares the values
 	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
-}
-
-// loadImages reads the pictures of the classes. Those to train on go from the file into the layouts of the device's products with them,
-// where it has such, the others row by row as they were read.
-func (e *Experiment) loadImages(dataDir string) error {
-	train, test, err := datasets.OpenImages(dataDir, e.cfg.Dataset, e.cfg.Seed)
-	if err != nil {
-		return err
-	}
-	if d, err := datasets.Lookup(e.cfg.Dataset); err == nil && len(d.Files) == 0 {
-		if err := e.sumRows(train, test); err != nil {
-			return err
-		}
-	}
-	toTrain, err := train.Choose(e.cfg.Classes, e.cfg.RowsPerClass)
-	if err != nil {
-		return err
-	}
-	held, err := test.Choose(e.cfg.Classes, 0)
-	if err != nil {
-		return err
-	}
-	reading := meanwhile(func() (pictures, error) { return read(held, newBytes) })
-	packed, err := read(toTrain, e.roomToTrain)
-	asRead, heldErr := reading()
-	if err = cmp.Or(err, heldErr); err != nil {
-		return err
-	}
-	return e.takeImages(packed, asRead)
 }
 
 // read reads the choice's pictures into the room that is made for them.
@@ -108,22 +106,23 @@ func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error
 // newBytes makes room for rows as they are read, one after the other.
 func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
 
-// roomToTrain makes room for rows in the layouts of the device's products with them, or as they are read where it has none.
-func (e *Experiment) roomToTrain(rows, cols int) pixels {
-	if e.cfg.Dtype == "float32" && e.device != nil && e.device.Products(cols).Digits() > 0 {
-		return e.device.NewBytes(rows, cols, datasets.PixelScale)
+// roomToTrain makes room for rows in the layouts of the CPU's integer products, or row by row where
+// the training device has others.
+func (r request) roomToTrain(rows, cols int) pixels {
+	if r.devices.cpu != nil && r.packs(cols) {
+		return r.devices.cpu.NewBytes(rows, cols, datasets.PixelScale)
 	}
 	return newBytes(rows, cols)
 }
 
 // packed returns training rows in the layouts of the device's products with them, or as they are if
 // the device has no such layouts. The rows are stored once: nothing keeps the original.
-func (e *Experiment) packed(x pixels) pixels {
+func (r request) packed(x pixels) pixels {
 	bytes, ok := x.(*matrix.Bytes)
 	if !ok {
 		return x
 	}
-	own := e.roomToTrain(x.Dims())
+	own := r.roomToTrain(x.Dims())
 	if _, ok := own.(*matrix.Bytes); ok {
 		return x
 	}
@@ -132,48 +131,37 @@ func (e *Experiment) packed(x pixels) pixels {
 	return own
 }
 
-// takeImages states the Neyman-Pearson problem.
-func (e *Experiment) takeImages(train, test pictures) (err error) {
-	train.pixels = e.packed(train.pixels)
-	if e.normalization, err = normalization(models.NormalizationKind(e.cfg.Normalize), train); err != nil {
-		return err
+// loadPictures packs and normalises the pictures.
+func loadPictures(train, test pictures, kind models.NormalizationKind, on request) (*loaded, error) {
+	train.pixels = on.packed(train.pixels)
+	if kind == "" {
+		kind = models.NormalizeStandardize
 	}
-	e.splits = []*split{{name: "train", rows: imageRows(train, e.normalization)}, {name: "test", rows: imageRows(test, e.normalization)}}
-	if e.t.spec, err = e.spec(e.splits[0].features(), len(train.Names)); err != nil {
-		return err
-	}
-	e.t.center = scaledCenter(e.normalization)
-	phi, err := constraints.ParsePhi(e.cfg.Phi)
+	n, err := normalization(kind, train)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	np, err := constraints.NewNeymanPearson(train.Names, e.cfg.Kappa, phi)
-	if err != nil {
-		return err
+	l := &loaded{normalization: n, center: scaledCenter(n)}
+	l.splits = []*split{{name: Training, rows: imageRows(train, n)}, {name: Test, rows: imageRows(test, n)}}
+	l.told.Normalization = string(kind)
+	if kind == models.NormalizeStandardize {
+		l.told.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", kind, n.Deviation)
 	}
-	e.t.goal = neymanPearson{np, e.cfg.Classes}
-	e.info.Objective = train.Names[0]
-	for k, name := range train.Names {
-		e.info.Classes = append(e.info.Classes, e.part(name, func(r rows) int { return len(r.strata[k]) }))
-	}
-	if e.normalization.Kind == models.NormalizeStandardize {
-		e.info.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", e.cfg.Normalize, e.normalization.Deviation)
-	}
-	e.t.regularizer, err = e.regularizer()
-	return err
+	return l, nil
 }
 
 // sumRows identifies rows that come from no file.
-func (e *Experiment) sumRows(parts ...*datasets.Pictures) error {
-	for i, name := range []string{"train", "test"} {
+func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
+	var sums []DataFile
+	for i, name := range []Split{Training, Test} {
 		set, err := parts[i].Images()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		e.info.DataFiles = append(e.info.DataFiles, FileSum{Name: e.cfg.Dataset + " " + name,
+		sums = append(sums, DataFile{Name: fmt.Sprintf("%s %s", dataset, name),
 			Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()})
 	}
-	return nil
+	return sums, nil
 }
 
 // imageRows takes the rows of a selection under their normalisation.
@@ -182,7 +170,8 @@ func imageRows(s pictures, n models.Normalization) rows {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
 	r := rows{data: s.pixels, labels: s.Labels()}
-	for k := range len(s.Offsets) - 1 {
+	for k, name := range s.Names {
+		r.classes = append(r.classes, Class{Name: name, Label: k, Number: s.Classes[k]})
 		var class []int
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
 			class = append(class, i)
@@ -202,7 +191,7 @@ func normalization(kind models.NormalizationKind, train pictures) (models.Normal
 	n.Center = center
 	if kind == models.NormalizeStandardize {
 		if deviation == 0 {
-			return n, fmt.Errorf("session: all training rows are equal, so they cannot be standardised: use --normalize none")
+			return n, &OptionError{Option: "normalize", Problem: "is standardize, and all training rows are equal: choose none"}
 		}
 		n.Deviation = deviation
 	}

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/config"
+	"gorgonia.org/tensor"
+
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -42,31 +44,27 @@ func integersFile(t *testing.T, extra string) string {
 func TestIntegersAreKeptAsBytes(t *testing.T) {
 	needSlices(t)
 	for _, tc := range []struct {
-		model, extra, products, ran string
+		hidden   []int
+		extra    string
+		products Products
+		ran      string
 	}{
-		{"mlp", "2", "auto", "int8x3"}, {"linear", "2", "auto", "int8x3"}, {"mlp", "2", "int8x2", "int8x2"}, {"mlp", "2", "float32", "float32"},
-		{"mlp", "2.5", "auto", "float32"}, {"mlp", "300", "auto", "float32"},
+		{[]int{9}, "2", "", "int8x3"}, {nil, "2", "", "int8x3"}, {[]int{9}, "2", Int8x2, "int8x2"}, {[]int{9}, "2", Float32, "float32"},
+		{[]int{9}, "2.5", "", "float32"}, {[]int{9}, "300", "", "float32"},
 	} {
-		open := func(dtype, products string) *Experiment {
-			values := config.Values{"problem": "dp", "dataset": "csv", "file": integersFile(t, tc.extra), "label": "y", "group": "sex=a",
-				"model": tc.model, "dtype": dtype, "products": products, "iterations": "20"}
-			if tc.model == "mlp" {
-				values["hidden"], values["activation"] = "9", "tanh"
-			}
-			cfg := tableConfig(t, values)
-			e, err := New(t.Context(), cfg, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return e
+		open := func(dtype tensor.Dtype, products Products) *assembly {
+			return buildOptions(t, onTable(DemographicParity{}, CSV(integersFile(t, tc.extra), "y", "sex=a"), func(o *Options) {
+				o.Model = &models.Spec{Hidden: tc.hidden, Activation: models.Tanh}
+				o.Device.Dtype, o.Device.Products = dtype, products
+			}))
 		}
-		e, exact := open("float32", tc.products), open("float64", "auto")
-		noted := slices.ContainsFunc(e.Info().Notes, func(n string) bool { return strings.Contains(n, "kept as bytes") })
-		if e.Info().Products != tc.ran || noted != (tc.ran != "float32") {
-			t.Errorf("%+v: %s, %q", tc, e.Info().Products, e.Info().Notes)
+		e, exact := open(tensor.Float32, tc.products), open(tensor.Float64, "")
+		noted := slices.ContainsFunc(e.Describe().Notes, func(n string) bool { return strings.Contains(n, "kept as bytes") })
+		if e.Describe().Products != tc.ran || noted != (tc.ran != "float32") {
+			t.Errorf("%+v: %s, %q", tc, e.Describe().Products, e.Describe().Notes)
 		}
-		if e.info.Features != 104 {
-			t.Errorf("%d features", e.info.Features)
+		if e.Describe().Features != 104 {
+			t.Errorf("%d features", e.Describe().Features)
 		}
 		x := e.iterate()
 		got, want := e.tablePass(t, x), exact.tablePass(t, x)
@@ -79,20 +77,20 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 				t.Errorf("%+v: %s differ by %.2g", tc, what, d)
 			}
 		}
-		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
+		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Finish(r); err != nil {
+		if _, err := e.Certify(r); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // tablePass are the scores and the objective's gradient at x.
-func (e *Experiment) tablePass(t *testing.T, x []float64) [2][]float64 {
+func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	t.Helper()
-	p := e.splits[0].problem
+	p := e.data.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
 	_, m := p.Dims()
 	if _, err := p.Forward(make([]float64, m)); err != nil {

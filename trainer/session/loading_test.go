@@ -9,29 +9,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
-	"ppal/internal/config"
 	"ppal/internal/cpu/kernel"
 	"ppal/trainer"
 )
 
 // finished is where three iterations end, to the bit.
-func finished(t *testing.T, e *Experiment) Final {
+func finished(t *testing.T, e *assembly) *Result {
 	t.Helper()
-	r, err := e.Train(t.Context(), trainer.Settings{Iterations: 3, RecordEvery: 1})
+	r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 3, RecordEvery: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	final, err := e.Finish(r)
+	final, err := e.Certify(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	final.Training = nil // has measured times
 	return final
 }
 
 // checkPackedWhileReading compares a run whose rows were packed while they were read with one whose rows were packed afterwards.
-func checkPackedWhileReading(t *testing.T, cfg config.Train, dir string) {
+func checkPackedWhileReading(t *testing.T, cfg setup) {
 	t.Helper()
-	train, test, err := datasets.LoadImages(dir, cfg.Dataset, cfg.Seed)
+	train, test, err := datasets.LoadImages(cfg.Dir, cfg.Dataset, cfg.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,16 +43,11 @@ func checkPackedWhileReading(t *testing.T, cfg config.Train, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	afterwards, err := NewOnImages(t.Context(), cfg, selected, held)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reading, err := New(t.Context(), cfg, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, packed := reading.splits[0].data.(*kernel.PackedBytes); packed != (cfg.Products == "int8x3") {
-		t.Errorf("the training rows are a %T", reading.splits[0].data)
+	reading := build(t, cfg)
+	cfg.source, cfg.method = ImagesAtHand{Train: selected, Test: held}, small(nil).method
+	afterwards := build(t, cfg)
+	if _, packed := reading.data.splits[0].data.(*kernel.PackedBytes); packed != (cfg.Products == Int8x3) {
+		t.Errorf("the training rows are a %T", reading.data.splits[0].data)
 	}
 	if diff := cmp.Diff(finished(t, afterwards), finished(t, reading)); diff != "" {
 		t.Error(diff)
@@ -62,11 +57,11 @@ func checkPackedWhileReading(t *testing.T, cfg config.Train, dir string) {
 // Batches, test rows and certificate are the same bits, for any number of threads, in slices and in floating point.
 func TestPackedWhileReading(t *testing.T) {
 	needSlices(t)
-	for _, products := range []string{"int8x3", "float32"} {
+	for _, products := range []Products{Int8x3, Float32} {
 		for _, threads := range []int{1, 2, 3} {
 			for _, batch := range []int{0, 30} {
 				t.Run(fmt.Sprint(products, threads, batch), func(t *testing.T) {
-					checkPackedWhileReading(t, single(products, func(c *config.Train) { c.Threads, c.BatchSize = threads, batch }), "")
+					checkPackedWhileReading(t, single(products, func(c *setup) { c.Threads, c.BatchSize = threads, batch }))
 				})
 			}
 		}
@@ -81,7 +76,7 @@ func TestRealPicturesPackedWhileReading(t *testing.T) {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
 	for _, dataset := range []string{"fashion-mnist", "cifar10"} {
-		checkPackedWhileReading(t, single("int8x3", func(c *config.Train) { c.Dataset, c.RowsPerClass, c.Threads = dataset, 300, 2 }), dir)
+		checkPackedWhileReading(t, single(Int8x3, func(c *setup) { c.Dataset, c.Dir, c.RowsPerClass, c.Threads = dataset, dir, 300, 2 }))
 	}
 }
 
@@ -91,17 +86,14 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	needSlices(t)
 	const trainRows, testRows, features, width, classes = 40_000, 2_000, 784, 8, 10
 	dir := writeFashion(t, trainRows, testRows)
-	cfg := single("int8x3", func(c *config.Train) {
-		c.Dataset, c.RowsPerClass, c.Hidden = "fashion-mnist", 0, []int{width}
+	cfg := single(Int8x3, func(c *setup) {
+		c.Dataset, c.Dir, c.RowsPerClass, c.Hidden = "fashion-mnist", dir, 0, []int{width}
 		c.Classes = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
 	})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	e, err := New(t.Context(), cfg, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 1}); err != nil {
+	e := build(t, cfg)
+	if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 1}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

@@ -1,12 +1,13 @@
 package session
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"strings"
 	"testing"
 
-	"ppal/internal/config"
+	"ppal/datasets"
 	"ppal/trainer"
 )
 
@@ -17,18 +18,18 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 		t.Skip("PPAL_DATA is not set")
 	}
 	for _, tc := range []struct {
-		problem, dataset string
-		solved           int // of the three iterates, at least
-	}{{"dp", "compas", 2}, {"eo", "compas", 2}, {"eo", "adult", 2}, {"eo", "bank", 2}} {
-		t.Run(tc.problem+"-"+tc.dataset, func(t *testing.T) {
-			e, err := New(t.Context(), tableConfig(t, config.Values{"problem": tc.problem, "dataset": tc.dataset, "split": "100/0/0",
-				"epsilon": "0.01", "method": "plada"}), root)
-			if err != nil {
-				t.Fatal(err)
-			}
+		problem Task
+		dataset string
+		solved  int // of the three iterates, at least
+	}{
+		{DemographicParity{}, "compas", 2}, {EqualizedOdds{}, "compas", 2}, {EqualizedOdds{}, "adult", 2}, {EqualizedOdds{}, "bank", 2},
+	} {
+		t.Run(fmt.Sprintf("%T-%s", tc.problem, tc.dataset), func(t *testing.T) {
+			table := Table{Dataset: tc.dataset, Dir: root, TableOptions: datasets.TableOptions{Split: datasets.Split{Train: 100}}}
+			e := buildOptions(t, onTable(tc.problem, table, func(o *Options) { o.Method = &trainer.PLADA{XStep: trainer.ProxLinear} }))
 			defer e.Close()
 			l := &nearRecords{}
-			if _, err := e.Train(t.Context(), trainer.Settings{Iterations: 60, RecordEvery: 30, NearEvery: 1, Recorder: l}); err != nil {
+			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 60, RecordEvery: 30, NearEvery: 1, Recorder: l}); err != nil {
 				t.Fatal(err)
 			}
 			solved := 0

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/config"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -30,14 +30,22 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		text   string
-		values config.Values
+		source func(file string) Table
 		read   func(p *rundir.Preparation, text string) (matrix.Matrix, error)
 	}{
-		"csv": {csv.String(), config.Values{"dataset": "csv", "label": "pay=high", "group": "sex=F", "missing": "impute", "drop-sensitive": "true"},
+		"csv": {csv.String(), func(file string) Table {
+			t := CSV(file, "pay=high", "sex=F")
+			t.Impute, t.DropSensitive = true, true
+			return t
+		},
 			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
 				return p.Read(strings.NewReader(text), "new")
 			}},
-		"libsvm": {sparse.String(), config.Values{"dataset": "libsvm", "group": "4", "drop-sensitive": "true"},
+		"libsvm": {sparse.String(), func(file string) Table {
+			t := LIBSVM(file, "4")
+			t.DropSensitive = true
+			return t
+		},
 			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
 				return p.ReadLIBSVM(strings.NewReader(text), "new")
 			}},
@@ -48,23 +56,21 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			tc.values["problem"], tc.values["file"], tc.values["split"] = "dp", file, "100/0/0"
-			e, err := New(t.Context(), tableConfig(t, tc.values), "")
+			table := tc.source(file)
+			table.Split = datasets.Split{Train: 100}
+			e := buildOptions(t, onTable(DemographicParity{}, table, nil))
+			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 30})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := e.Train(t.Context(), trainer.Settings{Iterations: 30})
+			final, err := e.Certify(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			final, err := e.Finish(r)
-			if err != nil {
+			if err := e.SaveModel(dir.Model()); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.Save(dir.Model()); err != nil {
-				t.Fatal(err)
-			}
-			info := e.Info()
+			info := e.Describe()
 			if err := dir.WritePreparation(rundir.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}); err != nil {
 				t.Fatal(err)
 			}

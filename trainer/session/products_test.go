@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"ppal/datasets/matrix"
-	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
@@ -15,9 +16,9 @@ import (
 )
 
 // single are small's pictures in float32, with that kind of products.
-func single(products string, change func(c *config.Train)) config.Train {
-	return small(func(c *config.Train) {
-		c.Dtype, c.Products = "float32", products
+func single(products Products, change func(c *setup)) setup {
+	return small(func(c *setup) {
+		c.Dtype, c.Products = tensor.Float32, products
 		if change != nil {
 			change(c)
 		}
@@ -40,42 +41,46 @@ func needSlices(t *testing.T) {
 func TestProductsAreNamed(t *testing.T) {
 	needSlices(t)
 	for _, c := range []struct {
-		asked, dtype, engine, simd, ran string
-		noted                           bool
+		asked  Products
+		dtype  tensor.Dtype
+		engine Engine
+		simd   SIMD
+		ran    string
+		noted  bool
 	}{
-		{"auto", "float32", "plan", "auto", "int8x3", false},
-		{"int8x3", "float32", "plan", "auto", "int8x3", false},
-		{"int8x2", "float32", "plan", "auto", "int8x2", false},
-		{"float32", "float32", "plan", "auto", "float32", false},
-		{"auto", "float64", "plan", "auto", "float64", false},
-		{"auto", "float32", "gorgonia", "", "float32", false},
-		{"auto", "float32", "plan", "go", "float32", true},
-		{"float32", "float32", "plan", "go", "float32", false},
+		{"", tensor.Float32, Plan, "", "int8x3", false},
+		{Int8x3, tensor.Float32, Plan, "", "int8x3", false},
+		{Int8x2, tensor.Float32, Plan, "", "int8x2", false},
+		{Float32, tensor.Float32, Plan, "", "float32", false},
+		{"", tensor.Float64, Plan, "", "float64", false},
+		{"", tensor.Float32, Gorgonia, "", "float32", false},
+		{"", tensor.Float32, Plan, NoSIMD, "float32", true},
+		{Float32, tensor.Float32, Plan, NoSIMD, "float32", false},
 	} {
-		e := build(t, single(c.asked, func(s *config.Train) { s.Dtype, s.Engine, s.SIMD = c.dtype, c.engine, c.simd }))
-		noted := slices.ContainsFunc(e.Info().Notes, func(n string) bool { return strings.Contains(n, "products are in float32") })
-		if e.Info().Products != c.ran || noted != c.noted {
-			t.Errorf("%+v: %q, notes %q", c, e.Info().Products, e.Info().Notes)
+		e := build(t, single(c.asked, func(s *setup) { s.Dtype, s.Engine, s.SIMD = c.dtype, c.engine, c.simd }))
+		noted := slices.ContainsFunc(e.Describe().Notes, func(n string) bool { return strings.Contains(n, "products are in float32") })
+		if e.Describe().Products != c.ran || noted != c.noted {
+			t.Errorf("%+v: %q, notes %q", c, e.Describe().Products, e.Describe().Notes)
 		}
 	}
 	// Narrow data are not worth it, but where they are asked for.
-	for asked, ran := range map[string]string{"auto": "float32", "int8x3": "int8x3"} {
-		e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products = "float32", asked })
-		if e.Info().Products != ran {
-			t.Errorf("37 features, %s: %s", asked, e.Info().Products)
+	for asked, ran := range map[Products]string{"": "float32", Int8x3: "int8x3"} {
+		e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked })
+		if e.Describe().Products != ran {
+			t.Errorf("37 features, %s: %s", asked, e.Describe().Products)
 		}
 	}
 }
 
 func TestProductsRefused(t *testing.T) {
 	needSlices(t)
-	for want, cfg := range map[string]config.Train{
-		"--products is int8x3, which needs AVX-512 VNNI or AVX-VNNI; the go kernels have neither here, want auto or float32": single("int8x3",
-			func(c *config.Train) { c.SIMD = "go" }),
-		"--products is int8x2, which is for 8-bit data; the features of synthetic-adult are others, want auto or float32": tableConfig(t,
-			config.Values{"problem": "dp", "dataset": "synthetic-adult", "products": "int8x2"}),
+	for want, cfg := range map[string]Options{
+		"session: products is int8x3, which needs AVX-512 VNNI or AVX-VNNI; the go kernels have neither here, want auto or float32": single(Int8x3,
+			func(c *setup) { c.SIMD = NoSIMD }).options(),
+		"session: products is int8x2, which is for 8-bit data; the features of synthetic-adult are others, want auto or float32": onTable(DemographicParity{},
+			Table{Dataset: "synthetic-adult"}, func(o *Options) { o.Device.Products = Int8x2 }),
 	} {
-		if _, err := New(t.Context(), cfg, ""); !errors.Is(err, config.ErrUsage) || err.Error() != want {
+		if _, err := try(t, cfg); !errors.Is(err, ErrOptions) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -85,15 +90,15 @@ func TestProductsRefused(t *testing.T) {
 func TestSlicedBatches(t *testing.T) {
 	needSlices(t)
 	run := func(batch int) *trainer.Result {
-		e := build(t, single("int8x3", func(c *config.Train) { c.BatchSize = batch }))
-		r, err := e.Train(t.Context(), trainer.Settings{Iterations: 20})
+		e := build(t, single(Int8x3, func(c *setup) { c.BatchSize = batch }))
+		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s, ok := e.sampler.(smoothBatches); ok && s.bound.Products() != "int8x3" {
 			t.Errorf("batches have products in %s", s.bound.Products())
 		}
-		if got := e.splits[1].blocks.block.Products(); got != "int8x3" {
+		if got := e.data.splits[1].blocks.block.Products(); got != "int8x3" {
 			t.Errorf("test rows have products in %s", got)
 		}
 		return r
@@ -105,10 +110,10 @@ func TestSlicedBatches(t *testing.T) {
 // Rows are given back as they were read, bit by bit.
 func TestBytesAreGivenBack(t *testing.T) {
 	needSlices(t)
-	e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products = "float32", "int8x3" })
-	want := imageRows(atHand(selection()), e.normalization).data
+	e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Int8x3 })
+	want := imageRows(atHand(selection()), e.data.normalization).data
 	got := make([][2][]float64, 2)
-	for i, m := range []matrix.Matrix{e.splits[0].data, want} {
+	for i, m := range []matrix.Matrix{e.data.splits[0].data, want} {
 		single, double := make([]float32, 120*37), make([]float64, 120*37)
 		m.Float32(single, 0, 120)
 		m.Float64(double, 0, 120)

@@ -8,14 +8,19 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and what the goal knows of each row.
+// rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and
+// what the task knows of each row.
 type rows struct {
-	data   matrix.Matrix
-	labels []int // mnpc: classes by their place in the configuration; tables: -1 or +1
-	groups []constraints.Group
-	levels [][]float64 // what describes each intersectional group
-	strata [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
+	data    matrix.Matrix
+	labels  []int // pictures: the place of the class in classes; tables: -1 or +1
+	classes []Class
+	groups  []constraints.Group
+	levels  [][]float64 // the quantiles that describe each intersectional group
+	strata  [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
 }
+
+// public is what a task knows of the rows.
+func (r rows) public() Rows { return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups} }
 
 // len is the number of rows.
 func (r rows) len() int { return len(r.labels) }

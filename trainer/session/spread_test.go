@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"ppal/datasets"
-	"ppal/internal/config"
 	"ppal/trainer"
 )
 
@@ -41,22 +40,19 @@ func turned(s *datasets.Selection, k int) *datasets.Selection {
 }
 
 // ending is where 1,000 iterations end: the objective and constraints in float64, and the certificate.
-func ending(t *testing.T, rows *datasets.Selection, method, products string) map[string]float64 {
+func ending(t *testing.T, rows *datasets.Selection, method string, products Products) map[string]float64 {
 	t.Helper()
-	cfg, err := config.Resolve(config.Values{"dataset": "fashion-mnist", "method": method, "hidden": "8", "products": products,
-		"threads": "1", "iterations": "1000", "record-every": "1000"}, nil)
+	e := build(t, clothing(rows, func(c *setup) {
+		c.Hidden, c.Products, c.Threads = []int{8}, products, 1
+		if method == "gdpa" {
+			c.method = &trainer.GDPA{}
+		}
+	}))
+	r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 1000, RecordEvery: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewOnImages(t.Context(), cfg, rows, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.Train(t.Context(), trainer.Settings{Iterations: cfg.Iterations, RecordEvery: cfg.RecordEvery})
-	if err != nil {
-		t.Fatal(err)
-	}
-	final, err := e.Finish(r)
+	final, err := e.Certify(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +78,7 @@ func TestSlicesEndWhereFloat32Ends(t *testing.T) {
 	for method, floor := range map[string]float64{"ppala": closePPALA, "gdpa": closeGDPA} {
 		least, most := map[string]float64{}, map[string]float64{}
 		for k := range 4 {
-			for name, x := range ending(t, turned(rows, 7*k), method, "float32") {
+			for name, x := range ending(t, turned(rows, 7*k), method, Float32) {
 				if k == 0 {
 					least[name], most[name] = x, x
 				}
@@ -90,7 +86,7 @@ func TestSlicesEndWhereFloat32Ends(t *testing.T) {
 			}
 		}
 		for k := range 1 {
-			for name, x := range ending(t, turned(rows, 7*k), method, "int8x3") {
+			for name, x := range ending(t, turned(rows, 7*k), method, Int8x3) {
 				spread := max(most[name]-least[name], floor)
 				if method == "ppala" && name == "objective" { // 7.5e-6
 					spread = most[name] - least[name]

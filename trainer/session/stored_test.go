@@ -6,12 +6,11 @@ import (
 	"weak"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/config"
 	"ppal/internal/cpu/kernel"
-	"ppal/models"
 	"ppal/trainer"
 )
 
@@ -26,28 +25,31 @@ func selection() *datasets.Selection {
 }
 
 // onSelection is small's problem on it.
-func onSelection(t *testing.T, change func(c *config.Train)) *Experiment {
+func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	t.Helper()
-	e, err := NewOnImages(t.Context(), small(change), selection(), selection())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return build(t, small(func(c *setup) {
+		c.source = ImagesAtHand{Train: selection(), Test: selection()}
+		change(c)
+	}))
 }
 
 // The training rows read from the device's layouts are the bytes, bit by bit, in both precisions.
 func TestStoredRows(t *testing.T) {
 	needSlices(t)
-	for _, c := range []struct{ dtype, products string }{{"float32", "int8x3"}, {"float32", "float32"}, {"float64", ""}} {
-		for _, kind := range []string{"none", "center", "standardize"} {
-			e := onSelection(t, func(s *config.Train) {
-				s.Dtype, s.Products, s.Normalize = c.dtype, c.products, models.NormalizationKind(kind)
+	for _, c := range []struct {
+		dtype    tensor.Dtype
+		products Products
+	}{{tensor.Float32, Int8x3}, {tensor.Float32, Float32}, {tensor.Float64, ""}} {
+		for _, kind := range kinds {
+			e := onSelection(t, func(s *setup) {
+				s.Dtype, s.Products = c.dtype, c.products
+				s.source = ImagesAtHand{Train: selection(), Test: selection(), Normalize: kind}
 			})
-			data := e.splits[0].data
-			if _, ok := data.(*kernel.PackedBytes); ok != (c.products == "int8x3") {
+			data := e.data.splits[0].data
+			if _, ok := data.(*kernel.PackedBytes); ok != (c.products == Int8x3) {
 				t.Fatalf("%+v: the training rows are a %T", c, data)
 			}
-			want := imageRows(atHand(selection()), e.normalization).data
+			want := imageRows(atHand(selection()), e.data.normalization).data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
 				n := (rows[1] - rows[0]) * 37
 				single, double := make([]float32, n), make([]float64, n)
@@ -68,22 +70,23 @@ func TestStoredRows(t *testing.T) {
 func TestStoredRowsEndAlike(t *testing.T) {
 	needSlices(t)
 	for _, batch := range []int{0, 30} {
-		finish := func(keep bool) Final {
-			e := onSelection(t, func(c *config.Train) { c.Dtype, c.Products, c.BatchSize = "float32", "int8x3", batch })
+		finish := func(keep bool) *Result {
+			e := onSelection(t, func(c *setup) { c.Dtype, c.Products, c.BatchSize = tensor.Float32, Int8x3, batch })
 			if keep {
-				e.splits[0].data = imageRows(atHand(selection()), e.normalization).data
+				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
 				if b, ok := e.sampler.(smoothBatches); ok {
-					b.picked = matrix.Pick(e.splits[0].data, b.list)
+					b.picked = matrix.Pick(e.data.splits[0].data, b.list)
 				}
 			}
-			r, err := e.Train(t.Context(), trainer.Settings{Iterations: 4})
+			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
-			final, err := e.Finish(r)
+			final, err := e.Certify(r)
 			if err != nil {
 				t.Fatal(err)
 			}
+			final.Training = nil // has measured times
 			return final
 		}
 		if diff := cmp.Diff(finish(true), finish(false)); diff != "" {
@@ -97,18 +100,17 @@ func TestStoredRowsEndAlike(t *testing.T) {
 func TestBytesAreFreed(t *testing.T) {
 	needSlices(t)
 	for _, c := range []struct {
-		engine, products string
-		batch            int
-		kept             bool
-	}{{"plan", "int8x3", 0, false}, {"plan", "int8x3", 30, false}, {"plan", "float32", 0, true}, {"gorgonia", "", 0, true}} {
+		engine   Engine
+		products Products
+		batch    int
+		kept     bool
+	}{{Plan, Int8x3, 0, false}, {Plan, Int8x3, 30, false}, {Plan, Float32, 0, true}, {Gorgonia, "", 0, true}} {
 		train := selection()
 		data := weak.Make(&train.Pixels.Data[0])
-		e, err := NewOnImages(t.Context(), small(func(s *config.Train) {
-			s.Dtype, s.Engine, s.Products, s.BatchSize = "float32", c.engine, c.products, c.batch
-		}), train, selection())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := build(t, small(func(s *setup) {
+			s.Dtype, s.Engine, s.Products, s.BatchSize = tensor.Float32, c.engine, c.products, c.batch
+			s.source = ImagesAtHand{Train: train, Test: selection()}
+		}))
 		train = nil
 		runtime.GC()
 		if kept := data.Value() != nil; kept != c.kept {

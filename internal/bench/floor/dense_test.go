@@ -1,36 +1,42 @@
-package cpu
+package floor
 
 import (
 	"math"
 	"testing"
 
+	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
-// The products are those of all rows, whatever the threads.
-func TestBareProducts(t *testing.T) {
+// TestDense checks that the products are those of all rows, for any number of threads.
+func TestDense(t *testing.T) {
 	for _, level := range kernel.Levels() {
 		for _, threads := range []int{1, 2, 5} {
-			for _, width := range []int{1, narrowData, 13} {
-				testBare[float32](t, level, threads, width, 1e-5)
-				testBare[float64](t, level, threads, width, 1e-13)
+			for _, width := range []int{1, cpu.NarrowWidth, 13} {
+				testDense[float32](t, level, threads, width, 1e-5)
+				testDense[float64](t, level, threads, width, 1e-13)
 			}
 		}
 	}
 }
 
-func testBare[T plan.Float](t *testing.T, level kernel.Level, threads, width int, bound float64) {
+func testDense[T plan.Float](t *testing.T, level kernel.Level, threads, width int, bound float64) {
 	t.Helper()
 	const rows, cols = 2*kernel.RowBlock + 7, 19
+	device, err := cpu.New(level, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
 	k, err := kernel.New[T](level)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBare(k, newPool(threads), rows, cols, width)
+	b := newDense(k, device, rows, cols, width)
 	x := func(i, l int) float64 { return float64(b.x.Data[i*cols+l]) }
 	at := func(l, j int) int { return j*cols + l } // of W and G: column by column where they are narrow
-	if width > narrowData {
+	if width > cpu.NarrowWidth {
 		x = func(i, l int) float64 { return float64(b.packed.At(i, l)) }
 		at = func(l, j int) int { return l*width + j }
 	}
@@ -61,17 +67,17 @@ func testBare[T plan.Float](t *testing.T, level kernel.Level, threads, width int
 	}
 }
 
-func TestBareProductsRefusesSizes(t *testing.T) {
-	d, err := New(kernel.Best(), 1)
+func TestDenseRefusesSizes(t *testing.T) {
+	d, err := cpu.New(kernel.Best(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {-1, 1, 1}} {
-		if _, err := BareProducts[float32](d, size[0], size[1], size[2]); err == nil {
+		if _, err := Dense[float32](d, size[0], size[1], size[2]); err == nil {
 			t.Errorf("%v: no error", size)
 		}
 	}
-	b, err := BareProducts[float32](d, 300, 4, 5)
+	b, err := Dense[float32](d, 300, 4, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

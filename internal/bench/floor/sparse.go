@@ -1,4 +1,4 @@
-package cpu
+package floor
 
 import (
 	"fmt"
@@ -6,16 +6,18 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cpu"
 	"ppal/internal/plan"
 )
 
-// BareSparse prepares the two products of an iteration with a sparse matrix, as Bare has them: Z = X W and G = X^T Z, X of n x d, W of
-// d x width. Only the entries are read; FLOPs counts them.
-func BareSparse[T plan.Float](d *Device, x matrix.Sparse, width int) (*Bare, error) {
+// Sparse prepares the products with a sparse matrix, Z = X W and G = X^T Z. They read the entries
+// only, and FLOPs counts the entries only.
+func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products, error) {
 	if width < 1 {
-		return nil, fmt.Errorf("cpu: bare products of width %d, want a positive one", width)
+		return nil, fmt.Errorf("floor: products of width %d, want a positive width", width)
 	}
-	e, err := newExecutor[T](d, barePlan[T](x, width))
+	p := sparsePlan[T](x, width)
+	e, err := compile[T](d, p)
 	if err != nil {
 		return nil, err
 	}
@@ -24,18 +26,34 @@ func BareSparse[T plan.Float](d *Device, x matrix.Sparse, width int) (*Bare, err
 	for i := range w {
 		w[i] = T(i%7-3) / 64
 	}
-	if err := e.Attach(e.plan.Parameters[0], w); err != nil {
+	if err := e.Attach(p.Parameters[0], w); err != nil {
 		return nil, err
 	}
-	run := func() { // products alone: nothing in the regions can fail
+	run := func() { // neither fails: the regions hold products alone
 		_ = e.Forward()
 		_ = e.Backward(nil)
 	}
-	return &Bare{run: run, flops: float64(e.plan.Forward[0].Steps[0].FLOPs() + e.plan.Backward[0].Steps[0].FLOPs())}, nil
+	return &Products{run, float64(p.Forward[0].Steps[0].FLOPs() + p.Backward[0].Steps[0].FLOPs())}, nil
 }
 
-// barePlan has one product in each half.
-func barePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
+// compile compiles a plan of the element type.
+func compile[T plan.Float](d *cpu.Device, p *plan.Plan) (plan.Executor[T], error) {
+	if p.Dtype == tensor.Float32 {
+		e, err := d.Compile32(p)
+		if err != nil {
+			return nil, err
+		}
+		return any(e).(plan.Executor[T]), nil
+	}
+	e, err := d.Compile64(p)
+	if err != nil {
+		return nil, err
+	}
+	return any(e).(plan.Executor[T]), nil
+}
+
+// sparsePlan returns a plan with one product in the forward pass and one in the backward pass.
+func sparsePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
 	n, d := x.Dims()
 	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{n * width}}
 	if _, single := any(T(0)).(float32); single {

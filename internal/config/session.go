@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/models"
+	"ppal/trainer/session"
+)
+
+// SessionOptions are the options of the run that the configuration describes. dataDir is the
+// directory of the data sets' files. The error is that of a setting without a value of its type; a
+// resolved configuration has none.
+func (t Train) SessionOptions(dataDir string) (session.Options, error) {
+	o := session.Options{
+		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Session(),
+		Files: session.Files{Config: func(p session.Provenance) ([]byte, error) { return t.YAML(p) }},
+	}
+	for _, n := range t.Notes() {
+		o.Files.Notes = append(o.Files.Notes, n.String())
+	}
+	var err error
+	if o.Data, err = t.source(dataDir); err != nil {
+		return o, err
+	}
+	if o.Task, err = t.task(); err != nil {
+		return o, err
+	}
+	if o.Method, err = t.TrainerMethod(); err != nil {
+		return o, err
+	}
+	r, err := t.TrainerRegularizer()
+	if err != nil {
+		return o, err
+	}
+	o.Regularizer = &r
+	o.Settings, err = t.TrainerSettings()
+	if o.Settings.Iterations == 0 {
+		o.Settings.Iterations = -1 // the start alone
+	}
+	return o, err
+}
+
+// spec is the model's shape.
+func (t Train) spec() *models.Spec {
+	s := &models.Spec{Activation: models.Activation(t.Activation), Heads: models.Heads(t.Heads)}
+	if t.Model.Model == "mlp" {
+		s.Hidden = t.Hidden
+	}
+	return s
+}
+
+// source is where the rows come from.
+func (t Train) source(dataDir string) (session.Source, error) {
+	if t.Data.Problem == session.NameNeymanPearson {
+		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
+			Normalize: models.NormalizationKind(t.Normalize)}, nil
+	}
+	split, err := datasets.ParseSplit(t.Split)
+	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: datasets.TableOptions{
+		Seed: t.Seed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
+		File: t.File, Label: t.Label, Categorical: t.Categorical, Impute: t.Missing == "impute", Separator: t.SeparatorRune(),
+	}}, err
+}
+
+// task is what is learnt.
+func (t Train) task() (session.Task, error) {
+	phi, psi := session.Surrogate(t.Phi), session.Surrogate(t.Psi)
+	gaps := session.AbsoluteGaps
+	switch {
+	case t.SmoothMethod():
+		gaps = session.SplitGaps
+	case t.EOForm == "max":
+		gaps = session.LargestGap
+	}
+	switch t.Data.Problem {
+	case session.NameNeymanPearson:
+		return session.NeymanPearson{Kappa: t.Kappa, Phi: phi}, nil
+	case session.NameDemographicParity:
+		return session.DemographicParity{Epsilon: t.Epsilon, Phi: phi, Psi: psi, Gaps: gaps}, nil
+	case session.NameEqualizedOdds:
+		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: phi, Psi: psi, Gaps: gaps}, nil
+	case session.NameIntersectional:
+		return session.Intersectional{Epsilon: t.Epsilon, Phi: phi, Psi: psi, Form: session.GroupForm(t.IFForm)}, nil
+	}
+	return nil, fmt.Errorf("config: no problem %q", t.Data.Problem)
+}
+
+// Session are the device's settings as a session's options.
+func (d Device) Session() session.Device {
+	o := session.Device{
+		Kind: session.DeviceKind(orEmpty(d.Kind())), Ordinal: d.Ordinal(), Engine: session.Engine(d.Engine), SIMD: session.SIMD(orEmpty(d.SIMD)),
+		Products: session.Products(orEmpty(d.Products)), MicroBatch: d.MicroBatch, Threads: d.Threads, Dtype: tensor.Float32,
+	}
+	if d.Dtype == "float64" {
+		o.Dtype = tensor.Float64
+	}
+	return o
+}
+
+// orEmpty is the text, "" for auto.
+func orEmpty(text string) string {
+	if text == "auto" {
+		return ""
+	}
+	return text
+}
+
+// NameFlags turns a session's error about an option into an error that names the flag. Other errors
+// stay as they are.
+func NameFlags(err error) error {
+	var option *session.OptionError
+	if errors.As(err, &option) {
+		return &Error{Where: "--" + option.Option, Problem: option.Problem}
+	}
+	var start *session.InitError
+	if errors.As(err, &start) {
+		return initError(start)
+	}
+	return err
+}
+
+// initError says why --init's file is no start for the run, and how to make the file fit. Where the
+// file holds another model, the run's own settings are at fault: the error is then an *Error.
+func initError(e *session.InitError) error {
+	var mismatch *models.MismatchError
+	if errors.As(e.Err, &mismatch) {
+		return &Error{Where: "--init " + e.Path + ":", Problem: advice(mismatch)}
+	}
+	var pe *fs.PathError
+	if errors.As(e.Err, &pe) {
+		return fmt.Errorf("--init %s: %w; name a safetensors file, such as a run's model.safetensors", e.Path, pe.Err)
+	}
+	return fmt.Errorf("--init: %w", e.Err)
+}
+
+// advice says for each setting that differs which flag would make the run's model the file's.
+func advice(e *models.MismatchError) string {
+	var differ []string
+	for _, d := range e.Differences() {
+		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(e, d)))
+	}
+	return strings.Join(differ, "; ")
+}
+
+// remedy is the flag for one difference.
+func remedy(e *models.MismatchError, d models.Difference) string {
+	switch d.Key {
+	case "inputs":
+		return "the --dataset that it was trained on"
+	case "outputs":
+		return "as many --classes"
+	case "hidden":
+		if len(e.File.Hidden) == 0 {
+			return "--model linear"
+		}
+		flags := "--hidden " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.File.Hidden), " ", ","), "[]")
+		if len(e.Want.Hidden) == 0 {
+			return "--model mlp " + flags
+		}
+		return flags
+	}
+	return fmt.Sprintf("--%s %v", d.Key, d.File)
+}

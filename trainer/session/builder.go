@@ -1,0 +1,119 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/datasets/matrix"
+	"ppal/models"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+// builder builds problems of one model and one task on any rows, in any precision.
+type builder struct {
+	spec        models.Spec
+	statement   *Statement
+	regularizer problem.Regularizer
+	center      []float64    // c/s of the columns; nil: no centring
+	scale       []float64    // of the columns; nil: as they are
+	engine      graph.Engine // of the training rows
+	host        graph.Engine // of the rows that are only measured or certified
+}
+
+// problem builds the task on rows, from weights as trained. The problem's one input is the rows
+// [n, d], and its one watched node the scores [n, C].
+func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*graph.Problem, error) {
+	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, x, scores, err := b.scores(g, r.data, dtype, weights)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		f, c, err := b.statement.Nodes(scores, r.public())
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		return graph.Definition{
+			Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
+			NonSmooth: b.nonSmooth(),
+			Inputs:    gorgonia.Nodes{x},
+			Data:      []matrix.Matrix{r.data},
+			Watch:     gorgonia.Nodes{scores},
+		}, nil
+	}, b.engine)
+}
+
+// scores adds the model, its input and its scores to the graph.
+func (b *builder) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
+	net, err := models.New(g, b.spec, dtype, weights)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	n, d := data.Dims()
+	x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(n, d))
+	scores, err := net.ScaledScores(x, constantNode(g, dtype, "center", b.center, 1, d), constantNode(g, dtype, "scale", b.scale, d, 1))
+	return net, x, scores, err
+}
+
+// head builds f and g as a problem in float64 whose parameters are the scores of the rows.
+func (b *builder) head(r rows) (*graph.Problem, error) {
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(r.len(), b.spec.Outputs),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), b.spec.Outputs), tensor.Of(tensor.Float64))))
+		f, c, err := b.statement.Nodes(scores, r.public())
+		return graph.Definition{Objective: f, Constraints: c, Parameters: gorgonia.Nodes{scores}}, err
+	}, b.host)
+	if err != nil {
+		return nil, fmt.Errorf("session: the objective and constraints in float64: %w", err)
+	}
+	return p, nil
+}
+
+// measurer returns what evaluates scores of the rows: the statement's own measures, or f and g.
+func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), error) {
+	if b.statement.Measures != nil {
+		return b.statement.Measures(r.public())
+	}
+	head, err := b.head(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.statement.complete(head)
+	if err != nil {
+		return nil, err
+	}
+	return func(scores []float64) (Measures, error) {
+		head.Space().Write(problem.Iterate, scores)
+		g := make([]float64, len(b.statement.Constraints))
+		f, err := p.Forward(g)
+		m := Measures{Named: map[string]float64{"objective": f, "max_violation": problem.MaxViolation(g)}, Values: []float64{f}}
+		for j, c := range b.statement.Constraints {
+			m.Named[strings.ReplaceAll(c.Name, " ", "_")] = g[j] + c.Bound
+			m.Values = append(m.Values, g[j]+c.Bound)
+		}
+		return m, err
+	}, nil
+}
+
+// nonSmooth says whether f or g have kinks: the statement's, or the network's.
+func (b *builder) nonSmooth() bool {
+	return b.statement.NonSmooth || len(b.spec.Hidden) > 0 && b.spec.Activation == models.ReLU
+}
+
+// Float64s are a value's elements; nil where they are no numbers.
+func Float64s(v gorgonia.Value) []float64 {
+	switch data := v.Data().(type) {
+	case []float32:
+		wide := make([]float64, len(data))
+		for i, x := range data {
+			wide[i] = float64(x)
+		}
+		return wide
+	case []float64:
+		return data
+	}
+	return nil
+}

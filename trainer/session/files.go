@@ -1,0 +1,242 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"go.yaml.in/yaml/v3"
+
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// files are a run's directory while the run goes on.
+type files struct {
+	dir     rundir.Dir
+	metrics *rundir.Metrics // nil once closed
+}
+
+// Open makes the run's directory, which must be new or empty, and writes config.yaml and
+// preparation.yaml; the records of the training then reach metrics.jsonl one by one. An empty dir means
+// runs/<time>-<task>-<method>. Without Open, Save writes all files at the end.
+func (s *Session) Open(dir string) error {
+	if s.files != nil {
+		return fmt.Errorf("session: the directory %s is open already", s.files.dir)
+	}
+	made, err := rundir.Create(dir, s.options.Files.Clock(), s.pipeline.Describe().Task, s.options.methodName())
+	if err != nil {
+		return err
+	}
+	s.files = &files{dir: made}
+	if err := s.begin(); err != nil {
+		return with(err, s.discard())
+	}
+	return nil
+}
+
+// begin writes the files that come before the training.
+func (s *Session) begin() error {
+	d, dir := s.Describe(), s.files.dir
+	config, err := s.options.config(d.Provenance)
+	if err != nil {
+		return err
+	}
+	if err := rundir.WriteFile(dir.Config(), config); err != nil {
+		return err
+	}
+	if d.Preparation != nil {
+		if err := dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}); err != nil {
+			return err
+		}
+	}
+	s.files.metrics, err = dir.CreateMetrics()
+	return err
+}
+
+// Save writes the files of a certified run: the weights, the pictures and the summary, and the others
+// where dir was not opened before. An empty dir is the open one, or runs/<time>-<task>-<method>. An
+// error of one file does not keep Save from writing the next; all are reported.
+func (s *Session) Save(dir string) error {
+	if s.result == nil {
+		return errors.New("session: nothing has been certified")
+	}
+	if err := s.openToSave(dir); err != nil {
+		return err
+	}
+	if err := s.pipeline.SaveModel(s.files.dir.Model()); err != nil {
+		return err
+	}
+	failure := s.draw()
+	s.summary = s.summarise()
+	return with(failure, s.summary.Write(s.files.dir.Summary()))
+}
+
+// openToSave makes the directory with the records so far, unless it is open.
+func (s *Session) openToSave(dir string) error {
+	if s.files != nil {
+		if dir != "" && dir != string(s.files.dir) {
+			return fmt.Errorf("session: the run's directory is %s, not %s", s.files.dir, dir)
+		}
+		return nil
+	}
+	if err := s.Open(dir); err != nil {
+		return err
+	}
+	for i := range s.records {
+		if err := s.files.metrics.Record(&s.records[i]); err != nil {
+			return err
+		}
+	}
+	return s.files.closeMetrics()
+}
+
+// Summary is the contents of summary.json, once Save has been called.
+func (s *Session) Summary() Summary { return s.summary }
+
+// Dir is the run's directory; "" before Open and Save.
+func (s *Session) Dir() string {
+	if s.files == nil {
+		return ""
+	}
+	return string(s.files.dir)
+}
+
+// closeMetrics ends metrics.jsonl, if it is open.
+func (f *files) closeMetrics() error {
+	if f == nil || f.metrics == nil {
+		return nil
+	}
+	err := f.metrics.Close()
+	f.metrics = nil
+	return err
+}
+
+// draw writes the plots of the records.
+func (s *Session) draw() error {
+	records, err := rundir.ReadMetrics(s.files.dir.Metrics())
+	if err != nil {
+		return err
+	}
+	d := s.pipeline.Describe()
+	bounded := ""
+	if d.Task == NameNeymanPearson {
+		bounded = "loss"
+	}
+	_, err = plots.Write(s.files.dir.Plots(), plots.Run{
+		Title: s.options.methodName() + " on " + d.Dataset, Records: records, Objective: d.Objective, Bounded: bounded,
+		Constraints: d.Constraints, Bounds: d.Bounds,
+	})
+	return err
+}
+
+// summarise is the summary of a run that came to its end.
+func (s *Session) summarise() Summary {
+	r := s.result
+	sum := s.commonSummary(s.training)
+	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, r.Certificate
+	sum.MaxViolation = problem.MaxViolation(r.Constraints)
+	for _, split := range r.Splits {
+		sum.Measures(split.Name, split.Named)
+	}
+	return sum
+}
+
+// commonSummary is what does not need the final measures.
+func (s *Session) commonSummary(r *trainer.Result) Summary {
+	d := s.Describe()
+	sum := Summary{
+		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: d.Bounds,
+		Device: d.deviceAndMemory(), Products: d.Products,
+		PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: d.Version,
+		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
+		Notes: concat(d.Notes, r.Notes),
+	}
+	if b := r.BestFeasible; b != nil {
+		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
+	}
+	return sum
+}
+
+// deviceAndMemory names what computes, with the memory in use on a GPU.
+func (d Description) deviceAndMemory() string {
+	if d.DeviceBytes == 0 {
+		return d.Device
+	}
+	const mega = 1e6
+	return fmt.Sprintf("%s, at most %.0f MB on it", d.Device, math.Ceil(float64(d.DeviceBytes)/mega))
+}
+
+// fail leaves a summary of the last record of a run that failed, and nothing of a run that failed
+// before its first record, so that the directory can be used again. It returns the failure.
+func (s *Session) fail(r *trainer.Result, failure error) error {
+	if s.files == nil {
+		return failure
+	}
+	err := s.files.closeMetrics()
+	if r == nil || s.last == nil {
+		return with(failure, with(err, s.discard()))
+	}
+	sum := s.commonSummary(r)
+	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
+	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
+	sum.Certificate = s.last.Certificate
+	return with(failure, with(err, sum.Write(s.files.dir.Summary())))
+}
+
+// discard removes the files of a run that came to nothing.
+func (s *Session) discard() error {
+	dir := s.files.dir
+	err := s.files.closeMetrics()
+	s.files = nil
+	return with(err, dir.Discard())
+}
+
+// with is a failure with what failed after it, in one line; either may be nil.
+func with(failure, err error) error {
+	if failure == nil || err == nil {
+		return cmp.Or(failure, err)
+	}
+	return fmt.Errorf("%w (and %w)", failure, err)
+}
+
+// methodName names the method in the run's files.
+func (o Options) methodName() string {
+	if o.Method == nil {
+		return "own"
+	}
+	return o.Method.Name()
+}
+
+// config is the contents of config.yaml: the calling program's, or the options that can be told in
+// words.
+func (o Options) config(p Provenance) ([]byte, error) {
+	if o.Files.Config != nil {
+		return o.Files.Config(p)
+	}
+	data, err := yaml.Marshal(struct {
+		Method     string
+		Iterations int
+		Seed       uint64
+		BatchSize  int    `yaml:"batch-size"`
+		Init       string `yaml:",omitempty"`
+		Provenance Provenance
+	}{o.methodName(), o.Settings.Iterations, o.Settings.Seed, o.BatchSize, o.Init, p})
+	if err != nil {
+		return nil, fmt.Errorf("session: config.yaml: %w", err)
+	}
+	return append([]byte("# A session of a Go program, whose source has all its settings.\n"), data...), nil
+}
+
+// buildVersion is the version of the module that the program was built from.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

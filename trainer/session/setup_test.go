@@ -1,0 +1,100 @@
+package session
+
+import (
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// setup is a run's options in parts that tests change.
+type setup struct {
+	Images
+	NeymanPearson
+	models.Spec
+	Device
+	Seed        uint64
+	BatchSize   int
+	Init        string
+	source      Source // in place of the images
+	task        Task   // in place of NeymanPearson
+	method      trainer.Method
+	regularizer *problem.Regularizer
+}
+
+// small is a run that builds in milliseconds.
+func small(change func(c *setup)) setup {
+	c := setup{
+		Images:        Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 40},
+		NeymanPearson: NeymanPearson{Kappa: []float64{0.3}},
+		Spec:          models.Spec{Hidden: []int{6}},
+		Device:        Device{Kind: CPU, Dtype: tensor.Float64},
+		Seed:          1,
+		method:        &trainer.PPALA{Perturbation: trainer.Perturbation{Beta: 0.2, DeltaP: 0.1}},
+	}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+// clothing is the program's default run on rows of Fashion-MNIST.
+func clothing(rows *datasets.Selection, change func(c *setup)) setup {
+	c := setup{Spec: models.Spec{Hidden: []int{256}}, Device: Device{Kind: CPU, Threads: 2}, Seed: 1,
+		source: ImagesAtHand{Train: rows, Test: rows}}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+// onTable is the program's default run of a task on a table.
+func onTable(task Task, source Source, change func(o *Options)) Options {
+	o := Options{Data: source, Task: task, Settings: trainer.Settings{Seed: 1}, Device: Device{Kind: CPU, Threads: 2}}
+	if change != nil {
+		change(&o)
+	}
+	return o
+}
+
+func (c setup) options() Options {
+	spec := c.Spec
+	o := Options{Data: c.Images, Task: c.NeymanPearson, Model: &spec, Regularizer: c.regularizer, Method: c.method,
+		Settings: trainer.Settings{Seed: c.Seed}, BatchSize: c.BatchSize, Init: c.Init, Device: c.Device}
+	if c.source != nil {
+		o.Data = c.source
+	}
+	if c.task != nil {
+		o.Task = c.task
+	}
+	return o
+}
+
+// try assembles a run.
+func try(t *testing.T, o Options) (*assembly, error) {
+	t.Helper()
+	o, err := o.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return assemble(t.Context(), o)
+}
+
+// build assembles a run that must not fail.
+func build(t *testing.T, c setup) *assembly {
+	t.Helper()
+	return buildOptions(t, c.options())
+}
+
+func buildOptions(t *testing.T, o Options) *assembly {
+	t.Helper()
+	a, err := try(t, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
