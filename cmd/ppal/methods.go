@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
-	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/option"
 )
 
@@ -23,7 +23,7 @@ that has the equations, and the settings with their defaults, ranges and units.`
 		Example: `  ppal methods
   ppal methods gdpa`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cobra.FixedCompletions(trainer.MethodNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(method.Names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: a.command(func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listMethods()
@@ -35,7 +35,7 @@ that has the equations, and the settings with their defaults, ranges and units.`
 
 func (a *app) listMethods() error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, d := range trainer.Methods() {
+	for _, d := range method.All() {
 		fmt.Fprintf(w, "%s\t%s\n", d.Name, d.Summary)
 	}
 	if err := w.Flush(); err != nil {
@@ -46,7 +46,7 @@ func (a *app) listMethods() error {
 }
 
 func (a *app) describeMethod(name string) error {
-	d, err := trainer.LookupMethod(name)
+	d, err := method.Lookup(name)
 	if err != nil {
 		return usage{errors.New(config.UnknownMethod(name))}
 	}

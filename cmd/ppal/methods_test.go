@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
-	"ppal/trainer"
+	"ppal/trainer/method"
 )
 
 // The list of the methods and their descriptions are golden files, which people read.
@@ -19,7 +19,7 @@ func TestMethods(t *testing.T) {
 	}
 	golden(t, "methods.txt", got.stdout)
 	var all strings.Builder
-	for _, name := range trainer.MethodNames() {
+	for _, name := range method.Names() {
 		got := command(t.Context(), nil, "methods", name)
 		if got.status != exitDone || got.stderr != "" {
 			t.Fatal(got.stderr)
@@ -75,7 +75,7 @@ func TestShortHelp(t *testing.T) {
 			return
 		}
 		count++
-		for _, name := range trainer.MethodNames() {
+		for _, name := range method.Names() {
 			if strings.HasPrefix(f.Name, name+"-") {
 				t.Errorf("the short help lists --%s", f.Name)
 			}
@@ -115,7 +115,7 @@ func TestHelpAll(t *testing.T) {
 func TestTrainSets(t *testing.T) {
 	for _, args := range []string{"--set gdpa.step=0.02", "--set gdpa.gdpa-step=0.02", "--gdpa-step 0.02"} {
 		var step float64
-		got := command(t.Context(), func(s *stub) { step = s.method.(*trainer.GDPA).Step },
+		got := command(t.Context(), func(s *stub) { step = s.method.(*method.GDPA).Step },
 			append([]string{"train", "--quiet", "--method", "gdpa", "--iterations", "2", "--out", t.TempDir() + "/run"}, strings.Fields(args)...)...)
 		if got.status != exitDone || step != 0.02 {
 			t.Errorf("%s: status %d, the step is %v: %s", args, got.status, step, got.stderr)

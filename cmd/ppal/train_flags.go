@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
-	"ppal/trainer"
+	"ppal/trainer/method"
 )
 
 // helpWidth is the column at which the flags' descriptions are wrapped.
@@ -97,7 +97,7 @@ func addSet(cmd *cobra.Command, field *[]string, usage string) {
 	err := cmd.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		name, _, dotted := strings.Cut(typed, ".")
 		var list []string
-		for _, d := range trainer.Methods() {
+		for _, d := range method.All() {
 			if !dotted {
 				list = append(list, d.Name+".")
 			} else if d.Name == name {

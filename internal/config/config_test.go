@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -244,8 +246,8 @@ func TestRefusedFiles(t *testing.T) {
 }
 
 func TestTrainerMethod(t *testing.T) {
-	practical := trainer.PrimalSettings{Momentum: 0.99}
-	perturbation := trainer.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.05, DeltaQ: 1}
+	practical := step.Settings{Momentum: 0.99}
+	perturbation := method.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.05, DeltaQ: 1}
 	inner := perturbation
 	inner.Tau, inner.DeltaP = 0.09, 0.1
 	paper := perturbation
@@ -254,24 +256,24 @@ func TestTrainerMethod(t *testing.T) {
 		flags string
 		want  trainer.Method
 	}{
-		{"method=ppala", &trainer.PPALA{Perturbation: perturbation, Primal: practical, Tolerance: 1e-3}},
-		{"preset=paper", &trainer.PPALA{Perturbation: paper, Tolerance: 1e-3,
-			Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Eta: 1e-3, Fixed: true}}},
-		{"method=plada x-step=inner:4 mu-step=box", &trainer.PLADA{Perturbation: inner, Primal: trainer.PrimalSettings{Kind: trainer.Gradient},
-			XStep: trainer.Inner, InnerSteps: 4, BoxStep: true, Tolerance: 1e-3}},
-		{"method=gdpa gdpa-step-decay=constant", &trainer.GDPA{Step: 1e-3, ConstantStep: true, Penalty: 1, Perturbation: 0.1}},
-		{"method=gdpa primal=nesterov gdpa-step=auto", &trainer.GDPA{Automatic: true, Penalty: 1, Perturbation: 0.1, Primal: &practical}},
-		{"method=penalty", &trainer.Penalty{Primal: practical, Coefficient: 10, Growth: 1, Period: 100}},
-		{"method=gda primal=adam", &trainer.GDA{Primal: trainer.PrimalSettings{Kind: trainer.Adam, Eta: 3e-3}, DualStep: 0.05}},
-		{"method=alm", &trainer.ALM{Primal: practical, Penalty: 10, Inner: 20}},
-		{"method=unconstrained", &trainer.Unconstrained{Primal: practical}},
-		{"method=ssg", &trainer.SSG{Tolerance: 1e-3, StepRule: trainer.StepDecay, ViolationRule: trainer.StepPolyak}},
-		{"method=ipp-ssg ipp-ssg-rho=2 ipp-ssg-bound=3", &trainer.IPPSSG{Tolerance: 1e-3, Bound: 3,
-			ProximalPoint: trainer.ProximalPoint{RhoHat: 2, Inner: 10}}},
-		{"method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4", &trainer.IPPConEx{T0: 4, Restart: true,
-			ProximalPoint: trainer.ProximalPoint{Inner: 10}}},
-		{"problem=if method=multiplier-model seed=7", &trainer.MultiplierModel{Step: 0.1, NetworkStep: 0.1, Units: 50, Seed: 7}},
-		{"method=nl-iapial model=linear phi=logistic nl-iapial-penalty=2", &trainer.NLIAPIAL{Penalty: 2, Sigma: 0.3, Tolerance: 1e-3, Inner: 100}},
+		{"method=ppala", &method.PPALA{Perturbation: perturbation, Primal: practical, Tolerance: 1e-3}},
+		{"preset=paper", &method.PPALA{Perturbation: paper, Tolerance: 1e-3,
+			Primal: step.Settings{Kind: step.Gradient, Eta: 1e-3, Fixed: true}}},
+		{"method=plada x-step=inner:4 mu-step=box", &method.PLADA{Perturbation: inner, Primal: step.Settings{Kind: step.Gradient},
+			XStep: method.Inner, InnerSteps: 4, BoxStep: true, Tolerance: 1e-3}},
+		{"method=gdpa gdpa-step-decay=constant", &method.GDPA{Step: 1e-3, ConstantStep: true, Penalty: 1, Perturbation: 0.1}},
+		{"method=gdpa primal=nesterov gdpa-step=auto", &method.GDPA{Automatic: true, Penalty: 1, Perturbation: 0.1, Primal: &practical}},
+		{"method=penalty", &method.Penalty{Primal: practical, Coefficient: 10, Growth: 1, Period: 100}},
+		{"method=gda primal=adam", &method.GDA{Primal: step.Settings{Kind: step.Adam, Eta: 3e-3}, DualStep: 0.05}},
+		{"method=alm", &method.ALM{Primal: practical, Penalty: 10, Inner: 20}},
+		{"method=unconstrained", &method.Unconstrained{Primal: practical}},
+		{"method=ssg", &method.SSG{Tolerance: 1e-3, StepRule: method.StepDecay, ViolationRule: method.StepPolyak}},
+		{"method=ipp-ssg ipp-ssg-rho=2 ipp-ssg-bound=3", &method.IPPSSG{Tolerance: 1e-3, Bound: 3,
+			ProximalPoint: method.ProximalPoint{RhoHat: 2, Inner: 10}}},
+		{"method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4", &method.IPPConEx{T0: 4, Restart: true,
+			ProximalPoint: method.ProximalPoint{Inner: 10}}},
+		{"problem=if method=multiplier-model seed=7", &method.MultiplierModel{Step: 0.1, NetworkStep: 0.1, Units: 50, Seed: 7}},
+		{"method=nl-iapial model=linear phi=logistic nl-iapial-penalty=2", &method.NLIAPIAL{Penalty: 2, Sigma: 0.3, Tolerance: 1e-3, Inner: 100}},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
 			cfg, err := Resolve(set(strings.Fields(tc.flags)...), nil)
@@ -282,9 +284,9 @@ func TestTrainerMethod(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			private := cmpopts.IgnoreUnexported(trainer.PPALA{}, trainer.PLADA{}, trainer.GDPA{}, trainer.Penalty{},
-				trainer.GDA{}, trainer.ALM{}, trainer.Unconstrained{}, trainer.SSG{}, trainer.IPPSSG{}, trainer.IPPConEx{},
-				trainer.MultiplierModel{}, trainer.NLIAPIAL{})
+			private := cmpopts.IgnoreUnexported(method.PPALA{}, method.PLADA{}, method.GDPA{}, method.Penalty{},
+				method.GDA{}, method.ALM{}, method.Unconstrained{}, method.SSG{}, method.IPPSSG{}, method.IPPConEx{},
+				method.MultiplierModel{}, method.NLIAPIAL{})
 			if diff := cmp.Diff(tc.want, got, private, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
 				t.Error(diff)
 			}

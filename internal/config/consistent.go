@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ppal/datasets"
-	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/option"
 )
 
@@ -98,11 +98,11 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Method)
 	}
 	switch t.newMethod().(type) {
-	case *trainer.MultiplierModel:
+	case *method.MultiplierModel:
 		if t.IFForm != "sampled" {
 			return refuse("method", "needs --problem if with --if-form sampled")
 		}
-	case *trainer.NLIAPIAL:
+	case *method.NLIAPIAL:
 		switch {
 		case t.Data.Problem != option.NeymanPearson || t.Model.Model != "linear" || t.Phi != "logistic":
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
@@ -116,7 +116,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 // SmoothMethod reports whether the method is for smooth constraints: gaps |h| <= eps enter it as
 // h <= eps and -h <= eps.
 func (t *Train) SmoothMethod() bool {
-	d, err := trainer.LookupMethod(t.Method.Method)
+	d, err := method.Lookup(t.Method.Method)
 	return err == nil && (!d.Kinks || t.Options["x-step"] == "split")
 }
 

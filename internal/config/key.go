@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/option"
 )
 
@@ -65,7 +65,7 @@ func Keys() []*Key {
 func methodKeys() []*Key {
 	var keys []*Key
 	byName := map[string]*Key{}
-	for _, d := range trainer.Methods() {
+	for _, d := range method.All() {
 		for _, o := range d.New().Options() {
 			k := byName[o.Name]
 			if k == nil {
@@ -85,9 +85,9 @@ func methodKeys() []*Key {
 
 // Find returns a setting by its name; a method's own also without the method's prefix ("step" for
 // gdpa's "gdpa-step"). It returns nil where the name is unknown.
-func Find(method, name string) *Key {
+func Find(owner, name string) *Key {
 	keys := Keys()
-	for _, full := range []string{name, method + "-" + name} {
+	for _, full := range []string{name, owner + "-" + name} {
 		if i := slices.IndexFunc(keys, func(k *Key) bool { return k.Name == full }); i >= 0 {
 			return keys[i]
 		}
@@ -95,27 +95,27 @@ func Find(method, name string) *Key {
 	return nil
 }
 
-// ParseSetting reads one method's setting, "method.setting=value".
-func ParseSetting(text string) (method, name, value string, err error) {
+// ParseSetting reads one method's setting, "method.setting=value"; owner is the method.
+func ParseSetting(text string) (owner, name, value string, err error) {
 	left, value, assigned := strings.Cut(text, "=")
-	method, short, dotted := strings.Cut(left, ".")
+	owner, short, dotted := strings.Cut(left, ".")
 	if !assigned || !dotted {
 		return "", "", "", &Error{"--set " + text + ":", "must be METHOD.SETTING=VALUE, as in plada.eta=0.1"}
 	}
-	if names := trainer.MethodNames(); !slices.Contains(names, method) {
-		return "", "", "", &Error{"--set " + text + ":", UnknownMethod(method)}
+	if !slices.Contains(method.Names(), owner) {
+		return "", "", "", &Error{"--set " + text + ":", UnknownMethod(owner)}
 	}
-	k := Find(method, short)
+	k := Find(owner, short)
 	if k == nil {
-		return "", "", "", &Error{"--set " + text + ":", unknown(short, "") + " (see ppal methods " + method + ")"}
+		return "", "", "", &Error{"--set " + text + ":", unknown(short, "") + " (see ppal methods " + owner + ")"}
 	}
-	return method, k.Name, value, nil
+	return owner, k.Name, value, nil
 }
 
 // UnknownMethod says that there is no method of the name, and which one may have been meant.
 func UnknownMethod(name string) string {
 	text := "unknown method " + name
-	if near := option.Nearest(name, trainer.MethodNames()); near != "" {
+	if near := option.Nearest(name, method.Names()); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	return text + " (see ppal methods)"

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/option"
 )
 
@@ -113,7 +113,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 			return nil, err
 		}
 	}
-	d, err := trainer.LookupMethod(r.train.Method.Method)
+	d, err := method.Lookup(r.train.Method.Method)
 	if err != nil {
 		return nil, err
 	}

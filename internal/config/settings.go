@@ -10,6 +10,7 @@ import (
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/option"
 )
 
@@ -171,7 +172,7 @@ func (p *Problem) options() []*option.Option {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Method, "choose the method; ppal methods describes them", trainer.MethodNames()...).As("NAME"),
+		option.Choice(option.NameMethod, &m.Method, "choose the method; ppal methods describes them", method.Names()...).As("NAME"),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well (practical) or those of Moon et al. (paper)",
 			option.PresetPractical, option.PresetPaper),
 	}

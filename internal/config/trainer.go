@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -23,19 +24,19 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 		}
 	}
 	switch m := m.(type) { // settings of the run that a method needs
-	case *trainer.PPALA:
+	case *method.PPALA:
 		m.Tolerance = t.FeasibilityTolerance
-	case *trainer.PLADA:
+	case *method.PLADA:
 		m.Tolerance = t.FeasibilityTolerance
-	case *trainer.MultiplierModel:
+	case *method.MultiplierModel:
 		m.Seed = t.Seed
 	}
 	return m, nil
 }
 
 // newMethod makes the method without settings, nil where the name is unknown.
-func (t *Train) newMethod() trainer.Configurable {
-	d, err := trainer.LookupMethod(t.Method.Method)
+func (t *Train) newMethod() method.Method {
+	d, err := method.Lookup(t.Method.Method)
 	if err != nil {
 		return nil
 	}
