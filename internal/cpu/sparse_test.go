@@ -21,6 +21,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -162,7 +163,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
 	run := func(data matrix.Matrix) []float64 {
 		p := n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data)
-		if _, err := trainer.Train(t.Context(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
+		if _, err := trainer.Train(t.Context(), p, &method.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
 			t.Fatal(err)
 		}
 		size, _ := p.Dims()
