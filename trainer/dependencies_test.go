@@ -2,27 +2,44 @@ package trainer_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// The package knows nothing of graphs, devices, data or terminals: the standard library and gonum only.
+// The packages below trainer, but graph and session, know nothing of graphs, devices, data or
+// terminals: the standard library, gonum and each other. Each room imports only the rooms below it.
 func TestDependencies(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go tool: ", err)
 	}
-	out, err := exec.Command(tool, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/trainer").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := strings.Fields(string(out))
-	if len(packages) < 2 {
-		t.Fatalf("go list gave %q", out)
-	}
-	for _, path := range packages {
-		if path != "ppal/trainer" && !strings.HasPrefix(path, "ppal/trainer/") && !strings.HasPrefix(path, "gonum.org/v1/gonum/") {
-			t.Errorf("ppal/trainer depends on %s: the standard library and gonum only", path)
+	const vec, setting, qp, estimate = "internal/vec", "internal/setting", "internal/qp", "internal/estimate"
+	for room, below := range map[string][]string{
+		"problem":      {vec},
+		"step":         {"problem", vec, setting, qp},
+		"certify":      {"problem", vec, setting, qp},
+		"certify/near": {"problem", "certify", vec, setting, qp, estimate},
+		"":             {"problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
+		"method":       {"", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
+	} {
+		self := strings.TrimSuffix("ppal/trainer/"+room, "/")
+		out, err := exec.Command(tool, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", self).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages := strings.Fields(string(out))
+		if !slices.Contains(packages, self) {
+			t.Fatalf("go list gave %q", out)
+		}
+		for _, path := range packages {
+			known := path == self || strings.HasPrefix(path, "gonum.org/v1/gonum/")
+			for _, b := range below {
+				known = known || path == strings.TrimSuffix("ppal/trainer/"+b, "/")
+			}
+			if !known {
+				t.Errorf("%s depends on %s", self, path)
+			}
 		}
 	}
 }

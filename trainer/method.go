@@ -3,7 +3,9 @@ package trainer
 import (
 	"math"
 
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // Method decides the next step of a Problem. A Method has its settings in exported fields and is used for one run;
@@ -19,23 +21,22 @@ type Method interface {
 	// Report tells the dual variables and step sizes of the current iterate.
 	Report() Report
 	// VisitState shows every part of the state to v, which saves or restores it.
-	VisitState(v StateVisitor)
+	VisitState(v problem.StateVisitor)
 }
 
 // Report is what a method tells of its state at x_k. A method lacks what is nil or NaN. The slices are the method's own:
 // read, do not keep.
 type Report struct {
-	Multipliers  []float64 // lambda_k
-	Auxiliary    []float64 // mu_k
-	Slack        []float64 // u_k
-	Perturbation []float64 // z_k
-	Delta        float64   // delta_{k-1}, which produced x_k's mu; NaN at the start
-	StepSize     float64   // the step that produced x_k; NaN at the start
+	Multipliers []float64 // lambda_k
+	Auxiliary   []float64 // mu_k
+	Slack       []float64 // u_k
+	Delta       float64   // delta_{k-1}, which produced x_k's mu; NaN at the start
+	StepSize    float64   // the step that produced x_k; NaN at the start
 	// Nu is the multiplier nu >= 0 that the method's own theory certifies x_k with; nil: by least squares.
 	Nu []float64
 }
 
-func newReport(step float64, multipliers []float64) Report {
+func NewReport(step float64, multipliers []float64) Report {
 	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
 }
 
@@ -46,7 +47,7 @@ type Diagnoser interface {
 
 // Concluder is a Method with something to say of the finished run, given its certificate.
 type Concluder interface {
-	Conclude(at *problem.Point, c Certificate) (warnings, notes []string)
+	Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string)
 }
 
 // Weigher is a Method whose theory draws an iterate at random with other than equal probabilities.
@@ -62,67 +63,19 @@ type Returner interface {
 	Return(p problem.Problem) bool
 }
 
-// DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the weights
+// DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the coefficients
 // w_k at x_k and updates its dual variables with g at x_{k+1}. A user's own loop can drive it (graph.Optimizer).
 type DualRule interface {
 	// StartDual makes the dual state from g(x_0).
 	StartDual(g []float64) error
-	// Weights writes w_k, g = g(x_k).
-	Weights(w, g []float64)
+	// Coefficients writes w_k, g = g(x_k).
+	Coefficients(w, g []float64)
 	// UpdateDual takes the dual variables from step k to k+1, g = g(x_{k+1}).
 	UpdateDual(g []float64)
-	// PenaltyCurvature returns c, by which the weight of an active constraint follows the constraint: w(g + dg) = w(g) + c dg. It
-	// adds c J^T J to the Hessian of the Lagrangian, which the primal step's first curvature must know of.
-	PenaltyCurvature() float64
-	// ScheduledStep returns the step size of the method's own schedule at this iteration, 0 where it has none.
-	ScheduledStep() float64
+	// Demand returns what the rule asks of the primal step at this iteration.
+	Demand() step.Demand
 	// PrimalStep returns the x-step that the method's settings ask for.
-	PrimalStep() PrimalSettings
+	PrimalStep() step.Settings
 	// VisitDual shows the dual state to v.
-	VisitDual(v StateVisitor)
+	VisitDual(v problem.StateVisitor)
 }
-
-// firstOrder is the iteration of every DualRule: weights, primal step, forward pass, dual update.
-type firstOrder struct {
-	rule    DualRule
-	step    primalStep
-	weights []float64 // 1, w
-}
-
-func (f *firstOrder) init(rule DualRule, p problem.Problem, at *problem.Point) error {
-	step, err := newPrimalStep(rule.PrimalStep(), p)
-	if err != nil {
-		return err
-	}
-	return f.start(rule, step, at)
-}
-
-// start is init with a primal step of the method's own.
-func (f *firstOrder) start(rule DualRule, step primalStep, at *problem.Point) error {
-	f.rule, f.step = rule, step
-	f.weights = make([]float64, 1+len(at.Constraints))
-	f.weights[0] = 1
-	return rule.StartDual(at.Constraints)
-}
-
-// Iterate implements Method.
-func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
-	f.rule.Weights(f.weights[1:], at.Constraints)
-	if err := f.step.move(p, at, directionOf(f.rule, f.weights)); err != nil {
-		return err
-	}
-	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
-		return err
-	}
-	f.rule.UpdateDual(at.Constraints)
-	return nil
-}
-
-// VisitState implements Method.
-func (f *firstOrder) VisitState(v StateVisitor) {
-	f.rule.VisitDual(v)
-	f.step.visitState(v)
-}
-
-// stepSize is the last step, NaN before the first.
-func (f *firstOrder) stepSize() float64 { return f.step.lastStep() }

@@ -1,9 +1,8 @@
 package trainer
 
 import (
-	"encoding/json"
-
-	"ppal/trainer/internal/vec"
+	"ppal/trainer/certify/near"
+	"ppal/trainer/internal/estimate"
 )
 
 // nearMargin is rho^ over the estimate at the start, twice the modulus there: that is estimated from below and grows with the weights (on
@@ -13,18 +12,18 @@ const nearMargin = 2
 
 // settleNear fixes rho^ at the start, where records are to tell near stationarity: distances compare only at the same rho^.
 func (t *run) settleNear() error {
-	if err := t.set.Near.validate(); err != nil || t.set.NearEvery == 0 || t.set.Near.RhoHat > 0 {
+	if err := t.set.Near.Validate(); err != nil || t.set.NearEvery == 0 || t.set.Near.RhoHat > 0 {
 		return err
 	}
 	if err := t.evaluate(); err != nil {
 		return err
 	}
 	uncounted := *t.fullAt
-	measured, err := estimateSmoothness(t.full, &uncounted, true)
+	measured, err := estimate.Curvatures(t.full, &uncounted, true)
 	if err != nil {
 		return err
 	}
-	rho, _ := t.set.Near.proximity().choose(measured)
+	rho, _ := estimate.Proximity(0, t.set.Near.Modulus, measured)
 	t.set.Near.RhoHat = nearMargin * rho
 	return nil
 }
@@ -34,7 +33,7 @@ func (t *run) near(r *Record, ending bool) error {
 	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && !ending {
 		return nil
 	}
-	n, err := MeasureNearStationarity(t.full, t.fullAt, t.set.Near)
+	n, err := near.Measure(t.full, t.fullAt, t.set.Near)
 	r.NearStationarity, r.NearReason = &n, n.Reason
 	return err
 }
@@ -53,14 +52,3 @@ func (r *Record) Measured(name string) (float64, bool) {
 	v, ok := r.Measures[name]
 	return v, ok
 }
-
-// MarshalJSON implements json.Marshaler: the distance, null where there is none.
-func (n NearStationarity) MarshalJSON() ([]byte, error) {
-	if n.Reason != "" || !vec.Finite(n.Distance) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(n.Distance)
-}
-
-// UnmarshalJSON implements json.Unmarshaler: the distance alone.
-func (n *NearStationarity) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &n.Distance) }

@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -67,7 +68,7 @@ func (t *run) choose(r *Result) error {
 	} else if err := t.evaluate(); err != nil {
 		return err
 	}
-	c, err := Certify(t.full, t.fullAt, nu, t.set.Certificate)
+	c, err := certify.Measure(t.full, t.fullAt, nu, t.set.Certificate)
 	if err != nil {
 		return err
 	}

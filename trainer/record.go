@@ -3,6 +3,8 @@ package trainer
 import (
 	"math"
 
+	"ppal/trainer/certify"
+	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 )
 
@@ -30,11 +32,11 @@ type Record struct {
 	MeanComplementarity *float64 `json:"mean_complementarity"`
 
 	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the distance, or null, with the reason.
-	NearStationarity *NearStationarity `json:"near_stationarity,omitempty"`
-	NearReason       string            `json:"near_stationarity_reason,omitempty"`
+	NearStationarity *near.Stationarity `json:"near_stationarity,omitempty"`
+	NearReason       string             `json:"near_stationarity_reason,omitempty"`
 
-	Certificate Certificate        `json:"-"`
-	Measures    map[string]float64 `json:"-"` // what Settings.Measure told
+	Certificate certify.Certificate `json:"-"`
+	Measures    map[string]float64  `json:"-"` // what Settings.Measure told
 }
 
 // Recorder observes a run. It must not change the problem or the method, and must not keep the record's slices.

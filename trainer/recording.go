@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"ppal/trainer/certify"
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
@@ -31,7 +32,7 @@ func (t *run) recordIterate(ending bool) error {
 		return err
 	}
 	report, at := t.m.Report(), t.fullAt
-	c, err := Certify(t.full, at, report.Nu, t.set.Certificate)
+	c, err := certify.Measure(t.full, at, report.Nu, t.set.Certificate)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"ppal/trainer/certify"
+	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 )
 
@@ -55,13 +57,16 @@ type Settings struct {
 	// Warn is told each warning as it arises; nil is the default: Result.Warnings alone.
 	Warn func(warning string)
 	// Certificate's tolerances.
-	Certificate CertificateSettings
+	Certificate certify.Settings
 	// NearEvery measures near stationarity at the first record, the last one, and each so many times RecordEvery iterations, outside the
 	// clock; 0 is the default: never.
 	NearEvery int
 	// Near is how. A rho^ that is not set is estimated at the start x_0 and stays.
-	Near NearStationaritySettings
+	Near near.Settings
 }
+
+// DefaultFeasibilityTolerance is the violation up to which a constraint counts as met.
+const DefaultFeasibilityTolerance = 1e-3
 
 // defaultRecords is about how many records a run takes by default.
 const defaultRecords = 200

@@ -8,14 +8,6 @@ import (
 	"ppal/trainer/problem"
 )
 
-// StateVisitor is shown each part of a state by name: on saving it copies the part out, on restoring it sets it.
-type StateVisitor interface {
-	Number(name string, x *float64)
-	Count(name string, n *int)
-	Numbers(name string, x []float64)
-	Vector(name string, v problem.Vector)
-}
-
 // State is everything that a run needs to go on from an iterate: numbers by name and vectors of x's size by name
 // ("iterate" among them). It holds copies.
 type State struct {
@@ -27,7 +19,7 @@ type State struct {
 // Capture copies the iterate and m's state.
 func Capture(p problem.Problem, m Method) *State { return capture(p, m.Name(), m.VisitState) }
 
-func capture(p problem.Problem, name string, visit func(StateVisitor)) *State {
+func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *State {
 	s := &State{Method: name, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	v := &saver{s: s, p: p}
 	v.Vector(iterateName, problem.Iterate)
@@ -43,7 +35,7 @@ func (s *State) Restore(p problem.Problem, m Method) error {
 	return s.restore(p, m.Name(), m.VisitState)
 }
 
-func (s *State) restore(p problem.Problem, name string, visit func(StateVisitor)) error {
+func (s *State) restore(p problem.Problem, name string, visit func(problem.StateVisitor)) error {
 	if s.Method != name {
 		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", problem.ErrSettings, s.Method, name)
 	}

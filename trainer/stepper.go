@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // Stepper drives a rule in a loop that is someone else's: there the gradient grad f + J^T w is evaluated already when the
@@ -11,22 +12,22 @@ import (
 // curvature. Otherwise its iterates are those of Train, from a start in dom r: Train projects its start onto a ball or a box, a
 // stepper's loop has evaluated it already, and the first Step brings it there.
 //
-// PLADA takes the subgradient step; ProxLinear and Inner are refused by the first Weights.
+// PLADA takes the subgradient step; ProxLinear and Inner are refused by the first Coefficients.
 type Stepper struct {
-	rule    DualRule
-	step    primalStep
-	at      problem.Point
-	weights []float64
-	started bool
-	weighed bool // the dual variables have seen g at the iterate
+	rule         DualRule
+	step         step.Step
+	at           problem.Point
+	coefficients []float64
+	started      bool
+	weighed      bool // the dual variables have seen g at the iterate
 }
 
 // NewStepper returns a stepper of rule.
 func NewStepper(rule DualRule) *Stepper { return &Stepper{rule: rule} }
 
-// Weights writes w_k for g = g(x_k). The first call after a Step updates the dual variables with g before. The first call of all
+// Coefficients writes w_k for g = g(x_k). The first call after a Step updates the dual variables with g before. The first call of all
 // starts them, and its error (ErrSettings) says what does not fit in rule's settings.
-func (s *Stepper) Weights(w, g []float64) error {
+func (s *Stepper) Coefficients(w, g []float64) error {
 	switch {
 	case !s.started:
 		if err := s.start(g); err != nil {
@@ -36,14 +37,14 @@ func (s *Stepper) Weights(w, g []float64) error {
 		s.rule.UpdateDual(g)
 	}
 	s.weighed = true
-	s.rule.Weights(w, g)
+	s.rule.Coefficients(w, g)
 	return nil
 }
 
 // start makes the dual state from g(x_0).
 func (s *Stepper) start(g []float64) error {
-	if r, ok := s.rule.(interface{ stepsAlone() error }); ok {
-		if err := r.stepsAlone(); err != nil {
+	if r, ok := s.rule.(interface{ StepsAlone() error }); ok {
+		if err := r.StepsAlone(); err != nil {
 			return err
 		}
 	}
@@ -54,14 +55,14 @@ func (s *Stepper) start(g []float64) error {
 	return nil
 }
 
-// Step moves p's iterate along the gradient that p.Backward gives for the weights (1, w). p.Forward is never called, and p is the
+// Step moves p's iterate along the gradient that p.Backward gives for the coefficients (1, w). p.Forward is never called, and p is the
 // same in every call.
 func (s *Stepper) Step(p problem.Problem, w []float64) error {
 	if err := s.prepare(p, len(w)); err != nil {
 		return err
 	}
-	copy(s.weights[1:], w)
-	if err := s.step.move(p, &s.at, directionOf(s.rule, s.weights)); err != nil {
+	copy(s.coefficients[1:], w)
+	if err := s.step.Move(p, &s.at, step.Direction{Coefficients: s.coefficients, Demand: s.rule.Demand()}); err != nil {
 		return err
 	}
 	s.weighed = false
@@ -74,14 +75,11 @@ func (s *Stepper) prepare(p problem.Problem, m int) error {
 		return nil
 	}
 	var err error
-	if s.step, err = newPrimalStep(s.rule.PrimalStep(), p); err != nil {
+	if s.step, err = step.NewBlind(s.rule.PrimalStep(), p); err != nil {
 		return err
 	}
-	if d, ok := s.step.(*descent); ok {
-		d.rule.blind = true
-	}
-	s.weights = make([]float64, 1+m)
-	s.weights[0] = 1
+	s.coefficients = make([]float64, 1+m)
+	s.coefficients[0] = 1
 	return nil
 }
 
@@ -95,7 +93,7 @@ func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 }
 
 // Restore sets p's iterate and the state that Capture gave, in a stepper that has not begun, m being the number of constraints. The
-// next call is Weights with g at that iterate. The error (ErrSettings) says where the state does not fit; the iterate and the
+// next call is Coefficients with g at that iterate. The error (ErrSettings) says where the state does not fit; the iterate and the
 // stepper are undefined then.
 func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
@@ -118,7 +116,7 @@ func (s *Stepper) name() string {
 	return ""
 }
 
-func (s *Stepper) visitState(v StateVisitor) {
+func (s *Stepper) visitState(v problem.StateVisitor) {
 	weighed := 0
 	if s.weighed {
 		weighed = 1
@@ -126,5 +124,5 @@ func (s *Stepper) visitState(v StateVisitor) {
 	v.Count("stepper.weighed", &weighed)
 	s.weighed = weighed != 0
 	s.rule.VisitDual(v)
-	s.step.visitState(v)
+	s.step.VisitState(v)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/setting"
 	"ppal/trainer/problem"
 )
 
@@ -31,7 +33,7 @@ type Result struct {
 	Seconds     float64
 	Objective   float64       // f + r
 	Point       problem.Point // f and g at the output; the iteration and the count of gradients are the run's
-	Certificate Certificate
+	Certificate certify.Certificate
 	// BestFeasible is the feasible record with the smallest objective, nil where there is none.
 	BestFeasible *Best
 	Output       int // iteration of the iterate that was chosen
@@ -103,8 +105,8 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	if s.Full != nil {
 		t.full, t.fullAt = s.Full, &problem.Point{Constraints: make([]float64, constraints)}
 	}
-	t.set.FeasibilityTolerance = orDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
-	t.set.IterationsPerEpoch = orDefault(s.IterationsPerEpoch, 1)
+	t.set.FeasibilityTolerance = setting.OrDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
+	t.set.IterationsPerEpoch = setting.OrDefault(s.IterationsPerEpoch, 1)
 	if t.every == 0 {
 		t.every = max(1, s.Iterations/defaultRecords)
 		if s.TimeLimit > 0 {
@@ -117,10 +119,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	case OutputRandom:
 		t.drawnAt = p.Space().New()
 	}
-	switch p.Space().Regularizer.Kind {
-	case problem.Ball, problem.Box:
-		p.Space().Prox(1, problem.Iterate)
-	}
+	p.Space().Project()
 	if err := t.at.SampleAndForward(p, 0); err != nil {
 		return nil, err
 	}

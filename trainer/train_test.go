@@ -11,45 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
-
-// line is min (x - 3)^2/2 s.t. x - 1 <= 0, from x = 0.
-func line() problem.Functions {
-	return problem.Functions{N: 1, M: 1,
-		F:         func(x []float64) float64 { return (x[0] - 3) * (x[0] - 3) / 2 },
-		Gradient:  func(dst, x []float64) { dst[0] = x[0] - 3 },
-		G:         func(dst, x []float64) { dst[0] = x[0] - 1 },
-		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] },
-	}
-}
-
-func start(t testing.TB, fn problem.Functions, x ...float64) problem.Problem {
-	t.Helper()
-	return functionsProblem(t, fn, x)
-}
-
-// journal records what a recorder is told.
-type journal struct {
-	iterations, ticks []int
-	records           []trainer.Record
-	after             func(r *trainer.Record) error
-}
-
-func (l *journal) Record(r *trainer.Record) error {
-	l.iterations = append(l.iterations, r.Iteration)
-	l.records = append(l.records, *r)
-	if l.after != nil {
-		return l.after(r)
-	}
-	return nil
-}
-
-func (l *journal) Tick(at *problem.Point) { l.ticks = append(l.ticks, at.Iteration) }
 
 func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 	for _, test := range []struct {
-		iterations, every int
+		Iterations, every int
 		want              []int
 	}{
 		{0, 0, []int{0}},
@@ -58,29 +28,29 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 		{5, 0, []int{0, 1, 2, 3, 4, 5}},
 		{3, 10, []int{0, 3}},
 	} {
-		l := &journal{}
-		r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
-			trainer.Settings{Iterations: test.iterations, RecordEvery: test.every, Recorder: trainer.Recorders{l}})
+		l := &testkit.Journal{}
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+			trainer.Settings{Iterations: test.Iterations, RecordEvery: test.every, Recorder: trainer.Recorders{l}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(l.iterations, test.want) || len(l.ticks) != test.iterations || r.Status != trainer.IterationLimit {
+		if !slices.Equal(l.Iterations, test.want) || len(l.Ticks) != test.Iterations || r.Status != trainer.IterationLimit {
 			t.Errorf("%d iterations, every %d: records %v, want %v; %d ticks; %v",
-				test.iterations, test.every, l.iterations, test.want, len(l.ticks), r.Status)
+				test.Iterations, test.every, l.Iterations, test.want, len(l.Ticks), r.Status)
 		}
 	}
-	l := &journal{}
-	if _, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+	l := &testkit.Journal{}
+	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
 		trainer.Settings{Iterations: 1000, Recorder: l}); err != nil {
 		t.Fatal(err)
 	}
-	if len(l.records) != 201 {
-		t.Errorf("%d records by default in 1000 iterations, want 201", len(l.records))
+	if len(l.Records) != 201 {
+		t.Errorf("%d records by default in 1000 iterations, want 201", len(l.Records))
 	}
-	if r := l.records[0]; r.Delta != nil || r.StepSize != nil || r.MeanStationarity != nil {
+	if r := l.Records[0]; r.Delta != nil || r.StepSize != nil || r.MeanStationarity != nil {
 		t.Errorf("the start has a delta, a step size or means: %+v", r)
 	}
-	if r := l.records[1]; r.Delta == nil || r.StepSize == nil || r.MeanStationarity == nil || r.GradientEvaluations != 6 {
+	if r := l.Records[1]; r.Delta == nil || r.StepSize == nil || r.MeanStationarity == nil || r.GradientEvaluations != 6 {
 		t.Errorf("record 5 lacks a delta, a step size or means, or does not count 5 gradients and a probe: %+v", r)
 	}
 }
@@ -89,13 +59,13 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 func TestRecordsComeByTimeToo(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	run := func(every int) []int {
-		l := &journal{}
-		r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+		l := &testkit.Journal{}
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
 			trainer.Settings{Iterations: 1 << 40, TimeLimit: limit, RecordEvery: every, Recorder: l})
 		if err != nil || r.Status != trainer.TimeLimit {
 			t.Fatalf("%v, error %v", r.Status, err)
 		}
-		return l.iterations
+		return l.Iterations
 	}
 	if n := len(run(0)); n < 20 || n > 202 {
 		t.Errorf("%d records by default, want about 200", n)
@@ -106,15 +76,15 @@ func TestRecordsComeByTimeToo(t *testing.T) {
 }
 
 func TestRunningMeansAndDecay(t *testing.T) {
-	l := &journal{}
-	r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.GDA{},
+	l := &testkit.Journal{}
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.GDA{},
 		trainer.Settings{Iterations: 400, RecordEvery: 20, Recorder: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum, squares := 0.0, 0.0
 	var n, x, y, xx, xy float64
-	for i, record := range l.records[1:] {
+	for i, record := range l.Records[1:] {
 		sum += record.Stationarity
 		squares += record.Stationarity * record.Stationarity
 		if want := sum / float64(i+1); math.Abs(*record.MeanStationarity-want) > 1e-14*want {
@@ -143,7 +113,7 @@ func TestStatuses(t *testing.T) {
 		{"gradients", context.Background(), trainer.Settings{Iterations: 1 << 40, Gradients: 11}, // one is the first step's probe
 			trainer.GradientLimit, 10},
 		{"tolerance", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 7, Tolerance: 1e-6}, trainer.Converged, -1},
-		{"cancelled", cancelled, trainer.Settings{Iterations: 100, RecordEvery: 10, Recorder: &journal{after: func(r *trainer.Record) error {
+		{"cancelled", cancelled, trainer.Settings{Iterations: 100, RecordEvery: 10, Recorder: &testkit.Journal{After: func(r *trainer.Record) error {
 			if r.Iteration == 20 {
 				cancel()
 			}
@@ -151,7 +121,7 @@ func TestStatuses(t *testing.T) {
 		}}}, trainer.Interrupted, 21},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := trainer.Train(test.ctx, start(t, line(), 0), &trainer.PPALA{}, test.set)
+			r, err := trainer.Train(test.ctx, testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, test.set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,13 +137,13 @@ func TestStatuses(t *testing.T) {
 
 func TestRecorderErrorStops(t *testing.T) {
 	full := errors.New("disk full")
-	l := &journal{after: func(r *trainer.Record) error {
+	l := &testkit.Journal{After: func(r *trainer.Record) error {
 		if r.Iteration == 4 {
 			return full
 		}
 		return nil
 	}}
-	r, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
 		trainer.Settings{Iterations: 9, RecordEvery: 2, Recorder: l})
 	if !errors.Is(err, full) || r.Status != trainer.Failed || r.Iterations != 4 {
 		t.Errorf("error %v, result %+v", err, r)
@@ -182,7 +152,7 @@ func TestRecorderErrorStops(t *testing.T) {
 
 // The term and the iteration of what is not finite.
 func TestNonFiniteNamesTermAndIteration(t *testing.T) {
-	gradient := trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: 0.5}
+	gradient := step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.5}
 	count := 0
 	after := func(k int, bad, good float64) float64 { // good until the k-th forward pass
 		if count++; count > k {
@@ -214,9 +184,9 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			count = 0
-			fn := line()
+			fn := testkit.Line()
 			test.change(&fn)
-			r, err := trainer.Train(context.Background(), start(t, fn, 0), &trainer.Penalty{Primal: gradient},
+			r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.Penalty{Primal: gradient},
 				trainer.Settings{Iterations: 9, RecordEvery: 1})
 			var bad *problem.NonFiniteError
 			if !errors.As(err, &bad) || !errors.Is(err, problem.ErrNonFinite) {
@@ -234,7 +204,7 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 
 // A gradient that is not a number inside the proxlinear step ends the run with an error, not a panic.
 func TestNonFiniteInProxLinear(t *testing.T) {
-	fn, count := handFunctions(), 0
+	fn, count := testkit.HandFunctions(), 0
 	gradient := fn.Gradient
 	fn.Pieces = problem.Abs(0.1, 0.1)
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0], dst[1] = 1, 1 }
@@ -244,31 +214,31 @@ func TestNonFiniteInProxLinear(t *testing.T) {
 			dst[0] = math.NaN()
 		}
 	}
-	_, err := trainer.Train(context.Background(), start(t, fn, 1, 1), &trainer.PLADA{}, trainer.Settings{Iterations: 50, RecordEvery: 10})
+	_, err := trainer.Train(context.Background(), testkit.Start(t, fn, 1, 1), &method.PLADA{}, trainer.Settings{Iterations: 50, RecordEvery: 10})
 	if !errors.Is(err, problem.ErrNonFinite) {
 		t.Errorf("error %v, want ErrNonFinite", err)
 	}
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0], dst[1] = math.NaN(), 1 }
 	count = -1000
-	if _, err := trainer.Train(context.Background(), start(t, fn, 1, 1), &trainer.PLADA{},
+	if _, err := trainer.Train(context.Background(), testkit.Start(t, fn, 1, 1), &method.PLADA{},
 		trainer.Settings{Iterations: 50, RecordEvery: 10}); !errors.Is(err, problem.ErrNonFinite) {
 		t.Errorf("error %v, want ErrNonFinite", err)
 	}
 }
 
 func TestOutputs(t *testing.T) {
-	run := func(output trainer.Output, seed uint64) (*trainer.Result, float64, *journal) {
-		l, p := &journal{}, start(t, line(), 0)
-		r, err := trainer.Train(context.Background(), p, &trainer.PPALA{}, trainer.Settings{
+	run := func(output trainer.Output, seed uint64) (*trainer.Result, float64, *testkit.Journal) {
+		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)
+		r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{
 			Iterations: 50, RecordEvery: 1, Output: output, Seed: seed, Recorder: l})
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := iterate(p)[0]
-		if want := l.records[r.Output].Objective; r.Objective != want || r.Point.Constraints[0] != x-1 {
+		x := testkit.Iterate(p)[0]
+		if want := l.Records[r.Output].Objective; r.Objective != want || r.Point.Constraints[0] != x-1 {
 			t.Errorf("%s: objective %v at iteration %d and g %v, recorded %v", output, r.Objective, r.Output, r.Point.Constraints, want)
 		}
-		if diff := cmp.Diff(l.records[r.Output].Certificate, r.Certificate); diff != "" {
+		if diff := cmp.Diff(l.Records[r.Output].Certificate, r.Certificate); diff != "" {
 			t.Errorf("%s: the certificate is not that of record %d (-record +result):\n%s", output, r.Output, diff)
 		}
 		return r, x, l
@@ -279,12 +249,12 @@ func TestOutputs(t *testing.T) {
 	}
 	best, _, l := run(trainer.OutputBest, 0)
 	want := 0
-	for i, r := range l.records {
-		if r.MaxViolation <= trainer.DefaultFeasibilityTolerance && r.Objective < l.records[want].Objective {
+	for i, r := range l.Records {
+		if r.MaxViolation <= trainer.DefaultFeasibilityTolerance && r.Objective < l.Records[want].Objective {
 			want = i
 		}
 	}
-	if best.Output != want || best.BestFeasible.Iteration != want || best.BestFeasible.Objective != l.records[want].Objective || want == 50 {
+	if best.Output != want || best.BestFeasible.Iteration != want || best.BestFeasible.Objective != l.Records[want].Objective || want == 50 {
 		t.Errorf("the best iterate is %d (%+v), want %d", best.Output, best.BestFeasible, want)
 	}
 	// The random iterate is a function of the seed, uniform on 1..50: chi squared with 4 degrees of freedom, 23.5 at 1e-4.
@@ -311,27 +281,27 @@ func TestOutputs(t *testing.T) {
 }
 
 func TestBestFeasibleIsNilWhereNoneIs(t *testing.T) {
-	fn := line()
+	fn := testkit.Line()
 	fn.G = func(dst, _ []float64) { dst[0] = 1 }
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0] = 0 }
-	r, err := trainer.Train(context.Background(), start(t, fn, 0), &trainer.GDA{}, trainer.Settings{Iterations: 5, Output: trainer.OutputBest})
+	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.GDA{}, trainer.Settings{Iterations: 5, Output: trainer.OutputBest})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.BestFeasible != nil || r.Output != 5 || !mentions(r.Warnings, "no recorded iterate was feasible") {
+	if r.BestFeasible != nil || r.Output != 5 || !testkit.Mentions(r.Warnings, "no recorded iterate was feasible") {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestMeasuresAreRecorded(t *testing.T) {
-	l := &journal{}
-	_, err := trainer.Train(context.Background(), start(t, line(), 0), &trainer.PPALA{},
+	l := &testkit.Journal{}
+	_, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
 		trainer.Settings{Iterations: 2, Recorder: l, IterationsPerEpoch: 4,
 			Measure: func() (map[string]float64, error) { return map[string]float64{"error": 0.25}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.records[2].Measures["error"] != 0.25 || l.records[2].Epoch != 0.5 {
-		t.Errorf("%+v", l.records[2])
+	if l.Records[2].Measures["error"] != 0.25 || l.Records[2].Epoch != 0.5 {
+		t.Errorf("%+v", l.Records[2])
 	}
 }

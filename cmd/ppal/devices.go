@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"ppal/internal/bench/floor"
 	device "ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
@@ -47,11 +48,11 @@ func (a *app) kernels() error {
 	if err != nil {
 		return err
 	}
-	single, err := device.Speed[float32](d)
+	single, err := floor.Speed[float32](d)
 	if err != nil {
 		return err
 	}
-	double, err := device.Speed[float64](d)
+	double, err := floor.Speed[float64](d)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func eightBitSpeed(d *device.Device) (string, error) {
 	}
 	speeds := [2]float64{}
 	for i, of := range []*device.Device{three, two} {
-		if speeds[i], err = device.SlicedSpeed(of); err != nil {
+		if speeds[i], err = floor.DigitSpeed(of); err != nil {
 			return "", err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/session"
 )
 
@@ -140,7 +141,7 @@ func TestTrainBarFits(t *testing.T) {
 			t.Errorf("%d columns: %q, want a bar: %v", columns, got.stderr, bar)
 		}
 	}
-	r := &trainer.Record{Objective: 0.00667, MaxViolation: 1.2e-5, Certificate: trainer.Certificate{Epsilon: 5e-5}}
+	r := &trainer.Record{Objective: 0.00667, MaxViolation: 1.2e-5, Certificate: certify.Certificate{Epsilon: 5e-5}}
 	for _, tc := range []struct {
 		room int
 		want string

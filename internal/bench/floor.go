@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu"
+	"ppal/internal/bench/floor"
 )
 
 // reference is an activity with which iterations are compared.
@@ -16,33 +16,33 @@ type reference struct {
 }
 
 // bare returns the reference of bare products.
-func bare(name string, b *cpu.Bare) reference {
-	return reference{name, func() (time.Duration, error) { return b.Run(), nil }, b.FLOPs()}
+func bare(name string, p *floor.Products) reference {
+	return reference{name, func() (time.Duration, error) { return p.Run(), nil }, p.FLOPs()}
 }
 
 // bareProducts returns the reference of the two products with a dense data matrix, with the
 // kernels, threads and dtype of the case.
 func bareProducts(s setting, rows, features, width int) (reference, error) {
-	prepare := cpu.BareProducts[float32]
+	prepare := floor.Dense[float32]
 	if s.Dtype == "float64" {
-		prepare = cpu.BareProducts[float64]
+		prepare = floor.Dense[float64]
 	}
-	b, err := prepare(s.device, rows, features, width)
+	p, err := prepare(s.device, rows, features, width)
 	if err != nil {
 		return reference{}, err
 	}
-	return bare(fmt.Sprintf("X W and X^T D in %s", s.Dtype), b), nil
+	return bare(fmt.Sprintf("X W and X^T D in %s", s.Dtype), p), nil
 }
 
 // bareSparse returns the reference of the two products with sparse rows.
 func bareSparse(s setting, x *matrix.CSR, width int) (reference, error) {
-	prepare := cpu.BareSparse[float32]
+	prepare := floor.Sparse[float32]
 	if s.Dtype == "float64" {
-		prepare = cpu.BareSparse[float64]
+		prepare = floor.Sparse[float64]
 	}
-	b, err := prepare(s.device, x, width)
+	p, err := prepare(s.device, x, width)
 	if err != nil {
 		return reference{}, err
 	}
-	return bare(fmt.Sprintf("X W and X^T D over the non-zeros in %s", s.Dtype), b), nil
+	return bare(fmt.Sprintf("X W and X^T D over the non-zeros in %s", s.Dtype), p), nil
 }

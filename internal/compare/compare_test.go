@@ -16,6 +16,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 )
 
@@ -304,7 +305,7 @@ func TestShown(t *testing.T) {
 // Records that could not measure near stationarity are counted, with the reason.
 func TestNearNote(t *testing.T) {
 	near := func(reason string) trainer.Record {
-		return trainer.Record{NearStationarity: &trainer.NearStationarity{Distance: 1}, NearReason: reason}
+		return trainer.Record{NearStationarity: &near.Stationarity{Distance: 1}, NearReason: reason}
 	}
 	o := &Outcome{Study: study(), Runs: []Run{
 		{Contender: "ppala", Records: []trainer.Record{near(""), {}, near("it is infeasible"), near("")}},

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -239,8 +241,8 @@ func TestRefusedFiles(t *testing.T) {
 }
 
 func TestTrainerMethod(t *testing.T) {
-	practical := trainer.PrimalSettings{Momentum: 0.99}
-	perturbation := trainer.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.05, DeltaQ: 1}
+	practical := step.Settings{Momentum: 0.99}
+	perturbation := method.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.05, DeltaQ: 1}
 	inner := perturbation
 	inner.Tau, inner.DeltaP = 0.09, 0.1
 	paper := perturbation
@@ -249,17 +251,17 @@ func TestTrainerMethod(t *testing.T) {
 		flags string
 		want  trainer.Method
 	}{
-		{"method=ppala", &trainer.PPALA{Perturbation: perturbation, Primal: practical, Tolerance: 1e-3}},
-		{"preset=paper", &trainer.PPALA{Perturbation: paper, Tolerance: 1e-3,
-			Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Eta: 1e-3, Fixed: true}}},
-		{"method=plada x-step=inner:4 mu-step=box", &trainer.PLADA{Perturbation: inner, Primal: trainer.PrimalSettings{Kind: trainer.Gradient},
-			XStep: trainer.Inner, InnerSteps: 4, BoxStep: true, Tolerance: 1e-3}},
-		{"method=gdpa gdpa-step-decay=constant", &trainer.GDPA{Step: 1e-3, ConstantStep: true, Penalty: 1, Perturbation: 0.1}},
-		{"method=gdpa primal=nesterov gdpa-step=auto", &trainer.GDPA{Automatic: true, Penalty: 1, Perturbation: 0.1, Primal: &practical}},
-		{"method=penalty", &trainer.Penalty{Primal: practical, Coefficient: 10, Growth: 1, Period: 100}},
-		{"method=gda primal=adam", &trainer.GDA{Primal: trainer.PrimalSettings{Kind: trainer.Adam, Eta: 3e-3}, DualStep: 0.05}},
-		{"method=alm", &trainer.ALM{Primal: practical, Penalty: 10, Inner: 20}},
-		{"method=unconstrained", &trainer.Unconstrained{Primal: practical}},
+		{"method=ppala", &method.PPALA{Perturbation: perturbation, Primal: practical, Tolerance: 1e-3}},
+		{"preset=paper", &method.PPALA{Perturbation: paper, Tolerance: 1e-3,
+			Primal: step.Settings{Kind: step.Gradient, Eta: 1e-3, Fixed: true}}},
+		{"method=plada x-step=inner:4 mu-step=box", &method.PLADA{Perturbation: inner, Primal: step.Settings{Kind: step.Gradient},
+			XStep: method.Inner, InnerSteps: 4, BoxStep: true, Tolerance: 1e-3}},
+		{"method=gdpa gdpa-step-decay=constant", &method.GDPA{Step: 1e-3, ConstantStep: true, Penalty: 1, Perturbation: 0.1}},
+		{"method=gdpa primal=nesterov gdpa-step=auto", &method.GDPA{Automatic: true, Penalty: 1, Perturbation: 0.1, Primal: &practical}},
+		{"method=penalty", &method.Penalty{Primal: practical, Coefficient: 10, Growth: 1, Period: 100}},
+		{"method=gda primal=adam", &method.GDA{Primal: step.Settings{Kind: step.Adam, Eta: 3e-3}, DualStep: 0.05}},
+		{"method=alm", &method.ALM{Primal: practical, Penalty: 10, Inner: 20}},
+		{"method=unconstrained", &method.Unconstrained{Primal: practical}},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
 			cfg, err := Resolve(set(strings.Fields(tc.flags)...), nil)
@@ -270,8 +272,8 @@ func TestTrainerMethod(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			private := cmpopts.IgnoreUnexported(trainer.PPALA{}, trainer.PLADA{}, trainer.GDPA{}, trainer.Penalty{},
-				trainer.GDA{}, trainer.ALM{}, trainer.Unconstrained{})
+			private := cmpopts.IgnoreUnexported(method.PPALA{}, method.PLADA{}, method.GDPA{}, method.Penalty{},
+				method.GDA{}, method.ALM{}, method.Unconstrained{})
 			if diff := cmp.Diff(tc.want, got, private, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
 				t.Error(diff)
 			}

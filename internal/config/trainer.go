@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // TrainerMethod makes the method with its settings. The error wraps problem.ErrSettings; a resolved configuration has none.
@@ -16,7 +18,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 	case "ssg", "ipp-ssg", "ipp-conex":
 		return t.switching()
 	case "multiplier-model":
-		return &trainer.MultiplierModel{Step: t.MultiplierModelStep, NetworkStep: t.MultiplierModelNetworkStep,
+		return &method.MultiplierModel{Step: t.MultiplierModelStep, NetworkStep: t.MultiplierModelNetworkStep,
 			Units: t.MultiplierModelUnits, Seed: t.Seed}, nil
 	}
 	primal, err := t.primal()
@@ -26,35 +28,35 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 	switch t.Method.Method {
 	case "ppala":
 		p, err := t.perturbation()
-		return &trainer.PPALA{Perturbation: p, Primal: primal, Tolerance: t.FeasibilityTolerance}, err
+		return &method.PPALA{Perturbation: p, Primal: primal, Tolerance: t.FeasibilityTolerance}, err
 	case "plada":
 		return t.plada(primal)
 	case "gdpa":
 		return t.gdpa(primal)
 	case "penalty":
-		return &trainer.Penalty{Primal: primal, Coefficient: t.PenaltyCoefficient, Growth: t.PenaltyGrowth, Period: t.PenaltyPeriod}, nil
+		return &method.Penalty{Primal: primal, Coefficient: t.PenaltyCoefficient, Growth: t.PenaltyGrowth, Period: t.PenaltyPeriod}, nil
 	case "gda":
-		return &trainer.GDA{Primal: primal, DualStep: t.GDADualStep}, nil
+		return &method.GDA{Primal: primal, DualStep: t.GDADualStep}, nil
 	case "alm":
-		return &trainer.ALM{Primal: primal, Penalty: t.ALMPenalty, Inner: t.ALMInner}, nil
+		return &method.ALM{Primal: primal, Penalty: t.ALMPenalty, Inner: t.ALMInner}, nil
 	case "unconstrained":
-		return &trainer.Unconstrained{Primal: primal}, nil
+		return &method.Unconstrained{Primal: primal}, nil
 	}
 	return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Method)
 }
 
-func (t Train) primal() (trainer.PrimalSettings, error) {
-	kind, err := trainer.ParsePrimal(t.Primal)
+func (t Train) primal() (step.Settings, error) {
+	kind, err := step.Parse(t.Primal)
 	if err != nil {
-		return trainer.PrimalSettings{}, err
+		return step.Settings{}, err
 	}
-	s := trainer.PrimalSettings{Kind: kind, Fixed: t.EtaScale == "fixed", Momentum: t.Momentum}
-	s.Eta, err = step(t.Eta)
+	s := step.Settings{Kind: kind, Fixed: t.EtaScale == "fixed", Momentum: t.Momentum}
+	s.Eta, err = stepSize(t.Eta)
 	return s, err
 }
 
-// step is a step size, 0 for auto and where the method has none.
-func step(text string) (float64, error) {
+// stepSize is a step size, 0 for auto and where the method has none.
+func stepSize(text string) (float64, error) {
 	if text == "" || text == "auto" {
 		return 0, nil
 	}
@@ -65,27 +67,27 @@ func step(text string) (float64, error) {
 	return x, nil
 }
 
-func (t Train) perturbation() (trainer.Perturbation, error) {
-	delta, err := trainer.ParseDelta(t.Delta)
-	return trainer.Perturbation{
+func (t Train) perturbation() (method.Perturbation, error) {
+	delta, err := method.ParseDelta(t.Delta)
+	return method.Perturbation{
 		Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau,
 		Delta: delta, DeltaP: t.DeltaP, DeltaQ: t.DeltaQ, Delta0: t.Delta0,
 		SlackCap: t.SlackCap, ZeroSlack: t.SlackStart == "zero",
 	}, err
 }
 
-func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
+func (t Train) plada(primal step.Settings) (trainer.Method, error) {
 	p, err := t.perturbation()
 	if err != nil {
 		return nil, err
 	}
-	m := &trainer.PLADA{Perturbation: p, Primal: primal, XStep: trainer.Subgradient, // split is the problem's form
+	m := &method.PLADA{Perturbation: p, Primal: primal, XStep: method.Subgradient, // split is the problem's form
 		Sigma0: t.Sigma0, BoxStep: t.MuStep == "box", Tolerance: t.FeasibilityTolerance}
 	if t.XStep == "proxlinear" {
-		m.XStep = trainer.ProxLinear
+		m.XStep = method.ProxLinear
 	}
 	if steps, inner := strings.CutPrefix(t.XStep, "inner:"); inner {
-		m.XStep = trainer.Inner
+		m.XStep = method.Inner
 		if m.InnerSteps, err = strconv.Atoi(steps); err != nil {
 			return nil, fmt.Errorf("config: %w: x-step %q", problem.ErrSettings, t.XStep)
 		}
@@ -93,14 +95,14 @@ func (t Train) plada(primal trainer.PrimalSettings) (trainer.Method, error) {
 	return m, nil
 }
 
-func (t Train) gdpa(primal trainer.PrimalSettings) (trainer.Method, error) {
-	size, err := step(t.GDPAStep)
+func (t Train) gdpa(primal step.Settings) (trainer.Method, error) {
+	size, err := stepSize(t.GDPAStep)
 	if err != nil {
 		return nil, err
 	}
-	m := &trainer.GDPA{Step: size, Automatic: t.GDPAStep == "auto", ConstantStep: t.GDPAStepDecay == "constant",
+	m := &method.GDPA{Step: size, Automatic: t.GDPAStep == "auto", ConstantStep: t.GDPAStepDecay == "constant",
 		Penalty: t.GDPAPenalty, Perturbation: t.GDPAPerturbation, Ratio: t.GDPARatio}
-	if primal.Kind != trainer.Gradient { // the published step is the method's own default
+	if primal.Kind != step.Gradient { // the published step is the method's own default
 		m.Primal = &primal
 	}
 	return m, nil
@@ -111,20 +113,20 @@ func (t Train) switching() (trainer.Method, error) {
 	var sizes [4]float64
 	for i, text := range []string{t.SSGStep, t.IPPSSGBound + t.IPPConExBound, t.IPPSSGRho + t.IPPConExRho, t.IPPConExT0} {
 		var err error
-		if sizes[i], err = step(text); err != nil {
+		if sizes[i], err = stepSize(text); err != nil {
 			return nil, err
 		}
 	}
 	switch t.Method.Method {
 	case "ssg":
-		return &trainer.SSG{Tolerance: t.SSGTolerance, Step: sizes[0], StepRule: trainer.StepRule(t.SSGStepRule),
-			ViolationRule: trainer.StepRule(t.SSGViolationRule), ViolationStep: t.SSGViolationStep}, nil
+		return &method.SSG{Tolerance: t.SSGTolerance, Step: sizes[0], StepRule: method.StepRule(t.SSGStepRule),
+			ViolationRule: method.StepRule(t.SSGViolationRule), ViolationStep: t.SSGViolationStep}, nil
 	case "ipp-ssg":
-		return &trainer.IPPSSG{Tolerance: t.IPPSSGTolerance, Bound: sizes[1],
-			ProximalPoint: trainer.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPSSGInner}}, nil
+		return &method.IPPSSG{Tolerance: t.IPPSSGTolerance, Bound: sizes[1],
+			ProximalPoint: method.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPSSGInner}}, nil
 	}
-	return &trainer.IPPConEx{T0: sizes[3], Bound: sizes[1], Restart: t.IPPConExRestart,
-		ProximalPoint: trainer.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPConExInner}}, nil
+	return &method.IPPConEx{T0: sizes[3], Bound: sizes[1], Restart: t.IPPConExRestart,
+		ProximalPoint: method.ProximalPoint{RhoHat: sizes[2], Inner: t.IPPConExInner}}, nil
 }
 
 // TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.

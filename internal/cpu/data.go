@@ -65,15 +65,16 @@ func (e *executor[T]) packed(buffer int) error {
 
 // packWide makes room for a leaf's packed form if a product with it is wide.
 func (e *executor[T]) packWide(buffer int) {
-	if e.widest(buffer) > narrowData {
+	if e.widest(buffer) > NarrowWidth {
 		b := e.plan.Buffers[buffer]
 		e.data[buffer] = e.k.NewPackedFloats(b.Rows, b.Cols)
 	}
 }
 
-// narrowData is the width up to which products with data read it as it is. The packed form's kernels compute as many columns as a vector
-// has elements: one column takes an eighth of their time, eight take a half.
-const narrowData = 8
+// NarrowWidth is the largest width of products that read the data as they are. The packed form's
+// kernels compute as many columns as a vector has elements: one column would take an eighth of their
+// time, eight columns take a half.
+const NarrowWidth = 8
 
 // widest is the largest number of columns that a product with the leaf has.
 func (e *executor[T]) widest(buffer int) int {

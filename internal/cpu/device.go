@@ -42,6 +42,10 @@ func (d *Device) Level() kernel.Level { return d.level }
 // Threads is the number of workers.
 func (d *Device) Threads() int { return d.threads }
 
+// Parallel calls work for the workers 0 to Threads()-1 at the same time and returns when all calls
+// have. The caller is worker 0.
+func (d *Device) Parallel(work func(worker int)) { d.pool.run(d.threads, workFunc(work)) }
+
 // Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
 func (d *Device) Close() { d.pool.close() }
 

@@ -18,7 +18,9 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // network is a Neyman-Pearson problem on random rows.
@@ -144,15 +146,15 @@ func TestTrainingAgreesWithGorgonia(t *testing.T) {
 	n := network{spec: models.Spec{Inputs: 12, Hidden: []int{9}, Outputs: 3}, counts: []int{120, 90, 101}, center: true, seed: 3}
 	for _, c := range []struct {
 		name   string
-		primal trainer.PrimalSettings
+		primal step.Settings
 		most   float64
 	}{
-		{"gradient", trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: 0.02}, 1e-12},
-		{"nesterov", trainer.PrimalSettings{}, 1e-5},
+		{"gradient", step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.02}, 1e-12},
+		{"nesterov", step.Settings{}, 1e-5},
 	} {
 		run := func(e graph.Engine) []float64 {
 			p := n.problem(t, tensor.Float64, e)
-			method := &trainer.PPALA{Primal: c.primal}
+			method := &method.PPALA{Primal: c.primal}
 			if _, err := trainer.Train(context.Background(), p, method, trainer.Settings{Iterations: 200}); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -56,17 +57,17 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 	for _, c := range []struct {
 		graphcases.Case
 		zero float64 // f at zero weights
-		step trainer.XStep
+		step method.XStep
 	}{
-		{graphcases.Fair("parity", linear, n, graphcases.Values, parity, graphcases.Halves(n)), math.Ln2, trainer.ProxLinear},
-		{graphcases.Fair("groups", network, n, graphcases.Values, groups, graphcases.Scattered(n, 40, 0.2)), 1, trainer.Subgradient},
+		{graphcases.Fair("parity", linear, n, graphcases.Values, parity, graphcases.Halves(n)), math.Ln2, method.ProxLinear},
+		{graphcases.Fair("groups", network, n, graphcases.Values, groups, graphcases.Scattered(n, 40, 0.2)), 1, method.Subgradient},
 	} {
 		run := func(e graph.Engine) ([]float64, problem.Point) {
 			var p problem.Problem = compile(t, c.Case, tensor.Float64, e)
 			if c.Pieces != nil {
 				p = piecewise(t, p, c.Pieces)
 			}
-			r, err := trainer.Train(context.Background(), p, &trainer.PLADA{XStep: c.step}, trainer.Settings{Iterations: 200})
+			r, err := trainer.Train(context.Background(), p, &method.PLADA{XStep: c.step}, trainer.Settings{Iterations: 200})
 			if err != nil {
 				t.Fatal(err)
 			}

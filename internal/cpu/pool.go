@@ -13,6 +13,11 @@ type job interface {
 	work(worker int)
 }
 
+// A workFunc is a job whose work is a function.
+type workFunc func(worker int)
+
+func (f workFunc) work(worker int) { f(worker) }
+
 // pool is a device's workers: the caller of run and goroutines that stay from one run to the next, so that a run starts nothing and
 // allocates nothing. They start with the first run that needs them and end with close, or when the pool is collected.
 type pool struct {

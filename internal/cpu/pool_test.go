@@ -83,15 +83,15 @@ func TestPoolAfterAPanic(t *testing.T) {
 	}
 }
 
-// waitForGoroutines fails unless the number of goroutines falls to n; collect runs before each look.
+// waitForGoroutines fails unless the number of goroutines falls to n within a minute, which is long
+// enough for a stalled machine. It calls collect before each look.
 func waitForGoroutines(t *testing.T, n int, collect func()) {
 	t.Helper()
-	for range 200 {
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
 		collect()
 		if runtime.NumGoroutine() <= n {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines, want %d", runtime.NumGoroutine(), n)
 }
@@ -99,7 +99,8 @@ func waitForGoroutines(t *testing.T, n int, collect func()) {
 func TestPoolLeavesNoGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	p := newPool(5)
-	if p.run(1, &marks{make([]int, 1)}); runtime.NumGoroutine() != before {
+	// Goroutines of earlier tests may still end.
+	if p.run(1, &marks{make([]int, 1)}); runtime.NumGoroutine() > before {
 		t.Error("one worker needs goroutines")
 	}
 	for range 2 {

@@ -16,12 +16,12 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -163,7 +163,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
 	run := func(data matrix.Matrix) []float64 {
 		p := n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data)
-		if _, err := trainer.Train(t.Context(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
+		if _, err := trainer.Train(t.Context(), p, &method.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
 			t.Fatal(err)
 		}
 		size, _ := p.Dims()
@@ -294,27 +294,6 @@ func TestExplainSparse(t *testing.T) {
 	for _, want := range []string{fmt.Sprintf("%d entries", entries), fmt.Sprintf("%.4g kFLOP", float64(8*entries)/1000)} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-}
-
-// The bare products count the entries' arithmetic.
-func TestBareSparse(t *testing.T) {
-	data := draw(rand.New(rand.NewPCG(1, 1)), 500, 12, 0)
-	for _, level := range kernel.Levels() {
-		d, err := cpu.New(level, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := cpu.BareSparse[float32](d, data, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if took := b.Run(); took <= 0 || b.FLOPs() != float64(12*len(data.Columns)) {
-			t.Errorf("%v for %v FLOPs of %d entries", took, b.FLOPs(), len(data.Columns))
-		}
-		if _, err := cpu.BareSparse[float32](d, data, 0); err == nil {
-			t.Error("width 0 gave no error")
 		}
 	}
 }

@@ -3,10 +3,26 @@ package cpu
 import (
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
+
+// transposedProduct returns a plan with the product Z = X W^T for X of n x 2 and W of 2 x 2.
+func transposedProduct(x *matrix.CSR) (*plan.Plan, *plan.Product) {
+	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{x.Rows * 2}}
+	view := func(class plan.Class, rows int) plan.View {
+		p.Buffers = append(p.Buffers, plan.Buffer{Class: class, Rows: rows, Cols: 2, RowWise: rows == x.Rows})
+		return plan.View{Buffer: len(p.Buffers) - 1, Stride: 2, Rows: rows, Cols: 2}
+	}
+	product := &plan.Product{A: view(plan.Leaf, x.Rows), B: view(plan.Parameter, 2), Out: view(plan.Kept, x.Rows), TransB: true}
+	p.Inputs, p.Parameters, p.Objective = []plan.View{product.A}, []plan.View{product.B}, product.Out
+	p.Forward = []plan.Region{{Rows: x.Rows, Steps: []plan.Step{product}}}
+	p.CountEntries()
+	return p, product
+}
 
 // A factor may come transposed: X (W^T)^T is X W.
 func TestSparseTransposedFactor(t *testing.T) {
@@ -16,9 +32,7 @@ func TestSparseTransposedFactor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := barePlan[float64](x, 2)
-		product := p.Forward[0].Steps[0].(*plan.Product)
-		product.TransB = true // W is square
+		p, product := transposedProduct(x)
 		e, err := newExecutor[float64](d, p)
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -224,7 +224,7 @@ func BenchmarkPrimalStep(b *testing.B) {
 				for i := range p.Slice(problem.Iterate) {
 					p.Slice(problem.Iterate)[i] = float32(i%89-44) * 1e-3
 				}
-				m, at := &trainer.Unconstrained{}, &problem.Point{}
+				m, at := &method.Unconstrained{}, &problem.Point{}
 				if err := m.Init(p, at); err != nil {
 					b.Fatal(err)
 				}

@@ -10,6 +10,7 @@ import (
 	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/trainer"
+	"ppal/trainer/certify/near"
 )
 
 // outcome is a comparison made by hand: the runs of each contender.
@@ -58,11 +59,11 @@ func TestAhead(t *testing.T) {
 }
 
 func TestLastNear(t *testing.T) {
-	near := func(distance float64) trainer.Record {
-		return trainer.Record{NearStationarity: &trainer.NearStationarity{Distance: distance}}
+	distant := func(distance float64) trainer.Record {
+		return trainer.Record{NearStationarity: &near.Stationarity{Distance: distance}}
 	}
-	infeasible := trainer.Record{NearStationarity: &trainer.NearStationarity{Distance: math.NaN()}, NearReason: "infeasible"}
-	o := outcome(run("a", near(2), near(1), trainer.Record{}), run("b", near(3), infeasible), run("c", infeasible))
+	infeasible := trainer.Record{NearStationarity: &near.Stationarity{Distance: math.NaN()}, NearReason: "infeasible"}
+	o := outcome(run("a", distant(2), distant(1), trainer.Record{}), run("b", distant(3), infeasible), run("c", infeasible))
 	judge(t, "the last one measured", ahead("a", []string{"b"}, lastNear()), o, true, confirmed, "a 1; b 3")
 	judge(t, "a missing one could be smaller", ahead("a", []string{"b", "c"}, lastNear()), o, true, notJudged, "c none (infeasible)")
 	judge(t, "and one behind decides", ahead("b", []string{"a", "c"}, lastNear()), o, true, notConfirmed, "b 3; a 1")

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"ppal/trainer"
+	"ppal/trainer/certify"
 )
 
 // Summary is the content of summary.json: the result of a finished run.
@@ -18,7 +19,7 @@ type Summary struct {
 	Constraints  []float64           `json:"constraints"`   // g
 	Bounds       []float64           `json:"bounds"`        // kappa
 	MaxViolation float64             `json:"max_violation"` // max_j max(0, g_j)
-	Certificate  trainer.Certificate `json:"certificate"`
+	Certificate  certify.Certificate `json:"certificate"`
 	BestFeasible *BestFeasible       `json:"best_feasible"`
 	Train        map[string]float64  `json:"train"`
 	Validation   map[string]float64  `json:"validation"`

@@ -30,7 +30,7 @@ type Optimizer struct {
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
 
-// NewOptimizer returns the optimizer of rule (for example &trainer.PPALA{}) for f + r.
+// NewOptimizer returns the optimizer of rule (for example &method.PPALA{}) for f + r.
 func NewOptimizer(rule trainer.DualRule, r problem.Regularizer) *Optimizer {
 	return &Optimizer{stepper: trainer.NewStepper(rule), r: r}
 }
@@ -97,7 +97,7 @@ func (o *Optimizer) weigh(values []gorgonia.Value) error {
 		at += n
 	}
 	o.weighed = true
-	return o.stepper.Weights(o.w, o.g)
+	return o.stepper.Coefficients(o.w, o.g)
 }
 
 // Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's last run left.

@@ -15,7 +15,9 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // A VanillaSolver loop becomes PPALA by the three lines that are marked: maximise x + y, where x^2 + y^2 <= 2.
@@ -26,8 +28,8 @@ func Example() {
 	cost := gorgonia.Must(gorgonia.Neg(gorgonia.Must(gorgonia.Sum(x))))
 	disc := gorgonia.Must(gorgonia.Sub(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x)))), gorgonia.NewConstant(2.0)))
 
-	solver := graph.NewOptimizer(&trainer.PPALA{}, problem.Regularizer{}) // was: gorgonia.NewVanillaSolver()
-	cost, err := solver.Lagrangian(cost, disc)                            // new
+	solver := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{}) // was: gorgonia.NewVanillaSolver()
+	cost, err := solver.Lagrangian(cost, disc)                           // new
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,19 +64,19 @@ func TestOptimizerEqualsTrain(t *testing.T) {
 			trainer.Method
 			trainer.DualRule
 		} {
-			return &trainer.PPALA{Primal: trainer.PrimalSettings{Kind: trainer.Gradient, Fixed: true, Eta: 0.01}}
+			return &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.01}}
 		}},
 		{"gdpa", func() interface {
 			trainer.Method
 			trainer.DualRule
 		} {
-			return &trainer.GDPA{Step: 0.05}
+			return &method.GDPA{Step: 0.05}
 		}},
 		{"ppala with momentum", func() interface {
 			trainer.Method
 			trainer.DualRule
 		} {
-			return &trainer.PPALA{Primal: trainer.PrimalSettings{Fixed: true, Eta: 0.002, Momentum: 0.9}}
+			return &method.PPALA{Primal: step.Settings{Fixed: true, Eta: 0.002, Momentum: 0.9}}
 		}},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
@@ -160,10 +162,10 @@ func loop(t *testing.T, o *graph.Optimizer, start []float64, steps int) []float6
 // is taken too.
 func TestOptimizerResumes(t *testing.T) {
 	for name, rule := range map[string]func() trainer.DualRule{
-		"ppala": func() trainer.DualRule { return &trainer.PPALA{} },
-		"gdpa":  func() trainer.DualRule { return &trainer.GDPA{Step: 0.05} },
+		"ppala": func() trainer.DualRule { return &method.PPALA{} },
+		"gdpa":  func() trainer.DualRule { return &method.GDPA{Step: 0.05} },
 		"adam": func() trainer.DualRule {
-			return &trainer.PLADA{Primal: trainer.PrimalSettings{Kind: trainer.Adam}, XStep: trainer.Subgradient}
+			return &method.PLADA{Primal: step.Settings{Kind: step.Adam}, XStep: method.Subgradient}
 		},
 	} {
 		for _, evaluated := range []bool{false, true} {
@@ -196,7 +198,7 @@ func TestOptimizerResumes(t *testing.T) {
 }
 
 func TestOptimizerMisuse(t *testing.T) {
-	o := graph.NewOptimizer(&trainer.PPALA{}, problem.Regularizer{})
+	o := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{})
 	if err := o.Step(nil); err == nil {
 		t.Error("Step before a run gave no error")
 	}
@@ -215,11 +217,11 @@ func TestOptimizerMisuse(t *testing.T) {
 // What a loop cannot do, and settings that do not fit, are refused by the first run.
 func TestOptimizerRefusesSettings(t *testing.T) {
 	for want, rule := range map[string]trainer.DualRule{
-		"x-step proxlinear": &trainer.PLADA{XStep: trainer.ProxLinear},
-		"x-step inner":      &trainer.PLADA{XStep: trainer.Inner},
-		"sigma0 is -1":      &trainer.PLADA{Sigma0: -1},
-		"inner steps -1":    &trainer.PLADA{InnerSteps: -1},
-		"alpha is -1":       &trainer.PPALA{Perturbation: trainer.Perturbation{Alpha: -1}},
+		"x-step proxlinear": &method.PLADA{XStep: method.ProxLinear},
+		"x-step inner":      &method.PLADA{XStep: method.Inner},
+		"sigma0 is -1":      &method.PLADA{Sigma0: -1},
+		"inner steps -1":    &method.PLADA{InnerSteps: -1},
+		"alpha is -1":       &method.PPALA{Perturbation: method.Perturbation{Alpha: -1}},
 	} {
 		l := newOwnLoop(t, graph.NewOptimizer(rule, problem.Regularizer{}))
 		if err := l.machine.RunAll(); err == nil || !strings.Contains(err.Error(), want) {

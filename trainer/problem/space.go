@@ -12,6 +12,15 @@ func (s *Space) Prox(length float64, x Vector) {
 	s.Apply(Step{Kind: ProximalStep, X: x, Map: s.Regularizer.Map(length)})
 }
 
+// Project brings the iterate to the ball or the box that r restricts it to; for other r it does
+// nothing.
+func (s *Space) Project() {
+	switch s.Regularizer.Kind {
+	case Ball, Box:
+		s.Prox(1, Iterate)
+	}
+}
+
 // Descent is a proximal step with momentum of the iterate x (Space.Descend):
 //
 //	v = b v + d,   x+ = prox_{c r}(x - e (d + b v)).

@@ -39,7 +39,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, string(kind)+": f, g", append(g, f), append(want, whole))
+		nearly(t, string(kind)+": f, g", append(g, f), append(want, whole))
 		a, b := p.Space().New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
 		for term := range 1 + m {
@@ -53,12 +53,12 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			}
 			p.Space().Read(x, a)
 			e.problem.Space().Read(y, b)
-			near(t, string(kind)+": gradient", x, y)
+			nearly(t, string(kind)+": gradient", x, y)
 		}
 	}
 }
 
-func near(t *testing.T, what string, got, want []float64) {
+func nearly(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
@@ -104,7 +104,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, string(heads), got, scores.Data().([]float64))
+		nearly(t, string(heads), got, scores.Data().([]float64))
 	}
 }
 
@@ -129,7 +129,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, string(kind), append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
+		nearly(t, string(kind), append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
 	}
 }
 

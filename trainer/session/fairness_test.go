@@ -9,14 +9,15 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
 // plada takes PLADA, with the x-step that fits the constraints.
-func plada(o *Options) { o.Method = &trainer.PLADA{} }
+func plada(o *Options) { o.Method = &method.PLADA{} }
 
 // pladaSubgradient takes PLADA with subgradient steps.
-func pladaSubgradient(o *Options) { o.Method = &trainer.PLADA{XStep: trainer.Subgradient} }
+func pladaSubgradient(o *Options) { o.Method = &method.PLADA{XStep: method.Subgradient} }
 
 // narrow takes a network of few units.
 func narrow(o *Options) { o.Model = &models.Spec{Hidden: []int{8}, Activation: models.ReLU} }
@@ -43,7 +44,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 		}, "group_error_violation_mean", false},
 		"if, multipliers": {Intersectional{Form: SampledGroup}, "synthetic-communities", func(o *Options) {
 			narrow(o)
-			o.Method = &trainer.MultiplierModel{Step: 0.01, Seed: 1}
+			o.Method = &method.MultiplierModel{Step: 0.01, Seed: 1}
 		}, "group_error_violation_max", false},
 		"dp, mini-batches": {DemographicParity{}, "synthetic-compas", func(o *Options) {
 			plada(o)
@@ -116,7 +117,7 @@ func TestExactFairness(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "f, g", append(g, f), append(want, whole))
+		nearly(t, "f, g", append(g, f), append(want, whole))
 		weights := make([]float64, 1+m)
 		for j := range weights {
 			weights[j] = 1 / float64(1+j)
@@ -131,6 +132,6 @@ func TestExactFairness(t *testing.T) {
 		x, y := make([]float64, n), make([]float64, n)
 		p.Space().Read(x, a)
 		e.problem.Space().Read(y, b)
-		near(t, "gradient", x, y)
+		nearly(t, "gradient", x, y)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -16,7 +17,7 @@ import (
 type Result struct {
 	// Training is the result of the training loop, in the run's precision.
 	Training    *trainer.Result
-	Certificate trainer.Certificate
+	Certificate certify.Certificate
 	Objective   float64   // f + r
 	Constraints []float64 // g
 	Values      []float64 // f, then g + bound, as the training run computes them
@@ -107,11 +108,11 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return nil, err
 	}
-	var set trainer.CertificateSettings
+	var set certify.Settings
 	if a.dtype == tensor.Float32 {
 		set.Sphere = sphereOfFloat32
 	}
-	if result.Certificate, err = trainer.Certify(p, &at, r.Certificate.Nu, set); err != nil {
+	if result.Certificate, err = certify.Measure(p, &at, r.Certificate.Nu, set); err != nil {
 		return nil, err
 	}
 	result.Objective, result.Constraints = at.Objective+a.builder.regularizer.Value(x), at.Constraints

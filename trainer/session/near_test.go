@@ -9,6 +9,8 @@ import (
 
 	"ppal/datasets"
 	"ppal/trainer"
+	"ppal/trainer/certify/near"
+	"ppal/trainer/method"
 )
 
 // On the real tables the proximal problem is solved or shown to be infeasible, along a run, at its rho^.
@@ -26,7 +28,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%T-%s", tc.problem, tc.dataset), func(t *testing.T) {
 			table := Table{Dataset: tc.dataset, Dir: root, TableOptions: datasets.TableOptions{Split: datasets.Split{Train: 100}}}
-			e := buildOptions(t, onTable(tc.problem, table, func(o *Options) { o.Method = &trainer.PLADA{XStep: trainer.ProxLinear} }))
+			e := buildOptions(t, onTable(tc.problem, table, func(o *Options) { o.Method = &method.PLADA{XStep: method.ProxLinear} }))
 			defer e.Close()
 			l := &nearRecords{}
 			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 60, RecordEvery: 30, NearEvery: 1, Recorder: l}); err != nil {
@@ -49,7 +51,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 }
 
 // nearRecords keeps the measurements of a run.
-type nearRecords struct{ near []trainer.NearStationarity }
+type nearRecords struct{ near []near.Stationarity }
 
 // Record implements trainer.Recorder.
 func (l *nearRecords) Record(r *trainer.Record) error {

@@ -8,6 +8,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -136,7 +137,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Regularizer = &d.regularizer
 	}
 	if o.Method == nil {
-		o.Method = &trainer.PPALA{Perturbation: trainer.Perturbation{Beta: d.beta}}
+		o.Method = &method.PPALA{Perturbation: method.Perturbation{Beta: d.beta}}
 	}
 	return o.withProgram(), o.Device.validate()
 }

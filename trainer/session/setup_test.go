@@ -8,6 +8,7 @@ import (
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -34,7 +35,7 @@ func small(change func(c *setup)) setup {
 		Spec:          models.Spec{Hidden: []int{6}},
 		Device:        Device{Kind: CPU, Dtype: tensor.Float64},
 		Seed:          1,
-		method:        &trainer.PPALA{Perturbation: trainer.Perturbation{Beta: 0.2, DeltaP: 0.1}},
+		method:        &method.PPALA{Perturbation: method.Perturbation{Beta: 0.2, DeltaP: 0.1}},
 	}
 	if change != nil {
 		change(&c)

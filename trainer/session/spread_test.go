@@ -6,6 +6,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/trainer"
+	"ppal/trainer/method"
 )
 
 // clothes are the first rows of each of Fashion-MNIST's first classes; a skip where the files are not at hand.
@@ -40,12 +41,12 @@ func turned(s *datasets.Selection, k int) *datasets.Selection {
 }
 
 // ending is where 1,000 iterations end: the objective and constraints in float64, and the certificate.
-func ending(t *testing.T, rows *datasets.Selection, method string, products Products) map[string]float64 {
+func ending(t *testing.T, rows *datasets.Selection, name string, products Products) map[string]float64 {
 	t.Helper()
 	e := build(t, clothing(rows, func(c *setup) {
 		c.Hidden, c.Products, c.Threads = []int{8}, products, 1
-		if method == "gdpa" {
-			c.method = &trainer.GDPA{}
+		if name == "gdpa" {
+			c.method = &method.GDPA{}
 		}
 	}))
 	r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 1000, RecordEvery: 1000})

@@ -8,6 +8,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -159,7 +160,7 @@ func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
 // needsSmooth says whether the method takes differentiable constraints only.
 func needsSmooth(m trainer.Method) bool {
 	switch m.(type) {
-	case *trainer.PLADA, *trainer.SSG, *trainer.IPPSSG, *trainer.IPPConEx, *trainer.MultiplierModel:
+	case *method.PLADA, *method.SSG, *method.IPPSSG, *method.IPPConEx, *method.MultiplierModel:
 		return false
 	}
 	return true

@@ -12,6 +12,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/graph/cpu"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -36,7 +37,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := trainer.Train(context.Background(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 5000, Tolerance: 1e-8})
+	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 5000, Tolerance: 1e-8})
 	if err != nil {
 		log.Fatal(err)
 	}

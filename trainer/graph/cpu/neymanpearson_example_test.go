@@ -16,6 +16,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/graph/cpu"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -51,7 +52,7 @@ func Example_neymanPearson() {
 			Inputs:      gorgonia.Nodes{x}, Data: []matrix.Matrix{rows.Pixels}}, err
 	}, engine)
 	must(err)
-	r, err := trainer.Train(context.Background(), p, &trainer.PPALA{}, trainer.Settings{Iterations: 1000})
+	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 1000})
 	must(err)
 	fmt.Printf("objective below 0.05: %t, bounds met: %t\n", r.Objective < 0.05, r.Certificate.Feasibility <= 1e-3)
 

@@ -1,0 +1,290 @@
+package certify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer/internal/qp"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >= 0 that shows it: x is an
+// epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon = Epsilon.
+type Certificate struct {
+	Epsilon         float64   `json:"epsilon"`         // the largest of the residuals
+	Stationarity    float64   `json:"stationarity"`    // dist(0, grad f + J^T nu + subdifferential of r)
+	Feasibility     float64   `json:"feasibility"`     // ||max(0, g)||
+	Complementarity float64   `json:"complementarity"` // sum_j |nu_j g_j|
+	Nu              []float64 `json:"nu"`
+	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
+	Domain float64 `json:"domain,omitempty"`
+	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does not describe: the distance
+	// to one subgradient, not to the whole subdifferential.
+	UpperBound bool `json:"upper_bound,omitempty"`
+	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (problems with pieces only).
+	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
+}
+
+// CertificateSettings are the tolerances of a certificate. The zero value fits the problem's precision.
+type Settings struct {
+	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the default: 1e-12 in float64, 1e-6
+	// in float32. A model that was trained in float32 needs 1e-6 in float64 too.
+	Sphere float64
+	// Kink is how near two pieces of a maximum count as equal, relative to 1 + |h|; 0 is the default: 1e-7 in float64, 1e-4 in float32.
+	Kink float64
+}
+
+func (s Settings) withDefaults(p problem.Problem) Settings {
+	sphere, kink := 1e-12, 1e-7
+	if p.Space().Roundoff() > 1e-10 {
+		sphere, kink = 1e-6, 1e-4
+	}
+	return Settings{Sphere: setting.OrDefault(s.Sphere, sphere), Kink: setting.OrDefault(s.Kink, kink)}
+}
+
+// gramLimit is the number of constraints up to which the least squares forms J J^T.
+const gramLimit = 32
+
+// Certify measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
+// nu, and t >= 0 for the column x where x is on the ball's sphere, minimise
+//
+//	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
+//
+// whose second term keeps inactive constraints from being loaded. For up to 32 constraints by non-negative least squares on
+// J J^T (for r other than none and the ball with the distance to r's subdifferential in place of the norm, by Newton steps), above
+// by projected gradients. It costs one backward pass with nu, and 2 + m, or some hundreds for m > 32, without.
+func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Certificate, error) {
+	n, m := p.Dims()
+	s = s.withDefaults(p)
+	c := &certifier{p: p, at: at, set: s, x: make([]float64, n), residual: make([]float64, n)}
+	p.Space().Read(c.x, problem.Iterate)
+	defer c.free()
+	cert := Certificate{Nu: make([]float64, m)}
+	copy(cert.Nu, nu)
+	var err error
+	if pw, ok := p.(problem.Piecewise); ok {
+		cert.KinkTolerance = s.Kink
+		err = c.piecewise(pw, cert.Nu, nu != nil)
+	} else {
+		err = c.smooth(cert.Nu, nu != nil)
+	}
+	if err != nil {
+		return Certificate{}, fmt.Errorf("trainer: the certificate's residual: %w", err)
+	}
+	cert.Stationarity = vec.Norm(c.residual)
+	violated := 0.0
+	for j, g := range at.Constraints {
+		violated += max(0, g) * max(0, g)
+		cert.Complementarity += math.Abs(cert.Nu[j] * g)
+	}
+	cert.Feasibility = math.Sqrt(violated)
+	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
+		cert.Domain = d
+	}
+	cert.UpperBound = problem.IsNonSmooth(p)
+	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
+	return cert, nil
+}
+
+// certifier holds the vectors of one certificate.
+type certifier struct {
+	p           problem.Problem
+	at          *problem.Point
+	set         Settings
+	x, residual []float64 // on the host
+	vectors     []problem.Vector
+}
+
+func (c *certifier) vector() problem.Vector {
+	v := c.p.Space().New()
+	c.vectors = append(c.vectors, v)
+	return v
+}
+
+func (c *certifier) free() {
+	for _, v := range c.vectors {
+		c.p.Space().Free(v)
+	}
+}
+
+// measure sets residual to the smallest element of v + subdifferential of r.
+func (c *certifier) measure(v problem.Vector) {
+	c.p.Space().Read(c.residual, v)
+	c.p.Space().Regularizer.Residual(c.residual, c.x, c.residual, c.set.Sphere)
+}
+
+// smooth certifies with nu, or finds it.
+func (c *certifier) smooth(nu []float64, given bool) error {
+	m := len(nu)
+	v := c.vector()
+	if !given && m > 0 {
+		if m > gramLimit {
+			if err := c.projectedGradient(nu); err != nil {
+				return err
+			}
+		} else {
+			columns, err := c.columns(m, func(weights []float64, d problem.Vector) error { return c.p.Backward(weights, d) })
+			if err != nil {
+				return err
+			}
+			c.fit(nu, columns)
+		}
+	}
+	weights := append([]float64{1}, nu...)
+	if err := c.p.Backward(weights, v); err != nil {
+		return err
+	}
+	c.measure(v)
+	return nil
+}
+
+// columns evaluates grad f and the gradient of each of count terms.
+func (c *certifier) columns(count int, backward func(weights []float64, d problem.Vector) error) ([]problem.Vector, error) {
+	weights := make([]float64, 1+count)
+	columns := make([]problem.Vector, 0, 1+count)
+	for i := range weights {
+		clear(weights)
+		weights[i] = 1
+		v := c.vector()
+		if err := backward(weights, v); err != nil {
+			return nil, err
+		}
+		columns = append(columns, v)
+	}
+	return columns, nil
+}
+
+// fit finds nu from the columns grad f, grad g_1, ...
+func (c *certifier) fit(nu []float64, columns []problem.Vector) {
+	switch c.p.Space().Regularizer.Kind {
+	case problem.NoRegularizer, problem.Ball:
+		q := c.quadratic(columns)
+		for j, g := range c.at.Constraints {
+			q.Hessian.SetSym(j, j, q.Hessian.At(j, j)+g*g)
+		}
+		copy(nu, q.NonNegative())
+	default:
+		copy(nu, c.newton(each(len(nu)), columns))
+	}
+}
+
+// onSphere says whether the ball's normal cone has the direction x.
+func (c *certifier) onSphere() bool {
+	r := c.p.Space().Regularizer
+	return r.Kind == problem.Ball && vec.Norm(c.x) >= r.Radius*(1-c.set.Sphere)
+}
+
+// quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself as a last column.
+func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
+	if c.onSphere() {
+		a = append(slices.Clone(a), problem.Iterate)
+	}
+	q := qp.New(len(a) - 1)
+	for i := range len(a) - 1 {
+		q.Linear[i] = c.p.Space().Dot(a[0], a[1+i])
+		for j := 0; j <= i; j++ {
+			q.Hessian.SetSym(i, j, c.p.Space().Dot(a[1+i], a[1+j]))
+		}
+	}
+	return q
+}
+
+// piecewise certifies at a point where maxima may have kinks: every piece that is active within the tolerance has a share of its
+// constraint's multiplier, and the shares make the residual smallest. A given multiplier of a constraint with one active piece
+// is that piece's.
+func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) error {
+	base, active := make([]float64, 1+len(p.Terms())), c.activePieces(p)
+	base[0] = 1
+	if given {
+		ties := make([]int, len(nu))
+		for _, b := range active {
+			ties[b.Constraint]++
+		}
+		active = slices.DeleteFunc(active, func(b problem.Piece) bool {
+			if ties[b.Constraint] > 1 {
+				return false
+			}
+			base[1+b.Term] += nu[b.Constraint] * b.Sign
+			return true
+		})
+	}
+	columns := []problem.Vector{c.vector()}
+	if err := p.BackwardTerms(base, columns[0]); err != nil {
+		return err
+	}
+	for _, b := range active {
+		clear(base)
+		base[1+b.Term] = b.Sign
+		columns = append(columns, c.vector())
+		if err := p.BackwardTerms(base, columns[len(columns)-1]); err != nil {
+			return err
+		}
+	}
+	share := c.shares(active, nu, given, columns)
+	v := columns[0]
+	for i := range active {
+		c.p.Space().Combine(v, 1, v, share[i], columns[1+i])
+	}
+	c.measure(v)
+	return nil
+}
+
+// activePieces lists the pieces that equal their constraint within the tolerance, by constraint.
+func (c *certifier) activePieces(p problem.Piecewise) []problem.Piece {
+	h := p.Terms()
+	var active []problem.Piece
+	for _, b := range p.Pieces() {
+		if c.at.Constraints[b.Constraint]-b.Value(h) <= 2*c.set.Kink*(1+math.Abs(h[b.Term])) {
+			active = append(active, b)
+		}
+	}
+	return active
+}
+
+// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into nu.
+func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, columns []problem.Vector) []float64 {
+	set := shareSet{constraint: make([]int, len(active))}
+	for i, b := range active {
+		set.constraint[i] = b.Constraint
+	}
+	if given {
+		set.sums = nu
+	}
+	var y []float64
+	switch c.p.Space().Regularizer.Kind {
+	case problem.NoRegularizer, problem.Ball:
+		y = c.leastShares(set, columns)
+	default:
+		y = c.newton(set, columns)
+	}
+	if !given {
+		for i, b := range active {
+			nu[b.Constraint] += y[i]
+		}
+	}
+	return y
+}
+
+// leastShares is shares by least squares, for the norm of the residual and the normal cone of the ball.
+func (c *certifier) leastShares(set shareSet, columns []problem.Vector) []float64 {
+	q := c.quadratic(columns)
+	group := slices.Clone(set.constraint)
+	for len(group) < len(q.Linear) {
+		group = append(group, -1) // the column x
+	}
+	if set.sums != nil {
+		return q.WithSums(group, set.sums)
+	}
+	for i, a := range set.constraint {
+		for j := 0; j <= i; j++ {
+			if set.constraint[j] == a {
+				g := c.at.Constraints[a]
+				q.Hessian.SetSym(i, j, q.Hessian.At(i, j)+g*g)
+			}
+		}
+	}
+	return q.NonNegative()
+}

@@ -1,0 +1,131 @@
+package certify
+
+import (
+	"math"
+
+	"ppal/trainer/internal/qp"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+const (
+	newtonIterations = 50
+	newtonHalvings   = 40
+	newtonDecrease   = 1e-4  // of the predicted decrease, Armijo's condition
+	newtonTolerance  = 1e-15 // of the shares
+)
+
+// shareSet is the set of the pieces' shares y of the multipliers: y >= 0, and where sums are given, those of each constraint
+// add up to its sum.
+type shareSet struct {
+	constraint []int // of each share
+	sums       []float64
+}
+
+// each is the set of one share for each of m constraints.
+func each(m int) shareSet {
+	s := shareSet{constraint: make([]int, m)}
+	for j := range m {
+		s.constraint[j] = j
+	}
+	return s
+}
+
+// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2, nu_j the sum of the y of constraint j, over the set of
+// shares, D the distance of 0 to its argument + subdifferential of r. D^2/2 is convex and piecewise smooth with the gradient p, the
+// smallest element, so that semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set, end at the minimiser
+// after few. columns are a_0 = grad f, a_1, ... Any y of the set certifies: the accuracy decides how well, not whether.
+func (c *certifier) newton(set shareSet, columns []problem.Vector) []float64 {
+	w := &distanceModel{certifier: c, set: set, columns: make([][]float64, len(columns)),
+		combined: make([]float64, len(c.x)), slope: make([]float64, len(columns)-1), nu: make([]float64, len(c.at.Constraints))}
+	for i, a := range columns {
+		w.columns[i] = make([]float64, len(c.x))
+		c.p.Space().Read(w.columns[i], a)
+	}
+	y := make([]float64, len(columns)-1)
+	if set.sums != nil {
+		y = qp.New(len(y)).WithSums(set.constraint, set.sums)
+	}
+	trial := make([]float64, len(y))
+	for range newtonIterations {
+		value := w.value(y)
+		target := w.step(y)
+		descent, moved := 0.0, 0.0
+		for i, v := range target {
+			descent += w.slope[i] * (v - y[i])
+			moved = math.Max(moved, math.Abs(v-y[i]))
+		}
+		if !(descent < 0) || moved <= newtonTolerance*(1+vec.Norm1(y)) {
+			break
+		}
+		t, lower := 1.0, false
+		for range newtonHalvings {
+			for i, v := range target {
+				trial[i] = y[i] + t*(v-y[i])
+			}
+			if lower = w.value(trial) <= value+newtonDecrease*t*descent; lower {
+				break
+			}
+			t /= 2
+		}
+		if !lower {
+			break
+		}
+		copy(y, trial)
+	}
+	return y
+}
+
+// distanceModel evaluates newton's objective on the host.
+type distanceModel struct {
+	*certifier
+	set      shareSet
+	columns  [][]float64
+	combined []float64 // a_0 + sum_i y_i a_i
+	slope    []float64
+	nu       []float64
+}
+
+// value is the objective at y; combined, residual and nu hold its parts.
+func (w *distanceModel) value(y []float64) float64 {
+	copy(w.combined, w.columns[0])
+	clear(w.nu)
+	for i, share := range y {
+		for k, v := range w.columns[1+i] {
+			w.combined[k] += share * v
+		}
+		w.nu[w.set.constraint[i]] += share
+	}
+	w.certifier.p.Space().Regularizer.Residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
+	sum := vec.Dot(w.residual, w.residual)
+	for j, nu := range w.nu {
+		sum += nu * nu * w.at.Constraints[j] * w.at.Constraints[j]
+	}
+	return sum / 2
+}
+
+// step returns the minimiser over the set of the quadratic model at y, after value(y), and leaves the slope there.
+func (w *distanceModel) step(y []float64) []float64 {
+	r, tolerance := w.certifier.p.Space().Regularizer, w.certifier.set.Sphere
+	q := qp.New(len(y))
+	image := make([]float64, len(w.x))
+	for i := range y {
+		j := w.set.constraint[i]
+		g := w.at.Constraints[j]
+		w.slope[i] = vec.Dot(w.columns[1+i], w.residual) + g*g*w.nu[j]
+		copy(image, w.columns[1+i])
+		r.ResidualDerivative(image, w.residual, w.x, w.combined, tolerance)
+		for k := 0; k <= i; k++ {
+			h := vec.Dot(image, w.columns[1+k])
+			if w.set.constraint[k] == j {
+				h += g * g
+			}
+			q.Hessian.SetSym(i, k, h)
+		}
+	}
+	q.Shift(w.slope, y)
+	if w.set.sums != nil {
+		return q.WithSums(w.set.constraint, w.set.sums)
+	}
+	return q.NonNegative()
+}

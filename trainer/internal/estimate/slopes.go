@@ -1,0 +1,111 @@
+package estimate
+
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
+
+// slopes are the derivatives of the constraints at one point along the move to the next, zeta_gj.(x_+ - x): for few constraints by their
+// gradients, for more by central differences of their smooth terms, whose maxima take the branch that Backward takes at x.
+type Slopes struct {
+	terms   *Terms
+	Slope   []float64
+	Length  float64 // ||x_+ - x||
+	x, move problem.Vector
+	rows    []problem.Vector // zeta_gj, nil for the differences
+	weights []float64        // one constraint at a time
+	// For the differences: the terms at x, beside it, and their derivatives; next is x_+.
+	h, plus, derivative []float64
+	g                   []float64
+	next                problem.Vector
+}
+
+func NewSlopes(p problem.Problem, terms *Terms) Slopes {
+	m := problem.Constraints(p)
+	s := Slopes{terms: terms, Slope: make([]float64, m), x: p.Space().New(), move: p.Space().New(), weights: make([]float64, 1+m)}
+	if m <= MostTerms {
+		for range m {
+			s.rows = append(s.rows, p.Space().New())
+		}
+		return s
+	}
+	count := len(terms.weights) - 1
+	s.h, s.plus, s.derivative, s.g = make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, m)
+	s.next = p.Space().New()
+	return s
+}
+
+// start makes the iterate x, whose last Forward gave at.
+func (s *Slopes) Start(p problem.Problem, at *problem.Point) error {
+	p.Space().Combine(s.x, 1, problem.Iterate, 0, problem.Iterate)
+	copy(s.h, s.terms.values(at.Constraints))
+	for j, row := range s.rows {
+		clear(s.weights)
+		s.weights[1+j] = 1
+		if err := at.Backward(p, s.weights, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// along sets slope and length for the move from x to the iterate, before its forward pass.
+func (s *Slopes) Along(p problem.Problem) error {
+	p.Space().Combine(s.move, 1, problem.Iterate, -1, s.x)
+	s.Length = math.Sqrt(p.Space().Dot(s.move, s.move))
+	if s.rows == nil && len(s.Slope) > 0 {
+		return s.difference(p)
+	}
+	for j, row := range s.rows {
+		s.Slope[j] = p.Space().Dot(row, s.move)
+	}
+	return nil
+}
+
+// difference is along by (h(x + t move) - h(x - t move))/2t.
+func (s *Slopes) difference(p problem.Problem) error {
+	clear(s.Slope)
+	if s.Length == 0 {
+		return nil
+	}
+	t := DifferenceLength(p, s.x) / s.Length
+	p.Space().Combine(s.next, 1, problem.Iterate, 0, problem.Iterate)
+	p.Space().Combine(problem.Iterate, 1, s.x, t, s.move)
+	if _, err := p.Forward(s.g); err != nil {
+		return err
+	}
+	copy(s.plus, s.terms.values(s.g))
+	p.Space().Combine(problem.Iterate, 1, s.x, -t, s.move)
+	if _, err := p.Forward(s.g); err != nil {
+		return err
+	}
+	for i, minus := range s.terms.values(s.g) {
+		s.derivative[i] = (s.plus[i] - minus) / (2 * t)
+	}
+	p.Space().Combine(problem.Iterate, 1, s.next, 0, s.next)
+	s.choose()
+	return nil
+}
+
+// choose sets slope to the derivatives of the largest pieces at x, their mean where some tie.
+func (s *Slopes) choose() {
+	pieces := s.terms.pieces
+	for lo := 0; lo < len(pieces); {
+		j, hi, most := pieces[lo].Constraint, lo, math.Inf(-1)
+		for ; hi < len(pieces) && pieces[hi].Constraint == j; hi++ {
+			most = math.Max(most, pieces[hi].Value(s.h))
+		}
+		sum, ties := 0.0, 0.0
+		for _, b := range pieces[lo:hi] {
+			if b.Value(s.h) == most {
+				sum += b.Sign * s.derivative[b.Term]
+				ties++
+			}
+		}
+		if ties > 0 {
+			s.Slope[j] = sum / ties
+		}
+		lo = hi
+	}
+}

@@ -1,0 +1,104 @@
+package estimate
+
+import (
+	"math"
+	"slices"
+
+	"ppal/trainer/problem"
+)
+
+// mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the largest.
+const MostTerms = 4
+
+// smoothTerms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem, or the constraints
+// themselves, each its own piece.
+type Terms struct {
+	p       problem.Problem
+	pw      problem.Piecewise // nil where the constraints are smooth
+	pieces  []problem.Piece
+	weights []float64 // one term at a time
+	chosen  [MostTerms]int
+}
+
+func NewTerms(p problem.Problem) *Terms {
+	m := problem.Constraints(p)
+	if pw, ok := p.(problem.Piecewise); ok {
+		return &Terms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
+	}
+	s := &Terms{p: p, pieces: make([]problem.Piece, m), weights: make([]float64, 1+m)}
+	for j := range s.pieces {
+		s.pieces[j] = problem.Piece{Constraint: j, Term: j, Sign: 1}
+	}
+	return s
+}
+
+// values returns the terms at the iterate of the last Forward, which gave g.
+func (s *Terms) values(g []float64) []float64 {
+	if s.pw != nil {
+		return s.pw.Terms()
+	}
+	return g
+}
+
+// gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the term t. It counts.
+func (s *Terms) gradient(at *problem.Point, index int, d problem.Vector) error {
+	clear(s.weights)
+	s.weights[index] = 1
+	return s.backward(at, s.weights, d)
+}
+
+// backward writes weights[0] grad f + sum_t weights[1+t] grad h_t at the iterate of the last Forward. It counts.
+func (s *Terms) backward(at *problem.Point, weights []float64, d problem.Vector) error {
+	if s.pw == nil {
+		return at.Backward(s.p, weights, d)
+	}
+	at.GradientEvaluations++
+	return s.pw.BackwardTerms(weights, d)
+}
+
+// largest lists up to mostTerms terms, those whose pieces are largest where g was evaluated. The slice is s's own.
+func (s *Terms) largest(g []float64) []int {
+	h, chosen := s.values(g), s.chosen[:0]
+	for len(chosen) < MostTerms {
+		next, most := -1, math.Inf(-1)
+		for _, b := range s.pieces {
+			if v := b.Value(h); b.Sign != 0 && v > most && !slices.Contains(chosen, b.Term) {
+				next, most = b.Term, v
+			}
+		}
+		if next < 0 {
+			break
+		}
+		chosen = append(chosen, next)
+	}
+	return chosen
+}
+
+// signs says whether a piece takes the term with a positive and with a negative sign.
+func (s *Terms) signs(term int) (positive, negative bool) {
+	for _, b := range s.pieces {
+		if b.Term == term {
+			positive = positive || b.Sign > 0
+			negative = negative || b.Sign < 0
+		}
+	}
+	return positive, negative
+}
+
+// bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last Forward, which gave at: at a kink
+// the subgradient that Backward takes may be 0. Only the largest terms are examined; bound is 0 for constraints without one.
+func (s *Terms) Bounds(at *problem.Point, bound []float64, d problem.Vector) error {
+	clear(bound)
+	for _, t := range s.largest(at.Constraints) {
+		if err := s.gradient(at, 1+t, d); err != nil {
+			return err
+		}
+		size := math.Sqrt(s.p.Space().Dot(d, d))
+		for _, b := range s.pieces {
+			if b.Term == t {
+				bound[b.Constraint] = math.Max(bound[b.Constraint], math.Abs(b.Sign)*size)
+			}
+		}
+	}
+	return nil
+}

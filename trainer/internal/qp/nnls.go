@@ -1,0 +1,221 @@
+package qp
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+)
+
+// quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares problem.
+type Quadratic struct {
+	Hessian *mat.SymDense
+	Linear  []float64
+}
+
+func New(n int) *Quadratic {
+	q := &Quadratic{Linear: make([]float64, n)}
+	if n > 0 {
+		q.Hessian = mat.NewSymDense(n, nil)
+	}
+	return q
+}
+
+// slope is the i-th component of Hy + b.
+func (q *Quadratic) Slope(i int, y []float64) float64 {
+	s := q.Linear[i]
+	for j, v := range y {
+		s += q.Hessian.At(i, j) * v
+	}
+	return s
+}
+
+const (
+	// slopeTolerance is relative to the size of the terms that cancel in a slope.
+	slopeTolerance = 1e-13
+	singular       = 1e14 // condition number, of columns of length 1, from which a set of them counts as dependent
+)
+
+// nonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least Squares Problems, ch. 23) on the
+// normal equations. A column that depends on those in use is left out: it cannot lower the minimum.
+func (q *Quadratic) NonNegative() []float64 {
+	n := len(q.Linear)
+	y := make([]float64, n)
+	passive, blocked := make([]bool, n), make([]bool, n)
+	for range 3*n + 10 {
+		next := q.steepest(y, passive, blocked)
+		if next < 0 {
+			break
+		}
+		passive[next] = true
+		if q.descend(y, passive) && passive[next] {
+			clear(blocked)
+		} else {
+			passive[next], blocked[next] = false, true
+		}
+	}
+	return y
+}
+
+// steepest returns the free coordinate whose column, scaled to length 1, has the most negative slope, -1 where none has.
+func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
+	next, best := -1, 0.0
+	for i := range y {
+		length := math.Sqrt(q.Hessian.At(i, i))
+		if passive[i] || blocked[i] || length == 0 {
+			continue
+		}
+		size := math.Abs(q.Linear[i])
+		for j, v := range y {
+			size += math.Abs(q.Hessian.At(i, j)) * v
+		}
+		if s := -q.Slope(i, y); s > slopeTolerance*size && s/length > best {
+			next, best = i, s/length
+		}
+	}
+	return next
+}
+
+// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on the way; false, and nothing
+// moved, where the set's columns are dependent.
+func (q *Quadratic) descend(y []float64, passive []bool) bool {
+	y0, passive0 := slices.Clone(y), slices.Clone(passive)
+	for {
+		target, ok := q.minimiser(passive)
+		if !ok {
+			copy(y, y0)
+			copy(passive, passive0)
+			return false
+		}
+		step, blocking := 1.0, -1
+		for i, in := range passive {
+			if !in || target[i] > 0 {
+				continue
+			}
+			s := 0.0
+			if y[i] > 0 {
+				s = y[i] / (y[i] - target[i])
+			}
+			if blocking < 0 || s < step {
+				step, blocking = s, i
+			}
+		}
+		for i, in := range passive {
+			if in {
+				y[i] += step * (target[i] - y[i])
+			}
+		}
+		if blocking < 0 {
+			return true
+		}
+		for i, in := range passive {
+			if in && (i == blocking || y[i] <= 0) {
+				y[i], passive[i] = 0, false
+			}
+		}
+	}
+}
+
+// minimiser solves H y = -b on the passive set, its columns scaled to length 1.
+func (q *Quadratic) minimiser(passive []bool) ([]float64, bool) {
+	var index []int
+	for i, in := range passive {
+		if in {
+			index = append(index, i)
+		}
+	}
+	y := make([]float64, len(passive))
+	if len(index) == 0 {
+		return y, true
+	}
+	h, b := mat.NewSymDense(len(index), nil), mat.NewVecDense(len(index), nil)
+	length := make([]float64, len(index))
+	for i, row := range index {
+		length[i] = math.Sqrt(q.Hessian.At(row, row))
+		b.SetVec(i, -q.Linear[row]/length[i])
+		for j, column := range index[:i+1] {
+			h.SetSym(i, j, q.Hessian.At(row, column)/length[i]/length[j])
+		}
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(h) || !(factor.Cond() < singular) {
+		return nil, false
+	}
+	var solution mat.VecDense
+	if err := factor.SolveVecTo(&solution, b); err != nil {
+		return nil, false
+	}
+	for i, row := range index {
+		y[row] = solution.AtVec(i) / length[i]
+	}
+	return y, true
+}
+
+const exchangeSweeps = 1000
+
+// withSums minimises over y >= 0 with sum_{i: group[i] = j} y_i = sums[j], and y_i >= 0 alone where group[i] < 0, by exchanging
+// mass between pairs of a group (coordinate descent on each edge of its simplex).
+func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
+	y := make([]float64, len(group))
+	first := map[int]bool{}
+	for i, j := range group {
+		if j >= 0 && !first[j] {
+			first[j], y[i] = true, sums[j]
+		}
+	}
+	for range exchangeSweeps {
+		change := 0.0
+		for i, gi := range group {
+			if gi < 0 {
+				if h := q.Hessian.At(i, i); h > 0 {
+					next := math.Max(0, y[i]-q.Slope(i, y)/h)
+					change = math.Max(change, math.Abs(next-y[i]))
+					y[i] = next
+				}
+				continue
+			}
+			for j := range i {
+				if group[j] == gi {
+					change = math.Max(change, q.Exchange(y, i, j))
+				}
+			}
+		}
+		if change <= 1e-15*(1+vec.Norm1(y)) {
+			break
+		}
+	}
+	return y
+}
+
+// exchange moves mass from j to i (or back) to the minimum along e_i - e_j and returns how much.
+func (q *Quadratic) Exchange(y []float64, i, j int) float64 {
+	curvature := q.Hessian.At(i, i) + q.Hessian.At(j, j) - 2*q.Hessian.At(i, j)
+	slope := q.Slope(i, y) - q.Slope(j, y)
+	t := 0.0
+	switch {
+	case curvature > 0:
+		t = -slope / curvature
+	case slope > 0:
+		t = -y[i]
+	case slope < 0:
+		t = y[j]
+	}
+	t = math.Max(-y[i], math.Min(y[j], t))
+	y[i] += t
+	y[j] -= t
+	return math.Abs(t)
+}
+
+// shift makes q the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
+func (q *Quadratic) Shift(slope, y []float64) {
+	if len(y) == 0 {
+		return
+	}
+	var product mat.VecDense
+	product.MulVec(q.Hessian, mat.NewVecDense(len(y), y))
+	for i, s := range slope {
+		q.Linear[i] = s - product.AtVec(i)
+	}
+}

@@ -1,0 +1,53 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// Journal records what a recorder is told.
+type Journal struct {
+	Iterations, Ticks []int
+	Records           []trainer.Record
+	After             func(r *trainer.Record) error
+}
+
+// Record implements trainer.Recorder.
+func (l *Journal) Record(r *trainer.Record) error {
+	l.Iterations = append(l.Iterations, r.Iteration)
+	l.Records = append(l.Records, *r)
+	if l.After != nil {
+		return l.After(r)
+	}
+	return nil
+}
+
+// Tick implements trainer.Ticker.
+func (l *Journal) Tick(at *problem.Point) { l.Ticks = append(l.Ticks, at.Iteration) }
+
+// Mentions reports whether a line contains part.
+func Mentions(lines []string, part string) bool {
+	return slices.ContainsFunc(lines, func(s string) bool { return strings.Contains(s, part) })
+}
+
+// Refused fails unless Train refuses the settings with ErrSettings and one line.
+func Refused(t *testing.T, p problem.Problem, m trainer.Method, s trainer.Settings) {
+	t.Helper()
+	_, err := trainer.Train(context.Background(), p, m, s)
+	if !errors.Is(err, problem.ErrSettings) {
+		t.Fatalf("error %v, want ErrSettings", err)
+	}
+	if text := err.Error(); !strings.HasPrefix(text, "trainer: ") || strings.Contains(text, "\n") {
+		t.Errorf("error %q, want one line with the package's name", text)
+	}
+}
+
+// SameBits reports whether x and y are the same number to the bit.
+func SameBits(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }

@@ -1,0 +1,92 @@
+package method
+
+import (
+	"fmt"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969, Rockafellar 1973): a double
+// loop, in which Inner primal steps on
+//
+//	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)),
+//
+// are followed by lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
+type ALM struct {
+	Primal step.Settings
+	// Penalty is c > 0; 0 is the default, 10.
+	Penalty float64
+	// Inner is the number of steps between updates of lambda; 0 is the default, 20.
+	Inner int
+
+	firstOrder
+	k      int
+	lambda []float64
+}
+
+var (
+	_ trainer.Method   = (*ALM)(nil)
+	_ trainer.DualRule = (*ALM)(nil)
+)
+
+// The defaults of ALM: c, and the steps between updates of lambda.
+const (
+	DefaultALMPenalty = 10
+	DefaultALMInner   = 20
+)
+
+// Name implements trainer.Method.
+func (m *ALM) Name() string { return "alm" }
+
+// Init implements trainer.Method.
+func (m *ALM) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+
+// StartDual implements trainer.DualRule.
+func (m *ALM) StartDual(g []float64) error {
+	if !setting.IsSize(m.Penalty) || m.Inner < 0 {
+		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive",
+			problem.ErrSettings, m.Penalty, m.Inner)
+	}
+	m.k, m.lambda = 0, make([]float64, len(g))
+	return nil
+}
+
+// PrimalStep implements trainer.DualRule.
+func (m *ALM) PrimalStep() step.Settings { return m.Primal }
+
+// Coefficients implements trainer.DualRule.
+func (m *ALM) Coefficients(w, g []float64) {
+	c := setting.OrDefault(m.Penalty, DefaultALMPenalty)
+	for j, l := range m.lambda {
+		w[j] = max(0, l+c*g[j])
+	}
+}
+
+// UpdateDual implements trainer.DualRule.
+func (m *ALM) UpdateDual(g []float64) {
+	inner := m.Inner
+	if inner == 0 {
+		inner = DefaultALMInner
+	}
+	m.k++
+	if m.k%inner == 0 {
+		m.Coefficients(m.lambda, g)
+	}
+}
+
+// Demand implements trainer.DualRule.
+func (m *ALM) Demand() step.Demand {
+	return step.Demand{PenaltyCurvature: setting.OrDefault(m.Penalty, DefaultALMPenalty)}
+}
+
+// Report implements trainer.Method.
+func (m *ALM) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.lambda) }
+
+// VisitDual implements trainer.DualRule.
+func (m *ALM) VisitDual(v problem.StateVisitor) {
+	v.Count("alm.k", &m.k)
+	v.Numbers("alm.multipliers", m.lambda)
+}

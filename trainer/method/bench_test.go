@@ -1,0 +1,88 @@
+package method_test
+
+import (
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+)
+
+// starter begins a run by hand on a problem that costs next to nothing: what is measured is the method.
+func starter(t testing.TB, m trainer.Method, kinks bool) (problem.Problem, *problem.Point) {
+	t.Helper()
+	tp := testkit.Named(t, "abs-branch-and-kink")
+	if !kinks {
+		tp = tp.Split()
+	}
+	p := testkit.ProblemOf(t, tp)
+	_, count := p.Dims()
+	at := &problem.Point{Constraints: make([]float64, count)}
+	var err error
+	if at.Objective, err = p.Forward(at.Constraints); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Init(p, at); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // past the probe
+		if err := m.Iterate(p, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p, at
+}
+
+// BenchmarkIteration is the time of an iteration on three variables and two constraints, the functions' own included.
+func BenchmarkIteration(b *testing.B) {
+	for _, e := range table() {
+		b.Run(e.name, func(b *testing.B) {
+			m := e.make()
+			p, at := starter(b, m, e.kinks)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := m.Iterate(p, at); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkFunctions is the forward and the backward pass of BenchmarkIteration alone.
+func BenchmarkFunctions(b *testing.B) {
+	p, at := starter(b, &method.PPALA{}, false)
+	d, w := p.Space().New(), make([]float64, 1+len(at.Constraints))
+	for j := range w {
+		w[j] = 1
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Forward(at.Constraints); err != nil {
+			b.Fatal(err)
+		}
+		if err := p.Backward(w, d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// An iteration allocates nothing, but for proxlinear's eigenvalues of an m x m matrix beside 1 + m backward passes.
+func TestIterationsDoNotAllocate(t *testing.T) {
+	for _, e := range table() {
+		m := e.make()
+		most := 0.0
+		if p, ok := m.(*method.PLADA); ok && p.XStep == method.XStepAuto {
+			most = 5
+		}
+		p, at := starter(t, m, e.kinks)
+		if n := testing.AllocsPerRun(100, func() {
+			if err := m.Iterate(p, at); err != nil {
+				t.Fatal(err)
+			}
+		}); n > most {
+			t.Errorf("%s: %v allocations in an iteration", e.name, n)
+		}
+	}
+}

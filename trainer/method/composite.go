@@ -1,0 +1,132 @@
+package method
+
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
+
+// augmentedLagrangian is the function
+//
+//	L_c(x; lambda) = f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2)
+//
+// of the method of multipliers for inequality constraints.
+type augmentedLagrangian struct {
+	c       float64
+	lambda  []float64
+	weights []float64 // 1, max(0, lambda + c g) at the last evaluation: those of its gradient
+}
+
+func newAugmentedLagrangian(c float64, m int) augmentedLagrangian {
+	a := augmentedLagrangian{c: c, lambda: make([]float64, m), weights: make([]float64, 1+m)}
+	a.weights[0] = 1
+	return a
+}
+
+// value evaluates at f and g and sets weights.
+func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
+	for j, l := range a.lambda {
+		w := max(0, l+a.c*g[j])
+		a.weights[1+j] = w
+		f += (w*w - l*l) / (2 * a.c)
+	}
+	return f
+}
+
+// composite is the accelerated composite gradient method on L_c(.; lambda) + r (Beck and Teboulle 2009, with the restarts of
+// O'Donoghue and Candes 2015, which make it linear where that is strongly convex): from x_k and x_{k-1},
+//
+//	y       = x_k + b (x_k - x_{k-1})
+//	x_{k+1} = prox_{r/s}(y - grad L_c(y)/s),
+//
+// s doubled until L_c(x_{k+1}) is below its quadratic bound at y, and lowered a little from step to step.
+type composite struct {
+	augmentedLagrangian
+	previous, y, d problem.Vector
+	smooth         float64 // s
+	t              float64 // of the momentum, 1 at a restart
+	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s that was accepted; 0 where x moved
+	// by rounding alone.
+	residual float64
+}
+
+const (
+	compositeDecay  = 0.9
+	compositeLimit  = 1e30 // of s: beyond it nothing moves
+	compositeRounds = 64   // unit roundoffs of L_c that the bound forgives
+	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step is none
+)
+
+func newComposite(a augmentedLagrangian, smooth float64, p problem.Problem) *composite {
+	return &composite{augmentedLagrangian: a, smooth: smooth, t: 1, previous: p.Space().New(), y: p.Space().New(), d: p.Space().New()}
+}
+
+// restart forgets the momentum: for another lambda, c or problem.
+func (c *composite) restart() { c.t = 1 }
+
+// step takes the iterate, at which at holds f and g, from x_k to x_{k+1}. It costs a backward pass and two forward passes or more.
+func (c *composite) step(p problem.Problem, at *problem.Point) error {
+	following := (1 + math.Sqrt(1+4*c.t*c.t)) / 2
+	momentum := (c.t - 1) / following
+	if c.t == 1 {
+		momentum = 0
+	}
+	if momentum > 0 {
+		p.Space().Combine(c.y, 1+momentum, problem.Iterate, -momentum, c.previous)
+	} else {
+		p.Space().Combine(c.y, 1, problem.Iterate, 0, problem.Iterate)
+	}
+	p.Space().Combine(c.previous, 1, problem.Iterate, 0, problem.Iterate)
+	if momentum > 0 {
+		p.Space().Combine(problem.Iterate, 1, c.y, 0, c.y)
+		if err := at.Forward(p); err != nil {
+			return err
+		}
+	}
+	value := c.value(at.Objective, at.Constraints)
+	if err := at.Backward(p, c.weights, c.d); err != nil {
+		return err
+	}
+	c.smooth *= compositeDecay
+	length, err := c.search(p, at, value)
+	if err != nil {
+		return err
+	}
+	c.residual = 2 * c.smooth * length
+	if length <= compositeStill*p.Space().Roundoff()*(1+math.Sqrt(p.Space().Dot(problem.Iterate, problem.Iterate))) {
+		c.residual = 0
+	}
+	p.Space().Combine(c.y, 1, c.y, -1, problem.Iterate)
+	if p.Space().Dot(c.y, problem.Iterate) > p.Space().Dot(c.y, c.previous) { // the step goes against the momentum
+		following = 1
+	}
+	c.t = following
+	return nil
+}
+
+// search finds s and moves the iterate from y, where L_c is value, by its step; it returns the step's length.
+func (c *composite) search(p problem.Problem, at *problem.Point, value float64) (float64, error) {
+	forgiven := compositeRounds * p.Space().Roundoff() * (1 + math.Abs(value))
+	for {
+		p.Space().Combine(problem.Iterate, 1, c.y, -1/c.smooth, c.d)
+		p.Space().Prox(1/c.smooth, problem.Iterate)
+		if err := at.Forward(p); err != nil {
+			return 0, err
+		}
+		length := p.Space().Distance(problem.Iterate, c.y)
+		bound := value + p.Space().Dot(c.d, problem.Iterate) - p.Space().Dot(c.d, c.y) + c.smooth/2*length*length
+		if c.value(at.Objective, at.Constraints) <= bound+forgiven || c.smooth > compositeLimit {
+			return length, nil
+		}
+		c.smooth *= 2
+	}
+}
+
+func (c *composite) visitState(v problem.StateVisitor) {
+	v.Number("composite.smooth", &c.smooth)
+	v.Number("composite.t", &c.t)
+	v.Number("composite.c", &c.c)
+	v.Number("composite.residual", &c.residual)
+	v.Numbers("composite.multipliers", c.lambda)
+	v.Vector("composite.previous", c.previous)
+}

@@ -1,0 +1,66 @@
+package method
+
+import (
+	"ppal/trainer"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// GDA is gradient descent-ascent on the Lagrangian, the plain reference of constrained training (Arrow, Hurwicz and Uzawa 1958):
+//
+//	x+      = primal step along grad f(x) + J(x)^T lambda
+//	lambda+ = max(0, lambda + gamma g(x+))
+//
+// It depends on gamma where PPALA does not: what suits one problem diverges on another. The zero value has the automatic step.
+type GDA struct {
+	Primal step.Settings
+	// DualStep is gamma > 0; 0 is the default, 0.05.
+	DualStep float64
+
+	firstOrder
+	lambda []float64
+}
+
+var (
+	_ trainer.Method   = (*GDA)(nil)
+	_ trainer.DualRule = (*GDA)(nil)
+)
+
+// DefaultGDADualStep is the default of GDA.DualStep, gamma.
+const DefaultGDADualStep = 0.05
+
+// Name implements trainer.Method.
+func (m *GDA) Name() string { return "gda" }
+
+// Init implements trainer.Method.
+func (m *GDA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+
+// StartDual implements trainer.DualRule.
+func (m *GDA) StartDual(g []float64) error {
+	if err := setting.Check(setting.Of("the dual step", m.DualStep)); err != nil {
+		return err
+	}
+	m.lambda = make([]float64, len(g))
+	return nil
+}
+
+// PrimalStep implements trainer.DualRule.
+func (m *GDA) PrimalStep() step.Settings { return m.Primal }
+
+// Coefficients implements trainer.DualRule.
+func (m *GDA) Coefficients(w, _ []float64) { copy(w, m.lambda) }
+
+// UpdateDual implements trainer.DualRule.
+func (m *GDA) UpdateDual(g []float64) {
+	gamma := setting.OrDefault(m.DualStep, DefaultGDADualStep)
+	for j, l := range m.lambda {
+		m.lambda[j] = max(0, l+gamma*g[j])
+	}
+}
+
+// Report implements trainer.Method.
+func (m *GDA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.lambda) }
+
+// VisitDual implements trainer.DualRule.
+func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }

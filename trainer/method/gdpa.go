@@ -1,0 +1,134 @@
+package method
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent and Perturbed Ascent
+// Algorithm for Nonconvex Functional Constrained Optimization", ICML 2022. With r from 0 and lambda_0 = 0:
+//
+//	y       = max(0, (1 - tau) lambda + beta_r g(x))
+//	x+      = Proj(x - alpha_r (grad f(x) + J(x)^T y))
+//	lambda+ = max(0, (1 - tau) lambda + beta_r g(x+))
+//	alpha_r = alpha_0 (r+1)^(-1/3),  beta_r = beta_0 (r+1)^(1/3)
+//
+// It has no multiplier of its own for the certificate.
+type GDPA struct {
+	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1, 0.1.
+	Step, Penalty, Perturbation float64
+	// ConstantStep keeps alpha_r = alpha_0.
+	ConstantStep bool
+	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a large ratio diverges).
+	// 0 is the default: the published power.
+	Ratio float64
+	// Primal is the x-step; nil is the default, the published gradient step with the step size alpha_r. The curvature rule and Adam
+	// take alpha_r in place of eta.
+	Primal *step.Settings
+	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the rule.
+	Automatic bool
+
+	firstOrder
+	r         int
+	lambda, y []float64
+}
+
+var (
+	_ trainer.Method   = (*GDPA)(nil)
+	_ trainer.DualRule = (*GDPA)(nil)
+)
+
+// Name implements trainer.Method.
+func (m *GDPA) Name() string { return "gdpa" }
+
+// Init implements trainer.Method.
+func (m *GDPA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+
+// StartDual implements trainer.DualRule.
+func (m *GDPA) StartDual(g []float64) error {
+	if err := setting.Check(setting.Of("GDPA's step", m.Step), setting.Of("GDPA's penalty", m.Penalty), setting.Of("GDPA's ratio", m.Ratio)); err != nil {
+		return err
+	}
+	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
+		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want it in (0, 1)", problem.ErrSettings, m.Perturbation)
+	}
+	if m.Ratio != 0 && m.Ratio < 1 {
+		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", problem.ErrSettings, m.Ratio)
+	}
+	if s := m.PrimalStep(); m.Automatic && (s.Fixed || s.Kind == step.Adam) {
+		return fmt.Errorf("trainer: %w: GDPA's automatic step needs a primal step with the curvature rule", problem.ErrSettings)
+	}
+	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
+	return nil
+}
+
+// PrimalStep implements trainer.DualRule.
+func (m *GDPA) PrimalStep() step.Settings {
+	if m.Primal == nil {
+		return step.Settings{Kind: step.Gradient, Fixed: true, Eta: setting.OrDefault(m.Step, DefaultGDPAStep)}
+	}
+	return *m.Primal
+}
+
+// The defaults of GDPA: alpha_0, beta_0 and tau.
+const (
+	DefaultGDPAStep         = 1e-3
+	DefaultGDPAPenalty      = 1
+	DefaultGDPAPerturbation = 0.1
+)
+
+// penalty is beta_r.
+func (m *GDPA) penalty() float64 {
+	beta := setting.OrDefault(m.Penalty, DefaultGDPAPenalty)
+	if m.Ratio > 0 {
+		return beta * math.Pow(m.Ratio, float64(m.r))
+	}
+	return beta * math.Cbrt(float64(m.r+1))
+}
+
+// ascend writes max(0, (1 - tau) lambda + beta_r g).
+func (m *GDPA) ascend(dst, g []float64) {
+	keep, beta := 1-setting.OrDefault(m.Perturbation, DefaultGDPAPerturbation), m.penalty()
+	for j, l := range m.lambda {
+		dst[j] = max(0, keep*l+beta*g[j])
+	}
+}
+
+// Coefficients implements trainer.DualRule: w = y.
+func (m *GDPA) Coefficients(w, g []float64) {
+	m.ascend(m.y, g)
+	copy(w, m.y)
+}
+
+// UpdateDual implements trainer.DualRule.
+func (m *GDPA) UpdateDual(g []float64) {
+	m.ascend(m.lambda, g)
+	m.r++
+}
+
+// Demand implements trainer.DualRule: the step alpha_r takes the place of eta, unless Automatic.
+func (m *GDPA) Demand() step.Demand {
+	d := step.Demand{PenaltyCurvature: m.penalty()}
+	switch {
+	case m.Automatic:
+	case m.ConstantStep:
+		d.ScheduledStep = setting.OrDefault(m.Step, DefaultGDPAStep)
+	default:
+		d.ScheduledStep = setting.OrDefault(m.Step, DefaultGDPAStep) / math.Cbrt(float64(m.r+1))
+	}
+	return d
+}
+
+// Report implements trainer.Method.
+func (m *GDPA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.lambda) }
+
+// VisitDual implements trainer.DualRule.
+func (m *GDPA) VisitDual(v problem.StateVisitor) {
+	v.Count("gdpa.r", &m.r)
+	v.Numbers("gdpa.multipliers", m.lambda)
+}

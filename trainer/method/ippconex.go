@@ -1,0 +1,212 @@
+package method
+
+import (
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// IPPConEx is the inexact proximal point method whose inner loop is constraint extrapolation (Boob, Deng and Lan 2022, ConEx). With
+// t from 0 at the centre x_0 = x_c (see ProximalPoint), l_t = g~ linearised at x_{t-1} and evaluated at x_t, l_0 = l_{-1} = g~(x_0):
+//
+//	q       = (1 + theta_t) l_t - theta_t l_{t-1}
+//	y       = max(0, y + (t+1) rho^/(32 M^2) q)
+//	x_{t+1} = prox_{e r}(x_t - e (zeta_f + rho^ (x_t - x_c) + sum_j y_j (zeta_gj + rho^ (x_t - x_c))))
+//	theta_t = (t+t0+1)/(t+t0+2),  e = 2/(rho^ (t+t0+1))
+//
+// The next centre is the mean of x_1..x_N with the weights t+t0+2 of x_{t+1}. The linearisations need the derivative of each g_j
+// along x_t - x_{t-1}: for up to 4 constraints by their gradients, 1 + m backward passes an iteration; for more by central
+// differences of the constraints' smooth terms, one backward and three forward passes.
+//
+// Unlike the published method, which restarts from the same y, each inner loop goes on from the last one's: with as few steps as pay
+// here a multiplier that starts from 0 never arrives. Restart is the published one.
+type IPPConEx struct {
+	ProximalPoint
+	// T0 is t0 > 0. 0 is the default: 2 + L/rho^ at each centre, L = L_f + sum_j y_j (L_g + rho^) with the curvatures of f and g
+	// estimated at the start, and e held to 1/(L + rho^) where y has grown since. The published 2 + 4 L/rho^, with a bound for y, is slower.
+	T0 float64
+	// Bound is M > 0, a bound on the norm of the constraints' subgradients. 0 is the default: the root of the sum of their squares at
+	// x_c, for more than 4 constraints of the 4 largest, but not less than the Jacobian's norm at the start (12 gradients, counted).
+	Bound float64
+	// Restart begins each inner loop with y = 0.
+	Restart bool
+
+	loop        proximalLoop
+	slopes      estimate.Slopes
+	values      []float64 // g at x_t
+	before, now []float64 // l_{t-1} and l_t
+	y, weights  []float64
+	t0, bound2  float64 // t0, M^2
+	norm2       float64 // of the Jacobian at the start, squared
+	last        float64 // step
+}
+
+var (
+	_ trainer.Method    = (*IPPConEx)(nil)
+	_ trainer.Weigher   = (*IPPConEx)(nil)
+	_ trainer.Returner  = (*IPPConEx)(nil)
+	_ trainer.Concluder = (*IPPConEx)(nil)
+)
+
+const conexDual = 32 // of M^2 in the step of y
+
+// Name implements trainer.Method.
+func (m *IPPConEx) Name() string { return "ipp-conex" }
+
+// Init implements trainer.Method.
+func (m *IPPConEx) Init(p problem.Problem, at *problem.Point) error {
+	if err := m.validate(m.Name()); err != nil {
+		return err
+	}
+	if err := setting.Check(setting.Of("ipp-conex's t0", m.T0), setting.Of("ipp-conex's bound", m.Bound)); err != nil {
+		return err
+	}
+	m.loop = newProximalLoop(m.ProximalPoint, m.T0 == 0, p)
+	m.slopes = estimate.NewSlopes(p, m.loop.terms)
+	count := len(at.Constraints)
+	m.weights = make([]float64, 1+count)
+	for _, s := range []*[]float64{&m.values, &m.before, &m.now, &m.y} {
+		*s = make([]float64, count)
+	}
+	m.t0, m.norm2, m.last = m.T0, 0, math.NaN()
+	return nil
+}
+
+// Iterate implements trainer.Method.
+func (m *IPPConEx) Iterate(p problem.Problem, at *problem.Point) error {
+	if m.loop.t == 0 {
+		if err := m.open(p, at); err != nil {
+			return err
+		}
+	}
+	t := float64(m.loop.t)
+	m.ascend(t)
+	if err := m.gradients(p, at); err != nil {
+		return err
+	}
+	if err := m.descend(p, t); err != nil {
+		return err
+	}
+	_, err := m.loop.advance(p, at, m)
+	return err
+}
+
+// open begins an inner loop.
+func (m *IPPConEx) open(p problem.Problem, at *problem.Point) error {
+	if err := m.loop.open(p, at); err != nil {
+		return err
+	}
+	if m.Restart {
+		clear(m.y)
+	}
+	if m.T0 == 0 {
+		m.t0 = 2 + m.curvature()/m.loop.rho
+	}
+	if err := m.size(p, at); err != nil {
+		return err
+	}
+	copy(m.now, at.Constraints) // at the centre g~ = g
+	copy(m.before, m.now)
+	return nil
+}
+
+// curvature is L.
+func (m *IPPConEx) curvature() float64 {
+	return m.loop.measured.Objective + vec.Norm1(m.y)*(m.loop.measured.Constraint+m.loop.rho)
+}
+
+// size sets M^2.
+func (m *IPPConEx) size(p problem.Problem, at *problem.Point) error {
+	if m.Bound > 0 {
+		m.bound2 = m.Bound * m.Bound
+		return nil
+	}
+	if m.norm2 == 0 && len(m.y) > estimate.MostTerms {
+		norm, err := estimate.Jacobian(p, at)
+		if err != nil {
+			return err
+		}
+		m.norm2 = norm * norm
+	}
+	if err := m.loop.bounds(at); err != nil {
+		return err
+	}
+	m.bound2 = math.Max(m.norm2, vec.Dot(m.loop.bound, m.loop.bound))
+	return nil
+}
+
+// ascend does the step of y.
+func (m *IPPConEx) ascend(t float64) {
+	if m.bound2 == 0 { // no subgradient to speak of: y has nothing to act on
+		return
+	}
+	theta, step := (t+m.t0+1)/(t+m.t0+2), (t+1)*m.loop.rho/(conexDual*m.bound2)
+	for j, now := range m.now {
+		m.y[j] = math.Max(0, m.y[j]+step*((1+theta)*now-theta*m.before[j]))
+	}
+}
+
+// gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate, and what the slopes there need.
+func (m *IPPConEx) gradients(p problem.Problem, at *problem.Point) error {
+	copy(m.values, at.Constraints)
+	m.weights[0] = 1
+	copy(m.weights[1:], m.y)
+	if err := at.Backward(p, m.weights, m.loop.d); err != nil {
+		return err
+	}
+	return m.slopes.Start(p, at)
+}
+
+// descend does the step of x, and linearises the constraints along it.
+func (m *IPPConEx) descend(p problem.Problem, t float64) error {
+	m.last = 2 / (m.loop.rho * (t + m.t0 + 1))
+	if m.T0 == 0 {
+		m.last = math.Min(m.last, 1/(m.curvature()+m.loop.rho))
+	}
+	m.loop.descend(p, m.last, m.loop.d, 1+vec.Norm1(m.y))
+	p.Space().Prox(m.last, problem.Iterate)
+	return m.slopes.Along(p)
+}
+
+// see implements innerObserver: it takes x_{t+1} into the mean and evaluates g~'s linearisation at x_t there,
+//
+//	g_j(x_t) + zeta_gj.(x_{t+1} - x_t) + (rho^/2)(||x_{t+1} - x_c||^2 - ||x_{t+1} - x_t||^2).
+func (m *IPPConEx) see(p problem.Problem, _ *problem.Point) {
+	m.loop.add(p, float64(m.loop.t)+m.t0+1)
+	quadratic := m.loop.proximity(p) - m.loop.rho/2*m.slopes.Length*m.slopes.Length
+	copy(m.before, m.now)
+	for j, g := range m.values {
+		m.now[j] = g + m.slopes.Slope[j] + quadratic
+	}
+}
+
+// Return implements trainer.Returner.
+func (m *IPPConEx) Return(p problem.Problem) bool { return m.loop.moveToMean(p) }
+
+// OutputWeight implements trainer.Weigher.
+func (m *IPPConEx) OutputWeight(*problem.Point) float64 { return m.loop.outputWeight() }
+
+// Conclude implements trainer.Concluder.
+func (m *IPPConEx) Conclude(*problem.Point, certify.Certificate) (warnings, notes []string) {
+	return m.loop.conclude()
+}
+
+// Report implements trainer.Method.
+func (m *IPPConEx) Report() trainer.Report { return trainer.NewReport(m.last, m.y) }
+
+// VisitState implements trainer.Method.
+func (m *IPPConEx) VisitState(v problem.StateVisitor) {
+	v.Numbers("ipp-conex.y", m.y)
+	v.Numbers("ipp-conex.before", m.before)
+	v.Numbers("ipp-conex.now", m.now)
+	v.Number("ipp-conex.t0", &m.t0)
+	v.Number("ipp-conex.bound2", &m.bound2)
+	v.Number("ipp-conex.norm2", &m.norm2)
+	v.Number("ipp-conex.step", &m.last)
+	m.loop.visitState(v)
+}

@@ -1,0 +1,221 @@
+package method_test
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"ppal/internal/testproblems"
+	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// entry is one method of the shared table: every method is run on every problem of it, in float64 and float32, but for those it
+// says it cannot solve.
+type entry struct {
+	name string
+	make func() trainer.Method
+	// tolerance is the KKT epsilon that the method must reach within tableIterations, with the reason where it is not 1e-6.
+	tolerance float64
+	why       string
+	single    float64 // the tolerance in float32, at least; 0: singleTolerance
+	kinks     bool    // takes constraints with kinks as they are, not split
+	cannot    map[string]string
+}
+
+const (
+	tableIterations = 10000
+	singleTolerance = 2e-4 // a float32 gradient of size 10 has a rounding error of 1e-6 a term
+)
+
+// tableProblems are the problems of the table: all of the library.
+func tableProblems() []string {
+	var names []string
+	for _, tp := range testproblems.All() {
+		names = append(names, tp.Name)
+	}
+	return names
+}
+
+// where lists the problems of a category.
+func where(why string, in func(tp testproblems.Problem) bool) map[string]string {
+	cannot := map[string]string{}
+	for _, tp := range testproblems.All() {
+		if in(tp) {
+			cannot[tp.Name] = why
+		}
+	}
+	return cannot
+}
+
+func because(why string, names ...string) map[string]string {
+	cannot := map[string]string{}
+	for _, name := range names {
+		cannot[name] = why
+	}
+	return cannot
+}
+
+func either(sets ...map[string]string) map[string]string {
+	cannot := map[string]string{}
+	for _, s := range sets {
+		maps.Copy(cannot, s)
+	}
+	return cannot
+}
+
+// binding says whether a constraint, or a bound that the table makes one, has a multiplier.
+func binding(tp testproblems.Problem) bool {
+	tp = tp.Split()
+	if tp.Lower != nil {
+		if _, _, ok := testkit.Uniform(tp); !ok {
+			tp = tp.BoundsAsConstraints()
+		}
+	}
+	return slices.ContainsFunc(tp.Multipliers, func(nu float64) bool { return nu > 0 })
+}
+
+// table holds every method of the package, some of them in several forms.
+func table() []entry {
+	rule := step.Settings{Kind: step.Gradient}
+	slow := func(names ...string) map[string]string {
+		return because("slower than the table's iterations", names...)
+	}
+	scaled := where("badly scaled: no one setting fits, those of its own are in TestLibrary",
+		func(tp testproblems.Problem) bool { return tp.BadlyScaled })
+	tuned := func(names ...string) map[string]string {
+		return because("needs a slower delta or a scale: TestLibrary has them", names...)
+	}
+	perturbed := either(scaled, slow("HS21", "HS113"), tuned("rosenbrock-cubic-line", "HS17", "HS23", "HS33", "HS57"))
+	kinks := []string{"abs-two-kinks", "abs-branch-and-kink", "abs-circle-kink", "max-kink", "max-of-abs", "hinge-kink"}
+	chatter := because("the subgradient step chatters at a kink", append(kinks, "abs-kink")...)
+	inner := because("the error of the inner steps grows with lambda, and the curvature rule takes the kink for curvature", kinks...)
+	oscillates := because("oscillates or diverges at this dual step",
+		"qp-vertex", "qp-duplicate", "qp-redundant-active", "qp-no-interior", "qp-random-50x20", "rosenbrock-unit-disc",
+		"rosenbrock-cubic-line", "circle-exterior", "annulus", "circle-and-line", "ball-and-disc-exterior",
+		"abs-kink", "abs-two-kinks", "abs-circle-kink", "abs-circle-branch", "max-one-piece", "max-of-abs", "hinge-branch", "hinge-kink",
+		"HS2", "HS4", "HS12", "HS17", "HS23", "HS29", "HS30", "HS33", "HS34", "HS44", "HS45", "HS65", "HS66", "HS76", "HS113")
+	return append(switchingTable(), []entry{
+		{name: "ppala", make: func() trainer.Method { return &method.PPALA{} }, tolerance: 1e-6,
+			cannot: either(perturbed, tuned("HS86"))},
+		{name: "ppala gradient", make: func() trainer.Method { return &method.PPALA{Primal: rule} }, tolerance: 1e-6,
+			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
+		{name: "plada", make: func() trainer.Method { return &method.PLADA{} }, tolerance: 1e-6, kinks: true,
+			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20"))},
+		{name: "plada box", make: func() trainer.Method {
+			// The box's step is rho times as long: it needs a delta_k that falls sooner.
+			return &method.PLADA{BoxStep: true, Sigma0: 0.5, Perturbation: method.Perturbation{DeltaP: 0.1}}
+		}, tolerance: 1e-6, kinks: true, cannot: either(perturbed, slow("qp-random-50x20"))},
+		{name: "plada subgradient", make: func() trainer.Method { return &method.PLADA{XStep: method.Subgradient} },
+			tolerance: 1e-6, kinks: true, cannot: either(perturbed, tuned("HS86"), chatter, slow("qp-random-50x20"))},
+		{name: "plada inner", make: func() trainer.Method { return &method.PLADA{XStep: method.Inner} },
+			tolerance: 1e-6, single: 1e-3, kinks: true, // a mean of float32 iterates
+			cannot: either(perturbed, tuned("HS86"), inner, slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS34"))},
+		{name: "gdpa", make: func() trainer.Method { return &method.GDPA{Primal: &rule, Automatic: true} },
+			tolerance: 3e-2, why: "the perturbation leaves a violation of tau lambda/beta_r, and beta_r grows like r^(1/3)",
+			cannot: either(scaled, slow("HS34"), because("the multipliers are large: so is tau lambda/beta_r",
+				"abs-sigmoid-gap", "HS4", "HS11", "HS23", "HS31", "HS86", "HS113"))},
+		{name: "penalty", make: func() trainer.Method { return &method.Penalty{Growth: 4, Period: 1000} },
+			tolerance: 5e-4, why: "the violation is lambda/c, c = 10 4^9 at the end, and the last stage is ill-conditioned",
+			cannot: either(scaled, slow("HS29", "HS113"), because("unbounded below at the first c, or diverges where c grows",
+				"abs-sigmoid-gap", "HS2", "HS10", "HS11", "HS23", "HS31", "HS33", "HS43", "HS86"))},
+		{name: "gda", make: func() trainer.Method {
+			return &method.GDA{DualStep: 0.2, Primal: step.Settings{Momentum: 0.5}}
+		}, tolerance: 1e-6, cannot: either(scaled, oscillates, slow("HS1", "HS57"))},
+		{name: "alm", make: func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} }, tolerance: 1e-6,
+			cannot: either(scaled, slow("rosenbrock-cubic-line", "HS33", "HS57", "HS113"))},
+		{name: "unconstrained", make: func() trainer.Method { return &method.Unconstrained{} }, tolerance: 1e-6,
+			cannot: either(scaled, where("the constraints move the minimiser", binding))},
+	}...)
+}
+
+func TestEveryMethodOnEveryProblem(t *testing.T) {
+	for _, e := range table() {
+		for _, name := range tableProblems() {
+			if e.cannot[name] != "" {
+				continue
+			}
+			t.Run(e.name+" "+name, func(t *testing.T) { e.run(t, testkit.Named(t, name), testkit.New, e.tolerance, 1e-12) })
+			t.Run(e.name+" "+name+" float32", func(t *testing.T) {
+				e.run(t, testkit.Named(t, name), testkit.NewNarrow, max(e.tolerance, e.single, singleTolerance), 1e-6)
+			})
+		}
+	}
+}
+
+// run trains on tp to the tolerance.
+func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, problem.Functions, []float64) problem.Problem,
+	tolerance, rounding float64) {
+	if !e.kinks {
+		tp = tp.Split()
+	}
+	p, m := form(t, testkit.FunctionsOf(tp), tp.Start), e.make()
+	check := newIdentities(t, p, m)
+	check.rounding = rounding
+	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{
+		Iterations: tableIterations, RecordEvery: 10, Tolerance: tolerance, Recorder: check})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != trainer.Converged {
+		t.Fatalf("%v after %d iterations: %+v", r.Status, r.Iterations, r.Certificate)
+	}
+	if check.steps != r.Iterations {
+		t.Errorf("the identities were checked in %d of %d steps", check.steps, r.Iterations)
+	}
+}
+
+// Every type of the package with a method "Report() Report" is a Method, and must be in the table.
+func TestEveryMethodIsInTheTable(t *testing.T) {
+	// The multiplier model takes problems of one drawn group at a time (DrawnGroup), which the table has not: multipliermodel_test.go.
+	tested := map[string]bool{"MultiplierModel": true}
+	for _, e := range table() {
+		tested[reflect.TypeOf(e.make()).Elem().Name()] = true
+		if e.tolerance > 1e-6 && e.why == "" {
+			t.Errorf("%s: a tolerance of %g without a reason", e.name, e.tolerance)
+		}
+		for name := range e.cannot {
+			if !slices.Contains(tableProblems(), name) {
+				t.Errorf("%s: %q is not a problem of the table", e.name, name)
+			}
+		}
+	}
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || fn.Name.Name != "Report" {
+				continue
+			}
+			found++
+			star, ok := fn.Recv.List[0].Type.(*ast.StarExpr)
+			if !ok {
+				t.Errorf("a Report method of %v, want a pointer receiver", fn.Recv.List[0].Type)
+				continue
+			}
+			if name := star.X.(*ast.Ident).Name; !tested[name] {
+				t.Errorf("the method %s is not in the table of methods", name)
+			}
+		}
+	}
+	if found < 7 {
+		t.Errorf("found %d methods: the search is broken", found)
+	}
+}

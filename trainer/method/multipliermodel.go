@@ -1,0 +1,106 @@
+package method
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+)
+
+// MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate Heavily-Constrained Learning with Lagrange
+// Multiplier Models", NeurIPS 2020: the multiplier of a group is a function of the group's features z, the absolute output of a network
+// with one hidden layer of relus,
+//
+//	lambda(z) = |w2.relu(W1 z + b1) + b2|,  b2 = 1 at the start,
+//
+// and each step draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of both, the model on f + lambda g with
+// the surrogates, the network on -0.01 lambda times the group's violation on decisions (the proxy-Lagrangian).
+// Deviations: the model's weights are on the device, the network, some 250 numbers, on the host; f is that of all rows, not of a
+// mini-batch. It has no multiplier of its own for the certificate.
+type MultiplierModel struct {
+	// Step is the Adagrad step of the model, NetworkStep that of the network; 0 is the default of both, 0.1.
+	Step, NetworkStep float64
+	// Units is the number of hidden units of the network; 0 is the default, 50.
+	Units int
+	// Seed of the network's first weights.
+	Seed uint64
+
+	d, squares problem.Vector
+	net        *multiplierNetwork
+	weights    []float64
+	multiplier float64
+}
+
+var _ trainer.Method = (*MultiplierModel)(nil)
+
+// The defaults of MultiplierModel.
+const (
+	DefaultMultiplierStep  = 0.1
+	DefaultMultiplierUnits = 50
+
+	multiplierRate   = 0.01 // of the network's loss
+	multiplierStream = 0x6d756c7469706c
+)
+
+// Name implements trainer.Method.
+func (m *MultiplierModel) Name() string { return "multiplier-model" }
+
+// Init implements trainer.Method. The problem must be a DrawnGroup.
+func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
+	if err := setting.Check(setting.Of("the multiplier model's step", m.Step),
+		setting.Of("the step of the multiplier model's network", m.NetworkStep)); err != nil {
+		return err
+	}
+	g, ok := p.(problem.DrawnGroup)
+	if !ok || len(at.Constraints) != 1 {
+		return fmt.Errorf("trainer: %w: the multiplier model is for one drawn group at a time (DrawnGroup)", problem.ErrSettings)
+	}
+	if m.Units < 0 {
+		return fmt.Errorf("trainer: %w: the multiplier model's units are %d, want a positive number", problem.ErrSettings, m.Units)
+	}
+	units := m.Units
+	if units == 0 {
+		units = DefaultMultiplierUnits
+	}
+	m.d, m.squares, m.weights = p.Space().New(), p.Space().New(), []float64{1, 0}
+	m.net = newMultiplierNetwork(len(g.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
+	m.multiplier = math.NaN()
+	return nil
+}
+
+// Iterate implements trainer.Method.
+func (m *MultiplierModel) Iterate(p problem.Problem, at *problem.Point) error {
+	g := p.(problem.DrawnGroup)
+	z := g.GroupFeatures()
+	violation, err := g.DecisionViolation()
+	if err != nil {
+		return err
+	}
+	m.multiplier = m.net.lambda(z)
+	m.weights[1] = m.multiplier
+	if err := at.Backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	p.Space().Adagrad(m.d, m.squares, setting.OrDefault(m.Step, DefaultMultiplierStep))
+	m.net.descend(z, -multiplierRate*violation, setting.OrDefault(m.NetworkStep, DefaultMultiplierStep))
+	return at.SampleAndForward(p, at.Iteration+1)
+}
+
+// Report implements trainer.Method.
+func (m *MultiplierModel) Report() trainer.Report {
+	r := trainer.NewReport(setting.OrDefault(m.Step, DefaultMultiplierStep), nil)
+	if !math.IsNaN(m.multiplier) {
+		r.Multipliers = []float64{m.multiplier}
+	}
+	return r
+}
+
+// VisitState implements trainer.Method.
+func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
+	v.Vector("multiplier.squares", m.squares)
+	v.Number("multiplier.last", &m.multiplier)
+	m.net.visitState(v)
+}

@@ -1,0 +1,138 @@
+package method
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the first binds.
+type twoGroups struct {
+	problem.Problem
+	k int
+}
+
+func newTwoGroups(t *testing.T) *twoGroups {
+	t.Helper()
+	g := &twoGroups{}
+	f := problem.Functions{N: 1, M: 1,
+		F:         func(x []float64) float64 { return (x[0] - 1) * (x[0] - 1) / 2 },
+		Gradient:  func(d, x []float64) { d[0] = x[0] - 1 },
+		G:         func(v, x []float64) { v[0] = x[0] - 0.5*float64(g.k%2) },
+		JacobianT: func(d, _, w []float64) { d[0] = w[0] },
+	}
+	var err error
+	if g.Problem, err = f.New([]float64{0.3}); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *twoGroups) Sample(k int) error       { g.k = k; return nil }
+func (g *twoGroups) GroupFeatures() []float64 { return []float64{float64(g.k % 2), 1 - float64(g.k%2)} }
+func (g *twoGroups) DecisionViolation() (float64, error) {
+	x := []float64{0}
+	g.Space().Read(x, problem.Iterate)
+	return x[0] - 0.5*float64(g.k%2), nil
+}
+
+// The first two steps, by the formulas.
+func TestMultiplierModelStepsByHand(t *testing.T) {
+	p := newTwoGroups(t)
+	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7}
+	at := problem.Point{Constraints: make([]float64, 1)}
+	if err := at.SampleAndForward(p, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Init(p, &at); err != nil {
+		t.Fatal(err)
+	}
+	net := newMultiplierNetwork(2, 3, rand.New(rand.NewPCG(7, multiplierStream)))
+	x, squares := 0.3, 0.0
+	for k := range 2 {
+		z := []float64{float64(k % 2), 1 - float64(k%2)}
+		violation := x - 0.5*float64(k%2)
+		lambda := net.lambda(z)
+		d := x - 1 + lambda
+		squares += d * d
+		x -= 0.2 * d / math.Sqrt(squares)
+		net.descend(z, -0.01*violation, 0.3)
+		if err := m.Iterate(p, &at); err != nil {
+			t.Fatal(err)
+		}
+		at.Iteration++
+		got := []float64{0}
+		p.Space().Read(got, problem.Iterate)
+		if math.Abs(got[0]-x) > 1e-9 || math.Abs(m.Report().Multipliers[0]-lambda) > 1e-15 {
+			t.Errorf("step %d: x %v, multiplier %v, want %v, %v", k, got[0], m.Report().Multipliers[0], x, lambda)
+		}
+	}
+}
+
+// The network's gradient is that of finite differences, and its step goes down it.
+func TestMultiplierNetworkGradient(t *testing.T) {
+	net := newMultiplierNetwork(3, 4, rand.New(rand.NewPCG(1, 2)))
+	z := []float64{0.2, -0.7, 0.5}
+	for _, sign := range []float64{1, -1} {
+		net.x[len(net.x)-1] = sign * 3 // on both sides of the absolute value
+		before := append([]float64{}, net.x...)
+		net.lambda(z)
+		net.descend(z, 1, 0)
+		for i := range before {
+			const h = 1e-6
+			net.x[i] = before[i] + h
+			up := net.lambda(z)
+			net.x[i] = before[i] - h
+			down := net.lambda(z)
+			net.x[i] = before[i]
+			if want := (up - down) / (2 * h); math.Abs(net.gradient[i]-want) > 1e-8 {
+				t.Errorf("parameter %d: %v, by differences %v", i, net.gradient[i], want)
+			}
+		}
+	}
+}
+
+// The method comes near the solution x = 0, where the first group's bound is met, and a run that goes on from a state is the uninterrupted one.
+func TestMultiplierModelConvergesAndResumes(t *testing.T) {
+	run := func(iterations int, from *trainer.Result) (*trainer.Result, float64) {
+		p := newTwoGroups(t)
+		s := trainer.Settings{Iterations: iterations}
+		if from != nil {
+			s.Resume, s.ResumeAt = from.State, from.Point
+		}
+		r, err := trainer.Train(context.Background(), p, &MultiplierModel{Seed: 3}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := []float64{0}
+		p.Space().Read(x, problem.Iterate)
+		return r, x[0]
+	}
+	_, whole := run(4000, nil)
+	half, _ := run(1500, nil)
+	if _, resumed := run(4000, half); resumed != whole {
+		t.Errorf("resumed %v, uninterrupted %v", resumed, whole)
+	}
+	if math.Abs(whole) > 0.1 {
+		t.Errorf("after 4,000 steps x = %v, want about 0", whole)
+	}
+}
+
+func TestMultiplierModelRefuses(t *testing.T) {
+	at := problem.Point{Constraints: make([]float64, 1)}
+	for name, m := range map[string]*MultiplierModel{
+		"step": {Step: -1}, "network": {NetworkStep: math.NaN()}, "units": {Units: -1},
+	} {
+		if err := m.Init(newTwoGroups(t), &at); !errors.Is(err, problem.ErrSettings) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := (&MultiplierModel{}).Init(newTwoGroups(t).Problem, &at); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("a problem without drawn groups: %v", err)
+	}
+}

@@ -1,0 +1,83 @@
+package method
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"ppal/trainer/problem"
+)
+
+// multiplierNetwork is lambda(z) = |w2.relu(W1 z + b1) + b2|, the multiplier of a group with the features z, with Adagrad for its
+// parameters. It is on the host: it has some 250 numbers.
+type multiplierNetwork struct {
+	inputs, units int
+	x, squares    []float64 // W1 [units, inputs], b1, w2, b2, and the sums of squared gradients
+	hidden        []float64
+	gradient      []float64
+	output        float64
+}
+
+// multiplierBias is b2 at the start, so that no group's multiplier starts at 0.
+const multiplierBias = 1
+
+func newMultiplierNetwork(inputs, units int, rng *rand.Rand) *multiplierNetwork {
+	n := units*(inputs+2) + 1
+	net := &multiplierNetwork{inputs: inputs, units: units, x: make([]float64, n), squares: make([]float64, n),
+		hidden: make([]float64, units), gradient: make([]float64, n)}
+	uniform := func(x []float64, fan int) { // as torch.nn.Linear
+		bound := 1 / math.Sqrt(float64(fan))
+		for i := range x {
+			x[i] = bound * (2*rng.Float64() - 1)
+		}
+	}
+	uniform(net.x[:units*(inputs+1)], inputs)
+	uniform(net.x[units*(inputs+1):n-1], units)
+	net.x[n-1] = multiplierBias
+	return net
+}
+
+// lambda evaluates the multiplier of z.
+func (net *multiplierNetwork) lambda(z []float64) float64 {
+	bias, out := net.x[net.units*net.inputs:], net.x[net.units*(net.inputs+1):]
+	net.output = out[net.units]
+	for i := range net.hidden {
+		sum := bias[i]
+		for j, v := range z {
+			sum += net.x[i*net.inputs+j] * v
+		}
+		net.hidden[i] = math.Max(0, sum)
+		net.output += out[i] * net.hidden[i]
+	}
+	return math.Abs(net.output)
+}
+
+// descend does an Adagrad step on slope lambda(z), at the z of the last lambda.
+func (net *multiplierNetwork) descend(z []float64, slope, step float64) {
+	d := slope
+	if net.output < 0 {
+		d = -slope
+	}
+	g := net.gradient
+	clear(g)
+	first, second := net.units*net.inputs, net.units*(net.inputs+1)
+	for i, h := range net.hidden {
+		g[second+i] = d * h
+		if h > 0 {
+			back := d * net.x[second+i]
+			g[first+i] = back
+			for j, v := range z {
+				g[i*net.inputs+j] = back * v
+			}
+		}
+	}
+	g[second+net.units] = d
+	for i, v := range g {
+		net.squares[i] += v * v
+		net.x[i] -= step * v / (math.Sqrt(net.squares[i]) + problem.AdagradEpsilon)
+	}
+}
+
+func (net *multiplierNetwork) visitState(v problem.StateVisitor) {
+	v.Numbers("multiplier.network", net.x)
+	v.Numbers("multiplier.squares", net.squares)
+}

@@ -1,0 +1,172 @@
+package method
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong, Melo and Monteiro, "Iteration
+// Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite Optimization Problems with Nonlinear
+// Convex Constraints", Mathematics of Operations Research 2023: for convex constraints. With z_0 = x_0, p_0 = 0, lambda = 1/(2m)
+// for the weak-convexity modulus m of f, and c_0 = max(1, M/K^2), M and K Lipschitz constants of grad f and g:
+//
+//	z_k = approximate minimiser of lambda L_c(.; p_{k-1}) + lambda r + ||. - z_{k-1}||^2/2, by accelerated composite gradients
+//	p_k = max(0, p_{k-1} + c g(z_k))
+//
+// until lambda v <= sigma ||z_k - z_{k-1}|| for v the distance of 0 to the subdifferential of the inner problem over lambda. c is
+// doubled when the potential's mean decrease since c was set stalls:
+//
+//	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4,  j the first k with this c.
+//
+// An iteration is an inner step: one backward pass, and two forward passes or more where backtracking (composite) asks.
+// M, K and m are estimates at the start; for a convex f m is a twentieth of M, where any number will do.
+type NLIAPIAL struct {
+	// Penalty is c_0 > 0; 0 is the default above.
+	Penalty float64
+	// Modulus is m > 0 and Lipschitz M > 0; 0 is the default: estimated at the start.
+	Modulus, Lipschitz float64
+	// Sigma is the inner problems' relative accuracy, in (0, 1); 0 is the default, 0.3.
+	Sigma float64
+	// Tolerance is tol > 0, the accuracy that is aimed at; 0 is the default, 1e-3.
+	Tolerance float64
+	// Inner limits the steps on an inner problem; 0 is the default, 100.
+	Inner int
+
+	q         *problem.Proximal
+	acg       *composite
+	t, k      int     // inner steps, and the outer iterations with this c
+	potential float64 // L_c(z_j; p_j)
+}
+
+var _ trainer.Method = (*NLIAPIAL)(nil)
+
+// The defaults of NLIAPIAL.
+const (
+	DefaultNLIAPIALSigma     = 0.3
+	DefaultNLIAPIALTolerance = 1e-3
+	DefaultNLIAPIALInner     = 100
+)
+
+// Name implements trainer.Method.
+func (m *NLIAPIAL) Name() string { return "nl-iapial" }
+
+// Init implements trainer.Method.
+func (m *NLIAPIAL) Init(p problem.Problem, at *problem.Point) error {
+	if err := setting.Check(setting.Of("nl-iapial's penalty", m.Penalty), setting.Of("nl-iapial's modulus", m.Modulus),
+		setting.Of("nl-iapial's Lipschitz constant", m.Lipschitz), setting.Of("nl-iapial's tolerance", m.Tolerance)); err != nil {
+		return err
+	}
+	if !(m.Sigma >= 0 && m.Sigma < 1) || m.Inner < 0 {
+		return fmt.Errorf("trainer: %w: nl-iapial's sigma is %v and inner steps %d, want sigma in (0, 1) and steps positive",
+			problem.ErrSettings, m.Sigma, m.Inner)
+	}
+	m.q = problem.NewProximal(p, 0)
+	m.q.Plain = true
+	m.acg = newComposite(newAugmentedLagrangian(m.Penalty, len(at.Constraints)), 0, p)
+	m.t, m.k, m.potential = 0, 0, math.NaN()
+	return nil
+}
+
+// Iterate implements trainer.Method.
+func (m *NLIAPIAL) Iterate(p problem.Problem, at *problem.Point) error {
+	m.q.Problem = p
+	if m.q.Rho == 0 {
+		if err := m.measure(p, at); err != nil {
+			return err
+		}
+	}
+	distance := p.Space().Distance(problem.Iterate, m.q.Center)
+	at.Objective += m.q.Rho / 2 * distance * distance
+	if err := m.acg.step(m.q, at); err != nil {
+		return err
+	}
+	at.Objective = m.q.Objective
+	m.t++
+	moved := p.Space().Distance(problem.Iterate, m.q.Center)
+	if m.acg.residual > setting.OrDefault(m.Sigma, DefaultNLIAPIALSigma)*m.q.Rho*moved && m.t < m.inner() {
+		return nil
+	}
+	m.update(at)
+	return nil
+}
+
+// measure sets lambda, here as 1/rho, and c_0.
+func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
+	s := estimate.Curvature{Objective: m.Lipschitz}
+	if m.Modulus == 0 || m.Lipschitz == 0 {
+		var err error
+		if s, err = estimate.Curvatures(p, at, false); err != nil {
+			return err
+		}
+		s.Objective = setting.OrDefault(m.Lipschitz, s.Objective)
+	}
+	m.q.Rho, _ = estimate.Proximity(0, m.Modulus, s)
+	m.acg.smooth = s.Objective + m.q.Rho
+	if m.Penalty > 0 {
+		return nil
+	}
+	bound := make([]float64, len(at.Constraints))
+	if err := estimate.NewTerms(p).Bounds(at, bound, m.acg.d); err != nil {
+		return err
+	}
+	m.acg.c = 1
+	if size := vec.Dot(bound, bound); size > 0 {
+		m.acg.c = math.Max(1, s.Objective/size)
+	}
+	return nil
+}
+
+// update ends an outer iteration: p_k, c and the next centre.
+func (m *NLIAPIAL) update(at *problem.Point) {
+	copy(m.acg.lambda, m.acg.weights[1:])
+	potential := m.acg.value(at.Objective, at.Constraints)
+	m.k++
+	switch {
+	case m.k == 1:
+		m.potential = potential
+	case m.stalled(potential):
+		m.acg.c *= 2
+		m.k = 0
+	}
+	m.q.Recenter()
+	m.acg.restart()
+	m.t = 0
+}
+
+// stalled says whether the potential no longer falls.
+func (m *NLIAPIAL) stalled(potential float64) bool {
+	sigma, tolerance := setting.OrDefault(m.Sigma, DefaultNLIAPIALSigma), setting.OrDefault(m.Tolerance, DefaultNLIAPIALTolerance)
+	return (m.potential-potential)/float64(m.k-1) <= (1-sigma*sigma)*tolerance*tolerance/(4*m.q.Rho)
+}
+
+func (m *NLIAPIAL) inner() int {
+	if m.Inner == 0 {
+		return DefaultNLIAPIALInner
+	}
+	return m.Inner
+}
+
+// Report implements trainer.Method.
+func (m *NLIAPIAL) Report() trainer.Report {
+	r := trainer.NewReport(math.NaN(), m.acg.lambda)
+	if m.acg.smooth > 0 {
+		r.StepSize = 1 / m.acg.smooth
+	}
+	return r
+}
+
+// VisitState implements trainer.Method.
+func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
+	v.Count("nl-iapial.t", &m.t)
+	v.Count("nl-iapial.k", &m.k)
+	v.Number("nl-iapial.potential", &m.potential)
+	v.Number("nl-iapial.rho", &m.q.Rho)
+	v.Vector("nl-iapial.center", m.q.Center)
+	m.acg.visitState(v)
+}

@@ -1,0 +1,100 @@
+package method
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c max(0, g(x)), with c
+// multiplied by Growth every Period iterations (Nocedal and Wright, Numerical Optimization, ch. 17). With a fixed c its limit
+// violates the constraints by about lambda/c.
+type Penalty struct {
+	Primal step.Settings
+	// Coefficient is the first c > 0; 0 is the default, 10.
+	Coefficient float64
+	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the default, 100.
+	Growth float64
+	Period int
+
+	firstOrder
+	k int
+	w []float64
+}
+
+var (
+	_ trainer.Method   = (*Penalty)(nil)
+	_ trainer.DualRule = (*Penalty)(nil)
+)
+
+// The defaults of Penalty: the first c, its factor from period to period, and a period's iterations.
+const (
+	DefaultPenaltyCoefficient = 10
+	DefaultPenaltyGrowth      = 1
+	DefaultPenaltyPeriod      = 100
+)
+
+// Name implements trainer.Method.
+func (m *Penalty) Name() string { return "penalty" }
+
+// Init implements trainer.Method.
+func (m *Penalty) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+
+// StartDual implements trainer.DualRule.
+func (m *Penalty) StartDual(g []float64) error {
+	switch {
+	case !setting.IsSize(m.Coefficient):
+		return fmt.Errorf("trainer: %w: the penalty coefficient is %v, want a positive number", problem.ErrSettings, m.Coefficient)
+	case m.Growth != 0 && !(m.Growth >= 1) || math.IsInf(m.Growth, 0):
+		return fmt.Errorf("trainer: %w: the penalty's growth is %v, want at least 1", problem.ErrSettings, m.Growth)
+	case m.Period < 0:
+		return fmt.Errorf("trainer: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
+	}
+	m.k, m.w = 0, make([]float64, len(g))
+	m.Coefficients(m.w, g)
+	return nil
+}
+
+// coefficient is c at iteration k.
+func (m *Penalty) coefficient() float64 {
+	period := m.Period
+	if period == 0 {
+		period = DefaultPenaltyPeriod
+	}
+	return setting.OrDefault(m.Coefficient, DefaultPenaltyCoefficient) * math.Pow(setting.OrDefault(m.Growth, DefaultPenaltyGrowth), float64(m.k/period))
+}
+
+// PrimalStep implements trainer.DualRule.
+func (m *Penalty) PrimalStep() step.Settings { return m.Primal }
+
+// Coefficients implements trainer.DualRule.
+func (m *Penalty) Coefficients(w, g []float64) {
+	c := m.coefficient()
+	for j, v := range g {
+		w[j] = c * max(0, v)
+	}
+}
+
+// UpdateDual implements trainer.DualRule.
+func (m *Penalty) UpdateDual(g []float64) {
+	m.k++
+	m.Coefficients(m.w, g)
+}
+
+// Demand implements trainer.DualRule.
+func (m *Penalty) Demand() step.Demand {
+	return step.Demand{PenaltyCurvature: m.coefficient()}
+}
+
+// Report implements trainer.Method: the weights c max(0, g) estimate the multipliers.
+func (m *Penalty) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.w) }
+
+// VisitDual implements trainer.DualRule.
+func (m *Penalty) VisitDual(v problem.StateVisitor) {
+	v.Count("penalty.k", &m.k)
+	v.Numbers("penalty.weights", m.w)
+}

@@ -1,0 +1,278 @@
+package method
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// DeltaKind names the sequence delta_k that bounds the steps of the auxiliary multiplier: delta_k -> 0, sum delta_k = infinity.
+type DeltaKind int
+
+// The sequences, k from 0.
+const (
+	DeltaPower    DeltaKind = iota // delta_k = 1/(p k^q + 1), Moon et al., equation of delta_k in "Description of Algorithm" 2
+	DeltaHarmonic                  // delta_k = delta0/(k+1)^q
+)
+
+var deltaNames = [...]string{"power", "harmonic"}
+
+// String returns the kind's name on the command line.
+func (k DeltaKind) String() string {
+	if k < 0 || int(k) >= len(deltaNames) {
+		return fmt.Sprintf("DeltaKind(%d)", int(k))
+	}
+	return deltaNames[k]
+}
+
+// ParseDelta is the inverse of DeltaKind.String.
+func ParseDelta(name string) (DeltaKind, error) {
+	if k := slices.Index(deltaNames[:], name); k >= 0 {
+		return DeltaKind(k), nil
+	}
+	return 0, fmt.Errorf("trainer: %w: delta %q (power, harmonic)", problem.ErrSettings, name)
+}
+
+// Perturbation holds the settings that PPALA and PLADA share: those of the proximal-perturbed Lagrangian and its dual updates.
+type Perturbation struct {
+	// Alpha > 1 is the penalty on the perturbation z, Beta in (0, 1) the proximal parameter of lambda - mu;
+	// rho = Alpha/(1 + Alpha Beta). 0 is the default: 10 and 0.1.
+	Alpha, Beta float64
+	// Tau is the step of the slack. 0 is the default: 0.9/(2 rho) for PPALA, 0.9/(3 rho) for PLADA, inside the theorems' bounds.
+	Tau float64
+	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed gradient step and Adam, 0.05 with
+	// momentum, whose stability needs delta_k to fall with the ramp, and 0.1 with gradient steps by the curvature rule, which takes
+	// what fast multipliers do to the gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
+	// DeltaHarmonic's; 0 is the default 1.
+	Delta                  DeltaKind
+	DeltaP, DeltaQ, Delta0 float64
+	// SlackCap U > 0 keeps u in [0, U]; 0 is the default: no cap.
+	SlackCap float64
+	// ZeroSlack starts with u_0 = 0 in place of u_0 = max(0, -g(x_0)).
+	ZeroSlack bool
+}
+
+// Rho returns rho = alpha/(1 + alpha beta), with the defaults of unset parameters.
+func (s Perturbation) Rho() float64 {
+	s = s.withDefaults(deltaSlow)
+	return s.Alpha / (1 + s.Alpha*s.Beta)
+}
+
+// The defaults of Perturbation; those of tau rho are DefaultPPALASlackRatio and DefaultPLADASlackRatio, that of p DefaultDeltaP.
+const (
+	DefaultAlpha  = 10
+	DefaultBeta   = 0.1
+	DefaultDeltaQ = 1
+	DefaultDelta0 = 1
+)
+
+// The defaults of p.
+const (
+	deltaSlow   = 1e-3 // of the paper's gradient step
+	deltaFast   = 0.1  // of gradient steps by the curvature rule
+	deltaRamped = 0.05 // of Nesterov's momentum
+)
+
+// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed gradient step and Adam, 0.1 for gradient
+// steps by the curvature rule (PLADA's Inner counts as one), 0.05 with Nesterov's momentum: delta_k is then 2 (1 - b_k), b_k the ramp,
+// the most that is stable whatever the constraint's share of the curvature. Less would only let mu follow more slowly: where lambda moves by
+// D in an iteration, mu owes a violation of D/(rho delta_k).
+func DefaultDeltaP(s step.Settings) float64 {
+	switch {
+	case s.Kind == step.Adam || s.Kind == step.Gradient && s.Fixed:
+		return deltaSlow
+	case s.Kind == step.Gradient:
+		return deltaFast
+	}
+	return deltaRamped
+}
+
+func (s Perturbation) withDefaults(deltaP float64) Perturbation {
+	set := func(x *float64, v float64) {
+		if *x == 0 {
+			*x = v
+		}
+	}
+	set(&s.Alpha, DefaultAlpha)
+	set(&s.Beta, DefaultBeta)
+	set(&s.DeltaQ, DefaultDeltaQ)
+	set(&s.Delta0, DefaultDelta0)
+	set(&s.DeltaP, deltaP)
+	return s
+}
+
+func (s Perturbation) validate() error {
+	if err := setting.Check(setting.Of("alpha", s.Alpha), setting.Of("beta", s.Beta), setting.Of("tau", s.Tau), setting.Of("delta p", s.DeltaP),
+		setting.Of("delta q", s.DeltaQ), setting.Of("delta0", s.Delta0), setting.Of("slack cap", s.SlackCap)); err != nil {
+		return err
+	}
+	if s.Delta < DeltaPower || s.Delta > DeltaHarmonic {
+		return fmt.Errorf("trainer: %w: %v", problem.ErrSettings, s.Delta)
+	}
+	if s.DeltaQ > 1 {
+		return fmt.Errorf("trainer: %w: delta q is %v, want it in (2/3, 1]: the sum of delta_k must be infinite", problem.ErrSettings, s.DeltaQ)
+	}
+	if s.Delta0 > 1 {
+		return fmt.Errorf("trainer: %w: delta0 is %v, want it in (0, 1]", problem.ErrSettings, s.Delta0)
+	}
+	return nil
+}
+
+// delta returns delta_k.
+func (s Perturbation) delta(k int) float64 {
+	if s.Delta == DeltaHarmonic {
+		return s.Delta0 / math.Pow(float64(k+1), s.DeltaQ)
+	}
+	return 1 / (s.DeltaP*math.Pow(float64(k), s.DeltaQ) + 1)
+}
+
+// perturbed is the dual state of PPALA and PLADA: slack u, multiplier lambda of g + u - z = 0, auxiliary multiplier mu of
+// z = 0, on the host in float64.
+type perturbed struct {
+	set           Perturbation // with defaults
+	rho, tau      float64
+	k             int
+	u, lambda, mu []float64
+	nu            []float64 // nu_k
+	delta         float64   // delta_{k-1}
+	largestStep   float64   // largest s so far
+	negative      int       // iterations with some lambda_j < 0
+}
+
+func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []float64) error {
+	if err := set.validate(); err != nil {
+		return err
+	}
+	m := len(g)
+	*d = perturbed{set: set.withDefaults(deltaP), delta: math.NaN(),
+		u: make([]float64, m), lambda: make([]float64, m), mu: make([]float64, m), nu: make([]float64, m)}
+	d.rho, d.tau = set.Rho(), set.Tau
+	if d.tau == 0 {
+		d.tau = slackRatio / d.rho
+	}
+	for j := range d.u {
+		if !set.ZeroSlack {
+			d.u[j] = d.slack(-g[j])
+		}
+	}
+	return nil
+}
+
+// slack projects onto [0, U].
+func (d *perturbed) slack(u float64) float64 {
+	u = math.Max(0, u)
+	if d.set.SlackCap > 0 {
+		u = math.Min(u, d.set.SlackCap)
+	}
+	return u
+}
+
+// gap returns ||lambda - mu||.
+func (d *perturbed) gap() float64 {
+	sum := 0.0
+	for j, l := range d.lambda {
+		sum += (l - d.mu[j]) * (l - d.mu[j])
+	}
+	return math.Sqrt(sum)
+}
+
+// advance does the updates of the multipliers once u_{k+1} is in d.u:
+// mu+ = mu + s(lambda - mu), lambda+ = mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
+func (d *perturbed) advance(s float64, g []float64) {
+	d.largestStep = math.Max(d.largestStep, s)
+	below := false
+	for j, l := range d.lambda {
+		d.mu[j] += s * (l - d.mu[j])
+		d.lambda[j] = d.mu[j] + d.rho*(g[j]+d.u[j])
+		below = below || d.lambda[j] < 0
+	}
+	if below {
+		d.negative++
+	}
+	d.k++
+}
+
+// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the part of the way from mu to lambda that a step goes: its
+// length is at most delta_k/2.
+func (d *perturbed) share() float64 {
+	d.delta = d.set.delta(d.k)
+	gap := d.gap()
+	return d.delta / (gap*gap + 1)
+}
+
+func (d *perturbed) VisitDual(v problem.StateVisitor) {
+	v.Count("dual.k", &d.k)
+	v.Count("dual.negative", &d.negative)
+	v.Number("dual.delta", &d.delta)
+	v.Number("dual.largest-step", &d.largestStep)
+	v.Numbers("dual.slack", d.u)
+	v.Numbers("dual.multipliers", d.lambda)
+	v.Numbers("dual.auxiliary", d.mu)
+	v.Numbers("dual.nu", d.nu)
+}
+
+func (d *perturbed) report(step float64) trainer.Report {
+	r := trainer.Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Delta: d.delta, StepSize: step}
+	if d.k > 0 {
+		r.Nu = d.nu
+	}
+	return r
+}
+
+// diagnose warns of settings outside the theorems, tauBound being tau's.
+func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
+	if d.set.Alpha <= 1 {
+		warnings = append(warnings, fmt.Sprintf("alpha = %g is outside the theorems, which need alpha > 1", d.set.Alpha))
+	}
+	if d.set.Beta >= 1 {
+		warnings = append(warnings, fmt.Sprintf("beta = %g is outside the theorems, which need beta in (0, 1)", d.set.Beta))
+	}
+	if d.tau >= tauBound {
+		warnings = append(warnings, fmt.Sprintf("tau = %g is outside the theorem's bound tau < %.4g for rho = %.4g", d.tau, tauBound, d.rho))
+	}
+	if d.set.DeltaQ <= 2.0/3 {
+		warnings = append(warnings, fmt.Sprintf("delta q = %g is outside the complexity bound, which needs q in (2/3, 1]", d.set.DeltaQ))
+	}
+	return warnings
+}
+
+const (
+	// owedShare is the part of a certificate's epsilon from which the violation is worth a warning, and the part of the violation
+	// that mu must owe.
+	owedShare = 0.5
+	// owedDelta is the delta_k from which mu stands nearly still: it goes less than this part of its way to lambda in a step, and
+	// there only a slower sequence helps. Above, mu is on its way, and more iterations do.
+	owedDelta = 0.1
+)
+
+// slower names the setting that lets delta_k fall more slowly.
+func (s Perturbation) slower() string {
+	if s.Delta == DeltaHarmonic {
+		return "a larger Delta0 or smaller DeltaQ"
+	}
+	return "a smaller DeltaP"
+}
+
+// conclude warns where the distance of mu from lambda is what is left of the violation: g + u = (lambda - mu)/rho after every
+// dual update, so the constraints are met only as fast as mu follows.
+func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
+	owed := d.gap() / d.rho
+	v := problem.MaxViolation(at.Constraints)
+	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
+		warnings = append(warnings, fmt.Sprintf(
+			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
+				"let delta fall more slowly (%s)", v, owed, d.delta, d.set.slower()))
+	}
+	if d.k > 0 && d.negative > 0 {
+		notes = append(notes, fmt.Sprintf(
+			"some lambda_j was negative in %.1f%% of the iterations (harmless: an inactive constraint was falling)",
+			100*float64(d.negative)/float64(d.k)))
+	}
+	return warnings, notes
+}

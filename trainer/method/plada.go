@@ -1,0 +1,216 @@
+package method
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// XStep names PLADA's x-step.
+type XStep int
+
+// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for every method.
+const (
+	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of at most 4 smooth terms in all
+	// (it pays a backward pass for each), else Subgradient.
+	XStepAuto XStep = iota
+	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k (sign(0) = 0). It is outside the
+	// paper's proof, which minimises over <lambda_k, g(x)> itself; near a kink it can chatter.
+	Subgradient
+	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise constraints) and solves the rest exactly;
+	// r is none. A coordinate with lambda_j < 0 is held at a stationary value (see proxLinear and pieceShares).
+	ProxLinear
+	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
+	Inner
+)
+
+// PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth constraints (Moon et al., Algorithm 1):
+//
+//	x+   = argmin <grad f(x_k), x> + <lambda_k, g(x)> + ||x - x_k||^2/(2 eta) + r(x)     see XStep
+//	u+   = max(0, u - tau lambda)
+//	s    = min(sigma_0/rho, delta_k/(||lambda - mu||^2 + 1))
+//	mu+  = mu + s (lambda - mu)
+//	lambda+ = mu+ + rho (g(x+) + u+)
+//
+// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2); BoxStep takes the algorithm box
+// literally. The multiplier nu = max(0, lambda_k - u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
+type PLADA struct {
+	Perturbation
+	Primal step.Settings
+	XStep  XStep
+	// InnerSteps is the number of steps of Inner; 0 is the default, 10.
+	InnerSteps int
+	// Sigma0 caps the step of mu; 0 is the default: no cap.
+	Sigma0 float64
+	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without 1/rho. It warns when s > 1.
+	BoxStep bool
+	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
+	Tolerance float64
+
+	firstOrder
+	dual perturbed
+}
+
+var (
+	_ trainer.Method    = (*PLADA)(nil)
+	_ trainer.DualRule  = (*PLADA)(nil)
+	_ trainer.Diagnoser = (*PLADA)(nil)
+	_ trainer.Concluder = (*PLADA)(nil)
+)
+
+const (
+	// DefaultPLADASlackRatio is the default of tau rho in PLADA, inside the theorem's bound 1/3.
+	DefaultPLADASlackRatio = 0.9 / 3
+	// DefaultInnerSteps is the default of PLADA.InnerSteps.
+	DefaultInnerSteps = 10
+
+	pladaTauBound  = 1.0 / 3
+	proxLinearMost = 4 // rows up to which XStepAuto pays a backward pass for each
+)
+
+// Name implements trainer.Method.
+func (m *PLADA) Name() string { return "plada" }
+
+// validate checks what the dual state does not.
+func (m *PLADA) validate() error {
+	switch {
+	case !setting.IsSize(m.Sigma0) || m.InnerSteps < 0:
+		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
+	case m.XStep < XStepAuto || m.XStep > Inner:
+		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", problem.ErrSettings, m.XStep)
+	}
+	return nil
+}
+
+// Init implements trainer.Method.
+func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
+	step, err := m.newXStep(p)
+	if err != nil {
+		return err
+	}
+	return m.start(m, step, at)
+}
+
+func (m *PLADA) newXStep(p problem.Problem) (step.Step, error) {
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	if err := m.Primal.Validate(); err != nil {
+		return nil, err
+	}
+	switch m.xStep(p) {
+	case ProxLinear:
+		return step.NewProxLinear(m.Primal, p)
+	case Inner:
+		steps := m.InnerSteps
+		if steps == 0 {
+			steps = DefaultInnerSteps
+		}
+		return step.NewInner(m.Primal, steps, p)
+	}
+	return step.New(m.Primal, p)
+}
+
+// xStep resolves XStepAuto.
+func (m *PLADA) xStep(p problem.Problem) XStep {
+	if m.XStep != XStepAuto {
+		return m.XStep
+	}
+	if m.Primal.Kind == step.Adam || step.ProxLinearApplies(p) != nil {
+		return Subgradient
+	}
+	if rows, _ := step.RowTerms(p.(problem.Piecewise)); len(rows) > proxLinearMost {
+		return Subgradient
+	}
+	return ProxLinear
+}
+
+// Report implements trainer.Method.
+func (m *PLADA) Report() trainer.Report { return m.dual.report(m.stepSize()) }
+
+// PrimalStep implements trainer.DualRule.
+func (m *PLADA) PrimalStep() step.Settings { return m.Primal }
+
+// StartDual implements trainer.DualRule.
+func (m *PLADA) StartDual(g []float64) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	primal := m.Primal
+	if m.XStep == Inner { // without momentum
+		primal.Kind = step.Gradient
+	}
+	return m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g)
+}
+
+// Coefficients implements trainer.DualRule: w = lambda.
+func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
+
+// StepsAlone says why the x-step does not fit a loop in which only the gradient along the weights is known (Stepper).
+func (m *PLADA) StepsAlone() error {
+	switch m.XStep {
+	case ProxLinear:
+		return fmt.Errorf("trainer: %w: PLADA's x-step proxlinear needs each term's gradient, which a loop of one's own does not give: "+
+			"use Subgradient, or Train", problem.ErrSettings)
+	case Inner:
+		return fmt.Errorf("trainer: %w: PLADA's x-step inner evaluates the constraints between gradients, which a loop of one's own "+
+			"does not do: use Subgradient, or Train", problem.ErrSettings)
+	}
+	return nil
+}
+
+// UpdateDual implements trainer.DualRule.
+func (m *PLADA) UpdateDual(g []float64) {
+	d := &m.dual
+	s := d.share()
+	for j, l := range d.lambda {
+		d.nu[j] = max(0, l-d.u[j]/d.tau)
+		d.u[j] = d.slack(d.u[j] - d.tau*l)
+	}
+	limit := m.Sigma0 / d.rho
+	if m.BoxStep {
+		s, limit = d.rho*s, m.Sigma0
+	}
+	if m.Sigma0 > 0 {
+		s = math.Min(s, limit)
+	}
+	d.advance(s, g)
+}
+
+// Demand implements trainer.DualRule: lambda follows rho g.
+func (m *PLADA) Demand() step.Demand {
+	return step.Demand{PenaltyCurvature: m.dual.rho, Follows: true}
+}
+
+// VisitDual implements trainer.DualRule.
+func (m *PLADA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
+
+// Diagnose implements trainer.Diagnoser: settings outside the theorem.
+func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
+	d := &m.dual
+	warnings := d.diagnose(pladaTauBound / d.rho)
+	if !m.Primal.Fixed {
+		return warnings, nil
+	}
+	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, nil) // L_f: weights 0
+	return append(warnings, w...), err
+}
+
+// Conclude implements trainer.Concluder.
+func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string) {
+	warnings, notes = m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+	if m.BoxStep && m.dual.largestStep > 1 {
+		warnings = append(warnings, fmt.Sprintf(
+			"the step of mu reached %.3g > 1: mu overshot lambda (it does not without BoxStep)", m.dual.largestStep))
+	}
+	if s, ok := m.step.(*step.ProxLinearStep); ok && s.Held > 0 {
+		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.Held))
+	}
+	return warnings, notes
+}

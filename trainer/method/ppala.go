@@ -1,0 +1,111 @@
+package method
+
+import (
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// PPALA is the proximal-perturbed augmented Lagrangian method for smooth constraints (Moon et al., Algorithm 2). With
+// rho = alpha/(1 + alpha beta), every step is
+//
+//	w    = lambda + rho (g(x) + u)                      weights of the constraints at x_k
+//	x+   = primal step along grad f(x) + J(x)^T w       the paper's: prox_{eta r}(x - eta d)
+//	u+   = max(0, u - tau (lambda + rho (g(x+) + u)))
+//	s    = delta_k/(||lambda - mu||^2 + 1)
+//	mu+  = mu + s (lambda - mu)
+//	lambda+ = mu+ + rho (g(x+) + u+)
+//
+// with g at the new x in u's step (its displayed gradient at x_k is a slip of the paper). One forward and one backward
+// pass an iteration. lambda is never projected: it may be negative while an inactive constraint's g falls.
+//
+// The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}: nu.u_{k+1} = 0.
+// The zero value has the practical settings.
+type PPALA struct {
+	Perturbation
+	Primal step.Settings
+	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
+	Tolerance float64
+
+	firstOrder
+	dual perturbed
+}
+
+var (
+	_ trainer.Method    = (*PPALA)(nil)
+	_ trainer.DualRule  = (*PPALA)(nil)
+	_ trainer.Diagnoser = (*PPALA)(nil)
+	_ trainer.Concluder = (*PPALA)(nil)
+)
+
+const (
+	// DefaultPPALASlackRatio is the default of tau rho in PPALA, inside the theorem's bound 1/2.
+	DefaultPPALASlackRatio = 0.9 / 2
+
+	ppalaTauBound = 1.0 / 2 // the theorem's bound on tau rho
+)
+
+// Name implements trainer.Method.
+func (m *PPALA) Name() string { return "ppala" }
+
+// Init implements trainer.Method.
+func (m *PPALA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+
+// Report implements trainer.Method.
+func (m *PPALA) Report() trainer.Report { return m.dual.report(m.stepSize()) }
+
+// PrimalStep implements trainer.DualRule.
+func (m *PPALA) PrimalStep() step.Settings { return m.Primal }
+
+// StartDual implements trainer.DualRule.
+func (m *PPALA) StartDual(g []float64) error {
+	return m.dual.start(m.Perturbation, DefaultDeltaP(m.Primal), DefaultPPALASlackRatio, g)
+}
+
+// Coefficients implements trainer.DualRule: w = lambda + rho (g + u).
+func (m *PPALA) Coefficients(w, g []float64) {
+	d := &m.dual
+	for j := range w {
+		w[j] = d.lambda[j] + d.rho*(g[j]+d.u[j])
+	}
+}
+
+// UpdateDual implements trainer.DualRule.
+func (m *PPALA) UpdateDual(g []float64) {
+	d := &m.dual
+	s := d.share()
+	for j := range g {
+		slope := d.lambda[j] + d.rho*(g[j]+d.u[j])
+		d.nu[j] = max(0, slope-d.u[j]/d.tau)
+		d.u[j] = d.slack(d.u[j] - d.tau*slope)
+	}
+	d.advance(s, g)
+}
+
+// Demand implements trainer.DualRule: lambda_k follows rho g, and so does the penalty.
+func (m *PPALA) Demand() step.Demand {
+	return step.Demand{PenaltyCurvature: 2 * m.dual.rho, Follows: true}
+}
+
+// VisitDual implements trainer.DualRule.
+func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
+
+// Diagnose implements trainer.Diagnoser: settings outside the theorem.
+func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
+	d := &m.dual
+	warnings := d.diagnose(ppalaTauBound / d.rho)
+	if !m.Primal.Fixed {
+		return warnings, nil
+	}
+	// L_ell is that of grad f + J^T (lambda + rho (g + u)), whose weights move by rho dg.
+	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Coefficients(w, g) })
+	return append(warnings, w...), err
+}
+
+// Conclude implements trainer.Concluder.
+func (m *PPALA) Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string) {
+	return m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+}

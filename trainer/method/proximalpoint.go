@@ -1,0 +1,178 @@
+package method
+
+import (
+	"fmt"
+
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+)
+
+// ProximalPoint holds the settings that the inexact proximal point methods IPP-SSG and IPP-ConEx share. From a centre x_c they
+// do Inner steps on the strongly convex problem
+//
+//	minimise f~ + r  subject to  g~_j <= 0,   f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2,
+//
+// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan, "Stochastic First-order Methods for Convex
+// and Nonconvex Functional Constrained Optimization", Mathematical Programming 2022, section 3). An iteration is an inner step.
+// Records and the result are of the mean so far, the next centre if the loop ended there (Returner); OutputRandom draws among the
+// centres, which the theory speaks of.
+type ProximalPoint struct {
+	// RhoHat is rho^ > 0, which must be above the moduli of weak convexity of f and g. 0 is the default: twice Modulus, but not
+	// less than a tenth of the largest curvature of f, which is what counts where all is convex.
+	RhoHat float64
+	// Modulus is the largest modulus of weak convexity of f and the g_j. 0 is the default: half of RhoHat where that is set, else
+	// estimated at the start (estimateSmoothness: 18 gradients for f, as many for each of up to 4 terms of the constraints, and
+	// one, counted).
+	Modulus float64
+	// Inner is the number N of inner steps, with IPPSSG at first; 0 is the default, 10.
+	Inner int
+}
+
+const (
+	// DefaultInnerLoop is the default of ProximalPoint.Inner.
+	DefaultInnerLoop = 10
+)
+
+func (s ProximalPoint) validate(name string) error {
+	if err := estimate.CheckProximity(name, s.RhoHat, s.Modulus); err != nil {
+		return err
+	}
+	if s.Inner < 0 {
+		return fmt.Errorf("trainer: %w: %s's inner steps are %d, want a positive number", problem.ErrSettings, name, s.Inner)
+	}
+	return nil
+}
+
+// proximalLoop is the outer loop: the centre x_c and the mean that will follow it.
+type proximalLoop struct {
+	set          ProximalPoint
+	measure      bool // the curvature, at the first centre
+	terms        *estimate.Terms
+	measured     estimate.Curvature
+	rho, strong  float64 // 0: not known yet
+	inner        int     // N
+	t            int     // inner steps since the centre
+	total        float64 // of the mean's weights
+	center, mean problem.Vector
+	d            problem.Vector // scratch
+	bound        []float64      // of each constraint's subgradients at the centre
+}
+
+// newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the settings of rho^.
+func newProximalLoop(set ProximalPoint, measure bool, p problem.Problem) proximalLoop {
+	l := proximalLoop{set: set, measure: measure || set.RhoHat == 0, inner: set.Inner, terms: estimate.NewTerms(p),
+		bound: make([]float64, problem.Constraints(p)), center: p.Space().New(), mean: p.Space().New(), d: p.Space().New()}
+	if l.inner == 0 {
+		l.inner = DefaultInnerLoop
+	}
+	return l
+}
+
+// open makes the iterate the centre.
+func (l *proximalLoop) open(p problem.Problem, at *problem.Point) (err error) {
+	if l.rho == 0 {
+		if l.measure {
+			if l.measured, err = estimate.Curvatures(p, at, true); err != nil {
+				return err
+			}
+		}
+		l.rho, l.strong = estimate.Proximity(l.set.RhoHat, l.set.Modulus, l.measured)
+	}
+	p.Space().Combine(l.center, 1, problem.Iterate, 0, problem.Iterate)
+	l.total = 0
+	return nil
+}
+
+// bounds sets bound.
+func (l *proximalLoop) bounds(at *problem.Point) error { return l.terms.Bounds(at, l.bound, l.d) }
+
+// proximity is (rho^/2)||x - x_c||^2.
+func (l *proximalLoop) proximity(p problem.Problem) float64 {
+	distance := p.Space().Distance(problem.Iterate, l.center)
+	return l.rho / 2 * distance * distance
+}
+
+// descend sets x = x - step (d + weight rho^ (x - x_c)), weight the sum of those of f~ and the g~_j in d.
+func (l *proximalLoop) descend(p problem.Problem, step float64, d problem.Vector, weight float64) {
+	pull := step * weight * l.rho
+	p.Space().Combine(problem.Iterate, 1-pull, problem.Iterate, pull, l.center)
+	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -step, d)
+}
+
+// add takes the iterate into the mean.
+func (l *proximalLoop) add(p problem.Problem, weight float64) {
+	l.total += weight
+	share := weight / l.total
+	p.Space().Combine(l.mean, 1-share, l.mean, share, problem.Iterate)
+}
+
+// advance counts an inner step and evaluates the iterate, or, after the last one, where ended says so, the next centre: the mean, or
+// the last iterate where the mean has none. The observer sees each inner iterate before that.
+func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer innerObserver) (ended bool, err error) {
+	l.t++
+	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
+		return false, err
+	}
+	observer.see(p, at)
+	if l.t < l.inner {
+		return false, nil
+	}
+	moved := l.moveToMean(p)
+	l.t = 0
+	if !moved {
+		return true, nil
+	}
+	return true, at.Forward(p)
+}
+
+// innerObserver is the method of a proximalLoop.
+type innerObserver interface {
+	see(p problem.Problem, at *problem.Point)
+}
+
+// moveToMean makes the mean the iterate; false where the iterate is a centre or the mean has none.
+func (l *proximalLoop) moveToMean(p problem.Problem) bool {
+	if l.t == 0 || l.total == 0 {
+		return false
+	}
+	p.Space().Combine(problem.Iterate, 1, l.mean, 0, l.mean)
+	return true
+}
+
+// outputWeight is 1 at the centres.
+func (l *proximalLoop) outputWeight() float64 {
+	if l.t == 0 {
+		return 1
+	}
+	return 0
+}
+
+// conclude tells rho^ where it was chosen here, and warns where the one that was set is too small.
+func (l *proximalLoop) conclude() (warnings, notes []string) {
+	switch {
+	case l.rho == 0:
+		return nil, nil
+	case l.set.RhoHat > 0 && l.measured.Weak >= l.set.RhoHat:
+		return []string{fmt.Sprintf("rho^ = %.3g is not above the weak convexity modulus %.3g estimated at the start: the subproblems may "+
+			"not be convex", l.rho, l.measured.Weak)}, nil
+	case l.set.RhoHat > 0:
+		return nil, nil
+	}
+	return nil, []string{fmt.Sprintf("rho^ = %.3g, from the weak convexity modulus %.3g and the curvature of f %.3g estimated at the start",
+		l.rho, setting.OrDefault(l.set.Modulus, l.measured.Weak), l.measured.Objective)}
+}
+
+func (l *proximalLoop) visitState(v problem.StateVisitor) {
+	v.Count("proximal.t", &l.t)
+	v.Count("proximal.inner", &l.inner)
+	v.Number("proximal.total", &l.total)
+	v.Number("proximal.rho", &l.rho)
+	v.Number("proximal.strong", &l.strong)
+	v.Number("proximal.weak", &l.measured.Weak)
+	v.Number("proximal.objective", &l.measured.Objective)
+	v.Number("proximal.constraint", &l.measured.Constraint)
+	v.Numbers("proximal.bound", l.bound)
+	v.Vector("proximal.center", l.center)
+	v.Vector("proximal.mean", l.mean)
+}

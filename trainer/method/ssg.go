@@ -1,0 +1,213 @@
+package method
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/setting"
+	"ppal/trainer/problem"
+)
+
+// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of the same kind so far, this one
+// included.
+type StepRule string
+
+// The rules.
+const (
+	StepConstant StepRule = "constant" // c
+	StepDecay    StepRule = "decay"    // c/sqrt(count)
+	StepPolyak   StepRule = "polyak"   // g(x)/||zeta_g||^2: for the steps on g, and without a c
+)
+
+// SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of Single-Loop Switching Subgradient
+// Methods for Non-Smooth Weakly Convex Functional Constrained Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through
+// their maximum g(x) = max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
+//
+//	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x is one of the iterates that count
+//	otherwise:    x+ = Proj(x - (g(x)/||zeta_g||^2) zeta_g)
+//
+// Its theory is about an iterate that counts, drawn with probability proportional to its eta: OutputRandom draws so, among x_1..x_K.
+// The Polyak step aims at g = 0, below tol, and needs that distance: with tol = 0 the iterates would freeze on the boundary.
+//
+// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand, the default here decays from
+// one that is measured; StepConstant is the published one. It has no multiplier of its own for the certificate.
+type SSG struct {
+	// Tolerance is tol > 0; 0 is the default, 1e-3.
+	Tolerance float64
+	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the largest curvature of f that
+	// estimateSmoothness finds at the start (19 gradients, counted). StepConstant needs it.
+	Step float64
+	// StepRule is eta's: StepDecay, the default for "", or StepConstant.
+	StepRule StepRule
+	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or StepDecay with ViolationStep > 0.
+	ViolationRule StepRule
+	ViolationStep float64
+
+	d              problem.Vector
+	weights        []float64
+	c              float64 // Step, or what was measured
+	steps, repairs int     // on f and on g, so far
+	last           float64 // step
+}
+
+var (
+	_ trainer.Method  = (*SSG)(nil)
+	_ trainer.Weigher = (*SSG)(nil)
+)
+
+const (
+	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of Settings.FeasibilityTolerance.
+	DefaultSSGTolerance = trainer.DefaultFeasibilityTolerance
+
+	ssgStability = 2 // of 1/L
+)
+
+// Name implements trainer.Method.
+func (m *SSG) Name() string { return "ssg" }
+
+func (m *SSG) validate() error {
+	if err := setting.Check(setting.Of("SSG's tolerance", m.Tolerance), setting.Of("SSG's step", m.Step),
+		setting.Of("SSG's step on the constraints", m.ViolationStep)); err != nil {
+		return err
+	}
+	switch m.StepRule {
+	case "", StepDecay:
+	case StepConstant:
+		if m.Step == 0 {
+			return fmt.Errorf("trainer: %w: SSG's constant step needs its size", problem.ErrSettings)
+		}
+	default:
+		return fmt.Errorf("trainer: %w: SSG's step rule %q (decay, constant)", problem.ErrSettings, m.StepRule)
+	}
+	switch m.ViolationRule {
+	case "", StepPolyak:
+		if m.ViolationStep != 0 {
+			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints has no size to set", problem.ErrSettings)
+		}
+	case StepConstant, StepDecay:
+		if m.ViolationStep == 0 {
+			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs its size", problem.ErrSettings, m.ViolationRule)
+		}
+	default:
+		return fmt.Errorf("trainer: %w: SSG's rule of steps on the constraints %q (polyak, constant, decay)", problem.ErrSettings, m.ViolationRule)
+	}
+	return nil
+}
+
+// Init implements trainer.Method.
+func (m *SSG) Init(p problem.Problem, at *problem.Point) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	m.d, m.weights = p.Space().New(), make([]float64, 1+len(at.Constraints))
+	m.c, m.steps, m.repairs, m.last = m.Step, 0, 0, math.NaN()
+	return nil
+}
+
+// Iterate implements trainer.Method.
+func (m *SSG) Iterate(p problem.Problem, at *problem.Point) error {
+	if m.c == 0 {
+		if err := m.measure(p, at); err != nil {
+			return err
+		}
+	}
+	var err error
+	if worst, j := largestConstraint(at.Constraints); m.counts(worst) {
+		err = m.descend(p, at)
+	} else {
+		err = m.repair(p, at, worst, j)
+	}
+	if err != nil {
+		return err
+	}
+	return at.SampleAndForward(p, at.Iteration+1)
+}
+
+// measure sets c where the settings do not.
+func (m *SSG) measure(p problem.Problem, at *problem.Point) error {
+	s, err := estimate.Curvatures(p, at, false)
+	if m.c = 1; s.Objective > 0 { // a linear f has no scale of its own
+		m.c = ssgStability / s.Objective
+	}
+	return err
+}
+
+// counts says whether g <= tol.
+func (m *SSG) counts(g float64) bool { return g <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance) }
+
+// descend does the step on f.
+func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
+	clear(m.weights)
+	m.weights[0] = 1
+	if err := at.Backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	m.last = m.stepOnObjective()
+	m.steps++
+	p.Space().Descend(problem.Descent{Direction: m.d, Step: m.last, Length: m.last})
+	return nil
+}
+
+// repair does the step on g = g_j.
+func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) error {
+	clear(m.weights)
+	m.weights[1+j] = 1
+	if err := at.Backward(p, m.weights, m.d); err != nil {
+		return err
+	}
+	m.repairs++
+	switch m.ViolationRule {
+	case StepConstant:
+		m.last = m.ViolationStep
+	case StepDecay:
+		m.last = m.ViolationStep / math.Sqrt(float64(m.repairs))
+	default:
+		m.last = 0 // where zeta_g = 0 there is nowhere to go
+		if size := p.Space().Dot(m.d, m.d); size > 0 {
+			m.last = g / size
+		}
+	}
+	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -m.last, m.d)
+	p.Space().Project()
+	return nil
+}
+
+// stepOnObjective is eta of the next step on f.
+func (m *SSG) stepOnObjective() float64 {
+	if m.StepRule == StepConstant {
+		return m.c
+	}
+	return m.c / math.Sqrt(float64(m.steps+1))
+}
+
+// OutputWeight implements trainer.Weigher: the step that leaves an iterate that counts.
+func (m *SSG) OutputWeight(at *problem.Point) float64 {
+	if worst, _ := largestConstraint(at.Constraints); !m.counts(worst) {
+		return 0
+	}
+	return m.stepOnObjective()
+}
+
+// Report implements trainer.Method.
+func (m *SSG) Report() trainer.Report { return trainer.NewReport(m.last, nil) }
+
+// VisitState implements trainer.Method.
+func (m *SSG) VisitState(v problem.StateVisitor) {
+	v.Number("ssg.c", &m.c)
+	v.Number("ssg.step", &m.last)
+	v.Count("ssg.steps", &m.steps)
+	v.Count("ssg.repairs", &m.repairs)
+}
+
+// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1 without constraints.
+func largestConstraint(g []float64) (value float64, j int) {
+	value, j = math.Inf(-1), -1
+	for i, v := range g {
+		if v > value {
+			value, j = v, i
+		}
+	}
+	return value, j
+}

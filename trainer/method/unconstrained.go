@@ -1,0 +1,43 @@
+package method
+
+import (
+	"ppal/trainer"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without the constraints.
+type Unconstrained struct {
+	Primal step.Settings
+
+	firstOrder
+}
+
+var (
+	_ trainer.Method   = (*Unconstrained)(nil)
+	_ trainer.DualRule = (*Unconstrained)(nil)
+)
+
+// Name implements trainer.Method.
+func (m *Unconstrained) Name() string { return "unconstrained" }
+
+// Init implements trainer.Method.
+func (m *Unconstrained) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+
+// StartDual implements trainer.DualRule.
+func (m *Unconstrained) StartDual([]float64) error { return nil }
+
+// PrimalStep implements trainer.DualRule.
+func (m *Unconstrained) PrimalStep() step.Settings { return m.Primal }
+
+// Coefficients implements trainer.DualRule.
+func (m *Unconstrained) Coefficients(w, _ []float64) { clear(w) }
+
+// UpdateDual implements trainer.DualRule.
+func (m *Unconstrained) UpdateDual([]float64) {}
+
+// Report implements trainer.Method.
+func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.stepSize(), nil) }
+
+// VisitDual implements trainer.DualRule.
+func (m *Unconstrained) VisitDual(problem.StateVisitor) {}

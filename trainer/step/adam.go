@@ -1,0 +1,50 @@
+package step
+
+import (
+	"math"
+
+	"ppal/trainer/problem"
+)
+
+// adam is the step of Kingma and Ba, "Adam", ICLR 2015, on d_k = grad f + J^T w_k, followed by r's proximal map with that step:
+// for an indicator the Euclidean projection, which is not the proximal map of Adam's metric, so a fixed point need not be
+// a KKT point on the boundary. It is outside every theorem here; the certificate measures the result.
+type adam struct {
+	step    float64 // the setting
+	last    float64
+	t       int
+	d, m, v problem.Vector
+}
+
+// DefaultAdamStep is the default of PrimalSettings.Eta with Adam.
+const DefaultAdamStep = 3e-3
+
+func newAdam(s Settings, p problem.Problem) *adam {
+	a := &adam{step: s.Eta, last: math.NaN(), d: p.Space().New(), m: p.Space().New(), v: p.Space().New()}
+	if a.step == 0 {
+		a.step = DefaultAdamStep
+	}
+	return a
+}
+
+func (a *adam) Last() float64 { return a.last }
+
+func (a *adam) Move(p problem.Problem, at *problem.Point, dir Direction) error {
+	if err := at.Backward(p, dir.Coefficients, a.d); err != nil {
+		return err
+	}
+	a.t++
+	a.last = a.step
+	if dir.ScheduledStep > 0 {
+		a.last = dir.ScheduledStep
+	}
+	p.Space().Adam(a.d, a.m, a.v, a.last, a.t)
+	return nil
+}
+
+func (a *adam) VisitState(v problem.StateVisitor) {
+	v.Count("adam.t", &a.t)
+	v.Number("adam.step", &a.last)
+	v.Vector("adam.first", a.m)
+	v.Vector("adam.second", a.v)
+}

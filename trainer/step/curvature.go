@@ -1,0 +1,206 @@
+package step
+
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// curvature measures the smoothness of the Lagrangian along the path and sets the step by it:
+//
+//	c_k = ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k),  l_k = max(q_k l_{k-1}, c_k),  q_k = min(0.995, 1 - 4/(k+40)),
+//	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
+//
+// The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's stability.
+// l_0 comes from one probe.
+//
+// While the stiffest direction is quiet c_k is small, l decays and the step grows, until that direction becomes unstable: then
+// c_k grows geometrically, as the direction's share of the move does, and reaches l only when the share is about 1: a swing, from which
+// the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers and momentum l is raised when
+// the growth shows:
+//
+//	where c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
+//
+// p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten. Instability begins where l is about 0.4 of
+// the curvature (measured on Adult), and twice that is stable again. One jump of c_k is no growth: a method that changes its multipliers
+// from time to time makes it.
+//
+// The zero value measures nothing (fixed steps).
+type curvature struct {
+	on       bool
+	blind    bool // there is no evaluating anywhere else: no probe
+	space    *problem.Space
+	previous problem.Vector // d_{k-1}
+	l        float64
+	alert    bool    // to swings
+	peak     float64 // p_k
+	seen     float64 // c_k
+	growing  int     // iterations in a row with c_k > 1.25 c_{k-1}
+	distance float64 // ||x_k - x_{k-1}||
+	norm     float64 // ||x_k||, NaN where it is not known
+	pending  bool    // the last two are Space.Moved's, not yet asked for
+}
+
+const (
+	curvatureMargin = 0.8
+	curvatureDecay  = 0.995
+	peakDecay       = 0.3   // p loses this over k + 40 in an iteration
+	swingShare      = 0.035 // of l, from which c_k's growth shows a swing
+	swingGrowth     = 1.25  // of c_k in an iteration
+	swingRaise      = 2     // of l
+	swingLength     = 3     // iterations of such growth
+	probeLength     = 1e-3  // of 1 + ||x_0||
+	probeShrink     = 0.1
+	probeTries      = 12
+	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference to mean something.
+	roundoffs = 16
+)
+
+// first sets the step at x_0 by the probe, or, blind, so that the step has the probe's length.
+func (c *curvature) first(p problem.Problem, at *problem.Point, d problem.Vector, dir Direction, scale, eta float64) (float64, error) {
+	if !c.blind {
+		if err := c.probe(p, at, d, dir, scale); err != nil {
+			return 0, err
+		}
+		return c.step(eta) / scale, nil
+	}
+	length := math.Sqrt(p.Space().Dot(d, d))
+	if length == 0 {
+		return c.step(eta) / scale, nil
+	}
+	e := probeLength * (1 + math.Sqrt(p.Space().Dot(problem.Iterate, problem.Iterate))) / length
+	if eta > 0 {
+		e = math.Min(e, eta/scale)
+	}
+	return e, nil
+}
+
+func newCurvature(p problem.Problem) curvature {
+	return curvature{on: true, space: p.Space(), previous: p.Space().New(), norm: math.NaN()}
+}
+
+// step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0: linear, or a start
+// that is stationary) gets the cap, or 1.
+func (c *curvature) step(eta float64) float64 {
+	e := curvatureMargin / c.l
+	if eta > 0 {
+		e = math.Min(e, eta)
+	}
+	if math.IsInf(e, 1) {
+		e = 1
+	}
+	return e
+}
+
+// observe updates l_k from d_k, the direction at the current iterate.
+func (c *curvature) observe(k int, d problem.Vector, scale float64) {
+	c.measure(k, c.space.Distance(d, c.previous), scale)
+}
+
+// measure updates l_k from the change of the direction. A change that overflowed says nothing: an infinite l would be a step of 0.
+func (c *curvature) measure(k int, change, scale float64) {
+	c.settle()
+	if math.IsNaN(c.norm) {
+		c.norm = math.Sqrt(c.space.Dot(problem.Iterate, problem.Iterate))
+	}
+	if c.distance <= roundoffs*c.space.Roundoff()*(1+c.norm) {
+		return
+	}
+	c.l *= math.Min(curvatureDecay, 1-4/(float64(k)+40))
+	c.peak *= 1 - peakDecay/(float64(k)+40)
+	if seen := change / (c.distance * scale); vec.Finite(seen) {
+		c.take(seen)
+	}
+}
+
+// take raises l to what is seen, and beyond where a swing begins.
+func (c *curvature) take(seen float64) {
+	c.peak = math.Max(c.peak, seen)
+	if seen > swingGrowth*c.seen {
+		c.growing++
+	} else {
+		c.growing = 0
+	}
+	if c.alert && c.growing >= swingLength && seen > swingShare*c.l {
+		c.l, c.growing = math.Max(c.l, math.Min(swingRaise*c.l, c.peak)), 0
+	}
+	c.l, c.seen = math.Max(c.l, seen), seen
+}
+
+// remember keeps the direction that is about to be taken and returns the vector that takes its place.
+func (c *curvature) remember(d problem.Vector) problem.Vector {
+	if !c.on {
+		return d
+	}
+	free := c.previous
+	c.previous = d
+	return free
+}
+
+// descended says that the iterate moved by Space.Descend.
+func (c *curvature) descended() { c.pending = c.on }
+
+// moved says that the iterate moved by that distance in another way.
+func (c *curvature) moved(distance float64) { c.distance, c.norm = distance, math.NaN() }
+
+// settle asks for the length of the last move.
+func (c *curvature) settle() {
+	if c.pending {
+		c.distance, c.norm = c.space.Moved()
+		c.pending = false
+	}
+}
+
+// probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' - x_0|| = 1e-3 (1 + ||x_0||),
+// with the weights w' = w + c (g(x') - g(x_0)), and restores the iterate. Without w' a start with zero multipliers would show
+// the objective's curvature alone. Where x' rounds to x_0 (or the gradient overflows) there is nothing to learn, and l_0 stays 0.
+func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector, dir Direction, scale float64) error {
+	length := math.Sqrt(p.Space().Dot(d, d))
+	if length == 0 {
+		return nil
+	}
+	m := len(at.Constraints)
+	g, w := make([]float64, m), make([]float64, 1+m)
+	start := p.Space().New()
+	defer p.Space().Free(start)
+	p.Space().Combine(start, 1, problem.Iterate, 0, problem.Iterate)
+	t := probeLength * (1 + math.Sqrt(p.Space().Dot(problem.Iterate, problem.Iterate))) / length
+	for try := 0; ; try++ {
+		p.Space().Combine(problem.Iterate, 1, start, -t, d)
+		f, err := p.Forward(g)
+		if err != nil {
+			return err
+		}
+		if vec.Finite(f) && vec.FirstNonFinite(g) < 0 {
+			break
+		}
+		if try == probeTries { // f is defined nowhere near: the run itself will say so
+			p.Space().Combine(problem.Iterate, 1, start, 0, d)
+			return at.Forward(p)
+		}
+		t *= probeShrink
+	}
+	copy(w, dir.Coefficients)
+	for j := range g {
+		w[1+j] += dir.PenaltyCurvature * (g[j] - at.Constraints[j])
+	}
+	if err := at.Backward(p, w, c.previous); err != nil {
+		return err
+	}
+	if l := p.Space().Distance(c.previous, d) / (p.Space().Distance(problem.Iterate, start) * scale); vec.Finite(l) {
+		c.l, c.peak, c.seen = l, l, l
+	}
+	p.Space().Combine(problem.Iterate, 1, start, 0, d)
+	return at.Forward(p) // a Backward belongs to the last Forward's iterate
+}
+
+func (c *curvature) visitState(v problem.StateVisitor) {
+	c.settle()
+	v.Number("curvature.l", &c.l)
+	v.Number("curvature.peak", &c.peak)
+	v.Number("curvature.seen", &c.seen)
+	v.Count("curvature.growing", &c.growing)
+	v.Number("curvature.distance", &c.distance)
+	v.Vector("curvature.previous", c.previous)
+}

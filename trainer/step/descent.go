@@ -1,0 +1,89 @@
+package step
+
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f + J^T w_k, v_0 = 0,
+//
+//	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)),
+//
+// e_k by the curvature rule or fixed, b_k by PrimalSettings.momentum. c_k is what the bracket is for d_k = 1 throughout: at a
+// fixed point it is c_k d, and only a proximal map of the same length e_k c_k has the KKT points for its fixed points. It makes no
+// difference to projections. With b_k = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
+type descent struct {
+	set    Settings
+	k      int
+	d, v   problem.Vector // v is unused by the plain step
+	length float64        // v for d = 1
+	rule   curvature
+	step   float64
+}
+
+func newDescent(s Settings, p problem.Problem) *descent {
+	t := &descent{set: s, d: p.Space().New(), step: math.NaN()}
+	if s.Kind == Nesterov {
+		t.v = p.Space().New()
+	}
+	if !s.Fixed {
+		t.rule = newCurvature(p)
+	}
+	return t
+}
+
+func (t *descent) Last() float64 { return t.step }
+
+func (t *descent) Move(p problem.Problem, at *problem.Point, dir Direction) error {
+	if err := at.Backward(p, dir.Coefficients, t.d); err != nil {
+		return err
+	}
+	last := t.step
+	if err := t.size(p, at, dir); err != nil {
+		return err
+	}
+	b := t.set.momentum(t.k, last, t.step)
+	if b > 0 {
+		t.length = b*t.length + 1
+	}
+	p.Space().Descend(problem.Descent{Direction: t.d, Velocity: t.v, Step: t.step, Momentum: b, Length: t.step * (1 + b*t.length)})
+	t.d = t.rule.remember(t.d)
+	t.rule.descended()
+	t.k++
+	return nil
+}
+
+// size sets e_k.
+func (t *descent) size(p problem.Problem, at *problem.Point, dir Direction) (err error) {
+	eta := t.set.Eta
+	if dir.ScheduledStep > 0 {
+		eta = dir.ScheduledStep
+	}
+	if t.set.Fixed {
+		t.step = eta
+		return nil
+	}
+	t.rule.alert = dir.Follows && t.set.Kind == Nesterov
+	scale := 1 + vec.Norm1(dir.Coefficients[1:])
+	if t.k == 0 {
+		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
+		return err
+	}
+	t.rule.observe(t.k, t.d, scale)
+	t.step = t.rule.step(eta) / scale
+	return nil
+}
+
+func (t *descent) VisitState(v problem.StateVisitor) {
+	v.Count("primal.k", &t.k)
+	v.Number("primal.step", &t.step)
+	if t.set.Kind == Nesterov {
+		v.Vector("primal.momentum", t.v)
+		v.Number("primal.length", &t.length)
+	}
+	if !t.set.Fixed {
+		t.rule.visitState(v)
+	}
+}

@@ -1,0 +1,146 @@
+package step
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/qp"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised pieces
+// s_p + <grad s_p, x - x_k>: shares y_p of each lambda_j >= 0, y_p >= 0 and sum_{p of j} y_p = lambda_j, that maximise
+//
+//	sum_p y_p (s_p - grad s_p.q) - (e/2)||sum_p y_p grad s_p||^2
+//
+// by exchanging mass between pairs of a constraint's pieces. For |h| - eps it is the maximisation over |y| <= lambda.
+//
+// A lambda_j < 0 makes the subproblem min over p of lambda_j s_p, not convex, whose minimum for one constraint, the other shares
+// fixed, has the whole of lambda_j on the piece with the largest
+//
+//	s_p - grad s_p.(q + e sum_{i != j} y_i grad s_i) + (e/2)|lambda_j| ||grad s_p||^2.
+//
+// That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last term is the same for both.
+type pieceShares struct {
+	pieces []problem.Piece
+	row    []int // of each piece in H, -1 for a constant
+	end    []int // of each constraint's pieces
+	y      []float64
+	q      *qp.Quadratic // the negative objective
+}
+
+func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
+	s := &pieceShares{pieces: p.Pieces(), end: make([]int, problem.Constraints(p))}
+	rows := map[int]int{}
+	for i, t := range terms {
+		rows[t] = i
+	}
+	for i, b := range s.pieces {
+		row, ok := rows[b.Term]
+		if !ok || b.Sign == 0 {
+			row = -1
+		}
+		s.row = append(s.row, row)
+		s.end[b.Constraint] = i + 1
+	}
+	s.y, s.q = make([]float64, len(s.pieces)), qp.New(len(s.pieces))
+	return s
+}
+
+// solve writes the weights of the terms that the shares make, target being h - H q of the rows and gram H H^T.
+func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDense, e float64) {
+	s.pose(target, gram, e)
+	s.scale(lambda)
+	for range coordinateSweeps {
+		change, lo := 0.0, 0
+		for j, hi := range s.end {
+			if lambda[j] < 0 {
+				change = math.Max(change, s.hold(lo, hi, lambda[j]))
+			} else {
+				change = math.Max(change, s.exchange(lo, hi))
+			}
+			lo = hi
+		}
+		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
+			break
+		}
+	}
+	s.termWeights(weights)
+}
+
+// pose sets the quadratic.
+func (s *pieceShares) pose(target []float64, gram *mat.SymDense, e float64) {
+	for i, b := range s.pieces {
+		s.q.Linear[i] = -b.Offset
+		if s.row[i] >= 0 {
+			s.q.Linear[i] -= b.Sign * target[s.row[i]]
+		}
+		for k := 0; k <= i; k++ {
+			h := 0.0
+			if s.row[i] >= 0 && s.row[k] >= 0 {
+				h = e * b.Sign * s.pieces[k].Sign * gram.At(s.row[i], s.row[k])
+			}
+			s.q.Hessian.SetSym(i, k, h)
+		}
+	}
+}
+
+// scale makes the last shares add up to lambda; where they were none, the first piece has all of it.
+func (s *pieceShares) scale(lambda []float64) {
+	lo := 0
+	for j, hi := range s.end {
+		shares, sum := s.y[lo:hi], 0.0
+		for _, v := range shares {
+			sum += v
+		}
+		if sum == 0 {
+			clear(shares)
+			shares[0], sum = 1, 1
+		}
+		for i := range shares {
+			shares[i] = shares[i] / sum * lambda[j]
+		}
+		lo = hi
+	}
+}
+
+// exchange moves mass between each pair of the pieces lo..hi-1.
+func (s *pieceShares) exchange(lo, hi int) float64 {
+	change := 0.0
+	for i := lo; i < hi; i++ {
+		for k := lo; k < i; k++ {
+			change = math.Max(change, s.q.Exchange(s.y, i, k))
+		}
+	}
+	return change
+}
+
+// hold puts a negative multiplier on one of the pieces lo..hi-1 and returns how much moved.
+func (s *pieceShares) hold(lo, hi int, lambda float64) float64 {
+	best, largest := lo, math.Inf(-1)
+	for i := lo; i < hi; i++ {
+		rest := -s.q.Slope(i, s.y)
+		for k := lo; k < hi; k++ {
+			rest += s.q.Hessian.At(i, k) * s.y[k]
+		}
+		if v := rest - lambda*s.q.Hessian.At(i, i)/2; v > largest {
+			best, largest = i, v
+		}
+	}
+	moved := math.Abs(lambda - s.y[best])
+	clear(s.y[lo:hi])
+	s.y[best] = lambda
+	return moved
+}
+
+// termWeights sums the shares into the weights of the rows' terms.
+func (s *pieceShares) termWeights(weights []float64) {
+	clear(weights)
+	for i, b := range s.pieces {
+		if s.row[i] >= 0 {
+			weights[s.row[i]] += s.y[i] * b.Sign
+		}
+	}
+}

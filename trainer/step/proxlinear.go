@@ -1,0 +1,328 @@
+package step
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// proxLinear is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with the terms h linearised at x_k. For
+// g = |h| - eps:
+//
+//	x+ = x - e (grad f + H^T y),  H = grad h(x_k),  y maximising y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
+//
+// by coordinate ascent on the Gram matrix H H^T (Moon et al., Algorithm 1, step 3, whose exact minimiser it is for affine h). It
+// costs 1 + m backward passes. A coordinate with lambda_j < 0 has no maximiser inside and is held at
+// y_j = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j} y_i grad h_i)), a stationary point, and counted.
+//
+// With ramped momentum b, q = e((1+b) grad f + b^2 v) takes the place of e grad f and e(1+b) that of e, so that y is the
+// multiplier of the whole move; then d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+). The curvature is
+// measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
+//
+// For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of the pieces (pieceShares).
+type ProxLinearStep struct {
+	set  Settings
+	p    problem.Piecewise
+	term []int        // of each row of H
+	max  *pieceShares // nil where all are |h| - eps, a row for each constraint
+	k    int
+	Held int
+	step float64
+	rule curvature
+
+	y, target []float64
+	gram      *mat.SymDense
+	weights   []float64        // one term at a time
+	gradient  problem.Vector   // grad f
+	rows      []problem.Vector // grad h_j
+	d, v      problem.Vector
+}
+
+const (
+	coordinateSweeps    = 200
+	coordinateTolerance = 1e-14
+)
+
+// proxLinearApplies says why the step does not fit p, nil where it does.
+func ProxLinearApplies(p problem.Problem) error {
+	if _, ok := p.(problem.Piecewise); !ok {
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", problem.ErrSettings)
+	}
+	if kind := p.Space().Regularizer.Kind; kind != problem.NoRegularizer {
+		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", problem.ErrSettings, kind)
+	}
+	return nil
+}
+
+// absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are other maxima.
+func absoluteTerms(p problem.Piecewise) ([]int, bool) {
+	pieces := p.Pieces()
+	terms := make([]int, problem.Constraints(p))
+	if len(pieces) != 2*len(terms) {
+		return nil, false
+	}
+	for j := range terms {
+		a, b := pieces[2*j], pieces[2*j+1]
+		if a.Constraint != j || b.Constraint != j || a.Term != b.Term || a.Offset != b.Offset || a.Sign != 1 || b.Sign != -1 {
+			return nil, false
+		}
+		terms[j] = a.Term
+	}
+	return terms, true
+}
+
+// rowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term that a piece has.
+func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
+	if terms, absolute = absoluteTerms(p); absolute {
+		return terms, true
+	}
+	for _, b := range p.Pieces() {
+		if b.Sign != 0 && !slices.Contains(terms, b.Term) {
+			terms = append(terms, b.Term)
+		}
+	}
+	return terms, false
+}
+
+func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
+	if err := ProxLinearApplies(p); err != nil {
+		return nil, err
+	}
+	if set.Kind == Adam {
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", problem.ErrSettings)
+	}
+	pw := p.(problem.Piecewise)
+	terms, absolute := RowTerms(pw)
+	m := len(terms)
+	s := &ProxLinearStep{set: set, p: pw, term: terms, step: math.NaN(),
+		y: make([]float64, m), target: make([]float64, m), weights: make([]float64, 1+len(pw.Terms())),
+		gradient: p.Space().New(), d: p.Space().New(), v: p.Space().New()}
+	if m > 0 {
+		s.gram = mat.NewSymDense(m, nil)
+	}
+	for range m {
+		s.rows = append(s.rows, p.Space().New())
+	}
+	if !absolute {
+		s.max = newPieceShares(pw, terms)
+	}
+	if !set.Fixed {
+		s.rule = newCurvature(p)
+	}
+	return s, nil
+}
+
+func (s *ProxLinearStep) Last() float64 { return s.step }
+
+func (s *ProxLinearStep) Move(p problem.Problem, at *problem.Point, dir Direction) error {
+	lambda := dir.Coefficients[1:]
+	scale := 1 + vec.Norm1(lambda)
+	s.rule.alert = dir.Follows && s.set.Kind == Nesterov
+	if s.k == 0 && s.rule.on {
+		if err := s.probe(at, lambda, scale); err != nil {
+			return err
+		}
+	}
+	if err := s.linearise(at); err != nil {
+		return err
+	}
+	if s.rule.on && s.k > 0 {
+		s.compose(s.d) // at the last y
+		s.rule.observe(s.k, s.d, scale)
+	}
+	last := s.step
+	s.step = s.size(scale, dir.PenaltyCurvature)
+	b := s.set.momentum(s.k, last, s.step)
+	s.solve(lambda, b)
+	s.compose(s.d)
+	p.Space().Descend(problem.Descent{Direction: s.d, Velocity: s.v, Step: s.step, Momentum: b})
+	s.d = s.rule.remember(s.d)
+	s.rule.descended()
+	s.k++
+	return nil
+}
+
+// size is the step e_k.
+func (s *ProxLinearStep) size(scale, rho float64) float64 {
+	if s.set.Fixed {
+		return s.set.Eta
+	}
+	e := curvatureMargin / (s.rule.l*scale + rho*s.largestEigenvalue())
+	if s.set.Eta > 0 {
+		e = math.Min(e, s.set.Eta/scale)
+	}
+	if math.IsInf(e, 1) {
+		e = 1
+	}
+	return e
+}
+
+// largestEigenvalue is that of the Gram matrix.
+func (s *ProxLinearStep) largestEigenvalue() float64 {
+	switch len(s.rows) {
+	case 0:
+		return 0
+	case 1:
+		return s.gram.At(0, 0)
+	}
+	var eigen mat.EigenSym
+	if vec.FirstNonFinite(s.gram.RawSymmetric().Data) >= 0 || !eigen.Factorize(s.gram, false) {
+		return math.NaN() // the step is not a number then, and the run ends saying so
+	}
+	values := eigen.Values(nil)
+	return values[len(values)-1]
+}
+
+// linearise evaluates grad f, the rows of H and their Gram matrix at the iterate.
+func (s *ProxLinearStep) linearise(at *problem.Point) error {
+	if err := s.gradientOf(at, 0, s.gradient); err != nil {
+		return err
+	}
+	for j, row := range s.rows {
+		if err := s.gradientOf(at, 1+s.term[j], row); err != nil {
+			return err
+		}
+		for i := 0; i <= j; i++ {
+			s.gram.SetSym(i, j, s.p.Space().Dot(s.rows[i], row))
+		}
+	}
+	return nil
+}
+
+// gradientOf writes the gradient of one term: 0 is f, 1 + t is h_t.
+func (s *ProxLinearStep) gradientOf(at *problem.Point, index int, into problem.Vector) error {
+	clear(s.weights)
+	s.weights[index] = 1
+	at.GradientEvaluations++
+	return s.p.BackwardTerms(s.weights, into)
+}
+
+// compose sets d = grad f + H^T y.
+func (s *ProxLinearStep) compose(d problem.Vector) {
+	sum := s.gradient
+	for j, row := range s.rows {
+		s.p.Space().Combine(d, 1, sum, s.y[j], row)
+		sum = d
+	}
+	if len(s.rows) == 0 {
+		s.p.Space().Combine(d, 1, sum, 0, sum)
+	}
+}
+
+// solve finds y.
+func (s *ProxLinearStep) solve(lambda []float64, b float64) {
+	h := s.p.Terms()
+	for j, row := range s.rows {
+		q := (1 + b) * s.p.Space().Dot(row, s.gradient)
+		if b > 0 {
+			q += b * b * s.p.Space().Dot(row, s.v)
+		}
+		s.target[j] = h[s.term[j]] - s.step*q
+	}
+	e := s.step * (1 + b)
+	if s.max != nil {
+		s.max.solve(s.y, lambda, s.target, s.gram, e)
+	} else {
+		s.ascend(lambda, e)
+	}
+	for _, l := range lambda {
+		if l < 0 {
+			s.Held++
+		}
+	}
+}
+
+// ascend is the coordinate ascent for |h| - eps, e the weight of the Gram matrix.
+func (s *ProxLinearStep) ascend(lambda []float64, e float64) {
+	for range coordinateSweeps {
+		change := 0.0
+		for j, l := range lambda {
+			rest := s.target[j]
+			for i, yi := range s.y {
+				if i != j {
+					rest -= e * s.gram.At(i, j) * yi
+				}
+			}
+			old := s.y[j]
+			s.y[j] = boundedMaximiser(rest, e*s.gram.At(j, j), l)
+			change = math.Max(change, math.Abs(s.y[j]-old))
+		}
+		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
+			break
+		}
+	}
+}
+
+// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound; where bound < 0, the stationary
+// value bound sign(rest).
+func boundedMaximiser(rest, curvature, bound float64) float64 {
+	if bound < 0 {
+		return bound * sign(rest)
+	}
+	if curvature <= 0 {
+		return bound * sign(rest)
+	}
+	return math.Max(-bound, math.Min(bound, rest/curvature))
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or of the shares as they are.
+func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float64) error {
+	h := s.p.Terms()
+	clear(s.weights)
+	s.weights[0] = 1
+	if s.max != nil {
+		s.max.scale(lambda)
+		s.max.termWeights(s.y)
+	}
+	for j, t := range s.term {
+		if s.max == nil {
+			s.y[j] = lambda[j] * sign(h[t])
+		}
+		s.weights[1+t] += s.y[j]
+	}
+	at.GradientEvaluations++
+	if err := s.p.BackwardTerms(s.weights, s.d); err != nil {
+		return err
+	}
+	terms := fixedTerms{s.p, s.weights}
+	return s.rule.probe(terms, at, s.d, Direction{Coefficients: make([]float64, 1+len(lambda))}, scale)
+}
+
+// fixedTerms is a problem whose backward pass is that of fixed weights of the terms.
+type fixedTerms struct {
+	problem.Piecewise
+	weights []float64
+}
+
+func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
+	return t.BackwardTerms(t.weights, d)
+}
+
+func (s *ProxLinearStep) VisitState(v problem.StateVisitor) {
+	v.Count("proxlinear.k", &s.k)
+	v.Count("proxlinear.held", &s.Held)
+	v.Number("proxlinear.step", &s.step)
+	v.Numbers("proxlinear.y", s.y)
+	if s.max != nil {
+		v.Numbers("proxlinear.shares", s.max.y)
+	}
+	v.Vector("proxlinear.momentum", s.v)
+	if s.rule.on {
+		s.rule.visitState(v)
+	}
+}
