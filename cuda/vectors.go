@@ -160,7 +160,7 @@ func (v *Vectors) Descend(s Step, p kernels.Proximal) error {
 
 // DescendBall is Descend with the projection onto the ball of that radius.
 func (v *Vectors) DescendBall(s Step, radius float64) error {
-	if err := v.set.Reach(&v.d.queue, v.n, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B), radius,
+	if err := v.set.StepNorm(&v.d.queue, v.n, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B), radius,
 		v.results.Offset(reachResult)); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (v *Vectors) DescendBall(s Step, radius float64) error {
 // DescendGroups is Descend with the block soft threshold.
 func (v *Vectors) DescendGroups(s Step, threshold float64) error {
 	v.settled = false
-	if err := v.set.GroupReach(&v.d.queue, v.n, v.groups, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B),
+	if err := v.set.GroupFactors(&v.d.queue, v.n, v.groups, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B),
 		kernels.Value(threshold), v.scales); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *Vectors) ProjectBall(x driver.Pointer, radius float64) error {
 
 // ThresholdGroups multiplies the groups of x by the factors of the block soft threshold.
 func (v *Vectors) ThresholdGroups(x driver.Pointer, threshold float64) error {
-	if err := v.set.GroupReach(&v.d.queue, v.n, v.groups, x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(threshold),
+	if err := v.set.GroupFactors(&v.d.queue, v.n, v.groups, x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(threshold),
 		v.scales); err != nil {
 		return err
 	}

@@ -253,14 +253,14 @@ func TestLaunchesInSlices(t *testing.T) {
 		{"one layer", small(t), device.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
 		{"one layer", small(t), device.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
 			[]string{"rank_one"})},
-		{"one layer", small(t), device.Int8x3, slices.Concat(start, []string{"cut_int8", "Multiply", "join_int8"}, end,
-			[]string{"output_digits_4", "Multiply", "join_int8", "rank_one"})},
+		{"one layer", small(t), device.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_int8"}, end,
+			[]string{"output_digits_4", "Multiply", "dequantize_int8", "rank_one"})},
 		{"two layers", deep, device.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},
-		{"two layers", deep, device.Int8x2, slices.Concat([]string{"cut_int8", "Multiply", "join_int8"}, multiply(1), end,
-			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "join_int8"}, multiply(1))},
-		{"linear", linear, device.Int8x3, []string{"cut_int8", "Multiply", "join_int8", "means_margin", "pack", "unpack", "margin_loss_grad",
-			"cut_int8", "Multiply", "join_int8", "column_sums"}},
+		{"two layers", deep, device.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_int8"}, multiply(1), end,
+			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "dequantize_int8"}, multiply(1))},
+		{"linear", linear, device.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_int8", "means_margin", "pack", "unpack", "margin_loss_grad",
+			"quantize_int8", "Multiply", "dequantize_int8", "column_sums"}},
 	} {
 		t.Run(fmt.Sprint(c.name, " ", c.products), func(t *testing.T) {
 			if got := launches(t, c.problem, device.Options{Products: c.products}); !slices.Equal(got, c.want) {

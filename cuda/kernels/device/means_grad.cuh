@@ -1,9 +1,10 @@
-// The weight of a row by its groups, a row of M^T w: kernels.Spread.
+// The weight of a row by its groups, a row of M^T w: kernels.MeansGrad.
 #pragma once
 #include "common.cuh"
 
-// A term of the table. The lists' offsets are from the table on. Without groups the rows starts[k] to starts[k+1]-1 are those of
-// group k; with them row i is in groups[starts[i]..starts[i+1]-1].
+// A term of the table. The lists' offsets count from the table. Without groups, group k has the
+// rows starts[k] to starts[k+1]-1; with groups, row i belongs to groups[starts[i]] to
+// groups[starts[i+1]-1].
 struct Term {
   int64 count, starts, groups, weights;
   const real *w;
@@ -13,7 +14,7 @@ struct Term {
 __device__ inline double range_weight(const char *table, const Term &t, int64 i) {
   const int64 *starts = (const int64 *)(table + t.starts);
   i += t.first;
-  int64 lo = 0, hi = t.count; // starts[lo] <= i < starts[hi], if that is so at all
+  int64 lo = 0, hi = t.count; // starts[lo] <= i < starts[hi]
   if (i < starts[0] || i >= starts[t.count]) return 0;
   while (hi - lo > 1) {
     int64 middle = (lo + hi) / 2;

@@ -5,26 +5,28 @@ import (
 	"ppal/internal/plan"
 )
 
-// SpreadStep is the term M^T w of the rows' weights for the rows From to To-1 (To = 0: to the last): plan.GroupMeansGrad.
-type SpreadStep struct {
+// MeansGradStep is M^T w, plan.GroupMeansGrad, for the rows From to To-1 (To = 0: to the last).
+type MeansGradStep struct {
 	Groups   plan.Groups
 	W        Operand // Groups.Count x 1
 	From, To int
 }
 
-// Spread is the sum over steps of M^T w, prepared: a table for the device of each row's groups.
-type Spread struct {
+// MeansGrad holds the sum of M^T w over steps, prepared for the device: a table of each row's
+// groups.
+type MeansGrad struct {
 	table []byte
 	rows  int
-	steps []SpreadStep
+	steps []MeansGradStep
 }
 
-// termBytes is the size of a term in the table: count, starts, groups, weights, w, stride, first row.
+// termBytes is the size of a term in the table: count, starts, groups, weights, w, stride, first
+// row.
 const termBytes = 7 * 8
 
-// NewSpread prepares the steps, at least one.
-func NewSpread(steps ...SpreadStep) *Spread {
-	w := &Spread{steps: steps}
+// NewMeansGrad prepares the steps, at least one.
+func NewMeansGrad(steps ...MeansGradStep) *MeansGrad {
+	w := &MeansGrad{steps: steps}
 	t := newTable(8 + termBytes*len(steps))
 	t.put(0, int64(len(steps)))
 	for i, st := range steps {
@@ -54,11 +56,11 @@ func NewSpread(steps ...SpreadStep) *Spread {
 	return w
 }
 
-// Table is what the caller uploads, to an address that is a multiple of 8.
-func (w *Spread) Table() []byte { return w.table }
+// Table returns the bytes that the caller uploads to an address that is a multiple of 8.
+func (w *MeansGrad) Table() []byte { return w.table }
 
-// add gives the table's address, 0 where there is none.
-func (w *Spread) add(c *call, s *Set, table driver.Pointer) {
+// add adds the table's address, 0 if w is nil.
+func (w *MeansGrad) add(c *call, s *Set, table driver.Pointer) {
 	if w == nil {
 		c.reading(0, 0)
 		return
@@ -71,12 +73,12 @@ func (w *Spread) add(c *call, s *Set, table driver.Pointer) {
 	}
 }
 
-// GroupMeansGrad sets out (rows x 1) to the sum of the terms M^T w; with add it is added to what is there.
-func (s *Set) GroupMeansGrad(q Queue, w *Spread, table driver.Pointer, out Operand, add bool) error {
+// GroupMeansGrad sets out (rows x 1) to the sum of M^T w over the steps; add accumulates into out.
+func (s *Set) GroupMeansGrad(q Queue, w *MeansGrad, table driver.Pointer, out Operand, add bool) error {
 	if w.rows == 0 {
 		return nil
 	}
-	c := &call{name: "spread"}
+	c := &call{name: "group_means_grad"}
 	c.grid, c.block = rowwise(w.rows)
 	w.add(c, s, table)
 	c.ints(w.rows)
@@ -84,7 +86,7 @@ func (s *Set) GroupMeansGrad(q Queue, w *Spread, table driver.Pointer, out Opera
 	return s.launch(q, c)
 }
 
-// window is the range of rows from to to-1 of M's.
+// window resolves to = 0, the last row.
 func window(g plan.Groups, from, to int) (int, int) {
 	if to == 0 {
 		to = g.Rows

@@ -12,28 +12,28 @@ import (
 	"ppal/cuda/kernels"
 )
 
-// places are where a matrix is cut to, all poison, and what reads them.
-func places(r *rig[float32], rows, cols int) map[string]kernels.Slices {
+// places are places for every kind of quantized matrix, filled with poison.
+func places(r *rig[float32], rows, cols int) map[string]kernels.Quantized {
 	allocate := func(n int) driver.Pointer { return r.put(bytes.Repeat([]byte{0xff}, n)) }
 	stride := cols + 3
-	all := map[string]kernels.Slices{}
+	all := map[string]kernels.Quantized{}
 	for _, terms := range []int{2, 3} {
 		to := kernels.BFloat16s{Stride: stride}
 		for range terms {
 			to.At = append(to.At, allocate(2*rows*stride))
 		}
-		all[fmt.Sprint("bf16x", terms)] = kernels.Slices{Terms: to}
+		all[fmt.Sprint("bf16x", terms)] = kernels.Quantized{Terms: to}
 		for _, most := range []int{32, 4096} {
 			d := kernels.NewDigits(rows, cols, terms, most, testScale)
 			room, _, _ := d.Room()
-			all[fmt.Sprintf("int8x%d, blocks of %d", terms, most)] = kernels.Slices{Digits: d.Place(allocate(room))}
+			all[fmt.Sprintf("int8x%d, blocks of %d", terms, most)] = kernels.Quantized{Digits: d.Place(allocate(room))}
 		}
 	}
 	return all
 }
 
-// contentsOf is all that is cut.
-func contentsOf(r *rig[float32], s kernels.Slices, rows int) []byte {
+// contentsOf returns all bytes of a quantized matrix.
+func contentsOf(r *rig[float32], s kernels.Quantized, rows int) []byte {
 	var all []byte
 	get := func(at driver.Pointer, n int) {
 		b := make([]byte, n)
@@ -50,9 +50,10 @@ func contentsOf(r *rig[float32], s kernels.Slices, rows int) []byte {
 	return all
 }
 
-// The slices that the passes of the activations' gradients write are bit by bit those of the gradient that was written and cut, and without
-// Keep the gradient itself is not written, but for a column without digits. The sums are the same up to their order.
-func TestFusedCuts(t *testing.T) {
+// The passes of the activations' gradients quantize to the same bits as Quantize does with the
+// gradient that was written. Without Keep only columns without digits are written. The sums are the
+// same up to their order.
+func TestFusedQuantization(t *testing.T) {
 	for seed, c := range []struct{ rows, cols, scores int }{{1, 1, 1}, {70, 9, 3}, {97, 33, 16}, {66, 5, 7}} {
 		f := kernels.Sigmoid + kernels.Activation(seed%3)
 		r := newRig[float32](t, uint64(seed))
@@ -64,14 +65,14 @@ func TestFusedCuts(t *testing.T) {
 		pass.DA, pass.Bias, pass.G = r.on(left), r.on(fused), r.on(fusedG)
 		gradient, wanted := r.contents(whole.Buffer), [][]float32{r.contents(sums.Buffer), r.contents(g.Buffer)}
 		for name, to := range places(r, c.rows, c.cols) {
-			r.do(r.s.Cut(r.q, to, r.on(whole), false))
+			r.do(r.s.Quantize(r.q, to, r.on(whole), false))
 			want := contentsOf(r, to, c.rows)
 			for _, keep := range []bool{false, true} {
-				pass.Cut, pass.Keep = to, keep
+				pass.Quantized, pass.Keep = to, keep
 				r.scrub(to, c.rows)
 				r.do(r.s.OutputBackward(r.q, pass))
 				if !bytes.Equal(contentsOf(r, to, c.rows), want) {
-					t.Errorf("%s, %+v, %v: the pass cuts otherwise than the gradient is cut", name, c, f)
+					t.Errorf("%s, %+v, %v: the pass and Quantize differ", name, c, f)
 				}
 				for i, x := range r.contents(left.Buffer) {
 					if !keep && !math.IsNaN(float64(x)) || keep && x != gradient[i] {
@@ -92,7 +93,7 @@ func TestFusedCuts(t *testing.T) {
 }
 
 // So are those of the slopes' passes, with sums and without.
-func TestSlopesCut(t *testing.T) {
+func TestSlopesQuantize(t *testing.T) {
 	for seed, c := range []struct{ rows, cols int }{{1, 1}, {70, 9}, {301, 33}} {
 		for f := kernels.Identity; f <= kernels.ReLU; f++ {
 			for _, summed := range []bool{false, true} {
@@ -107,16 +108,16 @@ func TestSlopesCut(t *testing.T) {
 				r.do(r.s.Slopes(r.q, pass))
 				wanted := r.contents(sums.Buffer)
 				for name, to := range places(r, c.rows, c.cols) {
-					r.do(r.s.Cut(r.q, to, r.on(whole), false))
+					r.do(r.s.Quantize(r.q, to, r.on(whole), false))
 					want, before := contentsOf(r, to, c.rows), r.contents(d.Buffer)
 					r.scrub(to, c.rows)
-					pass.D, pass.Cut, pass.Keep = r.on(d), to, false
+					pass.D, pass.Quantized, pass.Keep = r.on(d), to, false
 					if summed {
 						pass.Sums = r.on(fused)
 					}
 					r.do(r.s.Slopes(r.q, pass))
 					if !bytes.Equal(contentsOf(r, to, c.rows), want) {
-						t.Errorf("%s, %+v, %v: the pass cuts otherwise than the gradient is cut", name, c, f)
+						t.Errorf("%s, %+v, %v: the pass and Quantize differ", name, c, f)
 					}
 					for i, x := range r.contents(d.Buffer) {
 						if x != before[i] {
@@ -134,15 +135,16 @@ func TestSlopesCut(t *testing.T) {
 	}
 }
 
-// A column of the gradient with an infinity is written, in the blocks that have it: the product takes its numbers.
-func TestFusedCutKeepsNonFinite(t *testing.T) {
+// A column of the gradient with an infinity is written, in the blocks that have it: the product
+// takes its numbers.
+func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 	const rows, cols = 70, 9
 	r := newRig[float32](t, 4)
 	a, d := r.random(rows, cols, 0), r.random(rows, cols, 0)
 	r.set(d, 40, 2, float32(math.Inf(1)))
 	before := r.contents(d.Buffer)
 	digits := placed(r, kernels.NewDigits(rows, cols, 3, 32, testScale))
-	r.do(r.s.Slopes(r.q, kernels.Slopes{Activation: kernels.Tanh, A: r.on(a), D: r.on(d), Cut: kernels.Slices{Digits: digits}}))
+	r.do(r.s.Slopes(r.q, kernels.Slopes{Activation: kernels.Tanh, A: r.on(a), D: r.on(d), Quantized: kernels.Quantized{Digits: digits}}))
 	block := 40 / digits.Length
 	for i, x := range r.contents(d.Buffer) {
 		row, col := i/cols, i%cols
@@ -157,8 +159,8 @@ func TestFusedCutKeepsNonFinite(t *testing.T) {
 	}
 }
 
-// scrub makes slices poison again.
-func (r *rig[T]) scrub(s kernels.Slices, rows int) {
+// scrub fills a quantized matrix with poison again.
+func (r *rig[T]) scrub(s kernels.Quantized, rows int) {
 	fill := func(at driver.Pointer, n int) {
 		b := bytes.Repeat([]byte{0xFF}, n)
 		r.do(r.d.Upload(0, at, b))

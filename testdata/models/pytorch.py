@@ -1,9 +1,9 @@
-"""Shows that PyTorch and this package read each other's model files.
+"""Check that PyTorch and package models read each other's model files.
 
     pip install torch numpy safetensors      (any recent version, no GPU)
-    python pytorch.py make     writes pytorch_*.safetensors and pytorch.json, which the Go tests read
-    python pytorch.py check    loads what the Go tests wrote (go test -run Golden -update),
-                               ppal_*.safetensors and ppal.json, and compares the scores
+    python pytorch.py make     write pytorch_*.safetensors and pytorch.json, which the Go tests read
+    python pytorch.py check    load the files that the Go tests wrote (go test ./models -run Golden -update),
+                               ppal_*.safetensors and ppal.json, and compare the scores
 
 The JSON files hold, for each model, its description, some rows and their scores.
 """
