@@ -54,7 +54,7 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 	}
 }
 
-// compareRuns compares the files of two runs, but for what names the program and the measured times.
+// compareRuns compares the files of two runs, except the program's version and measured times.
 func compareRuns(t *testing.T, command, library rundir.Dir) {
 	t.Helper()
 	read := func(path string) []byte {
