@@ -102,10 +102,10 @@ func (at *Point) SampleAndForward(p Problem, k int) error {
 // Check returns a *NonFiniteError if f or a constraint is not finite.
 func (at *Point) Check() error {
 	if !vec.Finite(at.Objective) {
-		return &NonFiniteError{"objective", at.Iteration, at.Objective}
+		return &NonFiniteError{Term: "objective", Iteration: at.Iteration, Value: at.Objective}
 	}
 	if j := vec.FirstNonFinite(at.Constraints); j >= 0 {
-		return &NonFiniteError{fmt.Sprintf("constraint %d", j), at.Iteration, at.Constraints[j]}
+		return &NonFiniteError{Term: fmt.Sprintf("constraint %d", j), Iteration: at.Iteration, Value: at.Constraints[j], Constraint: j + 1}
 	}
 	return nil
 }
