@@ -65,7 +65,8 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
 	var err error
-	if pw, ok := p.(problem.Piecewise); ok {
+	features := problem.FeaturesOf(p)
+	if pw := features.Pieces; pw != nil {
 		cert.KinkTolerance = s.Kink
 		err = c.piecewise(pw, cert.Nu, nu != nil)
 	} else {
@@ -84,7 +85,7 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
-	cert.UpperBound = problem.IsNonSmooth(p)
+	cert.UpperBound = features.Kinks
 	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }

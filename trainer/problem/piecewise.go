@@ -122,7 +122,7 @@ func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (p *piecewise) NonSmooth() bool { return IsNonSmooth(p.Problem) }
+func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 
 // Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
 func Split(p Piecewise) Problem {
@@ -156,4 +156,4 @@ func (s *split) Backward(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (s *split) NonSmooth() bool { return IsNonSmooth(s.p) }
+func (s *split) NonSmooth() bool { return FeaturesOf(s.p).Kinks }

@@ -93,4 +93,4 @@ func (q *Proximal) Backward(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements problem.NonSmooth: whether the problem has kinks of its own.
-func (q *Proximal) NonSmooth() bool { return IsNonSmooth(q.Problem) }
+func (q *Proximal) NonSmooth() bool { return FeaturesOf(q.Problem).Kinks }

@@ -48,15 +48,10 @@ const (
 	coordinateTolerance = 1e-14
 )
 
-// proxLinearApplies says why the step does not fit p, nil where it does.
-func ProxLinearApplies(p problem.Problem) error {
-	if _, ok := p.(problem.Piecewise); !ok {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", problem.ErrSettings)
-	}
-	if kind := p.Space().Regularizer.Kind; kind != problem.NoRegularizer {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", problem.ErrSettings, kind)
-	}
-	return nil
+// ProxLinearApplies reports whether the step fits p: constraints that are maxima of pieces, and
+// r = 0.
+func ProxLinearApplies(p problem.Problem) bool {
+	return problem.FeaturesOf(p).Pieces != nil && p.Space().Regularizer.Kind == problem.NoRegularizer
 }
 
 // absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are other maxima.
@@ -90,13 +85,13 @@ func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 }
 
 func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
-	if err := ProxLinearApplies(p); err != nil {
-		return nil, err
+	if !ProxLinearApplies(p) {
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for maxima of smooth pieces and r = 0", problem.ErrSettings)
 	}
 	if set.Kind == Adam {
 		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", problem.ErrSettings)
 	}
-	pw := p.(problem.Piecewise)
+	pw := problem.FeaturesOf(p).Pieces
 	terms, absolute := RowTerms(pw)
 	m := len(terms)
 	s := &ProxLinearStep{set: set, p: pw, term: terms, step: math.NaN(),

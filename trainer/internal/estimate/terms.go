@@ -22,7 +22,7 @@ type Terms struct {
 
 func NewTerms(p problem.Problem) *Terms {
 	m := problem.Constraints(p)
-	if pw, ok := p.(problem.Piecewise); ok {
+	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
 		return &Terms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
 	}
 	s := &Terms{p: p, pieces: make([]problem.Piece, m), weights: make([]float64, 1+m)}
