@@ -38,6 +38,7 @@ type Report struct {
 	Nu []float64
 }
 
+// NewReport returns the report of a method with multipliers alone.
 func NewReport(step float64, multipliers []float64) Report {
 	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
 }
