@@ -40,22 +40,22 @@ func (x *wideBytes) load(narrow driver.Pointer, from, to int) error {
 	return x.p.set.WidenBFloat16(&x.p.device.queue, wide, narrow, to-from, x.cols)
 }
 
-func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int) {
+func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int) {
 	rows, stride := s.B.Rows, padded(s.B.Cols)
 	if s.TransA && !s.TransB {
 		rows = w.rows()
 	}
 	term := rows * stride * bfloat16Bytes
-	return func(at driver.Pointer) kernels.Slices {
+	return func(at driver.Pointer) kernels.Quantized {
 		terms := kernels.BFloat16s{Stride: stride}
 		for k := range x.kind.Digits() {
 			terms.At = append(terms.At, at.Offset(k*term))
 		}
-		return kernels.Slices{Terms: terms}
+		return kernels.Quantized{Terms: terms}
 	}, x.kind.Digits() * term
 }
 
-func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct {
+func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct {
 	return &termsProduct{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, cut: cut}
 }
 
@@ -66,7 +66,7 @@ type termsProduct struct {
 	x              *wideBytes
 	window         window
 	transA, transB bool
-	factor         kernels.Slices
+	factor         kernels.Quantized
 	cut            cutter
 }
 

@@ -9,13 +9,13 @@ import (
 
 // factor returns where the second factor of a product with 8-bit data is cut to: memory of the product's own, which the windows of the rows
 // use one after the other.
-func (l *lowering) factor(s *plan.Product) (kernels.Slices, error) {
+func (l *lowering) factor(s *plan.Product) (kernels.Quantized, error) {
 	to, bytes := l.eight[s.A.Buffer].form.place(s, l.span(s))
 	at, have := l.cuts[s]
 	if !have {
 		var err error
 		if at, err = l.allocate("slices of "+l.describe(s.B.Buffer), bytes); err != nil { // the first window is the largest
-			return kernels.Slices{}, err
+			return kernels.Quantized{}, err
 		}
 		l.cuts[s] = at
 	}
@@ -37,8 +37,8 @@ func (l *lowering) sliced(s *plan.Product, x *eightBit) (slicedProduct, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut := cutter(func(q kernels.Queue, to kernels.Slices, b kernels.Operand) error {
-		return l.set.Cut(q, to, b, s.TransB)
+	cut := cutter(func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error {
+		return l.set.Quantize(q, to, b, s.TransB)
 	})
 	if l.cutBefore[s] || !s.TransA && !l.window.first {
 		cut = nil
@@ -56,7 +56,7 @@ func (l *lowering) sliced(s *plan.Product, x *eightBit) (slicedProduct, error) {
 
 // cutFor returns where a pass at step i, which writes v, is to write v in slices, and whether v itself is to be written: a later step
 // reads it otherwise than as the second factor of a product with 8-bit data. Steps that the pass takes along are marked as done before.
-func (l *lowering) cutFor(i int, v plan.View) (to kernels.Slices, keep bool, err error) {
+func (l *lowering) cutFor(i int, v plan.View) (to kernels.Quantized, keep bool, err error) {
 	j := l.find(i, func(s plan.Step) bool {
 		p, ok := s.(*plan.Product)
 		return ok && p.B == v && p.TransA && !p.TransB && l.eight[p.A.Buffer] != nil

@@ -24,13 +24,13 @@ type form interface {
 	// pieces are where rows are cut for load, but for what is too long.
 	pieces() []window
 	// place is where the second factor of a product is cut to, and how many bytes that needs.
-	place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int)
+	place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int)
 	// product is the product of a window's rows, whose second factor is cut, by cut where that is not nil.
-	product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct
+	product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct
 }
 
 // cutter cuts a second factor.
-type cutter func(q kernels.Queue, to kernels.Slices, b kernels.Operand) error
+type cutter func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error
 
 // slicedProduct is a product with 8-bit data. It can do an activation, where it says so.
 type slicedProduct interface {

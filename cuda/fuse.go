@@ -84,7 +84,7 @@ func (l *lowering) activationGrad(i int, s *plan.ActivationGrad) error {
 		l.emit(s, func(q kernels.Queue) error { return l.set.ActivationGrad(q, f, a(), d()) })
 		return nil
 	}
-	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Cut: cut, Keep: keep}
+	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Quantized: cut, Keep: keep}
 	l.emit(s, func(q kernels.Queue) error {
 		c := call
 		c.A, c.D, c.Sums = a(), d(), out()
@@ -213,7 +213,7 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 	a, d, w, da := l.view(grad.A), l.view(s.A), l.wholly(s.B), l.view(s.Out)
 	call := kernels.OutputBackward{Activation: activations[grad.Activation], Transposed: !s.TransB, AddSums: !l.window.first, AddG: !l.window.first}
 	bias, outBias, g := l.sumsOf(i, s.Out), l.sumsOf(i, s.A), l.gradientOf(i, grad.A, s.A)
-	if call.Cut, call.Keep, err = l.cutFor(i, s.Out); err != nil {
+	if call.Quantized, call.Keep, err = l.cutFor(i, s.Out); err != nil {
 		return false, err
 	}
 	l.emit(s, func(q kernels.Queue) error {

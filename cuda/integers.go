@@ -76,13 +76,13 @@ func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
 	return kernels.NewDigits(x.cols, cols, x.kind.Digits(), kernels.ExactIndices, x.scale)
 }
 
-func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Slices, bytes int) {
+func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int) {
 	d := x.digits(s, w)
 	bytes, _, _ = d.Room()
-	return func(at driver.Pointer) kernels.Slices { return kernels.Slices{Digits: d.Place(at)} }, bytes
+	return func(at driver.Pointer) kernels.Quantized { return kernels.Quantized{Digits: d.Place(at)} }, bytes
 }
 
-func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Slices, cut cutter) slicedProduct {
+func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct {
 	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, cut: cut}
 	p.x.At = p.x.At.Offset(w.from * p.x.Stride)
 	if s.TransA {
@@ -112,12 +112,12 @@ func (p *digitsProduct) activate(f kernels.Activation, bias func() kernels.Opera
 // rowsAtATime is how many of the result's rows have their integer sums in memory at a time.
 func (p *digitsProduct) rowsAtATime() int {
 	const number = 4
-	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Slices*p.digits.Width), 1)
+	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Count*p.digits.Width), 1)
 }
 
 func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
 	if p.cut != nil {
-		if err := p.cut(q, kernels.Slices{Digits: p.digits}, b); err != nil {
+		if err := p.cut(q, kernels.Quantized{Digits: p.digits}, b); err != nil {
 			return err
 		}
 	}
@@ -131,11 +131,11 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		if err := p.d.driver.Multiply(p.d.stream, g); err != nil {
 			return err
 		}
-		j := kernels.Join{Sums: g.C, Digits: d, X: x, B: b, Transposed: p.transposed, Out: part, Add: add}
+		j := kernels.Dequantize{Sums: g.C, Digits: d, X: x, B: b, Transposed: p.transposed, Out: part, Add: add}
 		if p.bias != nil {
 			j.Activation, j.Bias = p.activation, p.bias()
 		}
-		if err := p.set.JoinDigits(q, j); err != nil {
+		if err := p.set.Dequantize(q, j); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 // gemm is the product of rows with all slices: C is blocks x rows x (slices width).
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
-	wide := d.Slices * d.Width
+	wide := d.Count * d.Width
 	return &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1,
 		A: x.At, B: d.At, C: p.d.queue.sums.at, StrideA: x.Stride, StrideB: d.Length, StrideC: wide,
 		Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}
@@ -154,6 +154,6 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 // reserve makes room for the sums: now, not while a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
 	const number = 4
-	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Slices*p.digits.Width)
+	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Count*p.digits.Width)
 	return err
 }

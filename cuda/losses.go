@@ -152,19 +152,19 @@ func (l *lowering) spread(s *plan.GroupMeansGrad) error {
 }
 
 // prepareSpread makes and uploads the table of a sum M_1^T w_1 + ... over the window's rows.
-func (l *lowering) prepareSpread(steps ...*plan.GroupMeansGrad) (*kernels.Spread, driver.Pointer, error) {
-	var terms []kernels.SpreadStep
+func (l *lowering) prepareSpread(steps ...*plan.GroupMeansGrad) (*kernels.MeansGrad, driver.Pointer, error) {
+	var terms []kernels.MeansGradStep
 	for _, s := range steps {
 		if l.isGradient(s.W) {
 			return nil, 0, fmt.Errorf("cuda: %v: group weights that are a gradient are not supported", s)
 		}
-		term := kernels.SpreadStep{Groups: s.Groups, W: l.whole(s.W)}
+		term := kernels.MeansGradStep{Groups: s.Groups, W: l.whole(s.W)}
 		if !l.window.whole {
 			term.From, term.To = l.window.from, l.window.to
 		}
 		terms = append(terms, term)
 	}
-	w := kernels.NewSpread(terms...)
+	w := kernels.NewMeansGrad(terms...)
 	at, err := l.table("the rows' groups", w.Table())
 	return w, at, err
 }

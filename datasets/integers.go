@@ -3,13 +3,6 @@ package datasets
 import (
 	"math"
 
-	// Integers are features whose numbers are small integers, standardised:
-	//
-	//	element (i, j) = (First[j] + v_ij - Center[j]) / Deviation[j],   v_ij in {0, ..., 255}
-	//
-	// bit by bit what the rows were before. Values has Stretch[j] v_ij, with scale 1: the columns'
-	// numbers are stretched to much the same range, so that the weights they are multiplied with do not
-	// differ by more than the columns' deviations do.
 	"ppal/datasets/matrix"
 )
 
@@ -17,9 +10,9 @@ import (
 // dense.
 const leastDensity = 0.25
 
-// Integers returns the parts' features as small integers, training rows first, where every column
-// has no more than 256 of them and that says the features exactly; nil otherwise, and for sparse
-// rows of which less than a quarter of the elements are entries.
+// Integers returns the features of all splits as small integers, training rows first. It returns
+// nil unless, in every column, the features are exactly standardised integers within a range of
+// 256. It also returns nil for sparse rows if less than a quarter of the elements are entries.
 func (t *Tables) Integers() []*matrix.Integers {
 	var list []*matrix.Integers
 	for _, p := range t.Parts() {
@@ -57,8 +50,8 @@ func (t *Tables) Integers() []*matrix.Integers {
 	return list
 }
 
-// eachElement visits the features of all parts row by row until visit says that it is enough, and
-// says whether it saw all.
+// eachElement visits the features of all splits row by row until visit returns false, and reports
+// whether it visited all.
 func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	for part, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
@@ -75,8 +68,8 @@ func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	return true
 }
 
-// affine are the centres and deviations of the features, 0 and 1 of those that are as they were
-// read.
+// affine returns the centres and deviations of the features; 0 and 1 for features that are not
+// standardised.
 func (p *Preparation) affine(cols int) (center, deviation []float64) {
 	center, deviation = make([]float64, cols), make([]float64, cols)
 	for j := range deviation {

@@ -18,9 +18,12 @@ import (
 	"ppal/internal/safetensors"
 )
 
-var update = flag.Bool("update", false, "write the golden files ppal* in testdata anew")
+// fixtures is the folder of the model files that PyTorch and this package wrote.
+const fixtures = "../testdata/models"
 
-// goldenCase is one model of testdata/pytorch.json or ppal.json.
+var update = flag.Bool("update", false, "write the golden files ppal* in testdata/models")
+
+// goldenCase is one model of pytorch.json or ppal.json in testdata/models.
 type goldenCase struct {
 	Model  Spec        `json:"model"`
 	Rows   [][]float64 `json:"rows"`
@@ -29,7 +32,7 @@ type goldenCase struct {
 
 func readGolden(t *testing.T, name string) map[string]goldenCase {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
+	text, err := os.ReadFile(filepath.Join(fixtures, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +51,11 @@ func flat(rows [][]float64) []float64 {
 	return all
 }
 
-// Files that PyTorch wrote (testdata/pytorch.py make) give PyTorch's scores.
+// Files that PyTorch wrote (testdata/models/pytorch.py make) give PyTorch's scores.
 func TestLoadPyTorch(t *testing.T) {
 	for name, c := range readGolden(t, "pytorch.json") {
 		t.Run(name, func(t *testing.T) {
-			m, err := LoadFile("testdata/pytorch_"+name+".safetensors", &c.Model)
+			m, err := LoadFile(fixtures+"/pytorch_"+name+".safetensors", &c.Model)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +71,7 @@ func TestLoadPyTorch(t *testing.T) {
 }
 
 // Our files are, byte for byte, those that PyTorch loaded with the same scores
-// (testdata/pytorch.py check).
+// (testdata/models/pytorch.py check).
 func TestGoldenFiles(t *testing.T) {
 	cases := map[string]goldenCase{}
 	for name, c := range readGolden(t, "pytorch.json") {
@@ -87,7 +90,7 @@ func TestGoldenFiles(t *testing.T) {
 		if err := Save(&b, m, dtype); err != nil {
 			t.Fatal(err)
 		}
-		path := "testdata/ppal_" + name + ".safetensors"
+		path := fixtures + "/ppal_" + name + ".safetensors"
 		if *update {
 			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
@@ -120,7 +123,7 @@ func TestGoldenFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("testdata/ppal.json", append(text, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(fixtures+"/ppal.json", append(text, '\n'), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,10 +261,10 @@ func TestLoadRefuses(t *testing.T) {
 	if _, err := Load(strings.NewReader("text"), nil); !errors.As(err, &format) {
 		t.Errorf("no safetensors file: %v", err)
 	}
-	if _, err := LoadFile("testdata/none", nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := LoadFile(fixtures+"/none", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := LoadFile("testdata/pytorch.py", nil); err == nil || !strings.HasPrefix(err.Error(), "testdata/pytorch.py: ") {
+	if _, err := LoadFile(fixtures+"/pytorch.py", nil); err == nil || !strings.HasPrefix(err.Error(), fixtures+"/pytorch.py: ") {
 		t.Errorf("the path is missing: %v", err)
 	}
 }

@@ -142,9 +142,12 @@ type Parameter struct {
 // bias:
 //
 //	linear            linear.weight [C, d], linear.bias [C]
-//	one hidden layer  hidden.weight [h, d], hidden.bias [h], output.weight [C, h], output.bias [C]
-//	several           hidden.0.weight, hidden.0.bias, hidden.1.weight, ..., output.weight, output.bias
-//	separate heads    head.0.hidden.weight, ..., head.0.output.weight [1, h], head.0.output.bias [1], head.1....
+//	one hidden layer  hidden.weight [h, d], hidden.bias [h],
+//	                  output.weight [C, h], output.bias [C]
+//	several           hidden.0.weight, hidden.0.bias, hidden.1.weight, ...,
+//	                  output.weight, output.bias
+//	separate heads    head.0.hidden.weight, ..., head.0.output.weight [1, h],
+//	                  head.0.output.bias [1], head.1....
 func (s Spec) Parameters() []Parameter {
 	return slices.Collect(s.parameters())
 }

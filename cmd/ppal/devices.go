@@ -68,8 +68,8 @@ func (a *app) kernels() error {
 	return nil
 }
 
-// eightBitSpeed describes the products that --products auto selects for 8-bit data, and their speed,
-// counted as floating-point operations of the equivalent float32 products.
+// eightBitSpeed describes the products that --products auto selects for 8-bit data, and their
+// speed, counted as floating-point operations of the equivalent float32 products.
 func eightBitSpeed(d *device.Device) (string, error) {
 	three, err := d.With(plan.Int8x3)
 	var lacking *plan.ProductsError

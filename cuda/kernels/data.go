@@ -4,7 +4,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Widen sets to (rows x cols) = scale from, bytes without gaps.
+// Widen sets to (rows x cols) = scale from, where from holds bytes without gaps.
 func (s *Set) Widen(q Queue, to Operand, from driver.Pointer, scale float64) error {
 	if to.Rows == 0 || to.Cols == 0 {
 		return nil
@@ -18,7 +18,8 @@ func (s *Set) Widen(q Queue, to Operand, from driver.Pointer, scale float64) err
 	return s.launch(q, c)
 }
 
-// Round sets to (rows x cols) = from, float64 without gaps, rounded to the elements' type.
+// Round sets to (rows x cols) to the float64 numbers at from, which have no gaps, rounded to the
+// elements' type.
 func (s *Set) Round(q Queue, to Operand, from driver.Pointer) error {
 	if to.Rows == 0 || to.Cols == 0 {
 		return nil
@@ -31,7 +32,8 @@ func (s *Set) Round(q Queue, to Operand, from driver.Pointer) error {
 	return s.launch(q, c)
 }
 
-// Addresses is the table of the addresses of the matrices' elements, row after row, for Pack and Unpack.
+// Addresses returns the table of the addresses of the matrices' elements, row by row, for Pack and
+// Unpack.
 func (s *Set) Addresses(operands ...Operand) []byte {
 	t := newTable(0)
 	for _, o := range operands {
@@ -47,13 +49,14 @@ func (s *Set) Addresses(operands ...Operand) []byte {
 	return t.bytes
 }
 
-// Pack writes the elements of the matrices as float64 to to: f and g, to be downloaded in one piece. table is where Addresses of the
-// same matrices is.
+// Pack writes the elements of the matrices to to, as float64: f and g, for one download. table is
+// the address of the Addresses of the same matrices.
 func (s *Set) Pack(q Queue, to, table driver.Pointer, operands ...Operand) error {
 	return s.gather(q, "pack", to, table, operands)
 }
 
-// Unpack sets the elements of the matrices to the float64 numbers at from, in the order of Pack: the weights.
+// Unpack sets the elements of the matrices to the float64 numbers at from, in the order of Pack:
+// the coefficients of a backward pass.
 func (s *Set) Unpack(q Queue, from, table driver.Pointer, operands ...Operand) error {
 	return s.gather(q, "unpack", from, table, operands)
 }

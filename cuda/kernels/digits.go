@@ -7,86 +7,95 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Digits are where a matrix B (inner x columns) lies, cut into 2 or 3 slices of signed bytes: with c_j = max |B_lj| over a block of Length
-// indices l,
+// Digits is the place of a matrix B (inner x columns) that is quantized into Count = 2 or 3 signed
+// bytes for each element. With c_j = max |B_lj| over a block of Length indices l,
 //
-//	B_lj = c_j/127 (Q1 + Q2/254 + Q3/254^2 + rho),   |rho| <= 1/(2 254^(Slices-1)) + 2^-25,   |Q| <= 127
+//	B_lj = c_j/127 (Q1 + Q2/254 + Q3/254^2 + rho)
+//	|rho| <= 1/(2 254^(Count-1)) + 2^-25,   |Q| <= 127
 //
-// (docs/products.md), as on the CPU. Digit (block, slice, column, index) is at ((block Slices + slice) Width + column) Length + index:
-// each slice's transpose, so that the rows of both factors run along the sums. What is beyond B's indices and columns is 0.
+// as on the CPU (docs/products.md). Digit s of column j and index l of block b is at address
 //
-// Columns with an infinity or a NaN have a unit of NaN, and digits of 0: JoinDigits takes their numbers.
+//	At + ((b Count + s) Width + j) Length + l
+//
+// so each digit matrix is stored transposed, and the rows of both factors run along the sums.
+// Digits beyond B's indices and columns are 0.
+//
+// A column with an infinity or a NaN has the unit NaN and the digits 0: Dequantize computes its
+// sums from B.
 type Digits struct {
 	At      driver.Pointer
-	Units   driver.Pointer // Blocks x Width float64: Scale c_j/127/254^(Slices-1)
-	Offsets driver.Pointer // Blocks x Width int64: 128 times the sum of what a column's digits make
-	Slices  int
-	Inner   int // indices
-	Length  int // of a block, a multiple of 16
+	Units   driver.Pointer // Blocks x Width float64: Scale c_j/127/254^(Count-1)
+	Offsets driver.Pointer // Blocks x Width int64: 128 times the sum of a column's integers
+	Count   int            // digits of an element
+	Inner   int            // indices of the sums
+	Length  int            // indices of a block, a multiple of 16
 	Blocks  int
 	Columns int
 	Width   int     // columns in memory, a multiple of 4
-	Scale   float64 // of the data
+	Scale   float64 // of the 8-bit data, the first factor
 }
 
-// ExactIndices is the most indices over which sums of products, each of at most 128 x 127, are 32-bit integers, in whole sixteens:
-// (2^31 - 1)/(128 127) is 132,104.
+// ExactIndices is the longest sum, a multiple of 16, that 32-bit integers hold: products are at
+// most 128 x 127, and (2^31 - 1)/(128 127) is 132,104.
 const ExactIndices = math.MaxInt32 / (128 * 127) / indicesTogether * indicesTogether
 
-// What rows of signed bytes are padded to, so that each begins where tensor cores can be fed from.
+// Rows of signed bytes are padded to these multiples, so that each row begins where tensor cores
+// read.
 const (
 	indicesTogether = 16
 	columnsTogether = 4
 )
 
-// PaddedIndices is the room that a row of so many signed bytes has.
+// PaddedIndices returns the bytes that a row of n signed bytes takes.
 func PaddedIndices(n int) int { return ceil(n, indicesTogether) * indicesTogether }
 
-// NewDigits are those of a matrix of inner x columns, in blocks of about equal lengths of at most most indices, nowhere yet.
-func NewDigits(inner, columns, slices, most int, scale float64) Digits {
-	blocks := max(ceil(inner, most), 1)
-	return Digits{Slices: slices, Inner: inner, Blocks: blocks, Length: PaddedIndices(ceil(inner, blocks)), Columns: columns,
+// NewDigits describes the digits of a matrix of inner x columns, count for each element. The
+// indices are divided into blocks of about equal lengths, of at most the given length. The digits
+// have no place yet.
+func NewDigits(inner, columns, count, length int, scale float64) Digits {
+	blocks := max(ceil(inner, length), 1)
+	return Digits{Count: count, Inner: inner, Blocks: blocks, Length: PaddedIndices(ceil(inner, blocks)), Columns: columns,
 		Width: ceil(columns, columnsTogether) * columnsTogether, Scale: scale}
 }
 
 func (d Digits) given() bool { return d.At != 0 }
 
-// Bytes is the room that the digits need.
-func (d Digits) Bytes() int { return d.Blocks * d.Slices * d.Width * d.Length }
+// Bytes returns the size of the digits.
+func (d Digits) Bytes() int { return d.Blocks * d.Count * d.Width * d.Length }
 
-// columnBytes is the room of the units, and that of the offsets.
+// columnBytes returns the size of the units, which is the size of the offsets too.
 func (d Digits) columnBytes() int { return 8 * d.Blocks * d.Width }
 
-// Room is what digits, units and offsets need together, and where each begins.
+// Room returns the size of digits, units and offsets together, and where units and offsets begin.
 func (d Digits) Room() (bytes, units, offsets int) {
 	units = ceil(d.Bytes(), 8) * 8
 	return units + 2*d.columnBytes(), units, units + d.columnBytes()
 }
 
-// Place puts them at an address.
+// Place returns the digits at an address, with units and offsets behind.
 func (d Digits) Place(at driver.Pointer) Digits {
 	_, units, offsets := d.Room()
 	d.At, d.Units, d.Offsets = at, at.Offset(units), at.Offset(offsets)
 	return d
 }
 
-// cutColumns is the number of columns that a block of threads cuts.
-const cutColumns = 8
+// quantizeColumns is the number of columns that a block of threads quantizes.
+const quantizeColumns = 8
 
-// blocks are a cut's: of columns and of indices.
+// blocks returns the blocks of threads of a pass that quantizes: columns by blocks of indices.
 func (d Digits) blocks() (grid, block [3]int, err error) {
-	if d.Slices != 2 && d.Slices != 3 || d.Blocks > maxGrid {
-		return grid, block, fmt.Errorf("kernels: %d slices of digits in %d blocks, want 2 or 3 in at most %d", d.Slices, d.Blocks, maxGrid)
+	if d.Count != 2 && d.Count != 3 || d.Blocks > maxGrid {
+		return grid, block, fmt.Errorf("kernels: %d digits in %d blocks, want 2 or 3 in at most %d", d.Count, d.Blocks, maxGrid)
 	}
-	return [3]int{ceil(d.Width, cutColumns), d.Blocks, 1}, [3]int{cutColumns, blockSize / cutColumns, 1}, nil
+	return [3]int{ceil(d.Width, quantizeColumns), d.Blocks, 1}, [3]int{quantizeColumns, blockSize / quantizeColumns, 1}, nil
 }
 
-// CutDigits cuts b (its transpose, with transposed).
-func (s *Set) CutDigits(q Queue, to Digits, b Operand, transposed bool) (err error) {
+// QuantizeDigits quantizes b, or b's transpose if transposed is set.
+func (s *Set) QuantizeDigits(q Queue, to Digits, b Operand, transposed bool) (err error) {
 	if to.Inner == 0 || to.Columns == 0 {
 		return nil
 	}
-	c := &call{name: "cut_int8"}
+	c := &call{name: "quantize_int8"}
 	if c.grid, c.block, err = to.blocks(); err != nil {
 		return err
 	}
@@ -96,7 +105,8 @@ func (s *Set) CutDigits(q Queue, to Digits, b Operand, transposed bool) (err err
 	return s.launch(q, c)
 }
 
-// strided adds a matrix that is read, with the steps from an index to the next and from a column to the next.
+// strided adds a matrix that the kernel reads, with the distances between indices and between
+// columns.
 func (c *call) strided(s *Set, b Operand, transposed bool) {
 	row, column := b.Stride, 1
 	if transposed {
@@ -109,13 +119,14 @@ func (c *call) strided(s *Set, b Operand, transposed bool) {
 	c.ints(row, column)
 }
 
-// SignedBytes is 8-bit data less 128: rows of Stride bytes.
+// SignedBytes is 8-bit data minus 128: rows that are Stride bytes apart.
 type SignedBytes struct {
 	At     driver.Pointer
 	Stride int
 }
 
-// LoadSigned sets to = from - 128 for bytes from (rows x cols) without gaps, and transposed to its transpose.
+// LoadSigned sets to = from - 128, and transposed to the transpose of to. The bytes at from (rows x
+// cols) have no gaps.
 func (s *Set) LoadSigned(q Queue, to, transposed SignedBytes, from driver.Pointer, rows, cols int) error {
 	if rows == 0 || cols == 0 {
 		return nil
@@ -131,28 +142,31 @@ func (s *Set) LoadSigned(q Queue, to, transposed SignedBytes, from driver.Pointe
 	return s.launch(q, c)
 }
 
-// Join is what makes numbers of the integer sums of a product with digits, Out = f(Out + sums + 1 Bias).
-type Join struct {
-	Sums       driver.Pointer // int32, Blocks x Out.Rows x (Slices Width)
+// Dequantize turns the integer sums of a product with digits into floating-point numbers:
+//
+//	Out = f(Out + Sums + 1 Bias)
+type Dequantize struct {
+	Sums       driver.Pointer // int32, Blocks x Out.Rows x (Count Width)
 	Digits     Digits
 	X          SignedBytes // the first factor: Out.Rows x Inner
-	B          Operand     // what was cut, of which columns without digits are read
-	Transposed bool        // it is B^T
+	B          Operand     // the quantized matrix; the kernel reads its columns without digits
+	Transposed bool        // B is given as B^T
 	Out        Operand
-	Add        bool       // to what is there
+	Add        bool       // to Out; else Out is overwritten
 	Activation Activation // f
-	Bias       Operand    // 1 x Out.Cols, or not given: then f is left out too
+	Bias       Operand    // 1 x Out.Cols, or not given: then f is omitted too
 }
 
-// JoinDigits writes the product: an element is the exact sum of the slices times the unit, rounded to float64 and to the elements' type.
-func (s *Set) JoinDigits(q Queue, p Join) error {
+// Dequantize writes the product: an element is the exact sum over the digits times the unit,
+// rounded to float64 and then to the elements' type.
+func (s *Set) Dequantize(q Queue, p Dequantize) error {
 	if p.Out.Rows == 0 || p.Out.Cols == 0 {
 		return nil
 	}
 	d := p.Digits
-	c := &call{name: "join_int8"}
+	c := &call{name: "dequantize_int8"}
 	c.grid, c.block = tiles(p.Out.Rows, p.Out.Cols, 4)
-	c.reading(p.Sums, 4*d.Blocks*p.Out.Rows*d.Slices*d.Width)
+	c.reading(p.Sums, 4*d.Blocks*p.Out.Rows*d.Count*d.Width)
 	c.reading(d.At, d.Bytes())
 	c.reading(d.Units, d.columnBytes())
 	c.reading(d.Offsets, d.columnBytes())

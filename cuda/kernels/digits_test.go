@@ -17,7 +17,8 @@ import (
 
 const testScale = 1 / 76.5 // no power of two
 
-// signed are 8-bit data in both layouts, for products whose second factor has digits d of so many rows.
+// signed are 8-bit data in both layouts, for products whose second factor has digits d of so many
+// rows.
 func signed(r *rig[float32], u []byte, rows, cols int) (byRow, byCol kernels.SignedBytes) {
 	byRow.Stride, byCol.Stride = kernels.PaddedIndices(cols), kernels.PaddedIndices(rows)
 	byRow.At, byCol.At = r.put(make([]byte, rows*byRow.Stride)), r.put(make([]byte, cols*byCol.Stride))
@@ -34,7 +35,8 @@ func placed(r *rig[float32], d kernels.Digits) kernels.Digits {
 	return d.Place(at)
 }
 
-// read are the digits of the device's, by block, slice, column and index, and the units and offsets.
+// read are the digits of the device's, by block, slice, column and index, and the units and
+// offsets.
 func read(r *rig[float32], d kernels.Digits) (digits []int8, units []float64, offsets []int64) {
 	raw := make([]byte, d.Bytes())
 	r.do(r.d.Download(0, raw, d.At))
@@ -50,15 +52,16 @@ func read(r *rig[float32], d kernels.Digits) (digits []int8, units []float64, of
 	return digits, units, offsets
 }
 
-// expected are the digits of a column by their definition, with one rounding of each remainder to float32.
-func expected(column []float32, slices int) (digits [][]int8, unit float64) {
+// expected are the digits of a column by their definition, with one rounding of each remainder to
+// float32.
+func expected(column []float32, count int) (digits [][]int8, unit float64) {
 	var most float32
 	finite := true
 	for _, v := range column {
 		most = max(most, float32(math.Abs(float64(v)))) // NaN stays
 		finite = finite && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
 	}
-	lift, inverse, base := float32(1), float32(0), math.Pow(254, float64(slices-1))
+	lift, inverse, base := float32(1), float32(0), math.Pow(254, float64(count-1))
 	if most < 0x1p-64 {
 		lift = 0x1p96
 	}
@@ -69,7 +72,7 @@ func expected(column []float32, slices int) (digits [][]int8, unit float64) {
 		inverse = 127 / (most * lift)
 		unit = testScale / (float64(inverse) * base) / float64(lift)
 	}
-	digits = make([][]int8, slices)
+	digits = make([][]int8, count)
 	for _, v := range column {
 		rest, factor := v*lift, inverse
 		if !finite {
@@ -94,10 +97,10 @@ func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float
 			for l := b * d.Length; l < min((b+1)*d.Length, d.Inner) && j < d.Columns; l++ {
 				column = append(column, element(l, j))
 			}
-			want, unit := expected(column, d.Slices)
+			want, unit := expected(column, d.Count)
 			sum := int64(0)
 			for s := range want {
-				row := digits[((b*d.Slices+s)*d.Width+j)*d.Length:][:d.Length]
+				row := digits[((b*d.Count+s)*d.Width+j)*d.Length:][:d.Length]
 				own := int64(0)
 				for i, got := range row {
 					w := int8(0)
@@ -118,10 +121,11 @@ func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float
 	}
 }
 
-// Digits are those of the definition for all magnitudes, shapes, blocks and layouts, and 0 in the room beside them.
+// Digits are those of the definition for all magnitudes, shapes, blocks and layouts, and 0 in the
+// room beside them.
 func TestCutDigits(t *testing.T) {
 	sizes := []float32{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149}
-	for seed, c := range []struct{ inner, cols, most, slices int }{{1, 1, 99, 3}, {17, 9, 99, 2}, {300, 12, 99, 3}, {130, 3, 16, 2}, {700, 17, 4096, 3}} {
+	for seed, c := range []struct{ inner, cols, most, count int }{{1, 1, 99, 3}, {17, 9, 99, 2}, {300, 12, 99, 3}, {130, 3, 16, 2}, {700, 17, 4096, 3}} {
 		for _, transposed := range []bool{false, true} {
 			r := newRig[float32](t, uint64(seed))
 			v := r.random(c.inner, c.cols, 3)
@@ -147,31 +151,31 @@ func TestCutDigits(t *testing.T) {
 					r.set(v, i, k, x)
 				}
 			}
-			d := placed(r, kernels.NewDigits(c.inner, c.cols, c.slices, c.most, testScale))
-			r.do(r.s.Cut(r.q, kernels.Slices{Digits: d}, r.on(v), transposed))
+			d := placed(r, kernels.NewDigits(c.inner, c.cols, c.count, c.most, testScale))
+			r.do(r.s.Quantize(r.q, kernels.Quantized{Digits: d}, r.on(v), transposed))
 			checkDigits(r, d, element)
 		}
 	}
 	r := newRig[float32](t, 1)
-	if r.s.CutDigits(r.q, kernels.NewDigits(3, 3, 4, 99, 1).Place(1<<20), r.on(r.random(3, 3, 0)), false) == nil {
-		t.Error("four slices: no error")
+	if r.s.QuantizeDigits(r.q, kernels.NewDigits(3, 3, 4, 99, 1).Place(1<<20), r.on(r.random(3, 3, 0)), false) == nil {
+		t.Error("four digits: no error")
 	}
 }
 
-// multiply is X B or, from the transpose, X^T B, of data u (rows x inner) with what is cut of b.
-func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Join) {
-	wide := d.Slices * d.Width
+// multiply is X B or, from the transpose, X^T B, of data u (rows x inner) with the digits of b.
+func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {
+	wide := d.Count * d.Width
 	sums, err := r.d.Allocate(4 * d.Blocks * rows * wide)
 	r.do(err)
 	r.held = append(r.held, sums)
 	r.do(r.d.Multiply(0, &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1, A: x.At, B: d.At,
 		C: sums, StrideA: x.Stride, StrideB: d.Length, StrideC: wide, Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}))
 	j.Sums, j.Digits, j.X = sums, d, x
-	r.do(r.s.JoinDigits(r.q, j))
+	r.do(r.s.Dequantize(r.q, j))
 }
 
-// Products are those of integer arithmetic to the bit, for random and extreme data and factors, in one block of indices; and those of the
-// CPU's kernels.
+// Products are those of integer arithmetic to the bit, for random and extreme data and factors, in
+// one block of indices; and those of the CPU's kernels.
 func TestDigitProducts(t *testing.T) {
 	huge := 0
 	for name, operands := range map[string]struct {
@@ -188,7 +192,7 @@ func TestDigitProducts(t *testing.T) {
 		"subnormal": {func(i int) byte { return byte(i * 13) }, func(r *rig[float32]) float32 { return float32(r.rng.NormFloat64()) * 1e-41 }},
 	} {
 		for seed, c := range []struct{ rows, inner, cols int }{{1, 1, 1}, {35, 21, 20}, {9, 300, 7}, {64, 17, 33}} {
-			for _, slices := range []int{2, 3} {
+			for _, count := range []int{2, 3} {
 				r := newRig[float32](t, uint64(seed))
 				u := make([]byte, c.rows*c.inner)
 				for i := range u {
@@ -201,25 +205,25 @@ func TestDigitProducts(t *testing.T) {
 					r.set(b, i/c.cols, i%c.cols, numbers[i])
 				}
 				x, _ := signed(r, u, c.rows, c.inner)
-				d := placed(r, kernels.NewDigits(c.inner, c.cols, slices, kernels.ExactIndices, testScale))
-				r.do(r.s.CutDigits(r.q, d, r.on(b), false))
-				multiply(r, x, c.rows, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+				d := placed(r, kernels.NewDigits(c.inner, c.cols, count, kernels.ExactIndices, testScale))
+				r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+				multiply(r, x, c.rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out)})
 				got := r.contents(out.Buffer)
-				cpu := onCPU(t, u, numbers, c.rows, c.inner, c.cols, slices)
+				cpu := onCPU(t, u, numbers, c.rows, c.inner, c.cols, count)
 				digits, units, _ := read(r, d)
 				for i := range c.rows {
 					for j := range c.cols {
 						total := int64(0)
 						for l := range c.inner {
 							whole := int64(0)
-							for s := range slices {
+							for s := range count {
 								whole = whole*254 + int64(digits[(s*d.Width+j)*d.Length+l])
 							}
 							total += int64(u[i*c.inner+l]) * whole
 						}
 						z := got[out.Offset+i*out.Stride+j]
 						if want := float32(units[j] * float64(total)); z != want || z != cpu[i*c.cols+j] {
-							t.Fatalf("%s %+v, %d slices: (%d, %d) is %v, want %v, on the CPU %v", name, c, slices, i, j, z, want, cpu[i*c.cols+j])
+							t.Fatalf("%s %+v, %d digits: (%d, %d) is %v, want %v, on the CPU %v", name, c, count, i, j, z, want, cpu[i*c.cols+j])
 						}
 					}
 				}
@@ -244,7 +248,8 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	return z
 }
 
-// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the double refuses a sum that does not fit.
+// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the
+// double refuses a sum that does not fit.
 func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)
@@ -265,8 +270,8 @@ func TestExactIndices(t *testing.T) {
 			bytes[l], bytes[stride+l] = 0x80, 127
 		}
 		x := kernels.SignedBytes{At: r.put(bytes), Stride: stride}
-		r.do(r.s.CutDigits(r.q, d, r.on(b), false))
-		multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+		r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+		multiply(r, x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out)})
 		for i, z := range r.contents(out.Buffer) {
 			want := float64(i/cols) * 255 * float64(inner) * float64(2*(i%cols)-1) * testScale
 			if math.Abs(float64(z)-want) > 0x1p-23*math.Abs(want) {
@@ -276,7 +281,8 @@ func TestExactIndices(t *testing.T) {
 	}
 }
 
-// A column with an infinity or a NaN is what products of float32 give, in both products and whatever the blocks; the others are not touched.
+// A column with an infinity or a NaN is what products of float32 give, in both products and
+// whatever the blocks; the others are not touched.
 func TestDigitsNonFinite(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for seed, bad := range []float32{inf, -inf, nan} {
@@ -302,8 +308,8 @@ func TestDigitsNonFinite(t *testing.T) {
 			most int
 		}{{x, 99}, {wide, 32}} {
 			d := placed(r, kernels.NewDigits(inner, cols, 3, c.most, testScale))
-			r.do(r.s.CutDigits(r.q, d, r.on(b), false))
-			multiply(r, c.x, rows, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+			r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+			multiply(r, c.x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out)})
 			for at, z := range r.contents(out.Buffer) {
 				i, j, want := at/cols, at%cols, 0.0
 				for l := range inner {
@@ -318,7 +324,7 @@ func TestDigitsNonFinite(t *testing.T) {
 	}
 }
 
-// The pass that joins the slices adds, and does an activation with its bias.
+// Dequantize accumulates, and applies an activation with its bias.
 func TestJoinActivates(t *testing.T) {
 	const rows, inner, cols = 9, 40, 5
 	r := newRig[float32](t, 3)
@@ -331,10 +337,10 @@ func TestJoinActivates(t *testing.T) {
 	r.inPlace(added)
 	before := r.contents(added.Buffer)
 	d := placed(r, kernels.NewDigits(inner, cols, 2, 99, testScale))
-	r.do(r.s.CutDigits(r.q, d, r.on(b), false))
-	multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(plain)})
-	multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(added), Add: true})
-	multiply(r, x, rows, d, kernels.Join{B: r.on(b), Out: r.on(active), Activation: kernels.Tanh, Bias: r.on(bias)})
+	r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+	multiply(r, x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(plain)})
+	multiply(r, x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(added), Add: true})
+	multiply(r, x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(active), Activation: kernels.Tanh, Bias: r.on(bias)})
 	sums, after, activated := r.contents(plain.Buffer), r.contents(added.Buffer), r.contents(active.Buffer)
 	for i, z := range sums {
 		row, j := i/cols, i%cols
@@ -348,13 +354,14 @@ func TestJoinActivates(t *testing.T) {
 	}
 }
 
-// Gradients, whose second factor has scales of its own in every block of rows, are within the bound of docs/products.md, sum_b kappa_K c_j^b
-// |X|_f^b + u |G_fj|, also of columns whose entries grow along the rows.
+// Gradients, whose second factor has scales of its own in every block of rows, are within the bound
+// of docs/products.md, sum_b kappa_K c_j^b |X|_f^b + u |G_fj|, also of columns whose entries grow
+// along the rows.
 func TestGradientBound(t *testing.T) {
 	const rows, features, cols = 150, 23, 6
 	kappas := map[int]float64{2: (1/(2*254.) + 0x1p-25) / 127, 3: (1/(2*254.*254) + 0x1p-25) / 127}
 	for _, most := range []int{16, 64, 2048} {
-		for slices, kappa := range kappas {
+		for count, kappa := range kappas {
 			r := newRig[float32](t, uint64(most))
 			u := make([]byte, rows*features)
 			for i := range u {
@@ -364,13 +371,13 @@ func TestGradientBound(t *testing.T) {
 			for i := range rows {
 				r.set(b, i, 1, r.memory.Row(b, i)[1]*float32(math.Exp(float64(i)/5)))
 			}
-			d := placed(r, kernels.NewDigits(rows, cols, slices, most, testScale))
+			d := placed(r, kernels.NewDigits(rows, cols, count, most, testScale))
 			x := kernels.SignedBytes{Stride: d.Blocks * d.Length}
 			x.At = r.put(make([]byte, features*x.Stride))
 			byRow := kernels.SignedBytes{At: r.put(make([]byte, rows*32)), Stride: 32}
 			r.do(r.s.LoadSigned(r.q, byRow, x, r.put(u), rows, features))
-			r.do(r.s.CutDigits(r.q, d, r.on(b), false))
-			multiply(r, x, features, d, kernels.Join{B: r.on(b), Out: r.on(out)})
+			r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+			multiply(r, x, features, d, kernels.Dequantize{B: r.on(b), Out: r.on(out)})
 			got := r.contents(out.Buffer)
 			for f := range features {
 				for j := range cols {
@@ -385,7 +392,7 @@ func TestGradientBound(t *testing.T) {
 					}
 					bound = 1.0001*bound + 0x1p-24*math.Abs(want)
 					if z := float64(got[out.Offset+f*out.Stride+j]); !(math.Abs(z-want) <= bound) {
-						t.Errorf("%d slices, blocks of %d: (%d, %d) is %v, want %v to within %v", slices, most, f, j, z, want, bound)
+						t.Errorf("%d digits, blocks of %d: (%d, %d) is %v, want %v to within %v", count, most, f, j, z, want, bound)
 					}
 				}
 			}

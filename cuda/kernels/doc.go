@@ -1,10 +1,12 @@
-// Package kernels holds the device code and its launches: CUDA C++ sources (cuda/kernels/device), one idea per file, the PTX that
-// `make kernels-ptx` makes of them for sm_80 and newer, and for each kind of a plan's steps and of a primal step's passes the function
-// that launches it.
+// Package kernels holds the device code and its launches: CUDA C++ sources (cuda/kernels/device),
+// one idea per file; the PTX for sm_80 and newer that `make kernels-ptx` compiles from them; and,
+// for each kind of plan step and each pass of a primal step, the function that launches the kernel.
 //
-// Every launch is deterministic: sums are trees whose shape depends on the matrices' alone, of float64, and no float is added atomically.
-// A reduction is one launch: its blocks leave partial sums in scratch memory, and the last of them to finish, known by a counter, adds
-// them in their order.
+// Every launch is deterministic. Sums are float64 trees whose shape depends on the matrices' shapes
+// only, and no float is added atomically. A reduction is one launch: the blocks leave partial sums
+// in scratch memory, and the last block to finish, known by a counter, adds the partial sums in a
+// fixed order.
 //
-// The sources also compile for the host (cuda/double), where the tests run them against the plan's reference loops.
+// The sources also compile for the host (cuda/double), where tests compare them with the plan's
+// reference loops.
 package kernels

@@ -10,15 +10,15 @@ const (
 	Identity Activation = iota
 	Sigmoid
 	Tanh
-	ReLU // keeps the sign of what it cuts: plan.ReLU
+	ReLU // keeps the sign of a negative input: plan.ReLU
 )
 
 var activationNames = [...]string{"identity", "sigmoid", "tanh", "relu"}
 
-// String is the name in the kernels' names.
+// String returns the activation's part of kernel names.
 func (f Activation) String() string { return activationNames[f] }
 
-// BiasActivation sets z = f(z + 1 b), b a row.
+// BiasActivation sets z = f(z + 1 b) for a row b.
 func (s *Set) BiasActivation(q Queue, f Activation, z, bias Operand) error {
 	if z.Rows == 0 || z.Cols == 0 {
 		return nil
@@ -31,30 +31,31 @@ func (s *Set) BiasActivation(q Queue, f Activation, z, bias Operand) error {
 	return s.launch(q, c)
 }
 
-// ActivationGrad sets d = f'(a) d element by element, a = f(...) what the activation gave, f' written in a: a (1 - a), 1 - a^2, and
-// 0 or 1 by a's sign bit.
+// ActivationGrad sets d = f'(a) d element by element, where a is the activation's output and f' is
+// a function of a: a (1 - a), 1 - a^2, and 0 or 1 by a's sign bit.
 func (s *Set) ActivationGrad(q Queue, f Activation, a, d Operand) error {
 	return s.Slopes(q, Slopes{Activation: f, A: a, D: d, Keep: true})
 }
 
-// Slopes is ActivationGrad and what the same pass does with the new D; what is not given is left out:
+// Slopes is ActivationGrad fused with two consumers of the new D. Results that are not given are
+// omitted:
 //
-//	Sums = 1^T D    the gradient of the bias, in float64; added to what is there with AddSums
-//	Cut             D in slices for products with 8-bit data
+//	Sums = 1^T D    the gradient of the bias, in float64; AddSums accumulates into Sums
+//	Quantized       D, quantized for products with 8-bit data
 //
-// Without Keep D itself is not written, but where a column has no digits; it is of no use afterwards.
+// If Keep is not set, only D's columns without digits are written, and D is invalid afterwards.
 type Slopes struct {
 	Activation Activation
 	A, D       Operand
 	Sums       Operand // 1 x D.Cols
 	AddSums    bool
-	Cut        Slices
+	Quantized  Quantized
 	Keep       bool
 }
 
 // Slopes runs the pass.
 func (s *Set) Slopes(q Queue, p Slopes) error {
-	if err := p.Cut.check(s.dtype); err != nil {
+	if err := p.Quantized.check(s.dtype); err != nil {
 		return err
 	}
 	if p.D.Rows == 0 || p.D.Cols == 0 {
@@ -65,7 +66,7 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 	}
 	c := &call{name: p.Activation.String() + "_grad"}
 	parts := 0
-	switch digits := p.Cut.Digits; {
+	switch digits := p.Quantized.Digits; {
 	case digits.given():
 		c.name = "slope_digits"
 		var err error
@@ -83,10 +84,10 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 	c.in(s, p.A)
 	c.inPlace(s, p.D)
 	c.flag(p.Keep)
-	if p.Cut.Digits.given() {
-		c.digits(p.Cut.Digits)
+	if p.Quantized.Digits.given() {
+		c.digits(p.Quantized.Digits)
 	} else {
-		c.terms(p.Cut.Terms, p.D.Rows, p.D.Cols)
+		c.terms(p.Quantized.Terms, p.D.Rows, p.D.Cols)
 	}
 	c.ints(p.D.Rows, p.D.Cols)
 	if parts > 0 {
@@ -98,15 +99,15 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 	return s.launch(q, c)
 }
 
-// identitySlopes is Slopes where D stays as it is.
+// identitySlopes is Slopes for f(z) = z, which leaves D unchanged.
 func (s *Set) identitySlopes(q Queue, p Slopes) error {
 	if p.Sums.given() {
 		if err := s.Sums(q, overRows, p.D, p.Sums, p.AddSums); err != nil {
 			return err
 		}
 	}
-	if p.Cut.given() {
-		return s.Cut(q, p.Cut, p.D, false)
+	if p.Quantized.given() {
+		return s.Quantize(q, p.Quantized, p.D, false)
 	}
 	return nil
 }

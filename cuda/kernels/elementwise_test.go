@@ -29,8 +29,8 @@ func special[T plan.Float](r *rig[T], v plan.View) {
 	}
 }
 
-// mapped runs an expression on both sides. The operands are made by shape: 'm' as the result, 'r' a row, 'c' a column, '1' a number,
-// and 'o' the result itself.
+// mapped runs an expression on both sides. The operands are made by shape: 'm' as the result, 'r' a
+// row, 'c' a column, '1' a number, and 'o' the result itself.
 func mapped[T plan.Float](t *testing.T, e *plan.Expr, operands string, interpreted bool) {
 	for i, sh := range shapes {
 		r := newRig[T](t, uint64(i))
@@ -100,7 +100,8 @@ func TestMapForms(t *testing.T) {
 	}
 }
 
-// The typed steps of a layer agree with the plan's loops, with special values and gaps between rows.
+// The typed steps of a layer agree with the plan's loops, with special values and gaps between
+// rows.
 func TestLayerSteps(t *testing.T) {
 	both(t, layerSteps[float32], layerSteps[float64])
 }

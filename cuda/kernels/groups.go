@@ -2,17 +2,19 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// VectorGroups are consecutive groups of a vector's elements, for the block soft threshold (problem.GroupL1): group k is Ends[k-1] to
-// Ends[k]-1, Ends[-1] = 0, and the last end is n.
+// VectorGroups divides a vector into consecutive groups, for the block soft threshold
+// (problem.GroupL1). Group k has the elements Ends[k-1] to Ends[k]-1, with Ends[-1] = 0; the last
+// end is n.
 type VectorGroups struct {
 	Ends           driver.Pointer // Count int64
 	Count, Longest int
 }
 
-// GroupReach sets scales[k] (float64) to the factor of the block soft threshold of the group k of x - e (d + b (b v + d)),
-// max(0, 1 - threshold/||y_k||). v is not read where b = 0; where d is 0 it is the factor of x's groups.
-func (s *Set) GroupReach(q Queue, n int, g VectorGroups, x, d, v driver.Pointer, e, b, threshold Number, scales driver.Pointer) error {
-	c := &call{name: "group_reach"}
+// GroupFactors sets scales[k] (float64) to the factor max(0, 1 - threshold/||y_k||) of the block
+// soft threshold, for group k of y = x - e (d + b (b v + d)). v is not read if b = 0; d = 0 gives y
+// = x.
+func (s *Set) GroupFactors(q Queue, n int, g VectorGroups, x, d, v driver.Pointer, e, b, threshold Number, scales driver.Pointer) error {
+	c := &call{name: "group_factors"}
 	parts := c.groups(g)
 	c.ints(n)
 	c.vectors(s, n, x, d, v)
@@ -26,7 +28,7 @@ func (s *Set) GroupReach(q Queue, n int, g VectorGroups, x, d, v driver.Pointer,
 	return s.launch(q, c)
 }
 
-// GroupDescend is Descend with the map that multiplies group k by scales[k].
+// GroupDescend is Descend with the proximal map that multiplies group k by scales[k].
 func (s *Set) GroupDescend(q Queue, n int, g VectorGroups, x, d, v driver.Pointer, e, b Number, scales, result driver.Pointer) error {
 	c := &call{name: "group_descend"}
 	parts := c.groups(g)
@@ -56,7 +58,8 @@ func (s *Set) GroupScale(q Queue, n int, g VectorGroups, x, scales driver.Pointe
 	return s.launch(q, c)
 }
 
-// groups chooses the blocks of a pass over groups, and returns in how many parts a group is summed.
+// groups chooses the blocks of a pass over groups, and returns the number of parts in which a group
+// is summed.
 func (c *call) groups(g VectorGroups) int {
 	parts := min(max(ceil(g.Longest, 4*blockSize), 1), 64)
 	c.grid, c.block = [3]int{parts, min(max(g.Count, 1), maxGrid), 1}, [3]int{blockSize, 1, 1}

@@ -85,7 +85,7 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	do(s.WeightedSums(q, 2, matrix(1, 5), matrix(5, 4), matrix(1, 4), false))
 	groups := plan.Groups{Rows: 5, Count: 2, Starts: []int{0, 2, 5}}
 	m := kernels.NewMeans(kernels.MeansStep{Groups: groups, Out: matrix(2, 1)})
-	w := kernels.NewSpread(kernels.SpreadStep{Groups: groups, W: matrix(2, 1)})
+	w := kernels.NewMeansGrad(kernels.MeansGradStep{Groups: groups, W: matrix(2, 1)})
 	do(s.GroupMeans(q, m, p, matrix(5, 1)))
 	do(s.GroupMeansGrad(q, w, p, matrix(5, 1), false))
 	for _, l := range []kernels.Loss{{Kind: kernels.Margins, Labels: p, Scores: matrix(5, 3)},
@@ -124,14 +124,14 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 	terms := kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}
 	do(s.WidenBFloat16(q, terms, p, 5, 4))
 	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
-	digits := kernels.Slices{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)}
-	do(s.Cut(q, digits, matrix(5, 4), false))
-	do(s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Cut: digits}))
+	digits := kernels.Quantized{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)}
+	do(s.Quantize(q, digits, matrix(5, 4), false))
+	do(s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Quantized: digits}))
 	for c := 1; c <= kernels.Narrow; c++ {
-		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4), Cut: digits}))
+		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4), Quantized: digits}))
 	}
 	do(s.LoadSigned(q, kernels.SignedBytes{At: p, Stride: 16}, kernels.SignedBytes{At: p, Stride: 16}, p, 5, 4))
-	do(s.JoinDigits(q, kernels.Join{Sums: p, Digits: digits.Digits, X: kernels.SignedBytes{At: p, Stride: 16}, B: matrix(5, 4), Out: matrix(7, 4)}))
+	do(s.Dequantize(q, kernels.Dequantize{Sums: p, Digits: digits.Digits, X: kernels.SignedBytes{At: p, Stride: 16}, B: matrix(5, 4), Out: matrix(7, 4)}))
 }
 
 func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer) {
@@ -140,9 +140,9 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 	g := kernels.VectorGroups{Ends: p, Count: 2, Longest: 600}
 	for _, err := range []error{
 		s.Combine(q, n, p, one, p, one, p), s.Dot(q, n, p, p, p), s.SquaredDistance(q, n, p, p, p), s.Size(q, n, p, 1, p),
-		s.Reach(q, n, p, p, p, one, one, 1, p), s.Descend(q, n, p, p, p, one, one, map1, p),
+		s.StepNorm(q, n, p, p, p, one, one, 1, p), s.Descend(q, n, p, p, p, one, one, map1, p),
 		s.Adam(q, n, p, p, p, p, one, one, map1, 1, p), s.Adagrad(q, n, p, p, p, one, map1), s.Prox(q, n, p, map1),
-		s.GroupReach(q, n, g, p, p, p, one, one, one, p), s.GroupDescend(q, n, g, p, p, p, one, one, p, p), s.GroupScale(q, n, g, p, p),
+		s.GroupFactors(q, n, g, p, p, p, one, one, one, p), s.GroupDescend(q, n, g, p, p, p, one, one, p, p), s.GroupScale(q, n, g, p, p),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -150,8 +150,8 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 	}
 }
 
-// Every launch names a kernel that is in the PTX and has its parameters, each of 8 bytes as a launch's slots are; and every kernel is
-// launched by something.
+// Every launch names a kernel that is in the PTX and has its parameters, each of 8 bytes as a
+// launch's slots are; and every kernel is launched by something.
 func TestLaunchesFitPTX(t *testing.T) {
 	for _, dtype := range []kernels.Dtype{kernels.Float32, kernels.Float64} {
 		c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
@@ -204,7 +204,8 @@ func inPTX(t *testing.T, dtype kernels.Dtype) (names []string) {
 	return names
 }
 
-// A module is compiled at the first launch of one of its kernels, once; an error of the compiler is the launch's.
+// A module is compiled at the first launch of one of its kernels, once; an error of the compiler is
+// the launch's.
 func TestModulesLoadWhenFirstUsed(t *testing.T) {
 	c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
 	s, err := kernels.Load(c, kernels.Float32)
@@ -237,12 +238,12 @@ func TestQuantizedIsFloat32(t *testing.T) {
 		t.Fatal(err)
 	}
 	const p driver.Pointer = 0x8000
-	for _, to := range []kernels.Slices{{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)},
+	for _, to := range []kernels.Quantized{{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)},
 		{Terms: kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}}} {
 		for name, err := range map[string]error{
-			"Cut":            s.Cut(q, to, matrix(5, 4), false),
-			"Slopes":         s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Cut: to}),
-			"OutputBackward": s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, 2), W: matrix(4, 2), DA: matrix(5, 4), Cut: to}),
+			"Quantize":       s.Quantize(q, to, matrix(5, 4), false),
+			"Slopes":         s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Quantized: to}),
+			"OutputBackward": s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, 2), W: matrix(4, 2), DA: matrix(5, 4), Quantized: to}),
 		} {
 			if err == nil {
 				t.Errorf("%s takes a matrix of float64", name)
@@ -254,7 +255,8 @@ func TestQuantizedIsFloat32(t *testing.T) {
 // float32Only are the sources without a module of float64, those of FLOAT32_ONLY in compile.py.
 var float32Only = []string{"integers.cu", "output_digits.cu", "split.cu"}
 
-// The PTX is of the pinned compiler, for sm_80 and newer, and there is one module for each source and type.
+// The PTX is of the pinned compiler, for sm_80 and newer, and there is one module for each source
+// and type.
 func TestPTXIsOfEverySource(t *testing.T) {
 	sources, err := fs.Glob(device.Sources, "*.cu")
 	if err != nil || len(sources) == 0 {

@@ -1,14 +1,15 @@
 package kernels
 
-// lists are a step's groups, one after the other: the rows first to last-1 of each or, where there are members, those entries of them.
+// lists holds the groups of a step one after the other. Group k has the rows first[k] to last[k]-1
+// or, if members is not nil, the rows members[first[k]] to members[last[k]-1].
 type lists struct {
 	first, last []int64
-	members     []int32   // rows, increasing in each group; nil: the rows themselves
+	members     []int32   // rows, increasing within a group; nil if the groups are ranges of rows
 	weights     []float64 // of the members
 	scale       []float64 // of the groups
 }
 
-// listsOf lists the rows of each of a step's groups, counted from its first row.
+// listsOf returns the groups of a step. Rows are counted from the step's first row.
 func listsOf(st MeansStep) lists {
 	g := st.Groups
 	from, to := window(g, st.From, st.To)

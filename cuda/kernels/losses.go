@@ -7,7 +7,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// Phi is a surrogate of the error, a function of the margin.
+// Phi is a surrogate of the 0-1 loss, a function of the margin.
 type Phi uint8
 
 // The surrogates: constraints.Phi.
@@ -19,17 +19,17 @@ const (
 
 var phiNames = [...]string{"sigmoid", "logistic", "hinge"}
 
-// PhiOf is the kernels' form of a surrogate, known by its name.
+// PhiOf returns the Phi of a plan's surrogate.
 func PhiOf(s plan.Surrogate) (Phi, error) {
 	for i, name := range phiNames {
 		if s.String() == name {
 			return Phi(i), nil
 		}
 	}
-	return 0, fmt.Errorf("kernels: no surrogate %s on the GPU: take one of sigmoid, logistic, hinge", s.String())
+	return 0, fmt.Errorf("kernels: the GPU does not support the surrogate %s (supported: sigmoid, logistic, hinge)", s.String())
 }
 
-// LossKind says what a row's loss is made of.
+// LossKind is the formula of a row's loss.
 type LossKind uint8
 
 // The kinds.
@@ -38,15 +38,16 @@ const (
 	Signs                   // phi(y S[i,0]), y = Labels[i]: plan.SignedLoss
 )
 
-// Loss is the losses of rows by their scores S. Margins, values and derivatives are computed in float64.
+// Loss describes the losses of rows with scores S. Margins, values and derivatives are computed in
+// float64.
 type Loss struct {
 	Kind   LossKind
 	Phi    Phi
-	Labels driver.Pointer // of Margins int32, of Signs int8, one for each row
+	Labels driver.Pointer // one for each row: int32 for Margins, int8 for Signs
 	Scores Operand
 }
 
-// add gives a loss's arguments: phi, labels, scores, rows, columns.
+// add adds the arguments: phi, labels, scores, rows, columns.
 func (l Loss) add(c *call, s *Set) {
 	c.ints(int(l.Phi))
 	size := 4
@@ -58,7 +59,7 @@ func (l Loss) add(c *call, s *Set) {
 	c.ints(l.Scores.Rows, l.Scores.Cols)
 }
 
-// name is that of a loss's kernel.
+// name returns the kernel for the kind of loss.
 func (l Loss) name(signed, margins string) string {
 	if l.Kind == Signs {
 		return signed
@@ -74,7 +75,7 @@ func (l Loss) pass(s *Set, signed, margins string) *call {
 	return c
 }
 
-// LossValues sets out[i] (rows x 1) to the losses: plan.MarginLoss, plan.SignedLoss.
+// LossValues sets out (rows x 1) to the losses: plan.MarginLoss, plan.SignedLoss.
 func (s *Set) LossValues(q Queue, l Loss, out Operand) error {
 	if l.Scores.Rows == 0 {
 		return nil
@@ -84,19 +85,19 @@ func (s *Set) LossValues(q Queue, l Loss, out Operand) error {
 	return s.launch(q, c)
 }
 
-// LossGrad sets out to the derivative of the losses times d[i] (rows x 1): plan.MarginLossGrad, plan.SignedLossGrad. With add it is
-// added to what is there.
+// LossGrad sets out to the derivative of the losses times d (rows x 1): plan.MarginLossGrad,
+// plan.SignedLossGrad. add accumulates into out.
 func (s *Set) LossGrad(q Queue, l Loss, d, out Operand, add bool) error {
 	return s.lossGrad(q, l, d, nil, 0, out, add)
 }
 
-// LossGradMeans is LossGrad for d = M^T w, which is not written: plan.GroupMeansGrad and the derivative of the losses in one pass. table
-// is where the spread's table is.
-func (s *Set) LossGradMeans(q Queue, l Loss, w *Spread, table driver.Pointer, out Operand, add bool) error {
+// LossGradMeans is LossGrad for d = M^T w, without writing d: plan.GroupMeansGrad fused with the
+// derivative of the losses. table is the address of w's table.
+func (s *Set) LossGradMeans(q Queue, l Loss, w *MeansGrad, table driver.Pointer, out Operand, add bool) error {
 	return s.lossGrad(q, l, Operand{}, w, table, out, add)
 }
 
-func (s *Set) lossGrad(q Queue, l Loss, d Operand, w *Spread, table driver.Pointer, out Operand, add bool) error {
+func (s *Set) lossGrad(q Queue, l Loss, d Operand, w *MeansGrad, table driver.Pointer, out Operand, add bool) error {
 	if l.Scores.Rows == 0 {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (s *Set) lossGrad(q Queue, l Loss, d Operand, w *Spread, table driver.Point
 	return s.launch(q, c)
 }
 
-// rowwise are the blocks of a pass that has a thread for a row.
+// rowwise returns the blocks of a pass with a thread for each row.
 func rowwise(rows int) (grid, block [3]int) {
 	return [3]int{min(ceil(rows, 128), 4096), 1, 1}, [3]int{128, 1, 1}
 }

@@ -86,7 +86,8 @@ func TestPhiOf(t *testing.T) {
 	}
 }
 
-// groupings are the memberships that group means are tried on: ranges with empty ones and rows in none, and lists.
+// groupings are the memberships that group means are tried on: ranges with empty ones and rows in
+// none, and lists.
 func groupings[T plan.Float](r *rig[T], rows int) []plan.Groups {
 	third := rows / 3
 	ranges := plan.Groups{Rows: rows, Count: 4, Starts: []int{min(1, third), third, third, max(rows-2, third), max(rows-1, third)}}
@@ -135,8 +136,8 @@ func groupMeans[T plan.Float](t *testing.T) {
 	}
 }
 
-// The shares of slices of the rows add up to the whole.
-func TestGroupMeansOfSlices(t *testing.T) {
+// The contributions of windows of the rows add up to the whole.
+func TestGroupMeansOfWindows(t *testing.T) {
 	const rows = 50
 	r := newRig[float64](t, 3)
 	in := r.random(rows, 1, 1)
@@ -154,7 +155,7 @@ func TestGroupMeansOfSlices(t *testing.T) {
 			part.At, part.Rows = part.At.Offset(8*lo*part.Stride), hi-lo
 			m := kernels.NewMeans(kernels.MeansStep{Groups: g, Offsets: offsets, Out: r.on(out), From: lo, To: hi, Add: lo > 0})
 			r.do(r.s.GroupMeans(r.q, m, r.put(m.Table()), slice))
-			s := kernels.NewSpread(kernels.SpreadStep{Groups: g, W: r.on(w), From: lo, To: hi})
+			s := kernels.NewMeansGrad(kernels.MeansGradStep{Groups: g, W: r.on(w), From: lo, To: hi})
 			r.do(r.s.GroupMeansGrad(r.q, s, r.put(s.Table()), part, false))
 		}
 		r.step(&plan.GroupMeans{Groups: g, Offsets: offsets, In: in, Out: out})
@@ -173,7 +174,7 @@ func groupMeansGrad[T plan.Float](t *testing.T) {
 		out := r.result(rows, 1, i%2)
 		for k, g := range groupings(r, rows) {
 			w := r.random(g.Count, 1, 1)
-			s := kernels.NewSpread(kernels.SpreadStep{Groups: g, W: r.on(w)})
+			s := kernels.NewMeansGrad(kernels.MeansGradStep{Groups: g, W: r.on(w)})
 			r.do(r.s.GroupMeansGrad(r.q, s, r.put(s.Table()), r.on(out), k > 0))
 			r.step(&plan.GroupMeansGrad{Groups: g, W: w, Out: out, Add: k > 0})
 		}
@@ -190,7 +191,8 @@ func finite[T plan.Float](r *rig[T], s plan.View) {
 	}
 }
 
-// Losses, group means and their derivatives in one pass are those of the plan's steps one after the other.
+// Losses, group means and their derivatives in one pass are those of the plan's steps one after the
+// other.
 func TestFusedLosses(t *testing.T) {
 	both(t, fused[float32], fused[float64])
 }
@@ -215,20 +217,20 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 	grad func(d, out plan.View) plan.Step) {
 	rows := l.Scores.Rows
 	var means []kernels.MeansStep
-	var spread []kernels.SpreadStep
+	var grads []kernels.MeansGradStep
 	// On the host the losses are rounded to T before they are summed, and the rows' weights are.
 	losses, d := r.result(rows, 1, 0), r.result(rows, 1, 0)
 	r.step(value(losses))
 	for k, g := range groupings(r, rows) {
 		out, w := r.result(g.Count, 1, 0), r.random(g.Count, 1, 1)
 		means = append(means, kernels.MeansStep{Groups: g, Out: r.on(out)})
-		spread = append(spread, kernels.SpreadStep{Groups: g, W: r.on(w)})
+		grads = append(grads, kernels.MeansGradStep{Groups: g, W: r.on(w)})
 		r.step(&plan.GroupMeans{Groups: g, Offsets: make([]float64, g.Count), In: losses, Out: out})
 		r.step(&plan.GroupMeansGrad{Groups: g, W: w, Out: d, Add: k > 0})
 	}
 	ds := r.result(rows, l.Scores.Cols, 1)
 	r.step(grad(d, ds))
-	m, w := kernels.NewMeans(means...), kernels.NewSpread(spread...)
+	m, w := kernels.NewMeans(means...), kernels.NewMeansGrad(grads...)
 	r.do(r.s.LossMeans(r.q, m, r.put(m.Table()), l))
 	r.do(r.s.LossGradMeans(r.q, l, w, r.put(w.Table()), r.on(ds), false))
 	for _, v := range []plan.View{losses, d} { // the device has not written them

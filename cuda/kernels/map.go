@@ -9,17 +9,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// Map is an element-wise pass (plan.Map), prepared: a kernel of its own where the expression has a common form, else a program that a
-// kernel interprets in float64.
+// Map is a prepared element-wise pass (plan.Map). Common expressions have their own kernels; other
+// expressions become a program that a kernel interprets in float64.
 type Map struct {
 	program []byte
 	args    []Operand
 	out     Operand
-	launch  func(s *Set, q Queue) error // nil: the program
+	launch  func(s *Set, q Queue) error // nil: the program is interpreted
 }
 
-// NewMap prepares out[i,j] = e(args[0][i,j], ...). An operand with one row, or one column, where out has more is repeated; one may be
-// out itself.
+// NewMap prepares out[i,j] = e(args[0][i,j], ...). An operand with one row or one column is
+// repeated if out has more. An operand may be out itself.
 func NewMap(e *plan.Expr, args []Operand, out Operand) (*Map, error) {
 	for k, a := range args {
 		if (a.Rows != out.Rows && a.Rows != 1) || (a.Cols != out.Cols && a.Cols != 1) {
@@ -35,10 +35,11 @@ func NewMap(e *plan.Expr, args []Operand, out Operand) (*Map, error) {
 	return m, nil
 }
 
-// Program is what the caller uploads before the launch, to an address that is a multiple of 8; nil where nothing is needed.
+// Program returns the bytes that the caller uploads before the launch, to an address that is a
+// multiple of 8; nil if there are none.
 func (m *Map) Program() []byte { return m.program }
 
-// Map runs the pass; program is where the map's program is.
+// Map runs the pass. program is the address of the uploaded program.
 func (s *Set) Map(q Queue, m *Map, program driver.Pointer) error {
 	if m.out.Rows == 0 || m.out.Cols == 0 {
 		return nil
@@ -57,7 +58,8 @@ func (s *Set) Map(q Queue, m *Map, program driver.Pointer) error {
 	return s.launch(q, c)
 }
 
-// special returns the launch of a kernel for one operation on operands, nil where the expression is another one.
+// special returns the launch of an expression with one operation on operands; nil for other
+// expressions.
 func special(e *plan.Expr, args []Operand, out Operand) func(s *Set, q Queue) error {
 	a, b, op, ok := pair(e)
 	if !ok {
@@ -72,7 +74,7 @@ func special(e *plan.Expr, args []Operand, out Operand) func(s *Set, q Queue) er
 	}
 }
 
-// AddRow sets z = z + 1 b, b a row.
+// AddRow sets z = z + 1 b for a row b.
 func (s *Set) AddRow(q Queue, z, bias Operand) error {
 	if z.Rows == 0 || z.Cols == 0 {
 		return nil
@@ -80,7 +82,7 @@ func (s *Set) AddRow(q Queue, z, bias Operand) error {
 	return s.pair(q, pairAdd, z, bias, z)
 }
 
-// pair runs one operation on x and y; y is not given for operations on x alone.
+// pair runs one operation on x and y; y is not given for unary operations.
 func (s *Set) pair(q Queue, op int, x, y, out Operand) error {
 	c := &call{name: "pair"}
 	c.grid, c.block = tiles(out.Rows, out.Cols, 4)
@@ -107,7 +109,8 @@ const (
 	pairCopy
 )
 
-// pair recognises one operation on operands: their indices, the second -1 where there is none.
+// pair recognises an expression with one operation on operands, and returns the indices of the
+// operands; b is -1 for unary operations.
 func pair(e *plan.Expr) (a, b, op int, ok bool) {
 	switch {
 	case e.Op == plan.Load:
@@ -124,7 +127,7 @@ func pair(e *plan.Expr) (a, b, op int, ok bool) {
 	return e.X.Arg, e.Y.Arg, i, i >= 0
 }
 
-// steps are the elements from a row of x to the next and from a column to the next, 0 where x is repeated.
+// steps returns the distances between rows and between columns of x in elements; 0 repeats x.
 func steps(x, out Operand) (row, column int) {
 	if x.Rows == out.Rows {
 		row = x.Stride
@@ -135,9 +138,10 @@ func steps(x, out Operand) (row, column int) {
 	return row, column
 }
 
-// encode writes a program: the number of instructions and of operands; for each operand its address, row step and column step; and
-// the instructions in postfix order, each its operation and operand in one number, and its constant. Of two operands the deeper comes
-// first, so that the stack stays short; the operation is plan.Op, or 64 more where they come in the other order.
+// encode writes a program: the numbers of instructions and operands; the address, row distance and
+// column distance of each operand; and the instructions in postfix order, each as operation and
+// operand in one number, and a constant. The deeper of two operands comes first, which keeps the
+// stack short. An operation is a plan.Op, plus 64 if the operands are swapped.
 func encode(e *plan.Expr, args []Operand, out Operand) []byte {
 	var code []int64
 	var emit func(e *plan.Expr)
@@ -169,7 +173,7 @@ func encode(e *plan.Expr, args []Operand, out Operand) []byte {
 // swapped marks an operation whose second operand comes first.
 const swapped = 64
 
-// depth is the height of the stack that an expression needs.
+// depth returns the stack height that an expression needs.
 func depth(e *plan.Expr) int {
 	switch {
 	case e.Y != nil:

@@ -5,8 +5,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// MeansStep is out = M l - offsets for the rows From to To-1 of M's (To = 0: to the last): plan.GroupMeans, or its share of a slice of
-// the rows. With Add it is added to what is there, and the offsets are left out.
+// MeansStep is out = M l - offsets, plan.GroupMeans, or the part of the sum that a window of the
+// rows contributes: rows From to To-1 (To = 0: to the last). Add accumulates into out and omits the
+// offsets.
 type MeansStep struct {
 	Groups   plan.Groups
 	Offsets  []float64
@@ -15,16 +16,17 @@ type MeansStep struct {
 	Add      bool
 }
 
-// Means are group means, of one step or of several over the same rows, prepared: a table for the device of the groups' ranges of rows,
-// or their members.
+// Means holds the group means of one or several steps over the same rows, prepared for the device:
+// a table of the rows of each group, as ranges or lists.
 type Means struct {
 	table  []byte
 	ranges int
-	parts  int // in how many parts a group is summed
+	parts  int // the parts in which a group is summed
 	steps  []MeansStep
 }
 
-// meansPart is the number of rows of a group that a block sums at most, while the parts are fewer than meansParts.
+// A block of threads sums at most meansPart rows of a group, unless that takes more than meansParts
+// parts.
 const (
 	meansPart  = 1024
 	meansParts = 128
@@ -62,18 +64,21 @@ func NewMeans(steps ...MeansStep) *Means {
 	return m
 }
 
-// rangeBytes is the size of a range in the table: first, last, members, weights, scale, offset, out, element, add.
+// rangeBytes is the size of a range in the table: first, last, members, weights, scale, offset,
+// out, element, add.
 const rangeBytes = 9 * 8
 
-// Table is what the caller uploads, to an address that is a multiple of 8.
+// Table returns the bytes that the caller uploads to an address that is a multiple of 8.
 func (m *Means) Table() []byte { return m.table }
 
-// GroupMeans computes the means of in (rows x 1): plan.GroupMeans. Sums are of float64, in an order that depends on the groups alone.
+// GroupMeans computes the means of in (rows x 1): plan.GroupMeans. Sums are float64, and their
+// order depends on the groups only.
 func (s *Set) GroupMeans(q Queue, m *Means, table driver.Pointer, in Operand) error {
 	return s.means(q, "means_values", m, table, Loss{Scores: in})
 }
 
-// LossMeans computes the means of losses that are not written: plan.MarginLoss or SignedLoss and GroupMeans in one pass.
+// LossMeans computes the means of losses without writing the losses: plan.MarginLoss or
+// plan.SignedLoss fused with plan.GroupMeans.
 func (s *Set) LossMeans(q Queue, m *Means, table driver.Pointer, l Loss) error {
 	return s.means(q, l.name("means_signed", "means_margin"), m, table, l)
 }

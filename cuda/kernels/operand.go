@@ -2,35 +2,38 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// Operand is a row-major matrix on the device: element (i, j) is element i Stride + j from At on. The zero value is no matrix.
+// Operand is a row-major matrix on the device: element (i, j) is i Stride + j elements after At.
+// The zero value is no matrix.
 type Operand struct {
 	At                 driver.Pointer
 	Rows, Cols, Stride int
 }
 
-// given says whether there is a matrix.
+// given reports whether there is a matrix.
 func (o Operand) given() bool { return o.At != 0 }
 
-// Queue takes launches. They run in order.
+// Queue takes launches, which run in order.
 type Queue interface {
 	Launch(l *driver.Launch) error
 	Clear(p driver.Pointer, bytes int) error
-	// Scratch returns room for partial results, valid until the next call of a launching function of this package: they share it.
+	// Scratch returns memory for partial results. All launches share the memory, so it is valid until
+	// the next launch.
 	Scratch(bytes int) (driver.Pointer, error)
-	// Counters returns n counters of 32 bits that are 0, and that every launch leaves 0: by them the last block to finish knows
-	// itself, and adds the others' partial sums.
+	// Counters returns n counters of 32 bits that are 0; every launch leaves them 0. The last block to
+	// finish a launch recognises itself by a counter, and adds the partial sums of all blocks.
 	Counters(n int) (driver.Pointer, error)
 }
 
-// Number is a scalar of a launch: Value, or what is in device memory at At when the kernel runs, a float64. What is captured in a graph
-// takes from memory what changes between its runs.
+// Number is a scalar argument: Value or, if At is not 0, the float64 in device memory at At when
+// the kernel runs. A captured launch reads from memory the numbers that change between runs of the
+// graph.
 type Number struct {
 	Value float64
 	At    driver.Pointer
 }
 
-// Value is a number that is known.
+// Value returns a number that is known at the launch.
 func Value(x float64) Number { return Number{Value: x} }
 
-// At is a number in device memory.
+// At returns a number in device memory.
 func At(p driver.Pointer) Number { return Number{At: p} }

@@ -2,22 +2,23 @@ package kernels
 
 import "fmt"
 
-// Narrow is the most columns that the narrow products take: the scores of an output layer.
+// Narrow is the largest number of columns of a narrow product: the scores of an output layer.
 const Narrow = 16
 
-// OutputForward is the product with a narrow factor (W.Cols <= Narrow) and what is around it, in one pass over the activations:
+// OutputForward is a product with a narrow factor (W.Cols <= Narrow), fused with the activation
+// before and the bias after, in one pass over the activations:
 //
-//	A = f(A + 1 Bias)   in place, where Activation is not Identity or Bias is given
+//	A = f(A + 1 Bias)   in place, unless Activation is Identity and Bias is not given
 //	Out = A W + 1 OutBias
 //
-// With Transposed W is given as its transpose (Out.Cols x A.Cols). Sums are of float64 in float64, else of float32.
+// Sums have the elements' type.
 type OutputForward struct {
 	Activation   Activation
 	A, Bias      Operand // rows x h; 1 x h or not given
 	W            Operand // h x C
-	Transposed   bool
+	Transposed   bool    // W is given as its transpose (C x h)
 	Out, OutBias Operand // rows x C; 1 x C or not given
-	Add          bool    // Out is added to
+	Add          bool    // accumulate into Out
 }
 
 // OutputForward runs the pass.
@@ -47,24 +48,26 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	return s.launch(q, c)
 }
 
-// OutputBackward is the backward pass of OutputForward, in one pass over the activations A = f(Z) (rows x h) and the scores' gradient
-// D (rows x C, C <= Narrow); what is not given is left out:
+// OutputBackward is the backward pass of OutputForward, one pass over the activations A = f(Z)
+// (rows x h) and the gradient D of the scores (rows x C, C <= Narrow). Results that are not given
+// are omitted:
 //
 //	DA = f'(A) (D W^T)          rows x h, may be A itself
 //	Bias = 1^T DA               1 x h, in float64; needs DA
 //	G = A^T D                   h x C
 //	OutBias = 1^T D             1 x C, in float64
-//	Cut                         DA in slices for products with 8-bit data
+//	Quantized                   DA, quantized for products with 8-bit data
 //
-// With Cut DA itself is written with Keep alone, or where a column has no digits, and has to be given all the same. With AddG G is added to, and with AddSums Bias and OutBias are. The sums of G are of the elements' type within a block's rows, and
-// of float64 over blocks.
+// If Quantized is given, DA is written only if Keep is set, or in columns without digits; DA must
+// be given either way. AddG accumulates into G; AddSums accumulates into Bias and OutBias. G's sums
+// have the elements' type within a block of rows and are float64 over the blocks.
 type OutputBackward struct {
 	Activation Activation
 	A, D       Operand
 	W          Operand // h x C; needed by DA
 	Transposed bool    // W is given as its transpose (C x h)
 	DA, Bias   Operand
-	Cut        Slices
+	Quantized  Quantized
 	Keep       bool
 	G, OutBias Operand
 	AddG       bool
@@ -73,7 +76,7 @@ type OutputBackward struct {
 
 // OutputBackward runs the pass.
 func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
-	if err := p.Cut.check(s.dtype); err != nil {
+	if err := p.Quantized.check(s.dtype); err != nil {
 		return err
 	}
 	if p.D.Cols > Narrow {
@@ -97,17 +100,17 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	c.ints(int(p.Activation))
 	c.in(s, p.A, p.D, p.W)
 	c.flag(p.Transposed)
-	if p.Cut.Digits.given() {
+	if p.Quantized.Digits.given() {
 		c.out(s, p.DA)
 		c.flag(p.Keep)
-		c.digits(p.Cut.Digits)
+		c.digits(p.Quantized.Digits)
 	} else {
 		da := p.DA
-		if p.Cut.given() && !p.Keep {
+		if p.Quantized.given() && !p.Keep {
 			da = Operand{}
 		}
 		c.out(s, da)
-		c.terms(p.Cut.Terms, p.D.Rows, hidden)
+		c.terms(p.Quantized.Terms, p.D.Rows, hidden)
 	}
 	c.ints(p.D.Rows, hidden, p.D.Cols)
 	for _, o := range []Operand{p.Bias, p.OutBias} {
@@ -124,19 +127,19 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 		c.out(s, p.G)
 	}
 	c.flag(p.AddG)
-	// For each part and column the sums of G's row, of the bias and, in the first C columns' place, nothing else: C + 1 numbers; and
-	// C more a part for the scores' bias.
+	// Partial sums of each part of the rows: C + 1 numbers for each column, G's row and the bias, and
+	// C numbers for the bias of the scores.
 	if err := c.partial(q, 8*parts*(hidden*(p.D.Cols+1)+p.D.Cols), columns); err != nil {
 		return err
 	}
 	return s.launch(q, c)
 }
 
-// blocks chooses the kernel and its blocks: of columns, and of parts of the rows.
+// blocks chooses the kernel and its blocks of threads: columns by parts of the rows.
 func (p OutputBackward) blocks(c *call, hidden int) (err error) {
-	if p.Cut.Digits.given() {
+	if p.Quantized.Digits.given() {
 		c.name = fmt.Sprintf("output_digits_%d", atLeast(p.D.Cols, Narrow))
-		c.grid, c.block, err = p.Cut.Digits.blocks()
+		c.grid, c.block, err = p.Quantized.Digits.blocks()
 		return err
 	}
 	c.name = fmt.Sprintf("output_backward_%d", atLeast(p.D.Cols, Narrow))

@@ -16,8 +16,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// rig is an emulated device beside the plan's memory: every buffer is in both, and what a step does to the one, plan.Run does to the
-// other.
+// rig is an emulated device beside the plan's memory: every buffer is in both, and what a step does
+// to the one, plan.Run does to the other.
 type rig[T plan.Float] struct {
 	t        *testing.T
 	rng      *rand.Rand
@@ -239,7 +239,8 @@ func near[T plan.Float](got, want T, scale, units float64) bool {
 	return math.Abs(g-w) <= units*unit*max(math.Abs(w), scale)
 }
 
-// check compares all buffers: those computed to some units of roundoff of what was summed, scale at most, and the others to the bit.
+// check compares all buffers: those computed to some units of roundoff of what was summed, scale at
+// most, and the others to the bit.
 func (r *rig[T]) check(scale, units float64) {
 	r.t.Helper()
 	for b, want := range r.memory.Data {

@@ -12,30 +12,32 @@ import (
 // Dtype is the type of the matrices' elements.
 type Dtype uint8
 
-// The types.
+// The element types.
 const (
 	Float32 Dtype = iota
 	Float64
 )
 
-// Size is the number of bytes of an element.
+// Size returns the bytes of an element.
 func (t Dtype) Size() int { return 4 << t }
 
-// String is the ending of the kernels' names: f32, f64.
+// String returns the ending of kernel names: f32, f64.
 func (t Dtype) String() string { return [...]string{"f32", "f64"}[t] }
 
-// texts are the modules, one for each source and type: means_f32.ptx. Sources that only float32 plans use have no module of float64.
+// texts holds the modules, one for each source and element type: means_f32.ptx. Sources that only
+// float32 plans use have no float64 module.
 //
 //go:embed ptx/*.ptx
 var texts embed.FS
 
-// Set is the kernels of one type of elements on a device. A module is compiled when one of its kernels is first launched. The methods
-// launch kernels: they return when the launch is queued, and their errors are the queue's and the compiler's. Operands are different
-// matrices unless a method says otherwise.
+// Set holds the kernels of one element type on a device. The first launch of a module's kernel
+// compiles the module. The methods launch kernels: they return when the launch is queued, and their
+// errors are the queue's and the compiler's. Operands are different matrices unless a method says
+// otherwise.
 type Set struct {
 	dtype   Dtype
 	driver  driver.Driver
-	files   map[string]string // the module of each kernel, by the kernel's name without ending
+	files   map[string]string // the module of each kernel; names are without ending
 	kernels map[string]kernel // of the compiled modules
 }
 
@@ -45,7 +47,7 @@ type kernel struct {
 	name     string // with ending
 }
 
-// Load finds the kernels of a type; it compiles none.
+// Load returns the kernels of an element type. It compiles nothing.
 func Load(d driver.Driver, t Dtype) (*Set, error) {
 	s := &Set{t, d, map[string]string{}, map[string]kernel{}}
 	files, err := fs.Glob(texts, "ptx/*_"+t.String()+".ptx")
@@ -64,10 +66,10 @@ func Load(d driver.Driver, t Dtype) (*Set, error) {
 	return s, nil
 }
 
-// bare is a kernel's name without ending.
+// bare returns a kernel's name without ending.
 func (s *Set) bare(name string) string { return strings.TrimSuffix(name, "_"+s.dtype.String()) }
 
-// kernel returns a kernel, after compiling the module that it is in.
+// kernel returns a kernel, after compiling the kernel's module if necessary.
 func (s *Set) kernel(name string) (kernel, error) {
 	if k, ok := s.kernels[name]; ok {
 		return k, nil
@@ -94,10 +96,10 @@ func (s *Set) kernel(name string) (kernel, error) {
 	return s.kernels[name], nil
 }
 
-// Dtype is the elements' type.
+// Dtype returns the elements' type.
 func (s *Set) Dtype() Dtype { return s.dtype }
 
-// call is a launch that is being put together.
+// call is a launch in preparation.
 type call struct {
 	name          string
 	grid, block   [3]int
@@ -116,12 +118,13 @@ func (s *Set) launch(q Queue, c *call) error {
 		Reads: c.reads, Writes: c.writes})
 }
 
-// span is the memory from a matrix's first to its last element.
+// span returns the memory from a matrix's first element to its last.
 func (s *Set) span(o Operand) driver.Span {
 	return driver.Span{At: o.At, Bytes: ((o.Rows-1)*o.Stride + o.Cols) * s.dtype.Size()}
 }
 
-// in adds arguments that are read: matrices, by address and stride. One that is not given is address 0.
+// in adds matrices that the kernel reads, by address and stride. A matrix that is not given has
+// address 0.
 func (c *call) in(s *Set, operands ...Operand) {
 	for _, o := range operands {
 		c.args = append(c.args, uint64(o.At), driver.IntArg(o.Stride))
@@ -131,7 +134,7 @@ func (c *call) in(s *Set, operands ...Operand) {
 	}
 }
 
-// out adds arguments that are written.
+// out adds matrices that the kernel writes.
 func (c *call) out(s *Set, operands ...Operand) {
 	for _, o := range operands {
 		c.args = append(c.args, uint64(o.At), driver.IntArg(o.Stride))
@@ -141,7 +144,7 @@ func (c *call) out(s *Set, operands ...Operand) {
 	}
 }
 
-// inPlace adds arguments that are read and written.
+// inPlace adds matrices that the kernel reads and writes.
 func (c *call) inPlace(s *Set, operands ...Operand) {
 	for _, o := range operands {
 		if o.given() {
@@ -151,14 +154,14 @@ func (c *call) inPlace(s *Set, operands ...Operand) {
 	}
 }
 
-// ints adds whole numbers.
+// ints adds integers.
 func (c *call) ints(numbers ...int) {
 	for _, n := range numbers {
 		c.args = append(c.args, driver.IntArg(n))
 	}
 }
 
-// numbers adds scalars, each its value and its address.
+// numbers adds scalars, each as a value and an address.
 func (c *call) numbers(numbers ...Number) {
 	for _, n := range numbers {
 		c.args = append(c.args, driver.Float64Arg(n.Value), uint64(n.At))
@@ -168,7 +171,7 @@ func (c *call) numbers(numbers ...Number) {
 	}
 }
 
-// reading adds the address of bytes that are read; 0 is none.
+// reading adds the address of bytes that the kernel reads, or 0.
 func (c *call) reading(p driver.Pointer, bytes int) {
 	c.args = append(c.args, uint64(p))
 	if p != 0 {
@@ -176,7 +179,7 @@ func (c *call) reading(p driver.Pointer, bytes int) {
 	}
 }
 
-// writing adds the address of bytes that are written; 0 is none.
+// writing adds the address of bytes that the kernel writes, or 0.
 func (c *call) writing(p driver.Pointer, bytes int) {
 	c.args = append(c.args, uint64(p))
 	if p != 0 {
@@ -184,7 +187,7 @@ func (c *call) writing(p driver.Pointer, bytes int) {
 	}
 }
 
-// updating adds the address of bytes that are read and written.
+// updating adds the address of bytes that the kernel reads and writes, or 0.
 func (c *call) updating(p driver.Pointer, bytes int) {
 	c.writing(p, bytes)
 	if p != 0 {
@@ -192,7 +195,8 @@ func (c *call) updating(p driver.Pointer, bytes int) {
 	}
 }
 
-// partial adds room for partial results and the counters of who finishes last.
+// partial adds scratch memory for partial results, and the counters by which blocks know the last
+// one.
 func (c *call) partial(q Queue, bytes, counters int) error {
 	scratch, err := q.Scratch(bytes)
 	if err != nil {

@@ -2,17 +2,17 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// Sparse is a matrix of entries on the device: those of row i are Starts[i] to Starts[i+1]-1.
+// Sparse is a CSR matrix on the device: row i has the entries Starts[i] to Starts[i+1]-1.
 type Sparse struct {
 	Rows, Cols, Entries int
 	Longest             int            // entries of the longest row
 	Starts              driver.Pointer // Rows + 1 int64
 	Columns             driver.Pointer // int32
-	Values              driver.Pointer // of the set's dtype; 0: ones
+	Values              driver.Pointer // in the set's dtype; 0: all values are 1
 }
 
-// Transpose is the entries of the transpose of a matrix of rows x cols: the same list column by column, each column's rows increasing.
-// nil values are ones, and stay nil.
+// Transpose returns the transpose of a CSR matrix with the given number of columns, with increasing
+// rows in each column. values may be nil, all ones; then tvalues is nil.
 func Transpose(cols int, starts []int, columns []int32, values []float64) (tstarts []int, trows []int32, tvalues []float64) {
 	rows := len(starts) - 1
 	first, n := starts[0], starts[rows]-starts[0]
@@ -42,15 +42,15 @@ func Transpose(cols int, starts []int, columns []int32, values []float64) (tstar
 }
 
 const (
-	// longRow is the number of entries from which a row has blocks of its own.
+	// Rows with more than longRow entries have their own blocks of threads.
 	longRow = 512
-	// longPart is the number of entries of such a row that a block sums, while the parts are at most longParts.
+	// A block sums longPart entries of a long row, and more if that takes more than longParts parts.
 	longPart  = 2048
 	longParts = 64
 )
 
-// SparseProduct sets out = X B (X.Rows x B.Cols) for a sparse X, sums of float64 in a fixed order. X^T D is the product of X^T's
-// entries (Transpose). With add it is added to what is there.
+// SparseProduct sets out = X B (X.Rows x B.Cols) for a sparse X. Sums are float64 in a fixed order.
+// For X^T D, x is the Transpose of X. add accumulates into out.
 func (s *Set) SparseProduct(q Queue, x Sparse, b, out Operand, add bool) error {
 	if x.Rows == 0 || b.Cols == 0 {
 		return nil

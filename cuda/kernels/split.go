@@ -6,13 +6,15 @@ import (
 	"ppal/cuda/driver"
 )
 
-// BFloat16s are row-major matrices of bfloat16 on the device, of one shape and stride: the terms of a sum, the largest first.
+// BFloat16s is a sum of row-major bfloat16 matrices on the device, which have one shape and one
+// stride; the largest term is first.
 type BFloat16s struct {
 	At     []driver.Pointer
 	Stride int
 }
 
-// WidenBFloat16 sets to (one matrix, rows x cols) = from, bytes without gaps: every byte is a bfloat16.
+// WidenBFloat16 sets to (one matrix, rows x cols) = from. The bytes at from have no gaps; bfloat16
+// holds every byte exactly.
 func (s *Set) WidenBFloat16(q Queue, to BFloat16s, from driver.Pointer, rows, cols int) error {
 	if rows == 0 || cols == 0 {
 		return nil
@@ -26,9 +28,10 @@ func (s *Set) WidenBFloat16(q Queue, to BFloat16s, from driver.Pointer, rows, co
 	return s.launch(q, c)
 }
 
-// SplitBFloat16 cuts b into two or three terms: b = b1 + b2 (+ b3), each the nearest bfloat16 of what the ones before it leave, so that
-// two leave out at most 2^-16 of b, and three of 8 bits have all 24 of a float32's. With them, products of bytes with b run on tensor cores
-// (Henry, Tang and Heinecke, 2019).
+// SplitBFloat16 splits b into two or three terms, b = b1 + b2 (+ b3). Each term is the bfloat16
+// nearest to the remainder of the terms before it. Two terms leave a relative error of at most
+// 2^-16; three terms of 8 bits hold all 24 bits of a float32. Products of bytes with the terms run
+// on tensor cores (Henry, Tang and Heinecke, 2019).
 func (s *Set) SplitBFloat16(q Queue, to BFloat16s, b Operand) error {
 	if len(to.At) < 1 || len(to.At) > 3 {
 		return fmt.Errorf("kernels: %d terms of bfloat16, want 1 to 3", len(to.At))
@@ -44,5 +47,5 @@ func (s *Set) SplitBFloat16(q Queue, to BFloat16s, b Operand) error {
 	return s.launch(q, c)
 }
 
-// bytes is the memory of a matrix.
+// bytes returns the size of one term.
 func (m BFloat16s) bytes(rows, cols int) int { return 2 * ((rows-1)*m.Stride + cols) }

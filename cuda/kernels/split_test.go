@@ -63,7 +63,7 @@ func TestSplitBFloat16(t *testing.T) {
 					term := bfloat16s(r, p, 9*35)[i*35+j]
 					sum += term
 					if even := math.Float32bits(float32(term))>>16&1 == 0; k == 0 && i == 8 && !even {
-						t.Errorf("%v is cut to %v first, want the even neighbour", x, term)
+						t.Errorf("%v is split into %v first, want the even neighbour", x, term)
 					}
 				}
 				same := sum == want || math.IsNaN(sum) && math.IsNaN(want)

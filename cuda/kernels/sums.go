@@ -8,8 +8,8 @@ import (
 
 const overRows = plan.OverRows
 
-// Sums sets out to the sums of in over an axis, accumulated in float64 in a fixed order: OverRows 1 x in.Cols, OverColumns in.Rows x 1,
-// OverAll 1 x 1. With add they are added to what is there.
+// Sums sets out to the sums of in over an axis, in float64 and in a fixed order. out is 1 x in.Cols
+// for OverRows, in.Rows x 1 for OverColumns and 1 x 1 for OverAll. add accumulates into out.
 func (s *Set) Sums(q Queue, over plan.Axis, in, out Operand, add bool) error {
 	if in.Rows == 0 || in.Cols == 0 {
 		return s.clearUnless(q, add, out)
@@ -40,8 +40,8 @@ func (s *Set) Sums(q Queue, over plan.Axis, in, out Operand, add bool) error {
 	return fmt.Errorf("kernels: no sums over axis %d", over)
 }
 
-// WeightedSums sets out = alpha w B (1 x B.Cols) for a row w (1 x B.Rows), or the sums of B's columns where w is not given, accumulated
-// in float64: the product of a vector with a matrix. With add it is added to what is there.
+// WeightedSums sets out = alpha w B (1 x B.Cols) for a row w (1 x B.Rows), in float64. A w that is
+// not given is a row of ones. add accumulates into out.
 func (s *Set) WeightedSums(q Queue, alpha float64, w, b, out Operand, add bool) error {
 	if b.Rows == 0 || b.Cols == 0 {
 		return s.clearUnless(q, add, out)
@@ -58,17 +58,18 @@ func (s *Set) WeightedSums(q Queue, alpha float64, w, b, out Operand, add bool) 
 	return s.launch(q, c)
 }
 
-// columnSums chooses the blocks of sums over rows, and returns in how many parts the rows are summed.
+// columnSums chooses the blocks of sums over rows, and returns the number of parts in which the
+// rows are summed.
 func (c *call) columnSums(rows, cols int) int {
 	x := atLeast(cols, 32)
 	tiles, y := ceil(cols, x), blockSize/x
-	// Parts of at least 8 rows a thread, some thousand blocks altogether.
+	// A part has at least 8 rows a thread, and there are about a thousand blocks.
 	parts := min(max(ceil(rows, 8*y), 1), max(1, ceil(1024, tiles)), 256)
 	c.grid, c.block = [3]int{tiles, parts, 1}, [3]int{x, y, 1}
 	return parts
 }
 
-// sum adds the matrix that sums are written to, or added to.
+// sum adds the matrix that receives sums, and whether they are accumulated.
 func (c *call) sum(s *Set, out Operand, add bool) {
 	if add {
 		c.inPlace(s, out)
@@ -78,7 +79,7 @@ func (c *call) sum(s *Set, out Operand, add bool) {
 	c.flag(add)
 }
 
-// clearUnless sets what is the sum of nothing to 0.
+// clearUnless sets an empty sum to 0, unless the sum is accumulated.
 func (s *Set) clearUnless(q Queue, add bool, out Operand) error {
 	if add || !out.given() {
 		return nil

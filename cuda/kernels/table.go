@@ -5,15 +5,16 @@ import (
 	"math"
 )
 
-// none is an offset in a table of a list that is not there.
+// none is the offset of a list that a table does not have.
 const none = -1
 
-// table is bytes for the device: a head of 64-bit numbers, and lists behind it, each from a multiple of 8 on.
+// table holds bytes for the device: a head of 64-bit numbers, then lists. Each list begins at a
+// multiple of 8.
 type table struct{ bytes []byte }
 
 func newTable(head int) *table { return &table{make([]byte, head)} }
 
-// put writes numbers of the head.
+// put writes numbers into the head.
 func (t *table) put(at int, numbers ...int64) {
 	for i, n := range numbers {
 		binary.LittleEndian.PutUint64(t.bytes[at+8*i:], uint64(n))
@@ -22,7 +23,7 @@ func (t *table) put(at int, numbers ...int64) {
 
 func bitsOf(x float64) int64 { return int64(math.Float64bits(x)) }
 
-// begin returns where the next list begins.
+// begin returns the offset of the next list.
 func (t *table) begin() int64 {
 	for len(t.bytes)%8 != 0 {
 		t.bytes = append(t.bytes, 0)

@@ -2,15 +2,15 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// The passes of a primal step over vectors of n elements without gaps (problem.Vectors). Sums are of float64, in an order that depends
-// on n alone, and are left in device memory as float64.
+// The passes of a primal step over vectors of n elements without gaps (problem.Vectors). Sums are
+// float64, in an order that depends on n only, and stay in device memory.
 
-// Proximal is a proximal map that acts on each number alone: trainer.Proximal.
+// Proximal is an element-wise proximal map: problem.Elementwise.
 //
 //	z = min(max(Scale y, Lower), Upper),   P(y) = z - min(max(z, -Threshold), Threshold)
 type Proximal struct{ Scale, Lower, Upper, Threshold Number }
 
-// Combine sets dst = a x + b y. dst may be x or y; y is neither read where b = 0 nor needed where it is 0.
+// Combine sets dst = a x + b y. dst may be x or y. y is not read if b = 0, and may then be 0.
 func (s *Set) Combine(q Queue, n int, dst driver.Pointer, a Number, x driver.Pointer, b Number, y driver.Pointer) error {
 	if n == 0 {
 		return nil
@@ -38,24 +38,24 @@ func (s *Set) SquaredDistance(q Queue, n int, x, y, result driver.Pointer) error
 	return s.reduce(q, c, 1, result)
 }
 
-// Size sets result[0] = ||x||^2 and result[1] to the factor of the projection onto the ball of that radius, min(1, radius/||x||), 1
-// where the radius is 0: no ball.
+// Size sets result[0] = ||x||^2, and result[1] to the factor min(1, radius/||x||) of the projection
+// onto the ball of that radius. A radius of 0 is no ball and gives 1.
 func (s *Set) Size(q Queue, n int, x driver.Pointer, radius float64, result driver.Pointer) error {
-	return s.Reach(q, n, x, 0, 0, Number{}, Number{}, radius, result)
+	return s.StepNorm(q, n, x, 0, 0, Number{}, Number{}, radius, result)
 }
 
-// Reach sets result[0] = ||x - e (d + b (b v + d))||^2, the squared norm of what Descend applies the map to, and result[1] to the factor
-// of the projection onto the ball of that radius as Size does. It writes nothing else. v is not read where b = 0; where d is 0 the
-// result is ||x||^2.
-func (s *Set) Reach(q Queue, n int, x, d, v driver.Pointer, e, b Number, radius float64, result driver.Pointer) error {
-	c := pass("reach", n)
+// StepNorm sets result[0] = ||x - e (d + b (b v + d))||^2, the squared norm of the point to which
+// Descend applies the proximal map, and result[1] to the factor of the projection onto the ball, as
+// Size does. It writes nothing else. v is not read if b = 0; d = 0 gives ||x||^2.
+func (s *Set) StepNorm(q Queue, n int, x, d, v driver.Pointer, e, b Number, radius float64, result driver.Pointer) error {
+	c := pass("step_norm", n)
 	c.vectors(s, n, x, d, v)
 	c.numbers(e, b, Value(radius))
 	return s.reduce(q, c, 2, result)
 }
 
-// Descend sets v = b v + d and x = P(x - e (d + b v)), and result to ||x+ - x||^2 and ||x+||^2. v is neither read nor written where
-// b = 0.
+// Descend sets v = b v + d and x = P(x - e (d + b v)), and result to ||x+ - x||^2 and ||x+||^2. v
+// is neither read nor written if b = 0.
 func (s *Set) Descend(q Queue, n int, x, d, v driver.Pointer, e, b Number, p Proximal, result driver.Pointer) error {
 	c := pass("descend", n)
 	c.updating(x, n*s.dtype.Size())
@@ -66,8 +66,8 @@ func (s *Set) Descend(q Queue, n int, x, d, v driver.Pointer, e, b Number, p Pro
 	return s.reduce(q, c, 2, result)
 }
 
-// Adam sets m1 = 0.9 m1 + 0.1 d, m2 = 0.999 m2 + 0.001 d^2 and x = P(x - rate m1/(sqrt(root m2) + 1e-8)), and result to ||x+||^2 and
-// the factor of the projection onto the ball of that radius as Size does.
+// Adam sets m1 = 0.9 m1 + 0.1 d, m2 = 0.999 m2 + 0.001 d^2 and x = P(x - rate m1/(sqrt(root m2) +
+// 1e-8)), and result as Size does for the new x.
 func (s *Set) Adam(q Queue, n int, x, d, m1, m2 driver.Pointer, rate, root Number, p Proximal, radius float64,
 	result driver.Pointer) error {
 	c, bytes := pass("adam", n), n*s.dtype.Size()
@@ -114,7 +114,7 @@ func pass(name string, n int) *call {
 	return c
 }
 
-// vectors adds vectors that are read.
+// vectors adds vectors that the kernel reads.
 func (c *call) vectors(s *Set, n int, list ...driver.Pointer) {
 	for _, p := range list {
 		c.reading(p, n*s.dtype.Size())
@@ -123,7 +123,7 @@ func (c *call) vectors(s *Set, n int, list ...driver.Pointer) {
 
 func (c *call) proximal(p Proximal) { c.numbers(p.Scale, p.Lower, p.Upper, p.Threshold) }
 
-// reduce launches a pass that leaves sums at result, by fewer blocks.
+// reduce launches a pass that leaves sums at result, with at most 512 blocks.
 func (s *Set) reduce(q Queue, c *call, sums int, result driver.Pointer) error {
 	c.grid[0] = min(c.grid[0], 512)
 	c.writing(result, 8*sums)

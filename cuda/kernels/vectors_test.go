@@ -14,7 +14,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// deviceVectors are problem.Passes by the kernels: the vectors go to the device for each pass and come back.
+// deviceVectors are problem.Passes by the kernels: the vectors go to the device for each pass and
+// come back.
 type deviceVectors[T plan.Float] struct {
 	*rig[T]
 	number bool // numbers are given in device memory
@@ -81,7 +82,7 @@ func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
 func (v deviceVectors[T]) SquaredTrial(x, d, w []T, e, b T) float64 {
 	defer v.forget()
 	result := v.results()
-	v.do(v.s.Reach(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
+	v.do(v.s.StepNorm(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
 	n := v.numbers(result, 2)
 	if n[1] != 1 {
 		v.t.Errorf("a scale of %v without a ball", n[1])
@@ -111,7 +112,8 @@ func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Element
 	return v.numbers(result, 1)[0]
 }
 
-// regularizers are the maps, by whether they are of each number alone, the ball, or groups of numbers.
+// regularizers are the maps, by whether they are of each number alone, the ball, or groups of
+// numbers.
 func regularizers(n int) []problem.Regularizer {
 	ends := []int{n}
 	if n > 4 {
@@ -289,14 +291,14 @@ func (s *deviceSpace[T]) descend(step, b, length float64) {
 	p := s.separable(length)
 	switch s.reg.Kind {
 	case problem.Ball:
-		s.do(s.s.Reach(s.q, s.n, s.x, s.d, s.w, e, m, s.reg.Radius, s.result))
+		s.do(s.s.StepNorm(s.q, s.n, s.x, s.d, s.w, e, m, s.reg.Radius, s.result))
 		p.Scale = kernels.At(s.result.Offset(8))
 		moved := s.results()
 		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, moved))
 		s.result = moved
 	case problem.GroupL1:
 		g, scales := s.groups()
-		s.do(s.s.GroupReach(s.q, s.n, g, s.x, s.d, s.w, e, m, kernels.Value(length*s.reg.Weight), scales))
+		s.do(s.s.GroupFactors(s.q, s.n, g, s.x, s.d, s.w, e, m, kernels.Value(length*s.reg.Weight), scales))
 		s.do(s.s.GroupDescend(s.q, s.n, g, s.x, s.d, s.w, e, m, scales, s.result))
 	default:
 		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, s.result))
@@ -313,7 +315,7 @@ func (s *deviceSpace[T]) adagrad(step float64) {
 	case problem.GroupL1:
 		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), s.separable(step)))
 		g, scales := s.groups()
-		s.do(s.s.GroupReach(s.q, s.n, g, s.x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(step*s.reg.Weight), scales))
+		s.do(s.s.GroupFactors(s.q, s.n, g, s.x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(step*s.reg.Weight), scales))
 		s.do(s.s.GroupScale(s.q, s.n, g, s.x, scales))
 	case problem.L1:
 		s.do(s.s.Adagrad(s.q, s.n, s.x, s.d, s.w, kernels.Value(step), kernels.Proximal{Scale: kernels.Value(1),

@@ -23,12 +23,13 @@ import (
 
 var update = flag.Bool("update", false, "record the table again")
 
-// outcome is what a run left. All numbers are kept as the text of the run's files, which determines
-// their bits.
+// outcome is what a run left. All numbers are kept as the text of the run's files, which
+// determines their bits.
 type outcome struct {
-	Flags       string            `json:"flags"`
-	Weights     string            `json:"weights"` // SHA-256 of the tensors of model.safetensors
-	Records     []string          `json:"records"` // of each line of metrics.jsonl, the start of its SHA-256
+	Flags   string `json:"flags"`
+	Weights string `json:"weights"` // SHA-256 of the tensors of model.safetensors
+	// of each line of metrics.jsonl, the start of its SHA-256
+	Records     []string          `json:"records"`
 	Summary     map[string]any    `json:"summary"`
 	Certificate map[string]any    `json:"certificate"`
 	Measures    map[string]string `json:"measures"` // SHA-256 of the measures of each split
@@ -129,7 +130,7 @@ func execute(t *testing.T, program string, r run) outcome {
 		args = append(args, "--simd", r.simd)
 	}
 	if r.file {
-		args = append(args, "--file", "testdata/rows.csv")
+		args = append(args, "--file", "../../testdata/rows.csv")
 	}
 	if text, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 		t.Fatalf("ppal %s: %v\n%s", strings.Join(args, " "), err, text)
@@ -163,8 +164,8 @@ func weights(t *testing.T, path string) string {
 	return sum(append(canonical(t, header), data[end:]...))
 }
 
-// records are the checksums of the lines, without the measured time and without null values, so that a
-// key which a method lacks may be absent.
+// records are the checksums of the lines, without the measured time and without null values, so
+// that a key which a method lacks may be absent.
 func records(t *testing.T, path string) (sums []string) {
 	t.Helper()
 	file, err := os.Open(path)

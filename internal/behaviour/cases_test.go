@@ -9,7 +9,7 @@ type run struct {
 	simd  string // go, avx2 or avx512: the kernels; "": Gorgonia's engine
 	vnni  bool   // 8-bit products
 	data  bool   // real files
-	file  bool   // the fixture testdata/rows.csv
+	file  bool   // the shared fixture testdata/rows.csv
 }
 
 // The shapes that most rows share. Each run takes well under a second.

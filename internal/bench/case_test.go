@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 		{[]string{"c", "a"}, []string{"c", "a"}, 0, ""},
 		{[]string{"d"}, nil, 0, `--cases has no case "d", want some of a, b, c`},
 		{[]string{"a", "b"}, nil, 0, "--cases names b, which cannot run: there is no b"},
-		{[]string{"a", "a"}, nil, 0, "--cases names a twice"},
+		{[]string{"a", "a"}, nil, 0, "--cases gives a twice"},
 	} {
 		chosen, notes, err := Choose(all, tc.names)
 		if tc.refused != "" {

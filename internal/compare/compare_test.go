@@ -170,8 +170,8 @@ func TestSearchIsRecorded(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, r := range o.Of("gdpa") {
-		if r.Config.GDPAStep != "1e-3" && r.Config.GDPAStep != "0.001" {
-			t.Errorf("seed %d ran with the step %s", r.Seed, r.Config.GDPAStep)
+		if step := r.Config.Text("gdpa-step"); step != "0.001" {
+			t.Errorf("seed %d ran with the step %s", r.Seed, step)
 		}
 	}
 	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 3 {

@@ -1,4 +1,5 @@
-// Package peers holds the comparison with PyTorch, JAX, numpy and Cooper, which is in Python: see README.md.
+// Package peers compares ppal with PyTorch, JAX, NumPy and Cooper. The comparison is written in
+// Python: see README.md.
 package peers
 
 import (

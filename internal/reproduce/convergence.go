@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppal/internal/compare"
+	"ppal/internal/config"
 	"ppal/trainer"
 )
 
@@ -134,11 +135,27 @@ func remaining(name string) test {
 		holds := len(o.Of(name)) > 0
 		var texts []string
 		for _, r := range o.Of(name) {
-			rho := r.Config.Alpha / (1 + r.Config.Alpha*r.Config.Beta)
+			rho, ok := rhoOf(r.Config)
+			if !ok {
+				return verdict{}, false
+			}
 			debt, violation := gap(r.Last())/rho, r.Last().MaxViolation
 			holds = holds && violation > r.Config.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
 			texts = append(texts, fmt.Sprintf("%s, seed %d: violation %.4g, |lambda - mu|/rho %.4g", name, r.Seed, violation, debt))
 		}
 		return verdict{ruled(holds), strings.Join(texts, "; ")}, len(o.Of(name)) > 0
 	}
+}
+
+// rhoOf is rho of a run by PPALA or PLADA.
+func rhoOf(c config.Train) (rho float64, ok bool) {
+	m, err := c.TrainerMethod()
+	if err != nil {
+		return 0, false
+	}
+	p, ok := m.(interface{ Rho() float64 })
+	if !ok {
+		return 0, false
+	}
+	return p.Rho(), true
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -50,6 +51,40 @@ func TestReference(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, b.Bytes()); diff != "" {
 		t.Errorf("Write (-want +got):\n%s", diff)
+	}
+}
+
+// Model files that PyTorch and package models wrote are valid, and the content survives writing and
+// reading.
+func TestModelFiles(t *testing.T) {
+	paths, err := filepath.Glob("../../testdata/models/*.safetensors")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(len(paths), err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, file); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if strings.HasPrefix(filepath.Base(path), "ppal_") && !bytes.Equal(data, b.Bytes()) {
+			t.Errorf("%s: Write changed the bytes", path)
+		}
+		again, err := Read(&b)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		byName := cmpopts.SortSlices(func(a, b Tensor) bool { return a.Name < b.Name })
+		if diff := cmp.Diff(file, again, byName); diff != "" {
+			t.Errorf("%s (-first +second):\n%s", path, diff)
+		}
 	}
 }
 

@@ -28,22 +28,11 @@ const root = "../.."
 // wide lists the folders that still have lines which are too wide, each with the folders below it
 // ("." is the top folder alone). Remove a folder once its lines fit; add none.
 var wide = []string{
-	".",
-	"cmd/ppal",
 	"cuda",
-	"datasets",
-	"docs",
-	"internal/behaviour",
-	"internal/bench",
-	"internal/compare",
 	"internal/config",
 	"internal/cpu",
 	"internal/gpucheck",
-	"internal/graphcases",
-	"internal/peers",
 	"internal/plan",
-	"internal/reproduce",
-	"models",
 	"trainer",
 }
 

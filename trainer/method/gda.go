@@ -3,6 +3,7 @@ package method
 import (
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -64,3 +65,9 @@ func (m *GDA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m
 
 // VisitDual implements trainer.DualRule.
 func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }
+
+func (m *GDA) Options() []*option.Option {
+	return append(m.Primal.Options(),
+		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").
+			Or(option.Float(DefaultGDADualStep)))
+}

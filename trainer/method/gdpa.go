@@ -6,6 +6,7 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -131,4 +132,52 @@ func (m *GDPA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), 
 func (m *GDPA) VisitDual(v problem.StateVisitor) {
 	v.Count("gdpa.r", &m.r)
 	v.Numbers("gdpa.multipliers", m.lambda)
+}
+
+func (m *GDPA) Options() []*option.Option {
+	primal := m.Primal
+	if primal == nil {
+		primal = &step.Settings{}
+	}
+	return []*option.Option{
+		step.ChoiceOption(func() string {
+			if m.Primal == nil {
+				return "gradient"
+			}
+			return m.Primal.Kind.String()
+		}, func(word string) {
+			if primal.Kind, _ = step.Parse(word); primal.Kind == step.Gradient {
+				m.Primal = nil // the published step
+			} else {
+				m.Primal = primal
+			}
+		}).Or("gradient"),
+		primal.MomentumOption(),
+		option.Custom("gdpa-step", "X|auto", m.setStep, func() string {
+			if m.Automatic {
+				return "auto"
+			}
+			return option.Float(setting.OrDefault(m.Step, DefaultGDPAStep))
+		}, "set the first step size alpha_0; auto, with --primal nesterov, follows the measured curvature", "auto").
+			Or(option.Float(DefaultGDPAStep)).
+			Check(func() string {
+				if m.Automatic && (m.Primal == nil || m.Primal.Kind != step.Nesterov) {
+					return "needs --primal nesterov"
+				}
+				return ""
+			}),
+		option.Either("gdpa-step-decay", &m.ConstantStep, "cubic", "constant",
+			"let the step size fall like alpha_0 (r+1)^(-1/3) (cubic), or keep it (constant)"),
+		option.Number("gdpa-penalty", &m.Penalty, option.Positive, "set the first penalty beta_0").Or(option.Float(DefaultGDPAPenalty)),
+		option.Number("gdpa-perturbation", &m.Perturbation, option.Between(0, 1), "set the perturbation tau").
+			Or(option.Float(DefaultGDPAPerturbation)),
+		option.NumberOr("gdpa-ratio", &m.Ratio, option.AtLeast(1), "none",
+			"let the penalty grow as beta_0 X^r; none: as beta_0 (r+1)^(1/3)"),
+	}
+}
+
+func (m *GDPA) setStep(text string) error {
+	step := option.NumberOr("", &m.Step, option.Positive, "auto", "")
+	m.Automatic = text == "auto"
+	return step.Set(text)
 }

@@ -2,12 +2,14 @@ package method
 
 import (
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
 	"ppal/trainer/internal/vec"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -210,4 +212,16 @@ func (m *IPPConEx) VisitState(v problem.StateVisitor) {
 	v.Number("ipp-conex.norm2", &m.norm2)
 	v.Number("ipp-conex.step", &m.last)
 	m.loop.visitState(v)
+}
+
+func (m *IPPConEx) Options() []*option.Option {
+	return []*option.Option{
+		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "set t0 of the inner steps; auto derives it from the measured curvature"),
+		option.NumberOr("ipp-conex-bound", &m.Bound, option.Positive, "auto",
+			"set the bound M on the constraints' subgradients; auto measures it"),
+		m.rhoOption("ipp-conex-rho"),
+		option.Count("ipp-conex-inner", &m.Inner, option.AtLeast(1), "set the number of inner steps on a proximal problem").
+			Or(strconv.Itoa(DefaultInnerLoop)).In("iterations"),
+		option.Switch("ipp-conex-restart", &m.Restart, "begin each inner loop with multipliers of 0, as published"),
+	}
 }

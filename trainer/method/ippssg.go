@@ -2,10 +2,12 @@ package method
 
 import (
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -168,4 +170,15 @@ func (m *IPPSSG) VisitState(v problem.StateVisitor) {
 	v.Count("ipp-ssg.counted", &m.counted)
 	v.Number("ipp-ssg.center", &m.centerWorst)
 	m.loop.visitState(v)
+}
+
+func (m *IPPSSG) Options() []*option.Option {
+	return []*option.Option{
+		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
+			Or(option.Float(DefaultSSGTolerance)),
+		option.NumberOr("ipp-ssg-bound", &m.Bound, option.Positive, "auto", "set the bound L of the inner steps; auto measures it"),
+		m.rhoOption("ipp-ssg-rho"),
+		option.Count("ipp-ssg-inner", &m.Inner, option.AtLeast(1), "set the first number of inner steps on a proximal problem").
+			Or(strconv.Itoa(DefaultInnerLoop)).In("iterations"),
+	}
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -105,4 +107,15 @@ func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
 	v.Vector("multiplier.squares", m.squares)
 	v.Number("multiplier.last", &m.multiplier)
 	m.net.visitState(v)
+}
+
+func (m *MultiplierModel) Options() []*option.Option {
+	return []*option.Option{
+		option.Number("multiplier-model-step", &m.Step, option.Positive, "set the Adagrad step size of the model").
+			Or(option.Float(DefaultMultiplierStep)),
+		option.Number("multiplier-model-network-step", &m.NetworkStep, option.Positive, "set the Adagrad step size of the multipliers' network").
+			Or(option.Float(DefaultMultiplierStep)),
+		option.Count("multiplier-model-units", &m.Units, option.AtLeast(1), "set the number of hidden units of the multipliers' network").
+			Or(strconv.Itoa(DefaultMultiplierUnits)),
+	}
 }

@@ -3,11 +3,13 @@ package method
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
 	"ppal/trainer/internal/vec"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -170,4 +172,20 @@ func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
 	v.Number("nl-iapial.rho", &m.q.Rho)
 	v.Vector("nl-iapial.center", m.q.Center)
 	m.acg.visitState(v)
+}
+
+func (m *NLIAPIAL) Options() []*option.Option {
+	return []*option.Option{
+		option.NumberOr("nl-iapial-penalty", &m.Penalty, option.Positive, "auto",
+			"set the first penalty c_0; auto: max(1, M/K^2) with the Lipschitz constants measured at the start"),
+		option.NumberOr("nl-iapial-modulus", &m.Modulus, option.Positive, "auto", "set the modulus m of weak convexity of f; auto measures it"),
+		option.NumberOr("nl-iapial-lipschitz", &m.Lipschitz, option.Positive, "auto",
+			"set the Lipschitz constant M of the gradient of f; auto measures it"),
+		option.Number("nl-iapial-sigma", &m.Sigma, option.Between(0, 1), "set the relative accuracy of the inner problems").
+			Or(option.Float(DefaultNLIAPIALSigma)),
+		option.Number("nl-iapial-tolerance", &m.Tolerance, option.Positive, "set the accuracy that decides when the penalty grows").
+			Or(option.Float(DefaultNLIAPIALTolerance)),
+		option.Count("nl-iapial-inner", &m.Inner, option.AtLeast(1), "limit the steps on an inner problem").
+			Or(strconv.Itoa(DefaultNLIAPIALInner)).In("iterations"),
+	}
 }

@@ -3,9 +3,11 @@ package method
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -97,4 +99,14 @@ func (m *Penalty) Report() trainer.Report { return trainer.NewReport(m.stepSize(
 func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Count("penalty.k", &m.k)
 	v.Numbers("penalty.weights", m.w)
+}
+
+func (m *Penalty) Options() []*option.Option {
+	return append(m.Primal.Options(),
+		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").
+			Or(option.Float(DefaultPenaltyCoefficient)),
+		option.Number("penalty-growth", &m.Growth, option.AtLeast(1), "multiply c by this factor after every period").
+			Or(option.Float(DefaultPenaltyGrowth)),
+		option.Count("penalty-period", &m.Period, option.AtLeast(1), "set the length of a period").
+			Or(strconv.Itoa(DefaultPenaltyPeriod)).In("iterations"))
 }

@@ -8,6 +8,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -276,4 +277,35 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 			100*float64(d.negative)/float64(d.k)))
 	}
 	return warnings, notes
+}
+
+func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
+	return []*option.Option{
+		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
+			Or(option.Float(DefaultAlpha)),
+		option.Number("beta", &s.Beta, option.Positive, "set the proximal parameter of the multipliers, below 1 in the theorems").
+			Or(option.Float(DefaultBeta)).
+			For("0.2", option.Problem(option.NeymanPearson)).For("0.5", option.Problem(option.Intersectional)),
+		option.Number("tau", &s.Tau, option.Positive, "set the step size of the slack").
+			OrRule(rule, func() string {
+				set := s.withDefaults(deltaSlow)
+				return option.Float(slackRatio * (1 + set.Alpha*set.Beta) / set.Alpha)
+			}, "alpha", "beta").
+			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
+		option.Enum("delta", &s.Delta, "choose the sequence delta_k: 1/(p k^q + 1) (power) or delta0/(k+1)^q (harmonic)", deltaNames[:]...).
+			For("harmonic", option.Paper(), option.OnTables()),
+		option.Number("delta-p", &s.DeltaP, option.Positive, "set p of --delta power; a smaller p lets the violation shrink sooner").
+			Or(option.Float(deltaRamped)).
+			For(option.Float(deltaSlow), option.If("primal", "adam")).
+			For(option.Float(deltaSlow), option.If("primal", "gradient"), option.If("eta-scale", "fixed")).
+			For(option.Float(deltaFast), option.If("primal", "gradient")).
+			With(option.If("delta", "power")),
+		option.Number("delta-q", &s.DeltaQ, option.UpTo(0, 1), "set the exponent q of delta_k, above 2/3 in the theorems").
+			Or(option.Float(DefaultDeltaQ)),
+		option.Number("delta0", &s.Delta0, option.UpTo(0, 1), "set delta0 of --delta harmonic").
+			Or(option.Float(DefaultDelta0)).For("0.1", option.Paper(), option.OnTables()).
+			With(option.If("delta", "harmonic")),
+		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
+		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "start the slack at max(0, -g(x_0)) (residual) or at 0 (zero)"),
+	}
 }

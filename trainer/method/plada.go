@@ -3,11 +3,14 @@ package method
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -28,6 +31,9 @@ const (
 	ProxLinear
 	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
 	Inner
+	// Split is Subgradient on a problem whose gaps |h| <= eps stand as h <= eps and -h <= eps. The
+	// caller builds that problem.
+	Split
 )
 
 // PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth constraints (Moon et al., Algorithm 1):
@@ -82,7 +88,7 @@ func (m *PLADA) validate() error {
 	switch {
 	case !setting.IsSize(m.Sigma0) || m.InnerSteps < 0:
 		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
-	case m.XStep < XStepAuto || m.XStep > Inner:
+	case m.XStep < XStepAuto || m.XStep > Split:
 		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", problem.ErrSettings, m.XStep)
 	}
 	return nil
@@ -213,3 +219,76 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	}
 	return warnings, notes
 }
+
+// Options describes the x-step's settings.
+
+// options describes the settings of a method whose tau rho has the default slackRatio.
+
+// Options implements Method.
+
+// Options implements Method.
+
+func (m *PLADA) Options() []*option.Option {
+	primal := m.Primal.Options()
+	primal[0].For("gradient", option.If("x-step", "inner")).Check(func() string {
+		if m.XStep == Inner && m.Primal.Kind != step.Gradient {
+			return "--x-step inner takes gradient steps only; choose --primal gradient"
+		}
+		return ""
+	})
+	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
+	return append(list,
+		option.Custom("x-step", "subgradient|proxlinear|split|inner:N", m.setXStep, m.xStepText,
+			"choose the step of x: along a subgradient, exact for linearised gaps |h| <= eps (proxlinear), on the two smooth"+
+				" constraints of each gap (split), or N steps on the exact subproblem (inner:N)", "subgradient", "proxlinear", "split").
+			Or("subgradient").
+			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
+		option.Either("mu-step", &m.BoxStep, "analysed", "box", "step mu as the paper's analysis does (analysed) or as its algorithm box does (box)"),
+		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
+}
+
+// xStepNames are the words of the x-steps without a number.
+var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}
+
+func (m *PLADA) xStepText() string {
+	if m.XStep == Inner {
+		return "inner:" + strconv.Itoa(m.InnerSteps)
+	}
+	return xStepNames[m.XStep]
+}
+
+func (m *PLADA) setXStep(text string) error {
+	for step, name := range xStepNames {
+		if name == text && step != XStepAuto {
+			m.XStep, m.InnerSteps = step, 0
+			return nil
+		}
+	}
+	steps, inner := strings.CutPrefix(text, "inner:")
+	n, err := strconv.Atoi(steps)
+	if !inner || err != nil || n < 1 {
+		return fmt.Errorf("must be subgradient, proxlinear, split, or inner:N with N at least 1")
+	}
+	m.XStep, m.InnerSteps = Inner, n
+	return nil
+}
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.

@@ -5,6 +5,7 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -108,4 +109,8 @@ func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 // Conclude implements trainer.Concluder.
 func (m *PPALA) Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string) {
 	return m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+}
+
+func (m *PPALA) Options() []*option.Option {
+	return append(m.Primal.Options(), m.Perturbation.options(DefaultPPALASlackRatio, "0.9/(2 rho)")...)
 }

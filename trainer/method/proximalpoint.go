@@ -5,6 +5,7 @@ import (
 
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -175,4 +176,9 @@ func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Numbers("proximal.bound", l.bound)
 	v.Vector("proximal.center", l.center)
 	v.Vector("proximal.mean", l.mean)
+}
+
+func (s *ProximalPoint) rhoOption(name string) *option.Option {
+	return option.NumberOr(name, &s.RhoHat, option.Positive, "auto",
+		"set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")
 }

@@ -7,6 +7,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -211,4 +212,31 @@ func largestConstraint(g []float64) (value float64, j int) {
 		}
 	}
 	return value, j
+}
+
+func (m *SSG) Options() []*option.Option {
+	rule := func(name string, field *StepRule, help string, first StepRule, others ...StepRule) *option.Option {
+		words := []string{string(first)}
+		for _, w := range others {
+			words = append(words, string(w))
+		}
+		return option.Words(name, func() string {
+			if *field == "" {
+				return string(first)
+			}
+			return string(*field)
+		}, func(word string) { *field = StepRule(word) }, help, words...)
+	}
+	return []*option.Option{
+		option.Number("ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
+			Or(option.Float(DefaultSSGTolerance)),
+		option.NumberOr("ssg-step", &m.Step, option.Positive, "auto",
+			"set c of the steps on the objective; auto: 2 over the curvature measured at the start"),
+		rule("ssg-step-rule", &m.StepRule, "step on the objective by c/sqrt(count) (decay) or by c (constant)", StepDecay, StepConstant),
+		rule("ssg-violation-rule", &m.ViolationRule,
+			"step on the constraints by g/||zeta||^2 (polyak), or with c of --ssg-violation-step by c/sqrt(count) (decay) or c (constant)",
+			StepPolyak, StepDecay, StepConstant),
+		option.Number("ssg-violation-step", &m.ViolationStep, option.Positive, "set c of the steps on the constraints").Or("0.1").
+			With(option.If("ssg-violation-rule", "decay", "constant")),
+	}
 }

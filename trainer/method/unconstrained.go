@@ -2,6 +2,7 @@ package method
 
 import (
 	"ppal/trainer"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -41,3 +42,5 @@ func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.ste
 
 // VisitDual implements trainer.DualRule.
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}
+
+func (m *Unconstrained) Options() []*option.Option { return m.Primal.Options() }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -147,4 +148,41 @@ func NewBlind(s Settings, p problem.Problem) (Step, error) {
 		d.rule.blind = true
 	}
 	return step, err
+}
+
+func (s *Settings) Options() []*option.Option {
+	return []*option.Option{
+		ChoiceOption(func() string { return s.Kind.String() }, func(word string) { s.Kind, _ = Parse(word) }).
+			For("gradient", option.Paper()),
+		s.MomentumOption(),
+		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
+			"take eta as a cap on the curvature rule, divided by 1 + ||w||_1 (weights), or as the step size itself (fixed)").
+			For("fixed", option.Paper()).
+			With(option.If("primal", "nesterov", "gradient")),
+		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "set the step size; auto follows the measured curvature").
+			For(option.Float(DefaultAdamStep), option.If("primal", "adam")).
+			For("0.1", option.Paper(), option.Problem(option.Intersectional), option.If("eta-scale", "fixed")).
+			For("0.001", option.Paper(), option.If("eta-scale", "fixed")).
+			Check(func() string {
+				switch {
+				case s.Eta == 0 && s.Kind == Adam:
+					return "the adam step has no automatic size; give a number"
+				case s.Eta == 0 && s.Fixed:
+					return "an automatic step follows the weights; give a number with --eta-scale fixed"
+				}
+				return ""
+			}),
+	}
+}
+
+// ChoiceOption describes the choice of the x-step.
+
+func ChoiceOption(get func() string, put func(word string)) *option.Option {
+	return option.Words("primal", get, put, "choose the step of x", primalNames[:]...)
+}
+
+// MomentumOption describes the limit of the ramp.
+func (s *Settings) MomentumOption() *option.Option {
+	return option.Number("momentum", &s.Momentum, option.Between(0, 1), "limit the ramp of Nesterov's momentum").
+		Or(option.Float(DefaultMomentum)).With(option.If("primal", "nesterov"))
 }

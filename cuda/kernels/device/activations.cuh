@@ -14,7 +14,7 @@ __device__ inline real sigmoid(real x) {
   return x < 0 ? e * r : r;
 }
 
-// relu keeps the sign of what it cuts: -0 for x < 0, and +0 for -0.
+// relu keeps the sign of a negative input: it returns -0 for x < 0, and +0 for -0.
 __device__ inline real relu(real x) { return x < 0 ? (real)-0.0 : x + (real)0; }
 
 __device__ inline real activation(int f, real x) {
@@ -40,7 +40,7 @@ template <int n> __device__ inline void activations(int f, real *v) {
   }
 }
 
-// slope is the derivative written in a = f(x).
+// slope is the derivative f'(x) as a function of a = f(x).
 __device__ inline real slope(int f, real a) {
   switch (f) {
   case SIGMOID: return a * (1 - a);

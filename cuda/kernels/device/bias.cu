@@ -7,7 +7,7 @@ __device__ void bias_activation(real *z, int64 zs, const real *__restrict__ b, i
   for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x) {
     real bias = b[j];
     for (int64 i = (int64)blockIdx.y * blockDim.y + threadIdx.y; i < rows; i += 4 * step) {
-      real v[4]; // the loads before the stores, so that they are under way together
+      real v[4]; // the loads before the stores, so that the loads overlap
 #pragma unroll
       for (int u = 0; u < 4; u++)
         if (i + u * step < rows) v[u] = z[(i + u * step) * zs + j];

@@ -1,8 +1,10 @@
-// Sums over rows, column by column, in float64: each block sums a part of the rows of up to 32 columns, the last the parts.
+// Sums over rows, column by column, in float64: each block sums a part of the rows of up to 32
+// columns, and the last block sums the parts.
 #pragma once
 #include "common.cuh"
 
-// parts_sum adds the sums of the parts of the rows, which the threads with threadIdx.y == 0 have, and writes them.
+// parts_sum adds the sums of the parts of the rows, which the threads with threadIdx.y == 0 hold,
+// and writes the results.
 __device__ inline void parts_sum(double sum, int64 j, int64 cols, double alpha, real *out, int64 add, double *partial, unsigned *tickets) {
   if (gridDim.y > 1) {
     if (threadIdx.y == 0 && j < cols) partial[blockIdx.y * cols + j] = sum;

@@ -1,7 +1,8 @@
-// What all kernels share: the elements' type, names, numbers and reductions.
+// The definitions that all kernels share: the elements' type, names, scalars and reductions.
 //
-// Every source is compiled for float (PPAL_F32) and double (PPAL_F64), by NVRTC for the device and by the host's compiler for the
-// emulator (PPAL_HOST). Blocks have 256 threads but where it says so.
+// Every source is compiled for float (PPAL_F32) and double (PPAL_F64), except the sources that
+// compile.py lists: by NVRTC for the device, and by the host's compiler for the test double
+// (PPAL_HOST). A block has 256 threads unless a kernel says otherwise.
 #pragma once
 
 #ifdef PPAL_HOST
@@ -28,23 +29,24 @@ typedef float real;
 #define EXPORT(name) static const emulated::Registration JOIN(NAME(name), _registered)(EMULATED_STRING(NAME(name)), &NAME(name));
 #else
 #define KERNEL(name) extern "C" __global__ void __launch_bounds__(256) NAME(name)
-// KERNEL_WIDE says how many blocks a multiprocessor is to hold at least: where the compiler's own choice would spill registers.
+// KERNEL_WIDE gives the least number of blocks that a multiprocessor holds, where the compiler's
+// own choice would spill registers.
 #define KERNEL_WIDE(name, blocks) extern "C" __global__ void __launch_bounds__(256, blocks) NAME(name)
 #define EXPORT(name)
 #endif
 
-// A scalar parameter: its value, or where it is in device memory.
+// A scalar parameter: the value, or the value's address in device memory.
 #define NUMBER(name) double name##_value, const double *name##_at
 #define NUMBER_OF(name) (name##_at ? *name##_at : name##_value)
 
-// Threads of a block in one line.
+// thread_of_block numbers the threads of a block.
 __device__ inline int thread_of_block() {
   return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }
 
 __device__ inline int64 smaller(int64 a, int64 b) { return a < b ? a : b; }
 
-// block_sum returns the sum over a block of 256 threads to its first thread.
+// block_sum returns the sum over a block of 256 threads to the first thread.
 __device__ inline double block_sum(double v) {
   __shared__ double part[8];
   for (int d = 16; d; d >>= 1) v += __shfl_down_sync(0xffffffffu, v, d);
@@ -57,7 +59,7 @@ __device__ inline double block_sum(double v) {
   return v;
 }
 
-// bits_of and float_of take a float32 as its 32 bits, and back.
+// bits_of returns the bits of a float32, and float_of the float32 of 32 bits.
 __device__ inline unsigned bits_of(float x) {
   union {
     float number;
@@ -76,7 +78,8 @@ __device__ inline float float_of(unsigned bits) {
   return u.number;
 }
 
-// rows_tree returns the sum over threadIdx.y, a power of two of threads, to the threads with threadIdx.y == 0.
+// rows_tree returns the sum over threadIdx.y to the threads with threadIdx.y == 0. blockDim.y is a
+// power of two.
 __device__ inline double rows_tree(double v) {
   __shared__ double part[256];
   int t = thread_of_block();
@@ -91,8 +94,8 @@ __device__ inline double rows_tree(double v) {
   return v;
 }
 
-// last_block says to all threads of a block whether all other of the blocks that share a counter have passed here: then what they
-// wrote before can be read. The counter is 0 before and after.
+// last_block returns true to all threads of the last of the blocks that share a counter to arrive
+// here: that block can read what the other blocks wrote before. The counter is 0 before and after.
 __device__ inline bool last_block(unsigned *counter, unsigned blocks) {
   __shared__ bool last;
   __threadfence();

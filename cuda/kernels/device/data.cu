@@ -1,4 +1,5 @@
-// Changes of type: bytes and float64 to the elements' type, results to float64 and weights from it.
+// Conversions: bytes and float64 to the elements' type, results to float64, and coefficients from
+// float64.
 #include "common.cuh"
 
 KERNEL(widen)(real *to, int64 ts, const unsigned char *from, double scale, int64 rows, int64 cols) {

@@ -1,26 +1,28 @@
-// Digits of base 254 of a matrix's columns: kernels.Digits. A block of threads has CUT_COLUMNS columns of one block of indices, four
-// neighbouring indices a thread at a time.
+// Digits of base 254 of a matrix's columns: kernels.Digits. A block of threads quantizes
+// QUANTIZE_COLUMNS columns of one block of indices; a thread takes NEIGHBOURS consecutive indices
+// at a time.
 #pragma once
 #include "common.cuh"
 
-enum { CUT_COLUMNS = 8, CUT_TOGETHER = 4 };
+enum { QUANTIZE_COLUMNS = 8, NEIGHBOURS = 4 };
 
-// Where they go: digit (block, slice, column, index), the unit of a column's last slice in a block, and 128 times the sum of its digits.
+// The place of the digits (block, digit, column, index), the unit of a column's last digit in a
+// block, and 128 times the sum of the column's integers.
 struct Digits {
   signed char *at;
   double *units;
   int64 *offsets;
-  int64 slices, width, length;
+  int64 count, width, length;
   double scale;
 };
 
-#define DIGITS signed char *digits, double *units, int64 *offsets, int64 slices, int64 width, int64 length, double scale
+#define DIGITS signed char *digits, double *units, int64 *offsets, int64 count, int64 width, int64 length, double scale
 #define DIGITS_OF                                                                                                                \
-  Digits { digits, units, offsets, slices, width, length, scale }
+  Digits { digits, units, offsets, count, width, length, scale }
 
 const double base = 254;
 
-// rows_most returns the largest of the numbers over threadIdx.y to all of them.
+// rows_most returns the largest number over threadIdx.y to all threads.
 __device__ inline unsigned rows_most(unsigned v) {
   __shared__ unsigned part[256];
   int t = thread_of_block();
@@ -35,83 +37,86 @@ __device__ inline unsigned rows_most(unsigned v) {
   return v;
 }
 
-// A Ruler is what a column's digits are measured with; a column with an infinity or a NaN has none.
-struct Ruler {
+// A Scaling turns a column's numbers into digits; a column with an infinity or a NaN has none
+// (finite is false).
+struct Scaling {
   float lift, factor;
   bool finite;
   double unit;
 };
 
-// ruler_of is that of a column whose largest magnitude has those bits. Tiny columns are multiplied with a power of two first.
-__device__ inline Ruler ruler_of(unsigned most, const Digits &to) {
-  Ruler r = {1, 0, most < 0x7f800000u, 0};
+// scaling_of returns the scaling of a column whose largest magnitude has the bits most. Tiny
+// columns are first lifted by a power of two.
+__device__ inline Scaling scaling_of(unsigned most, const Digits &to) {
+  Scaling r = {1, 0, most < 0x7f800000u, 0};
   float c = float_of(most);
   if (c < 0x1p-64f) r.lift = 0x1p96f;
   if (!r.finite) {
     r.unit = float_of(0x7fc00000u);
   } else if (c > 0) {
     r.factor = 127 / (c * r.lift);
-    r.unit = to.scale / ((double)r.factor * (to.slices == 3 ? base * base : base)) / r.lift;
+    r.unit = to.scale / ((double)r.factor * (to.count == 3 ? base * base : base)) / r.lift;
   }
   return r;
 }
 
-// put_digits writes the digits of four neighbours, and returns the sum of what they make, in units.
-__device__ inline int64 put_digits(const float *v, const Ruler &r, const Digits &to, int64 block, int64 j, int64 index) {
-  float rest[CUT_TOGETHER];
+// put_digits writes the digits of consecutive indices, and returns the sum of their integers.
+__device__ inline int64 put_digits(const float *v, const Scaling &r, const Digits &to, int64 block, int64 j, int64 index) {
+  float rest[NEIGHBOURS];
 #pragma unroll
-  for (int u = 0; u < CUT_TOGETHER; u++) rest[u] = v[u] * r.lift;
+  for (int u = 0; u < NEIGHBOURS; u++) rest[u] = v[u] * r.lift;
   float factor = r.factor;
   int64 sum = 0;
-  for (int64 s = 0; s < to.slices; s++) {
+  for (int64 s = 0; s < to.count; s++) {
     unsigned word = 0;
     int digits = 0;
 #pragma unroll
-    for (int u = 0; u < CUT_TOGETHER; u++) {
-      float digit = fmaf(rest[u], factor, 0x1.8p23f) - 0x1.8p23f; // to the nearest integer, of two the even one
+    for (int u = 0; u < NEIGHBOURS; u++) {
+      float digit = fmaf(rest[u], factor, 0x1.8p23f) - 0x1.8p23f; // round to nearest, ties to even
       word |= ((unsigned)(int)digit & 255) << 8 * u;
       digits += (int)digit;
       rest[u] = fmaf(rest[u], factor, -digit);
     }
-    *(unsigned *)(to.at + ((block * to.slices + s) * to.width + j) * to.length + index) = word;
+    *(unsigned *)(to.at + ((block * to.count + s) * to.width + j) * to.length + index) = word;
     sum = sum * (int64)base + digits;
     factor = base;
   }
   return sum;
 }
 
-// cut_columns cuts the columns of a matrix of inner x cols whose element (i, j) is value(i, j), which first(i, j) gives too, once. Elements
-// of columns without digits, and with keep all, are given to store(i, j, v).
+// quantize_columns quantizes the columns of a matrix of inner x cols. Element (i, j) is value(i,
+// j); first(i, j) returns the same number and is called once for each element. store(i, j, v)
+// receives the elements of columns without digits or, with keep, all elements.
 template <class First, class Value, class Store>
-__device__ void cut_columns(First first, Value value, Store store, bool keep, int64 inner, int64 cols, const Digits &to) {
-  const int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x, block = blockIdx.y, step = CUT_TOGETHER * blockDim.y;
+__device__ void quantize_columns(First first, Value value, Store store, bool keep, int64 inner, int64 cols, const Digits &to) {
+  const int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x, block = blockIdx.y, step = NEIGHBOURS * blockDim.y;
   const int64 lo = block * to.length, hi = smaller(lo + to.length, inner);
   unsigned most = 0;
   if (j < cols)
-    for (int64 i = lo + CUT_TOGETHER * threadIdx.y; i < hi; i += step)
+    for (int64 i = lo + NEIGHBOURS * threadIdx.y; i < hi; i += step)
 #pragma unroll
-      for (int u = 0; u < CUT_TOGETHER; u++)
+      for (int u = 0; u < NEIGHBOURS; u++)
         if (i + u < hi) {
           unsigned bits = bits_of(first(i + u, j)) & 0x7fffffffu;
           if (bits > most) most = bits;
         }
-  const Ruler ruler = ruler_of(rows_most(most), to);
+  const Scaling scaling = scaling_of(rows_most(most), to);
   int64 sum = 0;
   if (j < to.width)
-    for (int64 i = lo + CUT_TOGETHER * threadIdx.y; i < lo + to.length; i += step) {
-      float v[CUT_TOGETHER];
+    for (int64 i = lo + NEIGHBOURS * threadIdx.y; i < lo + to.length; i += step) {
+      float v[NEIGHBOURS];
 #pragma unroll
-      for (int u = 0; u < CUT_TOGETHER; u++) {
+      for (int u = 0; u < NEIGHBOURS; u++) {
         bool there = i + u < hi && j < cols;
         v[u] = there ? value(i + u, j) : 0;
-        if (there && (keep || !ruler.finite)) store(i + u, j, v[u]);
-        if (!ruler.finite) v[u] = 0;
+        if (there && (keep || !scaling.finite)) store(i + u, j, v[u]);
+        if (!scaling.finite) v[u] = 0;
       }
-      sum += put_digits(v, ruler, to, block, j, i - lo);
+      sum += put_digits(v, scaling, to, block, j, i - lo);
     }
   const double all = rows_tree((double)sum); // exact: below 2^53
   if (threadIdx.y == 0 && j < to.width) {
-    to.units[block * to.width + j] = ruler.unit;
+    to.units[block * to.width + j] = scaling.unit;
     to.offsets[block * to.width + j] = 128 * (int64)all;
   }
 }

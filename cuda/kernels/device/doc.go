@@ -1,11 +1,13 @@
-// Package device is the kernels' sources, CUDA C++. NVRTC makes the PTX of them (cuda/kernels/compile.py); with the build tag gpu the
-// package also compiles them for the host, where [Kernels] lists them and [Kernel.Launch] runs them, a thread of a block after the
-// other, as far as the next barrier.
+// Package device holds the kernels' sources in CUDA C++. NVRTC compiles the sources to PTX
+// (cuda/kernels/compile.py). With the build tag gpu the package also compiles the sources for the
+// host: [Kernels] lists the kernels, and [Kernel.Launch] runs the threads of a block in turn, each
+// as far as the next barrier.
 package device
 
 import "embed"
 
-// Sources are the sources. That they are embedded also makes the go command compile the package again when they change.
+// Sources holds the source files. The go command compiles the package again when an embedded file
+// changes.
 //
 //go:embed *.cu *.cuh
 var Sources embed.FS

@@ -17,13 +17,13 @@ dim3 thread_index, block_index, block_size, grid_size;
 
 namespace {
 
-// A context is a stack and where on it its code goes on.
+// A Context is a stack and the position at which the code continues.
 #ifdef __x86_64__
 struct Context {
   void *sp;
 };
 
-// change saves the registers that calls preserve on the one stack and takes them from the other.
+// change saves the callee-saved registers on one stack and restores them from the other.
 __attribute__((naked, noinline)) void change(Context *, Context *) {
   __asm__("pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
           "movq %rsp, (%rdi)\n movq (%rsi), %rsp\n"
@@ -52,31 +52,31 @@ void prepare(Context *c, char *stack, size_t bytes, void (*f)()) {
 #endif
 
 const size_t stack_bytes = 256 << 10;
-const size_t colour = 448; // by which the stacks' tops differ, so that they do not meet in the same lines of the cache
+const size_t colour = 448; // the distance between the stacks' tops modulo a page, so that the stacks do not share cache sets
 const int warp = 32, max_threads = 1024;
 
-// A gate opens for all that wait when the last has arrived.
+// A Gate opens for all waiting threads when the last thread arrives.
 struct Gate {
   int arrived, wanted;
-  unsigned opened; // how often
+  unsigned opened; // the number of times
 };
 
 struct Fiber {
   Context context;
-  size_t place; // among the fibers
+  size_t place; // index in fibers
   dim3 thread;
   int number;        // of the thread
-  const Gate *waits; // null: it runs, or is to run threads that have not begun
+  const Gate *waits; // null: the fiber runs, or will run threads that have not begun
   unsigned since;
 };
 
 struct Warp {
   Gate gate;
-  uint64_t slots[2][warp]; // by the parity of the shuffle: a thread reads the last while others write the next
+  uint64_t slots[2][warp]; // by the parity of the shuffle: a thread reads one while others write the next
 };
 
 Context scheduler;
-std::vector<Fiber *> fibers; // made when needed, and kept
+std::vector<Fiber *> fibers; // created on demand, and kept
 Fiber *current;
 size_t used; // fibers of this block
 int threads, begun, ended;
@@ -97,7 +97,7 @@ dim3 index_of(int t) {
 
 void run();
 
-// fiber returns the k-th, which is made when it is first wanted.
+// fiber returns the k-th fiber, and creates the fiber on demand.
 Fiber *fiber(size_t k) {
   if (k == fibers.size()) {
     void *stack = mmap(0, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -113,8 +113,8 @@ Fiber *fiber(size_t k) {
   return fibers[k];
 }
 
-// next is a fiber that can go on, one for threads that have not begun before all others, and then the one behind the current; null where
-// there is none.
+// next returns a fiber that can continue: one for threads that have not begun, else the first
+// waiting fiber behind the current one whose gate has opened; null if there is none.
 Fiber *next() {
   if (begun < threads) return fiber(used++);
   for (size_t i = 0, k = current ? current->place : 0; i < used; i++) {
@@ -125,7 +125,7 @@ Fiber *next() {
   return 0;
 }
 
-// leave goes on with another fiber or, where none can go on, with run_block.
+// leave continues with another fiber or, if no fiber can continue, with run_block.
 void leave(Context *self) {
   Fiber *f = next();
   current = f;
@@ -138,7 +138,8 @@ void leave(Context *self) {
   change(self, &f->context);
 }
 
-// run is a fiber's code: threads, one after the other, until none is left; those that wait keep the fiber for themselves.
+// run is a fiber's code: it runs threads one after the other until none is left. A thread that
+// waits keeps the fiber.
 void run() {
   for (;;) {
     Fiber *self = current;
@@ -153,7 +154,7 @@ void run() {
   }
 }
 
-// pass arrives at a gate and returns when it has opened.
+// pass arrives at a gate and returns when the gate has opened.
 void pass(Gate &g) {
   if (++g.arrived == g.wanted) {
     g.arrived = 0;
@@ -166,7 +167,7 @@ void pass(Gate &g) {
   leave(&self->context);
 }
 
-// run_block returns whether all threads ended.
+// run_block runs a block, and reports whether all threads ended.
 bool run_block() {
   begun = ended = 0;
   used = 0;
@@ -230,7 +231,7 @@ int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint
     const uint64_t b = backwards ? blocks - 1 - n : n;
     block_index = dim3{(unsigned)(b % grid[0]), (unsigned)(b / grid[0] % grid[1]), (unsigned)(b / grid[0] / grid[1])};
     if (!run_block()) {
-      fibers.clear(); // they wait for ever: their stacks are lost
+      fibers.clear(); // they wait for ever; their stacks leak
       return 1;
     }
   }

@@ -1,4 +1,4 @@
-// What Go calls.
+// The functions that Go calls.
 #pragma once
 #include <stdint.h>
 
@@ -6,14 +6,15 @@
 extern "C" {
 #endif
 
-// The kernels, by their number: name, number of parameters and the bytes of each.
+// The kernels by number: the name, the number of parameters, and the size of each parameter in
+// bytes.
 int kernels_count(void);
 const char *kernel_name(int i);
 int kernel_params(int i);
 int kernel_param_size(int i, int k);
 
-// kernel_launch runs a kernel, with reverse its last thread and block first; 1 means that threads wait for others that have ended, or for
-// each other.
+// kernel_launch runs a kernel; reverse takes the last thread and block first. The result 1 means
+// that threads wait for threads that have ended, or for each other.
 int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args, int reverse);
 
 #ifdef __cplusplus

@@ -1,19 +1,20 @@
-// The block soft threshold: the passes of a primal step over groups of the iterate's elements, gridDim.x blocks to a group.
+// The block soft threshold: the passes of a primal step over groups of the iterate's elements. A
+// group has gridDim.x blocks.
 #include "vectors.cuh"
 
-// GROUP_ELEMENTS goes over the elements of group k that belong to a block.
+// GROUP_ELEMENTS loops over a block's elements of group k.
 #define GROUP_ELEMENTS(i, k, ends)                                                                                               \
   for (int64 i = ((k) ? ends[(k)-1] : 0) + (int64)blockIdx.x * blockDim.x + threadIdx.x; i < ends[k];                            \
        i += (int64)gridDim.x * blockDim.x)
 
-KERNEL(group_reach)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(threshold), const int64 *ends,
+KERNEL(group_factors)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(threshold), const int64 *ends,
                     int64 groups, double *scales, double *partial, unsigned *tickets) {
   real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
   double threshold = NUMBER_OF(threshold);
   for (int64 k = blockIdx.y; k < groups; k += gridDim.y) {
     double sum = 0;
     GROUP_ELEMENTS(i, k, ends) {
-      double y = reached(x, d, v, e, b, i);
+      double y = step_point(x, d, v, e, b, i);
       sum += y * y;
     }
     sum = block_sum(sum);
@@ -26,7 +27,7 @@ KERNEL(group_reach)(int64 n, const real *x, const real *d, const real *v, NUMBER
     if (threadIdx.x == 0) scales[k] = norm <= threshold ? 0 : 1 - threshold / norm; // NaN stays
   }
 }
-EXPORT(group_reach)
+EXPORT(group_factors)
 
 KERNEL(group_descend)(int64 n, real *x, const real *d, real *v, NUMBER(e), NUMBER(b), const int64 *ends, int64 groups,
                       const double *scales, double *result, double *partial, unsigned *tickets) {

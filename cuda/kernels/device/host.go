@@ -16,7 +16,7 @@ import (
 // Kernel is a kernel compiled for the host.
 type Kernel struct {
 	Name   string // with its ending: margin_loss_f32
-	Params []int  // the bytes of each parameter
+	Params []int  // the size of each parameter in bytes
 	number C.int
 }
 
@@ -34,15 +34,16 @@ func Kernels() []Kernel {
 	return list
 }
 
-// ErrBarrier is the error of a kernel some of whose threads wait at a barrier that the others never reach.
+// ErrBarrier is the error of a kernel in which some threads wait at a barrier that other threads
+// never reach.
 var ErrBarrier = errors.New("threads of a block wait at a barrier that others do not reach")
 
-// launching guards the emulated device: there is one.
+// launching guards the state of the fibers, which a process has once.
 var launching sync.Mutex
 
-// Launch runs the kernel for a grid of blocks, in the order of the blocks and threads or, with reverse, the last first: what depends on
-// that is a race. args are as many as parameters, a slot of 8 bytes each; pointers are addresses of the host's memory, which nothing
-// checks.
+// Launch runs the kernel for a grid of blocks, in the order of blocks and threads or, with reverse,
+// in the opposite order; a result that depends on the order is a race. args holds a slot of 8 bytes
+// for each parameter. Pointers are addresses of the host's memory, which nothing checks.
 func (k Kernel) Launch(grid, block [3]int, args []uint64, reverse bool) error {
 	launching.Lock()
 	defer launching.Unlock()

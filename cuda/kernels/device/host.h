@@ -1,5 +1,6 @@
-// The little of CUDA C++ that the kernels use, on the host: the threads of a block are fibers of one thread, which change at barriers
-// and shuffles; blocks run one after the other, so that what they share are static variables.
+// The part of CUDA C++ that the kernels use, for the host. The threads of a block are fibers of one
+// thread, which switch at barriers and shuffles. Blocks run one after the other, so shared memory
+// is static variables.
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -24,8 +25,8 @@ extern dim3 thread_index, block_index, block_size, grid_size;
 // barrier waits for all threads of the block.
 void barrier();
 
-// exchange gives every thread of a warp the 8 bytes of the thread that many lanes further in its segment of width lanes, or its own where
-// there is none.
+// exchange returns to every thread of a warp the 8 bytes of the thread delta lanes further in the
+// segment of width lanes, or the thread's own bytes if there is no such thread.
 uint64_t exchange(uint64_t bits, int delta, int width);
 
 template <class T> T shuffle_down(T v, int delta, int width) {
@@ -42,7 +43,7 @@ inline unsigned atomic_add(unsigned *p, unsigned n) {
   return old;
 }
 
-// Erased is a kernel without its type, Call calls it with the arguments of a launch.
+// Erased is a kernel without its type; a Call calls the kernel with the arguments of a launch.
 typedef void (*Erased)();
 typedef void (*Call)(Erased, const uint64_t *);
 
@@ -66,7 +67,7 @@ template <class... A> void call(Erased f, const uint64_t *args) {
 
 void add(const char *name, Erased f, Call call, int params, const int *sizes);
 
-// A Registration puts a kernel into the list.
+// A Registration adds a kernel to the list.
 struct Registration {
   template <class... A> Registration(const char *name, void (*f)(A...)) {
     static const int sizes[] = {(int)sizeof(A)...};

@@ -1,11 +1,12 @@
-// All sources, for the host: each in a namespace of its own, inside that of its type.
+// All sources, for the host. Each source has its own namespace, inside the namespace of the
+// elements' type.
 #include "common.cuh"
 #include "columns.cuh"
 #include "activations.cuh"
 #include "digits.cuh"
 #include "losses.cuh"
 #include "output_backward.cuh"
-#include "spread.cuh"
+#include "means_grad.cuh"
 #include "terms.cuh"
 #include "vectors.cuh"
 namespace bias_cu {
@@ -47,7 +48,7 @@ namespace sums_cu {
 namespace vectors_cu {
 #include "vectors.cu"
 }
-#ifdef PPAL_F32 // what FLOAT32_ONLY in compile.py names
+#ifdef PPAL_F32 // FLOAT32_ONLY in compile.py
 namespace integers_cu {
 #include "integers.cu"
 }

@@ -1,9 +1,9 @@
-// Products of 8-bit data with digits on the tensor cores' integer units: the data as signed bytes in both layouts, the cut of a matrix, and
-// what makes numbers of the integer sums.
+// Products of 8-bit data with int8 digits on integer tensor cores: the data as signed bytes in both
+// layouts, the quantization of a matrix, and the dequantization of the integer sums.
 #include "activations.cuh"
 #include "digits.cuh"
 
-// 32 x 8 threads take squares of 32 x 32: rows less 128, and the same transposed.
+// 32 x 8 threads take squares of 32 x 32 elements: bytes minus 128, and the same transposed.
 KERNEL(signed_bytes)(signed char *to, int64 ts, signed char *transposed, int64 trs, const unsigned char *from, int64 rows, int64 cols) {
   __shared__ unsigned char square[32][33];
   for (int64 base_row = (int64)blockIdx.y * 32; base_row < rows; base_row += (int64)gridDim.y * 32)
@@ -24,23 +24,24 @@ KERNEL(signed_bytes)(signed char *to, int64 ts, signed char *transposed, int64 t
 }
 EXPORT(signed_bytes)
 
-// Element (i, j) of the matrix is i row + j column elements from b on.
-KERNEL(cut_int8)(const real *b, int64 row, int64 column, int64 inner, int64 cols, DIGITS) {
+// Element (i, j) of the matrix is i row + j column elements after b.
+KERNEL(quantize_int8)(const real *b, int64 row, int64 column, int64 inner, int64 cols, DIGITS) {
   auto value = [=](int64 i, int64 j) { return (float)b[i * row + j * column]; };
-  cut_columns(value, value, [](int64, int64, float) {}, false, inner, cols, DIGITS_OF);
+  quantize_columns(value, value, [](int64, int64, float) {}, false, inner, cols, DIGITS_OF);
 }
-EXPORT(cut_int8)
+EXPORT(quantize_int8)
 
-// numbers_sum is the sum over a block of indices from the numbers themselves, where they have no digits.
+// numbers_sum returns the sum over a block of indices for a column without digits, from the
+// column's numbers.
 __device__ inline double numbers_sum(const signed char *x, const real *number, int64 row, int64 from, int64 to, double scale) {
   double sum = 0;
   for (int64 l = from; l < to; l++) sum += (double)((unsigned char)x[l] ^ 128) * scale * (double)number[l * row];
   return sum;
 }
 
-// out = f(sums + 1 bias), f < 0 without both: the slices' sums are those of the blocks of indices, rows x (slices width) each. x are the
-// data's rows, and b is the matrix that was cut.
-KERNEL(join_int8)(const int *sums, DIGITS, int64 blocks, int64 inner, const signed char *x, int64 xs, const real *b, int64 row,
+// out = f(sums + 1 bias); f < 0 omits activation and bias. Each block of indices has sums of rows x
+// (count width). x holds the data's rows, and b is the quantized matrix.
+KERNEL(dequantize_int8)(const int *sums, DIGITS, int64 blocks, int64 inner, const signed char *x, int64 xs, const real *b, int64 row,
                   int64 column, real *out, int64 os, int64 rows, int64 cols, int64 add, int64 f, const real *bias, int64 bs) {
   for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x)
     for (int64 i = (int64)blockIdx.y * blockDim.y + threadIdx.y; i < rows; i += (int64)gridDim.y * blockDim.y) {
@@ -51,9 +52,9 @@ KERNEL(join_int8)(const int *sums, DIGITS, int64 blocks, int64 inner, const sign
           sum += numbers_sum(x + i * xs, b + j * column, row, k * length, smaller((k + 1) * length, inner), scale);
           continue;
         }
-        const int *own = sums + (k * rows + i) * slices * width + j;
+        const int *own = sums + (k * rows + i) * count * width + j;
         int64 total = 0;
-        for (int64 s = 0; s < slices; s++) total = total * (int64)base + own[s * width];
+        for (int64 s = 0; s < count; s++) total = total * (int64)base + own[s * width];
         sum += unit * (double)(total + offsets[k * width + j]);
       }
       real z = (real)(float)sum;
@@ -62,4 +63,4 @@ KERNEL(join_int8)(const int *sums, DIGITS, int64 blocks, int64 inner, const sign
       out[i * os + j] = z;
     }
 }
-EXPORT(join_int8)
+EXPORT(dequantize_int8)

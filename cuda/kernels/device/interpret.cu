@@ -1,14 +1,16 @@
-// Any expression, element by element: a program in postfix order on a stack, in float64. Its operations are those of plan.Op.
+// Any element-wise expression, in float64: a program in postfix order for a stack machine. The
+// operations are those of plan.Op.
 #include "common.cuh"
 
-// A program is its numbers of instructions and operands, the operands and the instructions.
+// A program holds the numbers of instructions and operands, then the operands, then the
+// instructions.
 struct Operand {
   const real *at;
-  int64 row, column; // steps, 0 where it is repeated
+  int64 row, column; // distances between rows and columns; 0 repeats the operand
 };
 
 struct Instruction {
-  int64 code; // operation, 64 more where its operands come in the other order; its operand times 256
+  int64 code; // the operation, plus 64 if the operands are swapped, plus 256 times the operand's index
   double value;
 };
 
@@ -66,7 +68,7 @@ __device__ inline double binary(int op, double x, double y) {
   return x != y;
 }
 
-// The stack is deep enough for every tree of less than 2^16 operands, as the deeper operand comes first.
+// The deeper operand comes first, so the stack suffices for every tree of less than 2^16 operands.
 const int stack_size = 16;
 
 KERNEL(interpret)(const char *program, real *out, int64 os, int64 rows, int64 cols) {

@@ -1,6 +1,7 @@
-// The rows' losses and their derivatives, a thread for each row: plan.MarginLoss, SignedLoss, GroupMeansGrad.
+// The rows' losses and their derivatives, one thread for each row: plan.MarginLoss, SignedLoss,
+// GroupMeansGrad.
 #include "losses.cuh"
-#include "spread.cuh"
+#include "means_grad.cuh"
 
 #define FOR_ROWS(i, rows)                                                                                                         \
   for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += (int64)gridDim.x * blockDim.x)
@@ -15,7 +16,7 @@ KERNEL(signed_loss)(int64 phi, const signed char *labels, const real *s, int64 s
 }
 EXPORT(signed_loss)
 
-// The rows' weights are d or, with a table, those of their groups.
+// The factor of a row's loss is d or, with a table, the row of M^T w.
 KERNEL(margin_loss_grad)(int64 phi, const int *labels, const real *s, int64 ss, int64 rows, int64 cols, const real *d, int64 ds,
                          const char *table, real *out, int64 os, int64 add) {
   FOR_ROWS(i, rows) {
@@ -43,10 +44,10 @@ KERNEL(signed_loss_grad)(int64 phi, const signed char *labels, const real *s, in
 }
 EXPORT(signed_loss_grad)
 
-KERNEL(spread)(const char *table, int64 rows, real *out, int64 os, int64 add) {
+KERNEL(group_means_grad)(const char *table, int64 rows, real *out, int64 os, int64 add) {
   FOR_ROWS(i, rows) {
     double w = row_weight(table, i);
     out[i * os] = (real)(add ? out[i * os] + w : w);
   }
 }
-EXPORT(spread)
+EXPORT(group_means_grad)

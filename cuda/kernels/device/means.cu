@@ -1,8 +1,9 @@
-// Means over groups of rows, of numbers or of the rows' losses: kernels.Means.
+// Means over groups of rows of numbers or losses: kernels.Means.
 #include "losses.cuh"
 
-// A range of the table: the rows first to last-1 or, with members, those entries of the list; the mean is scale times their sum (each
-// times its weight) less offset. The lists' offsets are from the table on.
+// A group in the table: the rows first to last-1 or, with members, the rows in entries first to
+// last-1 of that list. The mean is scale times the sum (of weighted members) minus offset. The
+// lists' offsets count from the table.
 struct Range {
   int64 first, last, members, weights;
   double scale, offset;
@@ -10,7 +11,7 @@ struct Range {
   int64 element, add;
 };
 
-// The blocks of one range are gridDim.x.
+// A group has gridDim.x blocks.
 template <class Value>
 __device__ void means_of(Value value, const char *table, int64 ranges, double *partial, unsigned *tickets) {
   for (int64 k = blockIdx.y; k < ranges; k += gridDim.y) {

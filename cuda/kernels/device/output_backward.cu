@@ -1,20 +1,21 @@
-// The gradients around a narrow factor, from the activations a and the scores' gradient d: kernels.OutputBackward.
+// The gradients around a narrow factor, from the activations a and the scores' gradient d:
+// kernels.OutputBackward.
 #include "output_backward.cuh"
 #include "terms.cuh"
 
-// Where the activations' gradient goes: itself, its terms, both or neither.
+// The places of the activations' gradient da and of its terms; both may be missing.
 struct Back {
   real *da;
   int64 stride;
   Terms terms;
 };
 
-// column_part sums a thread's rows lo + threadIdx.y, ... < hi of column k: g[j] = sum a d[j], g[C] = sum da. w_row is 0 from cols on, and
-// g without meaning.
+// column_part sums a thread's rows lo + threadIdx.y, ... < hi of column k: g[j] = sum a d[j], g[C]
+// = sum da. For j >= cols, w_row[j] is 0 and g[j] is meaningless.
 template <int C>
 __device__ void column_part(int f, const real *a, int64 as, const real *__restrict__ d, int64 ds, const real *w_row, int64 cols,
                             const Back &to, int64 k, int64 lo, int64 hi, double *g) {
-  const int U = 4; // rows at a time: their loads are under way together
+  const int U = 4; // rows at a time, so that their loads overlap
   real sum[C] = {};
   double bias = 0;
   const int64 first = lo + threadIdx.y, step = blockDim.y;

@@ -1,8 +1,9 @@
-// What both forms of the pass around a narrow factor share: the activations a, the scores' gradient d, and the sums over the rows.
+// The parts that output_backward.cu and output_digits.cu share: the results, and the sums over the
+// rows of the activations a and the scores' gradient d.
 #pragma once
 #include "activations.cuh"
 
-// What is to be computed; 0 is nothing.
+// The results; results with address 0 are omitted.
 struct Gradients {
   real *bias, *out_bias;
   int64 add_sums;
@@ -10,7 +11,8 @@ struct Gradients {
   int64 g_stride, add_g;
 };
 
-// scores_sum adds the numbers of the threads with one remainder modulo C, the columns of d, to the thread of that number.
+// scores_sum adds the numbers of all threads with the same remainder modulo C, the column of d, to
+// the thread of that number.
 template <int C>
 __device__ double scores_sum(double v) {
   __shared__ double part[256];
@@ -26,8 +28,8 @@ __device__ double scores_sum(double v) {
   return v;
 }
 
-// gradient_sums adds what the threads of column k have, g[j] = sum a d[j] and g[C] = sum da, over the rows of a block and over the blocks,
-// and the scores' gradients themselves.
+// gradient_sums adds the sums of the threads of column k, g[j] = sum a d[j] and g[C] = sum da, over
+// the rows of a block and over the blocks, and the sums of the scores' gradients.
 template <int C>
 __device__ void gradient_sums(double *g, const real *__restrict__ d, int64 ds, int64 k, int64 lo, int64 hi, int64 hidden, int64 cols,
                               const Gradients &to, double *partial, unsigned *tickets) {

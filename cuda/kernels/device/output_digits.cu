@@ -1,5 +1,5 @@
-// The pass of output_backward.cu with the activations' gradient cut into digits: a block of threads takes a block of rows twice, once for
-// the sums and the largest magnitudes, once for the digits.
+// The pass of output_backward.cu with the activations' gradient quantized into digits. A block of
+// threads reads a block of rows twice: for the sums and the largest magnitudes, and for the digits.
 #include "digits.cuh"
 #include "output_backward.cuh"
 
@@ -30,7 +30,7 @@ __device__ void output_digits(int64 f, const real *a, int64 as, const real *__re
     bias += back;
     return (float)back;
   };
-  cut_columns(first, value, [&](int64 i, int64, float v) { da[i * das + k] = v; }, keep, rows, hidden, digits);
+  quantize_columns(first, value, [&](int64 i, int64, float v) { da[i * das + k] = v; }, keep, rows, hidden, digits);
   double g[C + 1];
 #pragma unroll
   for (int j = 0; j < C; j++) g[j] = sum[j];

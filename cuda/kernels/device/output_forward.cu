@@ -1,14 +1,16 @@
 // out = f(a + 1 b) w + 1 c for a narrow w, f in place: kernels.OutputForward.
 #include "activations.cuh"
 
-// blockDim.x threads, a power of two up to 32, take R rows at a time, so that each element of w is read once for them; C >= cols.
+// blockDim.x threads, a power of two up to 32, take R rows at a time, so that an element of w is
+// read once for R rows. C >= cols.
 template <int C, int R>
 __device__ void output_forward(real *a, int64 as, int64 f, const real *__restrict__ b, const real *__restrict__ w, int64 ws,
                                int64 transposed, const real *__restrict__ c, int64 rows, int64 hidden, int64 cols, real *out, int64 os,
                                int64 add) {
   const int64 row_step = transposed ? 1 : ws, col_step = transposed ? ws : 1;
   for (int64 base = (int64)blockIdx.x * blockDim.y * R; base < rows; base += (int64)gridDim.x * blockDim.y * R) {
-    // What is not there is read from its last neighbour and not written, so that the loop has no conditions.
+    // Missing rows and columns are read from the last one and not written, so that the loop has no
+    // conditions.
     const int64 first = base + threadIdx.y * R;
     real *row[R];
     const real *factors[C];

@@ -1,9 +1,10 @@
-// One operation on two matrices whose rows, columns or only elements may be repeated, copies, and the outer product.
+// One operation on two matrices whose rows or columns may be repeated, copies, and the outer
+// product.
 #include "common.cuh"
 
 enum { ADD, SUB, MUL, NEG, COPY };
 
-// Steps of 0 repeat a row or a column; y is not read by the last two operations.
+// A distance of 0 repeats a row or a column. NEG and COPY do not read y.
 KERNEL(pair)(int64 op, const real *x, int64 xrow, int64 xcol, const real *y, int64 yrow, int64 ycol, real *out, int64 os,
              int64 rows, int64 cols) {
   for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x)

@@ -1,4 +1,5 @@
-// The surrogates of the error and their derivatives, functions of the margin in float64: constraints.Phi.
+// The surrogates of the error and their derivatives, functions of the margin in float64:
+// constraints.Phi.
 #pragma once
 #include "common.cuh"
 

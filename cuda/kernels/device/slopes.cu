@@ -1,10 +1,10 @@
-// d = f'(a) d, in place or as terms or digits, alone and with the sums of d's columns.
+// d = f'(a) d, in place or quantized into terms or digits, with or without the sums of d's columns.
 #include "activations.cuh"
 #include "columns.cuh"
 #include "digits.cuh"
 #include "terms.cuh"
 
-// With keep d is written, and its terms where there are any.
+// keep writes d; terms that are given are written too.
 template <int F>
 __device__ void activation_grad(const real *__restrict__ a, int64 as, real *d, int64 ds, bool keep, const Terms &terms, int64 rows,
                                 int64 cols) {
@@ -49,7 +49,7 @@ SLOPES(tanh_grad, tanh_grad_sums, TANH)
 SLOPES(relu_grad, relu_grad_sums, RELU)
 
 #ifdef PPAL_F32
-// The sums are left out where out is 0.
+// Digits belong to float32 plans. The sums are omitted if out is 0.
 KERNEL_WIDE(slope_digits, 3)(int64 f, const real *a, int64 as, real *d, int64 ds, int64 keep, DIGITS, int64 rows, int64 cols, real *out,
                      int64 os, int64 add, double *partial, unsigned *tickets) {
   double sum = 0;
@@ -59,7 +59,7 @@ KERNEL_WIDE(slope_digits, 3)(int64 f, const real *a, int64 as, real *d, int64 ds
     sum += v;
     return v;
   };
-  cut_columns(first, value, [&](int64 i, int64 j, float v) { d[i * ds + j] = v; }, keep, rows, cols, DIGITS_OF);
+  quantize_columns(first, value, [&](int64 i, int64 j, float v) { d[i * ds + j] = v; }, keep, rows, cols, DIGITS_OF);
   if (!out) return;
   const int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x;
   parts_sum(rows_tree(sum), j, cols, 1, out, add, partial, tickets);

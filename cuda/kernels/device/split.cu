@@ -1,4 +1,5 @@
-// Operands of products on tensor cores: bytes as bfloat16, which is exact, and matrices as sums of two or three bfloat16.
+// Operands of products on tensor cores: bytes as bfloat16, which is exact, and matrices as sums of
+// two or three bfloat16 terms.
 #include "terms.cuh"
 
 KERNEL(widen_bf16)(bfloat16 *to, int64 ts, const unsigned char *from, int64 rows, int64 cols) {

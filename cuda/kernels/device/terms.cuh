@@ -1,4 +1,4 @@
-// Terms of bfloat16 whose sum a number is: kernels.BFloat16s.
+// bfloat16 terms whose sum is a float32: kernels.BFloat16s.
 #pragma once
 #include "common.cuh"
 
@@ -6,13 +6,13 @@ typedef unsigned short bfloat16; // the upper half of a float32
 
 __device__ inline float widened(bfloat16 x) { return float_of((unsigned)x << 16); }
 
-// rounded is the nearest, of two the even one.
+// rounded returns the nearest bfloat16, ties to even.
 __device__ inline bfloat16 rounded(float x) {
   unsigned bits = bits_of(x);
   return x != x ? 0x7fc0 : (bfloat16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// Where the terms of a matrix go; those that are 0 are left out.
+// The places of a matrix's terms; places that are 0 are omitted.
 struct Terms {
   bfloat16 *first, *second, *third;
   int64 stride;
@@ -22,8 +22,8 @@ struct Terms {
 #define TERMS_OF                                                                                                                 \
   Terms { first, second, third, terms_stride }
 
-// split writes the terms of x: x = b1 + b2 + b3 up to the last one's rounding. The rest of what is no number or infinite is 0. Plans of
-// float64 have no terms.
+// split writes the terms of x: x = b1 + b2 + b3 up to the rounding of the last term. The remainder
+// of a NaN or an infinity is 0. Float64 plans have no terms.
 __device__ inline void split(const Terms &to, int64 i, int64 j, float x) {
 #ifdef PPAL_F32
   bool number = x - x == 0;

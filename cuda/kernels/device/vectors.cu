@@ -1,4 +1,4 @@
-// Linear algebra on the iterate's vectors and the proximal steps: trainer.Vectors, on the device.
+// Linear algebra on the iterate's vectors and the proximal steps: problem.Vectors on the device.
 #include "vectors.cuh"
 
 KERNEL(combine)(int64 n, real *to, NUMBER(a), const real *x, NUMBER(b), const real *y) {
@@ -29,17 +29,17 @@ KERNEL(squared_distance)(int64 n, const real *x, const real *y, double *result, 
 }
 EXPORT(squared_distance)
 
-KERNEL(reach)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(radius), double *result,
+KERNEL(step_norm)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(radius), double *result,
               double *partial, unsigned *tickets) {
   real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
   double sum = 0, none = 0;
   FOR_ELEMENTS(i, n) {
-    double y = reached(x, d, v, e, b, i);
+    double y = step_point(x, d, v, e, b, i);
     sum += y * y;
   }
   if (grid_sums(sum, none, partial, tickets)) result[0] = sum, result[1] = ball_scale(sum, NUMBER_OF(radius));
 }
-EXPORT(reach)
+EXPORT(step_norm)
 
 KERNEL(descend)(int64 n, real *x, const real *d, real *v, NUMBER(e), NUMBER(b), PROXIMAL, double *result, double *partial,
                 unsigned *tickets) {

@@ -1,4 +1,4 @@
-// The passes of a primal step: the proximal map, and the sums that a pass leaves.
+// The parts of a primal step's passes: the proximal map, and the sums of a pass.
 #pragma once
 #include "common.cuh"
 
@@ -21,14 +21,14 @@ __device__ inline real proximal(const Proximal &p, real y) {
   return p.threshold > 0 ? z - clamp(z, -p.threshold, p.threshold) : z;
 }
 
-// ball_scale is the factor of the projection onto the ball of that radius, 1 where it is 0.
+// ball_scale is the factor of the projection onto the ball of that radius; a radius of 0 gives 1.
 __device__ inline double ball_scale(double size, double radius) {
   double n = sqrt(size);
   return radius > 0 && n > radius ? radius / n : 1;
 }
 
-// grid_sums adds two sums over all threads of the grid, in an order that depends on its size alone; it returns true to the one thread
-// that then has them.
+// grid_sums adds two sums over all threads of the grid, in an order that depends on the grid's size
+// only. It returns true to the one thread that then holds the sums.
 __device__ inline bool grid_sums(double &first, double &second, double *partial, unsigned *tickets) {
   int t = thread_of_block();
   unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
@@ -45,8 +45,8 @@ __device__ inline bool grid_sums(double &first, double &second, double *partial,
 #define FOR_ELEMENTS(i, n)                                                                                                       \
   for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64)gridDim.x * blockDim.x)
 
-// reached is x - e (d + b (b v + d)): what Descend applies the map to.
-__device__ inline real reached(const real *x, const real *d, const real *v, real e, real b, int64 i) {
+// step_point is x - e (d + b (b v + d)), the point to which descend applies the proximal map.
+__device__ inline real step_point(const real *x, const real *d, const real *v, real e, real b, int64 i) {
   if (!d) return x[i];
   real g = d[i];
   return b == 0 ? x[i] - e * g : x[i] - e * (g + b * (b * v[i] + g));

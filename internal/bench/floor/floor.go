@@ -9,9 +9,9 @@ import "time"
 //
 //	Z = X W over all rows, then G = X^T D over all rows
 //
-// with W of d x h, Z and D of n x h. They run as in training: X is packed beforehand; each run packs
-// or quantizes W and D. Each worker adds up a G of its own over a share of the rows, and the sums
-// are added at the end.
+// with W of d x h, Z and D of n x h. They run as in training: X is packed beforehand; each run
+// packs or quantizes W and D. Each worker adds up a G of its own over a share of the rows, and the
+// sums are added at the end.
 type Products struct {
 	run   func()
 	flops float64

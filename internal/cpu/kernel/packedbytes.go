@@ -195,7 +195,14 @@ func (x *PackedBytes) ByteRow(i int, room []uint8) []uint8 {
 	}
 	room = room[:x.cols]
 	rows, depth := x.layout.Rows, x.layout.Depth
-	for at, l := x.rowAt(i, 0), 0; l < x.cols; l += depth {
+	at, l := x.rowAt(i, 0), 0
+	if depth == quad {
+		for ; l+quad <= x.cols; l += quad {
+			binary.LittleEndian.PutUint32(room[l:], binary.LittleEndian.Uint32(x.byRow[at:]))
+			at += rows * quad
+		}
+	}
+	for ; l < x.cols; l += depth {
 		copy(room[l:], x.byRow[at:][:depth])
 		at += rows * depth
 	}

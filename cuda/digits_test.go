@@ -1,0 +1,317 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/cuda/driver"
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/graphcases"
+	"ppal/internal/plan"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// sliced are the kinds with slices.
+var sliced = []cuda.Products{cuda.BF16x3, cuda.BF16x2, cuda.Int8x3, cuda.Int8x2}
+
+// Every case of 8-bit data runs in slices with all calls in order, and a steady iteration is the same as without.
+func TestSlicedSequences(t *testing.T) {
+	for _, products := range sliced {
+		for _, rows := range []int{0, 3, 64} {
+			d, r := recorded(t, cuda.Options{Products: products, MicroBatch: rows}, 0)
+			for _, c := range graphcases.All() {
+				if c.Storage == graphcases.Bytes && rows < c.Rows {
+					t.Run(fmt.Sprintf("%v/%d/%s", products, rows, c.Name), func(t *testing.T) { sequence(t, c, tensor.Float32, d, r) })
+				}
+			}
+		}
+	}
+}
+
+// Products with the data are two or three of bfloat16, the smallest term's first, each added to the ones before, long sums in blocks. The
+// weights are cut once for them, for all windows of the rows; the pass that makes the gradient of the activations cuts that. float64 and
+// other data stay as they are.
+func TestSlicedLaunches(t *testing.T) {
+	large := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{2500, 2000}, constraints.Sigmoid, false, graphcases.Bytes)
+	forward := func(terms int) []string { return append([]string{"split"}, multiplied(terms, 1, false)...) }
+	backward := func(terms, blocks int, add bool) []string {
+		return append([]string{"cut by output_backward"}, multiplied(terms, blocks, add)...)
+	}
+	for _, c := range []struct {
+		name     string
+		problem  graphcases.Case
+		dtype    tensor.Dtype
+		set      cuda.Options
+		products string
+		want     []string
+	}{
+		{"three", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 1, false)...)},
+		{"two", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2}, "bf16x2", append(forward(2), backward(2, 1, false)...)},
+		{"windows of rows", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2, MicroBatch: 70}, "bf16x2",
+			slices.Concat(forward(2), multiplied(2, 1, false), // backwards, the forward half again
+				forward(2), backward(2, 1, false), multiplied(2, 1, false), backward(2, 1, true))},
+		{"long sums", large, tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 2, false)...)},
+		{"float64", small(t), tensor.Float64, cuda.Options{Products: cuda.BF16x3}, "float64", []string{"precision 2", "precision 2"}},
+		{"none", small(t), tensor.Float32, cuda.Options{}, "float32", []string{"precision 0", "precision 0"}},
+		{"TF32", small(t), tensor.Float32, cuda.Options{Products: cuda.TF32}, "tf32", []string{"precision 1", "precision 1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, r := watched(t, c.set)
+			if c.dtype == tensor.Float64 {
+				r.count = 0
+			}
+			p, err := c.problem.Problem(c.dtype, graph.On(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Products() != c.products {
+				t.Errorf("products in %s, want %s", p.Products(), c.products)
+			}
+			r.list = nil
+			iterate(t, p, 1, p.Space().New())
+			if !slices.Equal(r.list, c.want) {
+				t.Errorf("%v,\nwant %v", r.list, c.want)
+			}
+		})
+	}
+}
+
+// multiplied are the products with so many terms, in so many blocks: which term, and whether the result is added to.
+func multiplied(terms, blocks int, add bool) (list []string) {
+	for k := terms - 1; k >= 0; k-- {
+		for range blocks {
+			list = append(list, fmt.Sprintf("term %d, add %t", k, add))
+			add = true
+		}
+	}
+	return list
+}
+
+// noting is a recorder that notes products and what cuts their factors as they come.
+type noting struct {
+	*double.Driver
+	count int // of terms
+	terms map[driver.Pointer]int
+	list  []string
+}
+
+func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
+	switch {
+	case strings.HasPrefix(l.Name, "split_bf16"):
+		n.list = append(n.list, "split")
+	case strings.HasPrefix(l.Name, "output_backward") && n.count > 0:
+		n.list = append(n.list, "cut by output_backward")
+	default:
+		return n.Driver.Launch(s, l)
+	}
+	for k := range n.count { // the terms are the first that is written: the gradient itself is not
+		n.terms[l.Writes[k].At] = k
+	}
+	return n.Driver.Launch(s, l)
+}
+
+func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
+	switch g.Precision {
+	case driver.BF16:
+		var from driver.Pointer // of the term that B is in
+		for at := range n.terms {
+			if at <= g.B {
+				from = max(from, at)
+			}
+		}
+		n.list = append(n.list, fmt.Sprintf("term %d, add %t", n.terms[from], g.Beta == 1))
+	default:
+		n.list = append(n.list, fmt.Sprint("precision ", g.Precision))
+	}
+	return n.Driver.Multiply(s, g)
+}
+
+func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
+	t.Helper()
+	r := &noting{Driver: double.New(double.Options{}), terms: map[driver.Pointer]int{}}
+	switch o.Products {
+	case cuda.BF16x2:
+		r.count = 2
+	case cuda.BF16x3:
+		r.count = 3
+	}
+	d, err := cuda.Open(r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(d.Close(), errors.Join(r.Violations()...)); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, r
+}
+
+// 8-bit data are 2 bytes an element on the device: as bfloat16, or as bytes in two layouts. No more is ever allocated than them, the slices
+// and the rest.
+func TestSlicedMemory(t *testing.T) {
+	const rows, cols = 12_000, 1000
+	c := graphcases.Network(models.Spec{Inputs: cols, Hidden: []int{8}}, []int{rows / 2, rows / 2}, constraints.Sigmoid, false, graphcases.Bytes)
+	for _, products := range []cuda.Products{cuda.BF16x3, cuda.Int8x3} {
+		d, _ := recorded(t, cuda.Options{Products: products}, 0)
+		p, err := c.Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 3, p.Space().New())
+		const upload, sums, rest = 4 << 20, 2 * 4 * 3 * 8 * rows, 3 << 20
+		if got := d.PeakBytes(); got > 2*rows*(cols+8)+upload+sums+rest {
+			t.Errorf("%v: %d bytes for %d elements", products, got, rows*cols)
+		}
+	}
+}
+
+// Bytes are bound as bytes; floats, even those of bytes, and bytes of another scale are refused.
+func TestSlicedBind(t *testing.T) {
+	for _, products := range sliced {
+		d, r := recorded(t, cuda.Options{Products: products, MicroBatch: 40}, 0)
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.Space().New()
+		iterate(t, p, 3, v)
+		captures := r.Count("EndCapture")
+		rows := matrix.NewBytes(130, 9, datasets.PixelScale)
+		for i := range rows.Data {
+			rows.Data[i] = uint8(i)
+		}
+		if err := p.Bind(0, rows); err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 2, v)
+		if got := r.Count("EndCapture"); got != captures {
+			t.Errorf("%v: captured anew: %d, %d before", products, got, captures)
+		}
+		floats := &matrix.Dense{Rows: 130, Cols: 9, Data: make([]float64, len(rows.Data))}
+		rows.Float64(floats.Data, 0, 130)
+		rows.Scale /= 2
+		for _, bad := range []matrix.Matrix{floats, rows} {
+			if err := p.Bind(0, bad); !errors.Is(err, plan.ErrNotBytes) || !strings.Contains(err.Error(), "rows (130 x 9, leaf)") {
+				t.Errorf("%v, %T: %v", products, bad, err)
+			}
+		}
+	}
+}
+
+// launches are those of an iteration's two halves, and the products.
+func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
+	t.Helper()
+	d, r := recorded(t, o, 0)
+	p, err := c.Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, m := p.Dims()
+	v := p.Space().New()
+	from := len(r.Calls())
+	if _, err := p.Forward(make([]float64, m)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Backward(make([]float64, m+1), v); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range r.Calls()[from:] {
+		switch call.Kind {
+		case "Launch":
+			list = append(list, strings.TrimSuffix(call.Name, "_f32"))
+		case "Multiply":
+			list = append(list, call.Kind)
+		}
+	}
+	return list
+}
+
+// An iteration's launches in slices, beside float32's: what is cut in a pass that makes it costs no launch. Cut by themselves, the
+// gradients of the activations would be one more, and of integers the activation behind the data's product as well.
+func TestLaunchesInSlices(t *testing.T) {
+	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
+	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
+	multiply := func(n int) []string { return slices.Repeat([]string{"Multiply"}, n) }
+	start, end := []string{"column_sums", "pair"}, []string{"output_forward_4", "means_margin", "pack", "unpack", "margin_loss_grad"}
+	for _, c := range []struct {
+		name     string
+		problem  graphcases.Case
+		products cuda.Products
+		want     []string
+	}{
+		{"one layer", small(t), cuda.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
+		{"one layer", small(t), cuda.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
+			[]string{"rank_one"})},
+		{"one layer", small(t), cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_int8"}, end,
+			[]string{"output_digits_4", "Multiply", "dequantize_int8", "rank_one"})},
+		{"two layers", deep, cuda.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
+			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},
+		{"two layers", deep, cuda.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_int8"}, multiply(1), end,
+			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "dequantize_int8"}, multiply(1))},
+		{"linear", linear, cuda.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_int8", "means_margin", "pack", "unpack", "margin_loss_grad",
+			"quantize_int8", "Multiply", "dequantize_int8", "column_sums"}},
+	} {
+		t.Run(fmt.Sprint(c.name, " ", c.products), func(t *testing.T) {
+			if got := launches(t, c.problem, cuda.Options{Products: c.products}); !slices.Equal(got, c.want) {
+				t.Errorf("launches %v,\nwant     %v", got, c.want)
+			}
+		})
+	}
+}
+
+// A gradient that nothing reads but the product with the data is not written: the launch that cuts it names its terms alone. Of digits it
+// is named, for columns that have none.
+func TestGradientIsNotWritten(t *testing.T) {
+	for products, named := range map[cuda.Products]bool{cuda.Float32: true, cuda.BF16x3: false, cuda.Int8x3: true} {
+		d, r := recorded(t, cuda.Options{Products: products}, 0)
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 1, p.Space().New())
+		const gradient = 4 * 130 * 20
+		for _, call := range r.Calls() {
+			if call.Kind != "Launch" || !strings.HasPrefix(call.Name, "output_backward") && !strings.HasPrefix(call.Name, "output_digits") {
+				continue
+			}
+			got := slices.ContainsFunc(call.Writes, func(s driver.Span) bool { return s.Bytes == gradient })
+			if got != named {
+				t.Errorf("%v: %s writes the gradient: %t, want %t", products, call.Name, got, named)
+			}
+		}
+	}
+}
+
+// auto is three slices of integers where the device has their units and the data are wide enough, and float32 elsewhere.
+func TestAutomaticProducts(t *testing.T) {
+	wide := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Bytes)
+	dense := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Dense)
+	for _, c := range []struct {
+		major   int
+		problem graphcases.Case
+		want    string
+	}{{8, wide, "int8x3"}, {9, wide, "int8x3"}, {7, wide, "float32"}, {9, small(t), "float32"}, {9, dense, "float32"}} {
+		d, err := cuda.Open(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), cuda.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
+		if err != nil || p.Products() != c.want {
+			t.Errorf("%s, compute capability %d.0: %s, error %v", c.problem.Name, c.major, p.Products(), err)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

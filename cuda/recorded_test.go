@@ -1,0 +1,345 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/cuda/driver"
+	"ppal/datasets/matrix"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
+
+// recorded is a device on a recorder that computes nothing; the test fails where the recorder refuses a call, also at the end.
+func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double.Driver) {
+	t.Helper()
+	r := double.New(double.Options{Memory: memory})
+	d, err := cuda.Open(r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		if v := r.Violations(); v != nil {
+			t.Error(v)
+		}
+	})
+	return d, r
+}
+
+// iterate does a few iterations: both halves, into two vectors in turn, and a step.
+func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
+	t.Helper()
+	_, m := p.Dims()
+	g, weights := make([]float64, m), make([]float64, m+1)
+	for k := range steps {
+		if _, err := p.Forward(g); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Backward(weights, d[k%len(d)]); err != nil {
+			t.Fatal(err)
+		}
+		p.Space().Descend(problem.Descent{Direction: d[k%len(d)], Step: 0.1, Length: 0.1})
+	}
+}
+
+// Every case runs with every call in order: nothing unwritten is read, nothing is left behind; each half is captured once for each
+// vector, and after that there are no allocations and no launches of the halves but their graphs.
+func TestSequences(t *testing.T) {
+	for _, dtype := range dtypes {
+		for _, slice := range []int{0, 3, 64} {
+			d, r := recorded(t, cuda.Options{MicroBatch: slice}, 0)
+			for _, c := range graphcases.All() {
+				if slice == 0 || slice < c.Rows && c.Rows < 20*slice {
+					t.Run(fmt.Sprintf("%v/%d/%s", dtype, slice, c.Name), func(t *testing.T) { sequence(t, c, dtype, d, r) })
+				}
+			}
+		}
+	}
+}
+
+func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *cuda.Device, r *double.Driver) {
+	p, err := c.Problem(dtype, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := p.Space().New(), p.Space().New()
+	captures := r.Count("EndCapture")
+	iterate(t, p, 6, a, b)
+	if got := r.Count("EndCapture") - captures; got != 3 {
+		t.Errorf("%d captures, want one of the forward and two of the backward half", got)
+	}
+	if _, err := p.Watched(0); err != nil {
+		t.Error(err)
+	}
+	from := len(r.Calls())
+	iterate(t, p, 1, a)
+	var kinds []string
+	for _, call := range r.Calls()[from:] {
+		kinds = append(kinds, call.Kind)
+	}
+	want := []string{"LaunchGraph", "Synchronize", "LaunchGraph", "Launch"}
+	if c.Regularizer.Kind == problem.Ball {
+		want = append(want, "Launch")
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("a steady iteration is %v, want %v", kinds, want)
+	}
+}
+
+// small is a case with every kind of fused pass.
+func small(t testing.TB) graphcases.Case {
+	t.Helper()
+	return graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40, 30}, 0, true, graphcases.Bytes)
+}
+
+// A whole iteration's launches, fused: what is between the products is one pass each.
+func TestFusedLaunches(t *testing.T) {
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := len(r.Calls())
+	if _, err := p.Forward(make([]float64, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Backward([]float64{1, 1, 1}, p.Space().New()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, call := range r.Calls()[from:] {
+		switch call.Kind {
+		case "Launch":
+			got = append(got, strings.TrimSuffix(call.Name, "_f32"))
+		case "Multiply":
+			got = append(got, call.Kind)
+		}
+	}
+	want := []string{
+		"column_sums", "pair", "Multiply", "output_forward_4", "means_margin", "pack",
+		"unpack", "margin_loss_grad", "output_backward_4", "Multiply", "rank_one",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("launches %v,\nwant     %v", got, want)
+	}
+}
+
+// An exchanged input is uploaded to where it was: graphs stay. One that was sparse is dense from then on, and captured anew.
+func TestBindAndCaptures(t *testing.T) {
+	for form, captures := range map[graphcases.Storage]int{graphcases.Values: 2, graphcases.Bytes: 2, graphcases.Sparse: 4} {
+		d, r := recorded(t, cuda.Options{}, 0)
+		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{16}}, []int{60, 40}, 0, false, form)
+		p, err := c.Problem(tensor.Float64, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.Space().New()
+		iterate(t, p, 3, v)
+		if err := p.Bind(0, &matrix.Dense{Rows: 100, Cols: 9, Data: make([]float64, 900)}); err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 3, v)
+		if got := r.Count("EndCapture"); got != captures {
+			t.Errorf("form %d: %d captures, want %d", form, got, captures)
+		}
+		if err := p.Bind(0, &matrix.Dense{Rows: 9, Cols: 100, Data: make([]float64, 900)}); err == nil {
+			t.Errorf("form %d: rows of another length were bound", form)
+		}
+	}
+}
+
+// Where memory does not suffice, the error names what there was no room for and what to do; everything is given back.
+func TestOutOfMemory(t *testing.T) {
+	d, _ := recorded(t, cuda.Options{}, 100_000)
+	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{600, 400}, 0, false, graphcases.Dense)
+	_, err := c.Problem(tensor.Float64, graph.On(d))
+	if !errors.Is(err, driver.ErrOutOfMemory) {
+		t.Fatalf("error %v, want out of memory", err)
+	}
+	for _, want := range []string{"(1000 x 16, kept) needs 128 kB", "of 100 kB are free", "--micro-batch"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+}
+
+// A device that fails in an operation of the space says so at the next half, and stays so.
+func TestFailuresAreKept(t *testing.T) {
+	lost := &driver.Error{Operation: "launch", Name: "CUDA_ERROR_LAUNCH_FAILED"}
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := p.Space().New()
+	iterate(t, p, 3, v)
+	r.FailAt("Launch", 1, lost)
+	p.Space().Combine(v, 1, v, 1, v)
+	for range 2 {
+		if _, err := p.Forward(make([]float64, 2)); !errors.Is(err, lost) {
+			t.Errorf("forward: error %v, want %v", err, lost)
+		}
+		if err := p.Backward(make([]float64, 3), v); !errors.Is(err, lost) {
+			t.Errorf("backward: error %v, want %v", err, lost)
+		}
+	}
+}
+
+// A call that fails, whichever it is, is an error and never a panic, and the device still gives everything back.
+func TestEveryFailureIsAnError(t *testing.T) {
+	lost := errors.New("lost")
+	for _, kind := range []string{"Allocate", "Pinned", "NewStream", "NewEvent", "Upload", "Launch", "Multiply", "Download", "Synchronize",
+		"BeginCapture", "EndCapture", "LaunchGraph", "Load", "Function", "Clear", "Record", "Wait"} {
+		for k := 1; ; k++ {
+			r := double.New(double.Options{})
+			r.FailAt(kind, k, lost)
+			err := func() error {
+				d, err := cuda.Open(r, cuda.Options{})
+				if err != nil {
+					return err
+				}
+				defer func() { _ = d.Close() }() // it may be what fails
+				p, err := small(t).Problem(tensor.Float32, graph.On(d))
+				if err != nil {
+					return err
+				}
+				v := p.Space().New()
+				for range 3 {
+					if _, err := p.Forward(make([]float64, 2)); err != nil {
+						return err
+					}
+					if err := p.Backward(make([]float64, 3), v); err != nil {
+						return err
+					}
+				}
+				_, err = p.Forward(make([]float64, 2))
+				return err
+			}()
+			if err == nil {
+				if k == 1 {
+					t.Errorf("%s: the first call failed and nothing said so", kind)
+				}
+				break
+			}
+			if !errors.Is(err, lost) {
+				t.Errorf("%s %d: error %v", kind, k, err)
+			}
+			if k > 60 { // the rest are more of the same
+				break
+			}
+		}
+	}
+}
+
+// An op without a kernel is an error that names it.
+func TestUnknownOps(t *testing.T) {
+	d, _ := recorded(t, cuda.Options{}, 0)
+	_, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(4), gorgonia.WithName("x"),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(4), tensor.Of(tensor.Float64))))
+		most, err := gorgonia.Max(x)
+		return graph.Definition{Objective: most, Parameters: gorgonia.Nodes{x}}, err
+	}, graph.On(d))
+	if err == nil || !strings.Contains(err.Error(), "no kernel") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Slices of rows take less memory, and what needs all rows at once is refused by name.
+func TestMicroBatches(t *testing.T) {
+	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, 0, false, graphcases.Bytes)
+	var peaks []int64
+	for _, o := range []cuda.Options{{}, {MicroBatch: 100}} {
+		d, _ := recorded(t, o, 0)
+		p, err := c.Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 3, p.Space().New())
+		peaks = append(peaks, d.PeakBytes())
+	}
+	if activations := int64(4 * 64 * 3000); peaks[1] > peaks[0]-activations {
+		t.Errorf("%d bytes with slices, %d without", peaks[1], peaks[0])
+	}
+	for _, o := range []cuda.Options{{}, {MicroBatch: 4}} {
+		d, _ := recorded(t, o, 0)
+		_, err := graph.New(pairwise, graph.On(d))
+		switch {
+		case o.MicroBatch == 0 && err != nil:
+			t.Error(err)
+		case o.MicroBatch > 0 && (err == nil || !strings.Contains(err.Error(), "--micro-batch 4") || !strings.Contains(err.Error(), "all rows")):
+			t.Errorf("error %v, want a refusal of --micro-batch 4", err)
+		}
+	}
+}
+
+// pairwise is the mean over all pairs of rows of the product of their scores.
+func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(10, 3), gorgonia.WithName("rows"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(10, 3), tensor.Of(tensor.Float64))))
+	w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float64))))
+	scores := gorgonia.Must(gorgonia.Tanh(gorgonia.Must(gorgonia.Mul(x, w))))
+	pairs, err := gorgonia.OuterProd(scores, scores)
+	if err != nil {
+		return graph.Definition{}, err
+	}
+	f, err := gorgonia.Mean(pairs)
+	return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}, Inputs: gorgonia.Nodes{x}}, err
+}
+
+// What is wrongly asked for is an error.
+func TestMisuse(t *testing.T) {
+	d, _ := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Backward([]float64{1}, p.Space().New()); err == nil {
+		t.Error("too few weights were taken")
+	}
+	if _, err := p.Watched(1); err == nil {
+		t.Error("there is a second watched value")
+	}
+	if err := p.Bind(1, nil); err == nil {
+		t.Error("there is a second input")
+	}
+	if p.Explain() == "" {
+		t.Error("there is no table of steps")
+	}
+}
+
+// The two measurements that a step rule makes in an iteration, of the gradient's change and of the last step, wait for the device once.
+func TestMeasurementsWaitOnce(t *testing.T) {
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := p.Space().New(), p.Space().New()
+	for range 3 {
+		p.Space().Descend(problem.Descent{Direction: a, Step: 0.1, Length: 0.1})
+		from := r.Count("Synchronize")
+		p.Space().Distance(a, b)
+		p.Space().Moved()
+		p.Space().Moved()
+		if got := r.Count("Synchronize") - from; got != 1 {
+			t.Errorf("waited %d times", got)
+		}
+	}
+}

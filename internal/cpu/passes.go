@@ -1,0 +1,152 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+	"ppal/trainer/problem"
+)
+
+const (
+	// vectorChunk is the number of elements of one kernel call: few enough that all operands stay in the
+	// level-1 or level-2 cache and that many cores share a vector evenly, and enough that the call costs
+	// little. Each chunk has sums of its own.
+	vectorChunk = 4096
+	// chunksPerThread is the number of chunks from which another thread pays, about 5 microseconds of work.
+	chunksPerThread = 4
+)
+
+// passes are the device's passes over vectors, one pass at a time. Each thread takes a range of chunks. The
+// chunks' sums are added in their order, so that results do not depend on the number of threads or their
+// speed.
+type passes[T plan.Float] struct {
+	k       *kernel.Kernels[T]
+	pool    *pool
+	threads int
+
+	pass    pass[T] // the current pass
+	workers int
+	sums    [][2]float64 // of the chunks
+}
+
+// newPasses panics if the machine lacks the device's kernels, which New has checked.
+func newPasses[T plan.Float](d *Device) *passes[T] {
+	k, err := kernel.New[T](d.level)
+	if err != nil {
+		panic(err)
+	}
+	return &passes[T]{k: k, pool: d.pool, threads: d.threads}
+}
+
+// operation names a pass.
+type operation int
+
+const (
+	combining operation = iota // x = a y + b z
+	scaling                    // x = a y
+	multiplying
+	subtracting
+	reaching
+	descending
+	adapting
+)
+
+// A pass is an operation with its operands, vectors and numbers; operands that the operation does not use
+// are nil or 0. A pass is a struct and not a closure, so that it allocates nothing.
+type pass[T plan.Float] struct {
+	operation  operation
+	x, y, z, w []T
+	a, b       T
+	p          problem.Elementwise[T]
+}
+
+// Combine implements problem.Passes.
+func (v *passes[T]) Combine(dst []T, a T, x []T, b T, y []T) {
+	if b == 0 {
+		v.do(pass[T]{operation: scaling, x: dst, a: a, y: x})
+		return
+	}
+	v.do(pass[T]{operation: combining, x: dst, a: a, y: x, b: b, z: y})
+}
+
+// Dot implements problem.Passes.
+func (v *passes[T]) Dot(x, y []T) float64 {
+	sum, _ := v.do(pass[T]{operation: multiplying, x: x, y: y})
+	return sum
+}
+
+// SquaredDistance implements problem.Passes.
+func (v *passes[T]) SquaredDistance(x, y []T) float64 {
+	sum, _ := v.do(pass[T]{operation: subtracting, x: x, y: y})
+	return sum
+}
+
+// SquaredTrial implements problem.Passes.
+func (v *passes[T]) SquaredTrial(x, d, velocity []T, e, b T) float64 {
+	sum, _ := v.do(pass[T]{operation: reaching, x: x, y: d, z: velocity, a: e, b: b})
+	return sum
+}
+
+// Descend implements problem.Passes.
+func (v *passes[T]) Descend(x, d, velocity []T, e, b T, p problem.Elementwise[T]) (moved, size float64) {
+	return v.do(pass[T]{operation: descending, x: x, y: d, z: velocity, a: e, b: b, p: p})
+}
+
+// Adam implements problem.Passes.
+func (v *passes[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Elementwise[T]) (size float64) {
+	size, _ = v.do(pass[T]{operation: adapting, x: x, y: d, z: m1, w: m2, a: rate, b: root, p: p})
+	return size
+}
+
+// do runs a pass and returns its sums.
+func (v *passes[T]) do(p pass[T]) (first, second float64) {
+	chunks := (len(p.x) + vectorChunk - 1) / vectorChunk
+	if chunks <= 1 {
+		return p.on(v.k, 0, len(p.x))
+	}
+	if len(v.sums) < chunks {
+		v.sums = make([][2]float64, chunks)
+	}
+	v.pass, v.workers = p, max(1, min(v.threads, chunks/chunksPerThread))
+	v.pool.run(v.workers, v)
+	v.pass = pass[T]{} // keeps no vector alive
+	for _, s := range v.sums[:chunks] {
+		first += s[0]
+		second += s[1]
+	}
+	return first, second
+}
+
+// work implements job.
+func (v *passes[T]) work(worker int) {
+	n := len(v.pass.x)
+	chunks := (n + vectorChunk - 1) / vectorChunk
+	for c := chunks * worker / v.workers; c < chunks*(worker+1)/v.workers; c++ {
+		v.sums[c][0], v.sums[c][1] = v.pass.on(v.k, c*vectorChunk, min((c+1)*vectorChunk, n))
+	}
+}
+
+// on does elements lo to hi-1.
+func (p *pass[T]) on(k *kernel.Kernels[T], lo, hi int) (first, second float64) {
+	x, y := p.x[lo:hi], p.y[lo:hi]
+	var z []T
+	if p.z != nil {
+		z = p.z[lo:hi]
+	}
+	switch p.operation {
+	case combining:
+		k.Combine(x, p.a, y, p.b, z)
+	case scaling:
+		k.Scale(x, p.a, y)
+	case multiplying:
+		first = k.Dot(x, y)
+	case subtracting:
+		first = k.SquaredDistance(x, y)
+	case reaching:
+		first = k.SquaredTrialNorm(x, y, z, p.a, p.b)
+	case descending:
+		first, second = k.Descend(x, y, z, p.a, p.b, p.p)
+	case adapting:
+		first = k.Adam(x, y, z, p.w[lo:hi], p.a, p.b, p.p)
+	}
+	return first, second
+}

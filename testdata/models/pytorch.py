@@ -1,0 +1,100 @@
+"""Check that PyTorch and package models read each other's model files.
+
+    pip install torch numpy safetensors      (any recent version, no GPU)
+    python pytorch.py make     write pytorch_*.safetensors and pytorch.json, which the Go tests read
+    python pytorch.py check    load the files that the Go tests wrote (go test ./models -run Golden -update),
+                               ppal_*.safetensors and ppal.json, and compare the scores
+
+The JSON files hold, for each model, its description, some rows and their scores.
+"""
+
+import json
+import sys
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+ACTIVATIONS = {"sigmoid": torch.sigmoid, "relu": torch.relu, "tanh": torch.tanh}
+
+
+class Net(nn.Module):
+    """One network; its layers are named as Spec.Parameters says."""
+
+    def __init__(self, inputs, hidden, outputs, activation):
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        widths = [inputs, *hidden]
+        layers = [nn.Linear(a, b) for a, b in zip(widths, hidden)]
+        if not hidden:
+            self.linear = nn.Linear(inputs, outputs)
+            return
+        self.hidden = layers[0] if len(hidden) == 1 else nn.ModuleList(layers)
+        self.output = nn.Linear(widths[-1], outputs)
+
+    def forward(self, x):
+        if hasattr(self, "linear"):
+            return self.linear(x)
+        for layer in self.hidden if isinstance(self.hidden, nn.ModuleList) else [self.hidden]:
+            x = self.activation(layer(x))
+        return self.output(x)
+
+
+class Separate(nn.Module):
+    """One network per class."""
+
+    def __init__(self, inputs, hidden, outputs, activation):
+        super().__init__()
+        self.head = nn.ModuleList(Net(inputs, hidden, 1, activation) for _ in range(outputs))
+
+    def forward(self, x):
+        return torch.cat([net(x) for net in self.head], dim=1)
+
+
+def module(model):
+    kind = Separate if model["heads"] == "separate" else Net
+    return kind(model["inputs"], model["hidden"] or [], model["outputs"], model["activation"])
+
+
+MODELS = {
+    "linear": dict(inputs=5, hidden=[], outputs=3, activation="sigmoid", heads="shared"),
+    "two_layer": dict(inputs=6, hidden=[8], outputs=4, activation="sigmoid", heads="shared"),
+    "deep": dict(inputs=4, hidden=[5, 3], outputs=2, activation="relu", heads="shared"),
+    "separate": dict(inputs=4, hidden=[3], outputs=3, activation="tanh", heads="separate"),
+}
+
+
+@torch.no_grad()
+def make():
+    torch.manual_seed(1)
+    cases = {}
+    for name, model in MODELS.items():
+        net = module(model)
+        if name != "two_layer":  # PyTorch's default is float32; the others are float64
+            net = net.double()
+        save_file(net.state_dict(), f"pytorch_{name}.safetensors")
+        rows = torch.randn(4, model["inputs"], dtype=torch.float64)
+        cases[name] = dict(model=model, rows=rows.tolist(), scores=net.double()(rows).tolist())
+    with open("pytorch.json", "w") as f:
+        json.dump(cases, f, indent=1)
+        f.write("\n")
+
+
+@torch.no_grad()
+def check():
+    with open("ppal.json") as f:
+        cases = json.load(f)
+    for name, case in cases.items():
+        weights = load_file(f"ppal_{name}.safetensors")
+        dtype = next(iter(weights.values())).dtype
+        net = module(case["model"]).to(dtype)
+        net.load_state_dict(weights, strict=True)
+        scores = net.double()(torch.tensor(case["rows"], dtype=torch.float64))
+        error = (scores - torch.tensor(case["scores"], dtype=torch.float64)).abs().max().item()
+        print(f"{name}: {dtype}, {len(weights)} tensors, largest difference {error:.1e}")
+        if not error < 1e-14:
+            sys.exit(f"{name}: scores differ")
+
+
+if __name__ == "__main__":
+    {"make": make, "check": check}[sys.argv[1]]()
