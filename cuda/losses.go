@@ -137,12 +137,13 @@ func (l *lowering) means(i int, s *plan.GroupMeans) error {
 	return nil
 }
 
-// spread writes the spread group weights M^T w. The derivative of a loss that alone reads them has them in its own pass.
-func (l *lowering) spread(s *plan.GroupMeansGrad) error {
+// meansGrad writes M^T w. If only the derivative of a loss reads the result, that derivative's pass
+// computes M^T w itself.
+func (l *lowering) meansGrad(s *plan.GroupMeansGrad) error {
 	if l.consumers.Loss[s] != nil {
 		return nil
 	}
-	w, table, err := l.prepareSpread(s)
+	w, table, err := l.prepareMeansGrad(s)
 	if err != nil {
 		return err
 	}
@@ -151,8 +152,8 @@ func (l *lowering) spread(s *plan.GroupMeansGrad) error {
 	return nil
 }
 
-// prepareSpread makes and uploads the table of a sum M_1^T w_1 + ... over the window's rows.
-func (l *lowering) prepareSpread(steps ...*plan.GroupMeansGrad) (*kernels.MeansGrad, driver.Pointer, error) {
+// prepareMeansGrad makes and uploads the table of a sum M_1^T w_1 + ... over the window's rows.
+func (l *lowering) prepareMeansGrad(steps ...*plan.GroupMeansGrad) (*kernels.MeansGrad, driver.Pointer, error) {
 	var terms []kernels.MeansGradStep
 	for _, s := range steps {
 		if l.isGradient(s.W) {
@@ -184,8 +185,8 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		weights, add = s.D, s.Add
 	}
 	from, to := l.view(scores), l.view(out)
-	spread := l.consumers.Spread[s]
-	if len(spread) == 0 {
+	factors := l.consumers.Factors[s]
+	if len(factors) == 0 {
 		d := l.view(weights)
 		l.emit(s, func(q kernels.Queue) error {
 			loss.Scores = from()
@@ -193,7 +194,7 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		})
 		return nil
 	}
-	w, table, err := l.prepareSpread(spread...)
+	w, table, err := l.prepareMeansGrad(factors...)
 	if err != nil {
 		return err
 	}

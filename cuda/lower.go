@@ -131,7 +131,7 @@ func (l *lowering) step(i int, s plan.Step) error {
 	case *plan.GroupMeans:
 		return l.means(i, s)
 	case *plan.GroupMeansGrad:
-		return l.spread(s)
+		return l.meansGrad(s)
 	}
 	return l.refuse(s)
 }
