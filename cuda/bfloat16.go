@@ -6,7 +6,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// wideBytes are 8-bit data as bfloat16 alone: integers up to 255 fit its 8 bits. One copy serves both products, as it is and transposed.
+// wideBytes is 8-bit data as bfloat16: its 8 bits of mantissa hold integers up to 255. One copy
+// serves both products, X and X^T.
 type wideBytes struct {
 	*eightBit
 	p      *Program
@@ -14,7 +15,8 @@ type wideBytes struct {
 	stride int
 }
 
-// tensorRow is what rows of bfloat16 are padded to, so that each begins at 16 bytes: what tensor cores are fed by.
+// tensorRow is the unit to which rows of bfloat16 are padded, so that each row begins at a multiple
+// of 16 bytes, which tensor cores need.
 const tensorRow = 8
 
 func padded(cols int) int { return (cols + tensorRow - 1) / tensorRow * tensorRow }
@@ -55,30 +57,33 @@ func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer)
 	}, x.kind.Digits() * term
 }
 
-func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct {
-	return &termsProduct{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, cut: cut}
+func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) quantizedProduct {
+	return &bfloat16Product{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, quantize: quantize}
 }
 
-// termsProduct is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three products on tensor cores with sums of float32,
-// the smallest terms first. Every addition to out rounds to what out then is, so the small terms' sums are rounded as small numbers, and
-// only those of B1 as large ones. U is exact, and three terms are (two leave up to 2^-16 of an entry).
-type termsProduct struct {
+// bfloat16Product is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three
+// products on tensor cores with sums of float32, the smallest digit first. Every addition to out
+// rounds to the present size of out, so the sums of the small digits are rounded as small numbers,
+// and only those of B1 as large numbers. U is exact, and three digits are exact; two leave up to
+// 2^-16 of an entry.
+type bfloat16Product struct {
 	x              *wideBytes
 	window         window
 	transA, transB bool
 	factor         kernels.Quantized
-	cut            cutter
+	quantize       quantizer
 }
 
-// innerBlock is the longest sum of a product on tensor cores. They add with truncation, so errors of long sums do not cancel; the blocks'
-// sums are added rounded to nearest.
+// innerBlock is the longest sum of a product on tensor cores. Tensor cores truncate when they add,
+// so the errors of long sums do not cancel. The sums of the blocks are added with rounding to
+// nearest.
 const innerBlock = 4096
 
-func (p *termsProduct) activate(kernels.Activation, func() kernels.Operand) bool { return false }
+func (p *bfloat16Product) activate(kernels.Activation, func() kernels.Operand) bool { return false }
 
-func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
-	if p.cut != nil {
-		if err := p.cut(q, p.factor, b); err != nil {
+func (p *bfloat16Product) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
+	if p.quantize != nil {
+		if err := p.quantize(q, p.factor, b); err != nil {
 			return err
 		}
 	}
@@ -102,7 +107,7 @@ func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add 
 }
 
 // block is the part of a term's product whose sums are from from to to-1.
-func (p *termsProduct) block(term driver.Pointer, stride int, out kernels.Operand, from, to int) *driver.Gemm {
+func (p *bfloat16Product) block(term driver.Pointer, stride int, out kernels.Operand, from, to int) *driver.Gemm {
 	g := &driver.Gemm{Precision: driver.BF16, Rows: out.Rows, Cols: out.Cols, Inner: to - from, TransA: p.transA, TransB: p.transB,
 		Alpha: p.x.scale, A: p.x.from(p.window.from), B: term, C: out.At, StrideA: p.x.stride, StrideB: stride, StrideC: out.Stride}
 	if p.transA {

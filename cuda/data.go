@@ -8,12 +8,13 @@ import (
 	"ppal/internal/plan"
 )
 
-// entries are the sparse forms of a data matrix for each slice of its rows: X for X B, X^T for X^T D.
+// entries are the entries of a data matrix, window by window of its rows: X for X B, X^T for X^T D.
 type entries struct {
 	rows, transposed []kernels.Sparse
 }
 
-// loadData brings the data to the device, each matrix in the forms that some step reads: its entries, its elements, or both.
+// loadData uploads the data, each matrix in the forms that steps read: its entries, its elements,
+// or both.
 func (p *Program) loadData() error {
 	dense := p.readDensely()
 	for i, b := range p.plan.Buffers {
@@ -41,7 +42,7 @@ func (p *Program) loadData() error {
 	return nil
 }
 
-// readDensely lists the buffers that some step reads element by element.
+// readDensely lists the buffers that a step reads element by element.
 func (p *Program) readDensely() map[int]bool {
 	dense := map[int]bool{}
 	for _, r := range p.regions() {
@@ -57,7 +58,7 @@ func (p *Program) readDensely() map[int]bool {
 	return dense
 }
 
-// entriesRead says whether some step reads a data matrix by its entries.
+// entriesRead reports whether a step reads a data matrix by its entries.
 func (p *Program) entriesRead(buffer int) bool {
 	for _, r := range p.regions() {
 		for _, s := range r.Steps {
@@ -69,7 +70,7 @@ func (p *Program) entriesRead(buffer int) bool {
 	return false
 }
 
-// loadEntries uploads a sparse matrix, slice by slice, as it is and transposed.
+// loadEntries uploads a sparse matrix, window by window, and its transpose.
 func (p *Program) loadEntries(buffer int, x matrix.Sparse) error {
 	rows, cols := x.Dims()
 	starts, columns, values := x.Entries()

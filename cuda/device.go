@@ -32,7 +32,8 @@ type Device struct {
 	hosts    [][]byte // pinned memory that lives as long as the device
 }
 
-// sumsBytes is less than what a device's second-level cache holds twice over, and more than most problems have.
+// sumsBytes is less than what a device's second-level cache holds twice over, and more than most
+// problems have.
 const sumsBytes = 128 << 20
 
 // Open makes a device of a driver, which Close closes. Errors leave the driver closed.
@@ -68,7 +69,8 @@ func (d *Device) Options() Options { return d.options }
 // PeakBytes is the most memory that was allocated on the device at a time.
 func (d *Device) PeakBytes() int64 { return d.memory.peak }
 
-// Close waits for the device and gives everything back; programs and vectors of it must not be used again.
+// Close waits for the device and frees its memory. Programs and vectors of the device must not be
+// used afterwards.
 func (d *Device) Close() error {
 	var failed []error
 	if d.stream != 0 {

@@ -24,7 +24,8 @@ import (
 // sliced are the kinds with slices.
 var sliced = []cuda.Products{cuda.BF16x3, cuda.BF16x2, cuda.Int8x3, cuda.Int8x2}
 
-// Every case of 8-bit data runs in slices with all calls in order, and a steady iteration is the same as without.
+// Every case of 8-bit data runs in slices with all calls in order, and a steady iteration is the
+// same as without.
 func TestSlicedSequences(t *testing.T) {
 	for _, products := range sliced {
 		for _, rows := range []int{0, 3, 64} {
@@ -38,9 +39,10 @@ func TestSlicedSequences(t *testing.T) {
 	}
 }
 
-// Products with the data are two or three of bfloat16, the smallest term's first, each added to the ones before, long sums in blocks. The
-// weights are cut once for them, for all windows of the rows; the pass that makes the gradient of the activations cuts that. float64 and
-// other data stay as they are.
+// Products with the data are two or three of bfloat16, the smallest term's first, each added to the
+// ones before, long sums in blocks. The weights are cut once for them, for all windows of the rows;
+// the pass that makes the gradient of the activations cuts that. float64 and other data stay as
+// they are.
 func TestSlicedLaunches(t *testing.T) {
 	large := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{2500, 2000}, constraints.Sigmoid, false, graphcases.Bytes)
 	forward := func(terms int) []string { return append([]string{"split"}, multiplied(terms, 1, false)...) }
@@ -86,7 +88,8 @@ func TestSlicedLaunches(t *testing.T) {
 	}
 }
 
-// multiplied are the products with so many terms, in so many blocks: which term, and whether the result is added to.
+// multiplied are the products with so many terms, in so many blocks: which term, and whether the
+// result is added to.
 func multiplied(terms, blocks int, add bool) (list []string) {
 	for k := terms - 1; k >= 0; k-- {
 		for range blocks {
@@ -157,8 +160,8 @@ func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
 	return d, r
 }
 
-// 8-bit data are 2 bytes an element on the device: as bfloat16, or as bytes in two layouts. No more is ever allocated than them, the slices
-// and the rest.
+// 8-bit data are 2 bytes an element on the device: as bfloat16, or as bytes in two layouts. No more
+// is ever allocated than them, the slices and the rest.
 func TestSlicedMemory(t *testing.T) {
 	const rows, cols = 12_000, 1000
 	c := graphcases.Network(models.Spec{Inputs: cols, Hidden: []int{8}}, []int{rows / 2, rows / 2}, constraints.Sigmoid, false, graphcases.Bytes)
@@ -237,8 +240,9 @@ func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 	return list
 }
 
-// An iteration's launches in slices, beside float32's: what is cut in a pass that makes it costs no launch. Cut by themselves, the
-// gradients of the activations would be one more, and of integers the activation behind the data's product as well.
+// An iteration's launches in slices, beside float32's: what is cut in a pass that makes it costs no
+// launch. Cut by themselves, the gradients of the activations would be one more, and of integers
+// the activation behind the data's product as well.
 func TestLaunchesInSlices(t *testing.T) {
 	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
 	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
@@ -270,8 +274,8 @@ func TestLaunchesInSlices(t *testing.T) {
 	}
 }
 
-// A gradient that nothing reads but the product with the data is not written: the launch that cuts it names its terms alone. Of digits it
-// is named, for columns that have none.
+// A gradient that nothing reads but the product with the data is not written: the launch that cuts
+// it names its terms alone. Of digits it is named, for columns that have none.
 func TestGradientIsNotWritten(t *testing.T) {
 	for products, named := range map[cuda.Products]bool{cuda.Float32: true, cuda.BF16x3: false, cuda.Int8x3: true} {
 		d, r := recorded(t, cuda.Options{Products: products}, 0)
@@ -293,7 +297,8 @@ func TestGradientIsNotWritten(t *testing.T) {
 	}
 }
 
-// auto is three slices of integers where the device has their units and the data are wide enough, and float32 elsewhere.
+// auto is three slices of integers where the device has their units and the data are wide enough,
+// and float32 elsewhere.
 func TestAutomaticProducts(t *testing.T) {
 	wide := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Bytes)
 	dense := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Dense)

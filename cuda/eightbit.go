@@ -9,7 +9,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// eightBit is a data matrix scale U of 8-bit U on the device, in the form that its products take.
+// eightBit is a data matrix scale U of 8-bit values U on the device, in the form that its products
+// take.
 type eightBit struct {
 	kind       Products
 	rows, cols int
@@ -17,30 +18,32 @@ type eightBit struct {
 	form       form
 }
 
-// form is how 8-bit data lie on the device.
+// form is a layout of 8-bit data on the device.
 type form interface {
-	// load takes rows from to to-1 from bytes on the device, one after the other.
+	// load converts rows from to to-1 from bytes on the device, row after row.
 	load(narrow driver.Pointer, from, to int) error
-	// pieces are where rows are cut for load, but for what is too long.
+	// pieces are the ranges of rows that load converts without crossing.
 	pieces() []window
-	// place is where the second factor of a product is cut to, and how many bytes that needs.
+	// place returns where the second factor of a product is quantized to, and how many bytes that
+	// takes.
 	place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int)
-	// product is the product of a window's rows, whose second factor is cut, by cut where that is not nil.
-	product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct
+	// product returns the product of the rows of a window, whose second factor is quantized: by
+	// quantize if that is not nil, else by an earlier pass.
+	product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) quantizedProduct
 }
 
-// cutter cuts a second factor.
-type cutter func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error
+// quantizer cuts a second factor.
+type quantizer func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error
 
-// slicedProduct is a product with 8-bit data. It can do an activation, where it says so.
-type slicedProduct interface {
+// quantizedProduct is a product with 8-bit data. Some compute an activation in the same pass.
+type quantizedProduct interface {
 	product
-	// activate lets the product be f(op(A) op(B) + 1 bias), if it can.
+	// activate makes the product f(op(A) op(B) + 1 bias), if the product supports that.
 	activate(f kernels.Activation, bias func() kernels.Operand) bool
 }
 
-// readAsBytes says whether a buffer is 8-bit data that all steps read as the whole first factor of a product, by windows where there are any,
-// and those products are in slices.
+// readAsBytes reports whether a buffer is 8-bit data whose products use digits and that all steps
+// read as the whole first factor of a product, window by window if there are windows.
 func (p *Program) readAsBytes(buffer int) bool {
 	data, ok := p.plan.DataOf(buffer).(matrix.EightBit)
 	if !ok || p.dtype != kernels.Float32 || len(p.readers[buffer]) == 0 {

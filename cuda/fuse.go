@@ -7,15 +7,15 @@ import (
 	"ppal/internal/plan"
 )
 
-// untouched says whether a pass at i may write a buffer that the plan writes at j, from another one: no step between them writes
-// either, or reads the former.
+// untouched reports whether a pass at i may write, from another buffer, the buffer that the plan
+// writes at j: no step between them writes either buffer or reads the written one.
 func (l *lowering) untouched(i, j, reads, writes int) bool {
 	return l.unwritten(i, j, reads) && l.unwritten(i, j, writes) && !slices.ContainsFunc(l.between(i, j), func(s plan.Step) bool {
 		return slices.ContainsFunc(s.Reads(), func(o plan.Operand) bool { return l.shares(o.Buffer, writes) })
 	})
 }
 
-// unwritten says whether no step between i and j writes a buffer.
+// unwritten reports whether no step between i and j writes a buffer.
 func (l *lowering) unwritten(i, j, buffer int) bool {
 	return !slices.ContainsFunc(l.between(i, j), func(s plan.Step) bool { return l.shares(s.Writes()[0].Buffer, buffer) })
 }
@@ -30,7 +30,7 @@ func (l *lowering) between(i, j int) (list []plan.Step) {
 	return list
 }
 
-// shares says whether two buffers have the same memory.
+// shares reports whether two buffers have the same memory.
 func (l *lowering) shares(a, b int) bool {
 	return a == b || l.storage.base[a] == l.storage.base[b] && l.storage.base[a] != 0 &&
 		l.plan.Buffers[a].Class != plan.Gradient && l.plan.Buffers[b].Class != plan.Gradient
@@ -40,7 +40,7 @@ func (l *lowering) shares(a, b int) bool {
 var activations = [...]kernels.Activation{plan.LinearActivation: kernels.Identity, plan.SigmoidActivation: kernels.Sigmoid,
 	plan.TanhActivation: kernels.Tanh, plan.ReLUActivation: kernels.ReLU}
 
-// find returns the first step from i+1 on that is not done and fits, -1 if there is none.
+// find returns the first step after i that no pass computes yet and that fits, -1 if there is none.
 func (l *lowering) find(i int, fits func(s plan.Step) bool) int {
 	for j := i + 1; j < len(l.steps); j++ {
 		if !l.done[j] && fits(l.steps[j]) {
@@ -50,7 +50,8 @@ func (l *lowering) find(i int, fits func(s plan.Step) bool) int {
 	return -1
 }
 
-// columnSums finds the sums over the rows of v behind step i, which can be had already there; -1 if there are none.
+// columnSums finds the step behind i that sums the columns of v and that a pass at i can compute;
+// -1 if there is none.
 func (l *lowering) columnSums(i int, v plan.View) (j int, sums *plan.Sums) {
 	j = l.find(i, func(s plan.Step) bool {
 		t, ok := s.(*plan.Sums)
@@ -66,7 +67,8 @@ func (l *lowering) columnSums(i int, v plan.View) (j int, sums *plan.Sums) {
 	return j, sums
 }
 
-// activationGrad writes D = f'(A) D. The same pass writes the sums of D's columns and the digits of D, where later steps read them.
+// activationGrad writes D = f'(A) D. The same pass writes the sums of the columns of D and the
+// digits of D if later steps read them.
 func (l *lowering) activationGrad(i int, s *plan.ActivationGrad) error {
 	out := noOperand
 	j, sums := l.columnSums(i, s.D)
@@ -74,17 +76,17 @@ func (l *lowering) activationGrad(i int, s *plan.ActivationGrad) error {
 		l.take(j)
 		out = l.wholly(sums.Out)
 	}
-	cut, keep, err := l.cutFor(i, s.D)
+	digits, keep, err := l.digitsFor(i, s.D)
 	if err != nil {
 		return err
 	}
 	a, d := l.view(s.A), l.view(s.D)
 	f := activations[s.Activation]
-	if j < 0 && !l.isCut(s.D) {
+	if j < 0 && !l.isQuantized(s.D) {
 		l.emit(s, func(q kernels.Queue) error { return l.set.ActivationGrad(q, f, a(), d()) })
 		return nil
 	}
-	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Quantized: cut, Keep: keep}
+	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Quantized: digits, Keep: keep}
 	l.emit(s, func(q kernels.Queue) error {
 		c := call
 		c.A, c.D, c.Sums = a(), d(), out()
@@ -93,7 +95,8 @@ func (l *lowering) activationGrad(i int, s *plan.ActivationGrad) error {
 	return nil
 }
 
-// biasActivation writes A = f(A + 1 bias), with the product behind it where one pass does both.
+// biasActivation writes A = f(A + 1 bias), fused with the product behind it if one kernel computes
+// both.
 func (l *lowering) biasActivation(i int, s *plan.BiasActivation) {
 	if l.outputForward(i, s) {
 		return
@@ -110,7 +113,7 @@ func (l *lowering) biasActivation(i int, s *plan.BiasActivation) {
 // noOperand stands for an operand that a kernel leaves out.
 func noOperand() kernels.Operand { return kernels.Operand{} }
 
-// rankOne writes out += x^T y of two rows.
+// rankOne writes out += x^T y for two rows.
 func (l *lowering) rankOne(_ int, s *plan.Product) bool {
 	if !s.TransA || s.TransB || s.A.Rows != 1 || !s.Add || !l.window.whole || l.eight[s.A.Buffer] != nil {
 		return false
@@ -120,7 +123,7 @@ func (l *lowering) rankOne(_ int, s *plan.Product) bool {
 	return true
 }
 
-// negatedRankOne writes y = -z, out += x^T y as out -= x^T z where nothing else reads y.
+// negatedRankOne writes y = -z, out += x^T y as out -= x^T z if nothing else reads y.
 func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
 	if s.Expr.Op != plan.Neg || s.Expr.X.Op != plan.Load || i+1 >= len(l.steps) || len(l.readers[s.Out.Buffer]) != 1 || !l.window.whole {
 		return false
@@ -136,7 +139,8 @@ func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
 	return true
 }
 
-// outputForward writes A = f(A + 1 bias), S = A W and S = S + 1 c, for few columns, as one pass over A.
+// outputForward writes A = f(A + 1 bias), S = A W and S = S + 1 c, for few columns, as one pass
+// over A.
 func (l *lowering) outputForward(i int, s *plan.BiasActivation) bool {
 	if s.A.Rows == 1 || l.window.whole {
 		return false
@@ -166,7 +170,8 @@ func (l *lowering) outputScores(i int, p *plan.Product) bool {
 	return true
 }
 
-// biasOf returns the step behind j that adds a row to the product p, which a pass at i can do; -1 where there is none.
+// biasOf returns the step behind j that adds a row to the product p and that a pass at i can
+// compute; -1 if there is none.
 func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 	k := l.find(j, func(t plan.Step) bool {
 		b, ok := t.(*plan.BiasActivation)
@@ -178,7 +183,8 @@ func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 	return k
 }
 
-// scores emits the pass of a product p with few columns at step j, with what is before it and the row behind.
+// scores emits the pass of a product p with few columns at step j, fused with the activation before
+// it and the bias behind it.
 func (l *lowering) scores(i, j int, p *plan.Product, f kernels.Activation, bias func() kernels.Operand) {
 	outBias := noOperand
 	if k := l.biasOf(i, j, p); k >= 0 {
@@ -192,8 +198,8 @@ func (l *lowering) scores(i, j int, p *plan.Product, f kernels.Activation, bias 
 	})
 }
 
-// outputBackward writes DA = D W^T, DA = f'(A) DA, the sums of both over the rows, G = A^T D and DA in slices, for few columns of D, as one pass
-// over A.
+// outputBackward writes DA = D W^T, DA = f'(A) DA, the column sums of D and DA, G = A^T D and the
+// digits of DA as one pass over A, for few columns of D.
 func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error) {
 	if l.window.whole || s.TransA || s.Add || s.A.Cols > kernels.Narrow || s.Out.Rows < narrowRows || l.eight[s.A.Buffer] != nil {
 		return false, nil
@@ -213,7 +219,7 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 	a, d, w, da := l.view(grad.A), l.view(s.A), l.wholly(s.B), l.view(s.Out)
 	call := kernels.OutputBackward{Activation: activations[grad.Activation], Transposed: !s.TransB, AddSums: !l.window.first, AddG: !l.window.first}
 	bias, outBias, g := l.sumsOf(i, s.Out), l.sumsOf(i, s.A), l.gradientOf(i, grad.A, s.A)
-	if call.Quantized, call.Keep, err = l.cutFor(i, s.Out); err != nil {
+	if call.Quantized, call.Keep, err = l.digitsFor(i, s.Out); err != nil {
 		return false, err
 	}
 	l.emit(s, func(q kernels.Queue) error {
@@ -225,7 +231,8 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 	return true, nil
 }
 
-// sumsOf takes the sums of v's columns behind step i into a pass there; no matrix where there are none.
+// sumsOf fuses the step behind i that sums the columns of v into a pass at i; no operand if there
+// is none.
 func (l *lowering) sumsOf(i int, v plan.View) func() kernels.Operand {
 	j, sums := l.columnSums(i, v)
 	if j < 0 {
@@ -235,7 +242,7 @@ func (l *lowering) sumsOf(i int, v plan.View) func() kernels.Operand {
 	return l.wholly(sums.Out)
 }
 
-// gradientOf takes the product A^T D behind step i into a pass there; no matrix where there is none.
+// gradientOf fuses the product A^T D behind step i into a pass at i; no operand if there is none.
 func (l *lowering) gradientOf(i int, a, d plan.View) func() kernels.Operand {
 	j := l.find(i, func(t plan.Step) bool {
 		p, ok := t.(*plan.Product)

@@ -6,8 +6,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// signedBytes are 8-bit data less 128, as signed bytes in both layouts, so that the sums of both products run along rows: tensor cores
-// multiply integers in that form alone. The transpose is by windows of the rows, each with rows that begin at 16 bytes.
+// signedBytes is 8-bit data less 128, as signed bytes in both layouts, so that the sums of both
+// products run along rows: tensor cores multiply integers only in that form. The transpose is
+// stored window by window of the rows; each of its rows begins at a multiple of 16 bytes.
 type signedBytes struct {
 	*eightBit
 	p       *Program
@@ -16,8 +17,9 @@ type signedBytes struct {
 	windows []window
 }
 
-// scaleRows is the most rows of a second factor over which a column has one scale. Fewer would follow the delta's size more closely, more
-// would make fewer sums to be joined: a block of sums has three integers for each element of the gradient.
+// scaleRows is the largest number of rows of a second factor for which a column has one scale.
+// Fewer rows would follow the size of the factor more closely; more rows would leave fewer sums to
+// dequantize: a block of sums has three integers for each element of the gradient.
 const scaleRows = 2048
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
@@ -37,7 +39,7 @@ func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	return f, nil
 }
 
-// room allocates bytes that are 0: those between rows stay so.
+// room allocates bytes that are 0; the bytes between rows stay 0.
 func (x *signedBytes) room(name string, bytes int) (driver.Pointer, error) {
 	at, err := x.p.allocate(name, bytes)
 	if err != nil {
@@ -82,8 +84,8 @@ func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointe
 	return func(at driver.Pointer) kernels.Quantized { return kernels.Quantized{Digits: d.Place(at)} }, bytes
 }
 
-func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct {
-	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, cut: cut}
+func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) quantizedProduct {
+	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, quantize: quantize}
 	p.x.At = p.x.At.Offset(w.from * p.x.Stride)
 	if s.TransA {
 		p.x = x.byCol[x.windowOf(w.from)]
@@ -91,15 +93,16 @@ func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantize
 	return p
 }
 
-// digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers that has all slices side by side, and a pass that joins
-// their sums and does the activation behind, if there is one.
+// digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers with all
+// digits side by side, and a pass that dequantizes the sums and applies the activation behind the
+// product, if there is one.
 type digitsProduct struct {
 	d          *Device
 	set        *kernels.Set
 	x          kernels.SignedBytes // op(U)
 	transposed bool                // op(B) is B^T
 	digits     kernels.Digits
-	cut        cutter
+	quantize   quantizer
 	activation kernels.Activation
 	bias       func() kernels.Operand
 }
@@ -109,15 +112,16 @@ func (p *digitsProduct) activate(f kernels.Activation, bias func() kernels.Opera
 	return true
 }
 
-// rowsAtATime is how many of the result's rows have their integer sums in memory at a time.
+// rowsAtATime is the number of rows of the result whose integer sums are in memory at the same
+// time.
 func (p *digitsProduct) rowsAtATime() int {
 	const number = 4
 	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Count*p.digits.Width), 1)
 }
 
 func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
-	if p.cut != nil {
-		if err := p.cut(q, kernels.Quantized{Digits: p.digits}, b); err != nil {
+	if p.quantize != nil {
+		if err := p.quantize(q, kernels.Quantized{Digits: p.digits}, b); err != nil {
 			return err
 		}
 	}
@@ -142,7 +146,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return nil
 }
 
-// gemm is the product of rows with all slices: C is blocks x rows x (slices width).
+// gemm is the product of rows with all digits: C is blocks x rows x (digits width).
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
 	wide := d.Count * d.Width
@@ -151,7 +155,7 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 		Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}
 }
 
-// reserve makes room for the sums: now, not while a graph is captured.
+// reserve allocates the sums now, because a captured graph cannot allocate.
 func (p *digitsProduct) reserve(rows int) error {
 	const number = 4
 	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Count*p.digits.Width)

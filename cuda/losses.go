@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// lossOf is the kernels' form of a row-wise loss.
+// lossOf returns the kernels' form of a row-wise loss.
 func (l *lowering) lossOf(s plan.Step) (loss kernels.Loss, scores, out plan.View, err error) {
 	var phi plan.Surrogate
 	switch s := s.(type) {
@@ -33,7 +33,7 @@ func (l *lowering) lossOf(s plan.Step) (loss kernels.Loss, scores, out plan.View
 	return loss, scores, out, err
 }
 
-// list uploads labels once and returns where the window's begin.
+// list uploads labels once and returns where the window's labels begin.
 func list(p *Program, name string, labels []int32, w window) (driver.Pointer, error) {
 	at, known := p.lists[&labels[0]]
 	if !known {
@@ -64,7 +64,8 @@ func signs(p *Program, labels []int8, w window) (driver.Pointer, error) {
 	return at.Offset(w.from), nil
 }
 
-// losses writes a loss. Where group means alone read it, it goes into them and is not written.
+// losses makes the pass of a loss. If only group means read the losses, the pass adds them to the
+// means and does not write them.
 func (l *lowering) losses(s plan.Step) error {
 	loss, scores, out, err := l.lossOf(s)
 	if err != nil {
@@ -94,14 +95,14 @@ func (l *lowering) losses(s plan.Step) error {
 	return nil
 }
 
-// take marks steps as done by a pass of another.
+// take marks steps as computed by the pass of another step.
 func (l *lowering) take(steps ...int) {
 	for _, j := range steps {
 		l.done[j] = true
 	}
 }
 
-// prepareMeans makes and uploads the table of group means of the window's rows.
+// prepareMeans makes and uploads the table of group means for the window's rows.
 func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, driver.Pointer, error) {
 	var steps []kernels.MeansStep
 	for _, s := range group {
@@ -119,7 +120,7 @@ func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, drive
 	return m, at, err
 }
 
-// means writes group means of what is in memory, all of one buffer's at once.
+// means makes the pass of all group means of one buffer in memory.
 func (l *lowering) means(i int, s *plan.GroupMeans) error {
 	group := []*plan.GroupMeans{s}
 	for j := i + 1; j < len(l.steps); j++ {
@@ -170,7 +171,8 @@ func (l *lowering) prepareMeansGrad(steps ...*plan.GroupMeansGrad) (*kernels.Mea
 	return w, at, err
 }
 
-// lossGrad writes the derivative of a loss, with the rows' weights in memory or from the groups'.
+// lossGrad makes the pass of the derivative of a loss. The rows' factors are in memory, or the pass
+// computes them from the groups' coefficients.
 func (l *lowering) lossGrad(s plan.Step) error {
 	loss, scores, out, err := l.lossOf(s)
 	if err != nil {
@@ -205,7 +207,7 @@ func (l *lowering) lossGrad(s plan.Step) error {
 	return nil
 }
 
-// refuse says which step the device has no kernel for.
+// refuse returns the error for a step that the device has no kernel for.
 func (l *lowering) refuse(s plan.Step) error {
 	if o, ok := s.(*plan.Opaque); ok {
 		return fmt.Errorf("cuda: there is no kernel of the op %v on the GPU: train with --device cpu", o.Op)

@@ -8,7 +8,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// lower writes the passes of both halves: forward ends with the download of f and g, backward begins with the upload of the weights.
+// lower makes the passes of both halves. The forward half ends with the download of f and g; the
+// backward half begins with the upload of the coefficients.
 func (p *Program) lower() error {
 	if err := p.forgetGraphs(); err != nil {
 		return err
@@ -32,13 +33,14 @@ func (p *Program) lower() error {
 			if err := d.driver.Upload(d.stream, x.factors, raw(x.weights)); err != nil {
 				return err
 			}
-			return p.set.Unpack(&d.queue, x.factors, x.unpacked, p.factors()...)
+			return p.set.Unpack(&d.queue, x.factors, x.unpacked, p.coefficients()...)
 		}})
 	}
 	return nil
 }
 
-// half lowers regions that come after others: slice by slice where there are slices, each with what it needs of those before.
+// half lowers regions that come after others. With micro-batches each region runs window by window,
+// and each window first recomputes the rows of earlier regions that it needs.
 func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 	var passes []pass
 	for i, r := range regions {
@@ -48,11 +50,11 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 		}
 		steps := r.Steps
 		if len(windows) > 1 {
-			steps = slices.Concat(p.again(slices.Concat(before, regions[:i]), r), r.Steps)
+			steps = slices.Concat(p.recomputed(slices.Concat(before, regions[:i]), r), r.Steps)
 		}
 		for _, w := range windows {
 			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)),
-				cutBefore: map[*plan.Product]bool{}}
+				quantized: map[*plan.Product]bool{}}
 			if err := l.lower(); err != nil {
 				return nil, err
 			}
@@ -62,7 +64,7 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 	return passes, nil
 }
 
-// lowering writes the passes of a run of steps for one slice of the rows.
+// lowering makes the passes of a run of steps for one window of the rows.
 type lowering struct {
 	*Program
 	steps  []plan.Step
@@ -70,7 +72,7 @@ type lowering struct {
 	done   []bool // a pass of a step before has it
 	passes []pass
 
-	cutBefore map[*plan.Product]bool // a pass before cuts the second factor of a product with 8-bit data
+	quantized map[*plan.Product]bool // products whose factor an earlier pass quantizes
 }
 
 func (l *lowering) lower() error {
@@ -85,12 +87,13 @@ func (l *lowering) lower() error {
 	return nil
 }
 
-// emit adds a pass of a step.
+// emit adds the pass of a step.
 func (l *lowering) emit(s plan.Step, run func(q kernels.Queue) error) {
 	l.passes = append(l.passes, pass{s.String(), func() error { return run(&l.device.queue) }})
 }
 
-// step writes the pass that a step begins: with those after it where a kernel does several at once.
+// step makes the pass that begins with step i. Later steps are fused into the pass if a kernel
+// computes them together.
 func (l *lowering) step(i int, s plan.Step) error {
 	switch s := s.(type) {
 	case *plan.Product:
@@ -136,12 +139,13 @@ func (l *lowering) step(i int, s plan.Step) error {
 	return l.refuse(s)
 }
 
-// view is the window's rows of a view, found when they are needed: gradients move.
+// view returns the window's rows of a view when the pass runs, because gradients move.
 func (l *lowering) view(v plan.View) func() kernels.Operand {
 	return func() kernels.Operand { return l.rows(v, l.window) }
 }
 
-// mapping writes an element-wise pass. Its program, where it has one, is uploaded by the first run for each gradient vector.
+// mapping makes an element-wise pass. If the pass has a program, the first run for each gradient
+// vector uploads it.
 func (l *lowering) mapping(s *plan.Map) {
 	type prepared struct {
 		m       *kernels.Map

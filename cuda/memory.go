@@ -8,14 +8,15 @@ import (
 	"ppal/cuda/driver"
 )
 
-// pool is a device's memory. What is given back is kept for what comes next, and goes back to the driver when that has no more.
+// pool is a device's memory. Released pieces are kept for later allocations, and go back to the
+// driver when the driver has no more memory.
 type pool struct {
 	driver     driver.Driver
 	used, idle []piece
 	held, peak int64 // bytes that the driver has given, now and at most
 }
 
-// piece is one allocation of the driver's.
+// piece is one allocation of the driver.
 type piece struct {
 	driver.Span
 	name string
@@ -60,7 +61,7 @@ func (p *pool) allocate(name string, bytes int) (driver.Pointer, error) {
 	return at, nil
 }
 
-// failure says what there was no room for, and what to do.
+// failure returns the error of an allocation: which buffer did not fit, and what to do.
 func (p *pool) failure(name string, bytes int, err error) error {
 	if !errors.Is(err, driver.ErrOutOfMemory) {
 		return fmt.Errorf("cuda: allocating %s: %w", name, err)
@@ -73,7 +74,8 @@ func (p *pool) failure(name string, bytes int, err error) error {
 		driver.ErrOutOfMemory, name, quantity(int64(bytes)), quantity(free), quantity(total))
 }
 
-// release takes a piece back. Work that is queued may still use it: what gets it next is queued behind.
+// release takes a piece back. Queued work may still use the piece: work on its next tenant is
+// queued behind.
 func (p *pool) release(at driver.Pointer) {
 	i := slices.IndexFunc(p.used, func(c piece) bool { return c.At == at })
 	if i < 0 {
@@ -83,7 +85,7 @@ func (p *pool) release(at driver.Pointer) {
 	p.used = slices.Delete(p.used, i, i+1)
 }
 
-// trim gives what is not in use back to the driver.
+// trim returns unused pieces to the driver.
 func (p *pool) trim() error {
 	var failed error
 	for _, c := range p.idle {

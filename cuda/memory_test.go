@@ -18,7 +18,8 @@ func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {
 	return at
 }
 
-// What is given back is used again where it fits within twice the size; the peak is what the driver gave at most.
+// What is given back is used again where it fits within twice the size; the peak is what the driver
+// gave at most.
 func TestPoolUsesAgain(t *testing.T) {
 	r := double.New(double.Options{})
 	p := &pool{driver: r}
@@ -42,7 +43,8 @@ func TestPoolUsesAgain(t *testing.T) {
 	}
 }
 
-// Memory that lies idle goes back to the driver before an allocation fails; one that fails says what, how much and what is free.
+// Memory that lies idle goes back to the driver before an allocation fails; one that fails says
+// what, how much and what is free.
 func TestPoolOutOfMemory(t *testing.T) {
 	r := double.New(double.Options{Memory: 10_240})
 	p := &pool{driver: r}

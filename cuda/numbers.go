@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// raw is the memory of numbers, as the device copies it.
+// raw is the memory of numbers, as bytes.
 func raw[T plan.Float | int32 | int64](numbers []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(zero)))
@@ -46,7 +46,7 @@ func uploadRounded[T plan.Float](d *Device, at driver.Pointer, numbers []float64
 	})
 }
 
-// uploadBytes copies them.
+// uploadBytes copies bytes to the device.
 func (d *Device) uploadBytes(at driver.Pointer, contents []byte) error {
 	return d.staging.upload(at, len(contents), 1, func(dst []byte, from, to int) { copy(dst, contents[from:to]) })
 }

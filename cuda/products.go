@@ -11,8 +11,8 @@ type product interface {
 	multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error
 }
 
-// product writes a product: by the data's entries, in one pass over the other factor where it is a vector or narrow, else by the
-// library.
+// product makes the pass of a product: by the data's entries; in one pass over the other factor if
+// that is a vector or narrow; else by cuBLAS.
 func (l *lowering) product(i int, s *plan.Product) error {
 	a, b, out := l.wholly(s.A), l.wholly(s.B), l.wholly(s.Out)
 	add := s.Add
@@ -26,18 +26,18 @@ func (l *lowering) product(i int, s *plan.Product) error {
 	}
 	p := l.choose(s)
 	if x := l.eight[s.A.Buffer]; x != nil {
-		sliced, err := l.sliced(s, x)
+		quantized, err := l.quantizedProduct(s, x)
 		if err != nil {
 			return err
 		}
-		l.activated(i, s, sliced)
-		p = sliced
+		l.activated(i, s, quantized)
+		p = quantized
 	}
 	l.emit(s, func(q kernels.Queue) error { return p.multiply(q, a(), b(), out(), add) })
 	return nil
 }
 
-// wholly is all of a view, found when it is needed.
+// wholly returns all of a view when the pass runs.
 func (l *lowering) wholly(v plan.View) func() kernels.Operand {
 	return func() kernels.Operand { return l.whole(v) }
 }
@@ -57,13 +57,13 @@ func (l *lowering) choose(s *plan.Product) product {
 	return libraryProduct{l.device, l.precision(), s.TransA, s.TransB}
 }
 
-// narrow says whether the result of a product over the data's rows has few columns.
+// narrow reports whether the result of a product over the data's rows has few columns.
 func narrow(s *plan.Product) bool {
 	rows := max(s.A.Rows, s.Out.Rows)
 	return s.Out.Cols <= kernels.Narrow && rows >= narrowRows
 }
 
-// narrowRows is the number of rows from which the narrow kernels have enough blocks.
+// narrowRows is the number of rows from which the kernels for narrow products have enough blocks.
 const narrowRows = 64
 
 func (l *lowering) entriesOf(e *entries, transposed bool) kernels.Sparse {
@@ -77,7 +77,7 @@ func (l *lowering) entriesOf(e *entries, transposed bool) kernels.Sparse {
 	return e.rows[k]
 }
 
-// precision is that of the library's products.
+// precision is the precision of cuBLAS products.
 func (p *Program) precision() driver.Precision {
 	if p.dtype == kernels.Float64 {
 		return driver.Float64
@@ -107,7 +107,7 @@ func (p libraryProduct) multiply(_ kernels.Queue, a, b, out kernels.Operand, add
 	return p.d.driver.Multiply(p.d.stream, &g)
 }
 
-// sparseProduct goes by the entries of A or of A^T.
+// sparseProduct reads the entries of A or of A^T.
 type sparseProduct struct {
 	set *kernels.Set
 	x   kernels.Sparse
@@ -117,7 +117,7 @@ func (p *sparseProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return p.set.SparseProduct(q, p.x, b, out, add)
 }
 
-// vectorProduct is that of a row and a matrix.
+// vectorProduct is the product of a row and a matrix.
 type vectorProduct struct{ set *kernels.Set }
 
 func (p vectorProduct) multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error {

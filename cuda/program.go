@@ -25,8 +25,8 @@ type Program struct {
 	size      int // bytes of an element
 	storage   storage
 	sparse    map[int]*entries                 // of data matrices, by buffer
-	eight     map[int]*eightBit                // 8-bit data matrices whose products are in slices, by buffer
-	cuts      map[*plan.Product]driver.Pointer // where second factors of products with 8-bit data are cut to
+	eight     map[int]*eightBit                // 8-bit data whose products use digits
+	factors   map[*plan.Product]driver.Pointer // the digits of products' second factors
 	lists     map[any]driver.Pointer           // labels, by their first
 	readers   map[int][]plan.Step              // the steps that read a buffer
 	consumers plan.Consumers
@@ -35,7 +35,8 @@ type Program struct {
 	forward, backward half
 }
 
-// exchange is what goes to the host and comes from it: in pinned memory, and as float64 on the device.
+// exchange is the memory of the numbers that go to the host and come from it: pinned on the host,
+// and float64 on the device.
 type exchange struct {
 	pinned           []byte
 	values, weights  []float64 // parts of it
@@ -44,8 +45,9 @@ type exchange struct {
 	uploading        bool           // weights may not have been read yet
 }
 
-// Compile implements plan.Device: it uploads the plan's data and returns a program whose parameters are
-// consecutive parts of the iterate of x. The error names a step that the device has no kernel for.
+// Compile implements plan.Device: it uploads the plan's data and returns a program whose parameters
+// are consecutive parts of the iterate of x. The error names a step that the device has no kernel
+// for.
 func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
 	v, ok := x.(*vectors)
 	if !ok || v.d != d {
@@ -60,7 +62,7 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 		return nil, err
 	}
 	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
-		eight: map[int]*eightBit{}, cuts: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
+		eight: map[int]*eightBit{}, factors: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
 	}
@@ -80,7 +82,7 @@ func (p *Program) compile() error {
 	if err := p.place(p.x.at[problem.Iterate]); err != nil {
 		return err
 	}
-	if err := p.sliceable(); err != nil {
+	if err := p.checkWindows(); err != nil {
 		return err
 	}
 	if err := p.loadData(); err != nil {
@@ -92,7 +94,7 @@ func (p *Program) compile() error {
 	return p.lower()
 }
 
-// regions are those of both halves.
+// regions are the regions of both halves.
 func (p *Program) regions() []plan.Region { return slices.Concat(p.plan.Forward, p.plan.Backward) }
 
 // results are f, then g.
@@ -104,15 +106,15 @@ func (p *Program) results() []kernels.Operand {
 	return list
 }
 
-// factors are the weights of f, then those of g.
-func (p *Program) factors() (list []kernels.Operand) {
+// coefficients are the coefficients of f, then of g.
+func (p *Program) coefficients() (list []kernels.Operand) {
 	for _, v := range p.plan.Weights {
 		list = append(list, p.whole(v))
 	}
 	return list
 }
 
-// prepareExchange makes room for the numbers and for the tables of where they are.
+// prepareExchange allocates the exchanged numbers and the tables of their addresses.
 func (p *Program) prepareExchange() (err error) {
 	count := func(list []kernels.Operand) (n int) {
 		for _, o := range list {
@@ -120,7 +122,7 @@ func (p *Program) prepareExchange() (err error) {
 		}
 		return n
 	}
-	x, out, in := &p.numbers, p.results(), p.factors()
+	x, out, in := &p.numbers, p.results(), p.coefficients()
 	results, factors := count(out), count(in)
 	const wide = 8
 	if x.pinned, err = p.device.driver.Pinned(wide * (results + factors)); err != nil {
@@ -203,7 +205,7 @@ func (p *Program) Contents(v plan.View, dst []float64) error {
 	return nil
 }
 
-// Close gives the program's memory back before the device does.
+// Close frees the program's memory before the device is closed.
 func (p *Program) Close() error {
 	p.device.programs = slices.DeleteFunc(p.device.programs, func(q *Program) bool { return q == p })
 	return p.close()

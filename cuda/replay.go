@@ -7,30 +7,32 @@ import (
 	"ppal/cuda/driver"
 )
 
-// pass is a launch, or some: what they compute, in words, and how.
+// pass is one launch, or some: a description and the function that launches.
 type pass struct {
 	what string
 	run  func() error
 }
 
-// half is the passes of a half-iteration and the graphs made of them.
+// half is the passes of the forward or the backward half, and the graphs captured from them.
 type half struct {
 	passes []pass
 	graphs map[driver.Pointer]*replay // by the vector that is written
 	runs   int
 }
 
-// replay is a half's first run for a vector, then the graph that is launched for it.
+// replay is the first run of a half for a vector, and later the graph that is launched for that
+// vector.
 type replay struct {
 	graph driver.Graph
 	used  int // the half's run that used it last
 }
 
-// mostGraphs bounds the vectors that have a graph: methods alternate between two or three.
+// mostGraphs is the largest number of vectors with a graph: methods alternate between two or three
+// vectors.
 const mostGraphs = 8
 
-// run takes a half through its passes: the first time for a vector pass by pass, which settles what is allocated, the second time
-// captured as a graph, which is launched then and after.
+// run runs a half. The first run for a vector launches pass by pass, which settles all allocations.
+// The second run captures the passes as a graph and launches it; later runs launch the graph.
 func (p *Program) run(h *half, vector driver.Pointer) error {
 	h.runs++
 	r := h.graphs[vector]
@@ -73,7 +75,7 @@ func (p *Program) captureGraph(h *half, r *replay) error {
 	return nil
 }
 
-// forgetOldest frees the graph that was not used for longest, where there are as many as there may be.
+// forgetOldest frees the graph that was unused for longest if there are mostGraphs graphs.
 func (p *Program) forgetOldest(h *half) error {
 	if len(h.graphs) < mostGraphs {
 		return nil
@@ -90,7 +92,7 @@ func (p *Program) forgetOldest(h *half) error {
 	return err
 }
 
-// free gives a graph back when nothing runs any more.
+// free frees a graph after all work has ended.
 func (p *Program) free(r *replay) error {
 	if r.graph == 0 {
 		return nil
@@ -101,7 +103,7 @@ func (p *Program) free(r *replay) error {
 	return p.device.driver.FreeGraph(r.graph)
 }
 
-// forgetGraphs frees all, after which both halves begin again.
+// forgetGraphs frees all graphs; both halves begin again with a first run.
 func (p *Program) forgetGraphs() error {
 	var failed []error
 	for _, h := range []*half{&p.forward, &p.backward} {

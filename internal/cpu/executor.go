@@ -107,7 +107,8 @@ func (e *executor[T]) setData(buffer int, data []T) {
 // Forward computes the objective, the constraints and the watched values.
 func (e *executor[T]) Forward() error { return e.run(e.forward) }
 
-// Backward computes the gradients for the coefficients of the objective and then of the constraints.
+// Backward computes the gradients for the coefficients of the objective and then of the
+// constraints.
 func (e *executor[T]) Backward(coefficients []float64) error {
 	if err := e.SetWeights(e.plan, coefficients); err != nil {
 		return err

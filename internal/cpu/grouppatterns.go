@@ -8,21 +8,23 @@ import (
 	"ppal/internal/plan"
 )
 
-// groupPatterns is M by the patterns of rows, those with the same column of M: a pattern's rows are added up first, and the few patterns then go to
-// the groups, on one thread.
+// groupPatterns is M by the patterns of its rows: rows with the same column of M have the same
+// pattern. The rows of a pattern are added up first; the few patterns are then added to the groups
+// on one thread.
 type groupPatterns[T plan.Float] struct {
 	patternWeights[T]
 	pattern []int32 // of each row
 }
 
-// patternLanes is the number of interleaved sums of a pattern: consecutive rows are often of one pattern, and would wait for each other.
+// patternLanes is the number of interleaved sums of a pattern. Consecutive rows often have the same
+// pattern, and their additions to one sum would wait for each other.
 const patternLanes = 4
 
 func newGroupPatterns[T plan.Float](pattern []int32, patterns plan.Groups) *groupPatterns[T] {
 	return &groupPatterns[T]{newPatternWeights[T](patterns), pattern}
 }
 
-// patternWeights is the matrix of the patterns, whose rows they are.
+// patternWeights is the membership matrix of the patterns.
 type patternWeights[T plan.Float] struct {
 	patterns groupForm[float64]
 	values   []float64 // by pattern
@@ -34,7 +36,7 @@ func newPatternWeights[T plan.Float](patterns plan.Groups) patternWeights[T] {
 	return patternWeights[T]{newRowForm[float64](patterns), make([]float64, patterns.Rows), make([]T, patterns.Rows), make([]float64, patterns.Count)}
 }
 
-// toGroups writes the groups' means from the patterns' sums, the values.
+// toGroups writes the means of the groups from the sums of the patterns in values.
 func (f *patternWeights[T]) toGroups(out []float64) {
 	clear(f.sums)
 	eachBlock(len(f.values), func(lo, hi int) { f.patterns.add(f.sums, f.values[lo:hi], lo) })
@@ -49,8 +51,8 @@ func (f *patternWeights[T]) setWeights(w []float64) {
 	}
 }
 
-// rowPatterns returns each row's pattern and the matrix of the patterns: M's distinct columns, in the order in which they come. Its Starts are
-// M's, whose differences are the groups' sizes.
+// rowPatterns returns each row's pattern and the matrix of the patterns: the distinct columns of M
+// in order of appearance. Starts are those of M; their differences are the groups' sizes.
 func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
 	pattern = make([]int32, g.Rows)
 	patterns = plan.Groups{Count: g.Count, Starts: g.Starts, RowStarts: []int{0}}

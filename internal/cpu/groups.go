@@ -5,8 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// groupForm is a matrix M [G, n] of general group memberships in a form that is quick to multiply with. Sums are in float64, in an order
-// that depends on M and the form alone.
+// groupForm is a matrix M [G, n] of general group memberships in a form with fast products. Sums
+// are in float64, in an order that depends only on M and the form.
 type groupForm[T plan.Float] interface {
 	// partials is the number of sums of a worker.
 	partials() int
@@ -21,8 +21,9 @@ type groupForm[T plan.Float] interface {
 	mulTrans(out []T, lo int, add bool)
 }
 
-// newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits or groupLists), or by patterns of rows
-// where there are few (groupPatterns) or very few (groupMasks), whose groups' part runs on one thread.
+// newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits
+// or groupLists), or by patterns of rows if there are few (groupPatterns) or very few patterns
+// (groupMasks). The products with the patterns run on one thread.
 func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int) groupForm[T] {
 	pattern, patterns := rowPatterns(g)
 	switch {
@@ -85,7 +86,7 @@ func (m *groupMeans[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// groupMeansGrad is Out = M^T W, or Out += it, for general memberships.
+// groupMeansGrad is Out = M^T W, or Out += M^T W, for general memberships.
 type groupMeansGrad[T plan.Float] struct {
 	s    *plan.GroupMeansGrad
 	form groupForm[T]
@@ -108,7 +109,7 @@ func (g *groupMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// groupSizes are the groups' numbers of rows, nil where entries have weights of their own.
+// groupSizes returns the groups' numbers of rows, nil if entries have weights of their own.
 func groupSizes(g plan.Groups) []float64 {
 	if g.RowWeights != nil {
 		return nil
@@ -120,7 +121,7 @@ func groupSizes(g plan.Groups) []float64 {
 	return sizes
 }
 
-// divide writes v divided by the sizes, v itself where there are none.
+// divide writes v divided by the sizes, or v if sizes is nil.
 func divide(to, v, sizes []float64) {
 	copy(to, v)
 	for k, n := range sizes {

@@ -10,7 +10,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// memberships draws groups that have each row with that probability, and one each for certain; from patterns on, rows repeat earlier ones.
+// memberships draws groups that have each row with that probability, and one each for certain; from
+// patterns on, rows repeat earlier ones.
 func memberships(n, count, patterns int, share float64, weighted bool) plan.Groups {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(count)))
 	g := plan.Groups{Rows: n, Count: count, Starts: make([]int, count+1), RowStarts: []int{0}}
@@ -199,7 +200,8 @@ func TestChoiceOfForm(t *testing.T) {
 	}
 }
 
-// BenchmarkGroupForms is both products of M with 800 groups of the rows of Communities and Crime, and with the two of Adult.
+// BenchmarkGroupForms is both products of M with 800 groups of the rows of Communities and Crime,
+// and with the two of Adult.
 func BenchmarkGroupForms(b *testing.B) {
 	for _, c := range []struct {
 		n, count, patterns int

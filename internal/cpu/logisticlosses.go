@@ -5,16 +5,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// logisticTails are the tail probabilities of one column of scores (kernel.LogisticTails). All smooth losses
-// of the scores, and their derivatives in the backward half, follow from them: the forward half takes one
-// exponential for each row and keeps the result.
+// logisticTails are the tail probabilities of one column of scores (kernel.LogisticTails). All
+// smooth losses of the scores, and their derivatives in the backward half, follow from them: the
+// forward half takes one exponential for each row and keeps the result.
 type logisticTails[T plan.Float] struct {
 	scores plan.View
 	values []T // of every row
 }
 
-// findTails allocates the tails of all columns of scores that can have them: columns that are kept from the
-// forward half to the backward half and that no step writes after the first loss has read them.
+// findTails allocates the tails of all columns of scores that can have them: columns that are kept
+// from the forward half to the backward half and that no step writes after the first loss has read
+// them.
 func (e *executor[T]) findTails() {
 	e.tails = map[int]*logisticTails[T]{}
 	for _, r := range e.plan.Forward {
@@ -29,7 +30,8 @@ func (e *executor[T]) findTails() {
 	}
 }
 
-// hasTails reports whether a loss is a function of the tails of its scores, and the scores are kept.
+// hasTails reports whether a loss is a function of the tails of its scores, and the scores are
+// kept.
 func (e *executor[T]) hasTails(signs plan.Signs, s plan.View) bool {
 	b := e.plan.Buffers[s.Buffer]
 	return smooth(signs.Phi) && b.Class == plan.Kept && s.Len() == b.Len() && s.Cols == 1
@@ -49,9 +51,9 @@ func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *logisticTails[T] {
 	return nil
 }
 
-// blockSteps compiles the steps of a region with rows. A producer and its only consumer may become one
-// step: a loss and its means, or the rows' factors and the derivative of a loss. The map holds the tails
-// that earlier steps compute.
+// blockSteps compiles the steps of a region with rows. A producer and its only consumer may become
+// one step: a loss and its means, or the rows' factors and the derivative of a loss. The map holds
+// the tails that earlier steps compute.
 func (e *executor[T]) blockSteps(r plan.Region, computed map[*logisticTails[T]]bool) []step[T] {
 	var steps []step[T]
 	fused := map[plan.Step]step[T]{} // by the consumer
@@ -124,8 +126,9 @@ func isLogisticMeans(l *plan.SignedLoss, m *plan.GroupMeans) bool {
 	return phi == kernel.LogisticLoss && m.RowStarts == nil
 }
 
-// logisticMeans is Out = M phi(y S) - Offsets for the logistic loss and groups of consecutive rows. The
-// losses are not written: each group and worker adds up the logarithms of products (kernel.LogisticSum).
+// logisticMeans is Out = M phi(y S) - Offsets for the logistic loss and groups of consecutive rows.
+// The losses are not written: each group and worker adds up the logarithms of products
+// (kernel.LogisticSum).
 type logisticMeans[T plan.Float] struct {
 	s       *plan.GroupMeans
 	t       *logisticTails[T]
@@ -166,14 +169,16 @@ func (m *logisticMeans[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// tailGradWhere is tailGrad with D = M^T W for rows that have at most two different factors. D is not written.
+// tailGradWhere is tailGrad with D = M^T W for rows that have at most two different factors. D is
+// not written.
 type tailGradWhere[T plan.Float] struct {
 	tailGrad[T]
 	d     *groupMeansGrad[T]
 	masks *groupMasks[T]
 }
 
-// newTailGradWhere returns nil if the scores have no tails or the rows have more than two different factors.
+// newTailGradWhere returns nil if the scores have no tails or the rows have more than two different
+// factors.
 func (e *executor[T]) newTailGradWhere(d *plan.GroupMeansGrad, s *plan.SignedLossGrad) step[T] {
 	g, ok := newSignedLossGrad(e, s).(*tailGrad[T])
 	if !ok || d.Add {

@@ -5,8 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// margins are the margins of a block of rows for all classes except a row's own, side by side. Each worker
-// has memory of its own.
+// margins are the margins of a block of rows for all classes except a row's own, side by side. Each
+// worker has memory of its own.
 type margins[T plan.Float] struct {
 	plan.Margins
 	scores plan.View
@@ -30,8 +30,9 @@ func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r 
 	return r, true
 }
 
-// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j except c; 0 for equal scores,
-// infinite ones too. It returns as many ones: for the kernels the margins are scores with the label -1.
+// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j except c; 0 for
+// equal scores, infinite ones too. It returns as many ones: for the kernels the margins are scores
+// with the label -1.
 func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, ones []T) {
 	n := (hi - lo) * (r.scores.Cols - 1)
 	m = r.room[t][:n]
@@ -84,7 +85,8 @@ func (s *marginLoss[T]) block(t int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// marginLossGrad is the derivative of marginLoss times D[i]; the sum for the own class is in float64.
+// marginLossGrad is the derivative of marginLoss times D[i]; the sum for the own class is in
+// float64.
 type marginLossGrad[T plan.Float] struct {
 	margins[T]
 	d, out plan.View

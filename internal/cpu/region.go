@@ -22,18 +22,18 @@ type step[T plan.Float] interface {
 // A preparer works once, on one goroutine, before any worker's first block.
 type preparer[T plan.Float] interface{ prepare(e *executor[T]) }
 
-// A sharedPreparer works before any worker's first block. The workers share the work: each takes the
-// share of its number.
+// A sharedPreparer works before any worker's first block. The workers share the work: each takes
+// the share of its number.
 type sharedPreparer[T plan.Float] interface {
 	prepareShare(e *executor[T], worker, workers int)
 }
 
-// A starter works on each worker before that worker's first block, with the worker's own memory: no other
-// worker waits.
+// A starter works on each worker before that worker's first block, with the worker's own memory: no
+// other worker waits.
 type starter[T plan.Float] interface{ start(worker int) }
 
-// A sharedFinisher works after every worker's last block. The workers share the work. The results may
-// depend on the number of workers only through the workers' sums.
+// A sharedFinisher works after every worker's last block. The workers share the work. The results
+// may depend on the number of workers only through the workers' sums.
 type sharedFinisher[T plan.Float] interface {
 	finishShare(e *executor[T], worker, workers int)
 }

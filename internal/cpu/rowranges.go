@@ -6,8 +6,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// rowRanges are groups of consecutive rows, for example the rows of a class: group k is rows starts[k] to
-// starts[k+1]-1.
+// rowRanges are groups of consecutive rows, for example the rows of a class: group k is rows
+// starts[k] to starts[k+1]-1.
 type rowRanges struct{ starts []int }
 
 // size is the number of rows of group k.
@@ -23,8 +23,8 @@ func (r rowRanges) within(lo, hi int, do func(k, from, to int)) {
 	}
 }
 
-// rangeMeans is Out = M In - Offsets for groups of consecutive rows. Sums are in float64, block by block in
-// the rows' order (columnSum), then worker by worker.
+// rangeMeans is Out = M In - Offsets for groups of consecutive rows. Sums are in float64, block by
+// block in the rows' order (columnSum), then worker by worker.
 type rangeMeans[T plan.Float] struct {
 	s    *plan.GroupMeans
 	rows rowRanges

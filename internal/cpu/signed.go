@@ -18,8 +18,8 @@ func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 	return 0, false
 }
 
-// negatedLabels returns -y, which the kernels take: one vector for all losses and derivatives with the same
-// labels.
+// negatedLabels returns -y, which the kernels take: one vector for all losses and derivatives with
+// the same labels.
 func (e *executor[T]) negatedLabels(s plan.Signs) []T {
 	if len(s.Labels) == 0 {
 		return nil

@@ -4,8 +4,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// serialWork is the arithmetic, or else the number of elements, up to which a step outside the regions
-// runs on one goroutine: such a step takes some microseconds.
+// serialWork is the arithmetic, or else the number of elements, up to which a step outside the
+// regions runs on one goroutine: such a step takes some microseconds.
 const serialWork = 1 << 16
 
 // wholeRegion makes a region of a step outside of the plan's regions.
@@ -31,7 +31,8 @@ func (o *opaque[T]) block(_ int, w *worker[T], _, _ int) error {
 }
 
 // smallProduct is a product outside the regions, for example c W and the rank-one correction of its
-// gradient. Sums run over the inner index in increasing order, in T. Its rows are the rows of the result.
+// gradient. Sums run over the inner index in increasing order, in T. Its rows are the rows of the
+// result.
 type smallProduct[T plan.Float] struct{ p *plan.Product }
 
 func (s *smallProduct[T]) block(_ int, w *worker[T], lo, hi int) error {

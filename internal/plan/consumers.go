@@ -2,14 +2,14 @@ package plan
 
 import "slices"
 
-// Consumers are the producers of a plan whose only consumers are known steps, so that a device may run
-// both as one pass and leave the vector between them unwritten.
+// Consumers are the producers of a plan whose only consumers are known steps, so that a device may
+// run both as one pass and leave the vector between them unwritten.
 type Consumers struct {
 	// Means lists, for a *MarginLoss or a *SignedLoss, the group means that read its losses, when
 	// nothing else does.
 	Means map[Step][]*GroupMeans
-	// Factors lists, for a *MarginLossGrad or a *SignedLossGrad, the steps whose sum M_1^T w_1 + ... is
-	// its factor D, in their order, when nothing else reads that sum.
+	// Factors lists, for a *MarginLossGrad or a *SignedLossGrad, the steps whose sum M_1^T w_1 + ...
+	// is its factor D, in their order, when nothing else reads that sum.
 	Factors map[Step][]*GroupMeansGrad
 	// Loss is the inverse of Factors.
 	Loss map[*GroupMeansGrad]Step

@@ -30,9 +30,7 @@ const root = "../.."
 var wide = []string{
 	"cuda/...",
 	"internal/config",
-	"internal/cpu",
 	"internal/gpucheck",
-	"internal/plan",
 	"trainer/...",
 }
 

@@ -7,22 +7,22 @@ import (
 	"ppal/internal/plan"
 )
 
-// factor returns where the second factor of a product with 8-bit data is cut to: memory of the product's own, which the windows of the rows
-// use one after the other.
+// factor returns where the second factor of a product with 8-bit data is quantized to: memory of
+// the product, which the windows of the rows use one after the other.
 func (l *lowering) factor(s *plan.Product) (kernels.Quantized, error) {
 	to, bytes := l.eight[s.A.Buffer].form.place(s, l.span(s))
-	at, have := l.cuts[s]
+	at, have := l.factors[s]
 	if !have {
 		var err error
-		if at, err = l.allocate("slices of "+l.describe(s.B.Buffer), bytes); err != nil { // the first window is the largest
+		if at, err = l.allocate("digits of "+l.describe(s.B.Buffer), bytes); err != nil { // the first window is largest
 			return kernels.Quantized{}, err
 		}
-		l.cuts[s] = at
+		l.factors[s] = at
 	}
 	return to(at), nil
 }
 
-// span is the window of a product's rows, all of them where there are no windows.
+// span is the window of the rows of a product, all rows if there are no windows.
 func (l *lowering) span(s *plan.Product) window {
 	if l.window.whole {
 		return window{to: l.eight[s.A.Buffer].rows, first: true, whole: true}
@@ -30,20 +30,20 @@ func (l *lowering) span(s *plan.Product) window {
 	return l.window
 }
 
-// sliced is the product with 8-bit data that a step is. Its second factor is cut by it, but where a pass before does that, or did it for the
-// first of the windows that share it.
-func (l *lowering) sliced(s *plan.Product, x *eightBit) (slicedProduct, error) {
+// quantizedProduct returns the product of step s with 8-bit data. The product quantizes its second
+// factor, unless an earlier pass does that or the first window did.
+func (l *lowering) quantizedProduct(s *plan.Product, x *eightBit) (quantizedProduct, error) {
 	factor, err := l.factor(s)
 	if err != nil {
 		return nil, err
 	}
-	cut := cutter(func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error {
+	quantize := quantizer(func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error {
 		return l.set.Quantize(q, to, b, s.TransB)
 	})
-	if l.cutBefore[s] || !s.TransA && !l.window.first {
-		cut = nil
+	if l.quantized[s] || !s.TransA && !l.window.first {
+		quantize = nil
 	}
-	p := x.form.product(s, l.span(s), factor, cut)
+	p := x.form.product(s, l.span(s), factor, quantize)
 	if d, ok := p.(*digitsProduct); ok {
 		rows := s.Out.Rows
 		if !s.TransA {
@@ -54,9 +54,10 @@ func (l *lowering) sliced(s *plan.Product, x *eightBit) (slicedProduct, error) {
 	return p, err
 }
 
-// cutFor returns where a pass at step i, which writes v, is to write v in slices, and whether v itself is to be written: a later step
-// reads it otherwise than as the second factor of a product with 8-bit data. Steps that the pass takes along are marked as done before.
-func (l *lowering) cutFor(i int, v plan.View) (to kernels.Quantized, keep bool, err error) {
+// digitsFor returns where a pass at step i, which writes v, writes the digits of v, and whether the
+// pass also writes v: a later step may read v otherwise than as the second factor of a product with
+// 8-bit data.
+func (l *lowering) digitsFor(i int, v plan.View) (to kernels.Quantized, keep bool, err error) {
 	j := l.find(i, func(s plan.Step) bool {
 		p, ok := s.(*plan.Product)
 		return ok && p.B == v && p.TransA && !p.TransB && l.eight[p.A.Buffer] != nil
@@ -68,13 +69,13 @@ func (l *lowering) cutFor(i int, v plan.View) (to kernels.Quantized, keep bool, 
 	if to, err = l.factor(p); err != nil {
 		return to, true, err
 	}
-	l.cutBefore[p] = true
+	l.quantized[p] = true
 	return to, l.readElsewhere(i, v.Buffer, p), nil
 }
 
-// isCut says whether a pass before cuts v for a product with 8-bit data.
-func (l *lowering) isCut(v plan.View) bool {
-	for p := range l.cutBefore {
+// isQuantized reports whether an earlier pass quantizes v for a product with 8-bit data.
+func (l *lowering) isQuantized(v plan.View) bool {
+	for p := range l.quantized {
 		if p.B == v {
 			return true
 		}
@@ -82,7 +83,7 @@ func (l *lowering) isCut(v plan.View) bool {
 	return false
 }
 
-// readElsewhere says whether anything but p reads a buffer after the pass at step i.
+// readElsewhere reports whether anything except p reads a buffer after the pass at step i.
 func (l *lowering) readElsewhere(i, buffer int, p *plan.Product) bool {
 	if c := l.plan.Buffers[buffer].Class; c != plan.Local && c != plan.Temporary || outputs(l.plan)[buffer] {
 		return true
@@ -93,8 +94,9 @@ func (l *lowering) readElsewhere(i, buffer int, p *plan.Product) bool {
 	})
 }
 
-// activated lets a product at step i do the activation behind it, in place: out = f(out + 1 bias).
-func (l *lowering) activated(i int, s *plan.Product, p slicedProduct) {
+// activated fuses the activation behind the product at step i into the product: out = f(out + 1
+// bias).
+func (l *lowering) activated(i int, s *plan.Product, p quantizedProduct) {
 	if l.window.whole || s.TransA || s.Add {
 		return
 	}
