@@ -28,7 +28,7 @@ type Certificate struct {
 	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
 }
 
-// CertificateSettings are the tolerances of a certificate. The zero value fits the problem's precision.
+// Settings are the tolerances of a certificate. The zero value fits the problem's precision.
 type Settings struct {
 	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the default: 1e-12 in float64, 1e-6
 	// in float32. A model that was trained in float32 needs 1e-6 in float64 too.
@@ -48,7 +48,7 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 // gramLimit is the number of constraints up to which the least squares forms J J^T.
 const gramLimit = 32
 
-// Certify measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
+// Measure measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
 // nu, and t >= 0 for the column x where x is on the ball's sphere, minimise
 //
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
@@ -65,7 +65,8 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
 	var err error
-	if pw, ok := p.(problem.Piecewise); ok {
+	features := problem.FeaturesOf(p)
+	if pw := features.Pieces; pw != nil {
 		cert.KinkTolerance = s.Kink
 		err = c.piecewise(pw, cert.Nu, nu != nil)
 	} else {
@@ -84,7 +85,7 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
-	cert.UpperBound = problem.IsNonSmooth(p)
+	cert.UpperBound = features.Kinks
 	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }

@@ -207,6 +207,7 @@ func (d *perturbed) share() float64 {
 	return d.delta / (gap*gap + 1)
 }
 
+// VisitDual shows the dual state.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)

@@ -59,7 +59,7 @@ func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature)
 	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.Objective, measured.Constraint)}
 	n.rho, n.strong = estimate.Proximity(set.RhoHat, set.Modulus, measured)
 	n.strong = math.Min(n.strong, n.rho-measured.Weak)
-	if pw, ok := p.(problem.Piecewise); ok {
+	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
 		n.q = problem.NewProximal(problem.Split(pw), n.rho)
 	} else {
 		n.q = problem.NewProximal(p, n.rho)
