@@ -33,7 +33,7 @@ func sample(constraints []string) Run {
 		for j := range constraints {
 			g := 1.3*math.Exp(-t/(40+20*float64(j))) - 0.02*float64(j)
 			r.Constraints = append(r.Constraints, g)
-			r.Feasibility = max(r.Feasibility, g)
+			r.Infeasibility = max(r.Infeasibility, g)
 			r.Multipliers = append(r.Multipliers, 0.3*float64(j)*(1-math.Exp(-t/90)))
 			r.Auxiliary = append(r.Auxiliary, 0.3*float64(j)*(1-math.Exp(-t/130)))
 		}
@@ -63,7 +63,7 @@ func TestWrite(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"objective-iterations.svg":  {"objective and bounded losses", "T-shirt/top", "Trouser", "Pullover", "Dress", "bound 0.2", "iteration"},
 		"violations-seconds.svg":    {"Trouser (bound 0.2)", "(0 drawn at ", "seconds of training"},
-		"residuals-iterations.svg":  {"stationarity", "feasibility", "complementarity"},
+		"residuals-iterations.svg":  {"stationarity", "infeasibility", "complementarity"},
 		"multipliers-seconds.svg":   {"Dress", "dashed: auxiliary (mu)"},
 		"overview.svg":              {"KKT residuals", "multipliers", "violation of each bound"},
 		"violations-iterations.svg": {"max(0, loss - bound)"},

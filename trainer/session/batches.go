@@ -81,7 +81,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		return nil, err
 	}
 	p, err := b.statement.complete(m.bound)
-	if pieces, ok := p.(problem.Piecewise); ok {
+	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
 		return pieceBatches{pieces, m}, err
 	}
 	return smoothBatches{p, m}, err
