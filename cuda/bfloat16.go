@@ -6,8 +6,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// wideBytes is 8-bit data as bfloat16: its 8 bits of mantissa hold integers up to 255. One copy
-// serves both products, X and X^T.
+// wideBytes is 8-bit data as bfloat16, which holds integers up to 255 exactly. One copy serves both
+// products, plain and transposed.
 type wideBytes struct {
 	*eightBit
 	p      *Program
@@ -15,8 +15,8 @@ type wideBytes struct {
 	stride int
 }
 
-// tensorRow is the unit to which rows of bfloat16 are padded, so that each row begins at a multiple
-// of 16 bytes, which tensor cores need.
+// tensorRow is the multiple to which rows of bfloat16 are padded, so that each row begins at a
+// multiple of 16 bytes, as tensor cores read.
 const tensorRow = 8
 
 func padded(cols int) int { return (cols + tensorRow - 1) / tensorRow * tensorRow }
@@ -32,7 +32,7 @@ func newWideBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	return f, p.device.driver.Clear(p.device.stream, f.at, x.rows*f.stride*bfloat16Bytes)
 }
 
-// from is where a row begins.
+// from returns the address of a row.
 func (x *wideBytes) from(row int) driver.Pointer { return x.at.Offset(row * x.stride * bfloat16Bytes) }
 
 func (x *wideBytes) pieces() []window { return []window{{to: x.rows}} }
@@ -57,31 +57,29 @@ func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer)
 	}, x.kind.Digits() * term
 }
 
-func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) quantizedProduct {
-	return &bfloat16Product{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, quantize: quantize}
+func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct {
+	return &termsProduct{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, quantize: quantize}
 }
 
-// bfloat16Product is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three
-// products on tensor cores with sums of float32, the smallest digit first. Every addition to out
-// rounds to the present size of out, so the sums of the small digits are rounded as small numbers,
-// and only those of B1 as large numbers. U is exact, and three digits are exact; two leave up to
-// 2^-16 of an entry.
-type bfloat16Product struct {
+// termsProduct is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three
+// products on tensor cores with float32 sums, the smallest term first. An addition to out rounds
+// relative to out's size at that time, so the sums of small terms keep their precision. U and three
+// terms are exact; two terms leave a relative error of up to 2^-16.
+type termsProduct struct {
 	x              *wideBytes
 	window         window
 	transA, transB bool
 	factor         kernels.Quantized
-	quantize       quantizer
+	quantize       quantizer // nil: an earlier pass quantizes
 }
 
-// innerBlock is the longest sum of a product on tensor cores. Tensor cores truncate when they add,
-// so the errors of long sums do not cancel. The sums of the blocks are added with rounding to
-// nearest.
+// innerBlock is the longest sum of one product on tensor cores, which add with truncation, so that
+// the errors of a long sum do not cancel. The sums of blocks are added with rounding to nearest.
 const innerBlock = 4096
 
-func (p *bfloat16Product) activate(kernels.Activation, func() kernels.Operand) bool { return false }
+func (p *termsProduct) activate(kernels.Activation, func() kernels.Operand) bool { return false }
 
-func (p *bfloat16Product) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
+func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
 	if p.quantize != nil {
 		if err := p.quantize(q, p.factor, b); err != nil {
 			return err
@@ -106,8 +104,8 @@ func (p *bfloat16Product) multiply(q kernels.Queue, _, b, out kernels.Operand, a
 	return nil
 }
 
-// block is the part of a term's product whose sums are from from to to-1.
-func (p *bfloat16Product) block(term driver.Pointer, stride int, out kernels.Operand, from, to int) *driver.Gemm {
+// block returns the part of a term's product that sums over from to to-1.
+func (p *termsProduct) block(term driver.Pointer, stride int, out kernels.Operand, from, to int) *driver.Gemm {
 	g := &driver.Gemm{Precision: driver.BF16, Rows: out.Rows, Cols: out.Cols, Inner: to - from, TransA: p.transA, TransB: p.transB,
 		Alpha: p.x.scale, A: p.x.from(p.window.from), B: term, C: out.At, StrideA: p.x.stride, StrideB: stride, StrideC: out.Stride}
 	if p.transA {

@@ -9,8 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// eightBit is a data matrix scale U of 8-bit values U on the device, in the form that its products
-// take.
+// eightBit is a data matrix scale U, with 8-bit U, in the form that products on the device read.
 type eightBit struct {
 	kind       Products
 	rows, cols int
@@ -18,32 +17,31 @@ type eightBit struct {
 	form       form
 }
 
-// form is a layout of 8-bit data on the device.
+// form is the layout of 8-bit data on the device.
 type form interface {
-	// load converts rows from to to-1 from bytes on the device, row after row.
+	// load converts the rows from to to-1 from the bytes at narrow.
 	load(narrow driver.Pointer, from, to int) error
-	// pieces are the ranges of rows that load converts without crossing.
+	// pieces are the ranges of rows that a load must not cross.
 	pieces() []window
-	// place returns where the second factor of a product is quantized to, and how many bytes that
-	// takes.
+	// place returns the place of a product's quantized second factor at an address, and its size.
 	place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int)
-	// product returns the product of the rows of a window, whose second factor is quantized: by
-	// quantize if that is not nil, else by an earlier pass.
-	product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) quantizedProduct
+	// product returns the product over a window's rows. quantize quantizes the second factor; nil
+	// means that an earlier pass does.
+	product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct
 }
 
-// quantizer cuts a second factor.
+// quantizer quantizes a second factor.
 type quantizer func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error
 
-// quantizedProduct is a product with 8-bit data. Some compute an activation in the same pass.
-type quantizedProduct interface {
+// eightBitProduct is a product with 8-bit data that may be fused with an activation.
+type eightBitProduct interface {
 	product
-	// activate makes the product f(op(A) op(B) + 1 bias), if the product supports that.
+	// activate makes the product f(op(A) op(B) + 1 bias), and reports whether that is supported.
 	activate(f kernels.Activation, bias func() kernels.Operand) bool
 }
 
-// readAsBytes reports whether a buffer is 8-bit data whose products use digits and that all steps
-// read as the whole first factor of a product, window by window if there are windows.
+// readAsBytes reports whether a buffer is 8-bit data that all steps read as the first factor of
+// products with digits: whole, or by windows if there are windows.
 func (p *Program) readAsBytes(buffer int) bool {
 	data, ok := p.plan.DataOf(buffer).(matrix.EightBit)
 	if !ok || p.dtype != kernels.Float32 || len(p.readers[buffer]) == 0 {
@@ -68,7 +66,7 @@ func (p *Program) readAsBytes(buffer int) bool {
 	return true
 }
 
-// loadEightBit makes the device's form of 8-bit data.
+// loadEightBit uploads 8-bit data in the form that products read.
 func (p *Program) loadEightBit(buffer int, data matrix.EightBit) error {
 	rows, cols := data.Dims()
 	x := &eightBit{kind: p.device.Products(cols), rows: rows, cols: cols, scale: data.ByteScale()}

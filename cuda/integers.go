@@ -6,9 +6,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// signedBytes is 8-bit data less 128, as signed bytes in both layouts, so that the sums of both
-// products run along rows: tensor cores multiply integers only in that form. The transpose is
-// stored window by window of the rows; each of its rows begins at a multiple of 16 bytes.
+// signedBytes is 8-bit data minus 128, as signed bytes in both layouts. The sums of both products
+// then run along rows, as tensor cores require for integers. The transpose is stored by windows of
+// the rows; its rows begin at multiples of 16 bytes.
 type signedBytes struct {
 	*eightBit
 	p       *Program
@@ -17,9 +17,9 @@ type signedBytes struct {
 	windows []window
 }
 
-// scaleRows is the largest number of rows of a second factor for which a column has one scale.
-// Fewer rows would follow the size of the factor more closely; more rows would leave fewer sums to
-// dequantize: a block of sums has three integers for each element of the gradient.
+// scaleRows is the largest number of rows of a second factor with one scale for each column. Fewer
+// rows follow the magnitudes more closely; more rows give fewer sums to dequantize, since a block
+// of rows has three integer sums for each element of the gradient.
 const scaleRows = 2048
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
@@ -39,7 +39,7 @@ func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	return f, nil
 }
 
-// room allocates bytes that are 0; the bytes between rows stay 0.
+// room allocates bytes that are 0; the padding between rows stays 0.
 func (x *signedBytes) room(name string, bytes int) (driver.Pointer, error) {
 	at, err := x.p.allocate(name, bytes)
 	if err != nil {
@@ -58,7 +58,7 @@ func (x *signedBytes) load(narrow driver.Pointer, from, to int) error {
 	return x.p.set.LoadSigned(&x.p.device.queue, rows, columns, narrow, to-from, x.cols)
 }
 
-// windowOf is the number of a row's window.
+// windowOf returns the index of a row's window.
 func (x *signedBytes) windowOf(row int) int {
 	if size := x.p.device.options.MicroBatch; size > 0 {
 		return row / size
@@ -66,7 +66,7 @@ func (x *signedBytes) windowOf(row int) int {
 	return 0
 }
 
-// digits are those of a product's second factor.
+// digits describes the digits of a product's second factor.
 func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
 	cols := s.B.Cols
 	if s.TransB {
@@ -84,7 +84,7 @@ func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointe
 	return func(at driver.Pointer) kernels.Quantized { return kernels.Quantized{Digits: d.Place(at)} }, bytes
 }
 
-func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) quantizedProduct {
+func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct {
 	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, quantize: quantize}
 	p.x.At = p.x.At.Offset(w.from * p.x.Stride)
 	if s.TransA {
@@ -94,15 +94,14 @@ func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantize
 }
 
 // digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers with all
-// digits side by side, and a pass that dequantizes the sums and applies the activation behind the
-// product, if there is one.
+// digits side by side, and a pass that dequantizes the sums and applies a fused activation.
 type digitsProduct struct {
 	d          *Device
 	set        *kernels.Set
 	x          kernels.SignedBytes // op(U)
 	transposed bool                // op(B) is B^T
 	digits     kernels.Digits
-	quantize   quantizer
+	quantize   quantizer // nil: an earlier pass quantizes
 	activation kernels.Activation
 	bias       func() kernels.Operand
 }
@@ -112,8 +111,7 @@ func (p *digitsProduct) activate(f kernels.Activation, bias func() kernels.Opera
 	return true
 }
 
-// rowsAtATime is the number of rows of the result whose integer sums are in memory at the same
-// time.
+// rowsAtATime returns the number of the result's rows whose integer sums are in memory at a time.
 func (p *digitsProduct) rowsAtATime() int {
 	const number = 4
 	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Count*p.digits.Width), 1)
@@ -146,7 +144,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return nil
 }
 
-// gemm is the product of rows with all digits: C is blocks x rows x (digits width).
+// gemm returns the product of rows with all digits: C is blocks x rows x (count width).
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
 	wide := d.Count * d.Width
@@ -155,7 +153,7 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 		Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}
 }
 
-// reserve allocates the sums now, because a captured graph cannot allocate.
+// reserve allocates memory for the sums before a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
 	const number = 4
 	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Count*p.digits.Width)

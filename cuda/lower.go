@@ -8,7 +8,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// lower makes the passes of both halves. The forward half ends with the download of f and g; the
+// lower builds the passes of both halves. The forward half ends with the download of f and g; the
 // backward half begins with the upload of the coefficients.
 func (p *Program) lower() error {
 	if err := p.forgetGraphs(); err != nil {
@@ -28,19 +28,19 @@ func (p *Program) lower() error {
 	if p.backward.passes, err = p.half(p.plan.Forward, p.plan.Backward); err != nil {
 		return err
 	}
-	if len(x.weights) > 0 {
-		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the weights from the host", func() error {
-			if err := d.driver.Upload(d.stream, x.factors, raw(x.weights)); err != nil {
+	if len(x.coefficients) > 0 {
+		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the coefficients from the host", func() error {
+			if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {
 				return err
 			}
-			return p.set.Unpack(&d.queue, x.factors, x.unpacked, p.coefficients()...)
+			return p.set.Unpack(&d.queue, x.received, x.unpacked, p.coefficients()...)
 		}})
 	}
 	return nil
 }
 
-// half lowers regions that come after others. With micro-batches each region runs window by window,
-// and each window first recomputes the rows of earlier regions that it needs.
+// half lowers regions, window by window if there are windows; the windows repeat the steps of
+// earlier regions that they need.
 func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 	var passes []pass
 	for i, r := range regions {
@@ -50,11 +50,11 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 		}
 		steps := r.Steps
 		if len(windows) > 1 {
-			steps = slices.Concat(p.recomputed(slices.Concat(before, regions[:i]), r), r.Steps)
+			steps = slices.Concat(p.repeated(slices.Concat(before, regions[:i]), r), r.Steps)
 		}
 		for _, w := range windows {
 			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)),
-				quantized: map[*plan.Product]bool{}}
+				quantizedBefore: map[*plan.Product]bool{}}
 			if err := l.lower(); err != nil {
 				return nil, err
 			}
@@ -64,15 +64,15 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 	return passes, nil
 }
 
-// lowering makes the passes of a run of steps for one window of the rows.
+// lowering builds the passes of consecutive steps for one window of the rows.
 type lowering struct {
 	*Program
 	steps  []plan.Step
 	window window
-	done   []bool // a pass of a step before has it
+	done   []bool // by step: an earlier step's pass computes the step
 	passes []pass
 
-	quantized map[*plan.Product]bool // products whose factor an earlier pass quantizes
+	quantizedBefore map[*plan.Product]bool // an earlier pass quantizes the product's second factor
 }
 
 func (l *lowering) lower() error {
@@ -92,8 +92,7 @@ func (l *lowering) emit(s plan.Step, run func(q kernels.Queue) error) {
 	l.passes = append(l.passes, pass{s.String(), func() error { return run(&l.device.queue) }})
 }
 
-// step makes the pass that begins with step i. Later steps are fused into the pass if a kernel
-// computes them together.
+// step lowers a step, and the later steps that the same kernel computes.
 func (l *lowering) step(i int, s plan.Step) error {
 	switch s := s.(type) {
 	case *plan.Product:
@@ -139,13 +138,14 @@ func (l *lowering) step(i int, s plan.Step) error {
 	return l.refuse(s)
 }
 
-// view returns the window's rows of a view when the pass runs, because gradients move.
+// view returns the window's rows of a view when the pass runs, because gradients change their
+// place.
 func (l *lowering) view(v plan.View) func() kernels.Operand {
 	return func() kernels.Operand { return l.rows(v, l.window) }
 }
 
-// mapping makes an element-wise pass. If the pass has a program, the first run for each gradient
-// vector uploads it.
+// mapping lowers an element-wise pass. The first run for each gradient vector uploads the program,
+// if the pass has one.
 func (l *lowering) mapping(s *plan.Map) {
 	type prepared struct {
 		m       *kernels.Map

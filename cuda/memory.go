@@ -8,12 +8,12 @@ import (
 	"ppal/cuda/driver"
 )
 
-// pool is a device's memory. Released pieces are kept for later allocations, and go back to the
-// driver when the driver has no more memory.
+// pool is a device's memory. The pool keeps released memory for later allocations, and gives it
+// back to the driver when the driver has no more.
 type pool struct {
 	driver     driver.Driver
 	used, idle []piece
-	held, peak int64 // bytes that the driver has given, now and at most
+	held, peak int64 // bytes from the driver, now and at most
 }
 
 // piece is one allocation of the driver.
@@ -23,13 +23,13 @@ type piece struct {
 }
 
 const (
-	// grain is what sizes are rounded up to, so that pieces fit again.
+	// grain is the multiple to which sizes are rounded up, so that pieces fit again.
 	grain = 512
-	// waste is how many times larger than what is asked for a kept piece may be.
+	// waste is the largest ratio of a kept piece to the requested size.
 	waste = 2
 )
 
-// allocate returns room for a buffer; its contents are not defined.
+// allocate returns memory with undefined contents.
 func (p *pool) allocate(name string, bytes int) (driver.Pointer, error) {
 	bytes = (max(bytes, 1) + grain - 1) / grain * grain
 	best := -1
@@ -61,7 +61,7 @@ func (p *pool) allocate(name string, bytes int) (driver.Pointer, error) {
 	return at, nil
 }
 
-// failure returns the error of an allocation: which buffer did not fit, and what to do.
+// failure returns an error that names the allocation and says what to do.
 func (p *pool) failure(name string, bytes int, err error) error {
 	if !errors.Is(err, driver.ErrOutOfMemory) {
 		return fmt.Errorf("cuda: allocating %s: %w", name, err)
@@ -74,8 +74,8 @@ func (p *pool) failure(name string, bytes int, err error) error {
 		driver.ErrOutOfMemory, name, quantity(int64(bytes)), quantity(free), quantity(total))
 }
 
-// release takes a piece back. Queued work may still use the piece: work on its next tenant is
-// queued behind.
+// release takes a piece back. Queued work may still use the piece, because the next user is queued
+// after.
 func (p *pool) release(at driver.Pointer) {
 	i := slices.IndexFunc(p.used, func(c piece) bool { return c.At == at })
 	if i < 0 {
@@ -85,7 +85,7 @@ func (p *pool) release(at driver.Pointer) {
 	p.used = slices.Delete(p.used, i, i+1)
 }
 
-// trim returns unused pieces to the driver.
+// trim gives unused pieces back to the driver.
 func (p *pool) trim() error {
 	var failed error
 	for _, c := range p.idle {
@@ -106,7 +106,7 @@ func (p *pool) close() error {
 	return p.trim()
 }
 
-// quantity writes a number of bytes with a decimal prefix.
+// quantity formats a number of bytes with a decimal prefix.
 func quantity(n int64) string {
 	x := float64(n)
 	for _, prefix := range []string{"", "k", "M"} {

@@ -7,22 +7,22 @@ import (
 	"ppal/internal/plan"
 )
 
-// factor returns where the second factor of a product with 8-bit data is quantized to: memory of
-// the product, which the windows of the rows use one after the other.
+// factor returns the place of the quantized second factor of a product with 8-bit data. The memory
+// is the product's own; the windows of the rows use the memory one after the other.
 func (l *lowering) factor(s *plan.Product) (kernels.Quantized, error) {
 	to, bytes := l.eight[s.A.Buffer].form.place(s, l.span(s))
-	at, have := l.factors[s]
+	at, have := l.quantized[s]
 	if !have {
 		var err error
-		if at, err = l.allocate("digits of "+l.describe(s.B.Buffer), bytes); err != nil { // the first window is largest
+		if at, err = l.allocate("quantized "+l.describe(s.B.Buffer), bytes); err != nil { // the first window is the largest
 			return kernels.Quantized{}, err
 		}
-		l.factors[s] = at
+		l.quantized[s] = at
 	}
 	return to(at), nil
 }
 
-// span is the window of the rows of a product, all rows if there are no windows.
+// span returns the window of a product's rows, or all rows if there are no windows.
 func (l *lowering) span(s *plan.Product) window {
 	if l.window.whole {
 		return window{to: l.eight[s.A.Buffer].rows, first: true, whole: true}
@@ -30,9 +30,9 @@ func (l *lowering) span(s *plan.Product) window {
 	return l.window
 }
 
-// quantizedProduct returns the product of step s with 8-bit data. The product quantizes its second
-// factor, unless an earlier pass does that or the first window did.
-func (l *lowering) quantizedProduct(s *plan.Product, x *eightBit) (quantizedProduct, error) {
+// eightBitProduct returns the product with 8-bit data for step s. The product quantizes its second
+// factor, unless an earlier pass does, or the first window did and the windows share the factor.
+func (l *lowering) eightBitProduct(s *plan.Product, x *eightBit) (eightBitProduct, error) {
 	factor, err := l.factor(s)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (l *lowering) quantizedProduct(s *plan.Product, x *eightBit) (quantizedProd
 	quantize := quantizer(func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error {
 		return l.set.Quantize(q, to, b, s.TransB)
 	})
-	if l.quantized[s] || !s.TransA && !l.window.first {
+	if l.quantizedBefore[s] || !s.TransA && !l.window.first {
 		quantize = nil
 	}
 	p := x.form.product(s, l.span(s), factor, quantize)
@@ -54,10 +54,10 @@ func (l *lowering) quantizedProduct(s *plan.Product, x *eightBit) (quantizedProd
 	return p, err
 }
 
-// digitsFor returns where a pass at step i, which writes v, writes the digits of v, and whether the
-// pass also writes v: a later step may read v otherwise than as the second factor of a product with
-// 8-bit data.
-func (l *lowering) digitsFor(i int, v plan.View) (to kernels.Quantized, keep bool, err error) {
+// quantizeFor returns the place to which the pass at step i, which writes v, writes the quantized
+// v, and whether the pass keeps v itself, because a later step reads v other than as the second
+// factor of a product with 8-bit data. The caller marks the steps of the pass as done first.
+func (l *lowering) quantizeFor(i int, v plan.View) (to kernels.Quantized, keep bool, err error) {
 	j := l.find(i, func(s plan.Step) bool {
 		p, ok := s.(*plan.Product)
 		return ok && p.B == v && p.TransA && !p.TransB && l.eight[p.A.Buffer] != nil
@@ -69,13 +69,13 @@ func (l *lowering) digitsFor(i int, v plan.View) (to kernels.Quantized, keep boo
 	if to, err = l.factor(p); err != nil {
 		return to, true, err
 	}
-	l.quantized[p] = true
+	l.quantizedBefore[p] = true
 	return to, l.readElsewhere(i, v.Buffer, p), nil
 }
 
 // isQuantized reports whether an earlier pass quantizes v for a product with 8-bit data.
 func (l *lowering) isQuantized(v plan.View) bool {
-	for p := range l.quantized {
+	for p := range l.quantizedBefore {
 		if p.B == v {
 			return true
 		}
@@ -83,7 +83,7 @@ func (l *lowering) isQuantized(v plan.View) bool {
 	return false
 }
 
-// readElsewhere reports whether anything except p reads a buffer after the pass at step i.
+// readElsewhere reports whether anything but p reads a buffer after the pass at step i.
 func (l *lowering) readElsewhere(i, buffer int, p *plan.Product) bool {
 	if c := l.plan.Buffers[buffer].Class; c != plan.Local && c != plan.Temporary || outputs(l.plan)[buffer] {
 		return true
@@ -94,9 +94,9 @@ func (l *lowering) readElsewhere(i, buffer int, p *plan.Product) bool {
 	})
 }
 
-// activated fuses the activation behind the product at step i into the product: out = f(out + 1
-// bias).
-func (l *lowering) activated(i int, s *plan.Product, p quantizedProduct) {
+// activated fuses the product at step i with the activation that follows, out = f(out + 1 bias), if
+// the product supports that.
+func (l *lowering) activated(i int, s *plan.Product, p eightBitProduct) {
 	if l.window.whole || s.TransA || s.Add {
 		return
 	}
@@ -108,7 +108,7 @@ func (l *lowering) activated(i int, s *plan.Product, p quantizedProduct) {
 		return
 	}
 	b := l.steps[j].(*plan.BiasActivation)
-	if l.unwritten(i, j, b.Bias.Buffer) && p.activate(activations[b.Activation], l.wholly(b.Bias)) {
-		l.take(j)
+	if l.unwritten(i, j, b.Bias.Buffer) && p.activate(activations[b.Activation], l.wholeView(b.Bias)) {
+		l.markDone(j)
 	}
 }

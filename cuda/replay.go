@@ -7,32 +7,31 @@ import (
 	"ppal/cuda/driver"
 )
 
-// pass is one launch, or some: a description and the function that launches.
+// pass is one or several launches, with a description of what they compute.
 type pass struct {
 	what string
 	run  func() error
 }
 
-// half is the passes of the forward or the backward half, and the graphs captured from them.
+// half holds the passes of the forward or backward half, and the graphs captured from the passes.
 type half struct {
 	passes []pass
-	graphs map[driver.Pointer]*replay // by the vector that is written
+	graphs map[driver.Pointer]*replay // by the vector that the half writes
 	runs   int
 }
 
-// replay is the first run of a half for a vector, and later the graph that is launched for that
-// vector.
+// replay records that a half ran for a vector, and the graph that later runs launch.
 type replay struct {
 	graph driver.Graph
-	used  int // the half's run that used it last
+	used  int // the number of the half's last run for the vector
 }
 
-// mostGraphs is the largest number of vectors with a graph: methods alternate between two or three
+// mostGraphs bounds the number of vectors with a graph. Methods alternate between two or three
 // vectors.
 const mostGraphs = 8
 
-// run runs a half. The first run for a vector launches pass by pass, which settles all allocations.
-// The second run captures the passes as a graph and launches it; later runs launch the graph.
+// run runs a half. The first run for a vector is pass by pass, and allocates all memory. The second
+// run captures the passes as a graph, which this run and later runs launch.
 func (p *Program) run(h *half, vector driver.Pointer) error {
 	h.runs++
 	r := h.graphs[vector]
@@ -75,7 +74,7 @@ func (p *Program) captureGraph(h *half, r *replay) error {
 	return nil
 }
 
-// forgetOldest frees the graph that was unused for longest if there are mostGraphs graphs.
+// forgetOldest frees the least recently used graph if there are mostGraphs.
 func (p *Program) forgetOldest(h *half) error {
 	if len(h.graphs) < mostGraphs {
 		return nil
@@ -92,7 +91,7 @@ func (p *Program) forgetOldest(h *half) error {
 	return err
 }
 
-// free frees a graph after all work has ended.
+// free waits for the device and frees a graph.
 func (p *Program) free(r *replay) error {
 	if r.graph == 0 {
 		return nil
@@ -103,7 +102,7 @@ func (p *Program) free(r *replay) error {
 	return p.device.driver.FreeGraph(r.graph)
 }
 
-// forgetGraphs frees all graphs; both halves begin again with a first run.
+// forgetGraphs frees all graphs; both halves then start with a first run.
 func (p *Program) forgetGraphs() error {
 	var failed []error
 	for _, h := range []*half{&p.forward, &p.backward} {

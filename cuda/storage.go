@@ -9,17 +9,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// storage is the memory of a plan's buffers. Local buffers are whole temporaries. With
-// micro-batches, buffers whose rows are the data's rows hold one window only, except for data,
-// constants and buffers that are read after a run.
+// storage holds the places of a plan's buffers. Local buffers are whole temporaries. With
+// micro-batches, a buffer with the data's rows holds one window, unless the buffer is data, a
+// constant, or read after a run.
 type storage struct {
-	base     []driver.Pointer // by buffer; of gradients the offset in the vector
+	base     []driver.Pointer // by buffer; for gradients the offset in the vector
 	windowed []bool
-	gradient driver.Pointer // the vector whose parts the gradients are now
+	gradient driver.Pointer // the vector that the gradients are parts of now
 	held     []driver.Pointer
 }
 
-// window is the rows from to to-1 of a region. Whole marks steps outside of regions with rows.
+// window is a range of a region's rows, from to to-1. whole marks steps outside regions with rows.
 type window struct {
 	from, to     int
 	first, whole bool
@@ -27,7 +27,7 @@ type window struct {
 
 func (w window) rows() int { return w.to - w.from }
 
-// windows are the windows of a region's rows.
+// windows divides a region's rows.
 func (p *Program) windows(rows int) []window {
 	size := p.device.options.MicroBatch
 	if size == 0 {
@@ -40,7 +40,7 @@ func (p *Program) windows(rows int) []window {
 	return list
 }
 
-// outputs are the buffers that are read after a run.
+// outputs returns the buffers that are read after a run.
 func outputs(p *plan.Plan) map[int]bool {
 	set := map[int]bool{}
 	for _, v := range slices.Concat([]plan.View{p.Objective}, p.Constraints, p.Watched) {
@@ -86,7 +86,7 @@ func (p *Program) place(iterate driver.Pointer) error {
 	return nil
 }
 
-// stored is the number of elements that a buffer has memory for.
+// stored returns the number of elements of a buffer that are in memory at a time.
 func (p *Program) stored(i int) int {
 	b := p.plan.Buffers[i]
 	if p.storage.windowed[i] {
@@ -95,9 +95,9 @@ func (p *Program) stored(i int) int {
 	return b.Len()
 }
 
-// placeSlots gives buffers that share a slot the same memory. With micro-batches only windowed
-// buffers share: the backward half reads the other buffers again while it recomputes a window's
-// forward half.
+// placeSlots gives buffers that share a slot the same memory. With micro-batches only buffers of
+// one window share memory: whole buffers are read again when the forward steps of a window are
+// repeated.
 func (p *Program) placeSlots() error {
 	type slot struct {
 		local bool
@@ -141,7 +141,7 @@ func (p *Program) hold(buffer, elements int) error {
 	return err
 }
 
-// allocate allocates memory that the program frees when it ends.
+// allocate returns memory that the program releases when it is closed.
 func (p *Program) allocate(name string, bytes int) (driver.Pointer, error) {
 	at, err := p.device.memory.allocate(name, bytes)
 	if err == nil {
@@ -150,7 +150,7 @@ func (p *Program) allocate(name string, bytes int) (driver.Pointer, error) {
 	return at, err
 }
 
-// describe names a buffer in errors: "rows (24000 x 784, leaf)".
+// describe names a buffer for messages: "rows (24000 x 784, leaf)".
 func (p *Program) describe(buffer int) string {
 	b := p.plan.Buffers[buffer]
 	name := b.Name
@@ -160,7 +160,7 @@ func (p *Program) describe(buffer int) string {
 	return fmt.Sprintf("%s (%d x %d, %v)", name, b.Rows, b.Cols, b.Class)
 }
 
-// address is the present address of a buffer.
+// address returns the present address of a buffer.
 func (p *Program) address(buffer int) driver.Pointer {
 	at := p.storage.base[buffer]
 	if p.plan.Buffers[buffer].Class == plan.Gradient {
@@ -169,12 +169,12 @@ func (p *Program) address(buffer int) driver.Pointer {
 	return at
 }
 
-// whole returns a view with all of its rows.
+// whole returns all rows of a view.
 func (p *Program) whole(v plan.View) kernels.Operand {
 	return kernels.Operand{At: p.address(v.Buffer).Offset(v.Offset * p.size), Rows: v.Rows, Cols: v.Cols, Stride: v.Stride}
 }
 
-// rows returns the window's rows of a view, all rows if there are no windows.
+// rows returns the window's rows of a view, or all rows if there are no windows.
 func (p *Program) rows(v plan.View, w window) kernels.Operand {
 	o := p.whole(v)
 	if w.whole {
@@ -187,7 +187,7 @@ func (p *Program) rows(v plan.View, w window) kernels.Operand {
 	return o
 }
 
-// isGradient reports whether a view is part of the vector that Backward writes, and moves with it.
+// isGradient reports whether a view's place depends on the vector that Backward writes.
 func (p *Program) isGradient(v plan.View) bool {
 	return p.plan.Buffers[v.Buffer].Class == plan.Gradient
 }

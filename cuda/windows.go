@@ -7,8 +7,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// checkWindows returns an error if a step reads or writes all rows of a buffer that holds one
-// window at a time.
+// checkWindows returns an error if a step reads all rows of a buffer that holds one window at a
+// time.
 func (p *Program) checkWindows() error {
 	for _, r := range p.regions() {
 		for _, s := range r.Steps {
@@ -24,9 +24,10 @@ func (p *Program) checkWindows() error {
 	return nil
 }
 
-// recomputed lists the row-wise steps of earlier regions, in their order, that a window of region r
-// needs once more. Whole reductions are not repeated.
-func (p *Program) recomputed(before []plan.Region, r plan.Region) []plan.Step {
+// repeated lists the steps that run again for each window of region r: the row-wise steps of
+// earlier regions on which the window's rows depend, in order. Reductions over all rows are not
+// repeated.
+func (p *Program) repeated(before []plan.Region, r plan.Region) []plan.Step {
 	needed := map[int]bool{}
 	need := func(s plan.Step) {
 		for _, o := range s.Reads() {
@@ -35,7 +36,7 @@ func (p *Program) recomputed(before []plan.Region, r plan.Region) []plan.Step {
 			}
 		}
 	}
-	own := map[int]bool{} // written by the region itself first
+	own := map[int]bool{} // written by r before they are read
 	for _, s := range r.Steps {
 		for _, o := range s.Reads() {
 			if p.storage.windowed[o.Buffer] && !own[o.Buffer] {

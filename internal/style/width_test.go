@@ -30,7 +30,6 @@ const root = "../.."
 var wide = []string{
 	"cuda/...",
 	"internal/config",
-	"internal/gpucheck",
 	"trainer/...",
 }
 
