@@ -10,7 +10,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Options are what the parts need of the world.
+// Options are the inputs of the parts.
 type Options struct {
 	Open   func() (driver.Driver, error) // opens the GPU; a part closes what it opens
 	Data   string                        // the directory with fashion-mnist/train-*.gz
@@ -20,7 +20,7 @@ type Options struct {
 	Shrink int // divides the rows of what is measured, for tests; 0 is 1
 }
 
-// Status is how a check ended.
+// Status is the outcome of a check.
 type Status string
 
 // The statuses.
@@ -31,36 +31,36 @@ const (
 	Measured Status = "measured" // a number without a bound
 )
 
-// Result is one check or one measurement.
+// Result is one check or measurement.
 type Result struct {
 	Name   string  `json:"name"`
 	Status Status  `json:"status"`
 	Value  float64 `json:"value"`
-	Bound  float64 `json:"bound,omitempty"` // what Value may be at most (at least, with Least); 0 is no bound
+	Bound  float64 `json:"bound,omitempty"` // the largest Value that passes, or the least with Least; 0 is no bound
 	Least  bool    `json:"least,omitempty"`
 	Unit   string  `json:"unit,omitempty"`
 	Detail string  `json:"detail,omitempty"`
 }
 
-// AtMost is the result of a value that has an upper bound.
+// AtMost returns the result of a value with an upper bound.
 func AtMost(name string, value, bound float64, unit string) Result {
 	return Result{Name: name, Status: passed(value <= bound), Value: value, Bound: bound, Unit: unit}
 }
 
-// AtLeast is the result of a value that has a lower bound.
+// AtLeast returns the result of a value with a lower bound.
 func AtLeast(name string, value, bound float64, unit string) Result {
 	return Result{Name: name, Status: passed(value >= bound), Value: value, Bound: bound, Least: true, Unit: unit}
 }
 
-// Measurement is a value without a bound.
+// Measurement returns the result of a value without a bound.
 func Measurement(name string, value float64, unit string) Result {
 	return Result{Name: name, Status: Measured, Value: value, Unit: unit}
 }
 
-// Skipped is the result of a check that could not be run.
+// Skipped returns the result of a check that could not run.
 func Skipped(name, why string) Result { return Result{Name: name, Status: NotRun, Detail: why} }
 
-// passed is a comparison as a status. One with a NaN has failed.
+// passed returns the status of a comparison. A comparison with NaN fails.
 func passed(holds bool) Status {
 	if holds {
 		return Passed
@@ -68,7 +68,7 @@ func passed(holds bool) Status {
 	return Failed
 }
 
-// opened is Open for who takes devices by their number.
+// opened returns Open as a function of the ordinal, with the driver wrapped.
 func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (driver.Driver, error) {
 	return func(int) (driver.Driver, error) {
 		d, err := o.Open()
@@ -79,14 +79,14 @@ func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (drive
 	}
 }
 
-// Part is one group of checks. It fits in ten minutes and needs no other part.
+// Part is a group of checks. A part takes at most ten minutes and depends on no other part.
 type Part struct {
 	Name, Summary string
-	Hidden        bool                                                   // run only when named
-	Run           func(ctx context.Context, o Options) ([]Result, error) // an error is that the part could not go on
+	Hidden        bool                                                   // runs only if named
+	Run           func(ctx context.Context, o Options) ([]Result, error) // an error means that the part stopped early
 }
 
-// Parts are all parts, in the order in which they are run.
+// Parts lists all parts in the order in which they run.
 func Parts() []Part {
 	return []Part{
 		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Run: parity},
@@ -98,7 +98,7 @@ func Parts() []Part {
 	}
 }
 
-// Choose returns the named parts of those given, or for no name all that are not hidden.
+// Choose returns the named parts, or all parts that are not hidden if there are no names.
 func Choose(all []Part, names []string) ([]Part, error) {
 	var chosen []Part
 	if len(names) == 0 {
@@ -123,7 +123,7 @@ func Choose(all []Part, names []string) ([]Part, error) {
 	return chosen, nil
 }
 
-// Names are the names of the parts that are not hidden.
+// Names returns the names of the parts that are not hidden.
 func Names(all []Part) []string {
 	var names []string
 	for _, p := range all {
