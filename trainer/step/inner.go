@@ -12,12 +12,14 @@ import (
 //
 //	minimise <grad f(x_k), y> + <lambda, g(y)> + ||y - x_k||^2/(2 e) + r(y),
 //
-// which is 1/e-strongly convex for convex g and lambda >= 0: from y_0 = x_k, with d_t a subgradient of <lambda, g> at y_t,
+// which is 1/e-strongly convex for convex g and lambda >= 0: from y_0 = x_k, with d_t a subgradient
+// of <lambda, g> at y_t,
 //
 //	y_{t+1} = prox_{s r}(y_t - s (grad f(x_k) + d_t + (y_t - x_k)/e)),  s = 2e/(t + 2),
 //
-// and x+ is the (t+1)-weighted mean of the y (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002). It costs one backward
-// pass and one forward pass for each step, and one more backward pass. e follows the curvature rule along grad f + d^T lambda, or is fixed.
+// and x+ is the (t+1)-weighted mean of the y (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002).
+// It costs one backward pass and one forward pass for each step, and one more backward pass. e
+// follows the curvature rule along grad f + d^T lambda, or is fixed.
 type innerStep struct {
 	set                       Settings
 	steps                     int

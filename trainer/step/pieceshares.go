@@ -7,19 +7,22 @@ import (
 	"ppal/trainer/problem"
 )
 
-// pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised pieces
-// s_p + <grad s_p, x - x_k>: shares y_p of each lambda_j >= 0, y_p >= 0 and sum_{p of j} y_p = lambda_j, that maximise
+// pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised
+// pieces s_p + <grad s_p, x - x_k>: shares y_p of each lambda_j >= 0, y_p >= 0 and sum_{p of j} y_p
+// = lambda_j, that maximise
 //
 //	sum_p y_p (s_p - grad s_p.q) - (e/2)||sum_p y_p grad s_p||^2
 //
-// by exchanging mass between pairs of a constraint's pieces. For |h| - eps it is the maximisation over |y| <= lambda.
+// by exchanging mass between pairs of a constraint's pieces. For |h| - eps it is the maximisation
+// over |y| <= lambda.
 //
-// A lambda_j < 0 makes the subproblem min over p of lambda_j s_p, not convex, whose minimum for one constraint, the other shares
-// fixed, has the whole of lambda_j on the piece with the largest
+// A lambda_j < 0 makes the subproblem min over p of lambda_j s_p, not convex, whose minimum for one
+// constraint, the other shares fixed, has the whole of lambda_j on the piece with the largest
 //
 //	s_p - grad s_p.(q + e sum_{i != j} y_i grad s_i) + (e/2)|lambda_j| ||grad s_p||^2.
 //
-// That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last term is the same for both.
+// That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last
+// term is the same for both.
 type pieceShares struct {
 	pieces []problem.Piece
 	row    []int // of each piece in H, -1 for a constant
@@ -49,7 +52,8 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	return s
 }
 
-// solve writes the weights of the terms that the shares make, target being h - H q of the rows and gram H H^T.
+// solve writes the weights of the terms that the shares make, target being h - H q of the rows and
+// gram H H^T.
 func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDense, e float64) {
 	s.pose(target, gram, e)
 	s.scale(lambda)
@@ -75,7 +79,8 @@ func (s *pieceShares) pose(target []float64, gram *mat.SymDense, e float64) {
 	}
 }
 
-// scale makes the last shares add up to lambda; where they were none, the first piece has all of it.
+// scale makes the last shares add up to lambda; where they were none, the first piece has all of
+// it.
 func (s *pieceShares) scale(lambda []float64) {
 	lo := 0
 	for j, hi := range s.end {

@@ -12,8 +12,8 @@ import (
 // Kind names the x-step of the first-order methods.
 type Kind int
 
-// The primal steps. Only Gradient with a fixed step is what the theorems of the paper are about; the certificate
-// measures the result of any.
+// The primal steps. Only Gradient with a fixed step is what the theorems of the paper are about;
+// the certificate measures the result of any.
 const (
 	Nesterov Kind = iota // ramped Nesterov momentum
 	Gradient             // x+ = prox(x - e d)
@@ -40,18 +40,18 @@ func Parse(name string) (Kind, error) {
 	return 0, fmt.Errorf("trainer: %w: primal step %q (nesterov, gradient, adam)", problem.ErrSettings, name)
 }
 
-// Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is Nesterov momentum
-// with the automatic step size: nothing to set.
+// Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is
+// Nesterov momentum with the automatic step size: nothing to set.
 type Settings struct {
 	Kind Kind
-	// Eta is the step size eta > 0: a cap on the curvature rule, or the step itself with Fixed and with Adam.
-	// 0 is the default: no cap (automatic), 3e-3 for Adam. Fixed needs it.
+	// Eta is the step size eta > 0: a cap on the curvature rule, or the step itself with Fixed and
+	// with Adam. 0 is the default: no cap (automatic), 3e-3 for Adam. Fixed needs it.
 	Eta float64
 	// Fixed takes eta as the step, as the paper does, in place of the curvature rule
 	//   e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
 	Fixed bool
-	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1), which is cut where a step is more than four
-	// times the last. 0 is the default, 0.99. Only Nesterov has it.
+	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1), which is cut
+	// where a step is more than four times the last. 0 is the default, 0.99. Only Nesterov has it.
 	Momentum float64
 }
 
@@ -87,14 +87,16 @@ func (s Settings) ramp(k int) float64 {
 	return math.Min(limit, 1-10/(float64(k)+20))
 }
 
-// stepLeap is the growth of the step from one iteration to the next beyond which the velocity does not grow with it. The curvature
-// rule alone lets the step grow by a tenth at most; more comes of a fall of the weights' sum.
+// stepLeap is the growth of the step from one iteration to the next beyond which the velocity does
+// not grow with it. The curvature rule alone lets the step grow by a tenth at most; more comes of a
+// fall of the weights' sum.
 const stepLeap = 4
 
-// momentum is b_k: the ramp, times e_{k-1}/e_k where e_k > 4 e_{k-1}. v sums gradients, so that a longer step lengthens all of e b v,
-// which can run away where the multipliers fall fast (Hock and Schittkowski's problem 10); then the last move's momentum is kept as it
-// is. To do so whenever the step grows, which it mostly does slowly, is slower: on images f is a tenth to a half larger after 100
-// iterations.
+// momentum is b_k: the ramp, times e_{k-1}/e_k where e_k > 4 e_{k-1}. v sums gradients, so that a
+// longer step lengthens all of e b v, which can run away where the multipliers fall fast (Hock and
+// Schittkowski's problem 10); then the last move's momentum is kept as it is. To do so whenever the
+// step grows, which it mostly does slowly, is slower: on images f is a tenth to a half larger after
+// 100 iterations.
 func (s Settings) momentum(k int, last, step float64) float64 {
 	b := s.ramp(k)
 	if step > stepLeap*last {
