@@ -8,9 +8,9 @@ import (
 	"ppal/internal/bench"
 )
 
-// bare runs the two products with the data matrix that every iteration needs, Z = X W and G = X^T
-// D, by cuBLAS in one graph. X is rows x features, W and G are features x width, Z and D are rows x
-// width.
+// bare is the two products with the data matrix that every iteration needs, Z = X W and G = X^T D,
+// computed by cuBLAS only, as one graph. X is rows x features, W and G are features x width, Z and
+// D are rows x width.
 type bare struct {
 	d        driver.Driver
 	stream   driver.Stream
@@ -76,7 +76,7 @@ func (b *bare) buffer(numbers int) (driver.Pointer, error) {
 	return p, errors.Join(b.d.Upload(b.stream, p, host), b.d.Synchronize(b.stream))
 }
 
-// milliseconds returns the mean time of the two products over that many consecutive runs.
+// milliseconds returns the time of the two products, as the mean over consecutive runs.
 func (b *bare) milliseconds(times int) (float64, error) {
 	err := b.d.Record(b.from, b.stream)
 	for range times {
@@ -109,7 +109,8 @@ func (b *bare) close() error {
 	return err
 }
 
-// bandwidth returns the rate of copies within the device, in bytes read and written per second.
+// bandwidth returns the rate of copies within the device's memory, in bytes read and written per
+// second.
 func bandwidth(d driver.Driver, bytes int) (rate float64, err error) {
 	b := &bare{d: d}
 	defer func() { err = errors.Join(err, b.close()) }()

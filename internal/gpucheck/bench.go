@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	rounds        = 9       // the number of turns
+	rounds        = 9       // rounds of turns
 	watchedTimes  = 100     // iterations with an event around each launch
 	bareTimes     = 50      // runs of the bare products in a turn
-	copiedBytes   = 1 << 30 // for the bandwidth
-	hostBound     = 25      // microseconds between forward and backward
-	bytesShare    = 0.7     // of the bandwidth, for what is not a product
-	launchesBound = 0.040   // milliseconds, for launches
+	copiedBytes   = 1 << 30 // bytes copied to measure the bandwidth
+	hostBound     = 25      // bound in microseconds for the time between forward and backward
+	bytesShare    = 0.7     // share of the bandwidth that everything except products should reach
+	launchesBound = 0.040   // allowance in milliseconds for launches
 )
 
-// benchmark times iterations and the bare products in turns, and watches the device during some
-// iterations.
+// benchmark times iterations in turns with the bare products, and observes the device during some
+// of them.
 func benchmark(ctx context.Context, o Options) ([]Result, error) {
 	var results []Result
 	rate, err := copyRate(o)
@@ -31,7 +31,7 @@ func benchmark(ctx context.Context, o Options) ([]Result, error) {
 		return nil, err
 	}
 	results = append(results, Measurement("device copies, read and written", rate/1e9, "GB/s"))
-	shapes, iterations := map[string]bench.Shape{}, map[string]map[string]float64{} // of image cases, by name
+	shapes, iterations := map[string]bench.Shape{}, map[string]map[string]float64{} // of pictures, by case
 	for _, c := range timedCases() {
 		if ctx.Err() != nil {
 			return results, context.Cause(ctx)
@@ -69,8 +69,8 @@ func copyRate(o Options) (rate float64, err error) {
 	return bandwidth(d, copiedBytes/max(o.Shrink, 1))
 }
 
-// benchmarkCase measures one case, and returns the milliseconds of an iteration. A case that cannot
-// be prepared is a failed result, and the other cases are measured.
+// benchmarkCase returns the results of one row of the table, and the milliseconds of an iteration.
+// An error of a case is a failed result; the other cases are still measured.
 func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, s bench.Shape, iteration float64, err error) {
 	w := &watch{}
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { w.Driver = d; return w }))
@@ -151,12 +151,12 @@ func (c timedCase) judge(s bench.Shape, iteration, floor, rate float64) []Result
 	return append(results, ratio)
 }
 
-// otherBytes returns the least traffic of the passes that are not products with the data, in bytes.
-// The values of the first layer are rows x width of 4 bytes: the activation reads and writes them,
-// the output layer and its gradient read them, and the activation's gradient reads and writes.
+// otherBytes returns the least memory traffic of the passes that are not products with the data.
+// The values of the first layer, rows x width of 4 bytes, are read and written by the activation,
+// read by the output layer and by its gradient, and read and written by the activation's gradient.
 func otherBytes(s bench.Shape) float64 { return 6 * 4 * float64(s.Rows) * float64(s.Width) }
 
-// judgeUsage compares the device's usage with the bounds.
+// judgeUsage compares the usage of the device with its bounds.
 func (c timedCase) judgeUsage(u usage) []Result {
 	gap := AtMost(c.label()+": between forward and backward", 1e3*u.gap, hostBound, "us")
 	busy := Measurement(c.label()+": GPU busy over wall", u.busy, "")

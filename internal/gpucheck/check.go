@@ -1,5 +1,5 @@
-// Package gpucheck is what `ppal gpu-check` runs on a machine with a GPU: whether the device
-// computes what the CPU does, and how fast.
+// Package gpucheck has the parts of `ppal gpu-check`: on a machine with a GPU, it compares the
+// device's results with the CPU's and measures its speed.
 package gpucheck
 
 import (
@@ -10,14 +10,14 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Options are the inputs of the parts.
+// Options configure the parts.
 type Options struct {
-	Open   func() (driver.Driver, error) // opens the GPU; a part closes what it opens
+	Open   func() (driver.Driver, error) // opens the GPU; a part closes the device
 	Data   string                        // the directory with fashion-mnist/train-*.gz
-	Self   string                        // this program's file, for tools that run it
-	Python string                        // the interpreter that has PyTorch
+	Self   string                        // path of this program, for tools that run it
+	Python string                        // the interpreter with PyTorch
 	Log    func(format string, args ...any)
-	Shrink int // divides the rows of what is measured, for tests; 0 is 1
+	Shrink int // divides the number of measured rows, for tests; 0 is 1
 }
 
 // Status is the outcome of a check.
@@ -27,16 +27,17 @@ type Status string
 const (
 	Passed   Status = "passed"
 	Failed   Status = "failed"
-	NotRun   Status = "not run"  // Detail says why
+	NotRun   Status = "not run"  // Detail gives the reason
 	Measured Status = "measured" // a number without a bound
 )
 
-// Result is one check or measurement.
+// Result is one check or one measurement.
 type Result struct {
 	Name   string  `json:"name"`
 	Status Status  `json:"status"`
 	Value  float64 `json:"value"`
-	Bound  float64 `json:"bound,omitempty"` // the largest Value that passes, or the least with Least; 0 is no bound
+	// upper bound of Value (lower bound with Least); 0: no bound
+	Bound  float64 `json:"bound,omitempty"`
 	Least  bool    `json:"least,omitempty"`
 	Unit   string  `json:"unit,omitempty"`
 	Detail string  `json:"detail,omitempty"`
@@ -57,7 +58,7 @@ func Measurement(name string, value float64, unit string) Result {
 	return Result{Name: name, Status: Measured, Value: value, Unit: unit}
 }
 
-// Skipped returns the result of a check that could not run.
+// Skipped returns the result of a check that did not run.
 func Skipped(name, why string) Result { return Result{Name: name, Status: NotRun, Detail: why} }
 
 // passed returns the status of a comparison. A comparison with NaN fails.
@@ -68,7 +69,7 @@ func passed(holds bool) Status {
 	return Failed
 }
 
-// opened returns Open as a function of the ordinal, with the driver wrapped.
+// opened returns Open as a function of the device's number.
 func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (driver.Driver, error) {
 	return func(int) (driver.Driver, error) {
 		d, err := o.Open()
@@ -79,14 +80,15 @@ func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (drive
 	}
 }
 
-// Part is a group of checks. A part takes at most ten minutes and depends on no other part.
+// Part is one group of checks. It takes at most ten minutes and does not depend on other parts.
 type Part struct {
 	Name, Summary string
-	Hidden        bool                                                   // runs only if named
-	Run           func(ctx context.Context, o Options) ([]Result, error) // an error means that the part stopped early
+	Hidden        bool // runs only on request
+	// the error says why the part could not continue
+	Run func(ctx context.Context, o Options) ([]Result, error)
 }
 
-// Parts lists all parts in the order in which they run.
+// Parts returns all parts in the order in which they run.
 func Parts() []Part {
 	return []Part{
 		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Run: parity},
@@ -98,7 +100,7 @@ func Parts() []Part {
 	}
 }
 
-// Choose returns the named parts, or all parts that are not hidden if there are no names.
+// Choose returns the parts with the given names, or without names all parts that are not hidden.
 func Choose(all []Part, names []string) ([]Part, error) {
 	var chosen []Part
 	if len(names) == 0 {
@@ -117,7 +119,7 @@ func Choose(all []Part, names []string) ([]Part, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("gpu-check: there is no part %q, want some of %s", name, strings.Join(Names(all), ", "))
+			return nil, fmt.Errorf("gpu-check: unknown part %q (parts: %s)", name, strings.Join(Names(all), ", "))
 		}
 	}
 	return chosen, nil

@@ -23,7 +23,7 @@ import (
 //go:embed peers.py
 var peersProgram string
 
-// peerSeconds is the time for all PyTorch contenders of a case, without their preparation.
+// peerSeconds is the time for all of PyTorch's contenders of a case, without their preparation.
 const peerSeconds = 8
 
 // peerRequest is the program's input, and peerReply a line of its output.
@@ -50,7 +50,7 @@ type peerReply struct {
 	Failed       map[string]string  `json:"failed"`
 }
 
-// peers times iterations in PyTorch, and here before and after.
+// peers times iterations of ppal, then of PyTorch, then of ppal again.
 func peers(ctx context.Context, o Options) ([]Result, error) {
 	if out, err := exec.CommandContext(ctx, o.Python, "-c", "import torch").CombinedOutput(); err != nil {
 		return []Result{Skipped("PyTorch", fmt.Sprintf("%s -c 'import torch': %v %s", o.Python, err, lastLine(string(out))))}, nil
@@ -110,7 +110,7 @@ func peersOf(ctx context.Context, o Options, c timedCase) (results []Result, err
 	return c.judgePeers((before+after)/2, reply), nil
 }
 
-// request returns the case as a request to PyTorch.
+// request returns the request to PyTorch for the case.
 func (c timedCase) request(s bench.Shape) peerRequest {
 	q := peerCase{Name: c.label(), Kind: "images", Rows: s.Rows, Features: s.Features, Width: s.Width, Classes: s.Constraints + 1,
 		TF32: c.precision == driver.TF32}
@@ -120,13 +120,13 @@ func (c timedCase) request(s bench.Shape) peerRequest {
 	return peerRequest{Seconds: peerSeconds, Cases: []peerCase{q}}
 }
 
-// askPyTorch runs the program with one case.
+// askPyTorch runs the program on a request with one case.
 func askPyTorch(ctx context.Context, python string, request peerRequest) (peerReply, error) {
 	input, err := json.Marshal(request)
 	if err != nil {
 		return peerReply{}, err
 	}
-	dir, err := os.MkdirTemp("", "ppal-peers-") // in a file: torch.compile looks at sources
+	dir, err := os.MkdirTemp("", "ppal-peers-") // in a file, because torch.compile reads sources
 	if err != nil {
 		return peerReply{}, err
 	}
@@ -155,7 +155,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// judgePeers compares an iteration of that many milliseconds with PyTorch's iterations.
+// judgePeers compares an iteration of ours milliseconds with PyTorch's.
 func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 	own := Measurement(c.label()+": an iteration", ours, "ms")
 	own.Detail = "beside PyTorch " + r.Torch

@@ -12,10 +12,10 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Limit is the time limit of a part.
+// Limit is the longest time of a part.
 const Limit = 10 * time.Minute
 
-// Report holds the results of all parts, as gpu-check writes them to a file.
+// Report is the content of the report file.
 type Report struct {
 	Version string       `json:"version"` // of this program
 	When    time.Time    `json:"when"`
@@ -28,10 +28,10 @@ type PartReport struct {
 	Name    string   `json:"name"`
 	Seconds float64  `json:"seconds"`
 	Results []Result `json:"results"`
-	Error   string   `json:"error,omitempty"` // why the part stopped early
+	Error   string   `json:"error,omitempty"` // why the part could not continue
 }
 
-// Run runs the parts in order, each within its limit, and calls after with the report of each part.
+// Run runs the parts in order, each within the limit, and calls after with the report of each.
 func Run(ctx context.Context, parts []Part, o Options, after func(PartReport) error) error {
 	for _, p := range parts {
 		if ctx.Err() != nil {
@@ -52,7 +52,7 @@ func Run(ctx context.Context, parts []Part, o Options, after func(PartReport) er
 	return nil
 }
 
-// finite turns results with values that JSON cannot hold into failures that name the value.
+// finite turns results whose values JSON cannot represent into failures that state the value.
 func finite(results []Result) []Result {
 	for i := range results {
 		r := &results[i]
@@ -64,7 +64,7 @@ func finite(results []Result) []Result {
 	return results
 }
 
-// Failures counts failed checks and parts that stopped early.
+// Failures counts failed checks, and parts that could not continue.
 func (r *Report) Failures() int {
 	n := 0
 	for _, p := range r.Parts {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// sanitizerLimit is the time limit of each tool; both tools fit in a part.
+// sanitizerLimit is the longest time of each tool; both tools fit into a part.
 const sanitizerLimit = 280 * time.Second
 
-// sanitize runs the part small under the tools that check every memory access, if the tools are
-// installed and support the device.
+// sanitize runs the part small under the tools that check every memory access, if they are
+// installed and support this device.
 func sanitize(ctx context.Context, o Options) ([]Result, error) {
 	var results []Result
 	tool, missing := findSanitizer(os.Getenv)
@@ -34,7 +34,7 @@ func sanitize(ctx context.Context, o Options) ([]Result, error) {
 			return results, context.Cause(ctx)
 		}
 		if timedOut {
-			results = append(results, Skipped(kind, fmt.Sprintf("not done after %v", sanitizerLimit)))
+			results = append(results, Skipped(kind, fmt.Sprintf("it was not done after %v", sanitizerLimit)))
 			continue
 		}
 		results = append(results, sanitized(kind, string(out), err))
@@ -42,7 +42,7 @@ func sanitize(ctx context.Context, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// findSanitizer looks for the tool in PATH and in the folders of toolkits.
+// findSanitizer looks for the tool in PATH and in the toolkits' folders.
 func findSanitizer(getenv func(string) string) (string, error) {
 	const name = "compute-sanitizer"
 	if file, err := exec.LookPath(name); err == nil {
@@ -57,13 +57,13 @@ func findSanitizer(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("%s is not installed", name)
 }
 
-// The tool's last line, and its messages if it cannot check the device.
+// The last line of the tool's output, and its output if it does not support the device.
 var (
 	errorSummary = regexp.MustCompile(`(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)`)
 	unsupported  = regexp.MustCompile(`(?i)device not supported|target application terminated before first instrumented api call`)
 )
 
-// sanitized interprets the tool's output.
+// sanitized parses the tool's output.
 func sanitized(kind, out string, err error) Result {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	last := lines[max(0, len(lines)-3):]

@@ -21,8 +21,8 @@ type watch struct {
 type span struct {
 	from, to driver.Event
 	graph    bool
-	idle     bool          // the device had finished all earlier work
-	call     time.Duration // the duration of the launching call
+	idle     bool          // the device was idle before the launch
+	call     time.Duration // time of the launching call
 }
 
 // arm starts the recording.
@@ -69,7 +69,7 @@ func (w *watch) around(s driver.Stream, graph bool, launch func() error) error {
 	return err
 }
 
-// record records a new event on the stream.
+// record adds a new event to the stream.
 func (w *watch) record(s driver.Stream) (driver.Event, error) {
 	e, err := w.NewEvent()
 	if err != nil {
@@ -79,14 +79,17 @@ func (w *watch) record(s driver.Stream) (driver.Event, error) {
 	return e, w.Record(e, s)
 }
 
-// usage is the result of a recording.
+// usage summarises a recording.
 type usage struct {
-	busy float64 // the share of the time between the first launch and the last one's end in which the device worked
-	gap  float64 // the median of the milliseconds between a forward pass and the backward pass
+	// share of the time, from the first launch to the end of the last, in which the device worked
+	busy float64
+	// median milliseconds from the end of a forward pass to the beginning of the backward pass
+	gap float64
 }
 
-// disarm ends the recording and returns the usage. A launch on an idle device counts as work from
-// the return of the launching call; the time before belongs to the gap.
+// disarm ends the recording and returns its summary. A launch on an idle device counts as work
+// only after the launching call has returned; the latency from the host to the device is part of
+// the gap.
 func (w *watch) disarm(s driver.Stream) (usage, error) {
 	w.armed = false
 	if err := w.Driver.Synchronize(s); err != nil {
@@ -128,7 +131,7 @@ func (w *watch) disarm(s driver.Stream) (usage, error) {
 	return usage{busy: busy / whole, gap: median(gaps)}, nil
 }
 
-// median returns the median of the values, NaN if there are none.
+// median returns the median of the values, or NaN if there are none.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
