@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/trainer"
-	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -149,8 +148,8 @@ func TestReadMetricsDamaged(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
-	want := Summary{Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
-		Certificate: certify.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
+	want := Summary{Schema: Schema, Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
+		Certificate: Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
 		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Feasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
