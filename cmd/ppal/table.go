@@ -30,8 +30,8 @@ func (r *trainRun) printTable(result *session.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nobjective\t%s\n", short(sum.Objective))
 	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(r.cfg.FeasibilityTolerance))
-	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, feasibility %s, complementarity %s)\n",
-		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Feasibility), short(c.Complementarity))
+	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, infeasibility %s, complementarity %s)\n",
+		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Infeasibility), short(c.Complementarity))
 	if sum.OutputIteration != sum.Iterations {
 		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, r.cfg.Output)
 	}

@@ -33,7 +33,7 @@ func sample(constraints []string) Run {
 		for j := range constraints {
 			g := 1.3*math.Exp(-t/(40+20*float64(j))) - 0.02*float64(j)
 			r.Constraints = append(r.Constraints, g)
-			r.Feasibility = max(r.Feasibility, g)
+			r.Infeasibility = max(r.Infeasibility, g)
 			r.Multipliers = append(r.Multipliers, 0.3*float64(j)*(1-math.Exp(-t/90)))
 			r.Auxiliary = append(r.Auxiliary, 0.3*float64(j)*(1-math.Exp(-t/130)))
 		}

@@ -97,7 +97,7 @@ func TestDecays(t *testing.T) {
 		r := run("ppala", at(0, 1, 0))
 		for k := 1; k <= 1000; k++ {
 			s := math.Pow(float64(k), power)
-			r.Records = append(r.Records, trainer.Record{Iteration: k, Stationarity: s, Feasibility: s, Complementarity: s})
+			r.Records = append(r.Records, trainer.Record{Iteration: k, Stationarity: s, Infeasibility: s, Complementarity: s})
 		}
 		return r
 	}

@@ -54,11 +54,11 @@ func number(x float64) *float64 { return &x }
 
 func records() []trainer.Record {
 	return []trainer.Record{
-		{Objective: 1.5, Constraints: []float64{0.3, -0.1}, MaxViolation: 0.3, Feasibility: 0.3, Stationarity: 2, Complementarity: 0.1,
+		{Objective: 1.5, Constraints: []float64{0.3, -0.1}, MaxViolation: 0.3, Infeasibility: 0.3, Stationarity: 2, Complementarity: 0.1,
 			Multipliers: []float64{0, 0}, Measures: map[string]float64{"train_error": 0.5, "test_error": 0.6}},
 		{Iteration: 10, Epoch: 10, Seconds: 0.25, GradientEvaluations: 11, Objective: 0.5, Constraints: []float64{-0.3, -0.1}, Stationarity: 0.2,
 			Multipliers: []float64{0.1, 0.2}, Auxiliary: []float64{0.3, 0.4}, Slack: []float64{0.5, 0.6}, Delta: number(0.9), StepSize: number(0.01),
-			MeanStationarity: number(0.2), MeanFeasibility: number(0), MeanComplementarity: number(0),
+			MeanStationarity: number(0.2), MeanInfeasibility: number(0), MeanComplementarity: number(0),
 			Measures: map[string]float64{"train_error": 0.1, "test_error": 0.2}},
 	}
 }
@@ -150,7 +150,7 @@ func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
 	want := Summary{Schema: Schema, Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
 		Certificate: Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
-		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Feasibility: math.NaN(), Complementarity: math.NaN()})}
+		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
 	if err := unset.Write(path); err != nil {
@@ -176,7 +176,7 @@ func TestSummary(t *testing.T) {
 	}
 	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
-		"residual_decay seconds status test train validation version warnings")
+		"residual_decay schema seconds status test train validation version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)
 	}

@@ -23,7 +23,7 @@ type record struct {
 	Objective           float64             `json:"objective"`
 	Constraints         []float64           `json:"constraints"`
 	MaxViolation        float64             `json:"max_violation"`
-	Feasibility         float64             `json:"feasibility"`
+	Infeasibility       float64             `json:"feasibility"`
 	Stationarity        float64             `json:"stationarity"`
 	Complementarity     float64             `json:"complementarity"`
 	Multipliers         []float64           `json:"multipliers"`
@@ -32,7 +32,7 @@ type record struct {
 	Delta               *float64            `json:"delta"`
 	StepSize            *float64            `json:"step_size"`
 	MeanStationarity    *float64            `json:"mean_stationarity"`
-	MeanFeasibility     *float64            `json:"mean_feasibility"`
+	MeanInfeasibility   *float64            `json:"mean_feasibility"`
 	MeanComplementarity *float64            `json:"mean_complementarity"`
 	NearStationarity    *near.Stationarity  `json:"-"`
 	NearReason          string              `json:"-"`
@@ -44,7 +44,7 @@ type record struct {
 type Certificate struct {
 	Epsilon         float64   `json:"epsilon"`
 	Stationarity    float64   `json:"stationarity"`
-	Feasibility     float64   `json:"feasibility"`
+	Infeasibility   float64   `json:"feasibility"`
 	Complementarity float64   `json:"complementarity"`
 	Nu              []float64 `json:"nu"`
 	Domain          float64   `json:"domain,omitempty"`

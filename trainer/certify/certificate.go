@@ -16,7 +16,7 @@ import (
 type Certificate struct {
 	Epsilon         float64 // the largest of the residuals
 	Stationarity    float64 // dist(0, grad f + J^T nu + subdifferential of r)
-	Feasibility     float64 // ||max(0, g)||
+	Infeasibility   float64 // ||max(0, g)||
 	Complementarity float64 // sum_j |nu_j g_j|
 	Nu              []float64
 	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
@@ -81,12 +81,12 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		violated += max(0, g) * max(0, g)
 		cert.Complementarity += math.Abs(cert.Nu[j] * g)
 	}
-	cert.Feasibility = math.Sqrt(violated)
+	cert.Infeasibility = math.Sqrt(violated)
 	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
 	cert.UpperBound = features.Kinks
-	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
+	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }
 

@@ -266,7 +266,7 @@ func (s Perturbation) slower() string {
 func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
 	owed := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
+	if d.k > 0 && v > tolerance && c.Infeasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
 		warnings = append(warnings, fmt.Sprintf(
 			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
 				"let delta fall more slowly (%s)", v, owed, d.delta, d.set.slower()))
