@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and slices are nil where the method
-// lacks the quantity.
+// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and
+// slices are nil where the method lacks the quantity.
 type Record struct {
 	Iteration           int
 	Epoch               float64   // passes over the training data
@@ -39,7 +39,8 @@ type Record struct {
 	Measures    map[string]float64 // what Settings.Measure told
 }
 
-// Recorder observes a run. It must not change the problem or the method, and must not keep the record's slices.
+// Recorder observes a run. It must not change the problem or the method, and must not keep the
+// record's slices.
 type Recorder interface {
 	Record(r *Record) error
 }
@@ -71,8 +72,8 @@ func (rs Recorders) Tick(at *problem.Point) {
 	}
 }
 
-// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the run: the theorems say p = -1, up to a
-// logarithm. NaN where there is nothing to fit.
+// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the
+// run: the theorems say p = -1, up to a logarithm. NaN where there is nothing to fit.
 type Decay struct {
 	Stationarity, Infeasibility, Complementarity float64
 }

@@ -60,13 +60,13 @@ func (r *trainRun) printConstraints(out io.Writer, sum session.Summary, result *
 	if r.byClass() {
 		title, decisions = "class\tloss", "error"
 	}
-	title += "\tbound\tmet\tmultiplier"
+	title += "\tbound\tmet\tmultiplier nu"
 	for _, split := range result.Splits {
 		title += "\t" + splitTitle(split.Name, decisions)
 	}
 	fmt.Fprintln(w, title)
-	line := func(name string, k int, bound, met, multiplier string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, multiplier)
+	line := func(name string, k int, bound, met, nu string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, nu)
 		for _, split := range result.Splits {
 			fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
 		}

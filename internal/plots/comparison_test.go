@@ -52,7 +52,7 @@ func TestWriteComparison(t *testing.T) {
 	}
 }
 
-// The overview shows what it is told to, per epoch where each iteration is a pass over the rows.
+// The overview shows the listed quantities, per epoch if each iteration is a pass over the rows.
 func TestOverview(t *testing.T) {
 	run := sample([]string{"b"}).Records
 	for i := range run {

@@ -103,7 +103,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A number that is not finite is named and never written.
+// The error names a number that is not finite, and the number is not written.
 func TestMetricsRefusesNonFinite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	m, err := CreateMetrics(path)
@@ -210,7 +210,7 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// A discarded run's name can be used again; files of others are left alone.
+// The name of a discarded run can be used again, and other files stay.
 func TestDiscard(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	for range 2 {
@@ -246,8 +246,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Of several runs that start at once in one directory, new or empty, one has it; the others are
-// refused and leave its files alone.
+// Of several runs that start at the same time in one new or empty directory, exactly one succeeds.
+// The others fail and leave its files unchanged.
 func TestCreateAtOnce(t *testing.T) {
 	for round := range 50 {
 		out := filepath.Join(t.TempDir(), "run")
@@ -280,7 +280,7 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 }
 
-// fullDisk has room for some bytes more.
+// fullDisk has space for a given number of bytes.
 type fullDisk struct {
 	*os.File
 	room int
@@ -295,7 +295,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A record that does not fit on the disk leaves no part of a line.
+// A record that does not fit on the disk leaves no incomplete line.
 func TestMetricsOnFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	m, err := CreateMetrics(path)

@@ -31,7 +31,6 @@ var wide = []string{
 	"cuda/...",
 	"internal/config",
 	"internal/cpu",
-	"internal/gpucheck",
 	"internal/plan",
 	"trainer/...",
 }
