@@ -63,8 +63,8 @@ func Choice[T ~string](name string, field *T, help string, words ...T) *Option {
 		get: func() string { return string(*field) }, put: func(word string) { *field = T(word) }})
 }
 
-// Enum describes a number that words stand for, in the order of the numbers from 0; the first is the
-// default.
+// Enum describes a number that words stand for, in the order of the numbers from 0; the first is
+// the default.
 func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words,
 		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})
