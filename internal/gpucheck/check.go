@@ -93,8 +93,8 @@ func Parts() []Part {
 	return []Part{
 		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Run: parity},
 		{Name: "training", Summary: "200 iterations on Fashion-MNIST against the CPU device, twice", Run: training},
-		{Name: "bench", Summary: "iterations beside cuBLAS's bare products; busy time, host time", Run: benchmark},
-		{Name: "peers", Summary: "iterations beside PyTorch eager, compiled and captured", Run: peers},
+		{Name: "bench", Summary: "iterations in turns with cuBLAS's bare products; busy time, host time", Run: benchmark},
+		{Name: "peers", Summary: "iterations in turns with PyTorch eager, compiled and captured", Run: peers},
 		{Name: "sanitize", Summary: "the part small under compute-sanitizer's memcheck and racecheck", Run: sanitize},
 		{Name: "small", Summary: "every kernel at small shapes, for sanitize", Hidden: true, Run: small},
 	}

@@ -158,7 +158,7 @@ func lastLine(text string) string {
 // judgePeers compares an iteration of ours milliseconds with PyTorch's.
 func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 	own := Measurement(c.label()+": an iteration", ours, "ms")
-	own.Detail = "beside PyTorch " + r.Torch
+	own.Detail = "compared with PyTorch " + r.Torch
 	results := []Result{own}
 	for _, name := range slices.Sorted(maps.Keys(r.Milliseconds)) {
 		title := fmt.Sprintf("%s: PyTorch, %s, over ppal", c.label(), name)

@@ -29,7 +29,7 @@ var (
 // float32, TF32 and with digits, two runs must agree bit for bit and end close to the CPU's run.
 func training(ctx context.Context, o Options) ([]Result, error) {
 	if o.Data == "" {
-		return []Result{Skipped("training on Fashion-MNIST", "there are no training files")}, nil
+		return []Result{Skipped("training on Fashion-MNIST", "the training files are missing")}, nil
 	}
 	images, err := datasets.FashionMNISTTraining(o.Data)
 	if err != nil {

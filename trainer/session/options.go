@@ -13,7 +13,7 @@ import (
 )
 
 // ErrOptions marks options that do not fit together, or do not fit the data or the device.
-var ErrOptions = errors.New("bad session options")
+var ErrOptions = errors.New("invalid session options")
 
 // OptionError is a refused option. errors.Is finds ErrOptions and Err.
 type OptionError struct {

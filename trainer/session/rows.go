@@ -38,7 +38,7 @@ func (r rows) check() error {
 	}
 	for i, y := range r.labels {
 		if !slices.ContainsFunc(r.classes, func(c Class) bool { return c.Label == y }) {
-			return fmt.Errorf("%w: the label %d of row %d is no class", ErrOptions, y, i)
+			return fmt.Errorf("%w: row %d has label %d, which is not a class", ErrOptions, i, y)
 		}
 	}
 	for _, g := range r.groups {
