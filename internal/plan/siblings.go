@@ -46,7 +46,7 @@ func (g *dag) mergeProducts() bool {
 // mergeRanges finds equal operations on all column ranges of a matrix.
 func (g *dag) mergeRanges() bool {
 	forward, users := g.forward(), g.users()
-	ranges := map[*value][]*value{} // the slices of a value, by column
+	ranges := map[*value][]*value{} // the column ranges of a value, by column
 	var wholes []*value
 	for _, v := range g.all() {
 		if v.kind != rangeKind {
