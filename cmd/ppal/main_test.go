@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
 		{"train --device cpu --products bf16x3", exitUsage,
 			"ppal: --products bf16x3: the CPU device does not support it (supported: auto, float32, int8x3, int8x2)"},
-		{"train --products float32 --dtype float64", exitUsage, "ppal: --products float32: products with --dtype float64 are in float64; use auto"},
+		{"train --products float32 --dtype float64", exitUsage, "ppal: --products float32: with --dtype float64 products are in float64; use auto"},
 		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products int8x3: the engine gorgonia has its own products; use auto"},
 		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
 		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},

@@ -93,6 +93,7 @@ func (m *ALM) VisitDual(v problem.StateVisitor) {
 	v.Numbers("alm.multipliers", m.lambda)
 }
 
+// Options implements Method.
 func (m *ALM) Options() []*option.Option {
 	return append(m.Primal.Options(),
 		option.Number("alm-penalty", &m.Penalty, option.Positive, "set the penalty c of the augmented Lagrangian").

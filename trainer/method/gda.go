@@ -66,6 +66,7 @@ func (m *GDA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m
 // VisitDual implements trainer.DualRule.
 func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }
 
+// Options implements Method.
 func (m *GDA) Options() []*option.Option {
 	return append(m.Primal.Options(),
 		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").

@@ -213,6 +213,7 @@ func (m *IPPConEx) VisitState(v problem.StateVisitor) {
 	m.loop.visitState(v)
 }
 
+// Options implements Method.
 func (m *IPPConEx) Options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "set t0 of the inner steps; auto derives it from the measured curvature"),

@@ -171,6 +171,7 @@ func (m *IPPSSG) VisitState(v problem.StateVisitor) {
 	m.loop.visitState(v)
 }
 
+// Options implements Method.
 func (m *IPPSSG) Options() []*option.Option {
 	return []*option.Option{
 		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").

@@ -107,6 +107,7 @@ func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
 	m.net.visitState(v)
 }
 
+// Options implements Method.
 func (m *MultiplierModel) Options() []*option.Option {
 	return []*option.Option{
 		option.Number("multiplier-model-step", &m.Step, option.Positive, "set the Adagrad step size of the model").

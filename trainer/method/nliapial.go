@@ -173,6 +173,7 @@ func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
 	m.acg.visitState(v)
 }
 
+// Options implements Method.
 func (m *NLIAPIAL) Options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("nl-iapial-penalty", &m.Penalty, option.Positive, "auto",

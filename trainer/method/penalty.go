@@ -101,6 +101,7 @@ func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Numbers("penalty.weights", m.w)
 }
 
+// Options implements Method.
 func (m *Penalty) Options() []*option.Option {
 	return append(m.Primal.Options(),
 		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").

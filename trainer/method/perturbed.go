@@ -229,16 +229,16 @@ func (d *perturbed) report(step float64) trainer.Report {
 // diagnose warns of settings outside the theorems, tauBound being tau's.
 func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 	if d.set.Alpha <= 1 {
-		warnings = append(warnings, fmt.Sprintf("alpha = %g is outside the theorems, which need alpha > 1", d.set.Alpha))
+		warnings = append(warnings, fmt.Sprintf("alpha = %g is outside the theorems, which need alpha > 1: the run may not converge", d.set.Alpha))
 	}
 	if d.set.Beta >= 1 {
-		warnings = append(warnings, fmt.Sprintf("beta = %g is outside the theorems, which need beta in (0, 1)", d.set.Beta))
+		warnings = append(warnings, fmt.Sprintf("beta = %g is outside the theorems, which need beta < 1: the run may not converge", d.set.Beta))
 	}
 	if d.tau >= tauBound {
-		warnings = append(warnings, fmt.Sprintf("tau = %g is outside the theorem's bound tau < %.4g for rho = %.4g", d.tau, tauBound, d.rho))
+		warnings = append(warnings, fmt.Sprintf("tau = %g is outside the theorem's bound tau < %.4g for rho = %.4g: the run may not converge", d.tau, tauBound, d.rho))
 	}
 	if d.set.DeltaQ <= 2.0/3 {
-		warnings = append(warnings, fmt.Sprintf("delta q = %g is outside the complexity bound, which needs q in (2/3, 1]", d.set.DeltaQ))
+		warnings = append(warnings, fmt.Sprintf("delta-q = %g is outside the complexity bound, which needs q in (2/3, 1]: the residuals may shrink slowly", d.set.DeltaQ))
 	}
 	return warnings
 }
@@ -252,12 +252,12 @@ const (
 	owedDelta = 0.1
 )
 
-// slower names the setting that lets delta_k fall more slowly.
+// slower names the option that lets delta_k fall more slowly.
 func (s Perturbation) slower() string {
 	if s.Delta == DeltaHarmonic {
-		return "a larger Delta0 or smaller DeltaQ"
+		return "raise delta0 or lower delta-q"
 	}
-	return "a smaller DeltaP"
+	return "lower delta-p"
 }
 
 // conclude warns where the distance of mu from lambda is what is left of the violation: g + u = (lambda - mu)/rho after every
@@ -267,8 +267,8 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 	v := problem.MaxViolation(at.Constraints)
 	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
 		warnings = append(warnings, fmt.Sprintf(
-			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
-				"let delta fall more slowly (%s)", v, owed, d.delta, d.set.slower()))
+			"the remaining violation, %.2g, shrinks slowly, because mu follows lambda slowly (||lambda - mu||/rho = %.2g, delta_k = %.2g): "+
+				"%s, or use more iterations", v, owed, d.delta, d.set.slower()))
 	}
 	if d.k > 0 && d.negative > 0 {
 		notes = append(notes, fmt.Sprintf(
@@ -278,6 +278,8 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 	return warnings, notes
 }
 
+// options describes the settings of a method whose tau rho has the default slackRatio; the rule tells
+// that default.
 func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
 	return []*option.Option{
 		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
@@ -291,7 +293,7 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 				return option.Float(slackRatio * (1 + set.Alpha*set.Beta) / set.Alpha)
 			}, "alpha", "beta").
 			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
-		option.Enum("delta", &s.Delta, "choose the sequence delta_k: 1/(p k^q + 1) (power) or delta0/(k+1)^q (harmonic)", deltaNames[:]...).
+		option.Enum("delta", &s.Delta, "choose the sequence delta_k: power: 1/(p k^q + 1); harmonic: delta0/(k+1)^q", deltaNames[:]...).
 			For("harmonic", option.Paper(), option.OnTables()),
 		option.Number("delta-p", &s.DeltaP, option.Positive, "set p of --delta power; a smaller p lets the violation shrink sooner").
 			Or(option.Float(deltaRamped)).
@@ -305,6 +307,6 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 			Or(option.Float(DefaultDelta0)).For("0.1", option.Paper(), option.OnTables()).
 			With(option.If("delta", "harmonic")),
 		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
-		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "start the slack at max(0, -g(x_0)) (residual) or at 0 (zero)"),
+		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "residual: start the slack at max(0, -g(x_0)); zero: start it at 0"),
 	}
 }

@@ -213,7 +213,8 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	warnings, notes = m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(
-			"the step of mu reached %.3g > 1: mu overshot lambda (it does not without BoxStep)", m.dual.largestStep))
+			"the step of mu reached %.3g, above 1, so mu overshot lambda: set mu-step to analysed, or cap the step by sigma0",
+			m.dual.largestStep))
 	}
 	if s, ok := m.step.(*step.ProxLinearStep); ok && s.Held > 0 {
 		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.Held))
@@ -221,14 +222,7 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	return warnings, notes
 }
 
-// Options describes the x-step's settings.
-
-// options describes the settings of a method whose tau rho has the default slackRatio.
-
 // Options implements Method.
-
-// Options implements Method.
-
 func (m *PLADA) Options() []*option.Option {
 	primal := m.Primal.Options()
 	primal[0].For("gradient", option.If("x-step", "inner")).Check(func() string {
@@ -240,17 +234,18 @@ func (m *PLADA) Options() []*option.Option {
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
 	return append(list,
 		option.Custom("x-step", "subgradient|proxlinear|split|inner:N", m.setXStep, m.xStepText,
-			"choose the step of x: along a subgradient, exact for linearised gaps |h| <= eps (proxlinear), on the two smooth"+
-				" constraints of each gap (split), or N steps on the exact subproblem (inner:N)", "subgradient", "proxlinear", "split").
+			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
+				" smooth constraints of each gap; inner:N: N steps on the exact subproblem", "subgradient", "proxlinear", "split").
 			Or("subgradient").
 			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
-		option.Either("mu-step", &m.BoxStep, "analysed", "box", "step mu as the paper's analysis does (analysed) or as its algorithm box does (box)"),
+		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
 }
 
 // xStepNames are the words of the x-steps without a number.
 var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}
 
+// xStepText is the x-step as setXStep reads it.
 func (m *PLADA) xStepText() string {
 	if m.XStep == Inner {
 		return "inner:" + strconv.Itoa(m.InnerSteps)
@@ -258,6 +253,7 @@ func (m *PLADA) xStepText() string {
 	return xStepNames[m.XStep]
 }
 
+// setXStep reads the x-step, for Inner with the number of steps.
 func (m *PLADA) setXStep(text string) error {
 	for step, name := range xStepNames {
 		if name == text && step != XStepAuto {
@@ -273,23 +269,3 @@ func (m *PLADA) setXStep(text string) error {
 	m.XStep, m.InnerSteps = Inner, n
 	return nil
 }
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.

@@ -111,6 +111,7 @@ func (m *PPALA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	return m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 }
 
+// Options implements Method.
 func (m *PPALA) Options() []*option.Option {
 	return append(m.Primal.Options(), m.Perturbation.options(DefaultPPALASlackRatio, "0.9/(2 rho)")...)
 }

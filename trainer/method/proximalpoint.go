@@ -178,6 +178,7 @@ func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Vector("proximal.mean", l.mean)
 }
 
+// rhoOption describes rho^ under a method's name.
 func (s *ProximalPoint) rhoOption(name string) *option.Option {
 	return option.NumberOr(name, &s.RhoHat, option.Positive, "auto",
 		"set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")

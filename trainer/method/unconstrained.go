@@ -43,4 +43,5 @@ func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.ste
 // VisitDual implements trainer.DualRule.
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}
 
+// Options implements Method.
 func (m *Unconstrained) Options() []*option.Option { return m.Primal.Options() }

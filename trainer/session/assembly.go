@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/models"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -85,7 +86,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	}
 	debug.FreeOSMemory() // the memory that reading used would otherwise stay beside the packed rows
 	train := a.data.splits[0]
-	if a.statement, err = a.options.Task.State(train.public(), needsSmooth(a.options.Method)); err != nil {
+	if a.statement, err = a.options.Task.State(train.public(), method.Smooth(a.options.Method)); err != nil {
 		return err
 	}
 	if err := a.statement.check(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -94,8 +95,14 @@ const (
 	BF16x2  Products = "bf16x2" // GPU
 )
 
-// onGPUOnly says whether the CPU lacks the products.
-func (p Products) onGPUOnly() bool { return p == TF32 || p == BF16x3 || p == BF16x2 }
+// CPUProducts lists the products that every device supports.
+func CPUProducts() []Products { return []Products{Float32, Int8x3, Int8x2} }
+
+// GPUProducts lists the products that only a GPU supports.
+func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
+
+// onGPUOnly reports whether the CPU does not support the products.
+func (p Products) onGPUOnly() bool { return slices.Contains(GPUProducts(), p) }
 
 // ofBytes says whether the products are for 8-bit data alone.
 func (p Products) ofBytes() bool { return p == Int8x3 || p == Int8x2 || p == BF16x3 || p == BF16x2 }

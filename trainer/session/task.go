@@ -7,8 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/trainer"
-	"ppal/trainer/method"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -23,10 +22,10 @@ type Task interface {
 
 // The names of the tasks in a run's files and on the command line.
 const (
-	NameNeymanPearson     = "mnpc"
-	NameDemographicParity = "dp"
-	NameEqualizedOdds     = "eo"
-	NameIntersectional    = "if"
+	NameNeymanPearson     = option.NeymanPearson
+	NameDemographicParity = option.DemographicParity
+	NameEqualizedOdds     = option.EqualizedOdds
+	NameIntersectional    = option.Intersectional
 )
 
 // Statement is a task for rows whose classes and groups are known. It states the objective and the
@@ -155,15 +154,6 @@ func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
 		s = other
 	}
 	return constraints.ParsePhi(string(s))
-}
-
-// needsSmooth says whether the method takes differentiable constraints only.
-func needsSmooth(m trainer.Method) bool {
-	switch m.(type) {
-	case *method.PLADA, *method.SSG, *method.IPPSSG, *method.IPPConEx, *method.MultiplierModel:
-		return false
-	}
-	return true
 }
 
 // pair checks that the groups are two that share the rows out.
