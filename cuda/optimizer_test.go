@@ -16,7 +16,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// disc is a user's own loop: maximise x + y, where x^2 + y^2 <= 2 and ||(x, y)|| <= 1.2, from (1.1, -0.3).
+// disc is a user's own loop: maximise x + y, where x^2 + y^2 <= 2 and ||(x, y)|| <= 1.2, from (1.1,
+// -0.3).
 type disc struct {
 	o       *graph.Optimizer
 	machine gorgonia.VM
@@ -54,8 +55,9 @@ func (d *disc) run(t *testing.T) error {
 	return d.o.Step(gorgonia.NodesToValueGrads(gorgonia.Nodes{d.x}))
 }
 
-// An optimizer's steps run on the GPU's vectors: the gradient goes up, the proximal step is two passes, the
-// norm and the move, and the moved parameters come down. The parameters go up in the first step only.
+// An optimizer's steps run on the GPU's vectors: the gradient goes up, the proximal step is two
+// passes, the norm and the move, and the moved parameters come down. The parameters go up in the
+// first step only.
 func TestOptimizerOnDevice(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	l := newDisc(t, graph.OnDevice(d))

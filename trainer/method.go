@@ -13,6 +13,8 @@ import (
 type Method interface {
 	// Name is the method's name on the command line.
 	Name() string
+	// Needs declares what the method needs of a problem; Train checks it before Init.
+	Needs() Needs
 	// Init checks the settings against p, makes the state at the start x_0, where at holds f and g, and
 	// may move the iterate only to bring it back.
 	Init(p problem.Problem, at *problem.Point) error
@@ -36,6 +38,7 @@ type Report struct {
 	Nu []float64
 }
 
+// NewReport returns the report of a method with multipliers alone.
 func NewReport(step float64, multipliers []float64) Report {
 	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
 }
@@ -63,9 +66,33 @@ type Returner interface {
 	Return(p problem.Problem) bool
 }
 
+// hooks are the optional methods of a Method and a Recorder, nil where there are none; a run finds
+// them once.
+type hooks struct {
+	diagnoser Diagnoser
+	concluder Concluder
+	weigher   Weigher
+	returner  Returner
+	ticker    Ticker
+}
+
+func hooksOf(m Method, r Recorder) hooks {
+	var h hooks
+	h.diagnoser, _ = m.(Diagnoser)
+	h.concluder, _ = m.(Concluder)
+	h.weigher, _ = m.(Weigher)
+	h.returner, _ = m.(Returner)
+	h.ticker, _ = r.(Ticker)
+	return h
+}
+
 // DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule gives the coefficients
 // w_k at x_k and updates its dual variables with g at x_{k+1}. A user's own loop can drive it (graph.Optimizer).
 type DualRule interface {
+	// Name is the method's name on the command line.
+	Name() string
+	// Needs declares what the rule needs of a problem.
+	Needs() Needs
 	// StartDual makes the dual state from g(x_0).
 	StartDual(g []float64) error
 	// Coefficients writes w_k, g = g(x_k).

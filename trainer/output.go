@@ -19,8 +19,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if _, err := t.showReturned(); err != nil {
 			return nil, err
 		}
-		if c, ok := t.m.(Concluder); ok {
-			warnings, notes := c.Conclude(t.fullAt, t.last.Certificate)
+		if t.hooks.concluder != nil {
+			warnings, notes := t.hooks.concluder.Conclude(t.fullAt, t.last.Certificate)
 			t.warn(warnings...)
 			r.Notes = append(r.Notes, notes...)
 		}

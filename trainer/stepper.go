@@ -43,10 +43,8 @@ func (s *Stepper) Coefficients(w, g []float64) error {
 
 // start makes the dual state from g(x_0).
 func (s *Stepper) start(g []float64) error {
-	if r, ok := s.rule.(interface{ StepsAlone() error }); ok {
-		if err := r.StepsAlone(); err != nil {
-			return err
-		}
+	if err := s.rule.Needs().checkLoop(); err != nil {
+		return err
 	}
 	if err := s.rule.StartDual(g); err != nil {
 		return err
@@ -89,7 +87,7 @@ func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 	if s.step == nil {
 		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", problem.ErrSettings)
 	}
-	return capture(p, s.name(), s.visitState), nil
+	return capture(p, s.rule.Name(), s.visitState), nil
 }
 
 // Restore sets p's iterate and the state that Capture gave, in a stepper that has not begun, m being the number of constraints. The
@@ -105,15 +103,7 @@ func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if err := s.prepare(p, m); err != nil {
 		return err
 	}
-	return state.restore(p, s.name(), s.visitState)
-}
-
-// name is the rule's where it is a Method.
-func (s *Stepper) name() string {
-	if n, ok := s.rule.(interface{ Name() string }); ok {
-		return n.Name()
-	}
-	return ""
+	return state.restore(p, s.rule.Name(), s.visitState)
 }
 
 func (s *Stepper) visitState(v problem.StateVisitor) {

@@ -37,7 +37,7 @@ func (a *app) trainCommand() *cobra.Command {
 	var f trainFlags
 	cmd := &cobra.Command{
 		Use:   "train",
-		Short: "train a model and certify the result",
+		Short: "Train a model and certify the result",
 		Long: `Train trains a model under constraints and writes a directory with the weights (model.safetensors), the resolved settings
 (config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
 Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.

@@ -18,7 +18,7 @@ func decays(contender string) test {
 		for _, r := range o.Of(contender) {
 			for i, of := range []func(r *trainer.Record) float64{
 				func(r *trainer.Record) float64 { return r.Stationarity },
-				func(r *trainer.Record) float64 { return r.Feasibility },
+				func(r *trainer.Record) float64 { return r.Infeasibility },
 				func(r *trainer.Record) float64 { return r.Complementarity },
 			} {
 				if slope, ok := decay(r.Records, of); ok {
@@ -27,7 +27,7 @@ func decays(contender string) test {
 			}
 		}
 		holds, texts := len(slopes[0]) > 0, []string{}
-		for i, name := range []string{"stationarity", "feasibility", "complementarity"} {
+		for i, name := range []string{"stationarity", "infeasibility", "complementarity"} {
 			s := compare.NewStatistic(slopes[i])
 			texts = append(texts, fmt.Sprintf("%s k^%v", name, s))
 			holds = holds && (s.N == 0 || s.Mean <= decayLimit)

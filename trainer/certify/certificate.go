@@ -16,7 +16,7 @@ import (
 type Certificate struct {
 	Epsilon         float64   `json:"epsilon"`         // the largest of the residuals
 	Stationarity    float64   `json:"stationarity"`    // dist(0, grad f + J^T nu + subdifferential of r)
-	Feasibility     float64   `json:"feasibility"`     // ||max(0, g)||
+	Infeasibility   float64   `json:"feasibility"`     // ||max(0, g)||
 	Complementarity float64   `json:"complementarity"` // sum_j |nu_j g_j|
 	Nu              []float64 `json:"nu"`
 	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
@@ -28,7 +28,7 @@ type Certificate struct {
 	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
 }
 
-// CertificateSettings are the tolerances of a certificate. The zero value fits the problem's precision.
+// Settings are the tolerances of a certificate. The zero value fits the problem's precision.
 type Settings struct {
 	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the default: 1e-12 in float64, 1e-6
 	// in float32. A model that was trained in float32 needs 1e-6 in float64 too.
@@ -48,7 +48,7 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 // gramLimit is the number of constraints up to which the least squares forms J J^T.
 const gramLimit = 32
 
-// Certify measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
+// Measure measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
 // nu, and t >= 0 for the column x where x is on the ball's sphere, minimise
 //
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
@@ -65,7 +65,8 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
 	var err error
-	if pw, ok := p.(problem.Piecewise); ok {
+	features := problem.FeaturesOf(p)
+	if pw := features.Pieces; pw != nil {
 		cert.KinkTolerance = s.Kink
 		err = c.piecewise(pw, cert.Nu, nu != nil)
 	} else {
@@ -80,12 +81,12 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		violated += max(0, g) * max(0, g)
 		cert.Complementarity += math.Abs(cert.Nu[j] * g)
 	}
-	cert.Feasibility = math.Sqrt(violated)
+	cert.Infeasibility = math.Sqrt(violated)
 	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
-	cert.UpperBound = problem.IsNonSmooth(p)
-	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
+	cert.UpperBound = features.Kinks
+	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }
 

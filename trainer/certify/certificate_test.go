@@ -103,7 +103,7 @@ func TestInactiveConstraintIsNotLoaded(t *testing.T) {
 
 func TestResidualsByHand(t *testing.T) {
 	c := certifyAt(t, testkit.Line(), []float64{1.5}, []float64{2}, certify.Settings{})
-	if c.Stationarity != 0.5 || c.Feasibility != 0.5 || c.Complementarity != 1 || c.Epsilon != 1 || c.Nu[0] != 2 {
+	if c.Stationarity != 0.5 || c.Infeasibility != 0.5 || c.Complementarity != 1 || c.Epsilon != 1 || c.Nu[0] != 2 {
 		t.Errorf("%+v", c)
 	}
 	if c := certifyAt(t, testkit.Line(), []float64{1}, nil, certify.Settings{}); c.Epsilon > 1e-15 || math.Abs(c.Nu[0]-2) > 1e-15 {

@@ -3,6 +3,7 @@ package method
 import (
 	"math"
 
+	"ppal/trainer/internal/qp"
 	"ppal/trainer/problem"
 )
 
@@ -66,11 +67,7 @@ func (c *composite) restart() { c.t = 1 }
 
 // step takes the iterate, at which at holds f and g, from x_k to x_{k+1}. It costs a backward pass and two forward passes or more.
 func (c *composite) step(p problem.Problem, at *problem.Point) error {
-	following := (1 + math.Sqrt(1+4*c.t*c.t)) / 2
-	momentum := (c.t - 1) / following
-	if c.t == 1 {
-		momentum = 0
-	}
+	momentum, following := qp.Momentum(c.t)
 	if momentum > 0 {
 		p.Space().Combine(c.y, 1+momentum, problem.Iterate, -momentum, c.previous)
 	} else {

@@ -8,6 +8,7 @@ import (
 
 // firstOrder is the iteration of every DualRule: coefficients, primal step, forward pass, dual update.
 type firstOrder struct {
+	universal
 	rule         trainer.DualRule
 	step         step.Step
 	coefficients []float64 // 1, w

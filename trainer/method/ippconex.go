@@ -38,6 +38,7 @@ type IPPConEx struct {
 	// Restart begins each inner loop with y = 0.
 	Restart bool
 
+	universal
 	loop        proximalLoop
 	slopes      estimate.Slopes
 	values      []float64 // g at x_t

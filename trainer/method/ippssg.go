@@ -33,6 +33,7 @@ type IPPSSG struct {
 	// and g~ estimated at the start.
 	Bound float64
 
+	universal
 	loop    proximalLoop
 	d       problem.Vector
 	weights []float64

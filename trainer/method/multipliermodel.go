@@ -30,6 +30,7 @@ type MultiplierModel struct {
 	// Seed of the network's first weights.
 	Seed uint64
 
+	group      problem.DrawnGroup
 	d, squares problem.Vector
 	net        *multiplierNetwork
 	weights    []float64
@@ -50,15 +51,16 @@ const (
 // Name implements trainer.Method.
 func (m *MultiplierModel) Name() string { return "multiplier-model" }
 
-// Init implements trainer.Method. The problem must be a DrawnGroup.
+// Needs implements trainer.Method.
+func (m *MultiplierModel) Needs() trainer.Needs {
+	return trainer.Needs{Of: "the multiplier model", Group: true}
+}
+
+// Init implements trainer.Method.
 func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 	if err := setting.Check(setting.Of("the multiplier model's step", m.Step),
 		setting.Of("the step of the multiplier model's network", m.NetworkStep)); err != nil {
 		return err
-	}
-	g, ok := p.(problem.DrawnGroup)
-	if !ok || len(at.Constraints) != 1 {
-		return fmt.Errorf("trainer: %w: the multiplier model is for one drawn group at a time (DrawnGroup)", problem.ErrSettings)
 	}
 	if m.Units < 0 {
 		return fmt.Errorf("trainer: %w: the multiplier model's units are %d, want a positive number", problem.ErrSettings, m.Units)
@@ -67,17 +69,17 @@ func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 	if units == 0 {
 		units = DefaultMultiplierUnits
 	}
+	m.group = problem.FeaturesOf(p).Group
 	m.d, m.squares, m.weights = p.Space().New(), p.Space().New(), []float64{1, 0}
-	m.net = newMultiplierNetwork(len(g.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
+	m.net = newMultiplierNetwork(len(m.group.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
 	m.multiplier = math.NaN()
 	return nil
 }
 
 // Iterate implements trainer.Method.
 func (m *MultiplierModel) Iterate(p problem.Problem, at *problem.Point) error {
-	g := p.(problem.DrawnGroup)
-	z := g.GroupFeatures()
-	violation, err := g.DecisionViolation()
+	z := m.group.GroupFeatures()
+	violation, err := m.group.DecisionViolation()
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (g *twoGroups) DecisionViolation() (float64, error) {
 func TestMultiplierModelStepsByHand(t *testing.T) {
 	p := newTwoGroups(t)
 	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7}
-	at := problem.Point{Constraints: make([]float64, 1)}
+	at := problem.NewPoint(p)
 	if err := at.SampleAndForward(p, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestMultiplierModelRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := (&MultiplierModel{}).Init(newTwoGroups(t).Problem, &at); !errors.Is(err, problem.ErrSettings) {
+	if err := (&MultiplierModel{}).Needs().Check(newTwoGroups(t).Problem); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a problem without drawn groups: %v", err)
 	}
 }

@@ -40,6 +40,7 @@ type NLIAPIAL struct {
 	// Inner limits the steps on an inner problem; 0 is the default, 100.
 	Inner int
 
+	universal
 	q         *problem.Proximal
 	acg       *composite
 	t, k      int     // inner steps, and the outer iterations with this c

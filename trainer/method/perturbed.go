@@ -207,6 +207,7 @@ func (d *perturbed) share() float64 {
 	return d.delta / (gap*gap + 1)
 }
 
+// VisitDual shows the dual state.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
@@ -265,7 +266,7 @@ func (s Perturbation) slower() string {
 func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
 	owed := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
+	if d.k > 0 && v > tolerance && c.Infeasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
 		warnings = append(warnings, fmt.Sprintf(
 			"the remaining violation, %.2g, shrinks slowly, because mu follows lambda slowly (||lambda - mu||/rho = %.2g, delta_k = %.2g): "+
 				"%s, or use more iterations", v, owed, d.delta, d.set.slower()))

@@ -128,10 +128,10 @@ func (m *PLADA) xStep(p problem.Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
 	}
-	if m.Primal.Kind == step.Adam || step.ProxLinearApplies(p) != nil {
+	if m.Primal.Kind == step.Adam || !step.ProxLinearApplies(p) {
 		return Subgradient
 	}
-	if rows, _ := step.RowTerms(p.(problem.Piecewise)); len(rows) > proxLinearMost {
+	if rows, _ := step.RowTerms(problem.FeaturesOf(p).Pieces); len(rows) > proxLinearMost {
 		return Subgradient
 	}
 	return ProxLinear
@@ -158,17 +158,16 @@ func (m *PLADA) StartDual(g []float64) error {
 // Coefficients implements trainer.DualRule: w = lambda.
 func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
 
-// StepsAlone says why the x-step does not fit a loop in which only the gradient along the weights is known (Stepper).
-func (m *PLADA) StepsAlone() error {
+// Needs implements trainer.Method and trainer.DualRule.
+func (m *PLADA) Needs() trainer.Needs {
 	switch m.XStep {
 	case ProxLinear:
-		return fmt.Errorf("trainer: %w: PLADA's x-step proxlinear needs each term's gradient, which a loop of one's own does not give: "+
-			"use Subgradient, or Train", problem.ErrSettings)
+		return trainer.Needs{Of: "PLADA's x-step proxlinear", Pieces: true, Evaluations: true,
+			Regularizers: []problem.RegularizerKind{problem.NoRegularizer}}
 	case Inner:
-		return fmt.Errorf("trainer: %w: PLADA's x-step inner evaluates the constraints between gradients, which a loop of one's own "+
-			"does not do: use Subgradient, or Train", problem.ErrSettings)
+		return trainer.Needs{Of: "PLADA's x-step inner", Evaluations: true}
 	}
-	return nil
+	return trainer.Needs{}
 }
 
 // UpdateDual implements trainer.DualRule.

@@ -46,6 +46,7 @@ type SSG struct {
 	ViolationRule StepRule
 	ViolationStep float64
 
+	universal
 	d              problem.Vector
 	weights        []float64
 	c              float64 // Step, or what was measured

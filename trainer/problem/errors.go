@@ -14,9 +14,10 @@ var (
 
 // NonFiniteError is the end of a run in which a term was infinite or not a number.
 type NonFiniteError struct {
-	Term      string // "objective", "constraint 2", ...
-	Iteration int
-	Value     float64
+	Term       string // "objective", "constraint 2", ...
+	Iteration  int
+	Value      float64
+	Constraint int // the constraint's place in g, counted from 1; 0 for other terms
 }
 
 // Error names the term, the iteration and what to do.

@@ -50,8 +50,10 @@ type functionsProblem struct {
 	scratch []float64
 }
 
+// Dims implements Problem.
 func (p *functionsProblem) Dims() (n, m int) { return p.fn.N, p.fn.M }
 
+// Forward implements Problem.
 func (p *functionsProblem) Forward(g []float64) (float64, error) {
 	x := p.Slice(Iterate)
 	if p.fn.M > 0 {
@@ -60,6 +62,7 @@ func (p *functionsProblem) Forward(g []float64) (float64, error) {
 	return p.fn.F(x), nil
 }
 
+// Backward implements Problem.
 func (p *functionsProblem) Backward(weights []float64, d Vector) error {
 	x, dst := p.Slice(Iterate), p.Slice(d)
 	w0, w := weights[0], weights[1:]

@@ -65,12 +65,16 @@ func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 		h: make([]float64, terms), weights: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
 }
 
+// Dims implements Problem.
 func (p *piecewise) Dims() (n, m int) { n, _ = p.Problem.Dims(); return n, p.m }
 
+// Pieces implements Piecewise.
 func (p *piecewise) Pieces() []Piece { return p.pieces }
 
+// Terms implements Piecewise.
 func (p *piecewise) Terms() []float64 { return p.h }
 
+// Forward implements Problem.
 func (p *piecewise) Forward(g []float64) (float64, error) {
 	f, err := p.Problem.Forward(p.h)
 	if err != nil {
@@ -86,7 +90,7 @@ func (p *piecewise) Forward(g []float64) (float64, error) {
 	return f, nil
 }
 
-// value is the branch at the terms h.
+// Value is the branch at the terms h.
 func (b Piece) Value(h []float64) float64 { return b.Sign*h[b.Term] + b.Offset }
 
 // choose shares each constraint's subgradient equally among its largest pieces.
@@ -108,6 +112,7 @@ func (p *piecewise) choose(g []float64) {
 	}
 }
 
+// Backward implements Problem.
 func (p *piecewise) Backward(weights []float64, d Vector) error {
 	clear(p.weights)
 	p.weights[0] = weights[0]
@@ -117,12 +122,13 @@ func (p *piecewise) Backward(weights []float64, d Vector) error {
 	return p.Problem.Backward(p.weights, d)
 }
 
+// BackwardTerms implements Piecewise.
 func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
 	return p.Problem.Backward(weights, d)
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (p *piecewise) NonSmooth() bool { return IsNonSmooth(p.Problem) }
+func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 
 // Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
 func Split(p Piecewise) Problem {
@@ -136,8 +142,10 @@ type split struct {
 	weights []float64
 }
 
+// Dims implements Problem.
 func (s *split) Dims() (n, m int) { n, _ = s.p.Dims(); return n, len(s.p.Pieces()) }
 
+// Forward implements Problem.
 func (s *split) Forward(g []float64) (float64, error) {
 	f, err := s.p.Forward(s.g)
 	for i, b := range s.p.Pieces() {
@@ -146,6 +154,7 @@ func (s *split) Forward(g []float64) (float64, error) {
 	return f, err
 }
 
+// Backward implements Problem.
 func (s *split) Backward(weights []float64, d Vector) error {
 	clear(s.weights)
 	s.weights[0] = weights[0]
@@ -156,4 +165,4 @@ func (s *split) Backward(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (s *split) NonSmooth() bool { return IsNonSmooth(s.p) }
+func (s *split) NonSmooth() bool { return FeaturesOf(s.p).Kinks }

@@ -27,8 +27,10 @@ func newAdam(s Settings, p problem.Problem) *adam {
 	return a
 }
 
+// Last implements Step.
 func (a *adam) Last() float64 { return a.last }
 
+// Move implements Step.
 func (a *adam) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, a.d); err != nil {
 		return err
@@ -42,6 +44,7 @@ func (a *adam) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	return nil
 }
 
+// VisitState implements Step.
 func (a *adam) VisitState(v problem.StateVisitor) {
 	v.Count("adam.t", &a.t)
 	v.Number("adam.step", &a.last)

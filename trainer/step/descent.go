@@ -34,8 +34,10 @@ func newDescent(s Settings, p problem.Problem) *descent {
 	return t
 }
 
+// Last implements Step.
 func (t *descent) Last() float64 { return t.step }
 
+// Move implements Step.
 func (t *descent) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, t.d); err != nil {
 		return err
@@ -76,6 +78,7 @@ func (t *descent) size(p problem.Problem, at *problem.Point, dir Direction) (err
 	return nil
 }
 
+// VisitState implements Step.
 func (t *descent) VisitState(v problem.StateVisitor) {
 	v.Count("primal.k", &t.k)
 	v.Number("primal.step", &t.step)

@@ -29,6 +29,7 @@ type innerStep struct {
 	g, weights                []float64
 }
 
+// NewInner returns PLADA's step of a number of inner steps.
 func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	if set.Momentum != 0 || set.Kind == Adam {
 		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", problem.ErrSettings)
@@ -42,8 +43,10 @@ func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	return s, nil
 }
 
+// Last implements Step.
 func (s *innerStep) Last() float64 { return s.step }
 
+// Move implements Step.
 func (s *innerStep) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, s.d); err != nil {
 		return err
@@ -106,6 +109,7 @@ func (s *innerStep) size(p problem.Problem, at *problem.Point, dir Direction) er
 	return nil
 }
 
+// VisitState implements Step.
 func (s *innerStep) VisitState(v problem.StateVisitor) {
 	v.Count("inner.k", &s.k)
 	v.Number("inner.step", &s.step)

@@ -1,12 +1,9 @@
 package step
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/mat"
 
 	"ppal/trainer/internal/qp"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -29,6 +26,7 @@ type pieceShares struct {
 	end    []int // of each constraint's pieces
 	y      []float64
 	q      *qp.Quadratic // the negative objective
+	set    qp.Shares
 }
 
 func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
@@ -43,9 +41,11 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 			row = -1
 		}
 		s.row = append(s.row, row)
+		s.set.Group = append(s.set.Group, b.Constraint)
 		s.end[b.Constraint] = i + 1
 	}
 	s.y, s.q = make([]float64, len(s.pieces)), qp.New(len(s.pieces))
+	s.set.Sweeps, s.set.Tolerance = coordinateSweeps, coordinateTolerance
 	return s
 }
 
@@ -53,20 +53,8 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDense, e float64) {
 	s.pose(target, gram, e)
 	s.scale(lambda)
-	for range coordinateSweeps {
-		change, lo := 0.0, 0
-		for j, hi := range s.end {
-			if lambda[j] < 0 {
-				change = math.Max(change, s.hold(lo, hi, lambda[j]))
-			} else {
-				change = math.Max(change, s.exchange(lo, hi))
-			}
-			lo = hi
-		}
-		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
-			break
-		}
-	}
+	s.set.Sums = lambda
+	s.q.MinimiseShares(s.y, &s.set)
 	s.termWeights(weights)
 }
 
@@ -104,35 +92,6 @@ func (s *pieceShares) scale(lambda []float64) {
 		}
 		lo = hi
 	}
-}
-
-// exchange moves mass between each pair of the pieces lo..hi-1.
-func (s *pieceShares) exchange(lo, hi int) float64 {
-	change := 0.0
-	for i := lo; i < hi; i++ {
-		for k := lo; k < i; k++ {
-			change = math.Max(change, s.q.Exchange(s.y, i, k))
-		}
-	}
-	return change
-}
-
-// hold puts a negative multiplier on one of the pieces lo..hi-1 and returns how much moved.
-func (s *pieceShares) hold(lo, hi int, lambda float64) float64 {
-	best, largest := lo, math.Inf(-1)
-	for i := lo; i < hi; i++ {
-		rest := -s.q.Slope(i, s.y)
-		for k := lo; k < hi; k++ {
-			rest += s.q.Hessian.At(i, k) * s.y[k]
-		}
-		if v := rest - lambda*s.q.Hessian.At(i, i)/2; v > largest {
-			best, largest = i, v
-		}
-	}
-	moved := math.Abs(lambda - s.y[best])
-	clear(s.y[lo:hi])
-	s.y[best] = lambda
-	return moved
 }
 
 // termWeights sums the shares into the weights of the rows' terms.

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// proxLinear is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with the terms h linearised at x_k. For
+// ProxLinearStep is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with the terms h linearised at x_k. For
 // g = |h| - eps:
 //
 //	x+ = x - e (grad f + H^T y),  H = grad h(x_k),  y maximising y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
@@ -48,15 +48,10 @@ const (
 	coordinateTolerance = 1e-14
 )
 
-// proxLinearApplies says why the step does not fit p, nil where it does.
-func ProxLinearApplies(p problem.Problem) error {
-	if _, ok := p.(problem.Piecewise); !ok {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", problem.ErrSettings)
-	}
-	if kind := p.Space().Regularizer.Kind; kind != problem.NoRegularizer {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", problem.ErrSettings, kind)
-	}
-	return nil
+// ProxLinearApplies reports whether the step fits p: constraints that are maxima of pieces, and
+// r = 0.
+func ProxLinearApplies(p problem.Problem) bool {
+	return problem.FeaturesOf(p).Pieces != nil && p.Space().Regularizer.Kind == problem.NoRegularizer
 }
 
 // absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are other maxima.
@@ -76,7 +71,7 @@ func absoluteTerms(p problem.Piecewise) ([]int, bool) {
 	return terms, true
 }
 
-// rowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term that a piece has.
+// RowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term that a piece has.
 func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	if terms, absolute = absoluteTerms(p); absolute {
 		return terms, true
@@ -89,14 +84,15 @@ func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	return terms, false
 }
 
+// NewProxLinear returns the step for p, which must fit (ProxLinearApplies).
 func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
-	if err := ProxLinearApplies(p); err != nil {
-		return nil, err
+	if !ProxLinearApplies(p) {
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for maxima of smooth pieces and r = 0", problem.ErrSettings)
 	}
 	if set.Kind == Adam {
 		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", problem.ErrSettings)
 	}
-	pw := p.(problem.Piecewise)
+	pw := problem.FeaturesOf(p).Pieces
 	terms, absolute := RowTerms(pw)
 	m := len(terms)
 	s := &ProxLinearStep{set: set, p: pw, term: terms, step: math.NaN(),
@@ -117,8 +113,10 @@ func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	return s, nil
 }
 
+// Last implements Step.
 func (s *ProxLinearStep) Last() float64 { return s.step }
 
+// Move implements Step.
 func (s *ProxLinearStep) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	lambda := dir.Coefficients[1:]
 	scale := 1 + vec.Norm1(lambda)
@@ -313,6 +311,7 @@ func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
 	return t.BackwardTerms(t.weights, d)
 }
 
+// VisitState implements Step.
 func (s *ProxLinearStep) VisitState(v problem.StateVisitor) {
 	v.Count("proxlinear.k", &s.k)
 	v.Count("proxlinear.held", &s.Held)

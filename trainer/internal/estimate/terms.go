@@ -10,7 +10,7 @@ import (
 // mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the largest.
 const MostTerms = 4
 
-// smoothTerms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem, or the constraints
+// Terms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem, or the constraints
 // themselves, each its own piece.
 type Terms struct {
 	p       problem.Problem
@@ -20,9 +20,10 @@ type Terms struct {
 	chosen  [MostTerms]int
 }
 
+// NewTerms returns the terms of p.
 func NewTerms(p problem.Problem) *Terms {
 	m := problem.Constraints(p)
-	if pw, ok := p.(problem.Piecewise); ok {
+	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
 		return &Terms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
 	}
 	s := &Terms{p: p, pieces: make([]problem.Piece, m), weights: make([]float64, 1+m)}
@@ -85,7 +86,7 @@ func (s *Terms) signs(term int) (positive, negative bool) {
 	return positive, negative
 }
 
-// bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last Forward, which gave at: at a kink
+// Bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last Forward, which gave at: at a kink
 // the subgradient that Backward takes may be 0. Only the largest terms are examined; bound is 0 for constraints without one.
 func (s *Terms) Bounds(at *problem.Point, bound []float64, d problem.Vector) error {
 	clear(bound)

@@ -5,15 +5,14 @@ import "ppal/trainer/problem"
 // showReturned moves the iterate to the point that the method would return, and keeps the iterate for hideReturned. It says whether
 // there is such a point.
 func (t *run) showReturned() (bool, error) {
-	r, ok := t.m.(Returner)
-	if !ok {
+	if t.hooks.returner == nil {
 		return false, nil
 	}
 	if t.iterateAt == problem.Iterate {
 		t.iterateAt = t.p.Space().New()
 	}
 	t.p.Space().Combine(t.iterateAt, 1, problem.Iterate, 0, problem.Iterate)
-	if !r.Return(t.p) {
+	if !t.hooks.returner.Return(t.p) {
 		return false, nil
 	}
 	if err := t.at.Forward(t.p); err != nil {

@@ -10,7 +10,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// smoothness is what the subgradient and proximal point methods know of a problem's curvature: estimates, made where they start.
+// Curvature is what the subgradient and proximal point methods know of a problem's curvature: estimates, made where they start.
 type Curvature struct {
 	Weak       float64 // the largest weak-convexity modulus of f and the g_j: g + (weak/2)||.||^2 is convex
 	Objective  float64 // the largest absolute eigenvalue of f's Hessian
@@ -27,7 +27,7 @@ const (
 	lanczosBreakdown = 1e-8
 )
 
-// estimateSmoothness examines f and, with terms, the largest terms of the constraints at two points: the iterate, and one a unit
+// Curvatures examines f and, with terms, the largest terms of the constraints at two points: the iterate, and one a unit
 // length down the gradient of f (less where f or g is not finite there), since a start may be a point of symmetry: at x = 0 a
 // linear model's sigmoids have no curvature at all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on
 // differences of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few directions at
@@ -209,7 +209,7 @@ func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	return values[0], values[n-1]
 }
 
-// differenceStep is the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 in float32.
+// DifferenceLength is the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 in float32.
 func DifferenceLength(p problem.Problem, x problem.Vector) float64 {
 	h := differenceLength
 	if p.Space().Roundoff() > 0x1p-53 {

@@ -59,7 +59,7 @@ func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature)
 	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.Objective, measured.Constraint)}
 	n.rho, n.strong = estimate.Proximity(set.RhoHat, set.Modulus, measured)
 	n.strong = math.Min(n.strong, n.rho-measured.Weak)
-	if pw, ok := p.(problem.Piecewise); ok {
+	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
 		n.q = problem.NewProximal(problem.Split(pw), n.rho)
 	} else {
 		n.q = problem.NewProximal(p, n.rho)
@@ -120,7 +120,7 @@ func (n *nearSolver) certify(result *Stationarity) (bool, error) {
 	}
 	result.Certificate = c
 	accuracy, scale := n.accuracy(), 1+vec.Norm1(nu)
-	relative, absolute := math.Max(c.Stationarity, c.Complementarity)/scale, math.Max(c.Feasibility, c.Domain)
+	relative, absolute := math.Max(c.Stationarity, c.Complementarity)/scale, math.Max(c.Infeasibility, c.Domain)
 	if !(math.Max(relative, absolute) <= accuracy) {
 		return false, nil
 	}
@@ -161,7 +161,7 @@ func (n *nearSolver) accuracy() float64 {
 func (n *nearSolver) bound(c certify.Certificate) float64 {
 	nu := vec.Norm1(c.Nu)
 	s, v := 2*n.strong*(1+nu), c.Stationarity
-	return (v + math.Sqrt(v*v+2*s*(nu*c.Feasibility+c.Complementarity))) / s
+	return (v + math.Sqrt(v*v+2*s*(nu*c.Infeasibility+c.Complementarity))) / s
 }
 
 // linearise makes the model at the iterate, of whose last Forward n.at is.

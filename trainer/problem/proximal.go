@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// proximal is the problem of a proximal point, centred at a vector c of the same space:
+// Proximal is the problem of a proximal point, centred at a vector c of the same space:
 //
 //	minimise f(x) + r(x) + (rho/2)||x - c||^2  subject to  g_j(x) + (rho/2)||x - c||^2 <= 0,
 //
@@ -39,7 +39,7 @@ func (t *tracked) Free(v Vector) {
 	t.Vectors.Free(v)
 }
 
-// newProximal centres the problem at the iterate.
+// NewProximal centres the problem at the iterate.
 func NewProximal(p Problem, rho float64) *Proximal {
 	made := &tracked{Vectors: p.Space().Vectors}
 	q := &Proximal{Problem: p, space: Space{Vectors: made, Regularizer: p.Space().Regularizer}, made: made, Rho: rho}
@@ -51,10 +51,10 @@ func NewProximal(p Problem, rho float64) *Proximal {
 // Space implements problem.Problem.
 func (q *Proximal) Space() *Space { return &q.space }
 
-// recenter makes the iterate the centre.
+// Recenter makes the iterate the centre.
 func (q *Proximal) Recenter() { q.space.Combine(q.Center, 1, Iterate, 0, Iterate) }
 
-// release frees every vector that was made through q and is not freed yet.
+// Release frees every vector that was made through q and is not freed yet.
 func (q *Proximal) Release() {
 	for _, v := range q.made.handles {
 		q.made.Vectors.Free(v)
@@ -93,4 +93,4 @@ func (q *Proximal) Backward(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements problem.NonSmooth: whether the problem has kinks of its own.
-func (q *Proximal) NonSmooth() bool { return IsNonSmooth(q.Problem) }
+func (q *Proximal) NonSmooth() bool { return FeaturesOf(q.Problem).Kinks }

@@ -165,7 +165,7 @@ func TestNearStationarityUnderRegularizers(t *testing.T) {
 			}
 			c := got.Certificate
 			if solved := got.Reason == ""; !solved && !strings.Contains(got.Reason, "infeasible") || solved &&
-				(c.Feasibility > 1e-7 || math.Max(c.Stationarity, c.Complementarity) > 1e-7*(1+absSum1(c.Nu)) || got.Error > 1e-3) {
+				(c.Infeasibility > 1e-7 || math.Max(c.Stationarity, c.Complementarity) > 1e-7*(1+absSum1(c.Nu)) || got.Error > 1e-3) {
 				t.Errorf("%s, seed %d: %+v", name, seed, got)
 			}
 			if seed%3 == 0 && got.Reason != "" {

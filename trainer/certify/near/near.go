@@ -9,7 +9,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// NearStationaritySettings are those of NearStationarity. The zero value works.
+// Settings are those of NearStationarity. The zero value works.
 type Settings struct {
 	// RhoHat is rho^ > 0, above the moduli of weak convexity of f and g; 0 is the default: as ProximalPoint's, estimated at the iterate.
 	// Distances compare only at the same rho^. Where the modulus at the iterate, as estimated, reaches it there is no distance.
@@ -31,7 +31,7 @@ const (
 	DefaultIterations = 500
 )
 
-// NearStationarity is how far the iterate x is from the solution x^ of its proximal problem,
+// Stationarity is how far the iterate x is from the solution x^ of its proximal problem,
 //
 //	minimise f(y) + r(y) + (rho^/2)||y - x||^2  subject to  g_j(y) + (rho^/2)||y - x||^2 <= 0,
 //
@@ -50,7 +50,7 @@ type Stationarity struct {
 	Reason string
 }
 
-// MeasureNearStationarity solves the proximal problem at the iterate, whose last Forward gave at, by the moving balls method of
+// Measure solves the proximal problem at the iterate, whose last Forward gave at, by the moving balls method of
 // Auslender, Shefi and Teboulle (SIAM Journal on Optimization 20, 2010), maxima in split form, and leaves the iterate and its forward
 // pass as they were. It costs some 5 to 20 iterations, each a forward pass and a backward pass for f and for each of the few constraints that
 // matter, and 18 gradients for the curvature of f and of each of up to 4 terms of the constraints; none is counted in at.
@@ -81,6 +81,7 @@ func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, 
 	return result, nil
 }
 
+// Validate returns an error (problem.ErrSettings) for settings out of their range.
 func (s Settings) Validate() error {
 	if !(s.Tolerance >= 0) || s.Iterations < 0 {
 		return fmt.Errorf("trainer: %w: near stationarity's tolerance is %v and iterations %d, want positive numbers",

@@ -9,7 +9,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// PrimalKind names the x-step of the first-order methods.
+// Kind names the x-step of the first-order methods.
 type Kind int
 
 // The primal steps. Only Gradient with a fixed step is what the theorems of the paper are about; the certificate
@@ -30,7 +30,7 @@ func (k Kind) String() string {
 	return primalNames[k]
 }
 
-// ParsePrimal is the inverse of PrimalKind.String.
+// Parse is the inverse of PrimalKind.String.
 func Parse(name string) (Kind, error) {
 	for k, n := range primalNames {
 		if n == name {
@@ -40,7 +40,7 @@ func Parse(name string) (Kind, error) {
 	return 0, fmt.Errorf("trainer: %w: primal step %q (nesterov, gradient, adam)", problem.ErrSettings, name)
 }
 
-// PrimalSettings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is Nesterov momentum
+// Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is Nesterov momentum
 // with the automatic step size: nothing to set.
 type Settings struct {
 	Kind Kind
@@ -58,6 +58,7 @@ type Settings struct {
 // DefaultMomentum is the default of PrimalSettings.Momentum, the limit of Nesterov's ramp.
 const DefaultMomentum = 0.99
 
+// Validate returns an error (problem.ErrSettings) for settings out of their range.
 func (s Settings) Validate() error {
 	switch {
 	case s.Kind < Nesterov || s.Kind > Adam:
@@ -115,19 +116,20 @@ type Demand struct {
 	Follows bool
 }
 
-// direction is the direction grad f + J^T w of a primal step at x_k.
+// Direction is the direction grad f + J^T w of a primal step at x_k.
 type Direction struct {
 	Coefficients []float64 // 1, w_k
 	Demand
 }
 
-// primalStep moves the iterate along d_k, with state of its own on the device.
+// Step moves the iterate along d_k, with state of its own on the device.
 type Step interface {
 	Move(p problem.Problem, at *problem.Point, d Direction) error
 	Last() float64
 	VisitState(v problem.StateVisitor)
 }
 
+// New returns the step of the settings for p.
 func New(s Settings, p problem.Problem) (Step, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func New(s Settings, p problem.Problem) (Step, error) {
 	return newDescent(s, p), nil
 }
 
-// newBlindPrimalStep is newPrimalStep for a problem that can be evaluated nowhere but at the
+// NewBlind is newPrimalStep for a problem that can be evaluated nowhere but at the
 // iterate: the first step is not probed (Stepper).
 func NewBlind(s Settings, p problem.Problem) (Step, error) {
 	step, err := New(s, p)

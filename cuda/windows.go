@@ -7,13 +7,14 @@ import (
 	"ppal/internal/plan"
 )
 
-// sliceable refuses to take rows by slices where a step reads all of what is there only a slice at a time.
-func (p *Program) sliceable() error {
+// checkWindows returns an error if a step reads all rows of a buffer that holds one window at a
+// time.
+func (p *Program) checkWindows() error {
 	for _, r := range p.regions() {
 		for _, s := range r.Steps {
 			for _, o := range slices.Concat(s.Reads(), s.Writes()) {
 				b := p.plan.Buffers[o.Buffer]
-				if p.storage.sliced[o.Buffer] && (r.Rows != b.Rows || o.Access != plan.ByRow) {
+				if p.storage.windowed[o.Buffer] && (r.Rows != b.Rows || o.Access != plan.ByRow) {
 					return fmt.Errorf("cuda: --micro-batch %d: %v reads all rows of %s at once; train with --micro-batch 0",
 						p.device.options.MicroBatch, s, p.describe(o.Buffer))
 				}
@@ -23,21 +24,22 @@ func (p *Program) sliceable() error {
 	return nil
 }
 
-// again lists the steps that a slice of a region needs once more: those row-wise ones of the regions before, in their order, from which
-// it has its rows. The whole reductions among them are not repeated.
-func (p *Program) again(before []plan.Region, r plan.Region) []plan.Step {
+// repeated lists the steps that run again for each window of region r: the row-wise steps of
+// earlier regions on which the window's rows depend, in order. Reductions over all rows are not
+// repeated.
+func (p *Program) repeated(before []plan.Region, r plan.Region) []plan.Step {
 	needed := map[int]bool{}
 	need := func(s plan.Step) {
 		for _, o := range s.Reads() {
-			if p.storage.sliced[o.Buffer] {
+			if p.storage.windowed[o.Buffer] {
 				needed[o.Buffer] = true
 			}
 		}
 	}
-	own := map[int]bool{} // written by the region itself first
+	own := map[int]bool{} // written by r before they are read
 	for _, s := range r.Steps {
 		for _, o := range s.Reads() {
-			if p.storage.sliced[o.Buffer] && !own[o.Buffer] {
+			if p.storage.windowed[o.Buffer] && !own[o.Buffer] {
 				needed[o.Buffer] = true
 			}
 		}

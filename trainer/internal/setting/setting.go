@@ -7,7 +7,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// orDefault is the setting x, of which 0 stands for the default.
+// OrDefault is the setting x, of which 0 stands for the default.
 func OrDefault(x, fallback float64) float64 {
 	if x == 0 {
 		return fallback
@@ -15,19 +15,19 @@ func OrDefault(x, fallback float64) float64 {
 	return x
 }
 
-// isSize says whether x is positive and finite, or 0.
+// IsSize says whether x is positive and finite, or 0.
 func IsSize(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 
-// number is a setting by its name.
+// Number is a setting by its name.
 type Number struct {
 	name string
 	x    float64
 }
 
-// sizeOf names a setting for checkSizes.
+// Of names a setting for checkSizes.
 func Of(name string, x float64) Number { return Number{name, x} }
 
-// checkSizes refuses the first of a method's settings that is no size.
+// Check refuses the first of a method's settings that is no size.
 func Check(numbers ...Number) error {
 	for _, n := range numbers {
 		if !IsSize(n.x) {

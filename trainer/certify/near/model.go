@@ -35,16 +35,12 @@ type ballModel struct {
 	size                        float64   // ||d||^2
 }
 
-const (
-	ballIterations = 100
-	ballHalvings   = 40
-	ballDecrease   = 1e-4 // Armijo's condition
-	// ballRounding is relative to the terms that cancel in the dual's value.
-	ballRounding = 1e-15
-	// restoration is the share of the constraints' maximum, above the least that the model can reach, that a step leaves: a ball with
-	// nothing inside would have no finite multiplier.
-	restoration = 0.1
-)
+// ballNewton are the Newton steps on the dual; the terms of its value cancel.
+var ballNewton = qp.Newton{Iterations: 100, Still: -1, Rounding: 1e-15}
+
+// restoration is the share of the constraints' maximum, above the least that the model can reach,
+// that a step leaves: a ball with nothing inside would have no finite multiplier.
+const restoration = 0.1
 
 func newBallModel(n int, r problem.Regularizer) *ballModel {
 	b := &ballModel{HostSpace: problem.NewHostSpace(make([]float64, n), r)}
@@ -143,54 +139,40 @@ func (b *ballModel) least(s float64, w []float64) float64 {
 	return value
 }
 
-// ascend maximises the dual: over l >= 0 with the weight 1 of f, and over the combinations of the constraints with 0.
+// ascend maximises the dual: over l >= 0 with the weight 1 of f, and over the combinations of the
+// constraints with 0.
 func (b *ballModel) ascend(weight float64, l []float64) float64 {
-	value, terms := b.evaluate(weight, b.curvature, l)
-	trial := make([]float64, len(l))
-	for range ballIterations {
-		target := b.newton(weight, l)
-		ascent := 0.0
-		for j, t := range target {
-			ascent += b.slope[j] * (t - l[j])
-		}
-		if !(ascent > ballRounding*terms) {
-			break
-		}
-		step, higher := 1.0, false
-		var next, sizes float64
-		for range ballHalvings {
-			for j, t := range target {
-				trial[j] = l[j] + step*(t-l[j])
-			}
-			next, sizes = b.evaluate(weight, b.curvature, trial)
-			if higher = next >= value+ballDecrease*step*ascent-ballRounding*sizes; higher {
-				break
-			}
-			step /= 2
-		}
-		if !higher {
-			break
-		}
-		copy(l, trial)
-		value, terms = next, sizes
-	}
-	value, _ = b.evaluate(weight, b.curvature, l)
+	ballNewton.Minimise(l, &negativeDual{b, weight, make([]float64, len(l))})
+	value, _ := b.evaluate(weight, b.curvature, l)
 	return value
 }
 
-// newton returns the maximiser of the dual's quadratic model at l, after evaluate(l).
-func (b *ballModel) newton(weight float64, l []float64) []float64 {
-	q, s := qp.New(len(l)), b.curvature
-	total, negative := s*(weight+vec.Norm1(l)), make([]float64, len(l))
+// negativeDual is the negative dual as a qp.Objective.
+type negativeDual struct {
+	*ballModel
+	weight float64
+	slopes []float64
+}
+
+// Value implements qp.Objective.
+func (d *negativeDual) Value(l []float64) (value, terms float64) {
+	value, terms = d.evaluate(d.weight, d.curvature, l)
+	return -value, terms
+}
+
+// Model implements qp.Objective.
+func (d *negativeDual) Model(l []float64) (target, slope []float64) {
+	q, s := qp.New(len(l)), d.curvature
+	total := s * (d.weight + vec.Norm1(l))
 	for i := range l {
-		negative[i] = -b.slope[i]
+		d.slopes[i] = -d.slope[i]
 		for k := range i + 1 {
-			q.Hessian.SetSym(i, k, (b.gram.At(i, k)+s*(b.along[i]+b.along[k]+s*b.size))/total)
+			q.Hessian.SetSym(i, k, (d.gram.At(i, k)+s*(d.along[i]+d.along[k]+s*d.size))/total)
 		}
 	}
-	q.Shift(negative, l)
-	if weight == 0 {
-		return q.WithSums(make([]int, len(l)), []float64{1})
+	q.Shift(d.slopes, l)
+	if d.weight == 0 {
+		return q.WithSums(make([]int, len(l)), []float64{1}), d.slopes
 	}
-	return q.NonNegative()
+	return q.NonNegative(), d.slopes
 }
