@@ -44,7 +44,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	return r, nil
 }
 
-// choose puts the output into the iterate, with f, g and the certificate there, by the method's multiplier of that iterate.
+// choose puts the output into the iterate, with f, g and the certificate there, by the method's
+// multiplier of that iterate.
 func (t *run) choose(r *Result) error {
 	from, nu := problem.Iterate, []float64(nil)
 	switch {

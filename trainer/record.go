@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and slices are nil where the method
-// lacks the quantity.
+// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and
+// slices are nil where the method lacks the quantity.
 type Record struct {
 	Iteration           int       `json:"iteration"`
 	Epoch               float64   `json:"epoch"`                // passes over the training data
@@ -31,7 +31,8 @@ type Record struct {
 	MeanInfeasibility   *float64 `json:"mean_feasibility"`
 	MeanComplementarity *float64 `json:"mean_complementarity"`
 
-	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the distance, or null, with the reason.
+	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the
+	// distance, or null, with the reason.
 	NearStationarity *near.Stationarity `json:"near_stationarity,omitempty"`
 	NearReason       string             `json:"near_stationarity_reason,omitempty"`
 
@@ -39,7 +40,8 @@ type Record struct {
 	Measures    map[string]float64  `json:"-"` // what Settings.Measure told
 }
 
-// Recorder observes a run. It must not change the problem or the method, and must not keep the record's slices.
+// Recorder observes a run. It must not change the problem or the method, and must not keep the
+// record's slices.
 type Recorder interface {
 	Record(r *Record) error
 }
@@ -71,8 +73,8 @@ func (rs Recorders) Tick(at *problem.Point) {
 	}
 }
 
-// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the run: the theorems say p = -1, up to a
-// logarithm. NaN where there is nothing to fit.
+// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the
+// run: the theorems say p = -1, up to a logarithm. NaN where there is nothing to fit.
 type Decay struct {
 	Stationarity, Infeasibility, Complementarity float64
 }

@@ -10,7 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// record measures the iterate, or the point that the method would return, and tells the recorder; ending: it is the run's last.
+// record measures the iterate, or the point that the method would return, and tells the recorder;
+// ending: it is the run's last.
 func (t *run) record(ending bool) error {
 	if t.recorded == t.at.Iteration {
 		return nil

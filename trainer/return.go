@@ -2,8 +2,8 @@ package trainer
 
 import "ppal/trainer/problem"
 
-// showReturned moves the iterate to the point that the method would return, and keeps the iterate for hideReturned. It says whether
-// there is such a point.
+// showReturned moves the iterate to the point that the method would return, and keeps the iterate
+// for hideReturned. It says whether there is such a point.
 func (t *run) showReturned() (bool, error) {
 	if t.hooks.returner == nil {
 		return false, nil

@@ -50,9 +50,10 @@ type Best struct {
 	Objective float64
 }
 
-// Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite, ErrSettings (wrapped) for a setting
-// that does not fit, or the problem's; what was reached until then is in the Result, with status Failed. A cancelled
-// context is no error: the status is Interrupted.
+// Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite,
+// ErrSettings (wrapped) for a setting that does not fit, or the problem's; what was reached until
+// then is in the Result, with status Failed. A cancelled context is no error: the status is
+// Interrupted.
 func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Result, error) {
 	t, err := newRun(p, m, s)
 	if err != nil {
@@ -238,8 +239,8 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 	}
 }
 
-// draws says whether the current iterate takes the place of the one that was drawn before: with the probability of its weight among
-// those so far, which makes the last one drawn a draw from all.
+// draws says whether the current iterate takes the place of the one that was drawn before: with the
+// probability of its weight among those so far, which makes the last one drawn a draw from all.
 func (t *run) draws() bool {
 	if t.hooks.weigher == nil {
 		return t.rng.IntN(t.at.Iteration) == 0

@@ -46,7 +46,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %s", c.names, got, err, c.want)
 		}
 	}
-	if _, err := Choose(all, []string{"d"}); err == nil || !strings.Contains(err.Error(), `no part "d", want some of a, c`) {
+	if _, err := Choose(all, []string{"d"}); err == nil || !strings.Contains(err.Error(), `unknown part "d" (parts: a, c)`) {
 		t.Errorf("unknown part: %v", err)
 	}
 }

@@ -11,10 +11,11 @@ import (
 // jacobianLength is the length of the central difference for J v in float64, of 1 + ||x||.
 const jacobianLength = 1e-5
 
-// projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated projected gradients
-// (qp.Accelerated), D the distance of 0 to its argument + subdifferential of r, whose
-// square has the gradient 2p, p the smallest element. It forms no Jacobian: J^T nu comes by backward passes, J p by central
-// differences of g. Any nu >= 0 certifies: the accuracy here decides how well, not whether.
+// projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated
+// projected gradients (qp.Accelerated), D the distance of 0 to its argument + subdifferential of r,
+// whose square has the gradient 2p, p the smallest element. It forms no Jacobian: J^T nu comes by
+// backward passes, J p by central differences of g. Any nu >= 0 certifies: the accuracy here
+// decides how well, not whether.
 func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
 	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), weights: make([]float64, 1+m), g: make([]float64, m)}
@@ -94,7 +95,8 @@ func (w *leastResidual) restore() error {
 	return err
 }
 
-// Lipschitz implements qp.Smooth: the constant along p, 2 ||J p||^2/||p||^2. Backtracking raises it.
+// Lipschitz implements qp.Smooth: the constant along p, 2 ||J p||^2/||p||^2. Backtracking raises
+// it.
 func (w *leastResidual) Lipschitz(slope []float64) float64 {
 	guess := 0.0
 	for _, g := range w.at.Constraints {

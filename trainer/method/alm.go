@@ -11,8 +11,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969, Rockafellar 1973): a double
-// loop, in which Inner primal steps on
+// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969,
+// Rockafellar 1973): a double loop, in which Inner primal steps on
 //
 //	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)),
 //

@@ -9,7 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The violation is owed by mu only where mu is far from lambda and delta so small that it stays there.
+// The violation is owed by mu only where mu is far from lambda and delta so small that it stays
+// there.
 func TestOwedByMu(t *testing.T) {
 	for _, test := range []struct {
 		name      string

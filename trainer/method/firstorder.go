@@ -6,7 +6,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// firstOrder is the iteration of every DualRule: coefficients, primal step, forward pass, dual update.
+// firstOrder is the iteration of every DualRule: coefficients, primal step, forward pass, dual
+// update.
 type firstOrder struct {
 	universal
 	rule         trainer.DualRule

@@ -11,8 +11,9 @@ import (
 	"ppal/trainer/step"
 )
 
-// GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent and Perturbed Ascent
-// Algorithm for Nonconvex Functional Constrained Optimization", ICML 2022. With r from 0 and lambda_0 = 0:
+// GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent
+// and Perturbed Ascent Algorithm for Nonconvex Functional Constrained Optimization", ICML 2022.
+// With r from 0 and lambda_0 = 0:
 //
 //	y       = max(0, (1 - tau) lambda + beta_r g(x))
 //	x+      = Proj(x - alpha_r (grad f(x) + J(x)^T y))
@@ -21,17 +22,19 @@ import (
 //
 // It has no multiplier of its own for the certificate.
 type GDPA struct {
-	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1, 0.1.
+	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1,
+	// 0.1.
 	Step, Penalty, Perturbation float64
 	// ConstantStep keeps alpha_r = alpha_0.
 	ConstantStep bool
-	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a large ratio diverges).
-	// 0 is the default: the published power.
+	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a
+	// large ratio diverges). 0 is the default: the published power.
 	Ratio float64
-	// Primal is the x-step; nil is the default, the published gradient step with the step size alpha_r. The curvature rule and Adam
-	// take alpha_r in place of eta.
+	// Primal is the x-step; nil is the default, the published gradient step with the step size
+	// alpha_r. The curvature rule and Adam take alpha_r in place of eta.
 	Primal *step.Settings
-	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the rule.
+	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the
+	// rule.
 	Automatic bool
 
 	firstOrder

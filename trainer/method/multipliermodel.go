@@ -12,18 +12,21 @@ import (
 	"ppal/trainer/problem"
 )
 
-// MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate Heavily-Constrained Learning with Lagrange
-// Multiplier Models", NeurIPS 2020: the multiplier of a group is a function of the group's features z, the absolute output of a network
-// with one hidden layer of relus,
+// MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate
+// Heavily-Constrained Learning with Lagrange Multiplier Models", NeurIPS 2020: the multiplier of a
+// group is a function of the group's features z, the absolute output of a network with one hidden
+// layer of relus,
 //
 //	lambda(z) = |w2.relu(W1 z + b1) + b2|,  b2 = 1 at the start,
 //
-// and each step draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of both, the model on f + lambda g with
-// the surrogates, the network on -0.01 lambda times the group's violation on decisions (the proxy-Lagrangian).
-// Deviations: the model's weights are on the device, the network, some 250 numbers, on the host; f is that of all rows, not of a
-// mini-batch. It has no multiplier of its own for the certificate.
+// and each step draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of both,
+// the model on f + lambda g with the surrogates, the network on -0.01 lambda times the group's
+// violation on decisions (the proxy-Lagrangian). Deviations: the model's weights are on the device,
+// the network, some 250 numbers, on the host; f is that of all rows, not of a mini-batch. It has no
+// multiplier of its own for the certificate.
 type MultiplierModel struct {
-	// Step is the Adagrad step of the model, NetworkStep that of the network; 0 is the default of both, 0.1.
+	// Step is the Adagrad step of the model, NetworkStep that of the network; 0 is the default of
+	// both, 0.1.
 	Step, NetworkStep float64
 	// Units is the number of hidden units of the network; 0 is the default, 50.
 	Units int

@@ -11,7 +11,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the first binds.
+// twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the
+// first binds.
 type twoGroups struct {
 	problem.Problem
 	k int
@@ -97,7 +98,8 @@ func TestMultiplierNetworkGradient(t *testing.T) {
 	}
 }
 
-// The method comes near the solution x = 0, where the first group's bound is met, and a run that goes on from a state is the uninterrupted one.
+// The method comes near the solution x = 0, where the first group's bound is met, and a run that
+// goes on from a state is the uninterrupted one.
 func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 	run := func(iterations int, from *trainer.Result) (*trainer.Result, float64) {
 		p := newTwoGroups(t)

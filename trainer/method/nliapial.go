@@ -13,21 +13,25 @@ import (
 	"ppal/trainer/problem"
 )
 
-// NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong, Melo and Monteiro, "Iteration
-// Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite Optimization Problems with Nonlinear
-// Convex Constraints", Mathematics of Operations Research 2023: for convex constraints. With z_0 = x_0, p_0 = 0, lambda = 1/(2m)
-// for the weak-convexity modulus m of f, and c_0 = max(1, M/K^2), M and K Lipschitz constants of grad f and g:
+// NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong,
+// Melo and Monteiro, "Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving
+// Nonconvex Composite Optimization Problems with Nonlinear Convex Constraints", Mathematics of
+// Operations Research 2023: for convex constraints. With z_0 = x_0, p_0 = 0, lambda = 1/(2m) for
+// the weak-convexity modulus m of f, and c_0 = max(1, M/K^2), M and K Lipschitz constants of grad f
+// and g:
 //
 //	z_k = approximate minimiser of lambda L_c(.; p_{k-1}) + lambda r + ||. - z_{k-1}||^2/2, by accelerated composite gradients
 //	p_k = max(0, p_{k-1} + c g(z_k))
 //
-// until lambda v <= sigma ||z_k - z_{k-1}|| for v the distance of 0 to the subdifferential of the inner problem over lambda. c is
-// doubled when the potential's mean decrease since c was set stalls:
+// until lambda v <= sigma ||z_k - z_{k-1}|| for v the distance of 0 to the subdifferential of the
+// inner problem over lambda. c is doubled when the potential's mean decrease since c was set
+// stalls:
 //
 //	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4,  j the first k with this c.
 //
-// An iteration is an inner step: one backward pass, and two forward passes or more where backtracking (composite) asks.
-// M, K and m are estimates at the start; for a convex f m is a twentieth of M, where any number will do.
+// An iteration is an inner step: one backward pass, and two forward passes or more where
+// backtracking (composite) asks. M, K and m are estimates at the start; for a convex f m is a
+// twentieth of M, where any number will do.
 type NLIAPIAL struct {
 	// Penalty is c_0 > 0; 0 is the default above.
 	Penalty float64

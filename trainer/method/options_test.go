@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/option"
 )
 
-// set gives the options their given values and, where fill is true, the others their defaults: those
-// of a run for which no preset or problem changes them.
+// set gives the options their given values and, where fill is true, the others their defaults:
+// those of a run for which no preset or problem changes them.
 func set(t *testing.T, m method.Method, given map[string]string, fill bool) {
 	t.Helper()
 	options := m.Options()

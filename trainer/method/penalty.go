@@ -12,14 +12,15 @@ import (
 	"ppal/trainer/step"
 )
 
-// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c max(0, g(x)), with c
-// multiplied by Growth every Period iterations (Nocedal and Wright, Numerical Optimization, ch. 17). With a fixed c its limit
-// violates the constraints by about lambda/c.
+// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c
+// max(0, g(x)), with c multiplied by Growth every Period iterations (Nocedal and Wright, Numerical
+// Optimization, ch. 17). With a fixed c its limit violates the constraints by about lambda/c.
 type Penalty struct {
 	Primal step.Settings
 	// Coefficient is the first c > 0; 0 is the default, 10.
 	Coefficient float64
-	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the default, 100.
+	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the
+	// default, 100.
 	Growth float64
 	Period int
 
@@ -33,7 +34,8 @@ var (
 	_ trainer.DualRule = (*Penalty)(nil)
 )
 
-// The defaults of Penalty: the first c, its factor from period to period, and a period's iterations.
+// The defaults of Penalty: the first c, its factor from period to period, and a period's
+// iterations.
 const (
 	DefaultPenaltyCoefficient = 10
 	DefaultPenaltyGrowth      = 1

@@ -18,16 +18,19 @@ import (
 // XStep names PLADA's x-step.
 type XStep int
 
-// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for every method.
+// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for
+// every method.
 const (
-	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of at most 4 smooth terms in all
-	// (it pays a backward pass for each), else Subgradient.
+	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of
+	// at most 4 smooth terms in all (it pays a backward pass for each), else Subgradient.
 	XStepAuto XStep = iota
-	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k (sign(0) = 0). It is outside the
-	// paper's proof, which minimises over <lambda_k, g(x)> itself; near a kink it can chatter.
+	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k
+	// (sign(0) = 0). It is outside the paper's proof, which minimises over <lambda_k, g(x)> itself;
+	// near a kink it can chatter.
 	Subgradient
-	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise constraints) and solves the rest exactly;
-	// r is none. A coordinate with lambda_j < 0 is held at a stationary value (see proxLinear and pieceShares).
+	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise
+	// constraints) and solves the rest exactly; r is none. A coordinate with lambda_j < 0 is held at a
+	// stationary value (see proxLinear and pieceShares).
 	ProxLinear
 	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
 	Inner
@@ -36,7 +39,8 @@ const (
 	Split
 )
 
-// PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth constraints (Moon et al., Algorithm 1):
+// PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth
+// constraints (Moon et al., Algorithm 1):
 //
 //	x+   = argmin <grad f(x_k), x> + <lambda_k, g(x)> + ||x - x_k||^2/(2 eta) + r(x)     see XStep
 //	u+   = max(0, u - tau lambda)
@@ -44,8 +48,9 @@ const (
 //	mu+  = mu + s (lambda - mu)
 //	lambda+ = mu+ + rho (g(x+) + u+)
 //
-// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2); BoxStep takes the algorithm box
-// literally. The multiplier nu = max(0, lambda_k - u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
+// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2);
+// BoxStep takes the algorithm box literally. The multiplier nu = max(0, lambda_k - u_k/tau)
+// certifies x_{k+1}. The zero value has the practical settings.
 type PLADA struct {
 	Perturbation
 	Primal step.Settings
@@ -54,7 +59,8 @@ type PLADA struct {
 	InnerSteps int
 	// Sigma0 caps the step of mu; 0 is the default: no cap.
 	Sigma0 float64
-	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without 1/rho. It warns when s > 1.
+	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without
+	// 1/rho. It warns when s > 1.
 	BoxStep bool
 	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
 	Tolerance float64

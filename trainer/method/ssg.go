@@ -11,8 +11,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of the same kind so far, this one
-// included.
+// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of
+// the same kind so far, this one included.
 type StepRule string
 
 // The rules.
@@ -22,27 +22,32 @@ const (
 	StepPolyak   StepRule = "polyak"   // g(x)/||zeta_g||^2: for the steps on g, and without a c
 )
 
-// SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of Single-Loop Switching Subgradient
-// Methods for Non-Smooth Weakly Convex Functional Constrained Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through
-// their maximum g(x) = max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
+// SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of
+// Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained
+// Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through their maximum g(x) =
+// max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
 //
 //	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x is one of the iterates that count
 //	otherwise:    x+ = Proj(x - (g(x)/||zeta_g||^2) zeta_g)
 //
-// Its theory is about an iterate that counts, drawn with probability proportional to its eta: OutputRandom draws so, among x_1..x_K.
-// The Polyak step aims at g = 0, below tol, and needs that distance: with tol = 0 the iterates would freeze on the boundary.
+// Its theory is about an iterate that counts, drawn with probability proportional to its eta:
+// OutputRandom draws so, among x_1..x_K. The Polyak step aims at g = 0, below tol, and needs that
+// distance: with tol = 0 the iterates would freeze on the boundary.
 //
-// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand, the default here decays from
-// one that is measured; StepConstant is the published one. It has no multiplier of its own for the certificate.
+// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand,
+// the default here decays from one that is measured; StepConstant is the published one. It has no
+// multiplier of its own for the certificate.
 type SSG struct {
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
 	Tolerance float64
-	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the largest curvature of f that
-	// estimateSmoothness finds at the start (19 gradients, counted). StepConstant needs it.
+	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the
+	// largest curvature of f that estimateSmoothness finds at the start (19 gradients, counted).
+	// StepConstant needs it.
 	Step float64
 	// StepRule is eta's: StepDecay, the default for "", or StepConstant.
 	StepRule StepRule
-	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or StepDecay with ViolationStep > 0.
+	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or
+	// StepDecay with ViolationStep > 0.
 	ViolationRule StepRule
 	ViolationStep float64
 
@@ -60,7 +65,8 @@ var (
 )
 
 const (
-	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of Settings.FeasibilityTolerance.
+	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of
+	// Settings.FeasibilityTolerance.
 	DefaultSSGTolerance = trainer.DefaultFeasibilityTolerance
 
 	ssgStability = 2 // of 1/L
@@ -203,7 +209,8 @@ func (m *SSG) VisitState(v problem.StateVisitor) {
 	v.Count("ssg.repairs", &m.repairs)
 }
 
-// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1 without constraints.
+// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1
+// without constraints.
 func largestConstraint(g []float64) (value float64, j int) {
 	value, j = math.Inf(-1), -1
 	for i, v := range g {

@@ -7,7 +7,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without the constraints.
+// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without
+// the constraints.
 type Unconstrained struct {
 	Primal step.Settings
 

@@ -6,11 +6,11 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Functions is a problem of Go functions on float64 vectors. F and Gradient are needed; G and JacobianT where
-// M > 0. The functions must not keep or change x.
+// Functions is a problem of Go functions on float64 vectors. F and Gradient are needed; G and
+// JacobianT where M > 0. The functions must not keep or change x.
 //
-// With Pieces, M counts smooth terms h(x) instead: G gives h, JacobianT is of h, and the constraints are the
-// maxima of the pieces (see Piece).
+// With Pieces, M counts smooth terms h(x) instead: G gives h, JacobianT is of h, and the
+// constraints are the maxima of the pieces (see Piece).
 type Functions struct {
 	N, M        int
 	F           func(x []float64) float64
@@ -43,7 +43,8 @@ func (fn Functions) New(start []float64) (Problem, error) {
 	return newPiecewise(p, fn.Pieces)
 }
 
-// functionsProblem is the smooth problem min f + r s.t. G(x) <= 0, or the terms under a piecewise problem.
+// functionsProblem is the smooth problem min f + r s.t. G(x) <= 0, or the terms under a piecewise
+// problem.
 type functionsProblem struct {
 	*HostSpace[float64]
 	fn      Functions

@@ -5,19 +5,21 @@ import (
 	"math"
 )
 
-// Piece is one smooth branch Sign*h_Term(x) + Offset of a constraint that is the maximum of its pieces:
+// Piece is one smooth branch Sign*h_Term(x) + Offset of a constraint that is the maximum of its
+// pieces:
 //
 //	g_j(x) = max over pieces p with p.Constraint = j of p.Sign*h_{p.Term}(x) + p.Offset.
 //
-// |h| - eps is {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of one term; max(h_1, h_2) - eps two terms of one
-// constraint; a hinge max(0, h) has a piece with Sign 0.
+// |h| - eps is {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of one term; max(h_1, h_2) -
+// eps two terms of one constraint; a hinge max(0, h) has a piece with Sign 0.
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
 }
 
-// Piecewise is a Problem whose constraints are maxima of smooth pieces. Its Backward uses the branch that is largest;
-// where two terms tie their mean, so that |h| has the subgradient sign(h) grad h with sign(0) = 0.
+// Piecewise is a Problem whose constraints are maxima of smooth pieces. Its Backward uses the
+// branch that is largest; where two terms tie their mean, so that |h| has the subgradient sign(h)
+// grad h with sign(0) = 0.
 type Piecewise interface {
 	Problem
 	// Pieces lists the branches, ordered by constraint.
@@ -37,7 +39,8 @@ func Abs(eps ...float64) []Piece {
 	return pieces
 }
 
-// MakePiecewise returns the problem whose terms are the constraints of smooth and whose constraints are the maxima of pieces.
+// MakePiecewise returns the problem whose terms are the constraints of smooth and whose constraints
+// are the maxima of pieces.
 func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 	return newPiecewise(smooth, pieces)
 }
@@ -130,7 +133,8 @@ func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
 func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 
-// Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
+// Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It
+// shares p's iterate.
 func Split(p Piecewise) Problem {
 	return &split{Problem: p, p: p, g: make([]float64, Constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
 }

@@ -135,8 +135,8 @@ func (at *Point) Check() error {
 	return nil
 }
 
-// StateVisitor is shown each part of a method's state by name: to save the state it copies the part,
-// to restore the state it sets the part.
+// StateVisitor is shown each part of a method's state by name: to save the state it copies the
+// part, to restore the state it sets the part.
 type StateVisitor interface {
 	Number(name string, x *float64)
 	Count(name string, n *int)

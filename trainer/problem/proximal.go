@@ -8,8 +8,9 @@ import (
 //
 //	minimise f(x) + r(x) + (rho/2)||x - c||^2  subject to  g_j(x) + (rho/2)||x - c||^2 <= 0,
 //
-// strongly convex for rho above the weak-convexity moduli of f and the g_j, or with the constraints as
-// they are. It shares the problem's iterate, and knows the vectors that were made through its Space.
+// strongly convex for rho above the weak-convexity moduli of f and the g_j, or with the constraints
+// as they are. It shares the problem's iterate, and knows the vectors that were made through its
+// Space.
 type Proximal struct {
 	Problem
 	space     Space

@@ -24,7 +24,7 @@ func selection() *datasets.Selection {
 	return s
 }
 
-// onSelection is small's problem on it.
+// onSelection is small on selection.
 func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	t.Helper()
 	return build(t, small(func(c *setup) {
@@ -35,7 +35,7 @@ func onSelection(t *testing.T, change func(c *setup)) *assembly {
 
 // The training rows read from the device's layouts are the bytes, bit by bit, in both precisions.
 func TestStoredRows(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, c := range []struct {
 		dtype    tensor.Dtype
 		products Products
@@ -68,7 +68,7 @@ func TestStoredRows(t *testing.T) {
 
 // A run that reads the packed rows ends like a run that keeps the bytes: batches and certificate.
 func TestStoredRowsEndAlike(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, batch := range []int{0, 30} {
 		finish := func(keep bool) *Result {
 			e := onSelection(t, func(c *setup) { c.Dtype, c.Products, c.BatchSize = tensor.Float32, Int8x3, batch })
@@ -98,7 +98,7 @@ func TestStoredRowsEndAlike(t *testing.T) {
 // Nothing keeps bytes that are packed as bytes: they are stored once. Products of floats need the
 // bytes for the certificate, so runs with such products keep them.
 func TestBytesAreFreed(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, c := range []struct {
 		engine   Engine
 		products Products

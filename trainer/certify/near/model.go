@@ -10,18 +10,21 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ballModel is the moving balls model (Auslender, Shefi and Teboulle 2010) of min f + r s.t. g_j <= 0 at y, each function under its
-// linearisation with the curvature s, so that each constraint is a ball:
+// ballModel is the moving balls model (Auslender, Shefi and Teboulle 2010) of min f + r s.t. g_j <=
+// 0 at y, each function under its linearisation with the curvature s, so that each constraint is a
+// ball:
 //
 //	minimise v.d + (s/2)||d||^2 + r(y + d)  subject to  c_j + a_j.d + (s/2)||d||^2 <= t,   v = grad f(y), a_j = grad g_j(y).
 //
-// It is solved through its dual in the few multipliers: with S = s (1 + sum l), the minimiser of the Lagrangian is
+// It is solved through its dual in the few multipliers: with S = s (1 + sum l), the minimiser of
+// the Lagrangian is
 //
 //	z(l) = y + d = prox_{r/S}(y - (v + A'l)/S),
 //
-// the constraints at d are the dual's gradient, and the rows b_j = a_j + s d give -B B'/S, its Hessian where r is smooth, and a bound of
-// it where r has kinks. Each Newton step is thus a non-negative least squares problem. The vectors are on the host, in float64,
-// whatever the problem's precision: the few numbers that matter are differences.
+// the constraints at d are the dual's gradient, and the rows b_j = a_j + s d give -B B'/S, its
+// Hessian where r is smooth, and a bound of it where r has kinks. Each Newton step is thus a
+// non-negative least squares problem. The vectors are on the host, in float64, whatever the
+// problem's precision: the few numbers that matter are differences.
 type ballModel struct {
 	*problem.HostSpace[float64] // the iterate is z
 	curvature                   float64
@@ -80,8 +83,8 @@ func (b *ballModel) combined(weight float64, l []float64) {
 	}
 }
 
-// evaluate sets z, d and the slope at the multipliers l, and returns the dual's value and the size of its terms. The weight of f and r
-// is 1, or 0 for the least of a mean of the constraints alone.
+// evaluate sets z, d and the slope at the multipliers l, and returns the dual's value and the size
+// of its terms. The weight of f and r is 1, or 0 for the least of a mean of the constraints alone.
 func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float64) {
 	b.combined(weight, l)
 	total := s * (weight + vec.Norm1(l))
@@ -109,8 +112,9 @@ func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float
 // solve maximises the dual from l, which it changes, and leaves z and d there.
 func (b *ballModel) solve(l []float64) { b.ascend(1, l) }
 
-// restore sets t where a constraint is above 0, and returns the convex combination w of the constraints whose least value in the model
-// is largest: the least maximum that the model can reach.
+// restore sets t where a constraint is above 0, and returns the convex combination w of the
+// constraints whose least value in the model is largest: the least maximum that the model can
+// reach.
 func (b *ballModel) restore() []float64 {
 	b.level = 0
 	most := problem.MaxViolation(b.values)
@@ -129,8 +133,8 @@ func (b *ballModel) restore() []float64 {
 	return w
 }
 
-// least is the least value over all x of the combination w of the constraints, where s is their modulus of strong convexity: a lower
-// bound of their maximum.
+// least is the least value over all x of the combination w of the constraints, where s is their
+// modulus of strong convexity: a lower bound of their maximum.
 func (b *ballModel) least(s float64, w []float64) float64 {
 	level := b.level
 	b.level = 0

@@ -11,15 +11,18 @@ import (
 
 // Settings are those of NearStationarity. The zero value works.
 type Settings struct {
-	// RhoHat is rho^ > 0, above the moduli of weak convexity of f and g; 0 is the default: as ProximalPoint's, estimated at the iterate.
-	// Distances compare only at the same rho^. Where the modulus at the iterate, as estimated, reaches it there is no distance.
+	// RhoHat is rho^ > 0, above the moduli of weak convexity of f and g; 0 is the default: as
+	// ProximalPoint's, estimated at the iterate. Distances compare only at the same rho^. Where the
+	// modulus at the iterate, as estimated, reaches it there is no distance.
 	RhoHat float64
-	// Modulus is the largest modulus of weak convexity; 0 is the default: RhoHat/2, or what was estimated.
+	// Modulus is the largest modulus of weak convexity; 0 is the default: RhoHat/2, or what was
+	// estimated.
 	Modulus float64
-	// Tolerance is the KKT epsilon to which the proximal problem is solved, stationarity and complementarity relative to 1 + ||nu||_1,
-	// which is how the distance's error takes them; 0 is the default: 1e-7, or what rounding leaves: 128 unit roundoffs of 1 + the norms
-	// of the gradients, and 16 of the iterate's own norm times the curvature (8e-6 and 1e-6 in float32). It is met with a factor to
-	// spare where rounding allows that.
+	// Tolerance is the KKT epsilon to which the proximal problem is solved, stationarity and
+	// complementarity relative to 1 + ||nu||_1, which is how the distance's error takes them; 0 is the
+	// default: 1e-7, or what rounding leaves: 128 unit roundoffs of 1 + the norms of the gradients,
+	// and 16 of the iterate's own norm times the curvature (8e-6 and 1e-6 in float32). It is met with
+	// a factor to spare where rounding allows that.
 	Tolerance float64
 	// Iterations is the limit of the solver's; 0 is the default, 500.
 	Iterations int
@@ -35,28 +38,33 @@ const (
 //
 //	minimise f(y) + r(y) + (rho^/2)||y - x||^2  subject to  g_j(y) + (rho^/2)||y - x||^2 <= 0,
 //
-// the measure of Huang and Lin (NeurIPS 2023) and of Boob, Deng and Lan (2022). Where it is small, x is near a point that is nearly
-// KKT: unlike the residual at x itself it does not jump where x just misses a kink.
+// the measure of Huang and Lin (NeurIPS 2023) and of Boob, Deng and Lan (2022). Where it is small,
+// x is near a point that is nearly KKT: unlike the residual at x itself it does not jump where x
+// just misses a kink.
 type Stationarity struct {
 	Distance float64 // ||x - x^||; NaN where there is a Reason
-	// Error bounds the error of Distance: with the residuals of Certificate, its multiplier in place of the exact one, and the modulus
-	// of strong convexity s = rho^ - modulus,
+	// Error bounds the error of Distance: with the residuals of Certificate, its multiplier in place
+	// of the exact one, and the modulus of strong convexity s = rho^ - modulus,
 	//   Error = (v + sqrt(v^2 + 2 S (||nu||_1 feasibility + complementarity)))/S,  S = 2 s (1 + ||nu||_1),  v = stationarity.
 	Error       float64
 	RhoHat      float64
 	Certificate certify.Certificate // of the proximal problem, in its split form, at the solution found
 	Iterations  int                 // of the solver
-	// Reason says why there is no distance: the problem is infeasible, or was not solved; "" where there is one.
+	// Reason says why there is no distance: the problem is infeasible, or was not solved; "" where
+	// there is one.
 	Reason string
 }
 
-// Measure solves the proximal problem at the iterate, whose last Forward gave at, by the moving balls method of
-// Auslender, Shefi and Teboulle (SIAM Journal on Optimization 20, 2010), maxima in split form, and leaves the iterate and its forward
-// pass as they were. It costs some 5 to 20 iterations, each a forward pass and a backward pass for f and for each of the few constraints that
-// matter, and 18 gradients for the curvature of f and of each of up to 4 terms of the constraints; none is counted in at.
+// Measure solves the proximal problem at the iterate, whose last Forward gave at, by the moving
+// balls method of Auslender, Shefi and Teboulle (SIAM Journal on Optimization 20, 2010), maxima in
+// split form, and leaves the iterate and its forward pass as they were. It costs some 5 to 20
+// iterations, each a forward pass and a backward pass for f and for each of the few constraints
+// that matter, and 18 gradients for the curvature of f and of each of up to 4 terms of the
+// constraints; none is counted in at.
 //
-// An infeasible problem is recognised by a lower bound of its constraints' maximum: phi - ||v||^2/(2 s) > 0, phi and v the value
-// and the gradient of a convex combination of them (the least over the ball or the box where r is one).
+// An infeasible problem is recognised by a lower bound of its constraints' maximum: phi -
+// ||v||^2/(2 s) > 0, phi and v the value and the gradient of a convex combination of them (the
+// least over the ball or the box where r is one).
 func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, error) {
 	if err := set.Validate(); err != nil {
 		return Stationarity{}, err

@@ -28,8 +28,8 @@ func evaluated(t testing.TB, p problem.Problem) *problem.Point {
 	return at
 }
 
-// On min (y-3)^2/2 s.t. y <= 1 with rho^ = 1, from x: y^ minimises (y-3)^2/2 + (y-x)^2/2 s.t. y - 1 + (y-x)^2/2 <= 0, whose right end is
-// y = x - 1 + sqrt(3 - 2x), for x <= 3/2.
+// On min (y-3)^2/2 s.t. y <= 1 with rho^ = 1, from x: y^ minimises (y-3)^2/2 + (y-x)^2/2 s.t. y - 1
+// + (y-x)^2/2 <= 0, whose right end is y = x - 1 + sqrt(3 - 2x), for x <= 3/2.
 func TestNearStationarityByHand(t *testing.T) {
 	for _, test := range []struct {
 		x, want float64
@@ -63,7 +63,8 @@ func TestNearStationarityByHand(t *testing.T) {
 	}
 }
 
-// With |h| <= eps for h = x_1 + x_2 in a ball: from x = (2, 2), f = 0, the proximal point is the nearest one with h + ||y - x||^2 <= eps.
+// With |h| <= eps for h = x_1 + x_2 in a ball: from x = (2, 2), f = 0, the proximal point is the
+// nearest one with h + ||y - x||^2 <= eps.
 func TestNearStationarityOfKinksInABall(t *testing.T) {
 	fn := problem.Functions{N: 2, M: 1, Pieces: problem.Abs(5), Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 1},
 		F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) },
@@ -129,7 +130,8 @@ func (c *countedVectors) New() problem.Vector { c.count++; return c.Vectors.New(
 
 func (c *countedVectors) Free(v problem.Vector) { c.count--; c.Vectors.Free(v) }
 
-// The measurement leaves the iterate, the forward pass, the count of gradients and the vectors as they were.
+// The measurement leaves the iterate, the forward pass, the count of gradients and the vectors as
+// they were.
 func TestNearStationarityLeavesNoTrace(t *testing.T) {
 	for _, x := range []float64{0, 2} { // solved, infeasible
 		p := newCounting(testkit.Start(t, testkit.Line(), x))
@@ -208,7 +210,8 @@ func TestNearStationarityInRecords(t *testing.T) {
 	}
 }
 
-// The JSON of a record has the distance, null with the reason where there is none, and nothing where it was not measured.
+// The JSON of a record has the distance, null with the reason where there is none, and nothing
+// where it was not measured.
 func TestNearStationarityJSON(t *testing.T) {
 	for _, test := range []struct {
 		near *near.Stationarity

@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	// What a residual cannot be expected to go below: unit roundoffs of the gradients, and of what rounding x does to them; and unit
-	// roundoffs of a value that its bound forgives.
+	// What a residual cannot be expected to go below: unit roundoffs of the gradients, and of what
+	// rounding x does to them; and unit roundoffs of a value that its bound forgives.
 	nearRounding = 128
 	nearMoved    = 16
 	nearForgiven = 64
-	// nearSpare is the factor that the accuracy is kept with, as long as steps halve: distances as small are to be told apart.
+	// nearSpare is the factor that the accuracy is kept with, as long as steps halve: distances as
+	// small are to be told apart.
 	nearSpare = 16
 	// nearStill are the unit roundoffs of 1 + ||x|| from which a step tells no curvature.
 	nearStill = 1000
-	// nearCaution is the margin of the curvature over what was seen of it, and nearSteepest bounds it: beyond it nothing moves.
+	// nearCaution is the margin of the curvature over what was seen of it, and nearSteepest bounds it:
+	// beyond it nothing moves.
 	nearCaution  = 1.1
 	nearSteepest = 1e30
 	// nearBatch is how many constraints join the model at a time, the largest.
@@ -31,12 +33,14 @@ const (
 	nearTrials = 100
 )
 
-// nearSolver is a proximal problem with the moving balls method: from y the solution of the ballModel there, with the curvature
-// s = rho^ + l, l raised until the model bounds every function at the new point. A feasible y stays feasible; from another the
-// maximum of the constraints falls. Where the modulus of weak convexity and l are small against rho^ each step leaves a small
-// share of the distance.
+// nearSolver is a proximal problem with the moving balls method: from y the solution of the
+// ballModel there, with the curvature s = rho^ + l, l raised until the model bounds every function
+// at the new point. A feasible y stays feasible; from another the maximum of the constraints falls.
+// Where the modulus of weak convexity and l are small against rho^ each step leaves a small share
+// of the distance.
 //
-// Only constraints that were once above what the model allows have gradients in it: a few, where there are hundreds.
+// Only constraints that were once above what the model allows have gradients in it: a few, where
+// there are hundreds.
 type nearSolver struct {
 	rho, strong float64 // rho^, and the modulus of strong convexity rho^ - modulus
 	beyond      float64 // l
@@ -184,7 +188,8 @@ func (n *nearSolver) linearise() error {
 	return nil
 }
 
-// adapt takes l from the change of the Lagrangian's gradient over the last step, where that was long enough to tell.
+// adapt takes l from the change of the Lagrangian's gradient over the last step, where that was
+// long enough to tell.
 func (n *nearSolver) adapt(length float64) {
 	b := n.model
 	if n.at.Iteration == 0 || !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
@@ -197,7 +202,8 @@ func (n *nearSolver) adapt(length float64) {
 	}
 }
 
-// admit takes up to count of the largest constraints above the level that are not in the model yet into it; it says how many.
+// admit takes up to count of the largest constraints above the level that are not in the model yet
+// into it; it says how many.
 func (n *nearSolver) admit(level float64, count int) int {
 	before := len(n.working)
 	for range count {
@@ -232,7 +238,8 @@ func (n *nearSolver) columns(first int) error {
 	return nil
 }
 
-// gradient takes a gradient at the iterate of the last Forward to the host: 0 is that of f~, 1 + j that of g~_j.
+// gradient takes a gradient at the iterate of the last Forward to the host: 0 is that of f~, 1 + j
+// that of g~_j.
 func (n *nearSolver) gradient(index int, to problem.Vector) error {
 	clear(n.weights)
 	n.weights[index] = 1
@@ -253,7 +260,8 @@ func (n *nearSolver) solve() {
 	n.model.solve(n.multipliers)
 }
 
-// move takes the step to a point that the model bounds; false where there is none, or y is it to the last bit.
+// move takes the step to a point that the model bounds; false where there is none, or y is it to
+// the last bit.
 func (n *nearSolver) move() (bool, error) {
 	b := n.model
 	for range nearTrials {

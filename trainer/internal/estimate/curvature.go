@@ -10,7 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Curvature is what the subgradient and proximal point methods know of a problem's curvature: estimates, made where they start.
+// Curvature is what the subgradient and proximal point methods know of a problem's curvature:
+// estimates, made where they start.
 type Curvature struct {
 	Weak       float64 // the largest weak-convexity modulus of f and the g_j: g + (weak/2)||.||^2 is convex
 	Objective  float64 // the largest absolute eigenvalue of f's Hessian
@@ -23,15 +24,17 @@ const (
 	// startLength at most.
 	startLength = 1e-3
 	startShrink = 0.1
-	// lanczosBreakdown is the remainder, of the product's length, at which the directions span all that the Hessian reaches.
+	// lanczosBreakdown is the remainder, of the product's length, at which the directions span all
+	// that the Hessian reaches.
 	lanczosBreakdown = 1e-8
 )
 
-// Curvatures examines f and, with terms, the largest terms of the constraints at two points: the iterate, and one a unit
-// length down the gradient of f (less where f or g is not finite there), since a start may be a point of symmetry: at x = 0 a
-// linear model's sigmoids have no curvature at all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on
-// differences of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few directions at
-// two points. The iterate and its forward pass are left as they were.
+// Curvatures examines f and, with terms, the largest terms of the constraints at two points: the
+// iterate, and one a unit length down the gradient of f (less where f or g is not finite there),
+// since a start may be a point of symmetry: at x = 0 a linear model's sigmoids have no curvature at
+// all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on differences
+// of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few
+// directions at two points. The iterate and its forward pass are left as they were.
 func Curvatures(p problem.Problem, at *problem.Point, terms bool) (Curvature, error) {
 	n, m := p.Dims()
 	e := &spectrum{p: p, at: at, terms: NewTerms(p), g: make([]float64, m), direction: make([]float64, n)}
@@ -63,12 +66,13 @@ type spectrum struct {
 	at           *problem.Point
 	terms        *Terms
 	g, direction []float64
-	// start is the iterate to come back to, point where the Hessian is examined; base is the gradient there; q, previous and product
-	// are Lanczos's.
+	// start is the iterate to come back to, point where the Hessian is examined; base is the gradient
+	// there; q, previous and product are Lanczos's.
 	start, point, base, q, previous, product problem.Vector
 }
 
-// displace moves the iterate a unit length down the gradient of f; false where it is zero or nothing near is finite.
+// displace moves the iterate a unit length down the gradient of f; false where it is zero or
+// nothing near is finite.
 func (e *spectrum) displace() (bool, error) {
 	p := e.p
 	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
@@ -134,9 +138,9 @@ func (e *spectrum) forwardAt(t float64) error {
 	return err
 }
 
-// extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps (Golub and Van Loan, Matrix Computations,
-// 10.1) from a fixed random direction, H q = (gradient(point + h q) - gradient(point))/h. Where gradients are not finite it
-// returns zeros.
+// extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps
+// (Golub and Van Loan, Matrix Computations, 10.1) from a fixed random direction, H q =
+// (gradient(point + h q) - gradient(point))/h. Where gradients are not finite it returns zeros.
 func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 	p, h := e.p, DifferenceLength(e.p, e.point)
 	e.draw()
@@ -188,7 +192,8 @@ func randomDirection(d []float64) {
 	vec.Scale(d, 1/vec.Norm(d))
 }
 
-// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, zeros where it is not finite.
+// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, zeros
+// where it is not finite.
 func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	n := len(diagonal)
 	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(beside) >= 0 {

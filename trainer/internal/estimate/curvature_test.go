@@ -7,7 +7,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// quadraticTerms is f = x'Ax/2 and h_t = x'B_t x/2 + e_t.x of two variables, A and B_t symmetric (a, b; b, d).
+// quadraticTerms is f = x'Ax/2 and h_t = x'B_t x/2 + e_t.x of two variables, A and B_t symmetric
+// (a, b; b, d).
 func quadraticTerms(a [3]float64, b [][3]float64, pieces []problem.Piece) problem.Functions {
 	value := func(q [3]float64, x []float64) float64 {
 		return q[0]*x[0]*x[0]/2 + q[1]*x[0]*x[1] + q[2]*x[1]*x[1]/2
@@ -83,7 +84,8 @@ func TestSmoothnessOfQuadratics(t *testing.T) {
 	}
 }
 
-// What has no curvature at the start shows it a unit length on: h = sin x at 0, where its Hessian is 0.
+// What has no curvature at the start shows it a unit length on: h = sin x at 0, where its Hessian
+// is 0.
 func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
 	fn := problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return -x[0] }, Gradient: func(dst, _ []float64) { dst[0] = -1 },
@@ -99,7 +101,8 @@ func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
 	}
 }
 
-// Where f is not finite a unit length down the gradient, a shorter way is gone: f = -log(1/2 - x) ends at 1/2.
+// Where f is not finite a unit length down the gradient, a shorter way is gone: f = -log(1/2 - x)
+// ends at 1/2.
 func TestSmoothnessStaysInTheDomain(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return -x[0] - math.Log(0.5-x[0]) },
 		Gradient: func(dst, x []float64) { dst[0] = -1 + 1/(0.5-x[0]) - 2 }}
@@ -195,7 +198,8 @@ func manyConstraints(t *testing.T) problem.Problem {
 	return p
 }
 
-// The slopes of many constraints, by differences, are those by gradients, with maxima that take the branch of x.
+// The slopes of many constraints, by differences, are those by gradients, with maxima that take the
+// branch of x.
 func TestSlopesByDifferences(t *testing.T) {
 	terms := [][3]float64{{1, 2, 3}, {0, 1, 0}, {-1, 0, 2}, {2, 1, 1}, {1, 1, 1}}
 	pieces := append(problem.Abs(1, 1, 1, 1), problem.Piece{Constraint: 4, Term: 4, Sign: 1, Offset: 0}, problem.Piece{Constraint: 4, Term: 0, Sign: -2, Offset: 0}, problem.Piece{Constraint: 5, Term: 4, Sign: 0, Offset: -7}, problem.Piece{Constraint: 5, Term: 1, Sign: 1, Offset: 0})

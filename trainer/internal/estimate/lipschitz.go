@@ -10,16 +10,18 @@ import (
 
 const (
 	powerIterations = 12
-	// The lengths of the central differences, of 1 + ||x||. The error is of the order of h^2 from the third derivatives and of
-	// roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32, where 1e-4 would leave 6e-4 of one rounding and more of a
-	// sum over many rows. Both are far inside stepMargin.
+	// The lengths of the central differences, of 1 + ||x||. The error is of the order of h^2 from the
+	// third derivatives and of roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32, where
+	// 1e-4 would leave 6e-4 of one rounding and more of a sum over many rows. Both are far inside
+	// stepMargin.
 	differenceLength       = 1e-4
 	narrowDifferenceLength = 1e-2
 	stepMargin             = 0.9
 )
 
-// StepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the Lipschitz constant of
-// d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the start. w nil means weights 0.
+// StepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the
+// Lipschitz constant of d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the
+// start. w nil means weights 0.
 func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights func(w, g []float64)) ([]string, error) {
 	smoothness, jacobian, err := estimateLipschitz(p, at, weights)
 	if err != nil {
@@ -34,9 +36,9 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights
 		eta, bound, smoothness, jacobian)}, nil
 }
 
-// estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of the
-// Jacobian of g at the iterate by power iterations on differences, and leaves the iterate and its
-// forward pass as they were. It costs about 36 gradients, not counted.
+// estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of
+// the Jacobian of g at the iterate by power iterations on differences, and leaves the iterate and
+// its forward pass as they were. It costs about 36 gradients, not counted.
 func estimateLipschitz(p problem.Problem, at *problem.Point, weights func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	m := problem.Constraints(p)
 	e := newDifference(p)

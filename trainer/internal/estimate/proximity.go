@@ -13,7 +13,8 @@ const (
 	proximityFloor  = 0.1 // of the curvature of f
 )
 
-// CheckProximity refuses settings of rho^ and the modulus of weak convexity that do not fit together.
+// CheckProximity refuses settings of rho^ and the modulus of weak convexity that do not fit
+// together.
 func CheckProximity(name string, rhoHat, modulus float64) error {
 	switch {
 	case !setting.IsSize(rhoHat) || !setting.IsSize(modulus):

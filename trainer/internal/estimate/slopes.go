@@ -6,8 +6,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Slopes are the derivatives of the constraints at one point along the move to the next, zeta_gj.(x_+ - x): for few constraints by their
-// gradients, for more by central differences of their smooth terms, whose maxima take the branch that Backward takes at x.
+// Slopes are the derivatives of the constraints at one point along the move to the next,
+// zeta_gj.(x_+ - x): for few constraints by their gradients, for more by central differences of
+// their smooth terms, whose maxima take the branch that Backward takes at x.
 type Slopes struct {
 	terms   *Terms
 	Slope   []float64

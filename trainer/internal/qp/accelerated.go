@@ -7,9 +7,9 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Momentum is FISTA's sequence (Beck and Teboulle 2009): t_1 = 1, next = (1 + sqrt(1 + 4 t^2))/2, and
-// the factor b = (t - 1)/next of the last move in y = x + b (x - x_before). A restart (O'Donoghue and
-// Candes 2015) sets t = 1.
+// Momentum is FISTA's sequence (Beck and Teboulle 2009): t_1 = 1, next = (1 + sqrt(1 + 4 t^2))/2,
+// and the factor b = (t - 1)/next of the last move in y = x + b (x - x_before). A restart
+// (O'Donoghue and Candes 2015) sets t = 1.
 func Momentum(t float64) (b, next float64) {
 	next = (1 + math.Sqrt(1+4*t*t)) / 2
 	return (t - 1) / next, next
@@ -69,8 +69,8 @@ func Accelerated(y []float64, f Smooth) error {
 	return nil
 }
 
-// backtrack writes the projected step from y to trial, and returns the Lipschitz constant with which
-// the quadratic bound at y holds at trial.
+// backtrack writes the projected step from y to trial, and returns the Lipschitz constant with
+// which the quadratic bound at y holds at trial.
 func backtrack(f Smooth, trial, y, slope []float64, value, lipschitz float64) (float64, error) {
 	for ; ; lipschitz *= 2 {
 		for i := range trial {

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares problem.
+// Quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares
+// problem.
 type Quadratic struct {
 	Hessian *mat.SymDense
 	Linear  []float64
@@ -37,8 +38,9 @@ const (
 	singular       = 1e14 // condition number, of columns of length 1, from which a set of them counts as dependent
 )
 
-// NonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least Squares Problems, ch. 23) on the
-// normal equations. A column that depends on those in use is left out: it cannot lower the minimum.
+// NonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least
+// Squares Problems, ch. 23) on the normal equations. A column that depends on those in use is left
+// out: it cannot lower the minimum.
 func (q *Quadratic) NonNegative() []float64 {
 	n := len(q.Linear)
 	y := make([]float64, n)
@@ -58,7 +60,8 @@ func (q *Quadratic) NonNegative() []float64 {
 	return y
 }
 
-// steepest returns the free coordinate whose column, scaled to length 1, has the most negative slope, -1 where none has.
+// steepest returns the free coordinate whose column, scaled to length 1, has the most negative
+// slope, -1 where none has.
 func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	next, best := -1, 0.0
 	for i := range y {
@@ -77,8 +80,8 @@ func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	return next
 }
 
-// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on the way; false, and nothing
-// moved, where the set's columns are dependent.
+// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on
+// the way; false, and nothing moved, where the set's columns are dependent.
 func (q *Quadratic) descend(y []float64, passive []bool) bool {
 	y0, passive0 := slices.Clone(y), slices.Clone(passive)
 	for {

@@ -10,8 +10,8 @@ import (
 //
 //	y_i >= 0,   sum_{i: Group[i] = j} y_i = Sums[j],
 //
-// and y_i >= 0 alone where Group[i] < 0. A negative sum has no shares of one sign: the whole of it is
-// held on one coordinate (Quadratic.hold).
+// and y_i >= 0 alone where Group[i] < 0. A negative sum has no shares of one sign: the whole of it
+// is held on one coordinate (Quadratic.hold).
 type Shares struct {
 	Group     []int
 	Sums      []float64
@@ -32,8 +32,8 @@ func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
 	return y
 }
 
-// MinimiseShares minimises over the set from y, which must be in it, by exchanging mass between pairs
-// of a group (coordinate descent on each edge of its simplex).
+// MinimiseShares minimises over the set from y, which must be in it, by exchanging mass between
+// pairs of a group (coordinate descent on each edge of its simplex).
 func (q *Quadratic) MinimiseShares(y []float64, set *Shares) {
 	for range set.Sweeps {
 		change := 0.0
