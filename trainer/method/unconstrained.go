@@ -7,8 +7,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without
-// the constraints.
+// Unconstrained takes the primal step on f + r alone, w = 0. The result shows the value that the
+// objective could reach without the constraints.
 type Unconstrained struct {
 	Primal step.Settings
 

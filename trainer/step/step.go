@@ -73,7 +73,7 @@ func (s Settings) Validate() error {
 	case s.Momentum != 0 && s.Kind != Nesterov:
 		return fmt.Errorf("trainer: %w: the %v step does not support momentum", problem.ErrSettings, s.Kind)
 	case !(s.Momentum >= 0 && s.Momentum < 1):
-		return fmt.Errorf("trainer: %w: momentum is %v, want it in (0, 1)", problem.ErrSettings, s.Momentum)
+		return fmt.Errorf("trainer: %w: momentum is %v, want a number in (0, 1)", problem.ErrSettings, s.Momentum)
 	}
 	return nil
 }
