@@ -6,7 +6,7 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// MarshalJSON implements json.Marshaler: the distance, null where there is none.
+// MarshalJSON implements json.Marshaler: the distance, or null without a distance.
 func (n Stationarity) MarshalJSON() ([]byte, error) {
 	if n.Reason != "" || !vec.Finite(n.Distance) {
 		return []byte("null"), nil
@@ -14,7 +14,7 @@ func (n Stationarity) MarshalJSON() ([]byte, error) {
 	return json.Marshal(n.Distance)
 }
 
-// UnmarshalJSON implements json.Unmarshaler: the distance alone.
+// UnmarshalJSON implements json.Unmarshaler: it reads the distance alone.
 func (n *Stationarity) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &n.Distance)
 }
