@@ -29,8 +29,8 @@ func kinds() []kind {
 	}
 }
 
-// inSlices are three slices, with float32's bound.
-func inSlices() []precision {
+// withDigits lists the products with three digits, with float32's bound.
+func withDigits() []precision {
 	return []precision{{"bf16x3", tensor.Float32, cuda.BF16x3, 2e-5}, {"int8x3", tensor.Float32, cuda.Int8x3, 2e-5}}
 }
 

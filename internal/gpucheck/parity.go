@@ -47,14 +47,14 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 		}
 		list = append(list, passes...)
 	}
-	sliced, err := passes(ctx, o, precisions()[0], graphcases.All(), sliceRows)
+	windowed, err := passes(ctx, o, precisions()[0], graphcases.All(), windowRows)
 	if err != nil {
 		return list, err
 	}
-	list = append(list, sliced...)
-	for _, slice := range []int{0, sliceRows} {
-		for _, p := range inSlices() {
-			passes, err := passes(ctx, o, p, eightBitCases(), slice)
+	list = append(list, windowed...)
+	for _, window := range []int{0, windowRows} {
+		for _, p := range withDigits() {
+			passes, err := passes(ctx, o, p, eightBitCases(), window)
 			if err != nil {
 				return list, err
 			}
@@ -69,8 +69,8 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 	return append(list, vectors...), err
 }
 
-// sliceRows is an odd number of rows at a time, of which the larger cases have nine slices.
-const sliceRows = 37
+// windowRows is an odd number of rows at a time, and the larger cases have nine windows.
+const windowRows = 37
 
 // small runs parity on a few cases that use every kernel, for tools that slow the program down.
 func small(ctx context.Context, o Options) ([]Result, error) {
@@ -129,16 +129,16 @@ func family(c graphcases.Case) string {
 }
 
 // passes runs the cases' two halves and returns the worst error of each family, and whether three
-// runs agree to the bit: launch by launch, captured and replayed. Slice is the number of rows at a
+// runs agree to the bit: launch by launch, captured and replayed. window is the number of rows at a
 // time, 0 for all.
-func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, slice int) ([]Result, error) {
+func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, window int) ([]Result, error) {
 	host, err := reference()
 	if err != nil {
 		return nil, err
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: slice}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -164,8 +164,8 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 		return nil, err
 	}
 	title := p.name
-	if slice > 0 {
-		title += fmt.Sprintf(", %d rows at a time", slice)
+	if window > 0 {
+		title += fmt.Sprintf(", %d rows at a time", window)
 	}
 	var list []Result
 	for _, f := range order {

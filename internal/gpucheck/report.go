@@ -98,7 +98,7 @@ func (p PartReport) WriteTable(out io.Writer) error {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.Status, value, bound, r.Detail)
 	}
 	if p.Error != "" {
-		fmt.Fprintf(w, "  %s did not go on: %s\n", p.Name, p.Error)
+		fmt.Fprintf(w, "  %s stopped: %s\n", p.Name, p.Error)
 	}
 	return w.Flush()
 }

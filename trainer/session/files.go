@@ -42,6 +42,7 @@ func (s *Session) Open(dir string) error {
 // begin writes the files that precede the training.
 func (s *Session) begin() error {
 	d, dir := s.Describe(), s.files.dir
+	d.Provenance.Schema = rundir.Schema
 	config, err := s.options.config(d.Provenance)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (s *Session) draw() error {
 func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
-	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, r.Certificate
+	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
 	sum.MaxViolation = problem.MaxViolation(r.Constraints)
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
@@ -184,7 +185,7 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
-	sum.Certificate = s.last.Certificate
+	sum.Certificate = rundir.Certificate(s.last.Certificate)
 	return with(failure, with(err, sum.Write(s.files.dir.Summary())))
 }
 
