@@ -36,6 +36,10 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 		if e.Data[i] != nil {
 			e.setData(i, make([]T, b.Len()))
 		}
+		if e.data[i] != nil {
+			e.data[i] = e.k.NewPackedFloats(b.Rows, b.Cols)
+			changed = true
+		}
 		if x := e.bytes[i]; x != nil {
 			e.bytes[i] = e.device.NewBytes(b.Rows, b.Cols, x.ByteScale())
 			changed = true
