@@ -20,7 +20,7 @@ build:
 HEADERS = cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/... ./trainer/graph/cuda/... ./cmd/ppal
+GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/... ./cmd/ppal
 
 gpu:
 	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal

@@ -6,7 +6,10 @@ import (
 
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
+	"ppal/internal/plan"
 )
+
+var _ plan.Device = (*Device)(nil)
 
 // Options say how a device computes.
 type Options struct {

@@ -14,7 +14,7 @@ import (
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
 	"ppal/models"
-	engine "ppal/trainer/graph/cuda"
+	"ppal/trainer/graph"
 )
 
 // Results do not depend on how many of the integer sums are in memory at a time.
@@ -28,7 +28,7 @@ func TestSumsInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		cuda.SetSums(d, bytes)
-		p, err := c.Problem(tensor.Float32, engine.Engine(d))
+		p, err := c.Problem(tensor.Float32, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,12 +10,16 @@ import (
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/problem"
 )
 
-// Program is a plan on a device. After an error it is of no use but to be closed.
+var _ plan.Program = (*Program)(nil)
+
+// Program is a plan on a device. After an error it can only be closed.
 type Program struct {
 	device    *Device
 	plan      *plan.Plan
+	x         *vectors // whose iterate the parameters are
 	set       *kernels.Set
 	dtype     kernels.Dtype
 	size      int // bytes of an element
@@ -40,9 +44,13 @@ type exchange struct {
 	uploading        bool           // weights may not have been read yet
 }
 
-// Compile makes a program, with the parameters in the iterate's memory one after the other, and uploads its data. What the device lacks
-// is an error that names it.
-func (d *Device) Compile(p *plan.Plan, iterate driver.Pointer) (*Program, error) {
+// Compile implements plan.Device: it uploads the plan's data and returns a program whose parameters are
+// consecutive parts of the iterate of x. The error names a step that the device has no kernel for.
+func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
+	v, ok := x.(*vectors)
+	if !ok || v.d != d {
+		return nil, fmt.Errorf("cuda: the vectors are %T, want this device's", x)
+	}
 	dtype := kernels.Float32
 	if p.Dtype == tensor.Float64 {
 		dtype = kernels.Float64
@@ -51,16 +59,16 @@ func (d *Device) Compile(p *plan.Plan, iterate driver.Pointer) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	q := &Program{device: d, plan: p, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
+	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
 		eight: map[int]*eightBit{}, cuts: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
-	if err := q.compile(iterate); err != nil {
+	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
 	}
 	d.programs = append(d.programs, q)
 	return q, nil
 }
 
-func (p *Program) compile(iterate driver.Pointer) error {
+func (p *Program) compile() error {
 	for _, r := range p.regions() {
 		for _, s := range r.Steps {
 			for _, o := range s.Reads() {
@@ -69,7 +77,7 @@ func (p *Program) compile(iterate driver.Pointer) error {
 		}
 	}
 	p.consumers = p.plan.FindConsumers()
-	if err := p.place(iterate); err != nil {
+	if err := p.place(p.x.at[problem.Iterate]); err != nil {
 		return err
 	}
 	if err := p.sliceable(); err != nil {
@@ -144,7 +152,7 @@ func (p *Program) table(name string, contents []byte) (driver.Pointer, error) {
 	return at, p.device.uploadBytes(at, contents)
 }
 
-// Forward computes the objective, the constraints and the watched values, and waits for them. It returns f and writes g.
+// Forward implements plan.Program. It waits for the device.
 func (p *Program) Forward(g []float64) (f float64, err error) {
 	if err := p.run(&p.forward, 0); err != nil {
 		return 0, fmt.Errorf("cuda: forward: %w", err)
@@ -157,19 +165,20 @@ func (p *Program) Forward(g []float64) (f float64, err error) {
 	return p.numbers.values[0], nil
 }
 
-// Backward starts to compute the gradients for weights of the objective and then the constraints, into a vector of the parameters' size.
-func (p *Program) Backward(weights []float64, gradient driver.Pointer) error {
+// Backward implements plan.Program. It does not wait for the device.
+func (p *Program) Backward(coefficients []float64, d problem.Vector) error {
 	x := &p.numbers
-	if len(weights) < len(x.weights) {
-		return fmt.Errorf("cuda: %d weights, want %d", len(weights), len(x.weights))
+	if len(coefficients) < len(x.weights) {
+		return fmt.Errorf("cuda: %d coefficients, want %d", len(coefficients), len(x.weights))
 	}
 	if x.uploading {
 		if err := p.device.driver.Synchronize(p.device.stream); err != nil {
 			return fmt.Errorf("cuda: backward: %w", err)
 		}
 	}
-	copy(x.weights, weights)
+	copy(x.weights, coefficients)
 	x.uploading = true
+	gradient := p.x.at[d]
 	p.storage.gradient = gradient
 	if err := p.run(&p.backward, gradient); err != nil {
 		return fmt.Errorf("cuda: backward: %w", err)
@@ -177,7 +186,7 @@ func (p *Program) Backward(weights []float64, gradient driver.Pointer) error {
 	return nil
 }
 
-// Contents writes a view's values, row after row, after a Forward or Backward.
+// Contents implements plan.Program.
 func (p *Program) Contents(v plan.View, dst []float64) error {
 	o := p.whole(v)
 	last := (o.Rows-1)*o.Stride + o.Cols

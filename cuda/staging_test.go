@@ -11,6 +11,7 @@ import (
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
 	"ppal/internal/plan"
+	"ppal/trainer/problem"
 )
 
 func opened(t *testing.T) (*Device, *double.Driver) {
@@ -113,17 +114,17 @@ func TestOpenRefuses(t *testing.T) {
 // Vectors are zero when they are new, and come from memory that was given back.
 func TestVectors(t *testing.T) {
 	d, _ := opened(t)
-	v, err := d.NewVectors(tensor.Float32, 10, []int{4, 10})
+	v, err := d.NewVectors(tensor.Float32, make([]float64, 10), []int{4, 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := v.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dot, err := v.Dot(p, p)
-	failed := errors.Join(err, v.Combine(p, 1, p, 0, 0), v.DescendGroups(Step{X: p, D: p, E: 0.1}, 1), v.ThresholdGroups(p, 1))
-	if dot != 0 || failed != nil || v.Len() != 10 || v.Roundoff() != 0x1p-24 {
-		t.Errorf("x.x = %v, error %v, %d numbers, roundoff %v", dot, failed, v.Len(), v.Roundoff())
+	x := v.New()
+	dot := v.Dot(x, x)
+	v.Combine(x, 1, x, 0, 0)
+	groups := problem.Map{Kind: problem.GroupMap, Threshold: 1, Ends: []int{4, 10}}
+	v.Apply(problem.Step{Kind: problem.DescentStep, X: x, Direction: problem.Iterate, Size: 0.1, Map: groups})
+	v.Apply(problem.Step{Kind: problem.ProximalStep, X: x, Map: groups})
+	if dot != 0 || v.Err() != nil || v.Len() != 10 || v.Roundoff() != 0x1p-24 {
+		t.Errorf("x.x = %v, error %v, %d numbers, roundoff %v", dot, v.Err(), v.Len(), v.Roundoff())
 	}
 }

@@ -2,39 +2,46 @@ package cuda
 
 import (
 	"fmt"
-	"unsafe"
+	"math"
 
 	"gorgonia.org/tensor"
 
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
+	"ppal/trainer/problem"
 )
 
-// Vectors are the passes of primal steps over vectors of n numbers of one type on a device (plan.Vectors has the formulas). Scalars that
-// a pass computes for the next stay on the device; Dot, Distance and Moved alone wait for it.
-type Vectors struct {
-	d       *Device
-	set     *kernels.Set
-	dtype   kernels.Dtype
-	n       int
-	results driver.Pointer // what Dot and the like leave, the factor beside it; what Descend leaves
-	host    []byte         // pinned, for all of them
-	values  [4]float64     // of the results when they were last fetched
-	settled bool           // that was after the last descent
+// vectors are a problem's vectors of n numbers in the device's memory. A scalar that the next pass needs
+// stays on the device; Dot, Distance, Moved and Read alone wait for the device.
+type vectors struct {
+	d      *Device
+	set    *kernels.Set
+	dtype  kernels.Dtype
+	n      int
+	at     []driver.Pointer // by handle
+	unused []problem.Vector
+	err    error // the first
+
+	results driver.Pointer // of Dot and Distance with a factor beside it, then of the last descent
+	host    []byte         // the results in pinned memory
+	values  [4]float64     // the results when they were last fetched
+	settled bool           // they were fetched after the last descent
 	groups  kernels.VectorGroups
-	scales  driver.Pointer // of the groups
+	scales  driver.Pointer // the factors of the groups
 }
+
+var _ problem.Vectors = (*vectors)(nil)
 
 // Each of the two results is two float64.
 const (
 	resultBytes = 16
-	reachResult = 0
+	sumResult   = 0
 	movedResult = resultBytes
 )
 
-// NewVectors prepares the passes; ends are those of groups of the numbers, for the block soft threshold, or nil.
-func (d *Device) NewVectors(t tensor.Dtype, n int, ends []int) (*Vectors, error) {
-	v := &Vectors{d: d, dtype: kernels.Float32, n: n}
+// NewVectors implements plan.Device.
+func (d *Device) NewVectors(t tensor.Dtype, x []float64, groups []int) (problem.Vectors, error) {
+	v := &vectors{d: d, dtype: kernels.Float32, n: len(x)}
 	if t == tensor.Float64 {
 		v.dtype = kernels.Float64
 	}
@@ -48,9 +55,20 @@ func (d *Device) NewVectors(t tensor.Dtype, n int, ends []int) (*Vectors, error)
 	if err := d.driver.Clear(d.stream, v.results, 2*resultBytes); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	if v.host, err = d.pinned(2 * resultBytes); err != nil || ends == nil {
-		return v, err
+	if v.host, err = d.pinned(2 * resultBytes); err != nil {
+		return nil, err
 	}
+	if groups != nil {
+		if err := v.setGroups(groups); err != nil {
+			return nil, err
+		}
+	}
+	v.Write(v.New(), x)
+	return v, v.err
+}
+
+// setGroups uploads the ends of the groups.
+func (v *vectors) setGroups(ends []int) (err error) {
 	v.groups.Count = len(ends)
 	wide, from := make([]int64, len(ends)), 0
 	for k, end := range ends {
@@ -58,76 +76,125 @@ func (d *Device) NewVectors(t tensor.Dtype, n int, ends []int) (*Vectors, error)
 		v.groups.Longest = max(v.groups.Longest, end-from)
 		from = end
 	}
-	if v.groups.Ends, err = d.table("the groups' ends", raw(wide)); err != nil {
-		return nil, err
+	if v.groups.Ends, err = v.d.table("the groups' ends", raw(wide)); err != nil {
+		return err
 	}
-	v.scales, err = d.memory.allocate("the groups' factors", len(ends)*8)
-	return v, err
+	v.scales, err = v.d.memory.allocate("the groups' factors", len(ends)*8)
+	return err
 }
 
-// Len is n.
-func (v *Vectors) Len() int { return v.n }
+// do runs an operation, unless an earlier one failed, and keeps its error.
+func (v *vectors) do(what string, operation func() error) {
+	if v.err != nil {
+		return
+	}
+	if err := operation(); err != nil {
+		v.err = fmt.Errorf("cuda: %s: %w", what, err)
+	}
+}
 
-// Roundoff is the unit roundoff of the numbers.
-func (v *Vectors) Roundoff() float64 {
+// Err implements problem.Vectors.
+func (v *vectors) Err() error { return v.err }
+
+// Len implements problem.Vectors.
+func (v *vectors) Len() int { return v.n }
+
+// Roundoff implements problem.Vectors.
+func (v *vectors) Roundoff() float64 {
 	if v.dtype == kernels.Float32 {
 		return 0x1p-24
 	}
 	return 0x1p-53
 }
 
-// New returns a zero vector.
-func (v *Vectors) New() (driver.Pointer, error) {
-	p, err := v.d.memory.allocate(fmt.Sprintf("a vector of %d parameters", v.n), v.n*v.dtype.Size())
-	if err != nil {
-		return 0, err
+// bytes is the size of a vector.
+func (v *vectors) bytes() int { return v.n * v.dtype.Size() }
+
+// New implements problem.Vectors.
+func (v *vectors) New() problem.Vector {
+	var h problem.Vector
+	if k := len(v.unused); k > 0 {
+		h = v.unused[k-1]
+		v.unused = v.unused[:k-1]
+	} else {
+		h = problem.Vector(len(v.at))
+		v.at = append(v.at, 0)
+		v.do("a vector", func() (err error) {
+			v.at[h], err = v.d.memory.allocate(fmt.Sprintf("a vector of %d parameters", v.n), v.bytes())
+			return err
+		})
 	}
-	return p, v.Clear(p)
+	v.do("a zero vector", func() error { return v.d.driver.Clear(v.d.stream, v.at[h], v.bytes()) })
+	return h
 }
 
-// Clear sets a vector to zero.
-func (v *Vectors) Clear(p driver.Pointer) error {
-	return v.d.driver.Clear(v.d.stream, p, v.n*v.dtype.Size())
+// Free implements problem.Vectors.
+func (v *vectors) Free(h problem.Vector) {
+	if h == problem.Iterate {
+		panic("cuda: the iterate cannot be freed")
+	}
+	v.unused = append(v.unused, h)
 }
 
-// Read widens a vector to the host.
-func (v *Vectors) Read(dst []float64, p driver.Pointer) error {
-	return v.d.downloadNumbers(v.dtype, p, v.n, dst)
+// Read implements problem.Vectors; after an error dst is NaN.
+func (v *vectors) Read(dst []float64, h problem.Vector) {
+	for i := range dst {
+		dst[i] = math.NaN()
+	}
+	v.do("reading a vector", func() error { return v.d.downloadNumbers(v.dtype, v.at[h], v.n, dst) })
 }
 
-// Write rounds numbers from the host.
-func (v *Vectors) Write(p driver.Pointer, src []float64) error {
-	return v.d.uploadNumbers(v.dtype, p, src)
+// Write implements problem.Vectors.
+func (v *vectors) Write(h problem.Vector, src []float64) {
+	v.do("writing a vector", func() error { return v.d.uploadNumbers(v.dtype, v.at[h], src) })
 }
 
-// Combine sets dst = a x + b y; dst may be x or y, and y is not read where b = 0.
-func (v *Vectors) Combine(dst driver.Pointer, a float64, x driver.Pointer, b float64, y driver.Pointer) error {
+// Combine implements problem.Vectors.
+func (v *vectors) Combine(dst problem.Vector, a float64, x problem.Vector, b float64, y problem.Vector) {
+	py := v.at[y]
 	if b == 0 {
-		y = 0
+		py = 0
 	}
-	return v.set.Combine(&v.d.queue, v.n, dst, kernels.Value(a), x, kernels.Value(b), y)
+	v.do("a x + b y", func() error {
+		return v.set.Combine(&v.d.queue, v.n, v.at[dst], kernels.Value(a), v.at[x], kernels.Value(b), py)
+	})
 }
 
-// Dot returns x.y.
-func (v *Vectors) Dot(x, y driver.Pointer) (float64, error) {
-	if err := v.set.Dot(&v.d.queue, v.n, x, y, v.results.Offset(reachResult)); err != nil {
-		return 0, err
-	}
-	err := v.fetch()
-	return v.values[0], err
+// Dot implements problem.Vectors.
+func (v *vectors) Dot(x, y problem.Vector) float64 {
+	return v.sum("x.y", func() error { return v.set.Dot(&v.d.queue, v.n, v.at[x], v.at[y], v.results.Offset(sumResult)) })
 }
 
-// SquaredDistance returns ||x - y||^2.
-func (v *Vectors) SquaredDistance(x, y driver.Pointer) (float64, error) {
-	if err := v.set.SquaredDistance(&v.d.queue, v.n, x, y, v.results.Offset(reachResult)); err != nil {
-		return 0, err
-	}
-	err := v.fetch()
-	return v.values[0], err
+// Distance implements problem.Vectors.
+func (v *vectors) Distance(x, y problem.Vector) float64 {
+	return math.Sqrt(v.sum("||x - y||", func() error {
+		return v.set.SquaredDistance(&v.d.queue, v.n, v.at[x], v.at[y], v.results.Offset(sumResult))
+	}))
 }
 
-// fetch waits for the results: the lengths of the last descent come with a product or a distance that is asked for anyway.
-func (v *Vectors) fetch() error {
+// sum runs a pass that leaves a sum and waits for the sum; NaN after an error.
+func (v *vectors) sum(what string, pass func() error) float64 {
+	v.do(what, pass)
+	v.do(what, v.fetch)
+	if v.err != nil {
+		return math.NaN()
+	}
+	return v.values[0]
+}
+
+// Moved implements problem.Vectors; both numbers are NaN after an error.
+func (v *vectors) Moved() (distance, norm float64) {
+	if !v.settled {
+		v.do("the step's length", v.fetch)
+	}
+	if v.err != nil {
+		return math.NaN(), math.NaN()
+	}
+	return math.Sqrt(v.values[2]), math.Sqrt(v.values[3])
+}
+
+// fetch waits for the results. The lengths of the last descent come with a sum that is fetched anyway.
+func (v *vectors) fetch() error {
 	if err := v.d.driver.Download(v.d.stream, v.host, v.results); err != nil {
 		return err
 	}
@@ -137,94 +204,4 @@ func (v *Vectors) fetch() error {
 	copy(v.values[:], typed[float64](v.host))
 	v.settled = true
 	return nil
-}
-
-// Step is x - e (d + b v') with v' = b v + d, what a proximal map is applied to; v is not used where b = 0.
-type Step struct {
-	X, D, V driver.Pointer
-	E, B    float64
-}
-
-func (s Step) velocity() driver.Pointer {
-	if s.B == 0 {
-		return 0
-	}
-	return s.V
-}
-
-// Descend sets v = b v + d and x = P(x - e (d + b v)). Moved has the lengths.
-func (v *Vectors) Descend(s Step, p kernels.Proximal) error {
-	v.settled = false
-	return v.set.Descend(&v.d.queue, v.n, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B), p, v.results.Offset(movedResult))
-}
-
-// DescendBall is Descend with the projection onto the ball of that radius.
-func (v *Vectors) DescendBall(s Step, radius float64) error {
-	if err := v.set.StepNorm(&v.d.queue, v.n, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B), radius,
-		v.results.Offset(reachResult)); err != nil {
-		return err
-	}
-	return v.Descend(s, v.ballMap())
-}
-
-// DescendGroups is Descend with the block soft threshold.
-func (v *Vectors) DescendGroups(s Step, threshold float64) error {
-	v.settled = false
-	if err := v.set.GroupFactors(&v.d.queue, v.n, v.groups, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B),
-		kernels.Value(threshold), v.scales); err != nil {
-		return err
-	}
-	return v.set.GroupDescend(&v.d.queue, v.n, v.groups, s.X, s.D, s.velocity(), kernels.Value(s.E), kernels.Value(s.B), v.scales,
-		v.results.Offset(movedResult))
-}
-
-// Moved returns ||x+ - x||^2 and ||x+||^2 of the last descent.
-func (v *Vectors) Moved() (moved, size float64, err error) {
-	if !v.settled {
-		err = v.fetch()
-	}
-	return v.values[2], v.values[3], err
-}
-
-// Prox sets x = P(x).
-func (v *Vectors) Prox(x driver.Pointer, p kernels.Proximal) error {
-	return v.set.Prox(&v.d.queue, v.n, x, p)
-}
-
-// ProjectBall projects x onto the ball of that radius.
-func (v *Vectors) ProjectBall(x driver.Pointer, radius float64) error {
-	if err := v.set.Size(&v.d.queue, v.n, x, radius, v.results.Offset(reachResult)); err != nil {
-		return err
-	}
-	return v.Prox(x, v.ballMap())
-}
-
-// ThresholdGroups multiplies the groups of x by the factors of the block soft threshold.
-func (v *Vectors) ThresholdGroups(x driver.Pointer, threshold float64) error {
-	if err := v.set.GroupFactors(&v.d.queue, v.n, v.groups, x, 0, 0, kernels.Number{}, kernels.Number{}, kernels.Value(threshold),
-		v.scales); err != nil {
-		return err
-	}
-	return v.set.GroupScale(&v.d.queue, v.n, v.groups, x, v.scales)
-}
-
-// Adam is plan.Vectors' Adam; where radius > 0 the result is projected onto that ball.
-func (v *Vectors) Adam(x, d, m1, m2 driver.Pointer, rate, root float64, p kernels.Proximal, radius float64) error {
-	if err := v.set.Adam(&v.d.queue, v.n, x, d, m1, m2, kernels.Value(rate), kernels.Value(root), p, radius,
-		v.results.Offset(reachResult)); err != nil || radius == 0 {
-		return err
-	}
-	return v.Prox(x, v.ballMap())
-}
-
-// Adagrad sets squares = squares + d^2 and x = P(x - step d/(sqrt(squares) + 1e-10)).
-func (v *Vectors) Adagrad(x, d, squares driver.Pointer, step float64, p kernels.Proximal) error {
-	return v.set.Adagrad(&v.d.queue, v.n, x, d, squares, kernels.Value(step), p)
-}
-
-// ballMap multiplies by the factor that the last pass left on the device.
-func (v *Vectors) ballMap() kernels.Proximal {
-	p := Identity()
-	p.Scale = kernels.At(v.results.Offset(reachResult + int(unsafe.Sizeof(float64(0)))))
-	return p
 }

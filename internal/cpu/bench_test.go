@@ -136,7 +136,7 @@ func overBare[T float32 | float64](b *testing.B, name string, level kernel.Level
 		if err != nil {
 			b.Fatal(err)
 		}
-		run := iteration(b, classifier(b, spec, data, dtype, graph.Planned(d)))
+		run := iteration(b, classifier(b, spec, data, dtype, graph.On(d)))
 		run()
 		bare.Run()
 		var floors, times []time.Duration

@@ -142,10 +142,10 @@ func TestSlicesAgreeWithFloat64(t *testing.T) {
 		t.Run(level.String(), func(t *testing.T) {
 			for _, p := range albums() {
 				want := numbers(t, p.problem(t, tensor.Float64, graph.Tape{}))
-				float := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, 2, plan.Float32))))
+				float := numbers(t, p.problem(t, tensor.Float32, graph.On(sliced(t, level, 2, plan.Float32))))
 				for products, bound := range map[plan.Products]float64{plan.Int8x3: 0, plan.Int8x2: 1e-4} {
 					for _, threads := range []int{1, 3} {
-						problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, products)))
+						problem := p.problem(t, tensor.Float32, graph.On(sliced(t, level, threads, products)))
 						if got := problem.Products(); got != products.String() {
 							t.Errorf("%v ran as %s", products, got)
 						}
@@ -170,7 +170,7 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 	first := map[int][][]float64{}
 	for _, level := range kernel.Levels()[1:] {
 		for _, threads := range []int{2, 1, 3, 2} {
-			got := numbers(t, p.problem(t, tensor.Float32, graph.Planned(sliced(t, level, threads, plan.Int8x3))))
+			got := numbers(t, p.problem(t, tensor.Float32, graph.On(sliced(t, level, threads, plan.Int8x3))))
 			if first[threads] == nil {
 				first[threads] = got
 			}
@@ -189,7 +189,7 @@ func TestPackedBytes(t *testing.T) {
 	engines := map[string]graph.Engine{"tape": graph.Tape{}}
 	for _, products := range []plan.Products{plan.Float32, plan.Int8x3, plan.Int8x2} {
 		for _, threads := range []int{1, 3} {
-			engines[fmt.Sprint(products, threads)] = graph.Planned(sliced(t, kernel.Best(), threads, products))
+			engines[fmt.Sprint(products, threads)] = graph.On(sliced(t, kernel.Best(), threads, products))
 		}
 	}
 	for name, engine := range engines {
@@ -217,7 +217,7 @@ func TestSlicesKeepBuffers(t *testing.T) {
 func TestSlicesAllocateNothing(t *testing.T) {
 	for _, p := range albums() {
 		for _, threads := range []int{1, 3} {
-			problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), threads, plan.Int8x3)))
+			problem := p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), threads, plan.Int8x3)))
 			if allocated := testing.AllocsPerRun(3, iteration(t, problem)); allocated > 0 {
 				t.Errorf("%+v, %d threads: %v allocations an iteration", p.spec, threads, allocated)
 			}
@@ -230,7 +230,7 @@ func TestBindBytes(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		p := albums()[1]
 		p.packed = packed
-		problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+		problem := p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, plan.Int8x3)))
 		want := numbers(t, problem)
 		for _, copies := range []bool{false, true} {
 			other, data := p.other(), p.data()
@@ -246,7 +246,7 @@ func TestBindBytes(t *testing.T) {
 				}
 			}
 			bind(other)
-			wanted := numbers(t, changed.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3))))
+			wanted := numbers(t, changed.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, plan.Int8x3))))
 			if diff := cmp.Diff(wanted, numbers(t, problem)); diff != "" {
 				t.Errorf("packed %t, other rows, bound: %s", packed, diff)
 			}
@@ -280,7 +280,7 @@ func (c copied) ByteRow(i int, room []uint8) []uint8 {
 func TestBindLeavesTheDataAlone(t *testing.T) {
 	p := albums()[1]
 	p.store = p.packedRows(t)
-	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+	problem := p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, plan.Int8x3)))
 	if err := problem.Bind(0, p.other()); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestBindLeavesTheDataAlone(t *testing.T) {
 // Binding a mini-batch of bytes allocates nothing.
 func TestBindBytesAllocatesNothing(t *testing.T) {
 	p := albums()[2]
-	problem := p.problem(t, tensor.Float32, graph.Planned(sliced(t, kernel.Best(), 2, plan.Int8x3)))
+	problem := p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, plan.Int8x3)))
 	data := p.data()
 	list := make([]int, data.Rows)
 	for i := range list {

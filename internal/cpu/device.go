@@ -6,11 +6,11 @@ import (
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/trainer/problem"
 )
 
-// Device runs plans on this machine's cores. Its goroutines start with the first work for more than one and end with Close, or when the
-// device and what it compiled are garbage. Plans that run at the same time take turns on them, region by region.
+// Device runs plans on this machine's cores. Its goroutines start with the first work for several threads
+// and end with Close, or when the device and its programs are garbage. Programs that run at the same time
+// take turns on the goroutines, region by region.
 type Device struct {
 	level    kernel.Level
 	threads  int
@@ -21,7 +21,7 @@ type Device struct {
 
 var _ plan.Device = (*Device)(nil)
 
-// New returns the device with kernels of that level and that many threads; 0 means all that Go uses (GOMAXPROCS).
+// New returns a device with kernels of that level and that many threads; 0 threads means GOMAXPROCS.
 func New(level kernel.Level, threads int) (*Device, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads, want a positive number, or 0 for all", threads)
@@ -46,21 +46,6 @@ func (d *Device) Threads() int { return d.threads }
 // have. The caller is worker 0.
 func (d *Device) Parallel(work func(worker int)) { d.pool.run(d.threads, workFunc(work)) }
 
-// Close ends the device's goroutines. It must not run anything meanwhile; what it runs later starts new ones.
+// Close ends the device's goroutines. No program may run at the same time; a later run starts new
+// goroutines.
 func (d *Device) Close() { d.pool.close() }
-
-// Compile32 implements plan.Device.
-func (d *Device) Compile32(p *plan.Plan) (plan.Executor[float32], error) {
-	return newExecutor[float32](d, p)
-}
-
-// Compile64 implements plan.Device.
-func (d *Device) Compile64(p *plan.Plan) (plan.Executor[float64], error) {
-	return newExecutor[float64](d, p)
-}
-
-// Passes32 implements plan.Device.
-func (d *Device) Passes32() problem.Passes[float32] { return newVectors[float32](d) }
-
-// Passes64 implements plan.Device.
-func (d *Device) Passes64() problem.Passes[float64] { return newVectors[float64](d) }

@@ -123,7 +123,7 @@ func engine(t testing.TB, level kernel.Level, threads int) graph.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return graph.Planned(d)
+	return graph.On(d)
 }
 
 // Runs repeat to the bit, and the widest level gives the bits of the next.

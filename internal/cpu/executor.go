@@ -87,7 +87,7 @@ func (e *executor[T]) newWorker() *worker[T] {
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0)}
 }
 
-// Attach implements plan.Executor.
+// Attach gives a parameter, weight or gradient its memory, of the size of its buffer.
 func (e *executor[T]) Attach(v plan.View, data []T) error {
 	if err := e.plan.CheckAttach(v, len(data)); err != nil {
 		return err
@@ -104,12 +104,12 @@ func (e *executor[T]) setData(buffer int, data []T) {
 	}
 }
 
-// Forward implements plan.Executor.
+// Forward computes the objective, the constraints and the watched values.
 func (e *executor[T]) Forward() error { return e.run(e.forward) }
 
-// Backward implements plan.Executor.
-func (e *executor[T]) Backward(weights []float64) error {
-	if err := e.SetWeights(e.plan, weights); err != nil {
+// Backward computes the gradients for the coefficients of the objective and then of the constraints.
+func (e *executor[T]) Backward(coefficients []float64) error {
+	if err := e.SetWeights(e.plan, coefficients); err != nil {
 		return err
 	}
 	return e.run(e.backward)

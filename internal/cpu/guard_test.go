@@ -20,26 +20,28 @@ import (
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
-// captured keeps the last plan that a device compiled and what it made of it.
+// captured is a device that keeps the last plan that it compiled, with an executor of its own.
 type captured struct {
 	*cpu.Device
 	plan   *plan.Plan
-	single plan.Executor[float32]
-	double plan.Executor[float64]
+	single cpu.Executor[float32]
+	double cpu.Executor[float64]
 }
 
-func (c *captured) Compile32(p *plan.Plan) (e plan.Executor[float32], err error) {
+func (c *captured) Compile(p *plan.Plan, x problem.Vectors) (run plan.Program, err error) {
 	c.plan = p
-	c.single, err = c.Device.Compile32(p)
-	return c.single, err
-}
-
-func (c *captured) Compile64(p *plan.Plan) (e plan.Executor[float64], err error) {
-	c.plan = p
-	c.double, err = c.Device.Compile64(p)
-	return c.double, err
+	if p.Dtype == tensor.Float32 {
+		c.single, err = cpu.NewExecutor[float32](c.Device, p)
+	} else {
+		c.double, err = cpu.NewExecutor[float64](c.Device, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Device.Compile(p, x)
 }
 
 // Nothing is read or written outside the buffers, and nothing before it is written: with every buffer of a device between pages that
@@ -88,7 +90,7 @@ func checkBuffers(t *testing.T, what any, build func(t testing.TB, dtype tensor.
 				}
 				defer device.Close()
 				d := &captured{Device: device}
-				build(t, dtype, graph.Planned(d))
+				build(t, dtype, graph.On(d))
 				same := false
 				if dtype == tensor.Float32 {
 					same = sameWhenMoved(t, d.plan, d.single, atEnd)
@@ -104,7 +106,7 @@ func checkBuffers(t *testing.T, what any, build func(t testing.TB, dtype tensor.
 }
 
 // sameWhenMoved runs an iteration, moves the executor's buffers and runs it again.
-func sameWhenMoved[T plan.Float](t *testing.T, p *plan.Plan, e plan.Executor[T], atEnd bool) bool {
+func sameWhenMoved[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T], atEnd bool) bool {
 	want := outputs(t, p, e) // and grows what grows
 	m := mover{t: t, atEnd: atEnd, moved: map[unsafe.Pointer]unsafe.Pointer{}, sizes: map[unsafe.Pointer]int{}}
 	for _, m.measure = range []bool{true, false} {
@@ -119,7 +121,7 @@ func sameWhenMoved[T plan.Float](t *testing.T, p *plan.Plan, e plan.Executor[T],
 }
 
 // outputs are the values and gradients of an iteration.
-func outputs[T plan.Float](t *testing.T, p *plan.Plan, e plan.Executor[T]) []T {
+func outputs[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T]) []T {
 	t.Helper()
 	if err := e.Forward(); err != nil {
 		t.Fatal(err)

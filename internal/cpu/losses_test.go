@@ -43,7 +43,7 @@ func TestUnknownSurrogate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	e, err := d.Compile64(p)
+	e, err := newExecutor[float64](d, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +56,13 @@ func TestUnknownSurrogate(t *testing.T) {
 		for i := range data {
 			data[i] = math.Sin(float64(i + b))
 		}
-		for _, run := range []plan.Executor[float64]{e, reference} {
+		for _, run := range []boundExecutor{e, reference} {
 			if err := run.Bind(view(b, cols), &matrix.Dense{Rows: rows, Cols: cols, Data: data}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for _, run := range []plan.Executor[float64]{e, reference} {
+	for _, run := range []boundExecutor{e, reference} {
 		if err := run.Forward(); err != nil {
 			t.Fatal(err)
 		}
@@ -78,4 +78,10 @@ func TestUnknownSurrogate(t *testing.T) {
 	if v := e.Contents(view(2, 1))[0]; v == 0 {
 		t.Error("the losses are zero")
 	}
+}
+
+// boundExecutor runs a plan whose inputs can be bound: an executor or the plan's reference.
+type boundExecutor interface {
+	Executor[float64]
+	Bind(v plan.View, m matrix.Matrix) error
 }

@@ -85,17 +85,17 @@ func (r rates) check(t *testing.T, level kernel.Level, threads int) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	r.checkType(t, must(d.Compile64(r.Plan)), must(plan.NewReference[float64](r.Plan, 0)))
+	r.checkType(t, must(newExecutor[float64](d, r.Plan)), must(plan.NewReference[float64](r.Plan, 0)))
 }
 
-func (r rates) checkType(t *testing.T, e, reference plan.Executor[float64]) {
+func (r rates) checkType(t *testing.T, e, reference boundExecutor) {
 	t.Helper()
 	for round := range 2 {
 		x := make([]float64, r.n)
 		for i := range x {
 			x[i] = 5 * math.Sin(float64(3*i+round))
 		}
-		for _, run := range []plan.Executor[float64]{e, reference} {
+		for _, run := range []boundExecutor{e, reference} {
 			for _, err := range []error{run.Bind(r.view(0), &matrix.Dense{Rows: r.n, Cols: 1, Data: x}), run.Forward(), run.Backward([]float64{0.5, -2, 1.5})} {
 				if err != nil {
 					t.Fatal(err)
@@ -126,7 +126,7 @@ func kinds(regions []*region[float64]) (names []string) {
 // compiled returns the types of both halves' steps on the best kernels.
 func (r rates) compiled(t *testing.T) []string {
 	t.Helper()
-	e := must(must(New(kernel.Best(), 2)).Compile64(r.Plan)).(*executor[float64])
+	e := must(newExecutor[float64](must(New(kernel.Best(), 2)), r.Plan))
 	return slices.Concat(kinds(e.forward), kinds(e.backward))
 }
 

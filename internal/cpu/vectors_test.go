@@ -21,11 +21,7 @@ func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) prob
 	if err != nil {
 		t.Fatal(err)
 	}
-	var zero T
-	if _, single := any(zero).(float32); single {
-		return any(d.Passes32()).(problem.Passes[T])
-	}
-	return any(d.Passes64()).(problem.Passes[T])
+	return cpu.PassesOf[T](d)
 }
 
 // guardedVector is n numbers at random between others that nothing may change.

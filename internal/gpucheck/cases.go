@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"ppal/cuda"
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
 	"ppal/internal/config"
-	"ppal/trainer/graph/cuda"
 	"ppal/trainer/session"
 )
 
@@ -76,7 +76,7 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) func(session.GPUOption
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
+		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,6 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
-	engine "ppal/trainer/graph/cuda"
 )
 
 // kind is a kind of products of float32 plans with 8-bit data.
@@ -81,7 +80,7 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 		var runs [2][][]float64
 		err := withDevice(o, cuda.Options{Products: k.products}, func(d *cuda.Device) (err error) {
 			for i := range runs {
-				if runs[i], err = eightBitNumbers(c, tensor.Float32, engine.Engine(d)); err != nil {
+				if runs[i], err = eightBitNumbers(c, tensor.Float32, graph.On(d)); err != nil {
 					return err
 				}
 			}

@@ -25,7 +25,6 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
-	engine "ppal/trainer/graph/cuda"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
@@ -140,7 +139,7 @@ func TestNonFinite(t *testing.T) {
 			}
 			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
 				var all [2][][]float64
-				for k, e := range []graph.Engine{host, engine.Engine(d)} {
+				for k, e := range []graph.Engine{host, graph.On(d)} {
 					p, err := c.Problem(tensor.Float64, e)
 					if err != nil {
 						return err
@@ -180,7 +179,7 @@ func TestNonFiniteInSlices(t *testing.T) {
 		var all [2][][]float64
 		for k, products := range []cuda.Products{cuda.Float32, cuda.Int8x3} {
 			err := withDevice(emulated(t, double.Options{}), cuda.Options{Products: products}, func(d *cuda.Device) error {
-				p, err := c.Problem(tensor.Float32, engine.Engine(d))
+				p, err := c.Problem(tensor.Float32, graph.On(d))
 				if err != nil {
 					return err
 				}

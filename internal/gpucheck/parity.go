@@ -17,7 +17,6 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
-	engine "ppal/trainer/graph/cuda"
 	"ppal/trainer/session"
 )
 
@@ -116,7 +115,7 @@ func reference() (graph.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return graph.Planned(d), nil
+	return graph.On(d), nil
 }
 
 // family is the first word of a case's name, for results.
@@ -142,7 +141,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			e, same, err := caseError(c, p.dtype, host, engine.Engine(d))
+			e, same, err := caseError(c, p.dtype, host, graph.On(d))
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,6 @@ import (
 
 	"ppal/cuda"
 	"ppal/trainer/graph"
-	engine "ppal/trainer/graph/cuda"
 	"ppal/trainer/problem"
 )
 
@@ -62,7 +61,7 @@ func regularizers(n int) []problem.Regularizer {
 func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (float64, error) {
 	rng := rand.New(rand.NewPCG(31, uint64(n)))
 	start := draw(rng, n)
-	compiled, err := vectorProblem(t, start, r, engine.Engine(d))
+	compiled, err := vectorProblem(t, start, r, graph.On(d))
 	if err != nil {
 		return 0, err
 	}

@@ -17,9 +17,8 @@ import (
 // kinds is an engine that counts the kinds of the plans' steps.
 type kinds map[string]int
 
-func (k kinds) Compile(h *graph.Halves) (graph.Compiled, error) {
-	p, err := plan.Lower(plan.Source{Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
-		Parameters: h.Parameters, Inputs: h.Inputs, Data: h.Data, Weights: h.Weights, Gradients: h.Gradients})
+func (k kinds) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
+	p, err := plan.Lower(h.Source())
 	if err != nil {
 		return nil, err
 	}

@@ -1,40 +1,46 @@
 package plan
 
 import (
+	"errors"
+
+	"gorgonia.org/tensor"
+
 	"ppal/datasets/matrix"
 	"ppal/trainer/problem"
 )
 
-// Device compiles plans into something that runs them. The memory is the host's; a device elsewhere is an engine of its own.
+// Device runs plans and the primal steps on their parameters. internal/cpu and cuda have one each.
 type Device interface {
-	Compile32(p *Plan) (Executor[float32], error)
-	Compile64(p *Plan) (Executor[float64], error)
-	// Passes32 and Passes64 return the passes of one problem's primal steps, on the device's threads.
-	// Their results depend on the level of the kernels only, not on the number of threads.
-	Passes32() problem.Passes[float32]
-	Passes64() problem.Passes[float64]
+	// NewVectors returns vectors in the device's memory, of float32 or float64, whose iterate is x. Groups
+	// are the ends of the groups of the GroupMaps that steps use, nil for no groups.
+	NewVectors(t tensor.Dtype, x []float64, groups []int) (problem.Vectors, error)
+	// Compile returns a program that runs the plan at the iterate of x. The vectors are the device's, of
+	// the plan's dtype; the plan's parameters are consecutive parts of a vector. The program copies the
+	// plan's data, except for the entries of sparse data and for data in the device's own layout.
+	Compile(p *Plan, x problem.Vectors) (Program, error)
+	// Products returns how the device multiplies 8-bit data with that many columns in plans of float32.
+	Products(cols int) Products
 }
 
-// Executor runs one plan.
-type Executor[T Float] interface {
-	// Attach gives a parameter, weight or gradient its memory: that of its whole buffer.
-	Attach(v View, data []T) error
+// Program is a compiled plan. Its methods are not called at the same time.
+type Program interface {
+	// Forward computes the objective, the constraints and the watched values at the iterate. It returns
+	// f and writes g, as many numbers as the plan's constraints have elements.
+	Forward(g []float64) (f float64, err error)
+	// Backward writes the gradient for the coefficients of the objective and then of the constraints to
+	// the vector d, from what the last Forward left.
+	Backward(coefficients []float64, d problem.Vector) error
+	// Contents writes the elements of a view, row after row, to dst: of the objective, a constraint or a
+	// watched value.
+	Contents(v View, dst []float64) error
 	// Bind copies a matrix of an input's shape to the input, from the next Forward on. An input
 	// whose products read 8-bit values takes a matrix.EightBit of the same scale only: any other
 	// matrix gives an error that wraps ErrNotBytes.
 	Bind(v View, m matrix.Matrix) error
-	// Forward computes the objective, the constraints and the watched values.
-	Forward() error
-	// Backward computes the gradients for weights of the objective and then the constraints, as many as the weights' nodes have
-	// elements.
-	Backward(weights []float64) error
-	// Contents copies a view's values, row after row.
-	Contents(v View) []T
-	// Read copies them to the first elements of dst, and allocates nothing.
-	Read(v View, dst []float64)
+	// Products names how products with the data are computed: a kind with digits, or the dtype.
+	Products() string
 }
 
-var (
-	_ Executor[float32] = (*Reference[float32])(nil)
-	_ Executor[float64] = (*Reference[float64])(nil)
-)
+// ErrNotBytes is wrapped by the error of a Bind that gives other rows than 8-bit values with the
+// scale of the data to products that read 8-bit values.
+var ErrNotBytes = errors.New("rows are not 8-bit values with the scale of the data")

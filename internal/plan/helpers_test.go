@@ -19,10 +19,10 @@ import (
 // capture is the tape engine that keeps what it was given.
 type capture struct {
 	graph.Tape
-	halves **graph.Halves
+	halves **graph.Lagrangian
 }
 
-func (c capture) Compile(h *graph.Halves) (graph.Compiled, error) {
+func (c capture) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
 	*c.halves = h
 	return c.Tape.Compile(h)
 }
@@ -30,13 +30,12 @@ func (c capture) Compile(h *graph.Halves) (graph.Compiled, error) {
 // lower builds a problem and returns it with its plan.
 func lower(t testing.TB, build func(g *gorgonia.ExprGraph) (graph.Definition, error)) (*graph.Problem, *plan.Plan) {
 	t.Helper()
-	var h *graph.Halves
+	var h *graph.Lagrangian
 	problem, err := graph.New(build, capture{halves: &h})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Lower(plan.Source{Graph: h.Graph, Dtype: h.Dtype, Objective: h.Objective, Constraints: h.Constraints, Watched: h.Watch,
-		Parameters: h.Parameters, Inputs: h.Inputs, Weights: h.Weights, Gradients: h.Gradients})
+	p, err := plan.Lower(h.Source())
 	if err != nil {
 		t.Fatal(err)
 	}

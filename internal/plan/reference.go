@@ -94,10 +94,6 @@ func nodeValue[T Float](b Buffer) ([]T, error) {
 	return nil, fmt.Errorf("plan: the value of %s is no dense matrix %d x %d of the plan's type", b.Name, b.Rows, b.Cols)
 }
 
-// ErrNotBytes is wrapped by the error of a Bind that gives other rows than 8-bit values with the
-// scale of the data to products that read 8-bit values.
-var ErrNotBytes = errors.New("rows are not 8-bit values with the scale of the data")
-
 // CheckAttach returns an error if n elements cannot be the memory of the buffer of v.
 func (p *Plan) CheckAttach(v View, n int) error {
 	switch b := p.Buffers[v.Buffer]; {
@@ -136,7 +132,7 @@ func (m *Memory[T]) SetWeights(p *Plan, weights []float64) error {
 	return nil
 }
 
-// Attach implements Executor.
+// Attach gives a parameter, weight or gradient its memory, of the size of its buffer.
 func (r *Reference[T]) Attach(v View, data []T) error {
 	if err := r.plan.CheckAttach(v, len(data)); err != nil {
 		return err
@@ -145,7 +141,7 @@ func (r *Reference[T]) Attach(v View, data []T) error {
 	return nil
 }
 
-// Bind implements Executor.
+// Bind copies a matrix to an input.
 func (r *Reference[T]) Bind(v View, m matrix.Matrix) error {
 	if err := r.plan.CheckBind(v, m); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )
 
@@ -15,49 +16,63 @@ import (
 type Definition struct {
 	// Objective is f, a scalar node.
 	Objective *gorgonia.Node
-	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima (|h| - eps) give the smooth terms h, and
-	// wrap the problem with problem.MakePiecewise.
+	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima (|h| - eps) give
+	// the smooth functions h, and wrap the problem with problem.MakePiecewise.
 	Constraints gorgonia.Nodes
 	// Parameters are x, input nodes with values, stacked in order.
 	Parameters gorgonia.Nodes
 	// Regularizer is r over the stacked parameters.
 	Regularizer problem.Regularizer
-	// NonSmooth marks kinks of the nodes themselves (relu, hinge losses): the certificate's stationarity is then an upper bound.
+	// NonSmooth says that the nodes themselves have kinks (relu, hinge losses): the certificate's
+	// stationarity is then an upper bound.
 	NonSmooth bool
-	// Inputs are input nodes whose values may be exchanged between iterations (Problem.Bind), mini-batches for instance.
+	// Inputs are input nodes whose values may be replaced between iterations (Problem.Bind), for example
+	// mini-batches.
 	Inputs gorgonia.Nodes
-	// Data are the values of Inputs in the form they were read in, for engines that need no widened copy; nil, or an entry that is nil:
-	// the input node has a value.
+	// Data are the values of Inputs in the form in which they were read, so that an engine needs no
+	// widened copy. Data, or an entry, is nil if the input node has a value.
 	Data []matrix.Matrix
-	// Watch are nodes whose values a forward pass keeps (Problem.Watched), scores for instance.
+	// Watch are nodes whose values a forward pass keeps (Problem.Watched), for example scores.
 	Watch gorgonia.Nodes
 }
 
-// Halves is a compiled definition's input: the definition and its derivative, ready for an engine.
-type Halves struct {
+// Lagrangian is a definition with the gradients of c_0 f + sum_j <c_j, g_j>, ready for an engine.
+type Lagrangian struct {
 	Definition
 	Graph *gorgonia.ExprGraph
 	Dtype tensor.Dtype
-	// Weights are the inputs of the backward half: the objective's, a scalar, then one of each constraint node's shape.
-	Weights gorgonia.Nodes
-	// Gradients are those of weights[0] f + sum_j <weights[j], g_j> with respect to Parameters, node by node.
+	// Coefficients are input nodes for c: the objective's, a scalar, then one of the shape of each
+	// constraint node.
+	Coefficients gorgonia.Nodes
+	// Gradients are those with respect to Parameters, node by node.
 	Gradients gorgonia.Nodes
-	// Sizes are the number of constraints in each node of Constraints.
+	// Sizes are the numbers of constraints in the nodes of Constraints.
 	Sizes []int
 }
 
-// Engine compiles the two halves for a device. The parameters' values at that moment are the start.
-type Engine interface {
-	Compile(h *Halves) (Compiled, error)
+// Source returns what a plan is made from.
+func (l *Lagrangian) Source() plan.Source {
+	return plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Weights: l.Coefficients, Gradients: l.Gradients}
 }
 
-// Compiled is what an engine makes of a definition: a problem that keeps the values of the watched nodes.
+// Engine compiles definitions: CPU, On and Tape return one each. The parameters' values at that moment
+// are the start.
+type Engine interface {
+	Compile(l *Lagrangian) (Compiled, error)
+}
+
+// Compiled is a definition that an engine runs: a problem that keeps the values of the watched nodes.
 type Compiled interface {
 	problem.Problem
 	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the next.
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error
+	// Products names how products with the data are computed: int8x3 for example, or the dtype.
+	Products() string
+	// Explain returns a table of the steps, "" if the engine has none.
+	Explain() string
 }
 
 // Problem is a problem.Problem of Gorgonia nodes.
@@ -94,29 +109,21 @@ func (p *Problem) Bind(i int, m matrix.Matrix) error {
 	return p.compiled.Bind(i, m)
 }
 
-// Products names how products with the data are computed, "" where the engine does not say: int8x3, or a dtype.
-func (p *Problem) Products() string {
-	if c, ok := p.compiled.(interface{ Products() string }); ok {
-		return c.Products()
-	}
-	return ""
-}
+// Products names how products with the data are computed: int8x3 for example, or the dtype.
+func (p *Problem) Products() string { return p.compiled.Products() }
 
-// Explain is a table of the steps that the engine runs, "" where it has none to show.
-func (p *Problem) Explain() string {
-	if e, ok := p.compiled.(interface{ Explain() string }); ok {
-		return e.Explain()
-	}
-	return ""
-}
+// Explain returns a table of the steps that the engine runs, "" if the engine has none.
+func (p *Problem) Explain() string { return p.compiled.Explain() }
 
 // NonSmooth implements problem.NonSmooth.
 func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 
-// building guards Gorgonia's package-level constants, which building and differentiating graphs in several goroutines race on.
+// building guards Gorgonia's package-level constants: building and differentiating graphs in several
+// goroutines race on them.
 var building sync.Mutex
 
-// New makes a problem: build adds the nodes to a fresh graph and says which they are. Only one graph is built at a time.
+// New makes a problem: build adds the nodes to a new graph and returns the definition. Only one graph is
+// built at a time.
 func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (*Problem, error) {
 	building.Lock()
 	defer building.Unlock()
@@ -125,11 +132,11 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 	if err != nil {
 		return nil, err
 	}
-	halves, err := differentiate(g, def)
+	l, err := differentiate(g, def)
 	if err != nil {
 		return nil, err
 	}
-	w, err := engine.Compile(halves)
+	w, err := engine.Compile(l)
 	if err != nil {
 		return nil, fmt.Errorf("graph: compile: %w", err)
 	}
@@ -141,67 +148,67 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 	return p, nil
 }
 
-// differentiate adds the weights and the gradients.
-func differentiate(g *gorgonia.ExprGraph, def Definition) (*Halves, error) {
-	h := &Halves{Definition: def, Graph: g}
-	if err := h.check(); err != nil {
+// differentiate adds the coefficients and the gradients.
+func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
+	l := &Lagrangian{Definition: def, Graph: g}
+	if err := l.check(); err != nil {
 		return nil, err
 	}
 	outputs := append(gorgonia.Nodes{def.Objective}, def.Constraints...)
 	for i, n := range outputs {
 		name := fmt.Sprintf("weights.%d", i)
 		if n.IsScalar() {
-			h.Weights = append(h.Weights, gorgonia.NewScalar(g, h.Dtype, gorgonia.WithName(name)))
+			l.Coefficients = append(l.Coefficients, gorgonia.NewScalar(g, l.Dtype, gorgonia.WithName(name)))
 		} else {
-			h.Weights = append(h.Weights, gorgonia.NewVector(g, h.Dtype, gorgonia.WithShape(n.Shape()...), gorgonia.WithName(name)))
+			l.Coefficients = append(l.Coefficients, gorgonia.NewVector(g, l.Dtype, gorgonia.WithShape(n.Shape()...), gorgonia.WithName(name)))
 		}
 	}
 	var err error
-	if h.Gradients, err = gorgonia.Backpropagate(outputs, h.Weights, def.Parameters); err != nil {
+	if l.Gradients, err = gorgonia.Backpropagate(outputs, l.Coefficients, def.Parameters); err != nil {
 		return nil, fmt.Errorf("graph: the gradients: %w", err)
 	}
-	return h, nil
+	return l, nil
 }
 
 // check validates the definition and fills Dtype and Sizes.
-func (h *Halves) check() error {
-	if h.Objective == nil || len(h.Parameters) == 0 {
+func (l *Lagrangian) check() error {
+	if l.Objective == nil || len(l.Parameters) == 0 {
 		return fmt.Errorf("graph: a definition needs an objective and parameters")
 	}
-	if !h.Objective.IsScalar() {
-		return fmt.Errorf("graph: the objective %v has shape %v, want a scalar", h.Objective, h.Objective.Shape())
+	if !l.Objective.IsScalar() {
+		return fmt.Errorf("graph: the objective %v has shape %v, want a scalar", l.Objective, l.Objective.Shape())
 	}
-	h.Dtype = h.Objective.Dtype()
-	if h.Dtype != tensor.Float32 && h.Dtype != tensor.Float64 {
-		return fmt.Errorf("graph: the objective is of %v, want float32 or float64", h.Dtype)
+	l.Dtype = l.Objective.Dtype()
+	if l.Dtype != tensor.Float32 && l.Dtype != tensor.Float64 {
+		return fmt.Errorf("graph: the objective is of %v, want float32 or float64", l.Dtype)
 	}
-	for j, n := range h.Constraints {
+	for j, n := range l.Constraints {
 		size := 1
 		switch {
-		case n.Dtype() != h.Dtype:
-			return fmt.Errorf("graph: constraint node %d is of %v, the objective of %v", j, n.Dtype(), h.Dtype)
+		case n.Dtype() != l.Dtype:
+			return fmt.Errorf("graph: constraint node %d is of %v, the objective of %v", j, n.Dtype(), l.Dtype)
 		case n.IsVec():
 			size = n.Shape().TotalSize()
 		case !n.IsScalar():
 			return fmt.Errorf("graph: constraint node %d has shape %v, want a scalar or a vector", j, n.Shape())
 		}
-		h.Sizes = append(h.Sizes, size)
+		l.Sizes = append(l.Sizes, size)
 	}
-	for i, r := range h.Data {
+	for i, r := range l.Data {
 		if r == nil {
 			continue
 		}
 		rows, cols := r.Dims()
-		if i >= len(h.Inputs) || !h.Inputs[i].Shape().Eq(tensor.Shape{rows, cols}) {
+		if i >= len(l.Inputs) || !l.Inputs[i].Shape().Eq(tensor.Shape{rows, cols}) {
 			return fmt.Errorf("graph: data matrix %d is %d x %d and has no input of that shape", i, rows, cols)
 		}
 	}
-	for i, n := range h.Parameters {
+	for i, n := range l.Parameters {
 		switch {
 		case n.Value() == nil:
 			return fmt.Errorf("graph: parameter %d (%s) has no value to start from", i, n.Name())
-		case n.Dtype() != h.Dtype:
-			return fmt.Errorf("graph: parameter %d (%s) is of %v, the objective of %v", i, n.Name(), n.Dtype(), h.Dtype)
+		case n.Dtype() != l.Dtype:
+			return fmt.Errorf("graph: parameter %d (%s) is of %v, the objective of %v", i, n.Name(), n.Dtype(), l.Dtype)
 		}
 	}
 	return nil

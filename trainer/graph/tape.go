@@ -10,64 +10,64 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Tape is the engine that runs both halves on Gorgonia's own TapeMachine: the reference for faster ones. The backward half
-// evaluates the forward nodes again.
+// Tape is the engine that runs definitions on Gorgonia's own TapeMachine, in plain float32 or float64: the
+// reference for the devices. The backward pass evaluates the forward nodes again.
 type Tape struct{}
 
 var _ Engine = Tape{}
 
 // Compile implements Engine.
-func (Tape) Compile(h *Halves) (Compiled, error) {
-	if h.Dtype == tensor.Float32 {
-		return newTape[float32](h)
+func (Tape) Compile(l *Lagrangian) (Compiled, error) {
+	if l.Dtype == tensor.Float32 {
+		return newTape[float32](l)
 	}
-	return newTape[float64](h)
+	return newTape[float64](l)
 }
 
-// tapeProblem runs the halves on two machines over one graph. The stacked x is the memory of every parameter's value, so that
-// the space's operations move the parameters.
+// tapeProblem runs the forward and the backward pass on two machines over one graph. The parameters'
+// values are parts of the memory of x, so that steps of x move the parameters.
 type tapeProblem[T float32 | float64] struct {
 	*problem.HostSpace[T]
-	h                 *Halves
+	l                 *Lagrangian
 	forward, backward *machine
 	watched           []gorgonia.Value
-	weights           [][]T // the memory of each weight input
+	coefficients      [][]T // the memory of each coefficient node
 	m                 int
 }
 
-func newTape[T float32 | float64](h *Halves) (*tapeProblem[T], error) {
-	x, err := stack[T](h.Parameters)
+func newTape[T float32 | float64](l *Lagrangian) (*tapeProblem[T], error) {
+	x, err := stack[T](l.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	p := &tapeProblem[T]{HostSpace: problem.NewHostSpace(x, h.Regularizer), h: h, watched: make([]gorgonia.Value, len(h.Watch))}
-	if err := p.bindWeights(); err != nil {
+	p := &tapeProblem[T]{HostSpace: problem.NewHostSpace(x, l.Regularizer), l: l, watched: make([]gorgonia.Value, len(l.Watch))}
+	if err := p.bindCoefficients(); err != nil {
 		return nil, err
 	}
-	if err := widenInputs[T](h); err != nil {
+	if err := widenInputs[T](l); err != nil {
 		return nil, err
 	}
-	outputs := append(gorgonia.Nodes{h.Objective}, h.Constraints...)
-	for i, n := range h.Watch {
+	outputs := append(gorgonia.Nodes{l.Objective}, l.Constraints...)
+	for i, n := range l.Watch {
 		outputs = append(outputs, gorgonia.Read(n, &p.watched[i]))
 	}
-	if p.forward, err = newMachine(h.Graph, outputs); err != nil {
-		return nil, fmt.Errorf("the forward half: %w", err)
+	if p.forward, err = newMachine(l.Graph, outputs); err != nil {
+		return nil, fmt.Errorf("the forward pass: %w", err)
 	}
-	if p.backward, err = newMachine(h.Graph, h.Gradients); err != nil {
-		return nil, fmt.Errorf("the backward half: %w", err)
+	if p.backward, err = newMachine(l.Graph, l.Gradients); err != nil {
+		return nil, fmt.Errorf("the backward pass: %w", err)
 	}
 	return p, nil
 }
 
 // widenInputs gives the inputs that have a data matrix its widened values.
-func widenInputs[T float32 | float64](h *Halves) error {
-	for i, m := range h.Data {
+func widenInputs[T float32 | float64](l *Lagrangian) error {
+	for i, m := range l.Data {
 		if m == nil {
 			continue
 		}
-		if err := letMatrix[T](h.Inputs[i], m); err != nil {
-			return fmt.Errorf("input %d (%s): %w", i, h.Inputs[i].Name(), err)
+		if err := letMatrix[T](l.Inputs[i], m); err != nil {
+			return fmt.Errorf("input %d (%s): %w", i, l.Inputs[i].Name(), err)
 		}
 	}
 	return nil
@@ -104,18 +104,19 @@ func stack[T float32 | float64](parameters gorgonia.Nodes) ([]T, error) {
 	return x, nil
 }
 
-// bindWeights gives every weight of a vector a value to write to; scalars are let each time.
-func (p *tapeProblem[T]) bindWeights() error {
-	p.weights = make([][]T, len(p.h.Weights))
-	for i, w := range p.h.Weights {
+// bindCoefficients gives every coefficient node that is a vector a value to write to. Scalars get a new
+// value at each Backward.
+func (p *tapeProblem[T]) bindCoefficients() error {
+	p.coefficients = make([][]T, len(p.l.Coefficients))
+	for i, w := range p.l.Coefficients {
 		if i > 0 {
-			p.m += p.h.Sizes[i-1]
+			p.m += p.l.Sizes[i-1]
 		}
 		if w.IsScalar() {
 			continue
 		}
-		p.weights[i] = make([]T, p.h.Sizes[i-1])
-		if err := gorgonia.Let(w, tensor.New(tensor.WithShape(w.Shape()...), tensor.WithBacking(p.weights[i]))); err != nil {
+		p.coefficients[i] = make([]T, p.l.Sizes[i-1])
+		if err := gorgonia.Let(w, tensor.New(tensor.WithShape(w.Shape()...), tensor.WithBacking(p.coefficients[i]))); err != nil {
 			return err
 		}
 	}
@@ -128,13 +129,13 @@ func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	if err := p.forward.run(); err != nil {
 		return 0, fmt.Errorf("graph: forward: %w", err)
 	}
-	f, err := scalar[T](p.h.Objective.Value())
+	f, err := scalar[T](p.l.Objective.Value())
 	if err != nil {
 		return 0, err
 	}
 	at := 0
-	for j, n := range p.h.Constraints {
-		size := p.h.Sizes[j]
+	for j, n := range p.l.Constraints {
+		size := p.l.Sizes[j]
 		if err := widen[T](g[at:at+size], n.Value()); err != nil {
 			return 0, fmt.Errorf("graph: constraint node %d: %w", j, err)
 		}
@@ -143,18 +144,18 @@ func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	return f, nil
 }
 
-func (p *tapeProblem[T]) Backward(weights []float64, d problem.Vector) error {
+func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) error {
 	at := 0
-	for i, w := range p.h.Weights {
-		if p.weights[i] == nil {
-			if err := gorgonia.Let(w, T(weights[at])); err != nil {
-				return fmt.Errorf("graph: weights: %w", err)
+	for i, w := range p.l.Coefficients {
+		if p.coefficients[i] == nil {
+			if err := gorgonia.Let(w, T(coefficients[at])); err != nil {
+				return fmt.Errorf("graph: coefficients: %w", err)
 			}
 			at++
 			continue
 		}
-		for j := range p.weights[i] {
-			p.weights[i][j] = T(weights[at])
+		for j := range p.coefficients[i] {
+			p.coefficients[i][j] = T(coefficients[at])
 			at++
 		}
 	}
@@ -163,10 +164,10 @@ func (p *tapeProblem[T]) Backward(weights []float64, d problem.Vector) error {
 	}
 	dst := p.Slice(d)
 	at = 0
-	for i, n := range p.h.Gradients {
+	for i, n := range p.l.Gradients {
 		values, ok := n.Value().Data().([]T)
-		if size := p.h.Parameters[i].Shape().TotalSize(); !ok || len(values) != size {
-			return fmt.Errorf("graph: the gradient of %s has shape %v, want %v", p.h.Parameters[i].Name(), n.Shape(), p.h.Parameters[i].Shape())
+		if size := p.l.Parameters[i].Shape().TotalSize(); !ok || len(values) != size {
+			return fmt.Errorf("graph: the gradient of %s has shape %v, want %v", p.l.Parameters[i].Name(), n.Shape(), p.l.Parameters[i].Shape())
 		}
 		at += copy(dst[at:], values)
 	}
@@ -180,7 +181,13 @@ func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 	return p.watched[i], nil
 }
 
-func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.h.Inputs[i], m) }
+func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.l.Inputs[i], m) }
+
+// Products implements Compiled: gonum's products in the definition's dtype.
+func (p *tapeProblem[T]) Products() string { return p.l.Dtype.String() }
+
+// Explain implements Compiled: the machine has no steps to show.
+func (p *tapeProblem[T]) Explain() string { return "" }
 
 // scalar reads a scalar value.
 func scalar[T float32 | float64](v gorgonia.Value) (float64, error) {

@@ -36,20 +36,18 @@ type Device struct {
 
 // GPU is an open GPU that trains. Programs built without the tag gpu have none.
 type GPU interface {
-	graph.Engine
+	plan.Device
 	// Info describes the device.
 	Info() driver.Info
 	// PeakBytes is the most device memory that was allocated at one time.
 	PeakBytes() int64
-	// Products is how the device multiplies 8-bit data of that many columns.
-	Products(cols int) plan.Products
 	Close() error
 }
 
 // GPUOptions say which GPU a session opens, and how that GPU computes.
 type GPUOptions struct {
 	Ordinal    int // counted from 0
-	Products   Products
+	Products   plan.Products
 	MicroBatch int // rows of the data that are worked on at a time; 0: all
 }
 
@@ -180,7 +178,7 @@ func openDevices(o Device) (*devices, error) {
 	if d.cpu, err = o.OpenCPU(); err != nil {
 		return nil, productsError(err)
 	}
-	d.train = graph.Planned(d.cpu)
+	d.train = graph.On(d.cpu)
 	d.measure = d.train
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
 	return d, nil
@@ -196,15 +194,21 @@ func (d *devices) openGPU() error {
 	if err != nil {
 		return err
 	}
+	products := plan.AutoProducts
+	if d.options.Products != "" {
+		if products, err = plan.ParseProducts(string(d.options.Products)); err != nil {
+			return err
+		}
+	}
 	open := d.options.OpenGPU
 	if open == nil {
 		open = openGPU
 	}
-	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: d.options.Products, MicroBatch: d.options.MicroBatch})
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: products, MicroBatch: d.options.MicroBatch})
 	if err != nil {
 		return err
 	}
-	d.gpu, d.train, d.measure = gpu, gpu, graph.Planned(host)
+	d.gpu, d.train, d.measure = gpu, graph.On(gpu), graph.On(host)
 	return nil
 }
 

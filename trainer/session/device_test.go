@@ -8,11 +8,11 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
 	"ppal/models"
 	"ppal/trainer"
-	"ppal/trainer/graph/cuda"
 	"ppal/trainer/problem"
 )
 
@@ -23,7 +23,7 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU,
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
+		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
 		if err != nil {
 			return nil, err
 		}

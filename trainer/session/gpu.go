@@ -3,8 +3,8 @@
 package session
 
 import (
+	"ppal/cuda"
 	"ppal/cuda/open"
-	"ppal/trainer/graph/cuda"
 )
 
 // openGPU opens one of this machine's GPUs.
@@ -13,7 +13,7 @@ func openGPU(o GPUOptions) (GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	gpu, err := cuda.Open(d, string(o.Products), o.MicroBatch)
+	gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	device "ppal/cuda"
+	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
 	"ppal/datasets"
@@ -18,17 +18,17 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
-	"ppal/trainer/graph/cuda"
+	"ppal/trainer/graph"
 )
 
 // sliced are the kinds with slices.
-var sliced = []device.Products{device.BF16x3, device.BF16x2, device.Int8x3, device.Int8x2}
+var sliced = []cuda.Products{cuda.BF16x3, cuda.BF16x2, cuda.Int8x3, cuda.Int8x2}
 
 // Every case of 8-bit data runs in slices with all calls in order, and a steady iteration is the same as without.
 func TestSlicedSequences(t *testing.T) {
 	for _, products := range sliced {
 		for _, rows := range []int{0, 3, 64} {
-			d, r := recorded(t, device.Options{Products: products, MicroBatch: rows}, 0)
+			d, r := recorded(t, cuda.Options{Products: products, MicroBatch: rows}, 0)
 			for _, c := range graphcases.All() {
 				if c.Storage == graphcases.Bytes && rows < c.Rows {
 					t.Run(fmt.Sprintf("%v/%d/%s", products, rows, c.Name), func(t *testing.T) { sequence(t, c, tensor.Float32, d, r) })
@@ -51,26 +51,26 @@ func TestSlicedLaunches(t *testing.T) {
 		name     string
 		problem  graphcases.Case
 		dtype    tensor.Dtype
-		set      device.Options
+		set      cuda.Options
 		products string
 		want     []string
 	}{
-		{"three", small(t), tensor.Float32, device.Options{Products: device.BF16x3}, "bf16x3", append(forward(3), backward(3, 1, false)...)},
-		{"two", small(t), tensor.Float32, device.Options{Products: device.BF16x2}, "bf16x2", append(forward(2), backward(2, 1, false)...)},
-		{"windows of rows", small(t), tensor.Float32, device.Options{Products: device.BF16x2, MicroBatch: 70}, "bf16x2",
+		{"three", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 1, false)...)},
+		{"two", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2}, "bf16x2", append(forward(2), backward(2, 1, false)...)},
+		{"windows of rows", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2, MicroBatch: 70}, "bf16x2",
 			slices.Concat(forward(2), multiplied(2, 1, false), // backwards, the forward half again
 				forward(2), backward(2, 1, false), multiplied(2, 1, false), backward(2, 1, true))},
-		{"long sums", large, tensor.Float32, device.Options{Products: device.BF16x3}, "bf16x3", append(forward(3), backward(3, 2, false)...)},
-		{"float64", small(t), tensor.Float64, device.Options{Products: device.BF16x3}, "float64", []string{"precision 2", "precision 2"}},
-		{"none", small(t), tensor.Float32, device.Options{}, "float32", []string{"precision 0", "precision 0"}},
-		{"TF32", small(t), tensor.Float32, device.Options{Products: device.TF32}, "tf32", []string{"precision 1", "precision 1"}},
+		{"long sums", large, tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 2, false)...)},
+		{"float64", small(t), tensor.Float64, cuda.Options{Products: cuda.BF16x3}, "float64", []string{"precision 2", "precision 2"}},
+		{"none", small(t), tensor.Float32, cuda.Options{}, "float32", []string{"precision 0", "precision 0"}},
+		{"TF32", small(t), tensor.Float32, cuda.Options{Products: cuda.TF32}, "tf32", []string{"precision 1", "precision 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, r := watched(t, c.set)
 			if c.dtype == tensor.Float64 {
 				r.count = 0
 			}
-			p, err := c.problem.Problem(c.dtype, cuda.Engine(d))
+			p, err := c.problem.Problem(c.dtype, graph.On(d))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,16 +136,16 @@ func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
 	return n.Driver.Multiply(s, g)
 }
 
-func watched(t *testing.T, o device.Options) (*device.Device, *noting) {
+func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
 	t.Helper()
 	r := &noting{Driver: double.New(double.Options{}), terms: map[driver.Pointer]int{}}
 	switch o.Products {
-	case device.BF16x2:
+	case cuda.BF16x2:
 		r.count = 2
-	case device.BF16x3:
+	case cuda.BF16x3:
 		r.count = 3
 	}
-	d, err := device.Open(r, o)
+	d, err := cuda.Open(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +162,9 @@ func watched(t *testing.T, o device.Options) (*device.Device, *noting) {
 func TestSlicedMemory(t *testing.T) {
 	const rows, cols = 12_000, 1000
 	c := graphcases.Network(models.Spec{Inputs: cols, Hidden: []int{8}}, []int{rows / 2, rows / 2}, constraints.Sigmoid, false, graphcases.Bytes)
-	for _, products := range []device.Products{device.BF16x3, device.Int8x3} {
-		d, _ := recorded(t, device.Options{Products: products}, 0)
-		p, err := c.Problem(tensor.Float32, cuda.Engine(d))
+	for _, products := range []cuda.Products{cuda.BF16x3, cuda.Int8x3} {
+		d, _ := recorded(t, cuda.Options{Products: products}, 0)
+		p, err := c.Problem(tensor.Float32, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +179,8 @@ func TestSlicedMemory(t *testing.T) {
 // Bytes are bound as bytes; floats, even those of bytes, and bytes of another scale are refused.
 func TestSlicedBind(t *testing.T) {
 	for _, products := range sliced {
-		d, r := recorded(t, device.Options{Products: products, MicroBatch: 40}, 0)
-		p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+		d, r := recorded(t, cuda.Options{Products: products, MicroBatch: 40}, 0)
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,10 +210,10 @@ func TestSlicedBind(t *testing.T) {
 }
 
 // launches are those of an iteration's two halves, and the products.
-func launches(t *testing.T, c graphcases.Case, o device.Options) (list []string) {
+func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 	t.Helper()
 	d, r := recorded(t, o, 0)
-	p, err := c.Problem(tensor.Float32, cuda.Engine(d))
+	p, err := c.Problem(tensor.Float32, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,23 +247,23 @@ func TestLaunchesInSlices(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		problem  graphcases.Case
-		products device.Products
+		products cuda.Products
 		want     []string
 	}{
-		{"one layer", small(t), device.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
-		{"one layer", small(t), device.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
+		{"one layer", small(t), cuda.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
+		{"one layer", small(t), cuda.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
 			[]string{"rank_one"})},
-		{"one layer", small(t), device.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_int8"}, end,
+		{"one layer", small(t), cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_int8"}, end,
 			[]string{"output_digits_4", "Multiply", "dequantize_int8", "rank_one"})},
-		{"two layers", deep, device.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
+		{"two layers", deep, cuda.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},
-		{"two layers", deep, device.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_int8"}, multiply(1), end,
+		{"two layers", deep, cuda.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_int8"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "dequantize_int8"}, multiply(1))},
-		{"linear", linear, device.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_int8", "means_margin", "pack", "unpack", "margin_loss_grad",
+		{"linear", linear, cuda.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_int8", "means_margin", "pack", "unpack", "margin_loss_grad",
 			"quantize_int8", "Multiply", "dequantize_int8", "column_sums"}},
 	} {
 		t.Run(fmt.Sprint(c.name, " ", c.products), func(t *testing.T) {
-			if got := launches(t, c.problem, device.Options{Products: c.products}); !slices.Equal(got, c.want) {
+			if got := launches(t, c.problem, cuda.Options{Products: c.products}); !slices.Equal(got, c.want) {
 				t.Errorf("launches %v,\nwant     %v", got, c.want)
 			}
 		})
@@ -273,9 +273,9 @@ func TestLaunchesInSlices(t *testing.T) {
 // A gradient that nothing reads but the product with the data is not written: the launch that cuts it names its terms alone. Of digits it
 // is named, for columns that have none.
 func TestGradientIsNotWritten(t *testing.T) {
-	for products, named := range map[device.Products]bool{device.Float32: true, device.BF16x3: false, device.Int8x3: true} {
-		d, r := recorded(t, device.Options{Products: products}, 0)
-		p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	for products, named := range map[cuda.Products]bool{cuda.Float32: true, cuda.BF16x3: false, cuda.Int8x3: true} {
+		d, r := recorded(t, cuda.Options{Products: products}, 0)
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,11 +302,11 @@ func TestAutomaticProducts(t *testing.T) {
 		problem graphcases.Case
 		want    string
 	}{{8, wide, "int8x3"}, {9, wide, "int8x3"}, {7, wide, "float32"}, {9, small(t), "float32"}, {9, dense, "float32"}} {
-		d, err := device.Open(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), device.Options{})
+		d, err := cuda.Open(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), cuda.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := c.problem.Problem(tensor.Float32, cuda.Engine(d))
+		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
 		if err != nil || p.Products() != c.want {
 			t.Errorf("%s, compute capability %d.0: %s, error %v", c.problem.Name, c.major, p.Products(), err)
 		}

@@ -7,32 +7,34 @@ import (
 )
 
 const (
-	// vectorChunk is the number of elements that a kernel takes at a time: short enough that all operands stay in the level-1 cache's
-	// neighbourhood and that many cores share a vector evenly, long enough that a call costs nothing. Sums are kept for each chunk.
+	// vectorChunk is the number of elements of one kernel call: few enough that all operands stay in the
+	// level-1 or level-2 cache and that many cores share a vector evenly, and enough that the call costs
+	// little. Each chunk has sums of its own.
 	vectorChunk = 4096
-	// chunksPerThread is the number of chunks that are worth a thread, some 5 microseconds of work.
+	// chunksPerThread is the number of chunks from which another thread pays, about 5 microseconds of work.
 	chunksPerThread = 4
 )
 
-// vectors is the device's arithmetic on a problem's iterate: chunk by chunk, every thread a range of chunks, one pass at a time. The sums
-// of the chunks are added in their order, so that results depend neither on the number of threads nor on which was faster.
-type vectors[T plan.Float] struct {
+// passes are the device's passes over vectors, one pass at a time. Each thread takes a range of chunks. The
+// chunks' sums are added in their order, so that results do not depend on the number of threads or their
+// speed.
+type passes[T plan.Float] struct {
 	k       *kernel.Kernels[T]
 	pool    *pool
 	threads int
 
-	pass    pass[T] // that is being done
+	pass    pass[T] // the current pass
 	workers int
 	sums    [][2]float64 // of the chunks
 }
 
-// newVectors needs kernels of a level that the machine has, as the device's are.
-func newVectors[T plan.Float](d *Device) *vectors[T] {
+// newPasses panics if the machine lacks the device's kernels, which New has checked.
+func newPasses[T plan.Float](d *Device) *passes[T] {
 	k, err := kernel.New[T](d.level)
 	if err != nil {
 		panic(err)
 	}
-	return &vectors[T]{k: k, pool: d.pool, threads: d.threads}
+	return &passes[T]{k: k, pool: d.pool, threads: d.threads}
 }
 
 // operation names a pass.
@@ -48,8 +50,8 @@ const (
 	adapting
 )
 
-// A pass is an operation with its operands, vectors and numbers; what an operation does not have is nil or 0. It is kept beside the
-// vectors rather than in a closure, so that it allocates nothing.
+// A pass is an operation with its operands, vectors and numbers; operands that the operation does not use
+// are nil or 0. A pass is a struct and not a closure, so that it allocates nothing.
 type pass[T plan.Float] struct {
 	operation  operation
 	x, y, z, w []T
@@ -58,7 +60,7 @@ type pass[T plan.Float] struct {
 }
 
 // Combine implements problem.Passes.
-func (v *vectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
+func (v *passes[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 	if b == 0 {
 		v.do(pass[T]{operation: scaling, x: dst, a: a, y: x})
 		return
@@ -67,36 +69,36 @@ func (v *vectors[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 }
 
 // Dot implements problem.Passes.
-func (v *vectors[T]) Dot(x, y []T) float64 {
+func (v *passes[T]) Dot(x, y []T) float64 {
 	sum, _ := v.do(pass[T]{operation: multiplying, x: x, y: y})
 	return sum
 }
 
 // SquaredDistance implements problem.Passes.
-func (v *vectors[T]) SquaredDistance(x, y []T) float64 {
+func (v *passes[T]) SquaredDistance(x, y []T) float64 {
 	sum, _ := v.do(pass[T]{operation: subtracting, x: x, y: y})
 	return sum
 }
 
 // SquaredTrial implements problem.Passes.
-func (v *vectors[T]) SquaredTrial(x, d, velocity []T, e, b T) float64 {
+func (v *passes[T]) SquaredTrial(x, d, velocity []T, e, b T) float64 {
 	sum, _ := v.do(pass[T]{operation: reaching, x: x, y: d, z: velocity, a: e, b: b})
 	return sum
 }
 
 // Descend implements problem.Passes.
-func (v *vectors[T]) Descend(x, d, velocity []T, e, b T, p problem.Elementwise[T]) (moved, size float64) {
+func (v *passes[T]) Descend(x, d, velocity []T, e, b T, p problem.Elementwise[T]) (moved, size float64) {
 	return v.do(pass[T]{operation: descending, x: x, y: d, z: velocity, a: e, b: b, p: p})
 }
 
 // Adam implements problem.Passes.
-func (v *vectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Elementwise[T]) (size float64) {
+func (v *passes[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Elementwise[T]) (size float64) {
 	size, _ = v.do(pass[T]{operation: adapting, x: x, y: d, z: m1, w: m2, a: rate, b: root, p: p})
 	return size
 }
 
 // do runs a pass and returns its sums.
-func (v *vectors[T]) do(p pass[T]) (first, second float64) {
+func (v *passes[T]) do(p pass[T]) (first, second float64) {
 	chunks := (len(p.x) + vectorChunk - 1) / vectorChunk
 	if chunks <= 1 {
 		return p.on(v.k, 0, len(p.x))
@@ -106,7 +108,7 @@ func (v *vectors[T]) do(p pass[T]) (first, second float64) {
 	}
 	v.pass, v.workers = p, max(1, min(v.threads, chunks/chunksPerThread))
 	v.pool.run(v.workers, v)
-	v.pass = pass[T]{} // holds no vector longer than it is needed
+	v.pass = pass[T]{} // keeps no vector alive
 	for _, s := range v.sums[:chunks] {
 		first += s[0]
 		second += s[1]
@@ -115,7 +117,7 @@ func (v *vectors[T]) do(p pass[T]) (first, second float64) {
 }
 
 // work implements job.
-func (v *vectors[T]) work(worker int) {
+func (v *passes[T]) work(worker int) {
 	n := len(v.pass.x)
 	chunks := (n + vectorChunk - 1) / vectorChunk
 	for c := chunks * worker / v.workers; c < chunks*(worker+1)/v.workers; c++ {

@@ -10,24 +10,23 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	device "ppal/cuda"
+	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
 	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
-	"ppal/trainer/graph/cuda"
 	"ppal/trainer/problem"
 )
 
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
 
 // recorded is a device on a recorder that computes nothing; the test fails where the recorder refuses a call, also at the end.
-func recorded(t testing.TB, o device.Options, memory int64) (*device.Device, *double.Driver) {
+func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{Memory: memory})
-	d, err := device.Open(r, o)
+	d, err := cuda.Open(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 func TestSequences(t *testing.T) {
 	for _, dtype := range dtypes {
 		for _, slice := range []int{0, 3, 64} {
-			d, r := recorded(t, device.Options{MicroBatch: slice}, 0)
+			d, r := recorded(t, cuda.Options{MicroBatch: slice}, 0)
 			for _, c := range graphcases.All() {
 				if slice == 0 || slice < c.Rows && c.Rows < 20*slice {
 					t.Run(fmt.Sprintf("%v/%d/%s", dtype, slice, c.Name), func(t *testing.T) { sequence(t, c, dtype, d, r) })
@@ -73,8 +72,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *device.Device, r *double.Driver) {
-	p, err := c.Problem(dtype, cuda.Engine(d))
+func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *cuda.Device, r *double.Driver) {
+	p, err := c.Problem(dtype, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +109,8 @@ func small(t testing.TB) graphcases.Case {
 
 // A whole iteration's launches, fused: what is between the products is one pass each.
 func TestFusedLaunches(t *testing.T) {
-	d, r := recorded(t, device.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +142,9 @@ func TestFusedLaunches(t *testing.T) {
 // An exchanged input is uploaded to where it was: graphs stay. One that was sparse is dense from then on, and captured anew.
 func TestBindAndCaptures(t *testing.T) {
 	for form, captures := range map[graphcases.Storage]int{graphcases.Values: 2, graphcases.Bytes: 2, graphcases.Sparse: 4} {
-		d, r := recorded(t, device.Options{}, 0)
+		d, r := recorded(t, cuda.Options{}, 0)
 		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{16}}, []int{60, 40}, 0, false, form)
-		p, err := c.Problem(tensor.Float64, cuda.Engine(d))
+		p, err := c.Problem(tensor.Float64, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,9 +165,9 @@ func TestBindAndCaptures(t *testing.T) {
 
 // Where memory does not suffice, the error names what there was no room for and what to do; everything is given back.
 func TestOutOfMemory(t *testing.T) {
-	d, _ := recorded(t, device.Options{}, 100_000)
+	d, _ := recorded(t, cuda.Options{}, 100_000)
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{600, 400}, 0, false, graphcases.Dense)
-	_, err := c.Problem(tensor.Float64, cuda.Engine(d))
+	_, err := c.Problem(tensor.Float64, graph.On(d))
 	if !errors.Is(err, driver.ErrOutOfMemory) {
 		t.Fatalf("error %v, want out of memory", err)
 	}
@@ -182,8 +181,8 @@ func TestOutOfMemory(t *testing.T) {
 // A device that fails in an operation of the space says so at the next half, and stays so.
 func TestFailuresAreKept(t *testing.T) {
 	lost := &driver.Error{Operation: "launch", Name: "CUDA_ERROR_LAUNCH_FAILED"}
-	d, r := recorded(t, device.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,12 +209,12 @@ func TestEveryFailureIsAnError(t *testing.T) {
 			r := double.New(double.Options{})
 			r.FailAt(kind, k, lost)
 			err := func() error {
-				d, err := device.Open(r, device.Options{})
+				d, err := cuda.Open(r, cuda.Options{})
 				if err != nil {
 					return err
 				}
 				defer func() { _ = d.Close() }() // it may be what fails
-				p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+				p, err := small(t).Problem(tensor.Float32, graph.On(d))
 				if err != nil {
 					return err
 				}
@@ -249,13 +248,13 @@ func TestEveryFailureIsAnError(t *testing.T) {
 
 // An op without a kernel is an error that names it.
 func TestUnknownOps(t *testing.T) {
-	d, _ := recorded(t, device.Options{}, 0)
+	d, _ := recorded(t, cuda.Options{}, 0)
 	_, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(4), gorgonia.WithName("x"),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(4), tensor.Of(tensor.Float64))))
 		most, err := gorgonia.Max(x)
 		return graph.Definition{Objective: most, Parameters: gorgonia.Nodes{x}}, err
-	}, cuda.Engine(d))
+	}, graph.On(d))
 	if err == nil || !strings.Contains(err.Error(), "no kernel") {
 		t.Errorf("error %v", err)
 	}
@@ -265,9 +264,9 @@ func TestUnknownOps(t *testing.T) {
 func TestMicroBatches(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, 0, false, graphcases.Bytes)
 	var peaks []int64
-	for _, o := range []device.Options{{}, {MicroBatch: 100}} {
+	for _, o := range []cuda.Options{{}, {MicroBatch: 100}} {
 		d, _ := recorded(t, o, 0)
-		p, err := c.Problem(tensor.Float32, cuda.Engine(d))
+		p, err := c.Problem(tensor.Float32, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,9 +276,9 @@ func TestMicroBatches(t *testing.T) {
 	if activations := int64(4 * 64 * 3000); peaks[1] > peaks[0]-activations {
 		t.Errorf("%d bytes with slices, %d without", peaks[1], peaks[0])
 	}
-	for _, o := range []device.Options{{}, {MicroBatch: 4}} {
+	for _, o := range []cuda.Options{{}, {MicroBatch: 4}} {
 		d, _ := recorded(t, o, 0)
-		_, err := graph.New(pairwise, cuda.Engine(d))
+		_, err := graph.New(pairwise, graph.On(d))
 		switch {
 		case o.MicroBatch == 0 && err != nil:
 			t.Error(err)
@@ -306,8 +305,8 @@ func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
 
 // What is wrongly asked for is an error.
 func TestMisuse(t *testing.T) {
-	d, _ := recorded(t, device.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	d, _ := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,8 +326,8 @@ func TestMisuse(t *testing.T) {
 
 // The two measurements that a step rule makes in an iteration, of the gradient's change and of the last step, wait for the device once.
 func TestMeasurementsWaitOnce(t *testing.T) {
-	d, r := recorded(t, device.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, cuda.Engine(d))
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}

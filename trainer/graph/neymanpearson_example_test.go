@@ -1,4 +1,4 @@
-package cpu_test
+package graph_test
 
 import (
 	"context"
@@ -15,14 +15,13 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
-	"ppal/trainer/graph/cpu"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
 // The whole of `ppal train` by hand: three classes of the built-in pictures, a network of 16 hidden units; the first class's loss is
 // minimised while those of the others stay below 0.2.
-func Example_neymanPearson() {
+func ExampleNew_neymanPearson() {
 	must := func(err error) {
 		if err != nil {
 			log.Fatal(err)
@@ -38,7 +37,7 @@ func Example_neymanPearson() {
 	spec := models.Spec{Inputs: d, Hidden: []int{16}, Outputs: len(rows.Classes)}
 	weights, err := models.Init(spec, rand.New(rand.NewPCG(1, 0)))
 	must(err)
-	engine, err := cpu.Engine(2)
+	engine, err := graph.CPU(2)
 	must(err)
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("pixels"), gorgonia.WithShape(n, d))

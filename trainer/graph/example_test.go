@@ -1,4 +1,4 @@
-package cpu_test
+package graph_test
 
 import (
 	"context"
@@ -11,14 +11,13 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/graph"
-	"ppal/trainer/graph/cpu"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
 // Least squares with a bound on the largest weight's square: minimise |A w - b|^2 / 2 subject to w_1^2 + w_2^2 <= 1.
-func Example() {
-	engine, err := cpu.Engine(0)
+func ExampleNew() {
+	engine, err := graph.CPU(0)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,8 +46,8 @@ func Example() {
 	// Output: w = [0.6000 0.8000], multiplier [2.0000]
 }
 
-func TestNegativeThreadsAreRefused(t *testing.T) {
-	if _, err := cpu.Engine(-1); err == nil {
+func TestNegativeThreads(t *testing.T) {
+	if _, err := graph.CPU(-1); err == nil {
 		t.Error("-1 threads gave no error")
 	}
 }

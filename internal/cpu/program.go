@@ -1,0 +1,104 @@
+package cpu
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"ppal/datasets/matrix"
+	"ppal/internal/plan"
+	"ppal/trainer/problem"
+)
+
+// NewVectors implements plan.Device. The steps on the vectors run on the device's threads; their
+// results depend on the level of the kernels only, not on the number of threads.
+func (d *Device) NewVectors(t tensor.Dtype, x []float64, _ []int) (problem.Vectors, error) {
+	switch t {
+	case tensor.Float32:
+		return newHostVectors[float32](d, x), nil
+	case tensor.Float64:
+		return newHostVectors[float64](d, x), nil
+	}
+	return nil, fmt.Errorf("cpu: vectors of %v, want float32 or float64", t)
+}
+
+func newHostVectors[T plan.Float](d *Device, x []float64) problem.Vectors {
+	v := problem.NewHostVectors(make([]T, len(x)), newPasses[T](d))
+	v.Write(problem.Iterate, x)
+	return v
+}
+
+// Compile implements plan.Device.
+func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
+	if p.Dtype == tensor.Float32 {
+		return newProgram[float32](d, p, x)
+	}
+	return newProgram[float64](d, p, x)
+}
+
+// program runs a plan at the iterate of host vectors. The parameters' buffers are parts of the iterate,
+// the gradients' buffers parts of the vector that Backward writes.
+type program[T plan.Float] struct {
+	e *executor[T]
+	x *problem.HostVectors[T]
+	f [1]float64 // the objective
+}
+
+func newProgram[T plan.Float](d *Device, p *plan.Plan, x problem.Vectors) (plan.Program, error) {
+	v, ok := x.(*problem.HostVectors[T])
+	if !ok {
+		return nil, fmt.Errorf("cpu: the vectors are %T, want this device's of %v", x, p.Dtype)
+	}
+	e, err := newExecutor[T](d, p)
+	if err != nil {
+		return nil, err
+	}
+	r := &program[T]{e: e, x: v}
+	return r, r.attach(p.Parameters, problem.Iterate)
+}
+
+// attach makes the buffers of the views consecutive parts of a vector.
+func (r *program[T]) attach(views []plan.View, v problem.Vector) error {
+	data, at := r.x.Slice(v), 0
+	for _, view := range views {
+		if err := r.e.Attach(view, data[at:at+view.Len():at+view.Len()]); err != nil {
+			return err
+		}
+		at += view.Len()
+	}
+	return nil
+}
+
+// Forward implements plan.Program.
+func (r *program[T]) Forward(g []float64) (f float64, err error) {
+	if err := r.e.Forward(); err != nil {
+		return 0, err
+	}
+	at := 0
+	for _, v := range r.e.plan.Constraints {
+		r.e.Read(v, g[at:at+v.Len()])
+		at += v.Len()
+	}
+	r.e.Read(r.e.plan.Objective, r.f[:])
+	return r.f[0], nil
+}
+
+// Backward implements plan.Program.
+func (r *program[T]) Backward(coefficients []float64, d problem.Vector) error {
+	if err := r.attach(r.e.plan.Gradients, d); err != nil {
+		return err
+	}
+	return r.e.Backward(coefficients)
+}
+
+// Contents implements plan.Program.
+func (r *program[T]) Contents(v plan.View, dst []float64) error {
+	r.e.Read(v, dst)
+	return nil
+}
+
+// Bind implements plan.Program.
+func (r *program[T]) Bind(v plan.View, m matrix.Matrix) error { return r.e.Bind(v, m) }
+
+// Products implements plan.Program.
+func (r *program[T]) Products() string { return r.e.Products() }

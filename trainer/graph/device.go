@@ -1,0 +1,166 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+	"ppal/trainer/problem"
+)
+
+// CPU returns the engine of this machine's cores, with the widest kernels that the CPU has and that many
+// threads; 0 threads means GOMAXPROCS. Results are the same bits for the same number of threads. A
+// negative number is an error.
+func CPU(threads int) (Engine, error) {
+	d, err := cpu.New(kernel.Best(), threads)
+	if err != nil {
+		return nil, err
+	}
+	return On(d), nil
+}
+
+// On returns the engine that lowers a definition to a plan and runs the plan on a device, for example a
+// *cuda.Device. Lowering removes what no output needs, fuses operations, and computes nothing twice. The
+// device serves all problems that are compiled for it, one at a time.
+func On(d plan.Device) Engine { return deviceEngine{d} }
+
+type deviceEngine struct{ device plan.Device }
+
+// Compile implements Engine.
+func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
+	lowered, err := plan.Lower(l.Source())
+	if err != nil {
+		return nil, err
+	}
+	x, err := start(l.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.device.NewVectors(l.Dtype, x, l.Regularizer.Map(1).Ends)
+	if err != nil {
+		return nil, err
+	}
+	run, err := e.device.Compile(lowered, v)
+	if err != nil {
+		return nil, err
+	}
+	forget(lowered)
+	p := &deviceProblem{space: &problem.Space{Vectors: v, Regularizer: l.Regularizer}, plan: lowered, run: run, dtype: l.Dtype}
+	for _, n := range l.Sizes {
+		p.m += n
+	}
+	for _, n := range l.Watch {
+		p.shapes = append(p.shapes, n.Shape())
+	}
+	return p, nil
+}
+
+// start returns the parameters' values one after the other.
+func start(parameters gorgonia.Nodes) (x []float64, err error) {
+	for i, n := range parameters {
+		switch data := n.Value().Data().(type) {
+		case float32:
+			x = append(x, float64(data))
+		case float64:
+			x = append(x, data)
+		case []float32:
+			for _, v := range data {
+				x = append(x, float64(v))
+			}
+		case []float64:
+			x = append(x, data...)
+		default:
+			return nil, fmt.Errorf("parameter %d (%s) holds %T, want a dense tensor", i, n.Name(), data)
+		}
+	}
+	return x, nil
+}
+
+// forget drops the plan's data matrices except sparse ones, whose entries the program shares: the
+// program has copied what it needs, and the caller may free the rest.
+func forget(p *plan.Plan) {
+	p.Data = slices.Clone(p.Data)
+	for i, data := range p.Data {
+		if _, ok := data.(matrix.Sparse); !ok {
+			p.Data[i] = nil
+		}
+	}
+}
+
+// deviceProblem is a definition compiled for a device. The iterate, the gradients, the data and the
+// intermediate values stay on the device; f and g come to the host, the coefficients go to the device.
+type deviceProblem struct {
+	space  *problem.Space
+	plan   *plan.Plan
+	run    plan.Program
+	m      int
+	dtype  tensor.Dtype
+	shapes []tensor.Shape // of the watched nodes
+}
+
+var _ Compiled = (*deviceProblem)(nil)
+
+// Space implements problem.Problem.
+func (p *deviceProblem) Space() *problem.Space { return p.space }
+
+// Dims implements problem.Problem.
+func (p *deviceProblem) Dims() (n, m int) { return p.space.Len(), p.m }
+
+// Forward implements problem.Problem.
+func (p *deviceProblem) Forward(g []float64) (float64, error) {
+	if err := p.space.Err(); err != nil {
+		return 0, fmt.Errorf("graph: %w", err)
+	}
+	f, err := p.run.Forward(g)
+	if err != nil {
+		return 0, fmt.Errorf("graph: forward: %w", err)
+	}
+	return f, nil
+}
+
+// Backward implements problem.Problem.
+func (p *deviceProblem) Backward(coefficients []float64, d problem.Vector) error {
+	if err := p.space.Err(); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	if err := p.run.Backward(coefficients, d); err != nil {
+		return fmt.Errorf("graph: backward: %w", err)
+	}
+	return nil
+}
+
+// Watched implements Compiled.
+func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
+	if i < 0 || i >= len(p.plan.Watched) {
+		return nil, fmt.Errorf("graph: there is no watched value %d", i)
+	}
+	v := p.plan.Watched[i]
+	wide := make([]float64, v.Len())
+	if err := p.run.Contents(v, wide); err != nil {
+		return nil, fmt.Errorf("graph: watched value %d: %w", i, err)
+	}
+	var backing any = wide
+	if p.dtype == tensor.Float32 {
+		narrow := make([]float32, len(wide))
+		for k, x := range wide {
+			narrow[k] = float32(x)
+		}
+		backing = narrow
+	}
+	return tensor.New(tensor.WithShape(p.shapes[i]...), tensor.WithBacking(backing)), nil
+}
+
+// Bind implements Compiled.
+func (p *deviceProblem) Bind(i int, m matrix.Matrix) error { return p.run.Bind(p.plan.Inputs[i], m) }
+
+// Products implements Compiled.
+func (p *deviceProblem) Products() string { return p.run.Products() }
+
+// Explain implements Compiled.
+func (p *deviceProblem) Explain() string { return p.plan.String() }
