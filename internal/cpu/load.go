@@ -8,7 +8,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// Bind implements plan.Executor. Bytes are packed as bytes. A sparse leaf becomes dense: the
+// Bind implements plan.Program. Bytes are packed as bytes. A sparse leaf becomes dense: the
 // executor compiles its products again.
 func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 	if err := e.plan.CheckBind(v, m); err != nil {
@@ -46,10 +46,20 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 		}
 	}
 	e.load(i, m)
+	e.noteScale(i, m)
 	if changed {
 		e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
 	}
 	return nil
+}
+
+// noteScale keeps the scale of 8-bit data that a leaf of floats holds, for Stored.
+func (e *executor[T]) noteScale(buffer int, m matrix.Matrix) {
+	if x, ok := m.(matrix.EightBit); ok {
+		e.scales[buffer] = x.ByteScale()
+	} else {
+		delete(e.scales, buffer)
+	}
 }
 
 // load fills every form of a leaf that steps read, except entries, from a matrix of its shape.

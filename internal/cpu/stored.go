@@ -52,20 +52,19 @@ func (x *storedBytes[T]) ByteRow(i int, room []uint8) []uint8 {
 func (x *storedBytes[T]) Float32(dst []float32, from, to int) { matrix.WidenBytes(dst, x, from, to) }
 func (x *storedBytes[T]) Float64(dst []float64, from, to int) { matrix.WidenBytes(dst, x, from, to) }
 
-// Stored returns the 8-bit data of an input in the executor's own memory, with the elements that the
-// plan's data have: the caller can free the plan's. It returns nil for other data, and for 8-bit
-// data that the executor does not store exactly. A later Bind does not change the matrix.
+// Stored implements plan.Program: 8-bit data are readable in either form that products read. A
+// later Bind does not change the matrix, because it moves the input to other memory.
 func (e *executor[T]) Stored(v plan.View) matrix.EightBit {
-	data, ok := e.plan.DataOf(v.Buffer).(matrix.EightBit)
-	if !ok {
-		return nil
-	}
 	if x := e.bytes[v.Buffer]; x != nil {
 		e.lent[v.Buffer] = true
 		return x
 	}
-	rows, cols := data.Dims()
-	x := newStoredBytes(rows, cols, data.ByteScale(), e.Data[v.Buffer], e.data[v.Buffer])
+	scale, ok := e.scales[v.Buffer]
+	if !ok {
+		return nil
+	}
+	b := e.plan.Buffers[v.Buffer]
+	x := newStoredBytes(b.Rows, b.Cols, scale, e.Data[v.Buffer], e.data[v.Buffer])
 	if x == nil {
 		return nil
 	}

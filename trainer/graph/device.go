@@ -159,6 +159,9 @@ func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
 // Bind implements Compiled.
 func (p *deviceProblem) Bind(i int, m matrix.Matrix) error { return p.run.Bind(p.plan.Inputs[i], m) }
 
+// Stored implements Compiled.
+func (p *deviceProblem) Stored(i int) matrix.EightBit { return p.run.Stored(p.plan.Inputs[i]) }
+
 // Products implements Compiled.
 func (p *deviceProblem) Products() string { return p.run.Products() }
 
