@@ -54,7 +54,7 @@ lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
-	cd internal/cpu/gen && $(GO) vet ./...
+	cd internal/cpu/gen && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/style
 
 # Ten runs of every benchmark and their spread; compare two files of runs with benchstat old.txt new.txt.
@@ -72,7 +72,8 @@ bench-peers: build .venv-peers/made
 	.venv-peers/bin/python -m pip install -r $<
 	touch $@
 
-# Generate the CPU's assembly and the GPU's PTX again. A test compares the assembly with what is committed, kernels-check the PTX.
+# Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. A test compares the CPU's
+# files with the committed ones, kernels-check the PTX.
 kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
 

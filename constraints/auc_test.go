@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The area is that of all pairs, and follows the scores' order alone.
+// The area counts all pairs and depends only on the order of the scores.
 func TestAreaUnderCurve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 200 {

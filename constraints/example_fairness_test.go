@@ -19,7 +19,7 @@ var (
 	exampleScores = []float64{1, -1, 2, -1, 0.5}
 )
 
-// scoresNode is an input node with the example's scores.
+// scoresNode returns an input node with the example's scores.
 func scoresNode(g *gorgonia.ExprGraph) *gorgonia.Node {
 	n := len(exampleScores)
 	return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(n, 1),

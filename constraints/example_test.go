@@ -10,7 +10,7 @@ import (
 	"ppal/constraints"
 )
 
-// run computes a graph's nodes.
+// run computes the values of a graph's nodes.
 func run(g *gorgonia.ExprGraph) {
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()

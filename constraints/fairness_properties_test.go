@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// problems are all kinds and forms over random rows.
+// problems returns all kinds and forms of problems over random rows.
 func problems(rng *rand.Rand, n int) (list []fairProblem, rows []Rows) {
 	two, many := Rows{Labels: make([]int, n)}, Rows{}
 	two.Groups = []Group{{Name: "a"}, {Name: "b"}}
@@ -65,7 +65,7 @@ func TestFairnessEvaluatorEqualsTheNodesBitForBit(t *testing.T) {
 	}
 }
 
-// The pieces make the constraints of the terms.
+// The pieces applied to the terms give the constraints.
 func TestPiecesMakeTheConstraints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 12))
 	list, rows := problems(rng, 40)
@@ -134,8 +134,8 @@ func TestFairnessGradientsEqualCentralDifferences(t *testing.T) {
 	}
 }
 
-// Zero weights give zero scores: every bound is met, whatever the rows, and
-// nothing is decided positive.
+// Zero weights give zero scores: every bound is met, whatever the rows, and no decision is
+// positive.
 func TestZeroScoresMeetEveryBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for range 20 {
@@ -155,7 +155,7 @@ func TestZeroScoresMeetEveryBound(t *testing.T) {
 	}
 }
 
-// The order of the rows does not matter, and exchanged groups have the opposite gap.
+// The order of the rows does not matter, and exchanging the groups changes the sign of the gap.
 func TestGapsFollowRowsAndGroups(t *testing.T) {
 	const n = 60
 	rng := rand.New(rand.NewPCG(2, 6))

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// fairProblem is what the fairness problems have in common.
+// fairProblem is the common interface of the fairness problems.
 type fairProblem interface {
 	Nodes(scores *gorgonia.Node, rows Rows) (objective, terms *gorgonia.Node, err error)
 	NewEvaluator(rows Rows) (*FairnessEvaluator, error)
@@ -25,7 +25,7 @@ var (
 	_ fairProblem = (*Intersectional)(nil)
 )
 
-// six are rows whose values are worked out by hand.
+// six holds rows whose values are computed by hand.
 //
 //	y      +1    -1    +1    -1    +1    -1
 //	s       2    -1     0     1    -3     0.5
@@ -46,7 +46,7 @@ func fourOfSix() Rows {
 		{Name: "all", Rows: []int{5, 4, 3, 2, 1, 0}}}}
 }
 
-// solved returns f and the terms' nodes' values for the scores.
+// solved returns the values of f and of the terms' nodes for the scores.
 func solved(t testing.TB, p fairProblem, dt tensor.Dtype, rows Rows, scores []float64, vector bool) []float64 {
 	t.Helper()
 	g := gorgonia.NewGraph()

@@ -49,7 +49,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// compiled makes a machine that computes the outputs from the inputs.
+// compiled returns a machine that computes the outputs from the inputs.
 func compiled(t testing.TB, inputs, outputs gorgonia.Nodes) gorgonia.VM {
 	t.Helper()
 	g := inputs[0].Graph()
@@ -85,8 +85,8 @@ func randoms(rng *rand.Rand, n int, scale float64) []float64 {
 	return out
 }
 
-// network is a two-layer network with a problem on its scores, forward and
-// backward compiled apart: f, g from x; w0 grad f + J^T w from x, w0, w.
+// network is a two-layer network with a problem on its scores. The halves are compiled separately:
+// f, g from x; w0 grad f + J^T w from x, w0, w.
 type network struct {
 	dt                tensor.Dtype
 	params            gorgonia.Nodes
@@ -127,7 +127,7 @@ func newNetwork(t testing.TB, dt tensor.Dtype, p *NeymanPearson, labels []int, d
 	return nw
 }
 
-// set gives the parameters the values of the stacked vector v.
+// set sets the parameters to the stacked vector v.
 func (nw *network) set(t testing.TB, v []float64) {
 	t.Helper()
 	for _, p := range nw.params {
@@ -169,7 +169,7 @@ func norm(v []float64) float64 {
 	return math.Sqrt(s)
 }
 
-// distance is ||a-b|| / ||b||.
+// distance returns ||a-b|| / ||b||.
 func distance(a, b []float64) float64 {
 	d := make([]float64, len(a))
 	for i := range a {
@@ -186,7 +186,7 @@ func weighted(w, v []float64) (s float64) {
 	return s
 }
 
-// cases are problems of 2 and 4 classes with rows grouped, mixed and single.
+// cases returns problems of 2 and 4 classes with sorted rows, mixed rows and single rows.
 var cases = []struct {
 	name    string
 	classes []string
@@ -244,8 +244,8 @@ func TestGradientEqualsCentralDifferences(t *testing.T) {
 	}
 }
 
-// Runs with changed weights and parameters must not see earlier runs, and
-// earlier results must not change under the reader.
+// Runs with changed weights and parameters do not see earlier runs, and later runs do not change
+// earlier results.
 func TestRepeatedRunsKeepNoState(t *testing.T) {
 	tc := cases[4]
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -191,7 +191,7 @@ func TestFloat32SumsAccumulateInFloat64(t *testing.T) {
 	}
 }
 
-// Gorgonia merges nodes of equal hash: constants must be part of it.
+// Gorgonia merges nodes with equal hashes, so the hash includes the constants.
 func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 	g := gorgonia.NewGraph()
 	l := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(4), gorgonia.WithName("l"))

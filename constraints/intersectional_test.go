@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The mean of all groups' constraints is the expectation's, and so is that of
-// the draws.
+// The mean of all groups' constraints is the constraint of the expectation, and so is the mean
+// over the draws.
 func TestExpectationIsTheMeanOfTheGroups(t *testing.T) {
 	const n = 31
 	rng := rand.New(rand.NewPCG(5, 1))
@@ -113,7 +113,7 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// Groups of training rows may have none among others.
+// A group of training rows may be empty in other rows.
 func TestGroupsWithoutRows(t *testing.T) {
 	rows := fourOfSix()
 	rows.Groups[1].Rows = nil

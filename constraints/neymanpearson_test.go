@@ -12,7 +12,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// scoresGraph is a problem on scores that are an input of their own.
+// scoresGraph is a problem on an input node of scores.
 func scoresGraph(t *testing.T, dt tensor.Dtype, p *NeymanPearson, labels []int) (s, f, g *gorgonia.Node) {
 	t.Helper()
 	graph := gorgonia.NewGraph()
@@ -154,7 +154,7 @@ func TestNeymanPearsonErrors(t *testing.T) {
 	}
 }
 
-// The closed forms hold for the classifiers that their docs name.
+// The closed forms hold for the classifiers in their comments.
 func TestBoundsOfTrivialClassifiers(t *testing.T) {
 	classes := []string{"a", "b", "c", "d"}
 	evaluate := func(phi Phi, first float64) (*NeymanPearson, Measures) {

@@ -8,7 +8,7 @@ import (
 
 const bigPrec = 1400 // bits: 1 + e^-700 still has 300 bits of the small term
 
-// bigExp is e^y by Taylor's series after y was halved until small.
+// bigExp computes e^y by Taylor's series, after halving y until it is small.
 func bigExp(y float64) *big.Float {
 	newBig := func(v float64) *big.Float { return new(big.Float).SetPrec(bigPrec).SetFloat64(v) }
 	const halvings = 40
@@ -62,8 +62,8 @@ func TestPhiAgainstBigFloat(t *testing.T) {
 		if r := relative(-Logistic.Deriv(y), s); r > ulps {
 			t.Errorf("logistic'(%g): relative error %g", y, r)
 		}
-		// v = log(1+e^-y) when e^v = 1+e^-y; a relative error r of v shows as
-		// e^v/(1+e^-y) - 1 = r v.
+		// v = log(1+e^-y) if e^v = 1+e^-y. A relative error r of v appears as e^v/(1+e^-y) - 1 = r
+		// v.
 		v := Logistic.Value(y)
 		e := bigExp(-y)
 		e.Add(e, bigOne())

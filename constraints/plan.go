@@ -11,30 +11,30 @@ var (
 	_ plan.Described = (*GroupMeansGrad)(nil)
 )
 
-// PlanTerm implements plan.Described.
-func (op *MarginLoss) PlanTerm() plan.Term { return plan.MarginLossTerm{Margins: op.margins()} }
+// Describe implements plan.Described.
+func (op *MarginLoss) Describe() plan.Description { return plan.MarginLossOp{Margins: op.margins()} }
 
-// PlanTerm implements plan.Described.
-func (op *MarginLossGrad) PlanTerm() plan.Term {
-	return plan.MarginLossGradTerm{Margins: op.loss.margins()}
+// Describe implements plan.Described.
+func (op *MarginLossGrad) Describe() plan.Description {
+	return plan.MarginLossGradOp{Margins: op.loss.margins()}
 }
 
-// PlanTerm implements plan.Described.
-func (op *SignedLoss) PlanTerm() plan.Term { return plan.SignedLossTerm{Signs: op.signs()} }
+// Describe implements plan.Described.
+func (op *SignedLoss) Describe() plan.Description { return plan.SignedLossOp{Signs: op.signs()} }
 
-// PlanTerm implements plan.Described.
-func (op *SignedLossGrad) PlanTerm() plan.Term {
-	return plan.SignedLossGradTerm{Signs: op.loss.signs()}
+// Describe implements plan.Described.
+func (op *SignedLossGrad) Describe() plan.Description {
+	return plan.SignedLossGradOp{Signs: op.loss.signs()}
 }
 
-// PlanTerm implements plan.Described.
-func (op *GroupMeans) PlanTerm() plan.Term {
-	return plan.GroupMeansTerm{Groups: op.members.groups(), Offsets: op.offsets}
+// Describe implements plan.Described.
+func (op *GroupMeans) Describe() plan.Description {
+	return plan.GroupMeansOp{Groups: op.members.groups(), Offsets: op.offsets}
 }
 
-// PlanTerm implements plan.Described.
-func (op *GroupMeansGrad) PlanTerm() plan.Term {
-	return plan.GroupMeansGradTerm{Groups: op.members.groups()}
+// Describe implements plan.Described.
+func (op *GroupMeansGrad) Describe() plan.Description {
+	return plan.GroupMeansGradOp{Groups: op.members.groups()}
 }
 
 func (op *MarginLoss) margins() plan.Margins {

@@ -154,7 +154,7 @@ func TestSignedLossErrors(t *testing.T) {
 	}
 }
 
-// Scores may be [n] or [n, 1]; labels, phi and shape all tell ops apart.
+// Scores may be [n] or [n, 1]. The hash distinguishes labels, phi and shape.
 func TestSignedLossTakesVectorsAndColumns(t *testing.T) {
 	const n = 6
 	rng := rand.New(rand.NewPCG(8, 8))

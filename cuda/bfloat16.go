@@ -6,7 +6,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// wideBytes are 8-bit data as bfloat16 alone: integers up to 255 fit its 8 bits. One copy serves both products, as it is and transposed.
+// wideBytes is 8-bit data as bfloat16, which holds integers up to 255 exactly. One copy serves both
+// products, plain and transposed.
 type wideBytes struct {
 	*eightBit
 	p      *Program
@@ -14,7 +15,8 @@ type wideBytes struct {
 	stride int
 }
 
-// tensorRow is what rows of bfloat16 are padded to, so that each begins at 16 bytes: what tensor cores are fed by.
+// tensorRow is the multiple to which rows of bfloat16 are padded, so that each row begins at a
+// multiple of 16 bytes, as tensor cores read.
 const tensorRow = 8
 
 func padded(cols int) int { return (cols + tensorRow - 1) / tensorRow * tensorRow }
@@ -30,7 +32,7 @@ func newWideBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	return f, p.device.driver.Clear(p.device.stream, f.at, x.rows*f.stride*bfloat16Bytes)
 }
 
-// from is where a row begins.
+// from returns the address of a row.
 func (x *wideBytes) from(row int) driver.Pointer { return x.at.Offset(row * x.stride * bfloat16Bytes) }
 
 func (x *wideBytes) pieces() []window { return []window{{to: x.rows}} }
@@ -55,30 +57,31 @@ func (x *wideBytes) place(s *plan.Product, w window) (to func(at driver.Pointer)
 	}, x.kind.Digits() * term
 }
 
-func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct {
-	return &termsProduct{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, cut: cut}
+func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct {
+	return &termsProduct{x: x, window: w, transA: s.TransA, transB: s.TransB, factor: factor, quantize: quantize}
 }
 
-// termsProduct is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three products on tensor cores with sums of float32,
-// the smallest terms first. Every addition to out rounds to what out then is, so the small terms' sums are rounded as small numbers, and
-// only those of B1 as large ones. U is exact, and three terms are (two leave up to 2^-16 of an entry).
+// termsProduct is out = scale op(U) op(B) with B = B1 + B2 (+ B3) in bfloat16: two or three
+// products on tensor cores with float32 sums, the smallest term first. An addition to out rounds
+// relative to out's size at that time, so the sums of small terms keep their precision. U and three
+// terms are exact; two terms leave a relative error of up to 2^-16.
 type termsProduct struct {
 	x              *wideBytes
 	window         window
 	transA, transB bool
 	factor         kernels.Quantized
-	cut            cutter
+	quantize       quantizer // nil: an earlier pass quantizes
 }
 
-// innerBlock is the longest sum of a product on tensor cores. They add with truncation, so errors of long sums do not cancel; the blocks'
-// sums are added rounded to nearest.
+// innerBlock is the longest sum of one product on tensor cores, which add with truncation, so that
+// the errors of a long sum do not cancel. The sums of blocks are added with rounding to nearest.
 const innerBlock = 4096
 
 func (p *termsProduct) activate(kernels.Activation, func() kernels.Operand) bool { return false }
 
 func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
-	if p.cut != nil {
-		if err := p.cut(q, p.factor, b); err != nil {
+	if p.quantize != nil {
+		if err := p.quantize(q, p.factor, b); err != nil {
 			return err
 		}
 	}
@@ -101,7 +104,7 @@ func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add 
 	return nil
 }
 
-// block is the part of a term's product whose sums are from from to to-1.
+// block returns the part of a term's product that sums over from to to-1.
 func (p *termsProduct) block(term driver.Pointer, stride int, out kernels.Operand, from, to int) *driver.Gemm {
 	g := &driver.Gemm{Precision: driver.BF16, Rows: out.Rows, Cols: out.Cols, Inner: to - from, TransA: p.transA, TransB: p.transB,
 		Alpha: p.x.scale, A: p.x.from(p.window.from), B: term, C: out.At, StrideA: p.x.stride, StrideB: stride, StrideC: out.Stride}

@@ -8,12 +8,13 @@ import (
 	"ppal/internal/plan"
 )
 
-// entries are the sparse forms of a data matrix for each slice of its rows: X for X B, X^T for X^T D.
+// entries holds the sparse forms of a data matrix for each window of the rows: X for X B, X^T for
+// X^T D.
 type entries struct {
 	rows, transposed []kernels.Sparse
 }
 
-// loadData brings the data to the device, each matrix in the forms that some step reads: its entries, its elements, or both.
+// loadData uploads the data, each matrix in the forms that steps read: entries, elements, or both.
 func (p *Program) loadData() error {
 	dense := p.readDensely()
 	for i, b := range p.plan.Buffers {
@@ -41,7 +42,7 @@ func (p *Program) loadData() error {
 	return nil
 }
 
-// readDensely lists the buffers that some step reads element by element.
+// readDensely returns the buffers that a step reads element by element.
 func (p *Program) readDensely() map[int]bool {
 	dense := map[int]bool{}
 	for _, r := range p.regions() {
@@ -57,7 +58,7 @@ func (p *Program) readDensely() map[int]bool {
 	return dense
 }
 
-// entriesRead says whether some step reads a data matrix by its entries.
+// entriesRead reports whether a step reads a data matrix by its entries.
 func (p *Program) entriesRead(buffer int) bool {
 	for _, r := range p.regions() {
 		for _, s := range r.Steps {
@@ -69,7 +70,7 @@ func (p *Program) entriesRead(buffer int) bool {
 	return false
 }
 
-// loadEntries uploads a sparse matrix, slice by slice, as it is and transposed.
+// loadEntries uploads a sparse matrix window by window, plain and transposed.
 func (p *Program) loadEntries(buffer int, x matrix.Sparse) error {
 	rows, cols := x.Dims()
 	starts, columns, values := x.Entries()
@@ -135,7 +136,7 @@ func (p *Program) uploadSparse(buffer, cols int, starts []int, columns []int32, 
 	return s, p.device.uploadNumbers(p.dtype, s.Values, values)
 }
 
-// loadElements uploads a leaf: its data matrix, or else the value of its node, or zeros.
+// loadElements uploads a leaf's data matrix, or else the value of the leaf's node, or else zeros.
 func (p *Program) loadElements(buffer int) error {
 	b := p.plan.Buffers[buffer]
 	if err := p.hold(buffer, b.Len()); err != nil {
@@ -180,7 +181,7 @@ func (p *Program) loadBytes(buffer int, data matrix.EightBit) error {
 	return p.set.Widen(&p.device.queue, to, narrow, data.ByteScale())
 }
 
-// upload copies a whole buffer's elements, a slice of the plan's type or one number, to the device.
+// upload copies all elements of a buffer to the device: a slice of the plan's type, or one number.
 func (p *Program) upload(buffer int, data any) error {
 	var contents []byte
 	b := p.plan.Buffers[buffer]
@@ -224,6 +225,6 @@ func (p *Program) Bind(v plan.View, m matrix.Matrix) error {
 	if err := p.loadMatrix(v.Buffer, m); err != nil || p.sparse[v.Buffer] == nil {
 		return err
 	}
-	delete(p.sparse, v.Buffer) // its memory stays until the end
+	delete(p.sparse, v.Buffer) // the program holds the memory until it is closed
 	return p.lower()
 }

@@ -11,13 +11,13 @@ import (
 
 var _ plan.Device = (*Device)(nil)
 
-// Options say how a device computes.
+// Options configure a device.
 type Options struct {
 	Products   Products // of float32 plans
-	MicroBatch int      // so many of the data's rows are worked on at a time; 0: all
+	MicroBatch int      // the rows of the data to work on at a time; 0: all
 }
 
-// Device is one GPU. It is used from one goroutine at a time.
+// Device is one GPU. A device is used by one goroutine at a time.
 type Device struct {
 	driver  driver.Driver
 	options Options
@@ -26,16 +26,16 @@ type Device struct {
 	staging *staging
 	sets    [2]*kernels.Set // by kernels.Dtype
 	queue   queue
-	sums    int // bytes of integer sums that are in memory at a time, if a row's are fewer
+	sums    int // bytes of integer sums in memory at a time, unless one row needs more
 
 	programs []*Program
 	hosts    [][]byte // pinned memory that lives as long as the device
 }
 
-// sumsBytes is less than what a device's second-level cache holds twice over, and more than most problems have.
+// sumsBytes is the default of Device.sums: more than most problems need.
 const sumsBytes = 128 << 20
 
-// Open makes a device of a driver, which Close closes. Errors leave the driver closed.
+// Open returns a device on a driver. Close closes the driver; so does an error of Open.
 func Open(d driver.Driver, o Options) (*Device, error) {
 	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: sumsBytes}
 	dev.queue.d = dev
@@ -59,16 +59,17 @@ func (d *Device) open() (err error) {
 	return err
 }
 
-// Info is what the driver says of the device.
+// Info returns the driver's description of the device.
 func (d *Device) Info() driver.Info { return d.driver.Info() }
 
-// Options are those of Open.
+// Options returns the options that Open received.
 func (d *Device) Options() Options { return d.options }
 
-// PeakBytes is the most memory that was allocated on the device at a time.
+// PeakBytes returns the most device memory that was allocated at one time.
 func (d *Device) PeakBytes() int64 { return d.memory.peak }
 
-// Close waits for the device and gives everything back; programs and vectors of it must not be used again.
+// Close waits for the device and releases everything. The device's programs and vectors must not be
+// used afterwards.
 func (d *Device) Close() error {
 	var failed []error
 	if d.stream != 0 {
@@ -91,7 +92,7 @@ func (d *Device) Close() error {
 	return errors.Join(append(failed, d.driver.Close())...)
 }
 
-// set is the kernels of a type, compiled when they are first asked for.
+// set returns the kernels of an element type.
 func (d *Device) set(t kernels.Dtype) (*kernels.Set, error) {
 	if d.sets[t] == nil {
 		s, err := kernels.Load(d.driver, t)
@@ -103,7 +104,7 @@ func (d *Device) set(t kernels.Dtype) (*kernels.Set, error) {
 	return d.sets[t], nil
 }
 
-// table uploads bytes that a kernel reads, to memory of their own.
+// table uploads bytes that a kernel reads to new memory.
 func (d *Device) table(name string, contents []byte) (driver.Pointer, error) {
 	at, err := d.memory.allocate(name, len(contents))
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *Device) table(name string, contents []byte) (driver.Pointer, error) {
 	return at, d.uploadBytes(at, contents)
 }
 
-// pinned allocates host memory that is given back with the device.
+// pinned allocates host memory that Close frees.
 func (d *Device) pinned(bytes int) ([]byte, error) {
 	b, err := d.driver.Pinned(bytes)
 	if err != nil {
@@ -122,14 +123,15 @@ func (d *Device) pinned(bytes int) ([]byte, error) {
 	return b, nil
 }
 
-// queue is the compute stream with the room that kernels share.
+// queue is the compute stream, with the memory that kernels share.
 type queue struct {
 	d                 *Device
 	scratch, counters room
-	sums              room // of products of integers, one product's at a time
+	sums              room // the integer sums of one product
 }
 
-// room is memory that grows. What it was before stays: captured graphs have its address.
+// room is memory that grows. Outgrown memory stays allocated, because captured graphs have its
+// address.
 type room struct {
 	at    driver.Pointer
 	bytes int
@@ -147,7 +149,7 @@ func (q *queue) Clear(p driver.Pointer, bytes int) error {
 
 // Scratch implements kernels.Queue.
 func (q *queue) Scratch(bytes int) (driver.Pointer, error) {
-	_, err := q.scratch.grow(q.d, "room for partial sums", bytes)
+	_, err := q.scratch.grow(q.d, "memory for partial sums", bytes)
 	return q.scratch.at, err
 }
 
@@ -161,7 +163,7 @@ func (q *queue) Counters(n int) (driver.Pointer, error) {
 	return q.counters.at, err
 }
 
-// firstRoom is what a room begins with.
+// firstRoom is the initial size of a room.
 const firstRoom = 64 << 10
 
 func (r *room) grow(d *Device, name string, bytes int) (grown bool, err error) {

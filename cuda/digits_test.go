@@ -21,12 +21,13 @@ import (
 	"ppal/trainer/graph"
 )
 
-// sliced are the kinds with slices.
-var sliced = []cuda.Products{cuda.BF16x3, cuda.BF16x2, cuda.Int8x3, cuda.Int8x2}
+// withDigits lists the products with digits.
+var withDigits = []cuda.Products{cuda.BF16x3, cuda.BF16x2, cuda.Int8x3, cuda.Int8x2}
 
-// Every case of 8-bit data runs in slices with all calls in order, and a steady iteration is the same as without.
-func TestSlicedSequences(t *testing.T) {
-	for _, products := range sliced {
+// Every case of 8-bit data runs with digits and with all calls in order, and a steady iteration
+// makes the same calls as without digits.
+func TestDigitSequences(t *testing.T) {
+	for _, products := range withDigits {
 		for _, rows := range []int{0, 3, 64} {
 			d, r := recorded(t, cuda.Options{Products: products, MicroBatch: rows}, 0)
 			for _, c := range graphcases.All() {
@@ -38,14 +39,15 @@ func TestSlicedSequences(t *testing.T) {
 	}
 }
 
-// Products with the data are two or three of bfloat16, the smallest term's first, each added to the ones before, long sums in blocks. The
-// weights are cut once for them, for all windows of the rows; the pass that makes the gradient of the activations cuts that. float64 and
-// other data stay as they are.
-func TestSlicedLaunches(t *testing.T) {
+// A product with the data is two or three bfloat16 products, the smallest term first, each added to
+// the earlier ones, with long sums in blocks. The weights are split once for all windows of the
+// rows; the pass that computes the gradient of the activations splits the gradient. Float64 plans
+// and other data do not change.
+func TestTermLaunches(t *testing.T) {
 	large := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{2500, 2000}, constraints.Sigmoid, false, graphcases.Bytes)
 	forward := func(terms int) []string { return append([]string{"split"}, multiplied(terms, 1, false)...) }
 	backward := func(terms, blocks int, add bool) []string {
-		return append([]string{"cut by output_backward"}, multiplied(terms, blocks, add)...)
+		return append([]string{"split by output_backward"}, multiplied(terms, blocks, add)...)
 	}
 	for _, c := range []struct {
 		name     string
@@ -86,7 +88,8 @@ func TestSlicedLaunches(t *testing.T) {
 	}
 }
 
-// multiplied are the products with so many terms, in so many blocks: which term, and whether the result is added to.
+// multiplied lists the products of that many terms in that many blocks: the term, and whether the
+// product accumulates.
 func multiplied(terms, blocks int, add bool) (list []string) {
 	for k := terms - 1; k >= 0; k-- {
 		for range blocks {
@@ -97,7 +100,7 @@ func multiplied(terms, blocks int, add bool) (list []string) {
 	return list
 }
 
-// noting is a recorder that notes products and what cuts their factors as they come.
+// noting is a double that lists products and the launches that split their factors.
 type noting struct {
 	*double.Driver
 	count int // of terms
@@ -110,11 +113,11 @@ func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
 	case strings.HasPrefix(l.Name, "split_bf16"):
 		n.list = append(n.list, "split")
 	case strings.HasPrefix(l.Name, "output_backward") && n.count > 0:
-		n.list = append(n.list, "cut by output_backward")
+		n.list = append(n.list, "split by output_backward")
 	default:
 		return n.Driver.Launch(s, l)
 	}
-	for k := range n.count { // the terms are the first that is written: the gradient itself is not
+	for k := range n.count { // the launch writes the terms first, and not the gradient
 		n.terms[l.Writes[k].At] = k
 	}
 	return n.Driver.Launch(s, l)
@@ -157,9 +160,9 @@ func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
 	return d, r
 }
 
-// 8-bit data are 2 bytes an element on the device: as bfloat16, or as bytes in two layouts. No more is ever allocated than them, the slices
-// and the rest.
-func TestSlicedMemory(t *testing.T) {
+// 8-bit data takes 2 bytes an element on the device, as bfloat16 or as bytes in two layouts. The
+// peak is the data, the digits and little more.
+func TestDigitMemory(t *testing.T) {
 	const rows, cols = 12_000, 1000
 	c := graphcases.Network(models.Spec{Inputs: cols, Hidden: []int{8}}, []int{rows / 2, rows / 2}, constraints.Sigmoid, false, graphcases.Bytes)
 	for _, products := range []cuda.Products{cuda.BF16x3, cuda.Int8x3} {
@@ -177,8 +180,8 @@ func TestSlicedMemory(t *testing.T) {
 }
 
 // Bytes are bound as bytes; floats, even those of bytes, and bytes of another scale are refused.
-func TestSlicedBind(t *testing.T) {
-	for _, products := range sliced {
+func TestDigitBind(t *testing.T) {
+	for _, products := range withDigits {
 		d, r := recorded(t, cuda.Options{Products: products, MicroBatch: 40}, 0)
 		p, err := small(t).Problem(tensor.Float32, graph.On(d))
 		if err != nil {
@@ -237,9 +240,10 @@ func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 	return list
 }
 
-// An iteration's launches in slices, beside float32's: what is cut in a pass that makes it costs no launch. Cut by themselves, the
-// gradients of the activations would be one more, and of integers the activation behind the data's product as well.
-func TestLaunchesInSlices(t *testing.T) {
+// The launches of an iteration with digits, beside float32's. The pass that computes a gradient of
+// the activations also quantizes the gradient, and the pass that dequantizes also applies the
+// activation.
+func TestLaunchesWithDigits(t *testing.T) {
 	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
 	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
 	multiply := func(n int) []string { return slices.Repeat([]string{"Multiply"}, n) }
@@ -270,8 +274,8 @@ func TestLaunchesInSlices(t *testing.T) {
 	}
 }
 
-// A gradient that nothing reads but the product with the data is not written: the launch that cuts it names its terms alone. Of digits it
-// is named, for columns that have none.
+// A gradient that only the product with the data reads is not written: the launch declares only the
+// gradient's terms. With digits the launch declares the gradient too, for columns without digits.
 func TestGradientIsNotWritten(t *testing.T) {
 	for products, named := range map[cuda.Products]bool{cuda.Float32: true, cuda.BF16x3: false, cuda.Int8x3: true} {
 		d, r := recorded(t, cuda.Options{Products: products}, 0)
@@ -293,7 +297,7 @@ func TestGradientIsNotWritten(t *testing.T) {
 	}
 }
 
-// auto is three slices of integers where the device has their units and the data are wide enough, and float32 elsewhere.
+// auto is int8x3 if the device has integer tensor cores and the data is wide enough, else float32.
 func TestAutomaticProducts(t *testing.T) {
 	wide := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Bytes)
 	dense := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Dense)

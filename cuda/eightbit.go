@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// eightBit is a data matrix scale U of 8-bit U on the device, in the form that its products take.
+// eightBit is a data matrix scale U, with 8-bit U, in the form that products on the device read.
 type eightBit struct {
 	kind       Products
 	rows, cols int
@@ -17,30 +17,31 @@ type eightBit struct {
 	form       form
 }
 
-// form is how 8-bit data lie on the device.
+// form is the layout of 8-bit data on the device.
 type form interface {
-	// load takes rows from to to-1 from bytes on the device, one after the other.
+	// load converts the rows from to to-1 from the bytes at narrow.
 	load(narrow driver.Pointer, from, to int) error
-	// pieces are where rows are cut for load, but for what is too long.
+	// pieces are the ranges of rows that a load must not cross.
 	pieces() []window
-	// place is where the second factor of a product is cut to, and how many bytes that needs.
+	// place returns the place of a product's quantized second factor at an address, and its size.
 	place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int)
-	// product is the product of a window's rows, whose second factor is cut, by cut where that is not nil.
-	product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct
+	// product returns the product over a window's rows. quantize quantizes the second factor; nil
+	// means that an earlier pass does.
+	product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct
 }
 
-// cutter cuts a second factor.
-type cutter func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error
+// quantizer quantizes a second factor.
+type quantizer func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error
 
-// slicedProduct is a product with 8-bit data. It can do an activation, where it says so.
-type slicedProduct interface {
+// eightBitProduct is a product with 8-bit data that may be fused with an activation.
+type eightBitProduct interface {
 	product
-	// activate lets the product be f(op(A) op(B) + 1 bias), if it can.
+	// activate makes the product f(op(A) op(B) + 1 bias), and reports whether that is supported.
 	activate(f kernels.Activation, bias func() kernels.Operand) bool
 }
 
-// readAsBytes says whether a buffer is 8-bit data that all steps read as the whole first factor of a product, by windows where there are any,
-// and those products are in slices.
+// readAsBytes reports whether a buffer is 8-bit data that all steps read as the first factor of
+// products with digits: whole, or by windows if there are windows.
 func (p *Program) readAsBytes(buffer int) bool {
 	data, ok := p.plan.DataOf(buffer).(matrix.EightBit)
 	if !ok || p.dtype != kernels.Float32 || len(p.readers[buffer]) == 0 {
@@ -65,7 +66,7 @@ func (p *Program) readAsBytes(buffer int) bool {
 	return true
 }
 
-// loadEightBit makes the device's form of 8-bit data.
+// loadEightBit uploads 8-bit data in the form that products read.
 func (p *Program) loadEightBit(buffer int, data matrix.EightBit) error {
 	rows, cols := data.Dims()
 	x := &eightBit{kind: p.device.Products(cols), rows: rows, cols: cols, scale: data.ByteScale()}

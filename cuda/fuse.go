@@ -7,20 +7,21 @@ import (
 	"ppal/internal/plan"
 )
 
-// untouched says whether a pass at i may write a buffer that the plan writes at j, from another one: no step between them writes
-// either, or reads the former.
+// untouched reports whether the pass at step i may write the buffer writes, which the plan writes
+// at step j, from the buffer reads: no step between writes either buffer, or reads the buffer
+// writes.
 func (l *lowering) untouched(i, j, reads, writes int) bool {
 	return l.unwritten(i, j, reads) && l.unwritten(i, j, writes) && !slices.ContainsFunc(l.between(i, j), func(s plan.Step) bool {
 		return slices.ContainsFunc(s.Reads(), func(o plan.Operand) bool { return l.shares(o.Buffer, writes) })
 	})
 }
 
-// unwritten says whether no step between i and j writes a buffer.
+// unwritten reports whether no step between i and j writes a buffer.
 func (l *lowering) unwritten(i, j, buffer int) bool {
 	return !slices.ContainsFunc(l.between(i, j), func(s plan.Step) bool { return l.shares(s.Writes()[0].Buffer, buffer) })
 }
 
-// between lists the steps after i and before j that have no pass yet.
+// between lists the steps after i and before j without a pass.
 func (l *lowering) between(i, j int) (list []plan.Step) {
 	for k := i + 1; k < j; k++ {
 		if !l.done[k] {
@@ -30,17 +31,17 @@ func (l *lowering) between(i, j int) (list []plan.Step) {
 	return list
 }
 
-// shares says whether two buffers have the same memory.
+// shares reports whether two buffers have the same memory.
 func (l *lowering) shares(a, b int) bool {
 	return a == b || l.storage.base[a] == l.storage.base[b] && l.storage.base[a] != 0 &&
 		l.plan.Buffers[a].Class != plan.Gradient && l.plan.Buffers[b].Class != plan.Gradient
 }
 
-// activations are the kernels' names of the plan's activations.
+// activations maps the plan's activations to the kernels'.
 var activations = [...]kernels.Activation{plan.LinearActivation: kernels.Identity, plan.SigmoidActivation: kernels.Sigmoid,
 	plan.TanhActivation: kernels.Tanh, plan.ReLUActivation: kernels.ReLU}
 
-// find returns the first step from i+1 on that is not done and fits, -1 if there is none.
+// find returns the first step after i that is not done and fits, or -1.
 func (l *lowering) find(i int, fits func(s plan.Step) bool) int {
 	for j := i + 1; j < len(l.steps); j++ {
 		if !l.done[j] && fits(l.steps[j]) {
@@ -50,7 +51,8 @@ func (l *lowering) find(i int, fits func(s plan.Step) bool) int {
 	return -1
 }
 
-// columnSums finds the sums over the rows of v behind step i, which can be had already there; -1 if there are none.
+// columnSums finds sums over the rows of v after step i that can be computed at step i already; j
+// is -1 if there are none.
 func (l *lowering) columnSums(i int, v plan.View) (j int, sums *plan.Sums) {
 	j = l.find(i, func(s plan.Step) bool {
 		t, ok := s.(*plan.Sums)
@@ -66,25 +68,26 @@ func (l *lowering) columnSums(i int, v plan.View) (j int, sums *plan.Sums) {
 	return j, sums
 }
 
-// activationGrad writes D = f'(A) D. The same pass writes the sums of D's columns and the digits of D, where later steps read them.
+// activationGrad writes D = f'(A) D. The same pass writes the sums of D's columns and the digits of
+// D, where later steps read them.
 func (l *lowering) activationGrad(i int, s *plan.ActivationGrad) error {
 	out := noOperand
 	j, sums := l.columnSums(i, s.D)
 	if j >= 0 {
-		l.take(j)
-		out = l.wholly(sums.Out)
+		l.markDone(j)
+		out = l.wholeView(sums.Out)
 	}
-	cut, keep, err := l.cutFor(i, s.D)
+	quantized, keep, err := l.quantizeFor(i, s.D)
 	if err != nil {
 		return err
 	}
 	a, d := l.view(s.A), l.view(s.D)
 	f := activations[s.Activation]
-	if j < 0 && !l.isCut(s.D) {
+	if j < 0 && !l.isQuantized(s.D) {
 		l.emit(s, func(q kernels.Queue) error { return l.set.ActivationGrad(q, f, a(), d()) })
 		return nil
 	}
-	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Quantized: cut, Keep: keep}
+	call := kernels.Slopes{Activation: f, AddSums: !l.window.first, Quantized: quantized, Keep: keep}
 	l.emit(s, func(q kernels.Queue) error {
 		c := call
 		c.A, c.D, c.Sums = a(), d(), out()
@@ -98,7 +101,7 @@ func (l *lowering) biasActivation(i int, s *plan.BiasActivation) {
 	if l.outputForward(i, s) {
 		return
 	}
-	a, bias, f := l.view(s.A), l.wholly(s.Bias), activations[s.Activation]
+	a, bias, f := l.view(s.A), l.wholeView(s.Bias), activations[s.Activation]
 	l.emit(s, func(q kernels.Queue) error {
 		if f == kernels.Identity {
 			return l.set.AddRow(q, a(), bias())
@@ -107,20 +110,20 @@ func (l *lowering) biasActivation(i int, s *plan.BiasActivation) {
 	})
 }
 
-// noOperand stands for an operand that a kernel leaves out.
+// noOperand returns an operand that is not given.
 func noOperand() kernels.Operand { return kernels.Operand{} }
 
-// rankOne writes out += x^T y of two rows.
+// rankOne lowers out += x^T y for two rows.
 func (l *lowering) rankOne(_ int, s *plan.Product) bool {
 	if !s.TransA || s.TransB || s.A.Rows != 1 || !s.Add || !l.window.whole || l.eight[s.A.Buffer] != nil {
 		return false
 	}
-	x, y, out := l.wholly(s.A), l.wholly(s.B), l.wholly(s.Out)
+	x, y, out := l.wholeView(s.A), l.wholeView(s.B), l.wholeView(s.Out)
 	l.emit(s, func(q kernels.Queue) error { return l.set.RankOne(q, 1, x(), y(), out()) })
 	return true
 }
 
-// negatedRankOne writes y = -z, out += x^T y as out -= x^T z where nothing else reads y.
+// negatedRankOne lowers y = -z, out += x^T y as out -= x^T z if nothing else reads y.
 func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
 	if s.Expr.Op != plan.Neg || s.Expr.X.Op != plan.Load || i+1 >= len(l.steps) || len(l.readers[s.Out.Buffer]) != 1 || !l.window.whole {
 		return false
@@ -130,13 +133,14 @@ func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
 		l.eight[next.A.Buffer] != nil {
 		return false
 	}
-	l.take(i + 1)
-	x, y, out := l.wholly(next.A), l.wholly(s.Args[0]), l.wholly(next.Out)
+	l.markDone(i + 1)
+	x, y, out := l.wholeView(next.A), l.wholeView(s.Args[0]), l.wholeView(next.Out)
 	l.emit(next, func(q kernels.Queue) error { return l.set.RankOne(q, -1, x(), y(), out()) })
 	return true
 }
 
-// outputForward writes A = f(A + 1 bias), S = A W and S = S + 1 c, for few columns, as one pass over A.
+// outputForward fuses A = f(A + 1 bias), S = A W and S = S + 1 c with few columns into one pass
+// over A.
 func (l *lowering) outputForward(i int, s *plan.BiasActivation) bool {
 	if s.A.Rows == 1 || l.window.whole {
 		return false
@@ -152,12 +156,12 @@ func (l *lowering) outputForward(i int, s *plan.BiasActivation) bool {
 	if !l.untouched(i, j, s.A.Buffer, p.Out.Buffer) || !l.unwritten(i, j, p.B.Buffer) {
 		return false
 	}
-	l.take(j)
-	l.scores(i, j, p, activations[s.Activation], l.wholly(s.Bias))
+	l.markDone(j)
+	l.scores(i, j, p, activations[s.Activation], l.wholeView(s.Bias))
 	return true
 }
 
-// outputScores writes S = A W and S = S + 1 c as one pass over A.
+// outputScores fuses S = A W and S = S + 1 c into one pass over A.
 func (l *lowering) outputScores(i int, p *plan.Product) bool {
 	if l.window.whole || p.TransA || !narrow(p) || p.Add || p.Sparse || l.eight[p.A.Buffer] != nil || l.biasOf(i, i, p) < 0 {
 		return false
@@ -166,7 +170,8 @@ func (l *lowering) outputScores(i int, p *plan.Product) bool {
 	return true
 }
 
-// biasOf returns the step behind j that adds a row to the product p, which a pass at i can do; -1 where there is none.
+// biasOf returns the step after j that adds a row to the product p, if the pass at i can do so;
+// else -1.
 func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 	k := l.find(j, func(t plan.Step) bool {
 		b, ok := t.(*plan.BiasActivation)
@@ -178,22 +183,23 @@ func (l *lowering) biasOf(i, j int, p *plan.Product) int {
 	return k
 }
 
-// scores emits the pass of a product p with few columns at step j, with what is before it and the row behind.
+// scores emits the pass of the product p with few columns at step j, fused with the activation
+// before and the row that is added after.
 func (l *lowering) scores(i, j int, p *plan.Product, f kernels.Activation, bias func() kernels.Operand) {
 	outBias := noOperand
 	if k := l.biasOf(i, j, p); k >= 0 {
-		outBias = l.wholly(l.steps[k].(*plan.BiasActivation).Bias)
-		l.take(k)
+		outBias = l.wholeView(l.steps[k].(*plan.BiasActivation).Bias)
+		l.markDone(k)
 	}
-	a, w, out := l.view(p.A), l.wholly(p.B), l.view(p.Out)
+	a, w, out := l.view(p.A), l.wholeView(p.B), l.view(p.Out)
 	l.emit(p, func(q kernels.Queue) error {
 		return l.set.OutputForward(q, kernels.OutputForward{Activation: f, A: a(), Bias: bias(), W: w(), Transposed: p.TransB, Out: out(),
 			OutBias: outBias()})
 	})
 }
 
-// outputBackward writes DA = D W^T, DA = f'(A) DA, the sums of both over the rows, G = A^T D and DA in slices, for few columns of D, as one pass
-// over A.
+// outputBackward fuses DA = D W^T, DA = f'(A) DA, the sums of D and DA over the rows, G = A^T D and
+// the quantization of DA, for few columns of D, into one pass over A.
 func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error) {
 	if l.window.whole || s.TransA || s.Add || s.A.Cols > kernels.Narrow || s.Out.Rows < narrowRows || l.eight[s.A.Buffer] != nil {
 		return false, nil
@@ -209,11 +215,11 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 	if !l.untouched(i, j, grad.A.Buffer, s.Out.Buffer) || !l.unwritten(i, j, s.A.Buffer) {
 		return false, nil
 	}
-	l.take(j)
-	a, d, w, da := l.view(grad.A), l.view(s.A), l.wholly(s.B), l.view(s.Out)
+	l.markDone(j)
+	a, d, w, da := l.view(grad.A), l.view(s.A), l.wholeView(s.B), l.view(s.Out)
 	call := kernels.OutputBackward{Activation: activations[grad.Activation], Transposed: !s.TransB, AddSums: !l.window.first, AddG: !l.window.first}
 	bias, outBias, g := l.sumsOf(i, s.Out), l.sumsOf(i, s.A), l.gradientOf(i, grad.A, s.A)
-	if call.Quantized, call.Keep, err = l.cutFor(i, s.Out); err != nil {
+	if call.Quantized, call.Keep, err = l.quantizeFor(i, s.Out); err != nil {
 		return false, err
 	}
 	l.emit(s, func(q kernels.Queue) error {
@@ -225,17 +231,18 @@ func (l *lowering) outputBackward(i int, s *plan.Product) (done bool, err error)
 	return true, nil
 }
 
-// sumsOf takes the sums of v's columns behind step i into a pass there; no matrix where there are none.
+// sumsOf fuses the sums of v's columns after step i into the pass at i; no matrix if there are
+// none.
 func (l *lowering) sumsOf(i int, v plan.View) func() kernels.Operand {
 	j, sums := l.columnSums(i, v)
 	if j < 0 {
 		return noOperand
 	}
-	l.take(j)
-	return l.wholly(sums.Out)
+	l.markDone(j)
+	return l.wholeView(sums.Out)
 }
 
-// gradientOf takes the product A^T D behind step i into a pass there; no matrix where there is none.
+// gradientOf fuses the product A^T D after step i into the pass at i; no matrix if there is none.
 func (l *lowering) gradientOf(i int, a, d plan.View) func() kernels.Operand {
 	j := l.find(i, func(t plan.Step) bool {
 		p, ok := t.(*plan.Product)
@@ -244,6 +251,6 @@ func (l *lowering) gradientOf(i int, a, d plan.View) func() kernels.Operand {
 	if j < 0 || !l.untouched(i, j, a.Buffer, l.steps[j].(*plan.Product).Out.Buffer) || !l.unwritten(i, j, d.Buffer) {
 		return noOperand
 	}
-	l.take(j)
-	return l.wholly(l.steps[j].(*plan.Product).Out)
+	l.markDone(j)
+	return l.wholeView(l.steps[j].(*plan.Product).Out)
 }

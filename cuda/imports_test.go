@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// The device runs plans. Of this module the packages below cuda import each other, the plan, the data
-// matrices and the leaf packages of problems; they import no constraint, model, data set or method.
+// The device runs plans. Of this module the packages below cuda import each other, the plan, the
+// data matrices and the leaf packages of problems; they import no constraint, model, data set or
+// method.
 func TestImports(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// signedBytes are 8-bit data less 128, as signed bytes in both layouts, so that the sums of both products run along rows: tensor cores
-// multiply integers in that form alone. The transpose is by windows of the rows, each with rows that begin at 16 bytes.
+// signedBytes is 8-bit data minus 128, as signed bytes in both layouts. The sums of both products
+// then run along rows, as tensor cores require for integers. The transpose is stored by windows of
+// the rows; its rows begin at multiples of 16 bytes.
 type signedBytes struct {
 	*eightBit
 	p       *Program
@@ -16,8 +17,9 @@ type signedBytes struct {
 	windows []window
 }
 
-// scaleRows is the most rows of a second factor over which a column has one scale. Fewer would follow the delta's size more closely, more
-// would make fewer sums to be joined: a block of sums has three integers for each element of the gradient.
+// scaleRows is the largest number of rows of a second factor with one scale for each column. Fewer
+// rows follow the magnitudes more closely; more rows give fewer sums to dequantize, since a block
+// of rows has three integer sums for each element of the gradient.
 const scaleRows = 2048
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
@@ -37,7 +39,7 @@ func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	return f, nil
 }
 
-// room allocates bytes that are 0: those between rows stay so.
+// room allocates bytes that are 0; the padding between rows stays 0.
 func (x *signedBytes) room(name string, bytes int) (driver.Pointer, error) {
 	at, err := x.p.allocate(name, bytes)
 	if err != nil {
@@ -56,7 +58,7 @@ func (x *signedBytes) load(narrow driver.Pointer, from, to int) error {
 	return x.p.set.LoadSigned(&x.p.device.queue, rows, columns, narrow, to-from, x.cols)
 }
 
-// windowOf is the number of a row's window.
+// windowOf returns the index of a row's window.
 func (x *signedBytes) windowOf(row int) int {
 	if size := x.p.device.options.MicroBatch; size > 0 {
 		return row / size
@@ -64,7 +66,7 @@ func (x *signedBytes) windowOf(row int) int {
 	return 0
 }
 
-// digits are those of a product's second factor.
+// digits describes the digits of a product's second factor.
 func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
 	cols := s.B.Cols
 	if s.TransB {
@@ -82,8 +84,8 @@ func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointe
 	return func(at driver.Pointer) kernels.Quantized { return kernels.Quantized{Digits: d.Place(at)} }, bytes
 }
 
-func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, cut cutter) slicedProduct {
-	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, cut: cut}
+func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct {
+	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, quantize: quantize}
 	p.x.At = p.x.At.Offset(w.from * p.x.Stride)
 	if s.TransA {
 		p.x = x.byCol[x.windowOf(w.from)]
@@ -91,15 +93,15 @@ func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantize
 	return p
 }
 
-// digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers that has all slices side by side, and a pass that joins
-// their sums and does the activation behind, if there is one.
+// digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers with all
+// digits side by side, and a pass that dequantizes the sums and applies a fused activation.
 type digitsProduct struct {
 	d          *Device
 	set        *kernels.Set
 	x          kernels.SignedBytes // op(U)
 	transposed bool                // op(B) is B^T
 	digits     kernels.Digits
-	cut        cutter
+	quantize   quantizer // nil: an earlier pass quantizes
 	activation kernels.Activation
 	bias       func() kernels.Operand
 }
@@ -109,15 +111,15 @@ func (p *digitsProduct) activate(f kernels.Activation, bias func() kernels.Opera
 	return true
 }
 
-// rowsAtATime is how many of the result's rows have their integer sums in memory at a time.
+// rowsAtATime returns the number of the result's rows whose integer sums are in memory at a time.
 func (p *digitsProduct) rowsAtATime() int {
 	const number = 4
 	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Count*p.digits.Width), 1)
 }
 
 func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
-	if p.cut != nil {
-		if err := p.cut(q, kernels.Quantized{Digits: p.digits}, b); err != nil {
+	if p.quantize != nil {
+		if err := p.quantize(q, kernels.Quantized{Digits: p.digits}, b); err != nil {
 			return err
 		}
 	}
@@ -142,7 +144,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return nil
 }
 
-// gemm is the product of rows with all slices: C is blocks x rows x (slices width).
+// gemm returns the product of rows with all digits: C is blocks x rows x (count width).
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
 	wide := d.Count * d.Width
@@ -151,7 +153,7 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 		Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}
 }
 
-// reserve makes room for the sums: now, not while a graph is captured.
+// reserve allocates memory for the sums before a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
 	const number = 4
 	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Count*p.digits.Width)

@@ -9,22 +9,22 @@ import (
 	"ppal/internal/plan"
 )
 
-// lossOf is the kernels' form of a row-wise loss.
+// lossOf returns a row-wise loss for the kernels.
 func (l *lowering) lossOf(s plan.Step) (loss kernels.Loss, scores, out plan.View, err error) {
 	var phi plan.Surrogate
 	switch s := s.(type) {
 	case *plan.MarginLoss:
 		phi, scores, out = s.Phi, s.S, s.Out
-		loss.Labels, err = list(l.Program, "labels", s.Labels, l.window)
+		loss.Labels, err = classLabels(l.Program, s.Labels, l.window)
 	case *plan.MarginLossGrad:
 		phi, scores, out = s.Phi, s.S, s.Out
-		loss.Labels, err = list(l.Program, "labels", s.Labels, l.window)
+		loss.Labels, err = classLabels(l.Program, s.Labels, l.window)
 	case *plan.SignedLoss:
 		phi, scores, out, loss.Kind = s.Phi, s.S, s.Out, kernels.Signs
-		loss.Labels, err = signs(l.Program, s.Labels, l.window)
+		loss.Labels, err = signLabels(l.Program, s.Labels, l.window)
 	case *plan.SignedLossGrad:
 		phi, scores, out, loss.Kind = s.Phi, s.S, s.Out, kernels.Signs
-		loss.Labels, err = signs(l.Program, s.Labels, l.window)
+		loss.Labels, err = signLabels(l.Program, s.Labels, l.window)
 	}
 	if err != nil {
 		return loss, scores, out, err
@@ -33,12 +33,12 @@ func (l *lowering) lossOf(s plan.Step) (loss kernels.Loss, scores, out plan.View
 	return loss, scores, out, err
 }
 
-// list uploads labels once and returns where the window's begin.
-func list(p *Program, name string, labels []int32, w window) (driver.Pointer, error) {
+// classLabels uploads labels once, and returns the address of the window's labels.
+func classLabels(p *Program, labels []int32, w window) (driver.Pointer, error) {
 	at, known := p.lists[&labels[0]]
 	if !known {
 		var err error
-		if at, err = p.table(name, raw(labels)); err != nil {
+		if at, err = p.table("labels", raw(labels)); err != nil {
 			return 0, err
 		}
 		p.lists[&labels[0]] = at
@@ -47,8 +47,8 @@ func list(p *Program, name string, labels []int32, w window) (driver.Pointer, er
 	return at.Offset(size * w.from), nil
 }
 
-// signs is list for labels of -1 and +1.
-func signs(p *Program, labels []int8, w window) (driver.Pointer, error) {
+// signLabels is classLabels for labels -1 and +1.
+func signLabels(p *Program, labels []int8, w window) (driver.Pointer, error) {
 	at, known := p.lists[&labels[0]]
 	if !known {
 		contents := make([]byte, len(labels))
@@ -64,7 +64,8 @@ func signs(p *Program, labels []int8, w window) (driver.Pointer, error) {
 	return at.Offset(w.from), nil
 }
 
-// losses writes a loss. Where group means alone read it, it goes into them and is not written.
+// losses lowers a loss. A loss with group means as its only consumers is fused with the means and
+// not written.
 func (l *lowering) losses(s plan.Step) error {
 	loss, scores, out, err := l.lossOf(s)
 	if err != nil {
@@ -81,7 +82,7 @@ func (l *lowering) losses(s plan.Step) error {
 		return nil
 	}
 	for _, m := range group {
-		l.take(slices.Index(l.steps, plan.Step(m)))
+		l.markDone(slices.Index(l.steps, plan.Step(m)))
 	}
 	m, table, err := l.prepareMeans(group)
 	if err != nil {
@@ -94,14 +95,14 @@ func (l *lowering) losses(s plan.Step) error {
 	return nil
 }
 
-// take marks steps as done by a pass of another.
-func (l *lowering) take(steps ...int) {
+// markDone marks steps that another step's pass computes.
+func (l *lowering) markDone(steps ...int) {
 	for _, j := range steps {
 		l.done[j] = true
 	}
 }
 
-// prepareMeans makes and uploads the table of group means of the window's rows.
+// prepareMeans builds and uploads the table of group means for the window's rows.
 func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, driver.Pointer, error) {
 	var steps []kernels.MeansStep
 	for _, s := range group {
@@ -119,13 +120,13 @@ func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, drive
 	return m, at, err
 }
 
-// means writes group means of what is in memory, all of one buffer's at once.
+// means lowers group means; all means of one buffer are one pass.
 func (l *lowering) means(i int, s *plan.GroupMeans) error {
 	group := []*plan.GroupMeans{s}
 	for j := i + 1; j < len(l.steps); j++ {
 		if next, ok := l.steps[j].(*plan.GroupMeans); ok && next.In == s.In && l.untouched(i, j, s.In.Buffer, next.Out.Buffer) {
 			group = append(group, next)
-			l.take(j)
+			l.markDone(j)
 		}
 	}
 	m, table, err := l.prepareMeans(group)
@@ -137,12 +138,13 @@ func (l *lowering) means(i int, s *plan.GroupMeans) error {
 	return nil
 }
 
-// spread writes the spread group weights M^T w. The derivative of a loss that alone reads them has them in its own pass.
-func (l *lowering) spread(s *plan.GroupMeansGrad) error {
+// meansGrad lowers M^T w, unless the derivative of a loss, as the only consumer, computes M^T w in
+// its own pass.
+func (l *lowering) meansGrad(s *plan.GroupMeansGrad) error {
 	if l.consumers.Loss[s] != nil {
 		return nil
 	}
-	w, table, err := l.prepareSpread(s)
+	w, table, err := l.prepareMeansGrad(s)
 	if err != nil {
 		return err
 	}
@@ -151,8 +153,8 @@ func (l *lowering) spread(s *plan.GroupMeansGrad) error {
 	return nil
 }
 
-// prepareSpread makes and uploads the table of a sum M_1^T w_1 + ... over the window's rows.
-func (l *lowering) prepareSpread(steps ...*plan.GroupMeansGrad) (*kernels.MeansGrad, driver.Pointer, error) {
+// prepareMeansGrad builds and uploads the table of a sum M_1^T w_1 + ... for the window's rows.
+func (l *lowering) prepareMeansGrad(steps ...*plan.GroupMeansGrad) (*kernels.MeansGrad, driver.Pointer, error) {
 	var terms []kernels.MeansGradStep
 	for _, s := range steps {
 		if l.isGradient(s.W) {
@@ -169,7 +171,8 @@ func (l *lowering) prepareSpread(steps ...*plan.GroupMeansGrad) (*kernels.MeansG
 	return w, at, err
 }
 
-// lossGrad writes the derivative of a loss, with the rows' weights in memory or from the groups'.
+// lossGrad lowers the derivative of a loss. The rows' factors are in memory, or are computed from
+// the groups' coefficients in the same pass.
 func (l *lowering) lossGrad(s plan.Step) error {
 	loss, scores, out, err := l.lossOf(s)
 	if err != nil {
@@ -184,8 +187,8 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		weights, add = s.D, s.Add
 	}
 	from, to := l.view(scores), l.view(out)
-	spread := l.consumers.Spread[s]
-	if len(spread) == 0 {
+	grads := l.consumers.Spread[s]
+	if len(grads) == 0 {
 		d := l.view(weights)
 		l.emit(s, func(q kernels.Queue) error {
 			loss.Scores = from()
@@ -193,7 +196,7 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		})
 		return nil
 	}
-	w, table, err := l.prepareSpread(spread...)
+	w, table, err := l.prepareMeansGrad(grads...)
 	if err != nil {
 		return err
 	}
@@ -204,10 +207,10 @@ func (l *lowering) lossGrad(s plan.Step) error {
 	return nil
 }
 
-// refuse says which step the device has no kernel for.
+// refuse returns an error for a step without a kernel.
 func (l *lowering) refuse(s plan.Step) error {
 	if o, ok := s.(*plan.Opaque); ok {
-		return fmt.Errorf("cuda: there is no kernel of the op %v on the GPU: train with --device cpu", o.Op)
+		return fmt.Errorf("cuda: there is no kernel for the op %v on the GPU: train with --device cpu", o.Op)
 	}
-	return fmt.Errorf("cuda: there is no kernel of %v on the GPU: train with --device cpu", s)
+	return fmt.Errorf("cuda: there is no kernel for %v on the GPU: train with --device cpu", s)
 }

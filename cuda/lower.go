@@ -8,7 +8,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// lower writes the passes of both halves: forward ends with the download of f and g, backward begins with the upload of the weights.
+// lower builds the passes of both halves. The forward half ends with the download of f and g; the
+// backward half begins with the upload of the coefficients.
 func (p *Program) lower() error {
 	if err := p.forgetGraphs(); err != nil {
 		return err
@@ -27,18 +28,19 @@ func (p *Program) lower() error {
 	if p.backward.passes, err = p.half(p.plan.Forward, p.plan.Backward); err != nil {
 		return err
 	}
-	if len(x.weights) > 0 {
-		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the weights from the host", func() error {
-			if err := d.driver.Upload(d.stream, x.factors, raw(x.weights)); err != nil {
+	if len(x.coefficients) > 0 {
+		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the coefficients from the host", func() error {
+			if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {
 				return err
 			}
-			return p.set.Unpack(&d.queue, x.factors, x.unpacked, p.factors()...)
+			return p.set.Unpack(&d.queue, x.received, x.unpacked, p.coefficients()...)
 		}})
 	}
 	return nil
 }
 
-// half lowers regions that come after others: slice by slice where there are slices, each with what it needs of those before.
+// half lowers regions, window by window if there are windows; the windows repeat the steps of
+// earlier regions that they need.
 func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 	var passes []pass
 	for i, r := range regions {
@@ -48,11 +50,11 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 		}
 		steps := r.Steps
 		if len(windows) > 1 {
-			steps = slices.Concat(p.again(slices.Concat(before, regions[:i]), r), r.Steps)
+			steps = slices.Concat(p.repeated(slices.Concat(before, regions[:i]), r), r.Steps)
 		}
 		for _, w := range windows {
 			l := &lowering{Program: p, steps: steps, window: w, done: make([]bool, len(steps)),
-				cutBefore: map[*plan.Product]bool{}}
+				quantizedBefore: map[*plan.Product]bool{}}
 			if err := l.lower(); err != nil {
 				return nil, err
 			}
@@ -62,15 +64,15 @@ func (p *Program) half(before, regions []plan.Region) ([]pass, error) {
 	return passes, nil
 }
 
-// lowering writes the passes of a run of steps for one slice of the rows.
+// lowering builds the passes of consecutive steps for one window of the rows.
 type lowering struct {
 	*Program
 	steps  []plan.Step
 	window window
-	done   []bool // a pass of a step before has it
+	done   []bool // by step: an earlier step's pass computes the step
 	passes []pass
 
-	cutBefore map[*plan.Product]bool // a pass before cuts the second factor of a product with 8-bit data
+	quantizedBefore map[*plan.Product]bool // an earlier pass quantizes the product's second factor
 }
 
 func (l *lowering) lower() error {
@@ -85,12 +87,12 @@ func (l *lowering) lower() error {
 	return nil
 }
 
-// emit adds a pass of a step.
+// emit adds the pass of a step.
 func (l *lowering) emit(s plan.Step, run func(q kernels.Queue) error) {
 	l.passes = append(l.passes, pass{s.String(), func() error { return run(&l.device.queue) }})
 }
 
-// step writes the pass that a step begins: with those after it where a kernel does several at once.
+// step lowers a step, and the later steps that the same kernel computes.
 func (l *lowering) step(i int, s plan.Step) error {
 	switch s := s.(type) {
 	case *plan.Product:
@@ -131,17 +133,19 @@ func (l *lowering) step(i int, s plan.Step) error {
 	case *plan.GroupMeans:
 		return l.means(i, s)
 	case *plan.GroupMeansGrad:
-		return l.spread(s)
+		return l.meansGrad(s)
 	}
 	return l.refuse(s)
 }
 
-// view is the window's rows of a view, found when they are needed: gradients move.
+// view returns the window's rows of a view when the pass runs, because gradients change their
+// place.
 func (l *lowering) view(v plan.View) func() kernels.Operand {
 	return func() kernels.Operand { return l.rows(v, l.window) }
 }
 
-// mapping writes an element-wise pass. Its program, where it has one, is uploaded by the first run for each gradient vector.
+// mapping lowers an element-wise pass. The first run for each gradient vector uploads the program,
+// if the pass has one.
 func (l *lowering) mapping(s *plan.Map) {
 	type prepared struct {
 		m       *kernels.Map

@@ -8,27 +8,28 @@ import (
 	"ppal/cuda/driver"
 )
 
-// pool is a device's memory. What is given back is kept for what comes next, and goes back to the driver when that has no more.
+// pool is a device's memory. The pool keeps released memory for later allocations, and gives it
+// back to the driver when the driver has no more.
 type pool struct {
 	driver     driver.Driver
 	used, idle []piece
-	held, peak int64 // bytes that the driver has given, now and at most
+	held, peak int64 // bytes from the driver, now and at most
 }
 
-// piece is one allocation of the driver's.
+// piece is one allocation of the driver.
 type piece struct {
 	driver.Span
 	name string
 }
 
 const (
-	// grain is what sizes are rounded up to, so that pieces fit again.
+	// grain is the multiple to which sizes are rounded up, so that pieces fit again.
 	grain = 512
-	// waste is how many times larger than what is asked for a kept piece may be.
+	// waste is the largest ratio of a kept piece to the requested size.
 	waste = 2
 )
 
-// allocate returns room for a buffer; its contents are not defined.
+// allocate returns memory with undefined contents.
 func (p *pool) allocate(name string, bytes int) (driver.Pointer, error) {
 	bytes = (max(bytes, 1) + grain - 1) / grain * grain
 	best := -1
@@ -60,7 +61,7 @@ func (p *pool) allocate(name string, bytes int) (driver.Pointer, error) {
 	return at, nil
 }
 
-// failure says what there was no room for, and what to do.
+// failure returns an error that names the allocation and says what to do.
 func (p *pool) failure(name string, bytes int, err error) error {
 	if !errors.Is(err, driver.ErrOutOfMemory) {
 		return fmt.Errorf("cuda: allocating %s: %w", name, err)
@@ -73,7 +74,8 @@ func (p *pool) failure(name string, bytes int, err error) error {
 		driver.ErrOutOfMemory, name, quantity(int64(bytes)), quantity(free), quantity(total))
 }
 
-// release takes a piece back. Work that is queued may still use it: what gets it next is queued behind.
+// release takes a piece back. Queued work may still use the piece, because the next user is queued
+// after.
 func (p *pool) release(at driver.Pointer) {
 	i := slices.IndexFunc(p.used, func(c piece) bool { return c.At == at })
 	if i < 0 {
@@ -83,7 +85,7 @@ func (p *pool) release(at driver.Pointer) {
 	p.used = slices.Delete(p.used, i, i+1)
 }
 
-// trim gives what is not in use back to the driver.
+// trim gives unused pieces back to the driver.
 func (p *pool) trim() error {
 	var failed error
 	for _, c := range p.idle {
@@ -104,7 +106,7 @@ func (p *pool) close() error {
 	return p.trim()
 }
 
-// quantity writes a number of bytes with a decimal prefix.
+// quantity formats a number of bytes with a decimal prefix.
 func quantity(n int64) string {
 	x := float64(n)
 	for _, prefix := range []string{"", "k", "M"} {

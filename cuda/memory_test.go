@@ -18,7 +18,8 @@ func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {
 	return at
 }
 
-// What is given back is used again where it fits within twice the size; the peak is what the driver gave at most.
+// Released memory is used again for requests of at least half the size; the peak is the most that
+// the driver gave.
 func TestPoolUsesAgain(t *testing.T) {
 	r := double.New(double.Options{})
 	p := &pool{driver: r}
@@ -42,7 +43,8 @@ func TestPoolUsesAgain(t *testing.T) {
 	}
 }
 
-// Memory that lies idle goes back to the driver before an allocation fails; one that fails says what, how much and what is free.
+// Unused memory goes back to the driver before an allocation fails. The error says what was
+// allocated, its size, and the free memory.
 func TestPoolOutOfMemory(t *testing.T) {
 	r := double.New(double.Options{Memory: 10_240})
 	p := &pool{driver: r}

@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// raw is the memory of numbers, as the device copies it.
+// raw returns the memory of numbers.
 func raw[T plan.Float | int32 | int64](numbers []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(zero)))
@@ -21,7 +21,7 @@ func typed[T plan.Float](bytes []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(zero)))
 }
 
-// dtypeOf is the kernels' name of T.
+// dtypeOf returns the kernels' type for T.
 func dtypeOf[T plan.Float]() kernels.Dtype {
 	if unsafe.Sizeof(*new(T)) == 4 {
 		return kernels.Float32
@@ -29,7 +29,7 @@ func dtypeOf[T plan.Float]() kernels.Dtype {
 	return kernels.Float64
 }
 
-// uploadNumbers rounds numbers to the type and copies them to the device.
+// uploadNumbers copies numbers to the device, rounded to the type.
 func (d *Device) uploadNumbers(t kernels.Dtype, at driver.Pointer, numbers []float64) error {
 	if t == kernels.Float32 {
 		return uploadRounded[float32](d, at, numbers)
@@ -46,7 +46,7 @@ func uploadRounded[T plan.Float](d *Device, at driver.Pointer, numbers []float64
 	})
 }
 
-// uploadBytes copies them.
+// uploadBytes copies bytes to the device.
 func (d *Device) uploadBytes(at driver.Pointer, contents []byte) error {
 	return d.staging.upload(at, len(contents), 1, func(dst []byte, from, to int) { copy(dst, contents[from:to]) })
 }
@@ -62,7 +62,7 @@ func (d *Device) uploadRows(at driver.Pointer, data matrix.EightBit, from, to in
 	})
 }
 
-// downloadNumbers widens count numbers of the type from the device.
+// downloadNumbers copies count numbers of the type from the device, widened to float64.
 func (d *Device) downloadNumbers(t kernels.Dtype, at driver.Pointer, count int, dst []float64) error {
 	return d.staging.download(at, count, t.Size(), func(src []byte, from, to int) {
 		if t == kernels.Float64 {

@@ -6,15 +6,15 @@ import (
 	"ppal/internal/plan"
 )
 
-// product computes out = op(A) op(B), or adds it.
+// product computes out = op(A) op(B), or out += op(A) op(B) with add.
 type product interface {
 	multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error
 }
 
-// product writes a product: by the data's entries, in one pass over the other factor where it is a vector or narrow, else by the
-// library.
+// product lowers a product: over the data's entries, by a kernel of this package for a vector or a
+// narrow factor, or by cuBLAS.
 func (l *lowering) product(i int, s *plan.Product) error {
-	a, b, out := l.wholly(s.A), l.wholly(s.B), l.wholly(s.Out)
+	a, b, out := l.wholeView(s.A), l.wholeView(s.B), l.wholeView(s.Out)
 	add := s.Add
 	if !l.window.whole {
 		a = l.view(s.A)
@@ -26,19 +26,19 @@ func (l *lowering) product(i int, s *plan.Product) error {
 	}
 	p := l.choose(s)
 	if x := l.eight[s.A.Buffer]; x != nil {
-		sliced, err := l.sliced(s, x)
+		e, err := l.eightBitProduct(s, x)
 		if err != nil {
 			return err
 		}
-		l.activated(i, s, sliced)
-		p = sliced
+		l.activated(i, s, e)
+		p = e
 	}
 	l.emit(s, func(q kernels.Queue) error { return p.multiply(q, a(), b(), out(), add) })
 	return nil
 }
 
-// wholly is all of a view, found when it is needed.
-func (l *lowering) wholly(v plan.View) func() kernels.Operand {
+// wholeView returns all rows of a view when the pass runs.
+func (l *lowering) wholeView(v plan.View) func() kernels.Operand {
 	return func() kernels.Operand { return l.whole(v) }
 }
 
@@ -57,13 +57,13 @@ func (l *lowering) choose(s *plan.Product) product {
 	return libraryProduct{l.device, l.precision(), s.TransA, s.TransB}
 }
 
-// narrow says whether the result of a product over the data's rows has few columns.
+// narrow reports whether the result of a product over the data's rows has few columns.
 func narrow(s *plan.Product) bool {
 	rows := max(s.A.Rows, s.Out.Rows)
 	return s.Out.Cols <= kernels.Narrow && rows >= narrowRows
 }
 
-// narrowRows is the number of rows from which the narrow kernels have enough blocks.
+// narrowRows is the number of rows from which narrow kernels have enough blocks.
 const narrowRows = 64
 
 func (l *lowering) entriesOf(e *entries, transposed bool) kernels.Sparse {
@@ -77,7 +77,7 @@ func (l *lowering) entriesOf(e *entries, transposed bool) kernels.Sparse {
 	return e.rows[k]
 }
 
-// precision is that of the library's products.
+// precision returns the precision of cuBLAS's products.
 func (p *Program) precision() driver.Precision {
 	if p.dtype == kernels.Float64 {
 		return driver.Float64
@@ -88,7 +88,7 @@ func (p *Program) precision() driver.Precision {
 	return driver.Float32
 }
 
-// libraryProduct is cuBLAS's.
+// libraryProduct is a product by cuBLAS.
 type libraryProduct struct {
 	d              *Device
 	precision      driver.Precision
@@ -107,7 +107,7 @@ func (p libraryProduct) multiply(_ kernels.Queue, a, b, out kernels.Operand, add
 	return p.d.driver.Multiply(p.d.stream, &g)
 }
 
-// sparseProduct goes by the entries of A or of A^T.
+// sparseProduct is a product over the entries of A or A^T.
 type sparseProduct struct {
 	set *kernels.Set
 	x   kernels.Sparse
@@ -117,14 +117,14 @@ func (p *sparseProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return p.set.SparseProduct(q, p.x, b, out, add)
 }
 
-// vectorProduct is that of a row and a matrix.
+// vectorProduct is a product of a row and a matrix.
 type vectorProduct struct{ set *kernels.Set }
 
 func (p vectorProduct) multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error {
 	return p.set.WeightedSums(q, 1, a, b, out, add)
 }
 
-// narrowForward is one pass over A, for few columns of B.
+// narrowForward is a product with few columns of B, in one pass over A.
 type narrowForward struct {
 	set        *kernels.Set
 	transposed bool
@@ -134,7 +134,7 @@ func (p narrowForward) multiply(q kernels.Queue, a, b, out kernels.Operand, add 
 	return p.set.OutputForward(q, kernels.OutputForward{A: a, W: b, Transposed: p.transposed, Out: out, Add: add})
 }
 
-// narrowGradient is A^T B in one pass over A, for few columns of B.
+// narrowGradient is A^T B with few columns of B, in one pass over A.
 type narrowGradient struct{ set *kernels.Set }
 
 func (p narrowGradient) multiply(q kernels.Queue, a, b, out kernels.Operand, add bool) error {

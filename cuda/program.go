@@ -15,19 +15,19 @@ import (
 
 var _ plan.Program = (*Program)(nil)
 
-// Program is a plan on a device. After an error it can only be closed.
+// Program is a plan on a device. After an error a program can only be closed.
 type Program struct {
 	device    *Device
 	plan      *plan.Plan
-	x         *vectors // whose iterate the parameters are
+	x         *vectors // the parameters are parts of the iterate
 	set       *kernels.Set
 	dtype     kernels.Dtype
 	size      int // bytes of an element
 	storage   storage
 	sparse    map[int]*entries                 // of data matrices, by buffer
-	eight     map[int]*eightBit                // 8-bit data matrices whose products are in slices, by buffer
-	cuts      map[*plan.Product]driver.Pointer // where second factors of products with 8-bit data are cut to
-	lists     map[any]driver.Pointer           // labels, by their first
+	eight     map[int]*eightBit                // 8-bit data matrices whose products have digits, by buffer
+	quantized map[*plan.Product]driver.Pointer // the places of quantized second factors
+	lists     map[any]driver.Pointer           // uploaded labels, by the address of the first
 	readers   map[int][]plan.Step              // the steps that read a buffer
 	consumers plan.Consumers
 	numbers   exchange
@@ -35,17 +35,19 @@ type Program struct {
 	forward, backward half
 }
 
-// exchange is what goes to the host and comes from it: in pinned memory, and as float64 on the device.
+// exchange holds the numbers that the host and the device exchange, in pinned memory and as float64
+// on the device.
 type exchange struct {
-	pinned           []byte
-	values, weights  []float64 // parts of it
-	results, factors driver.Pointer
-	packed, unpacked driver.Pointer // the tables of addresses
-	uploading        bool           // weights may not have been read yet
+	pinned               []byte
+	values, coefficients []float64 // parts of pinned
+	results, received    driver.Pointer
+	packed, unpacked     driver.Pointer // the tables of addresses
+	uploading            bool           // the device may not have read coefficients yet
 }
 
-// Compile implements plan.Device: it uploads the plan's data and returns a program whose parameters are
-// consecutive parts of the iterate of x. The error names a step that the device has no kernel for.
+// Compile implements plan.Device: it uploads the plan's data and returns a program whose parameters
+// are consecutive parts of the iterate of x. The error names a step that the device has no kernel
+// for.
 func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
 	v, ok := x.(*vectors)
 	if !ok || v.d != d {
@@ -60,7 +62,7 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 		return nil, err
 	}
 	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
-		eight: map[int]*eightBit{}, cuts: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
+		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
 	}
@@ -80,7 +82,7 @@ func (p *Program) compile() error {
 	if err := p.place(p.x.at[problem.Iterate]); err != nil {
 		return err
 	}
-	if err := p.sliceable(); err != nil {
+	if err := p.checkWindows(); err != nil {
 		return err
 	}
 	if err := p.loadData(); err != nil {
@@ -92,10 +94,10 @@ func (p *Program) compile() error {
 	return p.lower()
 }
 
-// regions are those of both halves.
+// regions returns the regions of both halves.
 func (p *Program) regions() []plan.Region { return slices.Concat(p.plan.Forward, p.plan.Backward) }
 
-// results are f, then g.
+// results lists f, then g.
 func (p *Program) results() []kernels.Operand {
 	list := []kernels.Operand{p.whole(p.plan.Objective)}
 	for _, v := range p.plan.Constraints {
@@ -104,15 +106,15 @@ func (p *Program) results() []kernels.Operand {
 	return list
 }
 
-// factors are the weights of f, then those of g.
-func (p *Program) factors() (list []kernels.Operand) {
+// coefficients lists the coefficient of f, then those of g.
+func (p *Program) coefficients() (list []kernels.Operand) {
 	for _, v := range p.plan.Weights {
 		list = append(list, p.whole(v))
 	}
 	return list
 }
 
-// prepareExchange makes room for the numbers and for the tables of where they are.
+// prepareExchange allocates the numbers, and uploads the tables of their addresses.
 func (p *Program) prepareExchange() (err error) {
 	count := func(list []kernels.Operand) (n int) {
 		for _, o := range list {
@@ -120,26 +122,26 @@ func (p *Program) prepareExchange() (err error) {
 		}
 		return n
 	}
-	x, out, in := &p.numbers, p.results(), p.factors()
+	x, out, in := &p.numbers, p.results(), p.coefficients()
 	results, factors := count(out), count(in)
 	const wide = 8
 	if x.pinned, err = p.device.driver.Pinned(wide * (results + factors)); err != nil {
 		return fmt.Errorf("cuda: pinned memory for %d numbers: %w", results+factors, err)
 	}
-	x.values, x.weights = typed[float64](x.pinned[:wide*results]), typed[float64](x.pinned[wide*results:])
+	x.values, x.coefficients = typed[float64](x.pinned[:wide*results]), typed[float64](x.pinned[wide*results:])
 	for _, a := range []struct {
 		to    *driver.Pointer
 		name  string
 		bytes int
-	}{{&x.results, "f and g", wide * results}, {&x.factors, "the weights", wide * factors}} {
+	}{{&x.results, "f and g", wide * results}, {&x.received, "the coefficients", wide * factors}} {
 		if *a.to, err = p.allocate(a.name, a.bytes); err != nil {
 			return err
 		}
 	}
-	if x.packed, err = p.table("where f and g are", p.set.Addresses(out...)); err != nil || factors == 0 {
+	if x.packed, err = p.table("the addresses of f and g", p.set.Addresses(out...)); err != nil || factors == 0 {
 		return err
 	}
-	x.unpacked, err = p.table("where the weights are", p.set.Addresses(in...))
+	x.unpacked, err = p.table("the coefficients' addresses", p.set.Addresses(in...))
 	return err
 }
 
@@ -168,15 +170,15 @@ func (p *Program) Forward(g []float64) (f float64, err error) {
 // Backward implements plan.Program. It does not wait for the device.
 func (p *Program) Backward(coefficients []float64, d problem.Vector) error {
 	x := &p.numbers
-	if len(coefficients) < len(x.weights) {
-		return fmt.Errorf("cuda: %d coefficients, want %d", len(coefficients), len(x.weights))
+	if len(coefficients) < len(x.coefficients) {
+		return fmt.Errorf("cuda: %d coefficients, want %d", len(coefficients), len(x.coefficients))
 	}
 	if x.uploading {
 		if err := p.device.driver.Synchronize(p.device.stream); err != nil {
 			return fmt.Errorf("cuda: backward: %w", err)
 		}
 	}
-	copy(x.weights, coefficients)
+	copy(x.coefficients, coefficients)
 	x.uploading = true
 	gradient := p.x.at[d]
 	p.storage.gradient = gradient

@@ -22,7 +22,8 @@ import (
 
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
 
-// recorded is a device on a recorder that computes nothing; the test fails where the recorder refuses a call, also at the end.
+// recorded returns a device on a double that computes nothing; the test fails if the double refuses
+// a call.
 func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{Memory: memory})
@@ -57,8 +58,9 @@ func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 	}
 }
 
-// Every case runs with every call in order: nothing unwritten is read, nothing is left behind; each half is captured once for each
-// vector, and after that there are no allocations and no launches of the halves but their graphs.
+// Every case runs with every call in order: nothing unwritten is read, nothing is left behind. Each
+// half is captured once for each vector, and after that there are no allocations and no launches of
+// the halves but their graphs.
 func TestSequences(t *testing.T) {
 	for _, dtype := range dtypes {
 		for _, slice := range []int{0, 3, 64} {
@@ -139,7 +141,8 @@ func TestFusedLaunches(t *testing.T) {
 	}
 }
 
-// An exchanged input is uploaded to where it was: graphs stay. One that was sparse is dense from then on, and captured anew.
+// A bound input is uploaded to its old place, and the graphs stay. A sparse input becomes dense,
+// and both halves are captured again.
 func TestBindAndCaptures(t *testing.T) {
 	for form, captures := range map[graphcases.Storage]int{graphcases.Values: 2, graphcases.Bytes: 2, graphcases.Sparse: 4} {
 		d, r := recorded(t, cuda.Options{}, 0)
@@ -163,7 +166,8 @@ func TestBindAndCaptures(t *testing.T) {
 	}
 }
 
-// Where memory does not suffice, the error names what there was no room for and what to do; everything is given back.
+// If memory does not suffice, the error names the allocation and says what to do; everything is
+// given back.
 func TestOutOfMemory(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 100_000)
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{600, 400}, 0, false, graphcases.Dense)
@@ -200,7 +204,7 @@ func TestFailuresAreKept(t *testing.T) {
 	}
 }
 
-// A call that fails, whichever it is, is an error and never a panic, and the device still gives everything back.
+// A failure of any call is an error and never a panic, and the device still gives everything back.
 func TestEveryFailureIsAnError(t *testing.T) {
 	lost := errors.New("lost")
 	for _, kind := range []string{"Allocate", "Pinned", "NewStream", "NewEvent", "Upload", "Launch", "Multiply", "Download", "Synchronize",
@@ -260,7 +264,7 @@ func TestUnknownOps(t *testing.T) {
 	}
 }
 
-// Slices of rows take less memory, and what needs all rows at once is refused by name.
+// Windows of rows take less memory, and a step that needs all rows at once is an error.
 func TestMicroBatches(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, 0, false, graphcases.Bytes)
 	var peaks []int64
@@ -274,7 +278,7 @@ func TestMicroBatches(t *testing.T) {
 		peaks = append(peaks, d.PeakBytes())
 	}
 	if activations := int64(4 * 64 * 3000); peaks[1] > peaks[0]-activations {
-		t.Errorf("%d bytes with slices, %d without", peaks[1], peaks[0])
+		t.Errorf("%d bytes with windows, %d without", peaks[1], peaks[0])
 	}
 	for _, o := range []cuda.Options{{}, {MicroBatch: 4}} {
 		d, _ := recorded(t, o, 0)
@@ -324,7 +328,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// The two measurements that a step rule makes in an iteration, of the gradient's change and of the last step, wait for the device once.
+// A step rule measures the gradient's change and the last step in each iteration, and waits for the
+// device once.
 func TestMeasurementsWaitOnce(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	p, err := small(t).Problem(tensor.Float32, graph.On(d))

@@ -7,30 +7,31 @@ import (
 	"ppal/cuda/driver"
 )
 
-// pass is a launch, or some: what they compute, in words, and how.
+// pass is one or several launches, with a description of what they compute.
 type pass struct {
 	what string
 	run  func() error
 }
 
-// half is the passes of a half-iteration and the graphs made of them.
+// half holds the passes of the forward or backward half, and the graphs captured from the passes.
 type half struct {
 	passes []pass
-	graphs map[driver.Pointer]*replay // by the vector that is written
+	graphs map[driver.Pointer]*replay // by the vector that the half writes
 	runs   int
 }
 
-// replay is a half's first run for a vector, then the graph that is launched for it.
+// replay records that a half ran for a vector, and the graph that later runs launch.
 type replay struct {
 	graph driver.Graph
-	used  int // the half's run that used it last
+	used  int // the number of the half's last run for the vector
 }
 
-// mostGraphs bounds the vectors that have a graph: methods alternate between two or three.
+// mostGraphs bounds the number of vectors with a graph. Methods alternate between two or three
+// vectors.
 const mostGraphs = 8
 
-// run takes a half through its passes: the first time for a vector pass by pass, which settles what is allocated, the second time
-// captured as a graph, which is launched then and after.
+// run runs a half. The first run for a vector is pass by pass, and allocates all memory. The second
+// run captures the passes as a graph, which this run and later runs launch.
 func (p *Program) run(h *half, vector driver.Pointer) error {
 	h.runs++
 	r := h.graphs[vector]
@@ -73,7 +74,7 @@ func (p *Program) captureGraph(h *half, r *replay) error {
 	return nil
 }
 
-// forgetOldest frees the graph that was not used for longest, where there are as many as there may be.
+// forgetOldest frees the least recently used graph if there are mostGraphs.
 func (p *Program) forgetOldest(h *half) error {
 	if len(h.graphs) < mostGraphs {
 		return nil
@@ -90,7 +91,7 @@ func (p *Program) forgetOldest(h *half) error {
 	return err
 }
 
-// free gives a graph back when nothing runs any more.
+// free waits for the device and frees a graph.
 func (p *Program) free(r *replay) error {
 	if r.graph == 0 {
 		return nil
@@ -101,7 +102,7 @@ func (p *Program) free(r *replay) error {
 	return p.device.driver.FreeGraph(r.graph)
 }
 
-// forgetGraphs frees all, after which both halves begin again.
+// forgetGraphs frees all graphs; both halves then start with a first run.
 func (p *Program) forgetGraphs() error {
 	var failed []error
 	for _, h := range []*half{&p.forward, &p.backward} {

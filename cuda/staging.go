@@ -6,21 +6,23 @@ import (
 	"ppal/cuda/driver"
 )
 
-// stageBytes is the size of a pinned buffer: large enough for the bus's full rate, small enough to fill while the other is copied.
+// stageBytes is the size of a pinned buffer: large enough for the full rate of the bus, small
+// enough to be filled while the other buffer is copied.
 const stageBytes = 4 << 20
 
-// stage is a pinned buffer with a stream of its own, which fills it again only when its last copy is done.
+// stage is a pinned buffer with its own stream. The buffer is filled again when its last copy is
+// done.
 type stage struct {
 	host   []byte
 	stream driver.Stream
 	done   driver.Event
 }
 
-// staging is two of them: one is filled while the other is copied.
+// staging is a pair of stages: one is filled while the other is copied.
 type staging struct {
 	d      *Device
 	stages [2]stage
-	before driver.Event // what the compute stream has reached when an upload begins
+	before driver.Event // the point of the compute stream at which an upload begins
 }
 
 func newStaging(d *Device) (s *staging, err error) {
@@ -43,8 +45,9 @@ func newStaging(d *Device) (s *staging, err error) {
 	return s, nil
 }
 
-// upload copies count things of size bytes to the device; fill writes those from to to-1 to dst. It comes after what is queued on the
-// compute stream, and what is queued there next comes after it; the host is ahead of the device by two buffers.
+// upload copies count items of size bytes to the device; fill writes the items from to to-1 to dst.
+// The upload is ordered after the work that is queued on the compute stream, and before the work
+// that is queued next. The host is at most two buffers ahead of the device.
 func (s *staging) upload(at driver.Pointer, count, size int, fill func(dst []byte, from, to int)) error {
 	dev := s.d.driver
 	if err := dev.Record(s.before, s.d.stream); err != nil {
@@ -81,8 +84,9 @@ func (s *staging) upload(at driver.Pointer, count, size int, fill func(dst []byt
 	return nil
 }
 
-// download copies count things of size bytes from the device; take reads those from to to-1 from src. It comes after what is queued on
-// the compute stream, and waits for it.
+// download copies count items of size bytes from the device; take reads the items from to to-1 from
+// src. The download is ordered after the work that is queued on the compute stream, and waits for
+// that work.
 func (s *staging) download(at driver.Pointer, count, size int, take func(src []byte, from, to int)) error {
 	dev, t, most := s.d.driver, &s.stages[0], stageBytes/size
 	if err := dev.Synchronize(t.stream); err != nil {
@@ -102,7 +106,7 @@ func (s *staging) download(at driver.Pointer, count, size int, take func(src []b
 	return nil
 }
 
-// close gives everything back, as far as there is any.
+// close releases everything that was allocated.
 func (s *staging) close() (failed error) {
 	keep := func(err error) {
 		if failed == nil {

@@ -29,7 +29,8 @@ func opened(t *testing.T) (*Device, *double.Driver) {
 	return d, r
 }
 
-// What is larger than a pinned buffer goes through the two in turn, each filled again only when its copy is done.
+// A large upload goes through the two pinned buffers in turn; a buffer is filled again when its
+// copy is done.
 func TestUploadsInPieces(t *testing.T) {
 	d, r := opened(t)
 	const rowBytes, rows = 3000, 4000 // 12 MB: 1398 rows in a buffer
@@ -68,7 +69,8 @@ func TestUploadsInPieces(t *testing.T) {
 	}
 }
 
-// The room that kernels share grows while nothing is captured, and what it was stays for the graphs that have its address.
+// The memory that kernels share grows, and the outgrown memory stays for the graphs that have its
+// address.
 func TestRoomGrows(t *testing.T) {
 	d, r := opened(t)
 	first, err := d.queue.Scratch(100)

@@ -42,8 +42,8 @@ func (v *vectors) project(x driver.Pointer, m *problem.Map) error {
 	return nil
 }
 
-// descend takes a DescentStep. If the map needs a norm of the point that it is applied to, a pass before
-// computes that norm and leaves the factor on the device.
+// descend takes a DescentStep. If the map needs a norm of the point that it is applied to, a pass
+// before computes that norm and leaves the factor on the device.
 func (v *vectors) descend(s *problem.Step) error {
 	x, d, velocity := v.at[s.X], v.at[s.Direction], driver.Pointer(0)
 	if s.Momentum != 0 {

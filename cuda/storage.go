@@ -9,16 +9,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// storage is where a plan's buffers are. Local buffers are whole temporaries; with micro-batches, buffers whose rows are the data's have
-// the rows of one slice only, but for data, constants and what is read after a run.
+// storage holds the places of a plan's buffers. Local buffers are whole temporaries. With
+// micro-batches, a buffer with the data's rows holds one window, unless the buffer is data, a
+// constant, or read after a run.
 type storage struct {
-	base     []driver.Pointer // by buffer; of gradients the offset in the vector
-	sliced   []bool
-	gradient driver.Pointer // the vector whose parts the gradients are now
+	base     []driver.Pointer // by buffer; for gradients the offset in the vector
+	windowed []bool
+	gradient driver.Pointer // the vector that the gradients are parts of now
 	held     []driver.Pointer
 }
 
-// window is the rows from to to-1 of a region, one of its slices; whole says that the steps are in no region with rows.
+// window is a range of a region's rows, from to to-1. whole marks steps outside regions with rows.
 type window struct {
 	from, to     int
 	first, whole bool
@@ -26,7 +27,7 @@ type window struct {
 
 func (w window) rows() int { return w.to - w.from }
 
-// windows are the slices of a region's rows.
+// windows divides a region's rows.
 func (p *Program) windows(rows int) []window {
 	size := p.device.options.MicroBatch
 	if size == 0 {
@@ -39,7 +40,7 @@ func (p *Program) windows(rows int) []window {
 	return list
 }
 
-// outputs are the buffers that are read after a run.
+// outputs returns the buffers that are read after a run.
 func outputs(p *plan.Plan) map[int]bool {
 	set := map[int]bool{}
 	for _, v := range slices.Concat([]plan.View{p.Objective}, p.Constraints, p.Watched) {
@@ -48,13 +49,13 @@ func outputs(p *plan.Plan) map[int]bool {
 	return set
 }
 
-// place allocates the buffers. The parameters are the parts of the iterate, one after the other.
+// place allocates the buffers. The parameters are consecutive parts of the iterate.
 func (p *Program) place(iterate driver.Pointer) error {
 	s, size, kept := &p.storage, p.device.options.MicroBatch, outputs(p.plan)
-	s.base, s.sliced = make([]driver.Pointer, len(p.plan.Buffers)), make([]bool, len(p.plan.Buffers))
+	s.base, s.windowed = make([]driver.Pointer, len(p.plan.Buffers)), make([]bool, len(p.plan.Buffers))
 	for i, b := range p.plan.Buffers {
 		byRow := b.Class == plan.Local || b.RowWise && (b.Class == plan.Kept || b.Class == plan.Temporary)
-		s.sliced[i] = byRow && size > 0 && b.Rows > size && !kept[i]
+		s.windowed[i] = byRow && size > 0 && b.Rows > size && !kept[i]
 	}
 	at := 0
 	for _, v := range p.plan.Parameters {
@@ -85,17 +86,18 @@ func (p *Program) place(iterate driver.Pointer) error {
 	return nil
 }
 
-// stored is the number of elements of a buffer that there is room for.
+// stored returns the number of elements of a buffer that are in memory at a time.
 func (p *Program) stored(i int) int {
 	b := p.plan.Buffers[i]
-	if p.storage.sliced[i] {
+	if p.storage.windowed[i] {
 		return p.device.options.MicroBatch * b.Cols
 	}
 	return b.Len()
 }
 
-// placeSlots gives buffers that share a slot the same memory. With micro-batches only slices share: the others are read again while the
-// forward half of a slice is run again.
+// placeSlots gives buffers that share a slot the same memory. With micro-batches only buffers of
+// one window share memory: whole buffers are read again when the forward steps of a window are
+// repeated.
 func (p *Program) placeSlots() error {
 	type slot struct {
 		local bool
@@ -108,7 +110,7 @@ func (p *Program) placeSlots() error {
 			continue
 		}
 		key := slot{b.Class == plan.Local, b.Slot}
-		if p.device.options.MicroBatch > 0 && !p.storage.sliced[i] {
+		if p.device.options.MicroBatch > 0 && !p.storage.windowed[i] {
 			key = slot{false, -1 - i}
 		}
 		if tenants[key] == nil {
@@ -139,7 +141,7 @@ func (p *Program) hold(buffer, elements int) error {
 	return err
 }
 
-// allocate takes memory that the program gives back at its end.
+// allocate returns memory that the program releases when it is closed.
 func (p *Program) allocate(name string, bytes int) (driver.Pointer, error) {
 	at, err := p.device.memory.allocate(name, bytes)
 	if err == nil {
@@ -148,7 +150,7 @@ func (p *Program) allocate(name string, bytes int) (driver.Pointer, error) {
 	return at, err
 }
 
-// describe names a buffer for people: "rows (24000 x 784, leaf)".
+// describe names a buffer for messages: "rows (24000 x 784, leaf)".
 func (p *Program) describe(buffer int) string {
 	b := p.plan.Buffers[buffer]
 	name := b.Name
@@ -158,7 +160,7 @@ func (p *Program) describe(buffer int) string {
 	return fmt.Sprintf("%s (%d x %d, %v)", name, b.Rows, b.Cols, b.Class)
 }
 
-// address is where a buffer is now.
+// address returns the present address of a buffer.
 func (p *Program) address(buffer int) driver.Pointer {
 	at := p.storage.base[buffer]
 	if p.plan.Buffers[buffer].Class == plan.Gradient {
@@ -167,25 +169,25 @@ func (p *Program) address(buffer int) driver.Pointer {
 	return at
 }
 
-// whole is a view, all of its rows.
+// whole returns all rows of a view.
 func (p *Program) whole(v plan.View) kernels.Operand {
 	return kernels.Operand{At: p.address(v.Buffer).Offset(v.Offset * p.size), Rows: v.Rows, Cols: v.Cols, Stride: v.Stride}
 }
 
-// rows is the window's rows of a view, all of it where there are no windows.
+// rows returns the window's rows of a view, or all rows if there are no windows.
 func (p *Program) rows(v plan.View, w window) kernels.Operand {
 	o := p.whole(v)
 	if w.whole {
 		return o
 	}
-	if !p.storage.sliced[v.Buffer] {
+	if !p.storage.windowed[v.Buffer] {
 		o.At = o.At.Offset(w.from * v.Stride * p.size)
 	}
 	o.Rows = w.rows()
 	return o
 }
 
-// isGradient says whether a view's place is another one for every vector that Backward writes.
+// isGradient reports whether a view's place depends on the vector that Backward writes.
 func (p *Program) isGradient(v plan.View) bool {
 	return p.plan.Buffers[v.Buffer].Class == plan.Gradient
 }

@@ -11,8 +11,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// vectors are a problem's vectors of n numbers in the device's memory. A scalar that the next pass needs
-// stays on the device; Dot, Distance, Moved and Read alone wait for the device.
+// vectors are a problem's vectors of n numbers in the device's memory. A scalar that the next pass
+// needs stays on the device; Dot, Distance, Moved and Read alone wait for the device.
 type vectors struct {
 	d      *Device
 	set    *kernels.Set
@@ -193,7 +193,8 @@ func (v *vectors) Moved() (distance, norm float64) {
 	return math.Sqrt(v.values[2]), math.Sqrt(v.values[3])
 }
 
-// fetch waits for the results. The lengths of the last descent come with a sum that is fetched anyway.
+// fetch waits for the results. The lengths of the last descent come with a sum that is fetched
+// anyway.
 func (v *vectors) fetch() error {
 	if err := v.d.driver.Download(v.d.stream, v.host, v.results); err != nil {
 		return err

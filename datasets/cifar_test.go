@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// records are CIFAR records, the picture of record i filled with fill + i.
+// records returns CIFAR records; the pixels of record i are fill + i.
 func records(fill byte, labels ...byte) []byte {
 	var out []byte
 	for i, label := range labels {
@@ -20,7 +20,7 @@ func records(fill byte, labels ...byte) []byte {
 	return out
 }
 
-// cifarFiles are the six batches of a small set.
+// cifarFiles returns the six batches of a small data set.
 func cifarFiles() map[string][]byte {
 	return map[string][]byte{
 		"data_batch_1.bin": records(10, 0, 1),
@@ -32,7 +32,7 @@ func cifarFiles() map[string][]byte {
 	}
 }
 
-// archive makes a tar.gz of the files in the given order.
+// archive returns a tar.gz of the files in the given order.
 func archive(files map[string][]byte, order ...string) []byte {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -45,7 +45,7 @@ func archive(files map[string][]byte, order ...string) []byte {
 	return gzipped(buf.Bytes())
 }
 
-// batchNames are the files of cifarFiles in an order that is not theirs.
+// batchNames lists the files of cifarFiles in another order.
 var batchNames = []string{"data_batch_4.bin", "readme.html", "test_batch.bin", "data_batch_1.bin",
 	"data_batch_5.bin", "data_batch_3.bin", "data_batch_2.bin"}
 

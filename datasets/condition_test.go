@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// citizens has a column of each kind, and one with an operator in its name.
+// citizens returns a sheet with a column of each kind and a column with an operator in its name.
 func citizens() *sheet {
 	return &sheet{name: "file", rows: 6, columns: []*column{
 		{name: "age", numbers: []float64{20, 25, 40, 60, 59, 25}},
@@ -86,7 +86,7 @@ func TestConditionErrors(t *testing.T) {
 	}
 }
 
-// A column of many values makes no groups by value.
+// A column with many values cannot make groups by value.
 func TestConditionManyValues(t *testing.T) {
 	s := &sheet{rows: maxGroups + 1}
 	c := &column{name: "x"}

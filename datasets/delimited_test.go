@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// allRecords reads a text to its end, the header first.
+// allRecords reads all records of a text, the header first.
 func allRecords(text string, separator rune, header []string) ([][]string, error) {
 	d, err := newDelimited(strings.NewReader(text), "file", separator, header)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestDelimited(t *testing.T) {
 	}
 }
 
-// Fields may hold separators, quotes and line ends; a header may be given.
+// Fields may contain separators, quotes and line ends, and the header may be given.
 func TestDelimitedQuotes(t *testing.T) {
 	got, err := allRecords("\"1,5\",\"say \"\"no\"\"\"\n\"two\nlines\",2\n", 0, []string{"x", "y"})
 	want := [][]string{{"x", "y"}, {"1,5", `say "no"`}, {"two\nlines", "2"}}
@@ -62,7 +62,7 @@ func TestDelimitedQuotes(t *testing.T) {
 }
 
 func TestSniffSeparator(t *testing.T) {
-	// the beginning that is looked at ends within a line
+	// the examined beginning ends within a line
 	long := "a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100)
 	for name, tc := range map[string]struct {
 		text string

@@ -31,7 +31,7 @@ var fetchBody = func() []byte {
 	return data
 }()
 
-// published describes fetchBody, to be had from the given bases.
+// published describes fetchBody with the given base URLs.
 func published(bases ...string) File {
 	m, s := md5.Sum(fetchBody), sha256.Sum256(fetchBody)
 	f := File{Path: "set/file.bin", Size: int64(len(fetchBody)), MD5: hex.EncodeToString(m[:]), SHA256: hex.EncodeToString(s[:])}
@@ -41,7 +41,7 @@ func published(bases ...string) File {
 	return f
 }
 
-// server publishes through handler and remembers the Range of every request.
+// server publishes through handler and records the Range of every request.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -60,13 +60,12 @@ func newServer(t *testing.T, handler http.HandlerFunc) *server {
 	return s
 }
 
-// good serves ranges as it should.
+// good serves ranges correctly.
 func good(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(fetchBody))
 }
 
-// breaking serves from where it is asked, at most n bytes at a time, and then
-// drops the connection.
+// breaking serves at most n bytes from the requested position and then drops the connection.
 func breaking(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from := rangeStart(r)
@@ -85,12 +84,12 @@ func rangeStart(r *http.Request) int {
 	return from
 }
 
-// quick are options for tests, which do not wait.
+// quick returns options for tests, which do not wait.
 func quick() FetchOptions {
 	return FetchOptions{Backoff: time.Millisecond, Attempts: 3}.withDefaults()
 }
 
-// checkFetched wants the file in place and its partial form gone.
+// checkFetched checks that the file is in place and that no partial file remains.
 func checkFetched(t *testing.T, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, "set", "file.bin")
@@ -102,17 +101,17 @@ func checkFetched(t *testing.T, dir string) {
 	}
 }
 
-// fetchPart is how much of fetchBody an earlier call left, or a server sends.
+// fetchPart is the number of bytes of fetchBody that an earlier call left or a server sends.
 const fetchPart = 100 << 10
 
-// wrongBody is as long as fetchBody and ends in another byte.
+// wrongBody has the length of fetchBody and differs in the last byte.
 func wrongBody() []byte {
 	wrong := bytes.Clone(fetchBody)
 	wrong[len(wrong)-1] ^= 1
 	return wrong
 }
 
-// fetchCase is what becomes of fetchBody with one kind of server.
+// fetchCase is the expected result of a download from one kind of server.
 type fetchCase struct {
 	name    string
 	part    []byte // what an earlier call left
@@ -123,7 +122,7 @@ type fetchCase struct {
 	left    int // bytes of .part after an error; -1: none
 }
 
-// resuming are downloads that go on, or start over, from what there is.
+// resuming returns downloads that continue, or start again, with a partial file.
 func resuming() []fetchCase {
 	wrong := wrongBody()
 	return []fetchCase{
@@ -158,7 +157,7 @@ func resuming() []fetchCase {
 	}
 }
 
-// misled are downloads from servers that have another file, or none.
+// misled returns downloads from servers with a different file, or without the file.
 func misled() []fetchCase {
 	wrong := wrongBody()
 	return []fetchCase{
@@ -352,7 +351,7 @@ func TestFetchByName(t *testing.T) {
 	}
 }
 
-// Mirrors of a scheme that cannot be downloaded from are refused before anything is tried.
+// Fetch refuses mirrors with an unsupported scheme before it downloads anything.
 func TestFetchRefusesMirrors(t *testing.T) {
 	for _, base := range []string{"ftp://example.org", "example.org/data", "/srv/data", "https://", "http://a b"} {
 		dir := filepath.Join(t.TempDir(), "data")

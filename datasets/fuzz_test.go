@@ -11,7 +11,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// expected are the only errors that content may cause.
+// expected lists the only errors that content may cause.
 var expected = []error{ErrFormat, ErrTruncated, ErrTrailing, ErrLabel}
 
 func checkFuzzError(t *testing.T, err error) {
@@ -76,7 +76,7 @@ func FuzzCIFAR(f *testing.F) {
 	})
 }
 
-// held are a batch's records.
+// held returns the records of a batch.
 func held(t *testing.T, b cifarBatch) []byte {
 	r, err := b.open()
 	if err != nil {
@@ -118,7 +118,7 @@ func FuzzCIFARArchive(f *testing.F) {
 	})
 }
 
-// tableErrors are the errors that a user's table may cause besides.
+// tableErrors lists the additional errors that a user's table may cause.
 var tableErrors = []error{ErrNumber, ErrMissing, ErrColumn, ErrGroup, ErrEmpty}
 
 func FuzzCSV(f *testing.F) {
@@ -158,7 +158,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// checkTable wants shapes that fit, labels of -1 and +1, and finite features.
+// checkTable checks that the shapes fit, that labels are -1 or +1, and that features are finite.
 func checkTable(t *testing.T, table *Table) {
 	t.Helper()
 	d := table.Features.(*matrix.Dense)

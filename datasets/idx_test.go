@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// idx is an IDX file of 8-bit values.
+// idx returns an IDX file of 8-bit values.
 func idx(data []byte, dims ...uint32) []byte {
 	out := []byte{0, 0, idxBytes, byte(len(dims))}
 	for _, n := range dims {
@@ -31,7 +31,7 @@ func gzipped(data []byte) []byte {
 	return buf.Bytes()
 }
 
-// write puts a file under dir and returns its path.
+// write writes a file under dir and returns its path.
 func write(t *testing.T, dir, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
@@ -87,7 +87,7 @@ func TestReadIDXErrors(t *testing.T) {
 	}
 }
 
-// streamIDX reads a file of pictures as it is read for training.
+// streamIDX reads a file of images in the same way as training.
 func streamIDX(data []byte) error {
 	c, err := newContent(bytes.NewReader(data), "file")
 	if err != nil {
@@ -101,7 +101,7 @@ func streamIDX(data []byte) error {
 	return err
 }
 
-// writeFashion lays out a small set of 28 x 28 pictures.
+// writeFashion writes a small data set of 28 x 28 images.
 func writeFashion(t *testing.T, rows int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -121,7 +121,7 @@ func writeFashion(t *testing.T, rows int) (dir string) {
 
 func TestLoadFashion(t *testing.T) {
 	dir := writeFashion(t, 13)
-	// One file decompressed under its own name, one under the compressed name.
+	// One file is decompressed under its own name, one under the compressed name.
 	os.Remove(filepath.Join(dir, "fashion-mnist/t10k-labels-idx1-ubyte.gz"))
 	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 13), 13))
 	write(t, dir, "fashion-mnist/train-labels-idx1-ubyte.gz", idx([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0}, 13))

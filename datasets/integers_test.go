@@ -9,7 +9,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// standardizedTables has two parts of rows with a number, standardised, and two indicators.
+// standardizedTables returns two splits with a standardised number and two indicators.
 func standardizedTables(numbers [2][]float64) *Tables {
 	e := Encoding{Column: "age", Center: 41.3, Scale: 12.7}
 	t := &Tables{Preparation: &Preparation{Encodings: []Encoding{e, {Column: "sex", Categories: []string{"a", "b"}}}}}

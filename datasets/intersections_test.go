@@ -56,8 +56,8 @@ func TestIntersections(t *testing.T) {
 	}
 }
 
-// Rows at a quantile are not above it, and groups of a hundredth of the
-// training rows are not kept.
+// Rows at a quantile are not above the quantile, and groups of a hundredth of the training rows
+// are not kept.
 func TestIntersectionsAreStrict(t *testing.T) {
 	by := &intersections{names: []string{"x"}, values: [][]float64{slices.Repeat([]float64{0}, 200)}}
 	var train []int

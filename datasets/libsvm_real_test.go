@@ -8,7 +8,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// The published files: rows, features, entries, queries, and some of the labels' counts.
+// The published files: rows, features, entries, queries, and the counts of some labels.
 func TestRealLIBSVM(t *testing.T) {
 	dir := realData(t)
 	for _, test := range []struct {

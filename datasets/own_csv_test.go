@@ -13,7 +13,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// wages is a file of a user's: eight people.
+// wages is a user's file with eight people.
 const wages = `name;age;sex;zip;wage;paid
 a;20;F;89073;1;no
 b;30;M;89075;2;yes
@@ -25,7 +25,7 @@ g;80;F;89073;7;no
 h;90;M;89075;8;yes
 `
 
-// everything trains on all rows of the text.
+// everything returns a table that trains on all rows of the text.
 func everything(t *testing.T, text string, opts TableOptions) (*Tables, error) {
 	t.Helper()
 	opts.File = write(t, t.TempDir(), "own.csv", []byte(text))
@@ -86,7 +86,7 @@ func TestOwnCSV(t *testing.T) {
 	}
 }
 
-// Held-out rows are standardised by the training rows' mean and deviation.
+// Held-out rows are standardised with the mean and deviation of the training rows.
 func TestOwnCSVHeldOut(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("x,y,row\n")
@@ -141,7 +141,7 @@ func TestOwnCSVMissing(t *testing.T) {
 			t.Fatalf("features %v, want %v", denseOf(t, got).Data, want)
 		}
 	}
-	// Not even then may a label or a group be missing.
+	// Labels and groups must not be missing, even then.
 	_, err = everything(t, strings.Replace(text, "a,0", "a,?", 1), TableOptions{Label: "y", Impute: true})
 	checkError(t, err, ErrMissing, "line 2, column 3: y: missing value")
 	_, err = everything(t, text, TableOptions{Label: "y", Impute: true, Groups: []string{"c=a"}})
@@ -185,7 +185,7 @@ func TestOwnCSVLabels(t *testing.T) {
 	}
 }
 
-// manyLabels is a file whose label is a measurement.
+// manyLabels returns a file whose label is a measurement.
 func manyLabels() string {
 	var text strings.Builder
 	text.WriteString("x,y\n")
@@ -241,7 +241,7 @@ func TestOwnCSVErrors(t *testing.T) {
 	checkError(t, err, ErrOption, "csv needs the label's column")
 }
 
-// Columns that tell rows apart are refused by name.
+// Columns that identify rows are refused by name.
 func TestOwnCSVIdentifiers(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("who,y\n")
@@ -252,7 +252,7 @@ func TestOwnCSVIdentifiers(t *testing.T) {
 	checkError(t, err, ErrColumn, `"who": it has 60 different texts in 60 rows; ignore it`)
 }
 
-// Dropping the sensitive columns drops those that the conditions name.
+// DropSensitive drops the columns of the conditions.
 func TestOwnCSVDropSensitive(t *testing.T) {
 	opts := TableOptions{Label: "paid", Ignore: []string{"name", "zip"}, Groups: []string{"sex=F", "age<45"}, DropSensitive: true}
 	got, err := everything(t, wages, opts)
@@ -262,7 +262,7 @@ func TestOwnCSVDropSensitive(t *testing.T) {
 	if diff := cmp.Diff([]string{"wage"}, got.Train.Columns); diff != "" {
 		t.Error(diff)
 	}
-	// A column that is ignored can still make groups.
+	// An ignored column can still make groups.
 	opts.Groups, opts.DropSensitive = []string{"zip=89077"}, false
 	if got, err = everything(t, wages, opts); err != nil || len(got.Train.Groups[0].Rows) != 1 {
 		t.Fatal(err)

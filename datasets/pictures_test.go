@@ -16,7 +16,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// pictureSets are small sets in every form that pictures are read from.
+// pictureSets returns small data sets in every form from which images are read.
 func pictureSets(t *testing.T) map[string]string {
 	folder, packed := t.TempDir(), t.TempDir()
 	for name, data := range cifarFiles() {
@@ -39,8 +39,8 @@ func (s *countingStore) SetRows(i int, rows [][]uint8) {
 	s.Bytes.SetRows(i, rows)
 }
 
-// What a choice reads is what Select takes of the whole set, each row once, and its moments are the
-// same bits, for any number of goroutines.
+// A choice reads the rows that Select selects, each once, and its moments have the same bits for
+// any number of goroutines.
 func TestChoiceIsSelection(t *testing.T) {
 	for name, dir := range pictureSets(t) {
 		dataset := strings.Fields(name)[0]
@@ -97,7 +97,7 @@ func checkChoice(t *testing.T, dir, dataset string, classes []int, rowsPerClass 
 	}
 }
 
-// Choices are refused as selections are.
+// Choose refuses the same requests as Select.
 func TestChoiceErrors(t *testing.T) {
 	train, _, err := OpenImages("", "synthetic", 1)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestChoiceErrors(t *testing.T) {
 	}
 }
 
-// Pixels are read once.
+// Pixels can be read only once.
 func TestPixelsAreReadOnce(t *testing.T) {
 	train, _, err := OpenImages(writeFashion(t, 10), "fashion-mnist", 0)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestPixelsAreReadOnce(t *testing.T) {
 	train.Images()
 }
 
-// Files of pixels that are wrong are found while they are read, at the place.
+// Errors in files of pixels are found during reading, with their position.
 func TestPixelErrors(t *testing.T) {
 	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
 	pixels := make([]byte, 3000*784)
@@ -164,7 +164,7 @@ func TestPixelErrors(t *testing.T) {
 	}
 }
 
-// A batch that has changed since its labels were read is found.
+// A batch that changed after its labels were read is an error.
 func TestBatchThatChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		data []byte

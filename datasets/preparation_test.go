@@ -29,8 +29,8 @@ func fewRows() (*sheet, *Preparation) {
 	}}
 }
 
-// Of the training rows 0, 1, 3, x has mean 3 and variance (4+0+4)/3, y of the
-// two there are mean 3 and variance 1; the held-out row 2 counts for nothing.
+// Over the training rows 0, 1, 3, x has mean 3 and variance (4+0+4)/3. The two values of y there
+// have mean 3 and variance 1. The held-out row 2 does not count.
 func TestPreparation(t *testing.T) {
 	s, p := fewRows()
 	constant, err := p.fit(s, []int{0, 1, 3})
@@ -79,7 +79,7 @@ func TestPreparationOutOfRange(t *testing.T) {
 	}
 }
 
-// A preparation that was written and read again prepares new rows like the old.
+// A preparation that was written and read prepares new rows like the original.
 func TestPreparationRead(t *testing.T) {
 	s, p := fewRows()
 	p.Absent = []string{"?"}

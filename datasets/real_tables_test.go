@@ -14,7 +14,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// The published files, as they are split with the first seed.
+// The published files, split with the first seed.
 func TestRealTablesGolden(t *testing.T) {
 	dir := realData(t)
 	var got bytes.Buffer
@@ -75,7 +75,7 @@ func TestRealAdult(t *testing.T) {
 	}
 }
 
-// countCategories gives the rows of every category, column by column.
+// countCategories returns the number of rows of every category, column by column.
 func countCategories(s *sheet) map[string][]int {
 	counts := map[string][]int{}
 	for _, c := range s.columns {
@@ -90,7 +90,7 @@ func countCategories(s *sheet) map[string][]int {
 	return counts
 }
 
-// Bank's categories are as frequent as the stand-in has them.
+// The stand-in has the frequencies of Bank's categories.
 func TestRealBank(t *testing.T) {
 	s, err := readBank(filepath.Join(realData(t), filepath.FromSlash(bankPath)))
 	if err != nil {
@@ -119,7 +119,7 @@ func TestRealBank(t *testing.T) {
 	}
 }
 
-// COMPAS's categories are as frequent as the stand-in has them.
+// The stand-in has the frequencies of COMPAS's categories.
 func TestRealCompas(t *testing.T) {
 	path := filepath.Join(realData(t), filepath.FromSlash(compasPath))
 	s, err := readCompas(path)
@@ -149,7 +149,7 @@ func TestRealCompas(t *testing.T) {
 	}
 }
 
-// The header repeats names; the columns are equal, so that the first will do.
+// The header repeats names. The columns are equal, so the first can be used.
 func TestRealCompasRepeatedColumns(t *testing.T) {
 	f, err := openFile(filepath.Join(realData(t), filepath.FromSlash(compasPath)))
 	if err != nil {
@@ -211,7 +211,7 @@ func TestRealCommunities(t *testing.T) {
 	if s.rows != 1994 || math.Abs(mean-0.238) > 5e-4 || quantile(crime, 70) != crimeThreshold {
 		t.Errorf("%d rows, mean %.4f, 70th percentile %v", s.rows, mean, quantile(crime, 70))
 	}
-	// Split as a whole, the groups are those of all rows.
+	// With all rows in one split, the groups are those of all rows.
 	tables, err := LoadTable(realData(t), "communities", TableOptions{Split: Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// realData is the folder of real files that $PPAL_DATA names.
+// realData returns the folder of published files in $PPAL_DATA.
 func realData(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv(EnvData)
@@ -62,7 +62,7 @@ func TestRealFashionMNISTMoments(t *testing.T) {
 	}
 }
 
-// Reading allocates the result and no more than about one copy besides.
+// Reading allocates the result and at most about one additional copy.
 func TestRealFashionMNISTMemory(t *testing.T) {
 	dir := realData(t)
 	var before, after runtime.MemStats
@@ -78,8 +78,8 @@ func TestRealFashionMNISTMemory(t *testing.T) {
 	}
 }
 
-// The files of CIFAR-10 at hand may be the official ones or a part of them
-// (classes 0 to 3, decoded from JPEG copies).
+// The CIFAR-10 files may be the published files or a subset (classes 0 to 3, decoded from JPEG
+// copies).
 func TestRealCIFAR10(t *testing.T) {
 	report, err := Check(context.Background(), realData(t), "cifar10", TableOptions{Seed: 0})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// fewImages has pictures of one pixel: the row's number.
+// fewImages returns images of one pixel: the row's number.
 func fewImages() *Images {
 	return &Images{
 		Pixels:  &matrix.Bytes{Rows: 7, Cols: 1, Data: []uint8{0, 1, 2, 3, 4, 5, 6}, Scale: PixelScale},
@@ -78,7 +78,7 @@ func TestSelectErrors(t *testing.T) {
 	}
 }
 
-// checkError wants err to wrap want, to say text, and to be one line.
+// checkError checks that err wraps want, contains text, and is one line.
 func checkError(t *testing.T, err, want error, text string) {
 	t.Helper()
 	if !errors.Is(err, want) {

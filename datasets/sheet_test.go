@@ -76,7 +76,7 @@ func TestReadSheetErrors(t *testing.T) {
 	}
 }
 
-// A column of texts that are nearly all different is no column of categories.
+// A column of texts that are nearly all different is not categorical.
 func TestReadSheetTooManyCategories(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("id,x\n")

@@ -61,7 +61,7 @@ func TestOwnLIBSVM(t *testing.T) {
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Error("the same rows, prepared as new ones:", diff)
 	}
-	// Feature 2 is there just where 1 is not: it goes too.
+	// Feature 2 has entries exactly where feature 1 has none, so it is dropped too.
 	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", TableOptions{Groups: []string{"1"}, DropSensitive: true})
 	if err != nil {
 		t.Fatal(err)
@@ -89,8 +89,7 @@ func TestOwnLIBSVM(t *testing.T) {
 	}
 }
 
-// writeAdult lays out a small Adult: rows of a9a and of a9a.t, which lacks
-// feature 123.
+// writeAdult writes a small Adult: rows of a9a, and of a9a.t, which lacks feature 123.
 func writeAdult(t *testing.T, train, test string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -124,8 +123,8 @@ func TestLoadAdult(t *testing.T) {
 	}
 }
 
-// Without the sensitive columns neither sex is left, nor any race where the
-// groups are by one.
+// Without the sensitive columns the features contain no sex, and no race if the groups are by
+// race.
 func TestLoadAdultDropSensitive(t *testing.T) {
 	dir := writeAdult(t, smallA9A+"-1 4:1 71:1 72:1 \n+1 5:1 67:1 73:1 123:1 \n", smallA9At)
 	for group, left := range map[string]struct {
@@ -170,7 +169,7 @@ func TestLoadAdultErrors(t *testing.T) {
 	}
 }
 
-// Rows of a matrix with values under one without.
+// Rows of a matrix with values below rows of a matrix without values.
 func TestStack(t *testing.T) {
 	a := &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}
 	b := &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 1}, Columns: []int32{1}, Values: []float64{5}}

@@ -16,7 +16,7 @@ import (
 
 var standIns = []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"}
 
-// describe writes a table's sizes.
+// describe formats a table's sizes.
 func describe(w *bytes.Buffer, t *Tables) {
 	for _, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
@@ -53,8 +53,8 @@ func checkGolden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// The rows are the same on every machine: sizes, and checksums of the sets
-// whose features are no quotients.
+// The rows are the same on every machine: sizes, and checksums of the data sets whose features are
+// not quotients.
 func TestStandInGolden(t *testing.T) {
 	var got bytes.Buffer
 	for _, name := range standIns {
@@ -83,9 +83,8 @@ func TestStandInGolden(t *testing.T) {
 	checkGolden(t, "testdata/standins.golden", got.Bytes())
 }
 
-// A sheet that is drawn has what the file of its set has: the columns that are
-// read, with categories among those allowed, and every row a value where one
-// is needed.
+// A generated sheet has the columns of its data set's file, with allowed categories and without
+// forbidden missing values.
 func TestStandInFitsItsDesign(t *testing.T) {
 	for _, tc := range []struct {
 		sheet  *sheet
@@ -107,9 +106,8 @@ func TestStandInFitsItsDesign(t *testing.T) {
 	}
 }
 
-// There is something to learn, and it carries over: the line through the two
-// classes' means, feature by feature, ranks held-out rows far better than
-// chance (area under the curve 1/2) and not perfectly.
+// A model can learn from a stand-in and generalise: the line through the means of the two classes
+// ranks held-out rows far better than chance (area under the curve 1/2), and not perfectly.
 func TestStandInsCanBeLearned(t *testing.T) {
 	for _, name := range standIns {
 		tables, err := LoadTable("", name, TableOptions{Seed: 5})
@@ -151,8 +149,8 @@ func TestStandInsCanBeLearned(t *testing.T) {
 	}
 }
 
-// The groups' shares of class +1 are about the real ones: 0.109 and 0.304 for
-// Adult's sexes, 0.523 and 0.383 for COMPAS's races.
+// The groups' shares of class +1 are about the published shares: 0.109 and 0.304 for Adult's
+// sexes, 0.523 and 0.383 for COMPAS's races.
 func TestStandInGroupRates(t *testing.T) {
 	for name, want := range map[string][2]float64{"synthetic-adult": {0.109, 0.304}, "synthetic-compas": {0.523, 0.383}} {
 		tables, err := LoadTable("", name, TableOptions{Seed: 6, Split: Split{Train: 100}})

@@ -10,7 +10,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// fewLabels is a table of four rows.
+// fewLabels returns a table of four rows.
 func fewLabels() *Table {
 	return &Table{
 		Features: &matrix.Dense{Rows: 4, Cols: 1, Data: []float64{1, 0, 2, 0}},
@@ -38,7 +38,7 @@ func TestTablePartition(t *testing.T) {
 	}
 }
 
-// The checksum is of all that a table holds, in whatever form its features are.
+// The checksum covers everything that a table holds, whatever the form of its features.
 func TestTableSHA256(t *testing.T) {
 	sum := fewLabels().SHA256()
 	same := fewLabels()
@@ -60,7 +60,7 @@ func TestTableSHA256(t *testing.T) {
 	}
 }
 
-// threeOfThem has 40 rows, three of them in group a.
+// threeOfThem returns a sheet of 40 rows, three of them in group a.
 func threeOfThem() string {
 	var text strings.Builder
 	text.WriteString("g,x,y\n")
@@ -70,8 +70,8 @@ func threeOfThem() string {
 	return text.String()
 }
 
-// Rows of a group that the split leaves none of in some part are an error
-// that names both; where groups overlap, held-out parts may lack them.
+// A group without rows in a split is an error that names both. Overlapping groups may be empty in
+// held-out splits.
 func TestTableEmptyGroup(t *testing.T) {
 	text := threeOfThem()
 	_, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a"}, Split: Split{90, 5, 5}})

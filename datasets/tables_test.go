@@ -11,11 +11,11 @@ import (
 const bankHeader = `"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";` +
 	`"campaign";"pdays";"previous";"poutcome";"emp.var.rate";"cons.price.idx";"cons.conf.idx";"euribor3m";"nr.employed";"y"` + "\r\n"
 
-// bankRow is a row with the age, the call's duration and the label to be filled in.
+// bankRow is a row; the age, the call's duration and the label are filled in.
 const bankRow = `%d;"student";"single";"unknown";"no";"yes";"no";"cellular";"may";"mon";%d;` +
 	`1;999;0;"nonexistent";1.1;93.994;-36.4;4.857;5191;"%s"` + "\r\n"
 
-// bankText is a small Bank: a row for each age, each second of them a yes.
+// bankText returns a small Bank: a row for each age; every second row is a yes.
 func bankText(ages ...int) string {
 	var text strings.Builder
 	text.WriteString(bankHeader)
@@ -101,7 +101,7 @@ func TestLoadBankErrors(t *testing.T) {
 
 const compasPath = "compas/compas-scores-two-years.csv"
 
-// compasText has the columns of use, and rows that the filter drops one by one.
+// compasText returns the used columns, with rows that the filter drops one by one.
 const compasText = `sex,age,age_cat,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,` +
 	`days_b_screening_arrest,c_charge_degree,is_recid,score_text,priors_count,two_year_recid
 Male,30,25 - 45,African-American,0,1,0,2,-30,F,1,Low,2,1
@@ -151,8 +151,8 @@ func TestLoadCompas(t *testing.T) {
 
 const communitiesPath = "communities/communities.data"
 
-// communitiesText has rows of 128 fields; those of the survey are missing in
-// all rows but the first.
+// communitiesText returns rows of 128 fields; the survey's fields are missing in all rows but the
+// first.
 func communitiesText(rows int) string {
 	design := communitiesDesign()
 	missing := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// zipArchive holds one file of that name.
+// zipArchive returns an archive with one file of the given name.
 func zipArchive(t *testing.T, name string, content []byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -31,7 +31,7 @@ func zipArchive(t *testing.T, name string, content []byte) []byte {
 	return buf.Bytes()
 }
 
-// publishedZipped is fetchBody as a member of archives.
+// publishedZipped describes fetchBody as a file in archives.
 func publishedZipped(urls ...string) File {
 	f := published()
 	f.URLs, f.Zipped = urls, "folder/file.bin"
@@ -112,7 +112,7 @@ func TestFetchZipped(t *testing.T) {
 	}
 }
 
-// A mirror has the file itself.
+// A mirror holds the file itself.
 func TestFetchZippedFromMirror(t *testing.T) {
 	s := newServer(t, good)
 	dir := t.TempDir()
@@ -124,7 +124,7 @@ func TestFetchZippedFromMirror(t *testing.T) {
 	checkFetched(t, dir)
 }
 
-// An interrupted download leaves no file, and says to go on.
+// An interrupted download leaves no file, and the error says how to continue.
 func TestFetchZippedCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {

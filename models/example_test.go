@@ -11,7 +11,7 @@ import (
 	"ppal/models"
 )
 
-// A two-layer network's scores of two rows, by Gorgonia and without it.
+// The scores of a two-layer network for two rows, with Gorgonia and without.
 func Example() {
 	spec := models.Spec{Inputs: 3, Hidden: []int{8}, Outputs: 2}
 	weights, err := models.Init(spec, rand.New(rand.NewPCG(1, 0)))

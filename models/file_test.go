@@ -70,7 +70,7 @@ func TestLoadPyTorch(t *testing.T) {
 	}
 }
 
-// Our files are, byte for byte, those that PyTorch loaded with the same scores
+// Our files equal, byte for byte, the files that PyTorch loaded with the same scores
 // (testdata/models/pytorch.py check).
 func TestGoldenFiles(t *testing.T) {
 	cases := map[string]goldenCase{}

@@ -72,7 +72,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The largest model that is allowed, to the number.
+// The largest allowed model, exactly.
 func TestMaxParameters(t *testing.T) {
 	for _, spec := range []Spec{
 		{Inputs: MaxParameters - 1, Outputs: 1},
@@ -152,7 +152,7 @@ func TestInitIsPyTorchsDefault(t *testing.T) {
 	}
 }
 
-// A seed means the same weights for ever.
+// A seed always gives the same weights.
 func TestInitDraws(t *testing.T) {
 	weights, err := Init(Spec{Inputs: 4, Hidden: []int{1}, Outputs: 1}, generator(42))
 	if err != nil {
@@ -340,7 +340,7 @@ func TestSigmoidExtremes(t *testing.T) {
 	}
 }
 
-// BenchmarkPredict takes rows of the size of an image classifier's.
+// BenchmarkPredict uses rows with the size of an image classifier's.
 func BenchmarkPredict(b *testing.B) {
 	spec := Spec{Inputs: 784, Hidden: []int{256}, Outputs: 4}
 	rng := generator(1)

@@ -22,7 +22,7 @@ func specs() []Spec {
 			}
 		}
 	}
-	// Gorgonia treats matrices with a side of 1 as vectors in places.
+	// Gorgonia treats matrices with a side of 1 as vectors in some places.
 	return append(all, Spec{1, []int{1}, 1, Tanh, Shared}, Spec{1, []int{1}, 2, Tanh, Separate},
 		Spec{2, []int{1}, 1, Sigmoid, Separate}, Spec{Inputs: 1, Outputs: 1}, Spec{1, []int{3}, 2, Sigmoid, Shared})
 }
@@ -32,8 +32,7 @@ func (s Spec) testName() string {
 	return fmt.Sprintf("%d-%v-%d/%s/%s", s.Inputs, s.Hidden, s.Outputs, s.Activation, s.Heads)
 }
 
-// forCases calls f for every spec, with and without a center, for several rows
-// and for one.
+// forCases calls f for every spec, with and without a center, for several rows and for one row.
 func forCases(t *testing.T, f func(t *testing.T, spec Spec, weights Weights, rows, center, d []float64)) {
 	for _, spec := range specs() {
 		for _, n := range []int{7, 1} {
@@ -56,7 +55,7 @@ func forCases(t *testing.T, f func(t *testing.T, spec Spec, weights Weights, row
 	}
 }
 
-// reference returns the scores of Predict, the center folded into the weights.
+// reference returns the scores of Predict with the center folded into the weights.
 func reference(t *testing.T, spec Spec, weights Weights, rows, center []float64) []float64 {
 	t.Helper()
 	var norm Normalization
@@ -131,7 +130,7 @@ func TestGradientsAreCentralDifferences(t *testing.T) {
 	})
 }
 
-// With a center the scores and gradients are those of rows x - c.
+// With a center, scores and gradients equal those of the rows x - c.
 func TestCenterIsExact(t *testing.T) {
 	spec := Spec{Inputs: 6, Hidden: []int{4}, Outputs: 3}
 	rng := generator(1)

@@ -9,14 +9,14 @@ var (
 	_ plan.Described = columnOp{}
 )
 
-// PlanTerm implements plan.Described.
-func (op addBiasOp) PlanTerm() plan.Term { return plan.AddBiasTerm{} }
+// Describe implements plan.Described.
+func (op addBiasOp) Describe() plan.Description { return plan.AddBiasOp{} }
 
-// PlanTerm implements plan.Described.
-func (op columnSumsOp) PlanTerm() plan.Term { return plan.ColumnSumsTerm{} }
+// Describe implements plan.Described.
+func (op columnSumsOp) Describe() plan.Description { return plan.ColumnSumsOp{} }
 
-// PlanTerm implements plan.Described.
-func (op columnsOp) PlanTerm() plan.Term { return plan.ColumnsTerm{} }
+// Describe implements plan.Described.
+func (op columnsOp) Describe() plan.Description { return plan.ColumnsOp{} }
 
-// PlanTerm implements plan.Described.
-func (op columnOp) PlanTerm() plan.Term { return plan.ColumnTerm{Index: op.i} }
+// Describe implements plan.Described.
+func (op columnOp) Describe() plan.Description { return plan.ColumnOp{Index: op.i} }

@@ -37,8 +37,8 @@ func values(n *gorgonia.Node) []float64 {
 	return vs
 }
 
-// program is a network with its forward and its backward compiled apart, as a
-// training loop has them: D, the scores' derivative, is the backward's input.
+// program is a network whose forward and backward passes are compiled separately, as in a training
+// loop: D, the derivative with respect to the scores, is an input of the backward pass.
 type program struct {
 	net               *Network
 	scores, d         *gorgonia.Node
@@ -102,7 +102,7 @@ func run(t testing.TB, vm gorgonia.VM) {
 	}
 }
 
-// inner returns <D, f> at the network's present weights.
+// inner returns <D, f> at the network's current weights.
 func (p *program) inner(t testing.TB, d []float64) float64 {
 	run(t, p.forward)
 	var sum float64

@@ -8,8 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Scores of rows (x - c) o a are those that the scaled rows have, and so are the first layer's
-// gradients.
+// Scores and first-layer gradients with center and scale equal those of the rows (x - c) o a.
 func TestScaledScores(t *testing.T) {
 	forCases(t, func(t *testing.T, spec Spec, weights Weights, rows, center, d []float64) {
 		if spec.Inputs == 1 {
@@ -36,7 +35,7 @@ func TestScaledScores(t *testing.T) {
 	})
 }
 
-// scaledPass are the scores and the gradients of sum_ij D_ij S_ij.
+// scaledPass returns the scores and the gradients of sum_ij D_ij S_ij.
 func scaledPass(t *testing.T, spec Spec, weights Weights, n int, rows, center, scale, d []float64) []float64 {
 	t.Helper()
 	g := gorgonia.NewGraph()

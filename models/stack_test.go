@@ -10,8 +10,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The stacked vector is the nodes' values one after the other, and unstacking gives the weights
-// back.
+// The stacked vector is the concatenation of the nodes' values, and unstacking returns the
+// weights.
 func TestStackIsTheNodesMemory(t *testing.T) {
 	for _, spec := range []Spec{
 		{Inputs: 3, Outputs: 2},

@@ -2,9 +2,9 @@
 //
 //	minimise f(x) + r(x)   subject to   g_j(x) <= 0,  j = 1..m,
 //
-// where f and g may be non-convex, g may be a maximum of smooth pieces, and r is convex with a cheap
-// proximal map. [Train] runs a [Method] on a problem and records; a [Stepper] drives a method's rule
-// in a loop of the caller's own.
+// where f and g may be non-convex, g may be a maximum of smooth pieces, and r is convex with a
+// cheap proximal map. [Train] runs a [Method] on a problem and records; a [Stepper] drives a
+// method's rule in a loop of the caller's own.
 //
 // The packages below it:
 //

@@ -5,12 +5,14 @@ import (
 	"ppal/trainer/internal/estimate"
 )
 
-// nearMargin is rho^ over the estimate at the start, twice the modulus there: that is estimated from below and grows with the weights (on
-// the fairness problems to 1.4 times), and a proximal problem that is not convex has no one solution to be near to. More would only
-// make more of them infeasible, the constraints' balls being of the radius ||grad g||/rho^.
+// nearMargin is rho^ over the estimate at the start, twice the modulus there: that is estimated
+// from below and grows with the weights (on the fairness problems to 1.4 times), and a proximal
+// problem that is not convex has no one solution to be near to. More would only make more of them
+// infeasible, the constraints' balls being of the radius ||grad g||/rho^.
 const nearMargin = 2
 
-// settleNear fixes rho^ at the start, where records are to tell near stationarity: distances compare only at the same rho^.
+// settleNear fixes rho^ at the start, where records are to tell near stationarity: distances
+// compare only at the same rho^.
 func (t *run) settleNear() error {
 	if err := t.set.Near.Validate(); err != nil || t.set.NearEvery == 0 || t.set.Near.RhoHat > 0 {
 		return err
@@ -41,7 +43,8 @@ func (t *run) near(r *Record, ending bool) error {
 // nearMeasure is near stationarity's name among the measures.
 const nearMeasure = "near_stationarity"
 
-// Measured is a measure of the record by its name, or near stationarity, "near_stationarity"; false where the record has none.
+// Measured is a measure of the record by its name, or near stationarity, "near_stationarity"; false
+// where the record has none.
 func (r *Record) Measured(name string) (float64, bool) {
 	if name == nearMeasure {
 		if r.NearStationarity == nil || r.NearReason != "" {

@@ -19,8 +19,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if _, err := t.showReturned(); err != nil {
 			return nil, err
 		}
-		if c, ok := t.m.(Concluder); ok {
-			warnings, notes := c.Conclude(t.fullAt, t.last.Certificate)
+		if t.hooks.concluder != nil {
+			warnings, notes := t.hooks.concluder.Conclude(t.fullAt, t.last.Certificate)
 			t.warn(warnings...)
 			r.Notes = append(r.Notes, notes...)
 		}
@@ -44,7 +44,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	return r, nil
 }
 
-// choose puts the output into the iterate, with f, g and the certificate there, by the method's multiplier of that iterate.
+// choose puts the output into the iterate, with f, g and the certificate there, by the method's
+// multiplier of that iterate.
 func (t *run) choose(r *Result) error {
 	from, nu := problem.Iterate, []float64(nil)
 	switch {

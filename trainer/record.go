@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and slices are nil where the method
-// lacks the quantity.
+// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and
+// slices are nil where the method lacks the quantity.
 type Record struct {
 	Iteration           int       `json:"iteration"`
 	Epoch               float64   `json:"epoch"`                // passes over the training data
@@ -18,7 +18,7 @@ type Record struct {
 	Objective           float64   `json:"objective"`            // f(x) + r(x)
 	Constraints         []float64 `json:"constraints"`          // g(x)
 	MaxViolation        float64   `json:"max_violation"`        // max_j max(0, g_j)
-	Feasibility         float64   `json:"feasibility"`          // ||max(0, g)||
+	Infeasibility       float64   `json:"feasibility"`          // ||max(0, g)||
 	Stationarity        float64   `json:"stationarity"`
 	Complementarity     float64   `json:"complementarity"`
 	Multipliers         []float64 `json:"multipliers"`           // lambda_k
@@ -28,10 +28,11 @@ type Record struct {
 	StepSize            *float64  `json:"step_size"`             // produced x_k
 	// The means of the residuals over the records after the start; nil at the start.
 	MeanStationarity    *float64 `json:"mean_stationarity"`
-	MeanFeasibility     *float64 `json:"mean_feasibility"`
+	MeanInfeasibility   *float64 `json:"mean_feasibility"`
 	MeanComplementarity *float64 `json:"mean_complementarity"`
 
-	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the distance, or null, with the reason.
+	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the
+	// distance, or null, with the reason.
 	NearStationarity *near.Stationarity `json:"near_stationarity,omitempty"`
 	NearReason       string             `json:"near_stationarity_reason,omitempty"`
 
@@ -39,7 +40,8 @@ type Record struct {
 	Measures    map[string]float64  `json:"-"` // what Settings.Measure told
 }
 
-// Recorder observes a run. It must not change the problem or the method, and must not keep the record's slices.
+// Recorder observes a run. It must not change the problem or the method, and must not keep the
+// record's slices.
 type Recorder interface {
 	Record(r *Record) error
 }
@@ -71,10 +73,10 @@ func (rs Recorders) Tick(at *problem.Point) {
 	}
 }
 
-// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the run: the theorems say p = -1, up to a
-// logarithm. NaN where there is nothing to fit.
+// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the
+// run: the theorems say p = -1, up to a logarithm. NaN where there is nothing to fit.
 type Decay struct {
-	Stationarity, Feasibility, Complementarity float64
+	Stationarity, Infeasibility, Complementarity float64
 }
 
 // residuals accumulates the means and the decay of the residuals over the records.
@@ -92,13 +94,13 @@ func (s *residuals) add(r *Record) {
 	}
 	s.count++
 	means := [3]float64{}
-	for i, v := range [3]float64{r.Stationarity, r.Feasibility, r.Complementarity} {
+	for i, v := range [3]float64{r.Stationarity, r.Infeasibility, r.Complementarity} {
 		s.sum[i] += v
 		s.squares[i] += v * v
 		means[i] = s.sum[i] / float64(s.count)
 		s.fits[i].add(float64(r.Iteration), s.squares[i]/float64(s.count))
 	}
-	r.MeanStationarity, r.MeanFeasibility, r.MeanComplementarity = &means[0], &means[1], &means[2]
+	r.MeanStationarity, r.MeanInfeasibility, r.MeanComplementarity = &means[0], &means[1], &means[2]
 }
 
 func (s *residuals) decay() Decay {

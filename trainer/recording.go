@@ -10,7 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// record measures the iterate, or the point that the method would return, and tells the recorder; ending: it is the run's last.
+// record measures the iterate, or the point that the method would return, and tells the recorder;
+// ending: it is the run's last.
 func (t *run) record(ending bool) error {
 	if t.recorded == t.at.Iteration {
 		return nil
@@ -44,7 +45,7 @@ func (t *run) recordIterate(ending bool) error {
 		Iteration: t.at.Iteration, Epoch: float64(t.at.Iteration) / t.set.IterationsPerEpoch, Seconds: t.seconds,
 		GradientEvaluations: t.at.GradientEvaluations,
 		Objective:           at.Objective + t.p.Space().Regularizer.Value(t.x), Constraints: at.Constraints,
-		MaxViolation: problem.MaxViolation(at.Constraints), Feasibility: c.Feasibility,
+		MaxViolation: problem.MaxViolation(at.Constraints), Infeasibility: c.Infeasibility,
 		Stationarity: c.Stationarity, Complementarity: c.Complementarity,
 		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,

@@ -25,41 +25,48 @@ type Settings struct {
 	Iterations int
 	// TimeLimit on the training time (recording not counted); 0 is the default: none.
 	TimeLimit time.Duration
-	// Gradients is the limit on gradient evaluations, so that methods of one and of several backward passes an iteration get equal work;
-	// the iteration that reaches it is the last. 0 is the default: none.
+	// Gradients is the limit on gradient evaluations, so that methods of one and of several backward
+	// passes an iteration get equal work; the iteration that reaches it is the last. 0 is the default:
+	// none.
 	Gradients int
-	// Tolerance stops the run at the first record whose certificate's epsilon is at most this; 0 is the default: never.
+	// Tolerance stops the run at the first record whose certificate's epsilon is at most this; 0 is
+	// the default: never.
 	Tolerance float64
-	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default: about 200 records over the
-	// iterations, and with a TimeLimit, which may end the run long before, about 200 over that too: whichever is due first.
+	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default:
+	// about 200 records over the iterations, and with a TimeLimit, which may end the run long before,
+	// about 200 over that too: whichever is due first.
 	RecordEvery int
 	// Recorder observes; nil is the default: nobody.
 	Recorder Recorder
-	// Measure evaluates what is not the optimiser's business at a record (error rates), outside the clock. nil is the default: nothing.
+	// Measure evaluates what is not the optimiser's business at a record (error rates), outside the
+	// clock. nil is the default: nothing.
 	Measure func() (map[string]float64, error)
 	// Output chooses the iterate that is left in the problem; "" is the default, OutputLast.
 	Output Output
 	// FeasibilityTolerance is the violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
-	// CollapseAbove is the objective from which a stationary point is worthless (every margin saturated); 0 is the default: not checked.
+	// CollapseAbove is the objective from which a stationary point is worthless (every margin
+	// saturated); 0 is the default: not checked.
 	CollapseAbove float64
 	// IterationsPerEpoch is for the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64
-	// Full is the problem on all data, for records, certificates and results, where the problem that is trained is a Sampler; its
-	// iterate is set from that problem's. nil is the default: the problem itself.
+	// Full is the problem on all data, for records, certificates and results, where the problem that
+	// is trained is a Sampler; its iterate is set from that problem's. nil is the default: the problem
+	// itself.
 	Full problem.Problem
 	// Seed of OutputRandom's draw.
 	Seed uint64
-	// Resume goes on from a state that Result.State of an earlier run of the same problem and method gave, at ResumeAt's
-	// iteration (Result.Point). The records, the best iterate and the random one are those of the part that is run.
+	// Resume goes on from a state that Result.State of an earlier run of the same problem and method
+	// gave, at ResumeAt's iteration (Result.Point). The records, the best iterate and the random one
+	// are those of the part that is run.
 	Resume   *State
 	ResumeAt problem.Point
 	// Warn is told each warning as it arises; nil is the default: Result.Warnings alone.
 	Warn func(warning string)
 	// Certificate's tolerances.
 	Certificate certify.Settings
-	// NearEvery measures near stationarity at the first record, the last one, and each so many times RecordEvery iterations, outside the
-	// clock; 0 is the default: never.
+	// NearEvery measures near stationarity at the first record, the last one, and each so many times
+	// RecordEvery iterations, outside the clock; 0 is the default: never.
 	NearEvery int
 	// Near is how. A rho^ that is not set is estimated at the start x_0 and stays.
 	Near near.Settings

@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// State is everything that a run needs to go on from an iterate: numbers by name and vectors of x's size by name
-// ("iterate" among them). It holds copies.
+// State is everything that a run needs to go on from an iterate: numbers by name and vectors of x's
+// size by name ("iterate" among them). It holds copies.
 type State struct {
 	Method  string // Method.Name
 	Numbers map[string][]float64
@@ -29,8 +29,9 @@ func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *
 
 const iterateName = "iterate"
 
-// Restore sets the iterate and m's state, after m.Init on a problem of the same shape. The error (ErrSettings) says where s is of
-// another method, primal step or problem; the iterate and m's state are undefined then.
+// Restore sets the iterate and m's state, after m.Init on a problem of the same shape. The error
+// (ErrSettings) says where s is of another method, primal step or problem; the iterate and m's
+// state are undefined then.
 func (s *State) Restore(p problem.Problem, m Method) error {
 	return s.restore(p, m.Name(), m.VisitState)
 }

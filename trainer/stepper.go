@@ -7,10 +7,11 @@ import (
 	"ppal/trainer/step"
 )
 
-// Stepper drives a rule in a loop that is someone else's: there the gradient grad f + J^T w is evaluated already when the
-// step is asked for, and f cannot be probed, so that the first step has the length 1e-3 (1 + ||x_0||) and the second knows the
-// curvature. Otherwise its iterates are those of Train, from a start in dom r: Train projects its start onto a ball or a box, a
-// stepper's loop has evaluated it already, and the first Step brings it there.
+// Stepper drives a rule in a loop that is someone else's: there the gradient grad f + J^T w is
+// evaluated already when the step is asked for, and f cannot be probed, so that the first step has
+// the length 1e-3 (1 + ||x_0||) and the second knows the curvature. Otherwise its iterates are
+// those of Train, from a start in dom r: Train projects its start onto a ball or a box, a stepper's
+// loop has evaluated it already, and the first Step brings it there.
 //
 // PLADA takes the subgradient step; ProxLinear and Inner are refused by the first Coefficients.
 type Stepper struct {
@@ -25,8 +26,9 @@ type Stepper struct {
 // NewStepper returns a stepper of rule.
 func NewStepper(rule DualRule) *Stepper { return &Stepper{rule: rule} }
 
-// Coefficients writes w_k for g = g(x_k). The first call after a Step updates the dual variables with g before. The first call of all
-// starts them, and its error (ErrSettings) says what does not fit in rule's settings.
+// Coefficients writes w_k for g = g(x_k). The first call after a Step updates the dual variables
+// with g before. The first call of all starts them, and its error (ErrSettings) says what does not
+// fit in rule's settings.
 func (s *Stepper) Coefficients(w, g []float64) error {
 	switch {
 	case !s.started:
@@ -43,10 +45,8 @@ func (s *Stepper) Coefficients(w, g []float64) error {
 
 // start makes the dual state from g(x_0).
 func (s *Stepper) start(g []float64) error {
-	if r, ok := s.rule.(interface{ StepsAlone() error }); ok {
-		if err := r.StepsAlone(); err != nil {
-			return err
-		}
+	if err := s.rule.Needs().checkLoop(); err != nil {
+		return err
 	}
 	if err := s.rule.StartDual(g); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (s *Stepper) start(g []float64) error {
 	return nil
 }
 
-// Step moves p's iterate along the gradient that p.Backward gives for the coefficients (1, w). p.Forward is never called, and p is the
-// same in every call.
+// Step moves p's iterate along the gradient that p.Backward gives for the coefficients (1, w).
+// p.Forward is never called, and p is the same in every call.
 func (s *Stepper) Step(p problem.Problem, w []float64) error {
 	if err := s.prepare(p, len(w)); err != nil {
 		return err
@@ -83,18 +83,18 @@ func (s *Stepper) prepare(p problem.Problem, m int) error {
 	return nil
 }
 
-// Capture copies p's iterate and the state of the rule and its step, to go on from with Restore. The error says that there is none
-// before the first Step.
+// Capture copies p's iterate and the state of the rule and its step, to go on from with Restore.
+// The error says that there is none before the first Step.
 func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 	if s.step == nil {
 		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", problem.ErrSettings)
 	}
-	return capture(p, s.name(), s.visitState), nil
+	return capture(p, s.rule.Name(), s.visitState), nil
 }
 
-// Restore sets p's iterate and the state that Capture gave, in a stepper that has not begun, m being the number of constraints. The
-// next call is Coefficients with g at that iterate. The error (ErrSettings) says where the state does not fit; the iterate and the
-// stepper are undefined then.
+// Restore sets p's iterate and the state that Capture gave, in a stepper that has not begun, m
+// being the number of constraints. The next call is Coefficients with g at that iterate. The error
+// (ErrSettings) says where the state does not fit; the iterate and the stepper are undefined then.
 func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
 		return fmt.Errorf("trainer: %w: a stepper that has begun cannot be restored", problem.ErrSettings)
@@ -105,15 +105,7 @@ func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if err := s.prepare(p, m); err != nil {
 		return err
 	}
-	return state.restore(p, s.name(), s.visitState)
-}
-
-// name is the rule's where it is a Method.
-func (s *Stepper) name() string {
-	if n, ok := s.rule.(interface{ Name() string }); ok {
-		return n.Name()
-	}
-	return ""
+	return state.restore(p, s.rule.Name(), s.visitState)
 }
 
 func (s *Stepper) visitState(v problem.StateVisitor) {

@@ -50,9 +50,10 @@ type Best struct {
 	Objective float64
 }
 
-// Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite, ErrSettings (wrapped) for a setting
-// that does not fit, or the problem's; what was reached until then is in the Result, with status Failed. A cancelled
-// context is no error: the status is Interrupted.
+// Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite,
+// ErrSettings (wrapped) for a setting that does not fit, or the problem's; what was reached until
+// then is in the Result, with status Failed. A cancelled context is no error: the status is
+// Interrupted.
 func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Result, error) {
 	t, err := newRun(p, m, s)
 	if err != nil {
@@ -70,6 +71,7 @@ func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Resul
 type run struct {
 	p         problem.Problem
 	m         Method
+	hooks     hooks
 	set       Settings
 	at        problem.Point
 	full      problem.Problem // p, or Settings.Full
@@ -94,16 +96,20 @@ type run struct {
 }
 
 func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
-	n, constraints := p.Dims()
+	n, _ := p.Dims()
 	if err := s.validate(p, n); err != nil {
 		return nil, err
 	}
-	t := &run{p: p, m: m, set: s, every: s.RecordEvery, share: math.Inf(1), recorded: -1, x: make([]float64, n)}
+	if err := m.Needs().Check(p); err != nil {
+		return nil, err
+	}
+	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, every: s.RecordEvery, share: math.Inf(1), recorded: -1, x: make([]float64, n)}
 	t.rng = rand.New(rand.NewPCG(s.Seed, 0x6f757470))
-	t.at.Constraints = make([]float64, constraints)
+	t.at = problem.NewPoint(p)
 	t.full, t.fullAt = p, &t.at
 	if s.Full != nil {
-		t.full, t.fullAt = s.Full, &problem.Point{Constraints: make([]float64, constraints)}
+		at := problem.NewPoint(s.Full)
+		t.full, t.fullAt = s.Full, &at
 	}
 	t.set.FeasibilityTolerance = setting.OrDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
 	t.set.IterationsPerEpoch = setting.OrDefault(s.IterationsPerEpoch, 1)
@@ -180,8 +186,8 @@ func (t *run) diagnose() error {
 	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
 		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g", v))
 	}
-	if d, ok := t.m.(Diagnoser); ok {
-		warnings, err := d.Diagnose(t.full, t.fullAt)
+	if t.hooks.diagnoser != nil {
+		warnings, err := t.hooks.diagnoser.Diagnose(t.full, t.fullAt)
 		if err != nil {
 			return err
 		}
@@ -227,20 +233,19 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			t.p.Space().Combine(t.drawnAt, 1, problem.Iterate, 0, problem.Iterate)
 			t.drawn, t.drawnNu = t.at.Iteration, slices.Clone(t.m.Report().Nu)
 		}
-		if tick, ok := t.set.Recorder.(Ticker); ok {
-			tick.Tick(&t.at)
+		if t.hooks.ticker != nil {
+			t.hooks.ticker.Tick(&t.at)
 		}
 	}
 }
 
-// draws says whether the current iterate takes the place of the one that was drawn before: with the probability of its weight among
-// those so far, which makes the last one drawn a draw from all.
+// draws says whether the current iterate takes the place of the one that was drawn before: with the
+// probability of its weight among those so far, which makes the last one drawn a draw from all.
 func (t *run) draws() bool {
-	w, ok := t.m.(Weigher)
-	if !ok {
+	if t.hooks.weigher == nil {
 		return t.rng.IntN(t.at.Iteration) == 0
 	}
-	weight := w.OutputWeight(&t.at)
+	weight := t.hooks.weigher.OutputWeight(&t.at)
 	t.weight += weight
 	return t.rng.Float64()*t.weight < weight
 }

@@ -202,7 +202,8 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 	}
 }
 
-// A gradient that is not a number inside the proxlinear step ends the run with an error, not a panic.
+// A gradient that is not a number inside the proxlinear step ends the run with an error, not a
+// panic.
 func TestNonFiniteInProxLinear(t *testing.T) {
 	fn, count := testkit.HandFunctions(), 0
 	gradient := fn.Gradient
@@ -257,7 +258,8 @@ func TestOutputs(t *testing.T) {
 	if best.Output != want || best.BestFeasible.Iteration != want || best.BestFeasible.Objective != l.Records[want].Objective || want == 50 {
 		t.Errorf("the best iterate is %d (%+v), want %d", best.Output, best.BestFeasible, want)
 	}
-	// The random iterate is a function of the seed, uniform on 1..50: chi squared with 4 degrees of freedom, 23.5 at 1e-4.
+	// The random iterate is a function of the seed, uniform on 1..50: chi squared with 4 degrees of
+	// freedom, 23.5 at 1e-4.
 	const draws = 1000
 	var counts [5]float64
 	for seed := range uint64(draws) {

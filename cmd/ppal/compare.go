@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +32,7 @@ type compareFlags struct {
 	set      []string
 	parallel int
 	measures string
+	all      bool // --help-all
 }
 
 // comparesItself lists the flags of train that a comparison replaces or does not support.
@@ -54,32 +54,29 @@ Runs are executed in parallel, each on one thread. With a budget in seconds they
 threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,
 		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
   ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
-  ppal compare --methods ppala,gdpa --set gdpa.gdpa-step=0.01 --out runs/gdpa-step
-  ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {gdpa-step: [1e-3, 1e-2, 1e-1]}`,
+  ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
+  ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.compare(cmd.Context(), values, f) }),
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error {
+			if f.all {
+				return cmd.Help()
+			}
+			return a.compare(cmd.Context(), values, f)
+		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare these methods, separated by commas")
 	flags.IntVar(&f.seeds, "seeds", 3, "run each method with the seeds 1 to N")
 	flags.StringVar(&f.budget, "budget", "iterations", "budget of every run: iterations, gradients:N or seconds:S; iterations alone means --iterations")
-	flags.StringArrayVar(&f.set, "set", nil, "give one method a setting, as in plada.eta=0.1; may be repeated")
 	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in a YAML file")
 	flags.StringVar(&f.out, "out", "", "write to this directory (default runs/<time>-compare)")
 	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
 	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
-	for _, k := range config.Keys() {
-		if slices.Contains(comparesItself, k.Name) {
-			continue
-		}
-		flag := flags.VarPF(&setting{k, values}, k.Name, "", k.Usage)
-		flag.Annotations = map[string][]string{groupAnnotation: {k.Group}}
-		if k.Boolean() {
-			flag.NoOptDefVal = "true"
-		}
-	}
+	addSet(cmd, &f.set, "give one method a setting, as in plada.eta=0.1; may be repeated")
+	addSettings(cmd, values, comparesItself...)
+	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
 }
@@ -277,7 +274,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for k, n := range unused {
 		if n == len(names) {
-			return nil, &config.Error{Where: "--" + k, Problem: "does not apply to any of the methods " + f.methods}
+			return nil, &config.Error{Where: "--" + k + ":", Problem: "does not apply to any of the methods " + f.methods}
 		}
 	}
 	for name := range grids {
@@ -285,7 +282,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for _, text := range f.set {
 		if err := setOne(list, text); err != nil {
-			return nil, &config.Error{Where: "--set", Problem: err.Error()}
+			return nil, err
 		}
 	}
 	for _, c := range list {
@@ -296,15 +293,11 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	return list, nil
 }
 
-// setOne applies the setting "method.key=value" to its contender.
+// setOne applies the setting "method.setting=value" to its contender.
 func setOne(list []compare.Contender, text string) error {
-	left, value, ok := strings.Cut(text, "=")
-	name, key, dotted := strings.Cut(left, ".")
-	if !ok || !dotted {
-		return fmt.Errorf("is %q, want method.key=value, as in plada.eta=0.1", text)
-	}
-	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key }) {
-		return fmt.Errorf("%s is an unknown setting; the settings are the flags of ppal train --help", left)
+	name, key, value, err := config.ParseSetting(text)
+	if err != nil {
+		return err
 	}
 	for i := range list {
 		if list[i].Name == name {
@@ -312,5 +305,5 @@ func setOne(list []compare.Contender, text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not one of the methods", name)
+	return &config.Error{Where: "--set " + text + ":", Problem: name + " is not one of the methods"}
 }

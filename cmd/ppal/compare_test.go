@@ -10,7 +10,7 @@ import (
 func TestCompare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	got := command(t.Context(), nil, "compare", "--methods", "ppala,gdpa,penalty", "--seeds", "2", "--iterations", "20", "--alpha", "5",
-		"--set", "gdpa.gdpa-step=0.01", "--out", dir)
+		"--set", "gdpa.step=0.01", "--out", dir)
 	if got.status != exitDone {
 		t.Fatal(got.stderr)
 	}
@@ -36,13 +36,13 @@ func TestCompareRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, text := range map[string]string{
-		"--methods ppala,sgd":                          "--method is \"sgd\"",
-		"--methods gdpa,penalty --alpha 3":             "--alpha does not apply to any of the methods",
+		"--methods ppala,sgd":                          "--method sgd: unknown; did you mean ssg?",
+		"--methods gdpa,penalty --alpha 3":             "--alpha: does not apply to any of the methods",
 		"--budget hours:1":                             "--budget is wrong",
 		"--seeds 0":                                    "--seeds is 0",
-		"--set eta=1":                                  "--set is \"eta=1\", want method.key=value",
-		"--set plada.eta=1":                            "--set plada is not one of the methods",
-		"--set gdpa.alpha=1":                           "--alpha is PPALA's and PLADA's",
+		"--set eta=1":                                  "--set eta=1: must be METHOD.SETTING=VALUE",
+		"--set plada.eta=1":                            "--set plada.eta=1: plada is not one of the methods",
+		"--set gdpa.alpha=1":                           "--alpha 1: used only with --method ppala or plada (now gdpa)",
 		"--tune " + grid:                               "has a grid for alm",
 		"--methods ppala,ppala --out " + t.TempDir():   "given twice",
 		"--iterations many":                            "--iterations is \"many\"",

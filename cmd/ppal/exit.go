@@ -47,10 +47,10 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	switch {
 	case ctx.Err() != nil:
 		status = exitInterrupted
-	case !a.started: // cobra refused the arguments
-		status, advice = exitUsage, "; see "+cmd.CommandPath()+" --help"
 	case isUsage(err):
 		status = exitUsage
+	case !a.started: // cobra refused the arguments
+		status, advice = exitUsage, "; see "+cmd.CommandPath()+" --help"
 	case errors.Is(err, syscall.ENOSPC):
 		advice = "; free some space there, or use another directory"
 	}

@@ -80,7 +80,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "compare", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "methods", "compare", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -134,31 +134,41 @@ func TestRefusals(t *testing.T) {
 		{"bench --cases mnpc-fashion-mnist-int8x2 --simd go", exitUsage, "ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: " +
 			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
 		{"train --device cpu --products bf16x3", exitUsage,
-			"ppal: --products is bf16x3, which the device cpu has not; want auto, float32, int8x3 or int8x2"},
-		{"train --products float32 --dtype float64", exitUsage, "ppal: --products is float32; with --dtype float64 products are in float64, want auto"},
-		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products is int8x3; the engine gorgonia has its own, want auto"},
+			"ppal: --products bf16x3: the CPU device does not support it (supported: auto, float32, int8x3, int8x2)"},
+		{"train --products float32 --dtype float64", exitUsage, "ppal: --products float32: products with --dtype float64 are in float64; use auto"},
+		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products int8x3: the engine gorgonia has its own products; use auto"},
 		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
 		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},
-		{"bench --simd sse", exitUsage, "ppal: --simd is \"sse\", want auto, avx512, avx2 or go"},
+		{"bench --simd sse", exitUsage, "ppal: --simd sse: unknown; choose auto, avx512, avx2 or go"},
 		{"bench --memory --growth", exitUsage, "ppal: if any flags in the group [memory growth] are set none of the others can be; " +
 			"[growth memory] were all set; see ppal bench --help"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},
 		{"train --quiet false", exitUsage,
 			`ppal: unexpected argument "false"; write the value of a boolean flag after =, as in --quiet=false; see ppal train --help`},
-		{"train --help=3", exitUsage, `ppal: --help is "3", want true or false; see ppal train --help`},
-		{"--help=3", exitUsage, `ppal: --help is "3", want true or false; see ppal --help`},
+		{"train --help=3", exitUsage, "ppal: --help 3: must be true or false; see ppal train --help"},
+		{"--help=3", exitUsage, "ppal: --help 3: must be true or false; see ppal --help"},
 		{"data fetch fashion-mnist --mirror ftp://x --data-dir " + dir, exitUsage,
 			`ppal: datasets: invalid mirror "ftp://x"; want an http or https URL with a host`},
-		{"train --resume runs/1", exitUsage, "ppal: unknown flag: --resume; see ppal train --help"},
+		{"train --resume runs/1", exitUsage, "ppal: unknown setting --resume (see ppal train --help)"},
+		{"train --learning-rate 1", exitUsage, "ppal: unknown setting --learning-rate (see ppal train --help)"},
+		{"train --alhpa 1", exitUsage, "ppal: unknown setting --alhpa; did you mean --alpha? (see ppal train --help)"},
+		{"train --set gdpa.step=1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},
+		{"train --set plada.alpha=1", exitUsage, "ppal: --set plada.alpha=1: the run's method is ppala; give --method plada"},
+		{"train --set gpda.step=1", exitUsage, "ppal: --set gpda.step=1: unknown method gpda; did you mean gdpa? (see ppal methods)"},
+		{"train --set alpha=1", exitUsage, "ppal: --set alpha=1: must be METHOD.SETTING=VALUE, as in plada.eta=0.1"},
+		{"train --set ppala.alpha", exitUsage, "ppal: --set ppala.alpha: must be METHOD.SETTING=VALUE, as in plada.eta=0.1"},
+		{"methods gpda", exitUsage, "ppal: unknown method gpda; did you mean gdpa? (see ppal methods)"},
+		{"train --method nl-iapial", exitUsage, "ppal: --method nl-iapial: needs smooth convex constraints; use --problem mnpc --model linear --phi logistic," +
+			" or another method"},
 		{"train --alpha", exitUsage, "ppal: flag needs an argument: --alpha; see ppal train --help"},
-		{"train --alpha NaN", exitUsage, "ppal: --alpha is NaN, want a positive number"},
-		{"train --kappa=-1", exitUsage, "ppal: --kappa is -1, want a number of at least 0, or several separated by commas"},
-		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step is GDPA's; the method is ppala"},
-		{"train --problem ranking", exitUsage, "ppal: --problem ranking is not in this version, want mnpc, dp, eo, if"},
+		{"train --alpha NaN", exitUsage, "ppal: --alpha NaN: must be a positive number"},
+		{"train --kappa=-1", exitUsage, "ppal: --kappa -1: must be at least 0"},
+		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},
+		{"train --problem ranking", exitUsage, "ppal: --problem ranking: not in this version; choose mnpc, dp, eo or if"},
 		{"reproduce", exitUsage, "ppal: want the name of one experiment (see ppal reproduce --list); see ppal reproduce --help"},
 		{"reproduce ranking-mslr", exitUsage, "ppal: reproduce: ranking-mslr: not available yet: ranking problems are not in this version"},
 		{"train --config " + unknown, exitUsage,
-			"ppal: " + unknown + ":2: learning-rate is no key; the keys are the flags of ppal train --help"},
+			"ppal: " + unknown + ":2: unknown setting learning-rate (the keys are the flags of ppal train --help-all)"},
 		{"train --config " + dir + "/none.yaml", exitFailed,
 			"ppal: --config " + dir + "/none.yaml: no such file or directory; name a YAML file with keys as in `ppal train --help`"},
 		{"train --quiet --out " + dir, exitUsage, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
@@ -168,7 +178,7 @@ func TestRefusals(t *testing.T) {
 		{"completion sh", exitUsage, `ppal: unknown command "sh" for "ppal completion"; see ppal completion --help`},
 		{"compare --seeds 0", exitUsage, "ppal: --seeds is 0, want a whole number of at least 1"},
 		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel is -1, want a whole number of at least 0"},
-		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus is an unknown setting; the settings are the flags of ppal train --help"},
+		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus=1: unknown setting bogus (see ppal methods ppala)"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			got := command(t.Context(), nil, strings.Fields(tc.args)...)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ppal/internal/config"
 )
 
 // rootCommand returns the command line with all its commands.
@@ -27,7 +29,7 @@ with a KKT certificate, which measures how close the result is to optimality and
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
+	root.AddCommand(a.trainCommand(), a.methodsCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
 		a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -61,11 +63,15 @@ func knownCommand(root *cobra.Command) cobra.PositionalArgs {
 	}
 }
 
-// flagError rephrases the error for a wrong value of a boolean flag.
-func flagError(_ *cobra.Command, err error) error {
+// flagError says in plain words that a switch has a wrong value, or that a setting does not exist.
+func flagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) && bad.GetFlag().Value.Type() == "bool" {
-		return fmt.Errorf("--%s is %q, want true or false", bad.GetFlag().Name, bad.GetValue())
+		return fmt.Errorf("--%s %s: must be true or false", bad.GetFlag().Name, bad.GetValue())
+	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && cmd.Flags().Lookup("method") != nil {
+		return config.Unknown(unknown.GetSpecifiedName())
 	}
 	return err
 }

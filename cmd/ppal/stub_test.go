@@ -97,7 +97,7 @@ func (s *stub) Optimize(ctx context.Context, settings trainer.Settings) (*traine
 func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 	round := func(x float64) float64 { return math.Round(1e3*x) / 1e3 }
 	c := r.Certificate
-	c.Epsilon, c.Stationarity, c.Feasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
+	c.Epsilon, c.Stationarity, c.Infeasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
 	c.Nu = []float64{round(c.Nu[0]), round(c.Nu[1])}
 	return &session.Result{
 		Training: r, Certificate: c, Objective: round(r.Objective),

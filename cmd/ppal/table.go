@@ -30,8 +30,8 @@ func (r *trainRun) printTable(result *session.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nobjective\t%s\n", short(sum.Objective))
 	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(r.cfg.FeasibilityTolerance))
-	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, feasibility %s, complementarity %s)\n",
-		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Feasibility), short(c.Complementarity))
+	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, infeasibility %s, complementarity %s)\n",
+		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Infeasibility), short(c.Complementarity))
 	if sum.OutputIteration != sum.Iterations {
 		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, r.cfg.Output)
 	}
@@ -60,13 +60,13 @@ func (r *trainRun) printConstraints(out io.Writer, sum session.Summary, result *
 	if r.byClass() {
 		title, decisions = "class\tloss", "error"
 	}
-	title += "\tbound\tmet\tmultiplier"
+	title += "\tbound\tmet\tmultiplier nu"
 	for _, split := range result.Splits {
 		title += "\t" + splitTitle(split.Name, decisions)
 	}
 	fmt.Fprintln(w, title)
-	line := func(name string, k int, bound, met, multiplier string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, multiplier)
+	line := func(name string, k int, bound, met, nu string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, nu)
 		for _, split := range result.Splits {
 			fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
 		}

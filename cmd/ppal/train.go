@@ -14,15 +14,15 @@ import (
 )
 
 // train runs the command.
-func (a *app) train(ctx context.Context, values config.Values, path string) (failure error) {
+func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
 	var file *config.File
 	var err error
-	if path != "" {
-		if file, err = config.ReadFile(path); err != nil {
+	if f.config != "" {
+		if file, err = config.ReadFile(f.config); err != nil {
 			return err
 		}
 	}
-	cfg, err := config.Resolve(values, file)
+	cfg, err := config.ResolveWith(values, f.set, file)
 	if err != nil {
 		return err
 	}

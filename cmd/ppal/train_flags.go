@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
+	"ppal/trainer/method"
 )
 
 // helpWidth is the column at which the flags' descriptions are wrapped.
@@ -17,43 +18,105 @@ const helpWidth = 118
 // comparisonGroup is the heading of the flags that compare has beside train's.
 const comparisonGroup = "Comparison"
 
-// groupAnnotation is a flag's annotation with the heading under which the help lists it.
-const groupAnnotation = "group"
+// The annotations of a flag: the heading under which the help lists it, and whether the short help
+// omits it.
+const (
+	groupAnnotation = "group"
+	rareAnnotation  = "rare"
+)
+
+// trainFlags are the flags of train beside the settings.
+type trainFlags struct {
+	config string
+	set    []string
+	all    bool // --help-all
+}
 
 func (a *app) trainCommand() *cobra.Command {
 	values := config.Values{}
-	var file string
+	var f trainFlags
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model and certify the result",
 		Long: `Train trains a model under constraints and writes a directory with the weights (model.safetensors), the resolved settings
-(config.yaml), the records (metrics.jsonl), pictures (plots) and a summary with the KKT certificate (summary.json).
-With no flags: Neyman-Pearson classification by PPALA of the built-in pictures.
+(config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
+Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.
 
 Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.`,
 		Example: `  ppal train
   ppal train --dataset fashion-mnist --rows-per-class 1000 --hidden 64 --iterations 300
   ppal train --dataset cifar10 --kappa 0.6,0.6,0.5 --heads separate
-  ppal train --method gdpa --gdpa-step 0.01
+  ppal train --method gdpa --set gdpa.step=0.01
   ppal train --preset paper --dataset fashion-mnist
   ppal train --config runs/20260101-120000-mnpc-ppala/config.yaml --seed 2`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.train(cmd.Context(), values, file) }),
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error {
+			if f.all {
+				return cmd.Help()
+			}
+			return a.train(cmd.Context(), values, f)
+		}),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().Var((*path)(&file), "config", "settings in YAML: keys are the flags' names; flags win")
+	cmd.Flags().Var((*path)(&f.config), "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
+	addSettings(cmd, values)
+	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
+	addHelpAll(cmd, &f.all)
+	cmd.SetUsageFunc(trainUsage)
+	return cmd
+}
+
+// addSettings adds a flag for each setting of a run, without the ones in except.
+func addSettings(cmd *cobra.Command, values config.Values, except ...string) {
 	for _, k := range config.Keys() {
-		f := cmd.Flags().VarPF(&setting{k, values}, k.Name, "", k.Usage)
+		if slices.Contains(except, k.Name) {
+			continue
+		}
+		f := cmd.Flags().VarPF(&setting{k, values}, k.Name, "", k.Usage())
 		f.Annotations = map[string][]string{groupAnnotation: {k.Group}}
-		if k.Boolean() {
+		if !k.Everyday {
+			f.Annotations[rareAnnotation] = []string{"true"}
+		}
+		if k.Switch() {
 			f.NoOptDefVal = "true"
 		}
 		if choices := k.Choices(); choices != nil {
 			complete(cmd, k.Name, choices)
 		}
 	}
-	cmd.SetUsageFunc(trainUsage)
-	return cmd
+}
+
+// addSet adds the flag --set with completion.
+func addSet(cmd *cobra.Command, field *[]string, usage string) {
+	cmd.Flags().Var((*assignments)(field), "set", usage)
+	group := config.GroupMethod
+	if cmd.Flags().Lookup("methods") != nil {
+		group = comparisonGroup
+	}
+	cmd.Flags().Lookup("set").Annotations = map[string][]string{groupAnnotation: {group}}
+	err := cmd.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		name, _, dotted := strings.Cut(typed, ".")
+		var list []string
+		for _, d := range method.All() {
+			if !dotted {
+				list = append(list, d.Name+".")
+			} else if d.Name == name {
+				for _, o := range d.New().Options() {
+					list = append(list, name+"."+strings.TrimPrefix(o.Name, name+"-")+"=")
+				}
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // a flag of that name was just made
+	}
+}
+
+// addHelpAll adds the flags --help and --help-all.
+func addHelpAll(cmd *cobra.Command, field *bool) {
+	cmd.Flags().BoolP("help", "h", false, "print the everyday flags")
+	cmd.Flags().BoolVar(field, "help-all", false, "print all flags, with the methods' settings and the rare ones")
 }
 
 // complete tells the shell's completion the values of a flag.
@@ -74,10 +137,10 @@ var _ pflag.Value = (*setting)(nil)
 
 func (s *setting) String() string { return s.values[s.key.Name] }
 func (s *setting) Type() string {
-	if s.key.Boolean() {
+	if s.key.Switch() {
 		return "bool" // the help shows no value then
 	}
-	return s.key.Value
+	return s.key.Placeholder()
 }
 func (s *setting) Set(text string) error {
 	s.values[s.key.Name] = text
@@ -91,9 +154,18 @@ func (p *path) String() string        { return string(*p) }
 func (p *path) Type() string          { return "FILE" }
 func (p *path) Set(text string) error { *p = path(text); return nil }
 
-// trainUsage prints the flags under their groups' headings.
+// assignments is a flag that may be repeated.
+type assignments []string
+
+func (a *assignments) String() string        { return strings.Join(*a, " ") }
+func (a *assignments) Type() string          { return "METHOD.SETTING=VALUE" }
+func (a *assignments) Set(text string) error { *a = append(*a, text); return nil }
+
+// trainUsage prints the flags under their groups' headings: the everyday ones, or all with
+// --help-all.
 func trainUsage(cmd *cobra.Command) error {
 	out := cmd.OutOrStderr()
+	all := cmd.Flags().Changed("help-all")
 	fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
 	groups := map[string]*pflag.FlagSet{}
 	section := func(name string) *pflag.FlagSet {
@@ -109,13 +181,18 @@ func trainUsage(cmd *cobra.Command) error {
 		if g := f.Annotations[groupAnnotation]; g != nil {
 			group = g[0]
 		}
-		section(group).AddFlag(f)
+		if all || f.Annotations[rareAnnotation] == nil {
+			section(group).AddFlag(f)
+		}
 	})
 	for _, name := range slices.Concat([]string{comparisonGroup}, config.Groups(), []string{other}) {
 		if groups[name] == nil {
 			continue
 		}
 		fmt.Fprintf(out, "\n%s:\n%s\n", name, strings.TrimRight(section(name).FlagUsagesWrapped(helpWidth), "\n"))
+	}
+	if !all {
+		fmt.Fprintf(out, "\nThe methods' settings: ppal methods NAME. All flags: %s --help-all.\n", cmd.CommandPath())
 	}
 	return nil
 }

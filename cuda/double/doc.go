@@ -1,8 +1,9 @@
-// Package double is the test double of a GPU: a driver.Driver that records every call, checks that a GPU could run it and, with the build
-// tag gpu, runs it.
+// Package double is the test double of a GPU: a driver.Driver that records every call, checks that
+// a GPU could run it and, with the build tag gpu, runs it.
 //
-// New returns a device that computes nothing: what is downloaded is zero. Computing returns a device whose memory is the host's, whose
-// kernels are their own sources compiled for the host (cuda/kernels/device), and whose products are plain loops.
+// New returns a device that computes nothing: what is downloaded is zero. Computing returns a
+// device whose memory is the host's, whose kernels are their own sources compiled for the host
+// (cuda/kernels/device), and whose products are plain loops.
 //
 // Both devices refuse a wrong call with a Violation:
 //

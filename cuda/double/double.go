@@ -11,9 +11,10 @@ import (
 type Options struct {
 	Memory int64       // bytes of the device; 0: 1 GiB
 	Info   driver.Info // a zero Name: an A100's compute capability
-	// Strict makes a computing device poison, while a launch runs, all memory outside the launch's Reads and Writes, and refuse a launch
-	// that changes anything outside its Writes. Every launch runs twice, in two orders of its blocks and threads, and is refused if the
-	// results differ in a bit.
+	// Strict makes a computing device poison, while a launch runs, all memory outside the launch's
+	// Reads and Writes, and refuse a launch that changes anything outside its Writes. Every launch
+	// runs twice, in two orders of its blocks and threads, and is refused if the results differ in a
+	// bit.
 	Strict bool
 }
 

@@ -135,7 +135,8 @@ func (r *rig) graph(reads driver.Span) driver.Graph {
 	return must[driver.Graph](r.t)(r.EndCapture(r.stream))
 }
 
-// What is in order passes: events between streams, work behind a synchronisation, replays, and everything given back.
+// What is in order passes: events between streams, work behind a synchronisation, replays, and
+// everything given back.
 func TestWhatIsInOrder(t *testing.T) {
 	r := newRig(t)
 	other, event := must[driver.Stream](t)(r.NewStream()), must[driver.Event](t)(r.NewEvent())

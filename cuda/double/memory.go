@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// poison fills new memory, freed memory, and the host memory of a download that is not done: numbers of such bytes are NaN or -1.
+	// poison fills new memory, freed memory, and the host memory of a download that is not done:
+	// numbers of such bytes are NaN or -1.
 	poison = 0xff
 	// canary fills the zones around an allocation of a computing device.
 	canary = 0xa5
@@ -20,7 +21,8 @@ const (
 	zone = 256
 	// guard is the distance between allocations of a device that computes nothing.
 	guard = 4096
-	// The freed allocations whose addresses stay known: their number, and their bytes on a computing device.
+	// The freed allocations whose addresses stay known: their number, and their bytes on a computing
+	// device.
 	mostFreed      = 4096
 	mostFreedBytes = 64 << 20
 )
@@ -73,7 +75,8 @@ func (h *heap) add(n, call int) driver.Pointer {
 	return b.At
 }
 
-// remove takes the i-th block away. The block's memory stays for a while, so that a late use of it is found and does no harm.
+// remove takes the i-th block away. The block's memory stays for a while, so that a late use of it
+// is found and does no harm.
 func (h *heap) remove(i int) {
 	b := h.blocks[i]
 	h.blocks = slices.Delete(h.blocks, i, i+1)

@@ -105,7 +105,8 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
-// Products of integers are exact, several at once, up to the largest and the smallest sum; one beyond is an error.
+// Products of integers are exact, several at once, up to the largest and the smallest sum; one
+// beyond is an error.
 func TestMultiplyIntegers(t *testing.T) {
 	const inner, count = 16, 2
 	d := double.Computing(double.Options{})

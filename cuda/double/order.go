@@ -6,7 +6,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// clock holds, for each stream, the number of the last piece of work that precedes something. It is a vector clock.
+// clock holds, for each stream, the number of the last piece of work that precedes something. It is
+// a vector clock.
 type clock map[driver.Stream]uint64
 
 // join adds what precedes other to what precedes c.
@@ -58,7 +59,8 @@ func (b *block) touch(s driver.Span, stream driver.Stream, number uint64, write 
 	b.uses = append(b.uses, use{s, stream, number, write})
 }
 
-// complete tells the host that the work before now is done: downloads arrive, and uploads have read their memory.
+// complete tells the host that the work before now is done: downloads arrive, and uploads have read
+// their memory.
 func (d *Driver) complete(now clock) error {
 	d.host.join(now)
 	for b := range d.heap.busy {
@@ -176,7 +178,8 @@ func (d *Driver) Wait(s driver.Stream, e driver.Event) error {
 	return nil
 }
 
-// mark begins a call with an event. A capture has one stream, so events are refused while a stream is captured.
+// mark begins a call with an event. A capture has one stream, so events are refused while a stream
+// is captured.
 func (d *Driver) mark(kind string, e driver.Event, s driver.Stream) error {
 	if err := d.begin(Call{Kind: kind, Stream: s}); err != nil {
 		return err

@@ -55,7 +55,8 @@ func (d *Driver) hide(touched [][]bool) {
 	}
 }
 
-// restore gives the bytes that a launch does not write their saved values, and returns the first of them that the launch changed, or -1.
+// restore gives the bytes that a launch does not write their saved values, and returns the first of
+// them that the launch changed, or -1.
 func (b *block) restore(saved []byte, touched, written []bool) int {
 	changed := -1
 	for i, x := range b.data {

@@ -8,7 +8,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// action is a piece of work on a stream, done now or by every run of the graph that captured the work.
+// action is a piece of work on a stream, done now or by every run of the graph that captured the
+// work.
 type action struct {
 	call int // the number of the call that asked for the work
 	Call
@@ -142,7 +143,8 @@ func (a *action) title() string {
 	return a.Kind
 }
 
-// transferred ends a copy with the host: one with pageable memory is done, one with pinned memory is done when the stream is.
+// transferred ends a copy with the host: one with pageable memory is done, one with pinned memory
+// is done when the stream is.
 func (d *Driver) transferred(a action) error {
 	host, contents := a.upload, []byte(nil)
 	if a.download != nil {

@@ -1,15 +1,18 @@
-// Package driver is the little of CUDA that a plan needs, as one interface: memory, copies, launches, captured graphs and matrix products.
+// Package driver is the part of CUDA that a plan needs, as one interface: memory, copies, launches,
+// captured graphs and matrix products.
 //
-// Two packages implement it: cuda/nvidia (build tag gpu) calls NVIDIA's driver, and cuda/double is the test double.
+// Two packages implement it: cuda/nvidia (build tag gpu) calls NVIDIA's driver, and cuda/double is
+// the test double.
 package driver
 
-// Pointer is an address in device memory; 0 is no memory. Addresses inside an allocation are the base plus an offset in bytes.
+// Pointer is an address in device memory; 0 is no memory. An address inside an allocation is the
+// base plus an offset in bytes.
 type Pointer uint64
 
-// Offset is the address that many bytes further.
+// Offset returns the address that many bytes further.
 func (p Pointer) Offset(bytes int) Pointer { return p + Pointer(bytes) }
 
-// The handles of what a Driver makes. 0 is the default stream, and nothing for the others.
+// The handles of a Driver's objects. 0 is the default stream; for the other types 0 is no object.
 type (
 	Stream   uint64
 	Event    uint64
@@ -18,47 +21,48 @@ type (
 	Graph    uint64
 )
 
-// Span is a piece of device memory.
+// Span is a range of device memory.
 type Span struct {
 	At    Pointer
 	Bytes int
 }
 
-// Launch is one kernel's launch. Every argument has a slot of its own of 8 bytes, little endian: a Pointer, an integer (IntArg), the bits
-// of a float64 (Float64Arg), or those of a float32 in the low half.
+// Launch is one launch of a kernel. Every argument takes 8 bytes, little endian: a Pointer, an
+// integer (IntArg), a float64 (Float64Arg), or a float32 in the low half.
 type Launch struct {
 	Function    Function
-	Name        string // of the kernel, for messages and records
+	Name        string // of the kernel, for messages
 	Grid, Block [3]int
 	Shared      int // bytes of dynamic shared memory
 	Args        []uint64
-	// Reads and Writes are what the kernel touches, for drivers that check it; a strided matrix is one span from its first to its last
-	// element.
+	// Reads and Writes declare the memory that the kernel touches, for drivers that check launches. A
+	// strided matrix is one span from the first element to the last.
 	Reads, Writes []Span
 }
 
-// Info is what is known of a device.
+// Info describes a device.
 type Info struct {
 	Ordinal      int
 	Name         string // "NVIDIA H200"
 	Major, Minor int    // compute capability
 	Processors   int    // streaming multiprocessors
 	Memory       int64  // bytes
-	Driver       string // version of CUDA that the driver supports, "13.0"
-	Products     string // the library of matrix products and its version, "cuBLAS 13.1.0"
+	Driver       string // the version of CUDA that the driver supports, "13.0"
+	Products     string // the library of matrix products with its version, "cuBLAS 13.1.0"
 }
 
-// Driver is one device's context. Calls on one stream run in order; copies from or to pinned memory, launches, products and graph launches
-// return before they have run. A Driver is used from one goroutine at a time.
+// Driver is the context of one device. Work on a stream runs in order. Copies from or to pinned
+// memory, launches, products and graph launches return before the work has run. A Driver is used by
+// one goroutine at a time.
 //
-// Errors are *Error; out of memory is ErrOutOfMemory.
+// Errors are *Error; the error of a full memory wraps ErrOutOfMemory.
 type Driver interface {
 	Info() Info
-	// Memory returns the bytes that are free now, and all.
+	// Memory returns the free bytes and all bytes of the device.
 	Memory() (free, total int64, err error)
 	Allocate(bytes int) (Pointer, error)
 	Free(p Pointer) error
-	// Pinned allocates host memory that the device copies from and to by itself.
+	// Pinned allocates host memory that the device reads and writes itself.
 	Pinned(bytes int) ([]byte, error)
 	FreePinned(b []byte) error
 
@@ -67,12 +71,13 @@ type Driver interface {
 	Synchronize(s Stream) error
 	NewEvent() (Event, error)
 	FreeEvent(e Event) error
-	// Record marks the point that s has reached; Wait makes s wait for it; Elapsed returns the milliseconds between two that have run.
+	// Record marks the point that s has reached, Wait makes s wait for that point, and Elapsed returns
+	// the milliseconds between two points that were reached.
 	Record(e Event, s Stream) error
 	Wait(s Stream, e Event) error
 	Elapsed(from, to Event) (milliseconds float64, err error)
 
-	// Upload and Download copy len(host) bytes between host and device, Copy between two places of the device.
+	// Upload and Download copy len(host) bytes between host and device. Copy copies within the device.
 	Upload(s Stream, to Pointer, host []byte) error
 	Download(s Stream, host []byte, from Pointer) error
 	Copy(s Stream, to, from Pointer, bytes int) error
@@ -85,13 +90,13 @@ type Driver interface {
 	Launch(s Stream, l *Launch) error
 	Multiply(s Stream, g *Gemm) error
 
-	// BeginCapture records the calls on s from now on in place of running them; EndCapture makes a graph of them, which LaunchGraph runs
-	// as often as wanted.
+	// BeginCapture records the following calls on s instead of running them. EndCapture makes a graph
+	// of the calls, which LaunchGraph runs any number of times.
 	BeginCapture(s Stream) error
 	EndCapture(s Stream) (Graph, error)
 	LaunchGraph(g Graph, s Stream) error
 	FreeGraph(g Graph) error
 
-	// Close gives everything back; the error names what was still held.
+	// Close releases everything; the error names what was not given back.
 	Close() error
 }

@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Precision says how a product computes.
+// Precision is the arithmetic of a product.
 type Precision uint8
 
 // The precisions.
 const (
 	Float32 Precision = iota // float32 operands, float32 arithmetic
-	TF32                     // float32 operands rounded to 10 bits of mantissa on tensor cores, float32 sums
+	TF32                     // tensor cores: float32 operands rounded to 10 bits of mantissa, float32 sums
 	Float64                  // float64 operands and arithmetic
 	BF16                     // bfloat16 operands, float32 sums and result
-	Int8                     // signed 8-bit operands, 32-bit integer sums and result: exact where they hold the sums
+	Int8                     // signed 8-bit operands, 32-bit integer sums and result: exact if the sums fit
 )
 
-// Sizes are the bytes of an element of the operands and of the result.
+// Sizes returns the bytes of an element of the operands and of the result.
 func (p Precision) Sizes() (in, out int) {
 	switch p {
 	case Float64:
@@ -30,11 +30,12 @@ func (p Precision) Sizes() (in, out int) {
 	return 4, 4
 }
 
-// Gemm is C = alpha op(A) op(B) + beta C for row-major matrices: C is Rows x Cols, the sums are over Inner, a stride is the number of
-// elements from a row to the next. With Batch > 1 it is so many of them, whose operands are steps of elements apart.
+// Gemm is the product C = alpha op(A) op(B) + beta C of row-major matrices. C is Rows x Cols, and
+// the sums run over Inner. A stride is the distance between rows, in elements. Batch > 1 runs a
+// strided batch: Step* is the distance between consecutive operands, in elements.
 //
-// Int8 is for A B^T alone, alpha = 1 and beta = 0, with Cols a multiple of 4 and Inner, the strides, the steps and the addresses of A and
-// B multiples of 16: rows as tensor cores are fed.
+// Int8 supports only A B^T with alpha = 1 and beta = 0. Cols must be a multiple of 4; Inner and the
+// strides, steps and addresses of A and B must be multiples of 16, as tensor cores read rows.
 type Gemm struct {
 	Precision           Precision
 	Rows, Cols, Inner   int
@@ -47,7 +48,8 @@ type Gemm struct {
 	StepA, StepB, StepC int
 }
 
-// Spans are what a product reads and writes, each from its first to its last element: A and B, and C where beta is not 0; C.
+// Spans returns the memory that a product reads (A, B, and C if beta is not 0) and writes (C), each
+// from the first element to the last.
 func (g *Gemm) Spans() (reads, writes []Span) {
 	in, out := g.Precision.Sizes()
 	span := func(at Pointer, rows, cols, stride, step, size int, trans bool) Span {
@@ -64,7 +66,7 @@ func (g *Gemm) Spans() (reads, writes []Span) {
 	return reads, []Span{c}
 }
 
-// Check says what is wrong with a product's shape.
+// Check returns an error for an invalid product.
 func (g *Gemm) Check() error {
 	widthA, widthB := g.Inner, g.Cols
 	if g.TransA {
@@ -75,19 +77,19 @@ func (g *Gemm) Check() error {
 	}
 	switch {
 	case g.Precision > Int8:
-		return fmt.Errorf("cuda: multiply: there is no precision %d", g.Precision)
+		return fmt.Errorf("cuda: multiply: unknown precision %d", g.Precision)
 	case min(g.Rows, g.Cols, g.Inner, g.Batch) < 0 || max(g.Rows, g.Cols, g.Inner, g.Batch) > math.MaxInt32:
 		return fmt.Errorf("cuda: multiply: %d x %d by %d x %d, %d times, is not between 0 and 2^31", g.Rows, g.Inner, g.Inner, g.Cols, g.Batch)
 	case g.StrideA < widthA || g.StrideB < widthB || g.StrideC < g.Cols || max(g.StrideA, g.StrideB, g.StrideC) > math.MaxInt32:
 		return fmt.Errorf("cuda: multiply: rows of %d, %d and %d elements cannot be %d, %d and %d apart", widthA, widthB, g.Cols,
 			g.StrideA, g.StrideB, g.StrideC)
 	case g.Precision == Int8 && !g.aligned():
-		return fmt.Errorf("cuda: multiply: %+v is not as products of 8-bit integers want it", *g)
+		return fmt.Errorf("cuda: multiply: %+v does not have the form of a product of 8-bit integers", *g)
 	}
 	return nil
 }
 
-// aligned says whether a product of 8-bit integers is as Gemm wants it.
+// aligned reports whether a product of 8-bit integers has the form that Gemm requires.
 func (g *Gemm) aligned() bool {
 	const fed, four = 16, 4
 	apart := g.Inner%fed | g.StrideA%fed | g.StrideB%fed | g.StepA%fed | g.StepB%fed | int(g.A%fed) | int(g.B%fed)

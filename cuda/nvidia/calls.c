@@ -31,6 +31,6 @@ CUresult ppal_end_capture(CUstream s, CUgraphExec *graph, const char **failed) {
   if (result != CUDA_SUCCESS) return result;
   *failed = "cuGraphInstantiateWithFlags";
   result = cuGraphInstantiateWithFlags(graph, captured, 0);
-  cuGraphDestroy(captured); // the instance keeps what it needs
+  cuGraphDestroy(captured); // the instance does not need it
   return result;
 }

@@ -38,7 +38,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// Nothing is asked of the driver where there is nothing to do.
+// Empty calls do not reach the driver.
 func TestNothing(t *testing.T) {
 	d := open(t)
 	ok(t, errors.Join(d.Free(0), d.FreePinned(nil), d.Upload(0, 0, nil), d.Download(0, nil, 0), d.Copy(0, 0, 0, 0), d.Clear(0, 0, 0)))
@@ -57,7 +57,7 @@ func TestEvents(t *testing.T) {
 	ok(t, errors.Join(d.FreeEvent(from), d.FreeEvent(to)))
 }
 
-// Every argument is 8 bytes of its own, whatever it is.
+// Every argument takes 8 bytes, whatever its type.
 func TestLaunch(t *testing.T) {
 	lines := logTo(t)
 	d := open(t)
@@ -84,7 +84,8 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// The context is made current on whatever OS thread a call comes from: the stub refuses calls without one.
+// A call makes the context current on its OS thread, whichever that is: the stub refuses calls
+// without a context.
 func TestAnyThread(t *testing.T) {
 	d := open(t)
 	for range 4 {
@@ -98,7 +99,7 @@ func TestAnyThread(t *testing.T) {
 	}
 }
 
-// What is captured does not run until the graph does, and then as often as the graph.
+// Captured work runs when the graph runs, each time, and not before.
 func TestCapture(t *testing.T) {
 	lines := logTo(t)
 	d := open(t)

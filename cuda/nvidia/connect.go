@@ -19,10 +19,12 @@ import (
 	"ppal/cuda/driver"
 )
 
-// DriverFile is the environment variable that names the driver's library where the loader does not find it by itself.
+// DriverFile is the environment variable that names the driver's library if the loader does not
+// find the library by itself.
 const DriverFile = "PPAL_CUDA_DRIVER"
 
-// connect opens the driver's library and starts it, once in a process: the library can be neither closed nor started again.
+// connect opens the driver's library and starts the driver, once in a process: a driver can be
+// neither closed nor started again.
 var connect = sync.OnceValue(func() error {
 	file := "libcuda.so.1"
 	if named := os.Getenv(DriverFile); named != "" {
@@ -42,7 +44,8 @@ var connect = sync.OnceValue(func() error {
 	return nil
 })
 
-// Devices are the GPUs of this machine, in the driver's order. With an error that is not about the driver, they are known all the same.
+// Devices lists the GPUs of this machine in the driver's order. The list is complete even if cuBLAS
+// is missing, which the error then says.
 func Devices() ([]driver.Info, error) {
 	if err := connect(); err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func Devices() ([]driver.Info, error) {
 	return all, missing
 }
 
-// inspect is what is known of a device without a context on it.
+// inspect describes a device, without a context on the device.
 func inspect(ordinal int) (info driver.Info, dev cu.Device, err error) {
 	info.Ordinal = ordinal
 	if dev, err = cu.GetDevice(ordinal); err != nil {
@@ -94,5 +97,5 @@ func inspect(ordinal int) (info driver.Info, dev cu.Device, err error) {
 	return info, dev, nil
 }
 
-// driverMajor is the major version of CUDA that the driver supports.
+// driverMajor returns the major version of CUDA that the driver supports.
 func driverMajor() int { return cu.Version() / 1000 }

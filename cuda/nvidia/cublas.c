@@ -7,7 +7,7 @@
 
 #include "cublas.h"
 
-// The constants of cublas_api.h and library_types.h that are used.
+// Constants of cublas_api.h and library_types.h.
 enum { NOT_SUPPORTED = 15 };                                     // cublasStatus_t
 enum { DEFAULT_MATH = 0 };                                       // cublasMath_t
 enum { OP_N = 0, OP_T = 1 };                                     // cublasOperation_t
@@ -67,7 +67,8 @@ int ppal_cublas_create(const ppal_cublas *l, void **handle, void *stream, uint64
 int ppal_cublas_destroy(const ppal_cublas *l, void *handle) { return l->destroy(handle); }
 
 int ppal_cublas_multiply(const ppal_cublas *l, void *handle, const ppal_product *p) {
-  // By driver.Precision: the operands' type and bytes, the result's (of four bytes but float64's), and how to compute.
+  // By driver.Precision: the operands' type and bytes, the result's (of four bytes but float64's),
+  // and how to compute.
   static const struct { int in, bytes, out, compute; } kinds[] = {{R_32F, 4, R_32F, COMPUTE_32F}, {R_32F, 4, R_32F, COMPUTE_TF32},
       {R_64F, 8, R_64F, COMPUTE_64F}, {R_16BF, 2, R_32F, COMPUTE_32F}, {R_8I, 1, R_32I, COMPUTE_32I}};
   if (p->precision < 0 || p->precision >= (int)(sizeof kinds / sizeof *kinds)) return NOT_SUPPORTED;
@@ -82,7 +83,7 @@ int ppal_cublas_multiply(const ppal_cublas *l, void *handle, const ppal_product 
     int status = l->gemm_batched(handle, trans_a, trans_b, p->m, p->n, p->k, scale_ab, (const void *)p->a, in, p->lda, p->step_a,
                                  (const void *)p->b, in, p->ldb, p->step_b, scale_c, (void *)p->c, out, p->ldc, p->step_c, p->count, compute,
                                  ALGORITHM_DEFAULT);
-    if (status != NOT_SUPPORTED) return status; // else one after the other
+    if (status != NOT_SUPPORTED) return status; // else multiply one after the other
   }
   int64_t bytes = kinds[p->precision].bytes, bytes_out = out == R_64F ? 8 : 4;
   for (int i = 0; i < (p->count > 1 ? p->count : 1); i++) {

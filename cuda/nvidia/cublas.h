@@ -1,4 +1,5 @@
-// The functions of cuBLAS that products need, found at run time: they are the same in its versions 11, 12 and 13.
+// The cuBLAS functions that products need, looked up at run time. They are the same in cuBLAS 11,
+// 12 and 13.
 #ifndef PPAL_CUBLAS_H
 #define PPAL_CUBLAS_H
 
@@ -22,25 +23,28 @@ typedef struct ppal_cublas {
                       long long step_c, int count, int compute, int algorithm);
 } ppal_cublas;
 
-// ppal_cublas_open fills l from a file, or returns 1 with the reason in why. The companion, if any, is a library that the file needs.
+// ppal_cublas_open fills l from a file, or returns 1 with the reason in why. The companion, which
+// may be null, is a library that the file needs.
 int ppal_cublas_open(ppal_cublas *l, const char *file, const char *companion, char *why, size_t size);
 
-// ppal_cublas_version is major, minor and patch.
+// ppal_cublas_version sets version to major, minor and patch.
 int ppal_cublas_version(const ppal_cublas *l, int version[3]);
 
-// ppal_cublas_create makes a handle that works on a stream with that workspace, in the default math mode: no TF32 unless a call asks.
+// ppal_cublas_create creates a handle for a stream with a workspace, in the default math mode: no
+// TF32 unless a call asks for it.
 int ppal_cublas_create(const ppal_cublas *l, void **handle, void *stream, uint64_t workspace, size_t bytes);
 
 int ppal_cublas_destroy(const ppal_cublas *l, void *handle);
 
-// A product, column-major: C (m x n) = alpha op(A) op(B) + beta C with an inner dimension k; count of them, steps apart, where count > 1.
+// A column-major product C (m x n) = alpha op(A) op(B) + beta C with inner dimension k. count > 1
+// is a strided batch.
 typedef struct ppal_product {
   int precision; // driver.Precision
   int trans_a, trans_b, m, n, k, lda, ldb, ldc;
   double alpha, beta;
   uint64_t a, b, c;
   int count;
-  int64_t step_a, step_b, step_c; // elements
+  int64_t step_a, step_b, step_c; // the distances between consecutive operands, in elements
 } ppal_product;
 
 int ppal_cublas_multiply(const ppal_cublas *l, void *handle, const ppal_product *p);

@@ -17,10 +17,10 @@ import (
 	"ppal/cuda/driver"
 )
 
-// leastMajor is the least compute capability that the kernels' PTX runs on: 8.0, the A100's.
+// leastMajor is the lowest compute capability that the kernels' PTX runs on: 8.0, the A100's.
 const leastMajor = 8
 
-// device is a GPU's primary context and what was made in it.
+// device is a GPU's primary context and the objects that were created in the context.
 type device struct {
 	info     driver.Info
 	dev      cu.Device
@@ -28,7 +28,7 @@ type device struct {
 	products *products
 	closed   bool
 
-	// What is held: to be given back by Close, and to be named where it was not before.
+	// The objects to give back. Close releases the rest and names them.
 	memory  map[driver.Pointer]int
 	pinned  map[*byte]int
 	streams map[driver.Stream]bool
@@ -39,7 +39,8 @@ type device struct {
 
 var _ driver.Driver = (*device)(nil)
 
-// Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and says what is missing.
+// Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and
+// says what is missing.
 func Open(ordinal int) (driver.Driver, error) {
 	if err := connect(); err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func Open(ordinal int) (driver.Driver, error) {
 // Info implements driver.Driver.
 func (d *device) Info() driver.Info { return d.info }
 
-// enter holds the OS thread, with the context current on it, until leave. After an error the thread is free.
+// enter holds the OS thread until leave, and makes the context current on the thread. After an
+// error the thread is not held.
 func (d *device) enter() error {
 	if d.closed {
 		return errors.New("cuda: the device was closed")
@@ -126,7 +128,7 @@ func (d *device) Close() error {
 	return first
 }
 
-// held names what was made and not given back.
+// held names the objects that were not given back.
 func (d *device) held() string {
 	var parts []string
 	count := func(n, bytes int, what string) {
@@ -158,7 +160,7 @@ func total[K comparable](sizes map[K]int) int {
 	return sum
 }
 
-// releaseAll gives everything back, in the order that dependences ask for, and returns the first error.
+// releaseAll releases all objects in the order of their dependences, and returns the first error.
 func (d *device) releaseAll() error {
 	var first error
 	keep := func(err error) {

@@ -14,19 +14,20 @@ import (
 	"ppal/cuda/driver"
 )
 
-// failed is the error of a call that did not succeed, as err says, or nil. The place is where this package's caller is.
+// failed returns the error of a failed call of cu, or nil if err is nil. The error's place is the
+// place that called this package.
 func failed(operation, call string, err error) error {
 	if err == nil {
 		return nil
 	}
 	code := int(C.CUDA_ERROR_UNKNOWN)
-	if v := reflect.ValueOf(err); v.Kind() == reflect.Int { // cu's type of the driver's answers is not exported
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Int { // cu does not export the type of the driver's results
 		code = int(v.Int())
 	}
 	return failure(operation, call, code)
 }
 
-// answered is failed for what this package calls itself.
+// answered is failed for the driver's functions that this package calls itself.
 func answered(operation, call string, result C.CUresult) error {
 	if result == C.CUDA_SUCCESS {
 		return nil
@@ -44,10 +45,10 @@ func failure(operation, call string, code int) *driver.Error {
 	return e
 }
 
-// packagePath is how the names of this package's functions begin.
+// packagePath is the prefix of this package's function names.
 const packagePath = "ppal/cuda/nvidia."
 
-// caller is the nearest place outside this package: the one whose call failed.
+// caller returns the nearest place on the stack outside this package.
 func caller() (file string, line int) {
 	var pc [16]uintptr
 	frames := runtime.CallersFrames(pc[:runtime.Callers(2, pc[:])])
@@ -59,11 +60,11 @@ func caller() (file string, line int) {
 	}
 }
 
-// describe is the driver's name of a code and its sentence.
+// describe returns the driver's name for a code, and the driver's description.
 func describe(code int) (name, detail string) {
 	var n, d *C.char
 	if C.cuGetErrorName(C.CUresult(code), &n) != C.CUDA_SUCCESS || n == nil {
-		return "CUDA_ERROR_UNKNOWN", fmt.Sprintf("the driver does not know its own answer %d", code)
+		return "CUDA_ERROR_UNKNOWN", fmt.Sprintf("the driver has no name for result %d", code)
 	}
 	if C.cuGetErrorString(C.CUresult(code), &d) != C.CUDA_SUCCESS || d == nil {
 		return C.GoString(n), "no description"

@@ -11,7 +11,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Every failed call is told with what was done, how, where it was asked for, and the driver's words.
+// The error of a failed call has the operation, the call, the caller's place, and the driver's name
+// and description.
 func TestErrors(t *testing.T) {
 	d := open(t)
 	m := must[driver.Module](t)(d.Load(ptx))
@@ -83,7 +84,7 @@ func TestInstantiateFails(t *testing.T) {
 	ok(t, d.FreeStream(s))
 }
 
-// Out of memory is one error, whoever says it.
+// The driver's and cuBLAS's out of memory are the same error.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t)
 	t.Setenv("PPAL_STUB_FAIL", "cuMemAlloc_v2=2")
@@ -102,7 +103,7 @@ func TestOutOfMemory(t *testing.T) {
 	t.Setenv("PPAL_STUB_FAIL", "")
 }
 
-// What the compiler says of a module is in the error.
+// The compiler's message about a module is in the error.
 func TestCompilerSays(t *testing.T) {
 	_, err := open(t).Load("no such text")
 	if err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_INVALID_PTX") || !strings.Contains(err.Error(), "fatal : Missing .version directive") {

@@ -22,7 +22,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// compilerLog is how much of the compiler's complaints is kept, in bytes.
+// compilerLog is the size of the buffer for the compiler's messages, in bytes.
 const compilerLog = 8192
 
 // Load implements driver.Driver.
@@ -77,13 +77,14 @@ func (d *device) Launch(s driver.Stream, l *driver.Launch) error {
 	return nil
 }
 
-// BeginCapture implements driver.Driver. The mode is the relaxed one: the calls may come from several OS threads.
+// BeginCapture implements driver.Driver. The capture is relaxed, because calls may come from
+// several OS threads.
 func (d *device) BeginCapture(s driver.Stream) error {
 	if err := d.enter(); err != nil {
 		return err
 	}
 	defer d.leave()
-	if err := d.products.prepare(s); err != nil { // cuBLAS allocates when a handle is made, which no capture may do
+	if err := d.products.prepare(s); err != nil { // creating a cuBLAS handle allocates, which a capture must not
 		return err
 	}
 	return answered("begin a capture", fmt.Sprintf("cuStreamBeginCapture(%#x, CU_STREAM_CAPTURE_MODE_RELAXED)", s),

@@ -21,23 +21,24 @@ import (
 	"ppal/cuda/driver"
 )
 
-// ProductsFile is the environment variable that names cuBLAS's library where it is not found by itself.
+// ProductsFile is the environment variable that names the cuBLAS library if the search does not
+// find it.
 const ProductsFile = "PPAL_CUBLAS"
 
-// The major versions of cuBLAS whose functions are known here, newest first.
+// The newest and oldest major versions of cuBLAS with the functions that this package calls.
 const (
 	newestMajor = 13
 	oldestMajor = 11
 )
 
-// library is cuBLAS. It stays open as long as the process.
+// library is cuBLAS, which stays open for the life of the process.
 type library struct {
 	functions C.ppal_cublas
 	file      string
 }
 
-// openProducts opens the newest cuBLAS that the driver can run: the file named in the environment, or one that the loader finds, or one
-// in a toolkit's or a Python environment's usual place.
+// openProducts opens the file that the environment names or else the newest cuBLAS that the driver
+// supports, found by the loader or in the usual folders of toolkits and Python environments.
 func openProducts(driverMajor int) (*library, error) {
 	if file := os.Getenv(ProductsFile); file != "" {
 		lib, err := openLibrary(file)
@@ -68,7 +69,8 @@ func openProducts(driverMajor int) (*library, error) {
 		driver.ErrUnavailable, newest, oldestMajor, strings.Join(append([]string{"$LD_LIBRARY_PATH"}, folders...), ", "), ProductsFile)
 }
 
-// libraryFolders are where toolkits and Python's packages put libraries, as far as they exist.
+// libraryFolders lists the existing folders in which toolkits and Python packages install
+// libraries.
 func libraryFolders(getenv func(string) string) []string {
 	var patterns []string
 	for _, home := range []string{getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda", "/usr/local/cuda-*"} {
@@ -85,7 +87,7 @@ func libraryFolders(getenv func(string) string) []string {
 		patterns = append(patterns, filepath.Join(v, "lib"))
 	}
 	if python, err := exec.LookPath("python3"); err == nil {
-		environments = append(environments, filepath.Dir(filepath.Dir(python))) // of .../bin/python3; links lead out of environments
+		environments = append(environments, filepath.Dir(filepath.Dir(python))) // of .../bin/python3; a link would lead out of the environment
 	}
 	if home := getenv("HOME"); home != "" {
 		environments = append(environments, filepath.Join(home, ".local"))
@@ -98,7 +100,7 @@ func libraryFolders(getenv func(string) string) []string {
 	}
 	var folders []string
 	for _, pattern := range patterns {
-		found, _ := filepath.Glob(pattern) // the only error is of a bad pattern: that folder is not looked into
+		found, _ := filepath.Glob(pattern) // the only error is a bad pattern: skip that folder
 		for _, f := range found {
 			if !slices.Contains(folders, f) {
 				folders = append(folders, f)
@@ -108,7 +110,8 @@ func libraryFolders(getenv func(string) string) []string {
 	return folders
 }
 
-// openLibrary opens one file. cuBLAS's companion beside it comes first: not every copy says where that is.
+// openLibrary opens one file. It opens the library's companion, cublasLt, in the same folder first,
+// because not every copy of cuBLAS finds its companion.
 func openLibrary(file string) (*library, error) {
 	lib := &library{file: file}
 	path := C.CString(file)
@@ -125,7 +128,7 @@ func openLibrary(file string) (*library, error) {
 	return lib, nil
 }
 
-// version is the library's name and version.
+// version returns the library's name and version.
 func (l *library) version() string {
 	var v [3]C.int
 	if C.ppal_cublas_version(&l.functions, &v[0]) != 0 {
@@ -134,10 +137,10 @@ func (l *library) version() string {
 	return fmt.Sprintf("cuBLAS %d.%d.%d", v[0], v[1], v[2])
 }
 
-// allocFailed is cuBLAS's word for no memory (cublasStatus_t).
+// allocFailed is the cublasStatus_t for out of memory.
 const allocFailed = 3
 
-// failed is the error of a call of cuBLAS.
+// failed returns the error of a failed cuBLAS call.
 func (l *library) failed(operation, call string, status C.int) error {
 	e := &driver.Error{
 		Operation: operation, Call: call, Code: int(status),

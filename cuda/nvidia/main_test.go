@@ -15,7 +15,8 @@ import (
 	"ppal/cuda/nvidia"
 )
 
-// asked makes this program print what Open and Devices answer, in place of running tests: a process has one driver for life.
+// asked makes the test program print the results of Open and Devices instead of running tests,
+// because a process has one driver for life.
 const asked = "PPAL_TEST_OPEN"
 
 // TestMain runs the tests on a driver and a cuBLAS without a GPU (testdata/stub).
@@ -37,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// buildStub compiles the stub with the host's kernels and products, and names the stub in the environment. The driver and cuBLAS are one
-// file, because they share their state.
+// buildStub compiles the stub with the host's kernels and products, and names the stub in the
+// environment. The driver and cuBLAS are one file, because they share their state.
 func buildStub(dir string) error {
 	var objects []string
 	for _, source := range []string{"driver", "cublas"} {
@@ -80,7 +81,8 @@ func printOpen() {
 	fmt.Println("devices:", len(all), err)
 }
 
-// openIn is what another process of this program prints, with the environment's variables changed.
+// openIn runs another process of the test program with environment variables changed, and returns
+// what the process prints.
 func openIn(t *testing.T, set ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -96,7 +98,7 @@ func openIn(t *testing.T, set ...string) string {
 	return string(out)
 }
 
-// logTo makes the stub write its calls, and returns what reads them.
+// logTo makes the stub log its calls, and returns a function that reads the log.
 func logTo(t *testing.T) (lines func() []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "log")
@@ -111,7 +113,8 @@ func logTo(t *testing.T) (lines func() []string) {
 	}
 }
 
-// open is a device of the stub's, closed when the test ends: it fails where something is still held then.
+// open opens a device of the stub and closes it when the test ends; the test fails if objects are
+// still held.
 func open(t testing.TB) driver.Driver {
 	t.Helper()
 	d, err := nvidia.Open(0)
@@ -126,7 +129,7 @@ func open(t testing.TB) driver.Driver {
 	return d
 }
 
-// must is a call's value where it succeeds.
+// must returns a call's value, and fails the test if the call failed.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -144,7 +147,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// buffer is device memory with content, freed when the test ends.
+// buffer allocates device memory with content, and frees it when the test ends.
 func buffer(t testing.TB, d driver.Driver, content []byte) driver.Pointer {
 	t.Helper()
 	p := must[driver.Pointer](t)(d.Allocate(len(content)))

@@ -27,7 +27,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// What is missing is told in one line that wraps driver.ErrUnavailable.
+// The error says in one line what is missing, and wraps driver.ErrUnavailable.
 func TestUnavailable(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere.so")
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestUnavailable(t *testing.T) {
 		{"no driver", []string{nvidia.DriverFile + "=" + nowhere}, "NVIDIA's driver is not installed (" + nowhere},
 		{"no driver, by its usual name", []string{nvidia.DriverFile + "="}, "libcuda.so.1: cannot open shared object file"},
 		{"no start", []string{"PPAL_STUB_FAIL=cuInit=100"}, "the driver does not start: CUDA_ERROR_NO_DEVICE (100, a sentence of the stub)"},
-		{"unknown answer", []string{"PPAL_STUB_FAIL=cuInit=12345"}, "the driver does not know its own answer 12345"},
+		{"unknown answer", []string{"PPAL_STUB_FAIL=cuInit=12345"}, "the driver has no name for result 12345"},
 		{"no device", []string{"PPAL_STUB_DEVICES=0"}, "there is no device 0: the driver finds 0"},
 		{"old device", []string{"PPAL_STUB_CAPABILITY=7.5"}, "Stub 0 has compute capability 7.5, and 8.0 is needed"},
 		{"no cuBLAS", []string{nvidia.ProductsFile + "=" + nowhere}, nvidia.ProductsFile + "=" + nowhere + ": "},
@@ -58,7 +58,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Devices are told although cuBLAS is missing, with what is missing.
+// Devices lists the GPUs although cuBLAS is missing, and says so.
 func TestDevicesWithoutProducts(t *testing.T) {
 	out := openIn(t, nvidia.ProductsFile+"=nowhere.so")
 	if want := "devices: 1 cuda: no GPU available: PPAL_CUBLAS=nowhere.so: "; !strings.Contains(out, want) {
@@ -80,7 +80,7 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-// Close gives back what was not, and names it.
+// Close releases and names the objects that were not given back.
 func TestCloseNames(t *testing.T) {
 	lines := logTo(t)
 	d := must[driver.Driver](t)(nvidia.Open(0))
@@ -106,7 +106,7 @@ func TestCloseNames(t *testing.T) {
 	}
 }
 
-// copyFile makes file a copy of the stub.
+// copyFile copies the stub to file.
 func copyFile(t *testing.T, file string) {
 	t.Helper()
 	content, err := os.ReadFile(os.Getenv(nvidia.ProductsFile))
@@ -115,7 +115,7 @@ func copyFile(t *testing.T, file string) {
 	ok(t, os.WriteFile(file, content, 0o755))
 }
 
-// cuBLAS is found where the loader finds it and in Python's environments, in versions that the driver runs.
+// cuBLAS is found by the loader and in Python environments, in versions that the driver supports.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", "")
@@ -135,7 +135,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// A toolkit's header is preferred.
+// headers.sh prefers a toolkit's header.
 func TestHeaders(t *testing.T) {
 	home := t.TempDir()
 	ok(t, os.MkdirAll(filepath.Join(home, "include"), 0o755))

@@ -18,8 +18,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// products are a device's matrix products. Each stream that multiplies has a handle of cuBLAS and a workspace of its own, so that the
-// same product gives the same bits, and streams do not share scratch memory.
+// products runs a device's matrix products. Each stream that multiplies has its own cuBLAS handle
+// and workspace, so the same product gives the same bits, and streams share no scratch memory.
 type products struct {
 	lib       *library
 	workspace int // bytes
@@ -35,10 +35,11 @@ func newProducts(lib *library, workspace int) *products {
 	return &products{lib: lib, workspace: workspace, handles: map[driver.Stream]blasHandle{}}
 }
 
-// hopper is the compute capability from which on cuBLAS wants a larger workspace.
+// hopper is the first compute capability with the larger workspace.
 const hopper = 9
 
-// workspaceBytes is the workspace that cuBLAS's documentation recommends (cublasSetWorkspace).
+// workspaceBytes returns the workspace size that the cuBLAS documentation recommends
+// (cublasSetWorkspace).
 func workspaceBytes(major int) int {
 	if major >= hopper {
 		return 32 << 20
@@ -46,7 +47,7 @@ func workspaceBytes(major int) int {
 	return 4 << 20
 }
 
-// prepare makes the handle of a stream, if it has none. The context is current.
+// prepare creates the stream's handle if there is none. The context must be current.
 func (p *products) prepare(s driver.Stream) error {
 	if _, have := p.handles[s]; have {
 		return nil
@@ -59,7 +60,7 @@ func (p *products) prepare(s driver.Stream) error {
 	h := blasHandle{workspace: memory}
 	status := C.ppal_cublas_create(&p.lib.functions, &h.handle, handle[unsafe.Pointer](s), C.uint64_t(memory), C.size_t(p.workspace))
 	if status != 0 {
-		_ = cu.MemFree(memory) // the first error is the one to tell
+		_ = cu.MemFree(memory) // report the first error
 		return p.lib.failed("make a handle of cuBLAS",
 			fmt.Sprintf("cublasCreate, SetStream(%#x), SetWorkspace(%d), SetMathMode", s, p.workspace), status)
 	}
@@ -67,7 +68,7 @@ func (p *products) prepare(s driver.Stream) error {
 	return nil
 }
 
-// drop gives the handle of a stream back. The context is current.
+// drop destroys the stream's handle. The context must be current.
 func (p *products) drop(s driver.Stream) error {
 	h, have := p.handles[s]
 	if !have {
@@ -84,7 +85,7 @@ func (p *products) drop(s driver.Stream) error {
 	return nil
 }
 
-// close drops all handles and returns the first error.
+// close destroys all handles and returns the first error.
 func (p *products) close() error {
 	var first error
 	for s := range p.handles {
@@ -97,7 +98,8 @@ func (p *products) close() error {
 
 // Multiply implements driver.Driver.
 //
-// cuBLAS is column-major. A row-major matrix read so is its transpose, and C^T = op(B)^T op(A)^T: B comes first, with the same flags.
+// cuBLAS is column-major: it reads a row-major matrix as the transpose. C^T = op(B)^T op(A)^T, so B
+// comes first, and the flags stay the same.
 func (d *device) Multiply(s driver.Stream, g *driver.Gemm) error {
 	if g.Rows == 0 || g.Cols == 0 {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"ppal/cuda/driver"
 )
 
-// matrix is a row-major matrix whose rows lie apart.
+// matrix is a row-major matrix with gaps between rows.
 type matrix struct {
 	rows, cols, stride int
 	values             []float64
 }
 
-// small are integers that all precisions hold exactly, so that products are exact too.
+// small returns integers that all precisions hold exactly, so products are exact too.
 func small(rng *rand.Rand, rows, cols, gap int) matrix {
 	m := matrix{rows, cols, cols + gap, make([]float64, rows*(cols+gap))}
 	for i := range m.values {
@@ -32,7 +32,7 @@ func small(rng *rand.Rand, rows, cols, gap int) matrix {
 
 func (m matrix) at(i, j int) float64 { return m.values[i*m.stride+j] }
 
-// op is the element (i, j) of m or of its transpose.
+// op returns element (i, j) of m or of m's transpose.
 func op(m matrix, trans bool, i, j int) float64 {
 	if trans {
 		i, j = j, i
@@ -40,7 +40,7 @@ func op(m matrix, trans bool, i, j int) float64 {
 	return m.at(i, j)
 }
 
-// bytes are the values as a precision takes or gives them.
+// bytes encodes the values as a precision's operands or results.
 func (m matrix) bytes(width int) []byte {
 	var b []byte
 	for _, v := range m.values {
@@ -68,7 +68,7 @@ func numbers(b []byte, width int) []float64 {
 	return all
 }
 
-// expected is alpha op(A) op(B) + beta C, and C's own values between its rows.
+// expected returns alpha op(A) op(B) + beta C, and C's values in the gaps between rows.
 func expected(a, b, c matrix, transA, transB bool, inner int, alpha, beta float64) []float64 {
 	want := slices.Clone(c.values)
 	for i := range c.rows {
@@ -83,7 +83,8 @@ func expected(a, b, c matrix, transA, transB bool, inner int, alpha, beta float6
 	return want
 }
 
-// Row-major products of every precision, transposition and scale, with gaps between rows, against their definition.
+// Row-major products of every precision, transposition and scale, with gaps between rows, agree
+// with the definition.
 func TestMultiply(t *testing.T) {
 	d := open(t)
 	s := must[driver.Stream](t)(d.NewStream())
@@ -125,7 +126,8 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
-// Products of integers are exact, also several at once, and where the library has no such call, one after the other.
+// Products of integers are exact, also in a strided batch, and also if the library has no batched
+// integer products.
 func TestMultiplyIntegers(t *testing.T) {
 	const rows, cols, inner, count = 3, 8, 32, 2
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -158,7 +160,7 @@ func TestMultiplyIntegers(t *testing.T) {
 	}
 }
 
-// float32 stays float32; TF32 rounds its operands.
+// Float32 products do not round their operands; TF32 products do.
 func TestPrecision(t *testing.T) {
 	d := open(t)
 	x := float32(1 + 1.0/(1<<12))
@@ -174,7 +176,7 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// Every stream has a handle and a workspace of its own, which go with it.
+// Every stream has its own handle and workspace, which are freed with the stream.
 func TestHandles(t *testing.T) {
 	lines := logTo(t)
 	d := open(t)

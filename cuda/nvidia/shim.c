@@ -1,8 +1,8 @@
 //go:build gpu
 
-// Every function of the driver that is called (symbols.h) is a jump through a table, which ppal_connect fills from libcuda.so.1. Before
-// that, and for functions that the driver has not, the jump ends in missing. The names are hidden, so that CUDA's own libraries never
-// find them in place of the driver's.
+// Every driver function that the program calls (symbols.h) is a jump through a table. ppal_connect
+// fills the table from libcuda.so.1. Before that, and for functions that the driver lacks, the jump
+// leads to missing. The names are hidden, so that CUDA's own libraries find the driver's functions.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static const char *const names[] = {
 #include "symbols.h"
 #undef SYMBOL
 
-// cu ends the process when cuInit fails.
+// cu calls cuInit when the program starts, and ends the process if cuInit fails.
 __attribute__((visibility("hidden"))) int cuInit(unsigned flags) {
   (void)flags;
   return 0;

@@ -4,10 +4,12 @@
 
 #include <stddef.h>
 
-// ppal_connect opens the driver's library and fills the trampolines, once. It returns 0, or 1 with the loader's reason in why.
+// ppal_connect opens the driver's library and fills the table of jumps, once. It returns 0, or 1
+// with the loader's reason in why.
 int ppal_connect(const char *file, char *why, size_t size);
 
-// ppal_init is cuInit's answer: that of the trampoline, which cu calls when the program starts, is always success.
+// ppal_init calls the driver's cuInit. The shim's own cuInit, which cu calls when the program
+// starts, always succeeds.
 int ppal_init(void);
 
 #endif

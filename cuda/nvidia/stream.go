@@ -11,14 +11,15 @@ import (
 	"ppal/cuda/driver"
 )
 
-// stream and event are cu's types of the handles: structures of one pointer of the driver's.
+// stream and event convert handles to cu's types, which are structures with one pointer.
 func stream(s driver.Stream) cu.Stream { return handle[cu.Stream](s) }
 func event(e driver.Event) cu.Event    { return handle[cu.Event](e) }
 
-// handle is one kind of handle as another, between this interface's, cu's and the driver's own.
+// handle converts between the handle types of package driver, of cu and of the driver's library.
 func handle[To, From any](h From) To { return *(*To)(unsafe.Pointer(&h)) }
 
-// It is right as long as all are of one pointer's size; these types exist only then.
+// The conversion is valid because all handles have the size of one pointer; the program does not
+// compile otherwise.
 var (
 	_ [unsafe.Sizeof(cu.Stream{}) - unsafe.Sizeof(driver.Stream(0))]struct{}
 	_ [unsafe.Sizeof(driver.Stream(0)) - unsafe.Sizeof(cu.Stream{})]struct{}

@@ -11,8 +11,9 @@ import (
 	"ppal/internal/gpucheck"
 )
 
-// The engine's small checks, all the way: plans of every kind through this package, with PTX's names, captured graphs and products in
-// cuBLAS's order, on kernels compiled for the host. Both halves agree with the CPU device, and two runs in every bit.
+// The small part of gpu-check passes through this package: plans of every kind, with kernel names
+// from PTX, captured graphs and products in cuBLAS's order, on kernels compiled for the host. Both
+// halves agree with the CPU device, and two runs agree to the bit.
 func TestWhole(t *testing.T) {
 	parts := gpucheck.Parts()
 	small := parts[slices.IndexFunc(parts, func(p gpucheck.Part) bool { return p.Name == "small" })]

@@ -1,2 +1,3 @@
-// Package open opens GPUs in builds that have support for them (build tag gpu), and says in the others how to get it.
+// Package open opens GPUs in builds with GPU support (build tag gpu). In other builds, its errors
+// say how to get GPU support.
 package open

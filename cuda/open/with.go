@@ -7,8 +7,10 @@ import (
 	"ppal/cuda/nvidia"
 )
 
-// Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and says what is missing.
+// Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and
+// says what is missing.
 func Open(ordinal int) (driver.Driver, error) { return nvidia.Open(ordinal) }
 
-// Devices are the GPUs of this machine. Beside them the error is what Open would miss.
+// Devices lists the GPUs of this machine. The error says what Open would lack; the list may be
+// complete nevertheless.
 func Devices() ([]driver.Info, error) { return nvidia.Devices() }

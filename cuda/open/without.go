@@ -8,12 +8,12 @@ import (
 	"ppal/cuda/driver"
 )
 
-// errBuild is what a build without the tag gpu answers.
+// errBuild is the error of builds without the tag gpu.
 var errBuild = fmt.Errorf("cuda: %w: this program was built without GPU support; `make gpu` builds bin/ppal-gpu, which has it",
 	driver.ErrUnavailable)
 
-// Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and says what is missing.
+// Open returns an error that wraps driver.ErrUnavailable and says how to get GPU support.
 func Open(int) (driver.Driver, error) { return nil, errBuild }
 
-// Devices are the GPUs of this machine; the error is Open's.
+// Devices returns the error of Open.
 func Devices() ([]driver.Info, error) { return nil, errBuild }

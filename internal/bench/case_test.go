@@ -18,7 +18,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// The names are what others ask for.
+// Other programs rely on the names of the cases.
 func TestCaseNames(t *testing.T) {
 	want := []string{"mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2", "mnpc-fashion-mnist-separate",
 		"mnpc-cifar10", "dp-adult", "dp-bank", "if-communities", "if-communities-1"}
@@ -53,7 +53,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Every case that can run does, on rows of its shape, in either precision.
+// Every case that can run runs on rows of its shape, in both precisions.
 func TestRun(t *testing.T) {
 	shapes := map[string]Shape{
 		"mnpc-fashion-mnist":          {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// productsOf are those that the case is to run with.
+// productsOf returns the kind of products with which the case should run.
 func productsOf(c Case, device *cpu.Device, dtype string) string {
 	_, lacking := device.With(plan.Int8x3)
 	switch {
@@ -123,7 +123,8 @@ func productsOf(c Case, device *cpu.Device, dtype string) string {
 	return "float32"
 }
 
-// In the steady state an iteration allocates nothing of the parameters' or the data's size.
+// In the steady state an iteration makes no allocation with the size of the parameters or the
+// data.
 func TestSteadyStateAllocations(t *testing.T) {
 	all := Cases(20)
 	device, err := cpu.New(kernel.Best(), 2)
@@ -146,15 +147,15 @@ func TestSteadyStateAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Some kilobytes, and a few numbers for each constraint: no vectors of the parameters, let
-		// alone of the rows.
+		// A few kilobytes, and a few numbers for each constraint, but no vectors with the size of
+		// the parameters or of the rows.
 		if most := uint64(16<<10 + 64*w.shape.Constraints); a.Bytes > most {
 			t.Errorf("%s: %d allocations of %d bytes an iteration, want at most %d bytes", c.Name, a.Count, a.Bytes, most)
 		}
 	}
 }
 
-// Files are used where they are.
+// A case uses the published files if they exist.
 func TestRealData(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {

@@ -1,7 +1,7 @@
-// Package bench times iterations on this machine against the work that no iteration can do without:
-// the bare products with the data matrix, of the same shape, with the same kernels, in turns in the
-// same run.
+// Package bench times iterations on this machine and compares them with their floor, the bare
+// products with the data matrix. The products have the same shape and the same kernels, and run in
+// turns with the iterations.
 //
-// An iteration is what `ppal train` repeats between two records: forward pass, dual updates,
-// backward pass, primal step with its proximal map. Nothing is recorded while it is timed.
+// `ppal train` repeats such an iteration between two records: forward pass, dual update, backward
+// pass, primal step with its proximal map. Nothing is recorded during the timing.
 package bench

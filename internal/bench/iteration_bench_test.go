@@ -7,8 +7,8 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// BenchmarkIteration is an iteration of every case on a tenth of its rows, random ones; `ppal
-// bench` takes them all, beside their floor.
+// BenchmarkIteration runs an iteration of every case on random rows, a tenth of the published
+// number; `ppal bench` uses all rows and measures the floor too.
 func BenchmarkIteration(b *testing.B) {
 	all := Cases(10)
 	device, err := cpu.New(kernel.Best(), 0)

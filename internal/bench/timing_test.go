@@ -31,7 +31,7 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// Activities take turns: the short one as often as fits into a turn, the long one once.
+// Activities take turns: the short activity runs as often as fits into a turn, the long one once.
 func TestAlternate(t *testing.T) {
 	order := ""
 	mark := func(name string, took time.Duration) activity {

@@ -20,7 +20,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// disc is a trial: minimise -x - y on a disc, from a start that depends on the seed.
+// disc is a trial: minimise -x - y on a disc from a start that depends on the seed.
 type disc struct {
 	problem  problem.Problem
 	method   trainer.Method
@@ -108,7 +108,8 @@ func TestEveryRunHasTheBudget(t *testing.T) {
 	}
 }
 
-// An interrupted comparison goes on with what was not finished, and ends as an uninterrupted one.
+// Continuing an interrupted comparison runs only the missing runs, and gives the same result as an
+// uninterrupted comparison.
 func TestContinued(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	s := study()
@@ -170,8 +171,8 @@ func TestSearchIsRecorded(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, r := range o.Of("gdpa") {
-		if r.Config.GDPAStep != "1e-3" && r.Config.GDPAStep != "0.001" {
-			t.Errorf("seed %d ran with the step %s", r.Seed, r.Config.GDPAStep)
+		if step := r.Config.Text("gdpa-step"); step != "0.001" {
+			t.Errorf("seed %d ran with the step %s", r.Seed, step)
 		}
 	}
 	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 3 {
@@ -196,7 +197,8 @@ func TestRanked(t *testing.T) {
 	}
 }
 
-// A point that is the best on one seed and fails, or ends infeasible, on the other is not chosen.
+// The search does not choose a point that is best on one seed and fails, or ends infeasible, on
+// the other.
 func TestChooseByBothSeeds(t *testing.T) {
 	first := []Trying{{Objective: 3, Feasible: true}, {Objective: 1, Feasible: true}, {Objective: 2, Feasible: true}, {Objective: 9, Feasible: true}}
 	finals := []int{1, 2, 0}
@@ -218,7 +220,7 @@ func TestChooseByBothSeeds(t *testing.T) {
 	}
 }
 
-// A method that diverges is a result, not the end of the comparison.
+// The divergence of a method is a result and does not end the comparison.
 func TestDivergenceIsReported(t *testing.T) {
 	s := study()
 	s.Contenders[1].Values = config.Values{"method": "gdpa", "gdpa-step": "1e200", "gdpa-step-decay": "constant"}
@@ -294,7 +296,7 @@ func TestStatistic(t *testing.T) {
 	}
 }
 
-// A run that failed does not cut its contender's curve short.
+// A failed run does not shorten its contender's curve.
 func TestShown(t *testing.T) {
 	o := &Outcome{Runs: []Run{{Contender: "a", Seed: 1, Failure: "NaN"}, {Contender: "a", Seed: 2}, {Contender: "b", Seed: 1, Failure: "NaN"}}}
 	if a, b := o.shown("a"), o.shown("b"); len(a) != 1 || a[0].Seed != 2 || len(b) != 1 {
@@ -302,7 +304,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// Records that could not measure near stationarity are counted, with the reason.
+// The note counts the records without near stationarity and gives the reason.
 func TestNearNote(t *testing.T) {
 	near := func(reason string) trainer.Record {
 		return trainer.Record{NearStationarity: &near.Stationarity{Distance: 1}, NearReason: reason}

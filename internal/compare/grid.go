@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -14,8 +13,8 @@ import (
 // lists of values,
 //
 //	gdpa:
-//	  gdpa-step: [1e-3, 1e-2]
-//	  gdpa-penalty: [0.1, 1]
+//	  step: [1e-3, 1e-2]     # or gdpa-step
+//	  penalty: [0.1, 1]
 //
 // ReadGrid returns the points of each contender: every combination, with the values of the last key
 // varying fastest. Errors name the file and the line.
@@ -46,7 +45,7 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 		}
 		points := []config.Values{{}}
 		for k := 0; k+1 < len(keys.Content); k += 2 {
-			if points, err = cross(path, points, keys.Content[k], keys.Content[k+1]); err != nil {
+			if points, err = cross(path, name.Value, points, keys.Content[k], keys.Content[k+1]); err != nil {
 				return nil, err
 			}
 		}
@@ -59,8 +58,8 @@ func gridError(path string, at *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("compare: %s:%d: %w: %s", path, at.Line, ErrStudy, fmt.Sprintf(format, args...))
 }
 
-// cross extends every point by each value of the key.
-func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
+// cross gives every point each of the key's values.
+func cross(path, method string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
 	items := list.Content
 	if list.Kind == yaml.ScalarNode {
 		items = []*yaml.Node{list}
@@ -68,8 +67,9 @@ func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.
 	if len(items) == 0 {
 		return nil, gridError(path, key, "%s has no values", key.Value)
 	}
-	if !slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Name == key.Value }) {
-		return nil, gridError(path, key, "unknown key %s; the keys are the flags of ppal train --help", key.Value)
+	found := config.Find(method, key.Value)
+	if found == nil {
+		return nil, gridError(path, key, "unknown setting %s (see ppal methods %s)", key.Value, method)
 	}
 	var crossed []config.Values
 	for _, p := range points {
@@ -77,7 +77,7 @@ func cross(path string, points []config.Values, key, list *yaml.Node) ([]config.
 			if item.Kind != yaml.ScalarNode {
 				return nil, gridError(path, item, "%s: want plain values", key.Value)
 			}
-			next := config.Values{key.Value: item.Value}
+			next := config.Values{found.Name: item.Value}
 			for k, v := range p {
 				next[k] = v
 			}

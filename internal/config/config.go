@@ -1,11 +1,15 @@
-// Package config is a training run's configuration: the keys of the command line and of its YAML file, their defaults by preset,
-// and the refusal of what does not fit together.
+// Package config is a training run's configuration: the settings of the command line and of a YAML
+// file, their defaults, and the refusal of settings that do not fit together.
 //
-// Keys is the one table of them; flags, files, help, defaults and checks are read off it.
+// The settings are option.Options: those of the run stand here, bound to the fields of Train, and
+// those of a method stand beside the method. Flags, files, help, defaults and errors are read off
+// them.
 package config
 
-// Train holds every key of `ppal train`, resolved: what a run's config.yaml says. Names, values and units are those of the flags.
-// Keys that the problem, model, regularizer or method does not have are zero.
+import "ppal/models"
+
+// Train holds every setting of `ppal train`, resolved, as a run's config.yaml has it. Names, values
+// and units are the flags'. Settings that the run does not use are zero.
 type Train struct {
 	Data
 	Model
@@ -20,8 +24,8 @@ type Data struct {
 	Problem      string // mnpc, dp, eo, if
 	Dataset      string
 	DataDir      string
-	RowsPerClass int    // 0: all
-	Normalize    string // none, center, standardize
+	RowsPerClass int // 0: all
+	Normalize    models.NormalizationKind
 
 	// Of tables.
 	File          string
@@ -39,8 +43,8 @@ type Data struct {
 type Model struct {
 	Model      string // linear, mlp
 	Hidden     []int
-	Activation string // sigmoid, relu, tanh
-	Heads      string // shared, separate
+	Activation models.Activation
+	Heads      models.Heads
 }
 
 // Problem is the objective, the constraints and r.
@@ -62,60 +66,9 @@ type Problem struct {
 type Method struct {
 	Method string
 	Preset string // practical, paper
-
-	Primal   string // nesterov, gradient, adam
-	Momentum float64
-	EtaScale string // weights, fixed
-	Eta      string // auto, or a number
-
-	Alpha      float64
-	Beta       float64
-	Tau        float64
-	Delta      string // power, harmonic
-	DeltaP     float64
-	DeltaQ     float64
-	Delta0     float64
-	SlackCap   float64 // 0: none
-	SlackStart string  // residual, zero
-	XStep      string  // subgradient, proxlinear, split, inner:N
-	MuStep     string  // analysed, box
-	Sigma0     float64 // 0: none
-
-	GDPAStep         string // a number, or auto (nesterov: no cap)
-	GDPAStepDecay    string // cubic, constant
-	GDPAPenalty      float64
-	GDPAPerturbation float64
-	GDPARatio        float64 // 0: none
-
-	PenaltyCoefficient float64
-	PenaltyGrowth      float64
-	PenaltyPeriod      int
-
-	GDADualStep float64
-
-	ALMPenalty float64
-	ALMInner   int
-
-	SSGTolerance     float64
-	SSGStep          string // a number, or auto
-	SSGStepRule      string // decay, constant
-	SSGViolationRule string // polyak, decay, constant
-	SSGViolationStep float64
-
-	IPPSSGTolerance float64
-	IPPSSGBound     string // a number, or auto
-	IPPSSGRho       string
-	IPPSSGInner     int
-
-	IPPConExT0      string
-	IPPConExBound   string
-	IPPConExRho     string
-	IPPConExInner   int
-	IPPConExRestart bool
-
-	MultiplierModelStep        float64
-	MultiplierModelNetworkStep float64
-	MultiplierModelUnits       int
+	// Options are the method's settings that apply, as text by name. The method itself describes them
+	// (trainer.Configurable).
+	Options map[string]string
 }
 
 // Run is how long, how often and where to.
@@ -132,7 +85,6 @@ type Run struct {
 	NearStationarity     int
 	Init                 string // a safetensors file; "": from the seed
 	LogFormat            string // text, json
-	Explain              bool
 	Quiet                bool
 }
 
@@ -143,6 +95,7 @@ type Device struct {
 	SIMD       string // auto, avx512, avx2, go
 	Products   string // auto, float32, int8x3, int8x2, a GPU's tf32, bf16x3 and bf16x2
 	MicroBatch int    // rows; 0: all
+	Explain    bool
 	Dtype      string // float32, float64
 	Threads    int    // 0: all
 }

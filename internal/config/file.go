@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"ppal/trainer/option"
 )
 
 // ProvenanceKey is the key under which a run's config.yaml tells where the run came from. Reading skips it, so that a run's
@@ -50,9 +52,12 @@ func parseFile(path string, data []byte) (*File, error) {
 	if top == nil {
 		return f, nil
 	}
-	in := newTable()
+	known := map[string]bool{}
+	for _, k := range Keys() {
+		known[k.Name] = true
+	}
 	if top.Kind != yaml.MappingNode {
-		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "want lines of the form key: value"}
+		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "use lines of the form key: value"}
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		name, value := top.Content[i], top.Content[i+1]
@@ -60,15 +65,15 @@ func parseFile(path string, data []byte) (*File, error) {
 		if name.Value == ProvenanceKey {
 			continue
 		}
-		if in.byName[name.Value] == nil {
-			return nil, &Error{where, "is no key; the keys are the flags of ppal train --help"}
+		if !known[name.Value] {
+			return nil, &Error{fmt.Sprintf("%s:%d:", path, name.Line), unknown(name.Value, "") + " (the keys are the flags of ppal train --help-all)"}
 		}
 		if before, twice := f.values[name.Value]; twice {
-			return nil, &Error{where, fmt.Sprintf("is given already in line %d", before.line)}
+			return nil, &Error{where + ":", fmt.Sprintf("already given in line %d", before.line)}
 		}
 		text, err := scalarText(value)
 		if err != nil {
-			return nil, &Error{where, err.Error()}
+			return nil, &Error{where + ":", err.Error()}
 		}
 		f.values[name.Value] = fileValue{text, name.Line}
 	}
@@ -88,24 +93,24 @@ func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 		case errors.Is(err, io.EOF):
 			return document.Content[0], nil
 		case err == nil:
-			return nil, &Error{fmt.Sprintf("%s:%d:", path, second.Line), "begins a second document; want one, without a line --- between its keys"}
+			return nil, &Error{fmt.Sprintf("%s:%d:", path, second.Line), "a second document begins; use one document, without a line --- between its keys"}
 		}
 	}
-	return nil, &Error{path, "is no YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
+	return nil, &Error{path + ":", "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
 // scalarText is a node's value as a flag would give it: a list's items are joined by commas.
 func scalarText(n *yaml.Node) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
-		return "", errors.New("has no value")
+		return "", errors.New("no value")
 	case n.Kind == yaml.ScalarNode:
 		return n.Value, nil
 	case n.Kind == yaml.SequenceNode:
 		var items []string
 		for _, item := range n.Content {
 			if item.Kind != yaml.ScalarNode {
-				return "", errors.New("is a nested list, want plain values")
+				return "", errors.New("a nested list; use plain values")
 			}
 			items = append(items, item.Value)
 		}
@@ -115,7 +120,7 @@ func scalarText(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		kind = "an alias"
 	}
-	return "", fmt.Errorf("is %s, want one value or a list", kind)
+	return "", fmt.Errorf("%s; use one value or a list", kind)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -129,17 +134,17 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 	}
 	top := &yaml.Node{Kind: yaml.MappingNode}
 	group := ""
-	in := newTable()
-	for _, k := range in.keys {
-		text := k.text(&t)
-		if k.Name == "out" || k.unmet(&t, in) != "" || text == "" {
+	settings := t.bind()
+	for _, k := range Keys() {
+		text := settings.lookup(k.Name)
+		if k.Name == "out" || text == "" {
 			continue
 		}
 		name := &yaml.Node{Kind: yaml.ScalarNode, Value: k.Name}
 		if k.Group != group {
 			group, name.HeadComment = k.Group, k.Group
 		}
-		value := k.node(&t)
+		value := k.node(text)
 		value.LineComment = notes[k.Name]
 		top.Content = append(top.Content, name, value)
 	}
@@ -158,20 +163,17 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 	return data, nil
 }
 
-// node is the key's value in YAML.
-func (k *Key) node(t *Train) *yaml.Node {
-	text := k.text(t)
-	switch k.field(t).(type) {
-	case *[]int, *[]float64, *[]string:
+// node is a value in YAML.
+func (k *Key) node(text string) *yaml.Node {
+	switch {
+	case k.Several():
 		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, item := range split(text, true) {
+		for _, item := range option.Split(text) {
 			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: item})
 		}
 		return list
-	case *string:
-		if k.choices == nil && k.check == nil { // a path: a string even where it looks like a number
-			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
-		}
+	case k.Free(): // a path: a string even where it looks like a number
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 }

@@ -4,16 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"ppal/trainer/method"
+	"ppal/trainer/option"
 )
 
-// ErrUsage marks a configuration that asks for what does not exist or does not fit; the error is an *Error.
+// ErrUsage marks settings that do not exist or do not fit. The error is an *Error.
 var ErrUsage = errors.New("bad configuration")
 
-// Error is one refused key.
+// Error is a refused setting.
 type Error struct {
-	Where   string // "--alpha", or "run.yaml:3: alpha"
+	Where   string // "--alpha -1:", or "run.yaml:3: alpha -1:"
 	Problem string // what is wrong and what to do
 }
 
@@ -23,123 +25,156 @@ func (e *Error) Error() string { return e.Where + " " + e.Problem }
 // Is reports whether target is ErrUsage.
 func (e *Error) Is(target error) bool { return target == ErrUsage }
 
-// Key is one setting: a flag, and a key of the YAML file.
+// Key is one setting as the command line knows it: a flag and a key of the YAML file.
 type Key struct {
-	Name  string
-	Group string // the heading of the help
-	Value string // what stands for the value in the help
-	Usage string
+	*option.Option
+	Group    string   // the heading of the help
+	Everyday bool     // the short help lists it
+	Methods  []string // the methods whose setting it is; nil: every run's
 
-	choices  []string // the texts allowed; nil: any that parses
-	numbered string   // the choice that may have a number: cuda:0
-	later    []string // texts of other versions
-	interval interval // of numbers
-	none     bool     // the text none means the number 0, which the interval leaves out
-	check    func(text string) error
-	when     []condition
-	field    func(*Train) any
-	preset   func(*Train) string // the default, given the keys before; nil: a value must be given
+	defaults map[string]string // of the methods, where no preset or problem changes them
 }
 
-// Choices are the texts that the key allows, for completion; nil: any.
-func (k *Key) Choices() []string { return slices.Clone(k.choices) }
-
-// Boolean says whether the key is a switch, whose flag needs no value.
-func (k *Key) Boolean() bool {
-	_, ok := k.field(new(Train)).(*bool)
-	return ok
-}
-
-// condition says with which values of another key a key exists.
-type condition struct {
-	selector string
-	values   []string
-	owner    string // whose the key is: "GDPA's"
-}
-
-// unmet says why t does not have the key, "" where it has.
-func (k *Key) unmet(t *Train, in table) string {
-	for _, c := range k.when {
-		if value := in.key(c.selector).text(t); !slices.Contains(c.values, value) {
-			return fmt.Sprintf("is %s; the %s is %s", c.owner, c.selector, value)
+// Usage returns the setting's line of the help.
+func (k *Key) Usage() string {
+	others := ""
+	for _, name := range k.Methods {
+		if d := k.defaults[name]; d != k.PlainDefault() {
+			others += "; " + name + ": " + d
 		}
 	}
-	return ""
+	own := k.DefaultHelp()
+	return strings.Replace(k.Sentence(), own, own+others, 1)
 }
 
-// set parses the text into t's field. The error says what is wrong, without the key's name.
-func (k *Key) set(t *Train, text string) error {
-	if slices.Contains(k.later, text) {
-		return fmt.Errorf("%s is not in this version, want %s", text, strings.Join(k.choices, ", "))
-	}
-	if k.choices != nil && !slices.Contains(k.choices, k.withoutNumber(text)) {
-		return fmt.Errorf("is %q, want %s", text, oneOf(k.choices))
-	}
-	if k.check != nil {
-		if err := k.check(text); err != nil {
-			return err
-		}
-	}
-	if k.none && text == "none" {
-		text = "0"
-	} else if err := k.interval.check(k.field(new(Train)), text); err != nil {
-		if k.none {
-			return fmt.Errorf("%w, or none", err)
-		}
-		return err
-	}
-	return parse(k.field(t), text)
-}
-
-// withoutNumber is the choice in cuda:0; other texts stay.
-func (k *Key) withoutNumber(text string) string {
-	choice, number, found := strings.Cut(text, ":")
-	if _, err := strconv.ParseUint(number, 10, 16); found && err == nil && choice == k.numbered {
-		return choice
-	}
-	return text
-}
-
-// text is the value of t's field, as set reads it.
-func (k *Key) text(t *Train) string {
-	text := format(k.field(t))
-	if k.none && text == "0" {
-		return "none"
-	}
-	return text
-}
-
-func oneOf(choices []string) string {
-	if len(choices) == 1 {
-		return choices[0]
-	}
-	last := len(choices) - 1
-	return strings.Join(choices[:last], ", ") + " or " + choices[last]
-}
-
-// Keys returns all keys in the order of the help.
+// Keys returns all settings in the order of the help.
 func Keys() []*Key {
-	return slices.Concat(dataKeys(), modelKeys(), problemKeys(), methodKeys(), perturbationKeys(), baselineKeys(), switchingKeys(), runKeys(), deviceKeys())
-}
-
-// table is all keys, in the order of the help and by name.
-type table struct {
-	keys   []*Key
-	byName map[string]*Key
-}
-
-func newTable() table {
-	t := table{keys: Keys(), byName: map[string]*Key{}}
-	for _, k := range t.keys {
-		t.byName[k.Name] = k
+	var keys []*Key
+	for _, g := range new(Train).groups() {
+		for _, o := range g.options {
+			keys = append(keys, &Key{Option: o, Group: g.name, Everyday: slices.Contains(everyday, o.Name)})
+		}
+		if g.name == GroupMethod {
+			keys = append(keys, methodKeys()...)
+		}
 	}
-	return t
+	return keys
 }
 
-// key returns a key by a name of the program's own.
-func (t table) key(name string) *Key {
-	if k := t.byName[name]; k != nil {
-		return k
+// methodKeys returns the settings of all methods, one for each name.
+func methodKeys() []*Key {
+	var keys []*Key
+	byName := map[string]*Key{}
+	for _, d := range method.All() {
+		for _, o := range d.New().Options() {
+			k := byName[o.Name]
+			if k == nil {
+				k = &Key{Option: o, Group: GroupMethod, Everyday: slices.Contains(everyday, o.Name), defaults: map[string]string{}}
+				byName[o.Name] = k
+				keys = append(keys, k)
+			}
+			k.Methods = append(k.Methods, d.Name)
+			k.defaults[d.Name] = o.PlainDefault()
+		}
 	}
-	panic("config: no key " + name)
+	for _, k := range keys {
+		k.With(option.If(option.NameMethod, k.Methods...))
+	}
+	return keys
+}
+
+// Find returns a setting by its name; a method's own also without the method's prefix ("step" for
+// gdpa's "gdpa-step"). It returns nil where the name is unknown.
+func Find(owner, name string) *Key {
+	keys := Keys()
+	for _, full := range []string{name, owner + "-" + name} {
+		if i := slices.IndexFunc(keys, func(k *Key) bool { return k.Name == full }); i >= 0 {
+			return keys[i]
+		}
+	}
+	return nil
+}
+
+// ParseSetting reads one method's setting, "method.setting=value"; owner is the method.
+func ParseSetting(text string) (owner, name, value string, err error) {
+	left, value, assigned := strings.Cut(text, "=")
+	owner, short, dotted := strings.Cut(left, ".")
+	if !assigned || !dotted {
+		return "", "", "", &Error{"--set " + text + ":", "must be METHOD.SETTING=VALUE, as in plada.eta=0.1"}
+	}
+	if !slices.Contains(method.Names(), owner) {
+		return "", "", "", &Error{"--set " + text + ":", UnknownMethod(owner)}
+	}
+	k := Find(owner, short)
+	if k == nil {
+		return "", "", "", &Error{"--set " + text + ":", unknown(short, "") + " (see ppal methods " + owner + ")"}
+	}
+	return owner, k.Name, value, nil
+}
+
+// UnknownMethod says that there is no method of the name, and which one may have been meant.
+func UnknownMethod(name string) string {
+	text := "unknown method " + name
+	if near := option.Nearest(name, method.Names()); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return text + " (see ppal methods)"
+}
+
+// unknown says that there is no setting of the name, and which one may have been meant. The prefix
+// is that of flags, "--", or "".
+func unknown(name, prefix string) string {
+	text := "unknown setting " + prefix + name
+	var names []string
+	for _, k := range Keys() {
+		names = append(names, k.Name)
+	}
+	if near := option.Nearest(name, names); near != "" {
+		text += "; did you mean " + prefix + near + "?"
+	}
+	return text
+}
+
+// Unknown is the error for a flag or a key that does not exist.
+func Unknown(flag string) error {
+	return &Error{unknown(flag, "--"), "(see ppal train --help)"}
+}
+
+// bound is a configuration with its settings by name.
+type bound struct {
+	train   *Train
+	options map[string]*option.Option // the run's own
+}
+
+func (t *Train) bind() *bound {
+	b := &bound{t, map[string]*option.Option{}}
+	for _, g := range t.groups() {
+		for _, o := range g.options {
+			b.options[o.Name] = o
+		}
+	}
+	return b
+}
+
+// lookup returns a resolved setting's text, "" where the run does not have the setting.
+func (b *bound) lookup(name string) string {
+	o := b.options[name]
+	if o == nil {
+		return b.train.Options[name]
+	}
+	if _, unmet := o.Unmet(b.lookup); unmet {
+		return ""
+	}
+	return o.Text()
+}
+
+// Text returns a setting by its name, as a flag would give it; "" where the run does not have it.
+func (t *Train) Text(name string) string { return t.bind().lookup(name) }
+
+// now says in brackets what a setting is.
+func now(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (now %s)", text)
 }

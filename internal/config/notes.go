@@ -13,7 +13,6 @@ func (t Train) Notes() []Note {
 		return nil
 	}
 	var notes []Note
-	in := newTable()
 	if t.Dataset != "fashion-mnist" && t.Dataset != "cifar10" {
 		notes = append(notes, Note{"dataset", t.Dataset, "not in the paper"})
 	}
@@ -21,8 +20,8 @@ func (t Train) Notes() []Note {
 		"hidden", "iterations", "tau", "delta", "delta-p", "delta-q", "delta0", "slack-start",
 		"gdpa-step", "gdpa-penalty", "gdpa-perturbation",
 	} {
-		if k := in.key(name); k.unmet(&t, in) == "" {
-			notes = append(notes, Note{name, k.text(&t), "not in the paper"})
+		if text := t.Text(name); text != "" {
+			notes = append(notes, Note{name, text, "not in the paper"})
 		}
 	}
 	return notes

@@ -1,204 +1,236 @@
 package config
 
 import (
+	"errors"
 	"fmt"
-	"runtime"
+	"maps"
 	"slices"
-	"strings"
 
-	"ppal/datasets"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
 )
 
-// Values are settings as text, by key: what a command line gives explicitly.
+// Values are settings as text, by name: those that a command line gives.
 type Values map[string]string
 
-// Resolve completes what was given to a whole configuration: a flag wins over the file, which wins over the preset. file may be
-// nil. Errors are *Error, and name the flag or the file's line.
+// setting is a given value and where it was given.
+type setting struct{ text, where string }
+
+// Resolve completes the settings that were given to a whole configuration. A flag wins over the
+// file, and the file over the defaults. file may be nil. Errors are *Error, and name the flag or the
+// file's line.
 func Resolve(flags Values, file *File) (Train, error) {
-	given, in := map[string]setting{}, newTable()
+	given := map[string]setting{}
 	if file != nil {
 		for name, v := range file.values {
 			given[name] = setting{v.text, fmt.Sprintf("%s:%d: %s", file.Path, v.line, name)}
 		}
 	}
 	for name, text := range flags {
-		if in.byName[name] == nil {
-			return Train{}, &Error{"--" + name, "is no key; see ppal train --help"}
-		}
 		given[name] = setting{text, "--" + name}
 	}
-	var t Train
-	for _, k := range in.resolutionOrder() {
-		if err := k.resolve(&t, given, in); err != nil {
+	r, err := newResolver(given, false)
+	if err != nil {
+		return Train{}, err
+	}
+	if err := r.all(); err != nil {
+		return Train{}, err
+	}
+	return *r.train, r.consistent()
+}
+
+// ResolveWith is Resolve with settings of the run's method, each "method.setting=value".
+func ResolveWith(flags Values, sets []string, file *File) (Train, error) {
+	all, owners := Values{}, map[string]string{}
+	maps.Copy(all, flags)
+	for _, text := range sets {
+		method, name, value, err := ParseSetting(text)
+		if err != nil {
 			return Train{}, err
 		}
+		all[name], owners[text] = value, method
 	}
-	return t, t.consistent(given)
-}
-
-// setting is a given value and where it was given.
-type setting struct{ text, where string }
-
-// resolutionOrder has the keys on which other keys' existence and defaults depend first.
-func (t table) resolutionOrder() []*Key {
-	var keys []*Key
-	for _, name := range []string{"problem", "dataset", "method", "preset", "regularizer", "x-step", "primal"} {
-		keys = append(keys, t.key(name))
+	t, err := Resolve(all, file)
+	if err != nil {
+		return Train{}, err
 	}
-	for _, k := range t.keys {
-		if !slices.ContainsFunc(keys, func(have *Key) bool { return have.Name == k.Name }) {
-			keys = append(keys, k)
+	for _, text := range sets {
+		if owners[text] != t.Method.Method {
+			return Train{}, &Error{"--set " + text + ":", fmt.Sprintf("the run's method is %s; give --method %s", t.Method.Method, owners[text])}
 		}
 	}
-	return keys
+	return t, nil
 }
 
-func (k *Key) resolve(t *Train, given map[string]setting, in table) error {
-	s, explicit := given[k.Name]
-	reason := k.unmet(t, in)
+// Applicable splits the settings that were given into those that the configuration has, given the
+// others, and the names of those that it does not have. A comparison gives all settings to each
+// method, and each method takes its own. Errors are those of Resolve, without those for settings
+// that do not apply.
+func Applicable(all Values) (own Values, others []string, err error) {
+	given := map[string]setting{}
+	for name, text := range all {
+		given[name] = setting{text, "--" + name}
+	}
+	r, err := newResolver(given, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.all(); err != nil {
+		return nil, nil, err
+	}
+	own = maps.Clone(all)
+	for _, name := range r.others {
+		delete(own, name)
+	}
+	return own, r.others, nil
+}
+
+// resolver settles the settings of a configuration, each after the settings on which its existence
+// and its default depend.
+type resolver struct {
+	*bound
+	given   map[string]setting
+	foreign map[string]*Key // other methods' settings
+	lenient bool            // settings that do not apply are listed in others, not refused
+	others  []string
+	method  []*option.Option
+	done    map[string]bool // false while it is being settled
+	err     error           // the first
+}
+
+func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
+	r := &resolver{bound: new(Train).bind(), given: given, foreign: map[string]*Key{}, lenient: lenient, done: map[string]bool{}}
+	for _, k := range methodKeys() {
+		r.foreign[k.Name] = k
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if r.options[name] == nil && r.foreign[name] == nil {
+			return nil, Unknown(name)
+		}
+	}
+	for _, name := range []string{option.NameProblem, option.NameMethod} {
+		if err := r.settle(r.options[name]); err != nil {
+			return nil, err
+		}
+	}
+	d, err := method.Lookup(r.train.Method.Method)
+	if err != nil {
+		return nil, err
+	}
+	r.method = d.New().Options()
+	for _, o := range r.method {
+		r.options[o.Name] = o
+		delete(r.foreign, o.Name)
+	}
+	return r, nil
+}
+
+// all settles every setting.
+func (r *resolver) all() error {
+	for _, k := range Keys() {
+		if o := r.options[k.Name]; o != nil {
+			if err := r.settle(o); err != nil {
+				return err
+			}
+		} else if err := r.refuseForeign(k.Name); err != nil {
+			return err
+		}
+	}
+	r.train.Options = map[string]string{}
+	for _, o := range r.method {
+		if text := r.text(o.Name); text != "" {
+			r.train.Options[o.Name] = text
+		}
+	}
+	return nil
+}
+
+// refuseForeign refuses another method's setting that was given.
+func (r *resolver) refuseForeign(name string) error {
+	if s, explicit := r.given[name]; explicit {
+		c, _ := r.foreign[name].Unmet(r.text)
+		return r.inapplicable(name, s, c)
+	}
+	return nil
+}
+
+// inapplicable refuses a given setting that the run does not have.
+func (r *resolver) inapplicable(name string, s setting, c option.Condition) error {
+	if r.lenient {
+		r.others = append(r.others, name)
+		return nil
+	}
+	return s.refuse("used only with %v%s", c, now(r.text(c.Name)))
+}
+
+func (s setting) refuse(format string, args ...any) error {
+	return &Error{fmt.Sprintf("%s %s:", s.where, shown(s.text)), fmt.Sprintf(format, args...)}
+}
+
+// text returns a setting, settled now if need be; "" where the run does not have the setting.
+func (r *resolver) text(name string) string {
+	o := r.options[name]
+	if o == nil {
+		return ""
+	}
+	if err := r.settle(o); err != nil {
+		r.err = errors.Join(r.err, err)
+		return ""
+	}
+	if _, unmet := o.Unmet(r.text); unmet {
+		return ""
+	}
+	return o.Text()
+}
+
+// settle gives the option its value.
+func (r *resolver) settle(o *option.Option) error {
+	if finished, begun := r.done[o.Name]; finished {
+		return nil
+	} else if begun {
+		panic("config: the default of " + o.Name + " depends on itself")
+	}
+	r.done[o.Name] = false
+	defer func() { r.done[o.Name] = true }()
+	s, explicit := r.given[o.Name]
+	c, unmet := o.Unmet(r.text)
 	switch {
-	case reason != "" && explicit:
-		return &Error{s.where, reason}
-	case reason != "":
+	case r.err != nil:
+		return r.err
+	case unmet && explicit:
+		return r.inapplicable(o.Name, s, c)
+	case unmet:
 		return nil
 	case explicit:
-		if err := k.set(t, s.text); err != nil {
-			return &Error{s.where, err.Error()}
+		if err := o.Set(s.text); err != nil {
+			return s.refuse("%v", err)
 		}
 		return nil
-	case k.preset == nil:
-		return &Error{"--" + k.Name, "is missing; " + k.needs(t)}
 	}
-	if err := k.set(t, k.preset(t)); err != nil {
-		panic(fmt.Sprintf("config: the default of %s %v", k.Name, err))
-	}
-	return nil
-}
-
-// needs says why a key without a default must be given.
-func (k *Key) needs(t *Train) string {
-	if k.Group == GroupData {
-		return fmt.Sprintf("--dataset %s needs it", t.Dataset)
-	}
-	return fmt.Sprintf("--regularizer %s needs it", t.Problem.Regularizer)
-}
-
-// threadsPerCore bounds --threads: more of them only cost memory.
-const threadsPerCore = 8
-
-// consistent refuses values that fit by themselves and not together.
-func (t *Train) consistent(given map[string]setting) error {
-	refuse := func(name, format string, args ...any) error {
-		where := "--" + name
-		if s, ok := given[name]; ok {
-			where = s.where
-		}
-		return &Error{where, fmt.Sprintf(format, args...)}
-	}
-	mostThreads := threadsPerCore * runtime.NumCPU()
-	if err := t.consistentProblem(refuse); err != nil {
-		return err
-	}
-	if err := t.consistentDevice(refuse); err != nil {
-		return err
-	}
+	text, ok := o.Default(r.text)
 	switch {
-	case t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]):
-		return refuse("box", "is %s, want LO,HI with LO at most HI", format(&t.Box))
-	case t.Threads > mostThreads:
-		return refuse("threads", "is %d, want at most %d, %d for each core here, or 0, all cores", t.Threads, mostThreads, threadsPerCore)
-	case t.EtaScale == "fixed" && t.Eta == "auto":
-		return refuse("eta", "is auto, which scales with the weights; --eta-scale fixed needs a number")
-	case t.Primal == "adam" && t.Eta == "auto":
-		return refuse("eta", "is auto, which the adam step does not have; give a number")
-	case t.GDPAStep == "auto" && t.Primal != "nesterov":
-		return refuse("gdpa-step", "is auto, which needs --primal nesterov; the primal is %s", t.Primal)
-	case strings.HasPrefix(t.XStep, "inner:") && t.Primal != "gradient":
-		return refuse("primal", "is %s; --x-step %s has gradient steps only", t.Primal, t.XStep)
+	case r.err != nil:
+		return r.err
+	case !ok:
+		return r.missing(o)
+	}
+	if err := o.Set(text); err != nil {
+		panic(fmt.Sprintf("config: the default of %s, %s, %v", o.Name, text, err))
 	}
 	return nil
 }
 
-// consistentProblem refuses what does not fit the problem.
-func (t *Train) consistentProblem(refuse func(name, format string, args ...any) error) error {
-	d, err := datasets.Lookup(t.Dataset)
-	if err != nil {
-		return err
-	}
-	if pictures := t.Data.Problem == "mnpc"; pictures == d.Tabular() {
-		kind := map[bool]string{true: "pictures", false: "tables"}
-		return refuse("dataset", "is %s, which has %s; the problem %s is about %s", t.Dataset, kind[!d.Tabular()], t.Data.Problem, kind[pictures])
-	}
-	gaps := t.Data.Problem == "dp" || t.Data.Problem == "eo"
-	switch {
-	case (t.XStep == "proxlinear" || t.XStep == "split") && !gaps:
-		return refuse("x-step", "is %s, which is for gaps |h| <= eps; %s has none, want subgradient or inner:N", t.XStep, t.Data.Problem)
-	case t.XStep == "proxlinear" && t.Problem.Regularizer != "none":
-		return refuse("x-step", "is proxlinear, which is for --regularizer none; it is %s", t.Problem.Regularizer)
-	case t.EOForm == "max" && t.SmoothMethod():
-		return refuse("eo-form", "is max, a constraint with a kink; %s takes the gaps apart, with --eo-form two", t.Method.Method)
-	case t.Method.Method == "multiplier-model" && t.IFForm != "sampled":
-		return refuse("method", "is multiplier-model, which is for --problem if --if-form sampled")
-	case t.Data.Problem == "mnpc":
-		return t.consistentClasses(refuse)
-	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != "eo":
-		return refuse("epsilon", "has %d values, want one (eo: or two)", len(t.Epsilon))
-	case t.BatchSize > 0 && t.Data.Problem == "if":
-		return refuse("batch-size", "is %d; mini-batches cannot keep the shares of groups that overlap: take 0, all rows", t.BatchSize)
-	}
-	return nil
+// missing says why an option without a default must be given.
+func (r *resolver) missing(o *option.Option) error {
+	needs := o.Needs()
+	last := needs[len(needs)-1].Name
+	return &Error{"--" + o.Name + ":", fmt.Sprintf("missing; --%s %s needs it", last, r.text(last))}
 }
 
-func (t *Train) consistentClasses(refuse func(name, format string, args ...any) error) error {
-	for i, c := range t.Classes {
-		if slices.Contains(t.Classes[:i], c) {
-			return refuse("classes", "names class %d twice", c)
-		}
+// shown quotes a text that would not stand out in a sentence.
+func shown(text string) string {
+	if text == "" || slices.ContainsFunc([]rune(text), func(c rune) bool { return c <= ' ' || c == '"' }) {
+		return fmt.Sprintf("%q", text)
 	}
-	constraints := len(t.Classes) - 1
-	switch {
-	case constraints < 1:
-		return refuse("classes", "is %d, want at least two classes", t.Classes[0])
-	case len(t.Kappa) != 1 && len(t.Kappa) != constraints:
-		return refuse("kappa", "has %d values, want 1 or %d, one for each constraint", len(t.Kappa), constraints)
-	case t.BatchSize > 0 && t.BatchSize < len(t.Classes):
-		return refuse("batch-size", "is %d, want at least %d, a row of each class, or 0, all rows", t.BatchSize, len(t.Classes))
-	}
-	return nil
-}
-
-// SmoothMethod says whether the method is for smooth constraints: gaps |h| <= eps enter it as h <= eps and -h <= eps.
-func (t *Train) SmoothMethod() bool {
-	switch t.Method.Method {
-	case "plada":
-		return t.XStep == "split"
-	case "ssg", "ipp-ssg", "ipp-conex", "multiplier-model":
-		return false
-	}
-	return true
-}
-
-// Applicable splits what is given into the keys that the configuration has, given the others, and the names of those that it has not:
-// settings for several methods at once, of which each takes its own. Errors are those of Resolve but for keys that do not apply.
-func Applicable(given Values) (own Values, others []string, err error) {
-	own = Values{}
-	for name, text := range given {
-		own[name] = text
-	}
-	in := newTable()
-	var t Train
-	for _, k := range in.resolutionOrder() {
-		if _, explicit := own[k.Name]; explicit && k.unmet(&t, in) != "" {
-			others = append(others, k.Name)
-			delete(own, k.Name)
-		}
-		settings := map[string]setting{}
-		if text, explicit := own[k.Name]; explicit {
-			settings[k.Name] = setting{text, "--" + k.Name}
-		}
-		if err := k.resolve(&t, settings, in); err != nil {
-			return nil, nil, err
-		}
-	}
-	return own, others, nil
+	return text
 }

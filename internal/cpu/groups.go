@@ -33,7 +33,8 @@ func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int
 	return newGroupKinds[T](kind, kinds)
 }
 
-// A list's entry costs about 1.5 times what a lookup in a table does (measured, AMD Zen 5).
+// lookupsPerEntry is the measured cost of an entry of a list, in lookups in a table. The choice of
+// the form depends on it.
 const lookupsPerEntry = 1.5
 
 // rowOperations is the number of operations of a row form's product, in lookups.

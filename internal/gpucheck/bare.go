@@ -8,8 +8,9 @@ import (
 	"ppal/internal/bench"
 )
 
-// bare is the two products with the data matrix that an iteration cannot do without, Z = X W and G = X^T D, by cuBLAS alone, as one
-// graph. X is rows x features, W and G features x width, Z and D rows x width.
+// bare is the two products with the data matrix that an iteration cannot do without, Z = X W and G
+// = X^T D, by cuBLAS alone, as one graph. X is rows x features, W and G features x width, Z and D
+// rows x width.
 type bare struct {
 	d        driver.Driver
 	stream   driver.Stream

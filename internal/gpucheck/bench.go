@@ -68,8 +68,8 @@ func copyRate(o Options) (rate float64, err error) {
 	return bandwidth(d, copiedBytes/max(o.Shrink, 1))
 }
 
-// benchmarkCase is one row of the table, and the milliseconds of an iteration. An error of the case's is a failure of its own: the others are
-// measured all the same.
+// benchmarkCase is one row of the table, and the milliseconds of an iteration. An error of the
+// case's is a failure of its own: the others are measured all the same.
 func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, s bench.Shape, iteration float64, err error) {
 	w := &watch{}
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { w.Driver = d; return w }))
@@ -150,8 +150,9 @@ func (c timedCase) judge(s bench.Shape, iteration, floor, rate float64) []Result
 	return append(results, ratio)
 }
 
-// otherBytes is what passes that are not products with the data move at least: the first layer's values, rows x width of 4 bytes, are
-// read and written by the activation, read by the output layer and by its gradient, and read and written by the activation's gradient.
+// otherBytes is what passes that are not products with the data move at least: the first layer's
+// values, rows x width of 4 bytes, are read and written by the activation, read by the output layer
+// and by its gradient, and read and written by the activation's gradient.
 func otherBytes(s bench.Shape) float64 { return 6 * 4 * float64(s.Rows) * float64(s.Width) }
 
 // judgeUsage compares how the device was used with what is to be reached.

@@ -1,4 +1,5 @@
-// Package gpucheck is what `ppal gpu-check` runs on a machine with a GPU: whether the device computes what the CPU does, and how fast.
+// Package gpucheck is what `ppal gpu-check` runs on a machine with a GPU: whether the device
+// computes what the CPU does, and how fast.
 package gpucheck
 
 import (

@@ -51,7 +51,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A part that cannot go on does not end the others, and counts as a failure; numbers that JSON lacks are failures too.
+// A part that cannot go on does not end the others, and counts as a failure; numbers that JSON
+// lacks are failures too.
 func TestRun(t *testing.T) {
 	results := func(r ...Result) func(context.Context, Options) ([]Result, error) {
 		return func(context.Context, Options) ([]Result, error) { return r, nil }
@@ -149,7 +150,8 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// onRecorder are options whose GPU computes nothing; the test fails where something is used wrongly or not given back.
+// onRecorder are options whose GPU computes nothing; the test fails where something is used wrongly
+// or not given back.
 func onRecorder(t *testing.T) Options {
 	return Options{Data: t.TempDir(), Shrink: 100, Log: t.Logf, Open: func() (driver.Driver, error) {
 		r := double.New(double.Options{})
@@ -196,7 +198,8 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	for _, r := range results {
 		count[r.Status]++
 	}
-	// Of thirteen cases: own times and those without a bound; five slower and five faster than bounds; thirteen failed to run.
+	// Of thirteen cases: own times and those without a bound; five slower and five faster than bounds;
+	// thirteen failed to run.
 	if want := map[Status]int{Measured: 13 + 8 + 12 + 9, Passed: 5, Failed: 5, NotRun: 13}; !cmp.Equal(count, want) {
 		t.Errorf("statuses %v, want %v: %+v", count, want, results)
 	}
@@ -221,7 +224,8 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 func TestJudge(t *testing.T) {
 	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
 	tf32 := timedCases()[1]
-	// 147.5 MB at 70% of 4 TB/s are 0.0527 ms: with 0.04 ms of launches, products of 0.08 ms allow 0.1727 ms, 2.16 x.
+	// 147.5 MB at 70% of 4 TB/s are 0.0527 ms: with 0.04 ms of launches, products of 0.08 ms allow
+	// 0.1727 ms, 2.16 x.
 	for _, c := range []struct {
 		ms   float64
 		want Status

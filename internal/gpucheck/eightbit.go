@@ -21,7 +21,8 @@ type kind struct {
 	bound    float64 // of both halves' errors, relative to float64
 }
 
-// kinds are those that a device offers, float32 first. Two terms leave 2^-16 of a factor, TF32 2^-11; a half has several products in a row.
+// kinds are those that a device offers, float32 first. Two terms leave 2^-16 of a factor, TF32
+// 2^-11; a half has several products in a row.
 func kinds() []kind {
 	return []kind{
 		{cuda.Float32, 2e-5}, {cuda.TF32, 1e-2}, {cuda.BF16x3, 2e-5}, {cuda.BF16x2, 1e-3}, {cuda.Int8x3, 2e-5}, {cuda.Int8x2, 1e-3},
@@ -33,7 +34,8 @@ func inSlices() []precision {
 	return []precision{{"bf16x3", tensor.Float32, cuda.BF16x3, 2e-5}, {"int8x3", tensor.Float32, cuda.Int8x3, 2e-5}}
 }
 
-// eightBitCases are the cases of 8-bit data, and more: sibling heads, a linear model, sums longer than one product adds up.
+// eightBitCases are the cases of 8-bit data, and more: sibling heads, a linear model, sums longer
+// than one product adds up.
 func eightBitCases() (list []graphcases.Case) {
 	for _, c := range graphcases.All() {
 		if c.Storage == graphcases.Bytes {
@@ -47,13 +49,15 @@ func eightBitCases() (list []graphcases.Case) {
 		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
 }
 
-// eightBitCase is one of pictures' shape, with sums over more rows than one product on tensor cores adds up.
+// eightBitCase is one of pictures' shape, with sums over more rows than one product on tensor cores
+// adds up.
 func eightBitCase() graphcases.Case {
 	spec := models.Spec{Inputs: 784, Hidden: []int{64}}
 	return graphcases.Network(spec, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 }
 
-// kindErrors are a kind's errors of the scores and the gradient, relative to float64, and whether two runs gave other bits.
+// kindErrors are a kind's errors of the scores and the gradient, relative to float64, and whether
+// two runs gave other bits.
 type kindErrors struct {
 	kind
 	errors [2]float64
@@ -63,7 +67,8 @@ type kindErrors struct {
 // errorsOf are the two's names.
 var errorsOf = [2]string{"scores", "gradient"}
 
-// eightBitErrors measures the errors of 8-bit data in every kind of products, against float64 in the same run.
+// eightBitErrors measures the errors of 8-bit data in every kind of products, against float64 in
+// the same run.
 func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []kindErrors, err error) {
 	host, err := reference()
 	if err != nil {
@@ -99,7 +104,8 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 	return list, nil
 }
 
-// eightBit checks those errors. Whether slices are as accurate as float32 on the device is what the quotients say; only gross errors fail.
+// eightBit checks those errors. Whether slices are as accurate as float32 on the device is what the
+// quotients say; only gross errors fail.
 func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result, err error) {
 	all, err := eightBitErrors(ctx, o, c)
 	for _, k := range all {

@@ -29,7 +29,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// emulated returns options whose GPU is a computing double: the kernels' own code, every call checked.
+// emulated returns options whose GPU is a computing double: the kernels' own code, every call
+// checked.
 func emulated(t *testing.T, set double.Options) Options {
 	return Options{Log: t.Logf, Open: func() (driver.Driver, error) {
 		r := double.Computing(set)
@@ -60,8 +61,8 @@ func allPassed(t *testing.T, list []Result, err error) {
 	}
 }
 
-// The kernels' code passes the checks: every model and constraint in float64, also by slices of the rows, and the rest of parity on
-// some of them.
+// The kernels' code passes the checks: every model and constraint in float64, also by slices of the
+// rows, and the rest of parity on some of them.
 func TestParity(t *testing.T) {
 	o, all := emulated(t, double.Options{}), graphcases.All()
 	for _, slice := range []int{0, sliceRows} {
@@ -126,7 +127,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// Weights that are not finite make f and g what they are on the CPU, and the gradient not finite where it is not there.
+// Weights that are not finite make f and g what they are on the CPU, and the gradient not finite
+// where it is not there.
 func TestNonFinite(t *testing.T) {
 	host, err := reference()
 	if err != nil {
@@ -172,7 +174,8 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
-// In slices of integers weights that are not finite make the scores not finite where float32 does, and f, g and the gradient what those make.
+// In slices of integers weights that are not finite make the scores not finite where float32 does,
+// and f, g and the gradient what those make.
 func TestNonFiniteInSlices(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 14, Hidden: []int{9}}, []int{40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -214,8 +217,9 @@ func TestTrainingWithoutFiles(t *testing.T) {
 	}
 }
 
-// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The double's sums are exact, so this is the
-// error of the slices; what a device's floating-point sums add is what gpu-check measures.
+// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The
+// double's sums are exact, so this is the error of the slices; what a device's floating-point sums
+// add is what gpu-check measures.
 func TestEightBit(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{40}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 	list, err := eightBit(t.Context(), emulated(t, double.Options{}), c)
@@ -251,7 +255,8 @@ func TestEightBit(t *testing.T) {
 	}
 }
 
-// Training in three slices ends where float32 does, on all rows, by slices of them and on mini-batches: pictures are bound anew then.
+// Training in three slices ends where float32 does, on all rows, by slices of them and on
+// mini-batches: pictures are bound anew then.
 func TestTrainingInSlices(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
@@ -278,7 +283,8 @@ func TestTrainingInSlices(t *testing.T) {
 	}
 }
 
-// A table of small integers goes as bytes, with the columns' centres and deviations in the first layer: where float64 goes on the CPU.
+// A table of small integers goes as bytes, with the columns' centres and deviations in the first
+// layer: where float64 goes on the CPU.
 func TestIntegersInSlices(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("y,sex")

@@ -28,15 +28,16 @@ type precision struct {
 	bound    float64
 }
 
-// precisions are those that a device offers. float32's bound is that of the CPU device's tests; TF32 rounds factors to 2^-11, and a pass
-// has several products in a row.
+// precisions are those that a device offers. float32's bound is that of the CPU device's tests;
+// TF32 rounds factors to 2^-11, and a pass has several products in a row.
 func precisions() []precision {
 	return []precision{
 		{"float64", tensor.Float64, cuda.Float32, 1e-12}, {"float32", tensor.Float32, cuda.Float32, 2e-5}, {"tf32", tensor.Float32, cuda.TF32, 1e-2},
 	}
 }
 
-// parity compares whole passes of every case with the CPU device's, and the vectors' operations with the host's.
+// parity compares whole passes of every case with the CPU device's, and the vectors' operations
+// with the host's.
 func parity(ctx context.Context, o Options) ([]Result, error) {
 	var list []Result
 	for _, p := range precisions() {
@@ -127,8 +128,9 @@ func family(c graphcases.Case) string {
 	return name
 }
 
-// passes runs the cases' two halves and returns the worst error of each family, and whether three runs agree to the bit: launch by
-// launch, captured and replayed. Slice is the number of rows at a time, 0 for all.
+// passes runs the cases' two halves and returns the worst error of each family, and whether three
+// runs agree to the bit: launch by launch, captured and replayed. Slice is the number of rows at a
+// time, 0 for all.
 func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, slice int) ([]Result, error) {
 	host, err := reference()
 	if err != nil {
@@ -177,7 +179,8 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 // noDifference is a bound of less than one case: 0 would be no bound.
 const noDifference = 0.5
 
-// caseError is the worst relative error of f and g, the gradient and the scores, and whether runs repeat to the bit.
+// caseError is the worst relative error of f and g, the gradient and the scores, and whether runs
+// repeat to the bit.
 func caseError(c graphcases.Case, dtype tensor.Dtype, host, device graph.Engine) (worst float64, same bool, err error) {
 	want, err := c.Problem(tensor.Float64, host)
 	if err != nil {

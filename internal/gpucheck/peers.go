@@ -23,7 +23,8 @@ import (
 //go:embed peers.py
 var peersProgram string
 
-// peerSeconds is how long PyTorch's contenders of a case are timed, all together, beside their preparation.
+// peerSeconds is how long PyTorch's contenders of a case are timed, all together, beside their
+// preparation.
 const peerSeconds = 8
 
 // peerRequest and peerReply are the program's input and a line of its output.

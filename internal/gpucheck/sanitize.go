@@ -14,7 +14,8 @@ import (
 // sanitizerLimit is how long each of its tools may take: both fit in a part.
 const sanitizerLimit = 280 * time.Second
 
-// sanitize runs the part small under the tools that watch every access to memory, where they are installed and can watch this device.
+// sanitize runs the part small under the tools that watch every access to memory, where they are
+// installed and can watch this device.
 func sanitize(ctx context.Context, o Options) ([]Result, error) {
 	var results []Result
 	tool, missing := findSanitizer(os.Getenv)

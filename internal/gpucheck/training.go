@@ -25,8 +25,9 @@ var (
 	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
 )
 
-// training trains on Fashion-MNIST: 200 iterations in float64 take the device where they take the CPU, and in float32, TF32 and slices of bfloat16 two runs
-// agree to the bit and end near where the CPU's end.
+// training trains on Fashion-MNIST: 200 iterations in float64 take the device where they take the
+// CPU, and in float32, TF32 and slices of bfloat16 two runs agree to the bit and end near where the
+// CPU's end.
 func training(ctx context.Context, o Options) ([]Result, error) {
 	if o.Data == "" {
 		return []Result{Skipped("training on Fashion-MNIST", "there are no training files")}, nil
@@ -38,9 +39,10 @@ func training(ctx context.Context, o Options) ([]Result, error) {
 	return trainingOn(ctx, o, images, compared, full)
 }
 
-// Bounds of the differences after 200 iterations. In float64 they are roundings, amplified along the path: little by plain gradient
-// steps, which are compared, and up to 1e-3 by momentum of 0.99, which is not. In float32 the ends are compared: f relative to itself, g
-// by the largest difference.
+// Bounds of the differences after 200 iterations. In float64 they are roundings, amplified along
+// the path: little by plain gradient steps, which are compared, and up to 1e-3 by momentum of 0.99,
+// which is not. In float32 the ends are compared: f relative to itself, g by the largest
+// difference.
 const (
 	pathBound      = 1e-6
 	objectiveBound = 0.1

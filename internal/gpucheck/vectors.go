@@ -13,7 +13,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// vectors compares every operation of the device's space with the host's loops of the same precision, in steps of some roundings.
+// vectors compares every operation of the device's space with the host's loops of the same
+// precision, in steps of some roundings.
 func vectors(o Options) ([]Result, error) {
 	var list []Result
 	err := withDevice(o, cuda.Options{}, func(d *cuda.Device) error {
@@ -39,7 +40,8 @@ func vectors(o Options) ([]Result, error) {
 	return list, err
 }
 
-// spaceBound is how many unit roundoffs of 1 + |x| a number may be off after the operations of spaceError.
+// spaceBound is how many unit roundoffs of 1 + |x| a number may be off after the operations of
+// spaceError.
 const spaceBound = 200
 
 // regularizers are those of every kind on n variables, their sets small enough to be left.
@@ -56,8 +58,8 @@ func regularizers(n int) []problem.Regularizer {
 	return list
 }
 
-// spaceError runs all operations one after the other on the device and on the host, each from the host's numbers, and returns the
-// largest difference in unit roundoffs.
+// spaceError runs all operations one after the other on the device and on the host, each from the
+// host's numbers, and returns the largest difference in unit roundoffs.
 func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (float64, error) {
 	rng := rand.New(rand.NewPCG(31, uint64(n)))
 	start := draw(rng, n)
@@ -106,7 +108,8 @@ type comparison struct {
 	worst        float64
 }
 
-// each lets both do an operation from the host's numbers, and compares the vectors after it and what it returned.
+// each lets both do an operation from the host's numbers, and compares the vectors after it and
+// what it returned.
 func (c *comparison) each(operation func(s *problem.Space) []float64) {
 	all := append([]problem.Vector{problem.Iterate}, c.list...)
 	x, y := make([]float64, c.n), make([]float64, c.n)

@@ -85,8 +85,8 @@ type usage struct {
 	gap  float64 // milliseconds from the end of a forward pass to the begin of the backward pass, their median
 }
 
-// disarm ends the record and sums it up. A launch on an idle device counts as work only from when the call that launches it has
-// returned; the way from the host to the device is part of the gap.
+// disarm ends the record and sums it up. A launch on an idle device counts as work only from when
+// the call that launches it has returned; the way from the host to the device is part of the gap.
 func (w *watch) disarm(s driver.Stream) (usage, error) {
 	w.armed = false
 	if err := w.Driver.Synchronize(s); err != nil {

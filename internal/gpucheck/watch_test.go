@@ -8,7 +8,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// clockwork is a driver whose events tell times of a script: the k-th record happens at the k-th of them, in milliseconds.
+// clockwork is a driver whose events tell times of a script: the k-th record happens at the k-th of
+// them, in milliseconds.
 type clockwork struct {
 	driver.Driver
 	times  []float64
@@ -34,7 +35,8 @@ func (c *clockwork) Synchronize(driver.Stream) error               { return nil 
 func (c *clockwork) Launch(driver.Stream, *driver.Launch) error    { return nil }
 func (c *clockwork) LaunchGraph(driver.Graph, driver.Stream) error { return nil }
 
-// Two iterations: forward 10 ms, 2 ms until the backward begins, backward 20 ms and a step of 5 ms at once.
+// Two iterations: forward 10 ms, 2 ms until the backward begins, backward 20 ms and a step of 5 ms
+// at once.
 func TestWatch(t *testing.T) {
 	c := &clockwork{times: []float64{0, 10, 12, 32, 32, 37, 37, 47, 51, 71, 71, 76}}
 	w := &watch{Driver: c}
@@ -56,7 +58,8 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each backward is launched on an idle device by a call of 1 ms: busy for 19 of 20 ms, and 1 ms more between.
+	// Each backward is launched on an idle device by a call of 1 ms: busy for 19 of 20 ms, and 1 ms
+	// more between.
 	if want := (10 + 19 + 5 + 10 + 19 + 5) / 76.0; math.Abs(u.busy-want) > 1e-12 {
 		t.Errorf("busy %v, want %v", u.busy, want)
 	}

@@ -14,7 +14,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// kinds is an engine that counts the kinds of the plans' steps.
+// kinds is an engine that counts the steps of each kind.
 type kinds map[string]int
 
 func (k kinds) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
@@ -30,7 +30,7 @@ func (k kinds) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
 	return nil, p.Check()
 }
 
-// The cases have steps of every kind that a device needs a kernel for.
+// The cases contain every kind of step that a device must implement.
 func TestEveryKindOfStep(t *testing.T) {
 	k := kinds{}
 	for _, c := range graphcases.All() {

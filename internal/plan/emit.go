@@ -30,18 +30,18 @@ func (p *placer) step(v *value) Step {
 	case sumsKind:
 		return &Sums{ids, v.axis, in[0], out}
 	case marginKind:
-		return &MarginLoss{ids, v.term.(MarginLossTerm).Margins, in[0], out}
+		return &MarginLoss{ids, v.description.(MarginLossOp).Margins, in[0], out}
 	case marginGrad:
-		return &MarginLossGrad{ids, v.term.(MarginLossGradTerm).Margins, in[0], in[1], out}
+		return &MarginLossGrad{ids, v.description.(MarginLossGradOp).Margins, in[0], in[1], out}
 	case signedKind:
-		return &SignedLoss{ids, v.term.(SignedLossTerm).Signs, in[0], out}
+		return &SignedLoss{ids, v.description.(SignedLossOp).Signs, in[0], out}
 	case signedGrad:
-		return &SignedLossGrad{ids, v.term.(SignedLossGradTerm).Signs, in[0], in[1], out, v.hasBase()}
+		return &SignedLossGrad{ids, v.description.(SignedLossGradOp).Signs, in[0], in[1], out, v.hasBase()}
 	case meansKind:
-		t := v.term.(GroupMeansTerm)
+		t := v.description.(GroupMeansOp)
 		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}
 	case meansGrad:
-		return &GroupMeansGrad{ids, v.term.(GroupMeansGradTerm).Groups, in[0], out, v.hasBase()}
+		return &GroupMeansGrad{ids, v.description.(GroupMeansGradOp).Groups, in[0], out, v.hasBase()}
 	}
 	return &Opaque{ids, v.node.Op(), in, v.shapes, out}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -89,6 +90,28 @@ func (e *Expr) String() string {
 		return fmt.Sprintf("(%v %s %v)", e.X, opNames[e.Op], e.Y)
 	}
 	return fmt.Sprintf("%s(%v)", opNames[e.Op], e.X)
+}
+
+// check returns an error if an operation of the tree is unknown or lacks an operand, or if the tree reads
+// an input that does not exist.
+func (e *Expr) check(inputs int) error {
+	if e == nil {
+		return errors.New("described by an expression with an operand that is nil")
+	}
+	if e.Op > Value {
+		return fmt.Errorf("described by an expression with the unknown operation %d", e.Op)
+	}
+	if e.Op == Load && (e.Arg < 0 || e.Arg >= inputs) {
+		return fmt.Errorf("described by an expression of input %d, and has %d inputs", e.Arg, inputs)
+	}
+	var err error
+	if e.Op.arity() > 0 {
+		err = e.X.check(inputs)
+	}
+	if e.Op.arity() == 2 && err == nil {
+		err = e.Y.check(inputs)
+	}
+	return err
 }
 
 // FLOPs is the number of operations in the tree.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -132,13 +133,59 @@ func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error 
 		v.in = append(v.in, in)
 		v.shapes = append(v.shapes, c.Shape())
 	}
-	v.kind, v.op, v.trans, v.axis, v.column, v.term, v.node = what.kind, what.op, what.trans, what.axis, what.column, what.term, n
+	v.kind, v.op, v.trans, v.axis, v.column, v.description, v.node = what.kind, what.op, what.trans, what.axis, what.column, what.description, n
+	if what.description != nil {
+		if err := checkDescription(what.description, v.in); err != nil {
+			return err
+		}
+	}
 	given := append([]*value(nil), v.in...)
 	v.align(what)
+	if e, ok := what.description.(ElementwiseOp); ok {
+		if !v.broadcasts() {
+			return errors.New("described as element-wise, of inputs of other shapes")
+		}
+		v.expand(e.Expr)
+		return nil
+	}
 	if !v.consistent() {
 		v.kind, v.in = opaqueKind, given
 	}
 	return nil
+}
+
+// expand makes v the value of an expression over its inputs: a tree of operations of v's shape.
+func (v *value) expand(e *Expr) {
+	inputs := v.in
+	var build func(e *Expr) *value
+	build = func(e *Expr) *value {
+		switch e.Op {
+		case Load:
+			return inputs[e.Arg]
+		case Value:
+			return &value{kind: leafKind, class: Constant, values: []float64{e.Const}, rows: 1, cols: 1}
+		}
+		w := &value{kind: mapKind, op: e.Op, rows: v.rows, cols: v.cols, nodes: v.nodes, in: []*value{build(e.X)}}
+		if e.Op.arity() == 2 {
+			w.in = append(w.in, build(e.Y))
+		}
+		return w
+	}
+	root := build(e)
+	v.op, v.in = Identity, []*value{root}
+	if root.kind == mapKind && e.Op.arity() > 0 {
+		v.op, v.in = root.op, root.in
+	}
+}
+
+// broadcasts reports whether every input has v's shape, or one row or one column in place of v's.
+func (v *value) broadcasts() bool {
+	for _, w := range v.in {
+		if w.rows != v.rows && w.rows != 1 || w.cols != v.cols && w.cols != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // align gives operands the shape that v's kind has them in, where it differs
@@ -163,12 +210,7 @@ func (v *value) align(what recognized) {
 func (v *value) consistent() bool {
 	switch v.kind {
 	case mapKind:
-		for _, w := range v.in {
-			if w.rows != v.rows && w.rows != 1 || w.cols != v.cols && w.cols != 1 {
-				return false
-			}
-		}
-		return len(v.in) == v.op.arity()
+		return len(v.in) == v.op.arity() && v.broadcasts()
 	case productKind:
 		m, k := transposed(v.in[0], v.trans[0])
 		l, n := transposed(v.in[1], v.trans[1])

@@ -9,15 +9,15 @@ import (
 // recognized is what a node's op means in terms of values. The zero value of
 // kind, for what is not recognised, is replaced by opaqueKind.
 type recognized struct {
-	constant   bool
-	kind       kind
-	op         Op
-	trans      [2]bool
-	vectors    [2]bool // operands of a product that are vectors
-	axis       Axis
-	column     int
-	term       Term
-	ignoreRest bool // only the first child is data: the others are sizes
+	constant    bool
+	kind        kind
+	op          Op
+	trans       [2]bool
+	vectors     [2]bool // operands of a product that are vectors
+	axis        Axis
+	column      int
+	description Description
+	ignoreRest  bool // only the first child is data: the others are sizes
 }
 
 // recognize classifies the node's op: this module's by their terms, Gorgonia's,
@@ -28,7 +28,7 @@ func recognize(n *gorgonia.Node) recognized {
 		return recognized{}
 	}
 	if d, ok := op.(Described); ok {
-		return ofTerm(d.PlanTerm())
+		return ofDescription(d.Describe())
 	}
 	v := reflect.Indirect(reflect.ValueOf(op))
 	if v.Kind() == reflect.Struct && v.Type().PkgPath() == "gorgonia.org/gorgonia" {
@@ -39,28 +39,30 @@ func recognize(n *gorgonia.Node) recognized {
 	return recognized{kind: opaqueKind}
 }
 
-func ofTerm(t Term) recognized {
+func ofDescription(t Description) recognized {
 	switch t := t.(type) {
-	case AddBiasTerm:
-		return recognized{kind: mapKind, op: Add}
-	case ColumnSumsTerm:
-		return recognized{kind: sumsKind, axis: OverRows}
-	case ColumnsTerm:
-		return recognized{kind: concatKind}
-	case ColumnTerm:
-		return recognized{kind: sliceKind, column: t.Index}
-	case MarginLossTerm:
-		return recognized{kind: marginKind, term: t}
-	case MarginLossGradTerm:
-		return recognized{kind: marginGrad, term: t}
-	case SignedLossTerm:
-		return recognized{kind: signedKind, term: t}
-	case SignedLossGradTerm:
-		return recognized{kind: signedGrad, term: t}
-	case GroupMeansTerm:
-		return recognized{kind: meansKind, term: t}
-	case GroupMeansGradTerm:
-		return recognized{kind: meansGrad, term: t}
+	case ElementwiseOp:
+		return recognized{kind: mapKind, description: t}
+	case AddBiasOp:
+		return recognized{kind: mapKind, op: Add, description: t}
+	case ColumnSumsOp:
+		return recognized{kind: sumsKind, axis: OverRows, description: t}
+	case ColumnsOp:
+		return recognized{kind: concatKind, description: t}
+	case ColumnOp:
+		return recognized{kind: sliceKind, column: t.Index, description: t}
+	case MarginLossOp:
+		return recognized{kind: marginKind, description: t}
+	case MarginLossGradOp:
+		return recognized{kind: marginGrad, description: t}
+	case SignedLossOp:
+		return recognized{kind: signedKind, description: t}
+	case SignedLossGradOp:
+		return recognized{kind: signedGrad, description: t}
+	case GroupMeansOp:
+		return recognized{kind: meansKind, description: t}
+	case GroupMeansGradOp:
+		return recognized{kind: meansGrad, description: t}
 	}
 	return recognized{kind: opaqueKind}
 }

@@ -18,12 +18,12 @@ const (
 	concatKind              // in side by side
 	sliceKind               // columns column.. of in[0]
 	reshapeKind             // in[0], its elements in the same order
-	marginKind              // term MarginLossTerm
-	marginGrad              // term MarginLossGradTerm
-	signedKind              // term SignedLossTerm
-	signedGrad              // term SignedLossGradTerm over in[0], in[1] (+ in[2])
-	meansKind               // term GroupMeansTerm
-	meansGrad               // term GroupMeansGradTerm over in[0] (+ in[1])
+	marginKind              // description MarginLossOp
+	marginGrad              // description MarginLossGradOp
+	signedKind              // description SignedLossOp
+	signedGrad              // description SignedLossGradOp over in[0], in[1] (+ in[2])
+	meansKind               // description GroupMeansOp
+	meansGrad               // description GroupMeansGradOp over in[0] (+ in[1])
 	opaqueKind              // node's op
 )
 
@@ -40,13 +40,13 @@ type value struct {
 	values []float64
 	node   *gorgonia.Node // of leaves and opaque values
 
-	op     Op
-	expr   *Expr
-	trans  [2]bool
-	axis   Axis
-	column int
-	term   Term
-	shapes []tensor.Shape // of an opaque value's inputs
+	op          Op
+	expr        *Expr
+	trans       [2]bool
+	axis        Axis
+	column      int
+	description Description
+	shapes      []tensor.Shape // of an opaque value's inputs
 }
 
 func (v *value) size() int { return v.rows * v.cols }

@@ -27,7 +27,7 @@ func TestWriteComparison(t *testing.T) {
 				run[i].Seconds *= 1 + float64(k) + 0.1*float64(seed)
 				run[i].GradientEvaluations = run[i].Iteration * (k + 1)
 				run[i].Objective *= 1 + 0.5*float64(k) + 0.2*float64(seed)
-				run[i].MaxViolation = run[i].Feasibility
+				run[i].MaxViolation = run[i].Infeasibility
 				run[i].Measures = map[string]float64{"validation_error": 0.2 + 0.01*float64(seed)}
 			}
 			m.Runs = append(m.Runs, run)
@@ -52,7 +52,7 @@ func TestWriteComparison(t *testing.T) {
 	}
 }
 
-// The overview shows what it is told to, per epoch where each iteration is a pass over the rows.
+// The overview shows the listed quantities, per epoch if each iteration is a pass over the rows.
 func TestOverview(t *testing.T) {
 	run := sample([]string{"b"}).Records
 	for i := range run {

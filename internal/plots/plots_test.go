@@ -33,7 +33,7 @@ func sample(constraints []string) Run {
 		for j := range constraints {
 			g := 1.3*math.Exp(-t/(40+20*float64(j))) - 0.02*float64(j)
 			r.Constraints = append(r.Constraints, g)
-			r.Feasibility = max(r.Feasibility, g)
+			r.Infeasibility = max(r.Infeasibility, g)
 			r.Multipliers = append(r.Multipliers, 0.3*float64(j)*(1-math.Exp(-t/90)))
 			r.Auxiliary = append(r.Auxiliary, 0.3*float64(j)*(1-math.Exp(-t/130)))
 		}
@@ -63,7 +63,7 @@ func TestWrite(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"objective-iterations.svg":  {"objective and bounded losses", "T-shirt/top", "Trouser", "Pullover", "Dress", "bound 0.2", "iteration"},
 		"violations-seconds.svg":    {"Trouser (bound 0.2)", "(0 drawn at ", "seconds of training"},
-		"residuals-iterations.svg":  {"stationarity", "feasibility", "complementarity"},
+		"residuals-iterations.svg":  {"stationarity", "infeasibility", "complementarity"},
 		"multipliers-seconds.svg":   {"Dress", "dashed: auxiliary (mu)"},
 		"overview.svg":              {"KKT residuals", "multipliers", "violation of each bound"},
 		"violations-iterations.svg": {"max(0, loss - bound)"},
@@ -80,8 +80,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// texts finds the horizontal texts of a picture: their place from its top left corner, and the
-// picture's size.
+// texts returns the horizontal texts of a plot with their distance from the top left corner, and
+// the size of the plot.
 func texts(t *testing.T, path string) (places map[string][2]float64, width, height float64) {
 	t.Helper()
 	content := wellFormed(t, path)
@@ -101,8 +101,8 @@ func texts(t *testing.T, path string) (places map[string][2]float64, width, heig
 	return places, width, height
 }
 
-// Long names leave the plot its width: the legend is below, in a taller picture, and titles begin
-// inside it.
+// Long names do not shrink the plot: the legend is below, in a taller picture, and titles start
+// inside the picture.
 func TestLongNames(t *testing.T) {
 	var long []string
 	for k := range 20 {
@@ -136,8 +136,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// Values that a logarithmic axis has no place for are named, and a value at a power of ten does not
-// look like 0.
+// The title names values that a logarithmic axis cannot show, and a value at a power of ten does
+// not look like 0.
 func TestHeading(t *testing.T) {
 	for _, tc := range []struct {
 		values []float64
@@ -158,7 +158,7 @@ func TestHeading(t *testing.T) {
 	}
 }
 
-// Curves of one point each can be told apart when the colours come again.
+// Curves of one point each can be distinguished when the colours repeat.
 func TestMarksDiffer(t *testing.T) {
 	n := len(palette())
 	if a, b := constraintStyle(0).mark(), constraintStyle(n).mark(); a.Color != b.Color || a.Shape == b.Shape {
@@ -166,7 +166,7 @@ func TestMarksDiffer(t *testing.T) {
 	}
 }
 
-// A picture that cannot be written is named.
+// The error names a plot that cannot be written.
 func TestUnwritablePicture(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, Overview), 0o755); err != nil {
@@ -177,7 +177,7 @@ func TestUnwritablePicture(t *testing.T) {
 	}
 }
 
-// wellFormed returns an XML file's content.
+// wellFormed returns the content of an XML file.
 func wellFormed(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -193,7 +193,7 @@ func wellFormed(t *testing.T, path string) string {
 	}
 }
 
-// A method without multipliers, runs that are a single record, all zero, or very long.
+// Runs of methods without multipliers, and runs with a single record, only zeros, or many records.
 func TestWriteEdges(t *testing.T) {
 	bare := sample([]string{"b"})
 	for i := range bare.Records {
@@ -229,7 +229,7 @@ func TestWriteEdges(t *testing.T) {
 	}
 }
 
-// A run of one record has a mark for each series, in its colour.
+// A run of one record has a marker for each series, in its colour.
 func TestSingleRecordIsMarked(t *testing.T) {
 	run := sample([]string{"b", "c"})
 	run.Records = run.Records[:1]

@@ -137,7 +137,7 @@ func (run Run) violations() quantity {
 func residuals() quantity {
 	return quantity{name: "residuals", title: "KKT residuals", label: "residual", logarithmic: true, series: []series{
 		{"stationarity", constraintStyle(4), func(r *trainer.Record) (float64, bool) { return r.Stationarity, true }},
-		{"feasibility", constraintStyle(0), func(r *trainer.Record) (float64, bool) { return r.Feasibility, true }},
+		{"infeasibility", constraintStyle(0), func(r *trainer.Record) (float64, bool) { return r.Infeasibility, true }},
 		{"complementarity", constraintStyle(2), func(r *trainer.Record) (float64, bool) { return r.Complementarity, true }},
 	}}
 }

@@ -13,19 +13,20 @@ import (
 	"ppal/trainer/certify/near"
 )
 
-// outcome is a comparison made by hand: the runs of each contender.
+// outcome builds a comparison from the runs of each contender.
 func outcome(runs ...compare.Run) *compare.Outcome {
 	o := &compare.Outcome{Study: &compare.Study{Title: "by hand", Seeds: []uint64{1}}}
 	for _, r := range runs {
 		r.Seed = 1
-		r.Config.FeasibilityTolerance, r.Config.Alpha, r.Config.Beta = 1e-3, 10, 0.1
+		r.Config.FeasibilityTolerance = 1e-3
+		r.Config.Method = config.Method{Method: "plada", Options: map[string]string{"alpha": "10", "beta": "0.1"}}
 		o.Study.Contenders = append(o.Study.Contenders, compare.Contender{Name: r.Contender, Values: config.Values{"method": "plada"}})
 		o.Runs = append(o.Runs, r)
 	}
 	return o
 }
 
-// at is a record.
+// at builds a record.
 func at(iteration int, objective, violation float64) trainer.Record {
 	return trainer.Record{Iteration: iteration, Seconds: float64(iteration), Objective: objective, MaxViolation: violation}
 }
@@ -34,7 +35,7 @@ func run(name string, records ...trainer.Record) compare.Run {
 	return compare.Run{Contender: name, Records: records}
 }
 
-// judge wants a verdict, or none.
+// judge checks the verdict, or that there is none.
 func judge(t *testing.T, name string, c test, o *compare.Outcome, known bool, want ruling, text string) {
 	t.Helper()
 	v, ok := c(o)
@@ -89,14 +90,14 @@ func TestServes(t *testing.T) {
 	judge(t, "absent", serves("ssg"), o, false, "", "")
 }
 
-// Residuals c/sqrt(k) have squares whose running mean falls like log k/k, those like 1/k faster,
-// constant ones not at all.
+// The running mean of the squares of residuals c/sqrt(k) falls like log k/k; that of residuals
+// like 1/k falls faster, and that of constant residuals not at all.
 func TestDecays(t *testing.T) {
 	falling := func(power float64) compare.Run {
 		r := run("ppala", at(0, 1, 0))
 		for k := 1; k <= 1000; k++ {
 			s := math.Pow(float64(k), power)
-			r.Records = append(r.Records, trainer.Record{Iteration: k, Stationarity: s, Feasibility: s, Complementarity: s})
+			r.Records = append(r.Records, trainer.Record{Iteration: k, Stationarity: s, Infeasibility: s, Complementarity: s})
 		}
 		return r
 	}
@@ -115,7 +116,7 @@ func TestInsensitive(t *testing.T) {
 	judge(t, "failed", insensitive(names), outcome(run("a", at(1, 1, 0)), failed), true, notConfirmed, "b failed")
 }
 
-// dual is a record with one multiplier.
+// dual builds a record with one multiplier.
 func dual(lambda, mu, violation float64) trainer.Record {
 	return trainer.Record{Multipliers: []float64{lambda}, Auxiliary: []float64{mu}, MaxViolation: violation}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppal/internal/compare"
+	"ppal/internal/config"
 	"ppal/trainer"
 )
 
@@ -17,7 +18,7 @@ func decays(contender string) test {
 		for _, r := range o.Of(contender) {
 			for i, of := range []func(r *trainer.Record) float64{
 				func(r *trainer.Record) float64 { return r.Stationarity },
-				func(r *trainer.Record) float64 { return r.Feasibility },
+				func(r *trainer.Record) float64 { return r.Infeasibility },
 				func(r *trainer.Record) float64 { return r.Complementarity },
 			} {
 				if slope, ok := decay(r.Records, of); ok {
@@ -26,7 +27,7 @@ func decays(contender string) test {
 			}
 		}
 		holds, texts := len(slopes[0]) > 0, []string{}
-		for i, name := range []string{"stationarity", "feasibility", "complementarity"} {
+		for i, name := range []string{"stationarity", "infeasibility", "complementarity"} {
 			s := compare.NewStatistic(slopes[i])
 			texts = append(texts, fmt.Sprintf("%s k^%v", name, s))
 			holds = holds && (s.N == 0 || s.Mean <= decayLimit)
@@ -134,11 +135,27 @@ func remaining(name string) test {
 		holds := len(o.Of(name)) > 0
 		var texts []string
 		for _, r := range o.Of(name) {
-			rho := r.Config.Alpha / (1 + r.Config.Alpha*r.Config.Beta)
+			rho, ok := rhoOf(r.Config)
+			if !ok {
+				return verdict{}, false
+			}
 			debt, violation := gap(r.Last())/rho, r.Last().MaxViolation
 			holds = holds && violation > r.Config.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
 			texts = append(texts, fmt.Sprintf("%s, seed %d: violation %.4g, |lambda - mu|/rho %.4g", name, r.Seed, violation, debt))
 		}
 		return verdict{ruled(holds), strings.Join(texts, "; ")}, len(o.Of(name)) > 0
 	}
+}
+
+// rhoOf is rho of a run by PPALA or PLADA.
+func rhoOf(c config.Train) (rho float64, ok bool) {
+	m, err := c.TrainerMethod()
+	if err != nil {
+		return 0, false
+	}
+	p, ok := m.(interface{ Rho() float64 })
+	if !ok {
+		return 0, false
+	}
+	return p.Rho(), true
 }

@@ -9,8 +9,7 @@ import (
 	"ppal/internal/config"
 )
 
-// The names that the interface promises are there, and every setting of every contender resolves,
-// the points of its search too.
+// The promised names exist, and the settings and grids of all contenders resolve.
 func TestStudiesResolve(t *testing.T) {
 	want := []string{"dp-adult", "dp-bank", "dp-compas", "eo-adult", "eo-bank", "eo-compas", "if-communities", "mnpc-fashion-mnist",
 		"mnpc-cifar10", "alpha-sweep", "beta-sweep", "duals", "ranking-mslr"}
@@ -47,7 +46,7 @@ func TestStudiesResolve(t *testing.T) {
 	}
 }
 
-// A search has as many points for every method of a comparison that has one.
+// In a comparison, all searches have the same number of points.
 func TestSearchesAreEqual(t *testing.T) {
 	for _, f := range Figures() {
 		points := 0

@@ -97,7 +97,7 @@ func encode(r *trainer.Record) ([]byte, error) {
 // numbersOf returns the record's numbers by the name of their key.
 func numbersOf(r *trainer.Record) map[string][]float64 {
 	numbers := map[string][]float64{
-		"objective": {r.Objective}, "constraints": r.Constraints, "feasibility": {r.Feasibility, r.MaxViolation},
+		"objective": {r.Objective}, "constraints": r.Constraints, "feasibility": {r.Infeasibility, r.MaxViolation},
 		"stationarity": {r.Stationarity}, "complementarity": {r.Complementarity},
 		"multipliers": r.Multipliers, "auxiliary multipliers": r.Auxiliary, "slack": r.Slack,
 	}

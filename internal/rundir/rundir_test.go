@@ -55,11 +55,11 @@ func number(x float64) *float64 { return &x }
 
 func records() []trainer.Record {
 	return []trainer.Record{
-		{Objective: 1.5, Constraints: []float64{0.3, -0.1}, MaxViolation: 0.3, Feasibility: 0.3, Stationarity: 2, Complementarity: 0.1,
+		{Objective: 1.5, Constraints: []float64{0.3, -0.1}, MaxViolation: 0.3, Infeasibility: 0.3, Stationarity: 2, Complementarity: 0.1,
 			Multipliers: []float64{0, 0}, Measures: map[string]float64{"train_error": 0.5, "test_error": 0.6}},
 		{Iteration: 10, Epoch: 10, Seconds: 0.25, GradientEvaluations: 11, Objective: 0.5, Constraints: []float64{-0.3, -0.1}, Stationarity: 0.2,
 			Multipliers: []float64{0.1, 0.2}, Auxiliary: []float64{0.3, 0.4}, Slack: []float64{0.5, 0.6}, Delta: number(0.9), StepSize: number(0.01),
-			MeanStationarity: number(0.2), MeanFeasibility: number(0), MeanComplementarity: number(0),
+			MeanStationarity: number(0.2), MeanInfeasibility: number(0), MeanComplementarity: number(0),
 			Measures: map[string]float64{"train_error": 0.1, "test_error": 0.2}},
 	}
 }
@@ -104,7 +104,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A number that is not finite is named and never written.
+// The error names a number that is not finite, and the number is not written.
 func TestMetricsRefusesNonFinite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	m, err := CreateMetrics(path)
@@ -151,7 +151,7 @@ func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
 	want := Summary{Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
 		Certificate: certify.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
-		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Feasibility: math.NaN(), Complementarity: math.NaN()})}
+		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
 	if err := unset.Write(path); err != nil {
@@ -211,7 +211,7 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// A discarded run's name can be used again; files of others are left alone.
+// The name of a discarded run can be used again, and other files stay.
 func TestDiscard(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	for range 2 {
@@ -247,8 +247,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Of several runs that start at once in one directory, new or empty, one has it; the others are
-// refused and leave its files alone.
+// Of several runs that start at the same time in one new or empty directory, exactly one succeeds.
+// The others fail and leave its files unchanged.
 func TestCreateAtOnce(t *testing.T) {
 	for round := range 50 {
 		out := filepath.Join(t.TempDir(), "run")
@@ -281,7 +281,7 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 }
 
-// fullDisk has room for some bytes more.
+// fullDisk has space for a given number of bytes.
 type fullDisk struct {
 	*os.File
 	room int
@@ -296,7 +296,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A record that does not fit on the disk leaves no part of a line.
+// A record that does not fit on the disk leaves no incomplete line.
 func TestMetricsOnFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	m, err := CreateMetrics(path)

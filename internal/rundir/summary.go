@@ -60,7 +60,7 @@ type BestFeasible struct {
 // if there is nothing to fit.
 type ResidualDecay struct {
 	Stationarity    *float64 `json:"stationarity"`
-	Feasibility     *float64 `json:"feasibility"`
+	Infeasibility   *float64 `json:"feasibility"`
 	Complementarity *float64 `json:"complementarity"`
 }
 
@@ -72,7 +72,7 @@ func NewResidualDecay(d trainer.Decay) ResidualDecay {
 		}
 		return &x
 	}
-	return ResidualDecay{known(d.Stationarity), known(d.Feasibility), known(d.Complementarity)}
+	return ResidualDecay{known(d.Stationarity), known(d.Infeasibility), known(d.Complementarity)}
 }
 
 // Write writes the summary atomically. It is the last file of a run.

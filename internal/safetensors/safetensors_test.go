@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// file returns header behind its length, followed by data bytes.
+// file returns the header, preceded by its length and followed by data bytes.
 func file(header string, data int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, data)...)
 }
 
-// The reference implementation's file (testdata/reference.py) is read, and
-// written again byte for byte.
+// Reading the file of the reference implementation (testdata/reference.py) and writing the content
+// gives the same bytes.
 func TestReference(t *testing.T) {
 	want, err := os.ReadFile("testdata/reference.safetensors")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestReadPassesReaderErrors(t *testing.T) {
 	}
 }
 
-// failing gives its bytes, then its error.
+// failing returns its bytes and then its error.
 type failing struct {
 	data []byte
 	err  error
@@ -225,7 +225,7 @@ func TestWritePassesWriterErrors(t *testing.T) {
 	}
 }
 
-// full takes n writes, then gives its error.
+// full accepts n writes and then returns its error.
 type full struct {
 	n   int
 	err error
@@ -239,8 +239,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzRead: whatever the bytes, Read gives an error or a file that Write takes
-// and that reads back the same.
+// FuzzRead checks that Read, for any bytes, returns an error or a file that Write accepts and that
+// reads back unchanged.
 func FuzzRead(f *testing.F) {
 	reference, err := os.ReadFile("testdata/reference.safetensors")
 	if err != nil {

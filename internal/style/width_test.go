@@ -25,15 +25,14 @@ const (
 // root is the repository's folder.
 const root = "../.."
 
-// wide lists the folders that still have lines which are too wide, each with the folders below it
-// ("." is the top folder alone). Remove a folder once its lines fit; add none.
+// wide lists the folders that still have lines which are too wide; /... includes the folders below.
+// Remove a folder once its lines fit; add none.
 var wide = []string{
-	"cuda",
+	"cuda/...",
 	"internal/config",
 	"internal/cpu",
-	"internal/gpucheck",
 	"internal/plan",
-	"trainer",
+	"trainer/...",
 }
 
 // TestWidth checks every comment line of Go files and every line of Markdown.
@@ -74,7 +73,7 @@ func TestWidth(t *testing.T) {
 	}
 	excused := map[string]bool{} // by entry of wide
 	for folder, list := range found {
-		if i := slices.IndexFunc(wide, func(top string) bool { return folder == top || strings.HasPrefix(folder, top+"/") }); i >= 0 {
+		if i := slices.IndexFunc(wide, func(entry string) bool { return covers(entry, folder) }); i >= 0 {
 			excused[wide[i]] = true
 			continue
 		}
@@ -87,6 +86,12 @@ func TestWidth(t *testing.T) {
 			t.Logf("%s complies: remove it from the list", folder)
 		}
 	}
+}
+
+// covers reports whether an entry of wide includes a folder.
+func covers(entry, folder string) bool {
+	top, below := strings.CutSuffix(entry, "/...")
+	return folder == top || below && strings.HasPrefix(folder, top+"/")
 }
 
 // wideComments finds comments with lines above commentWidth. A comment behind code is measured

@@ -11,29 +11,33 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >= 0 that shows it: x is an
-// epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon = Epsilon.
+// Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >=
+// 0 that shows it: x is an epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon =
+// Epsilon.
 type Certificate struct {
 	Epsilon         float64   `json:"epsilon"`         // the largest of the residuals
 	Stationarity    float64   `json:"stationarity"`    // dist(0, grad f + J^T nu + subdifferential of r)
-	Feasibility     float64   `json:"feasibility"`     // ||max(0, g)||
+	Infeasibility   float64   `json:"feasibility"`     // ||max(0, g)||
 	Complementarity float64   `json:"complementarity"` // sum_j |nu_j g_j|
 	Nu              []float64 `json:"nu"`
 	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
 	Domain float64 `json:"domain,omitempty"`
-	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does not describe: the distance
-	// to one subgradient, not to the whole subdifferential.
+	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does
+	// not describe: the distance to one subgradient, not to the whole subdifferential.
 	UpperBound bool `json:"upper_bound,omitempty"`
-	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (problems with pieces only).
+	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (problems with
+	// pieces only).
 	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
 }
 
-// CertificateSettings are the tolerances of a certificate. The zero value fits the problem's precision.
+// Settings are the tolerances of a certificate. The zero value fits the problem's precision.
 type Settings struct {
-	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the default: 1e-12 in float64, 1e-6
-	// in float32. A model that was trained in float32 needs 1e-6 in float64 too.
+	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the
+	// default: 1e-12 in float64, 1e-6 in float32. A model that was trained in float32 needs 1e-6 in
+	// float64 too.
 	Sphere float64
-	// Kink is how near two pieces of a maximum count as equal, relative to 1 + |h|; 0 is the default: 1e-7 in float64, 1e-4 in float32.
+	// Kink is how near two pieces of a maximum count as equal, relative to 1 + |h|; 0 is the default:
+	// 1e-7 in float64, 1e-4 in float32.
 	Kink float64
 }
 
@@ -48,14 +52,16 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 // gramLimit is the number of constraints up to which the least squares forms J J^T.
 const gramLimit = 32
 
-// Certify measures the iterate, whose last Forward gave at. nu is the method's multiplier (Report.Nu), of length m; nil finds one:
-// nu, and t >= 0 for the column x where x is on the ball's sphere, minimise
+// Measure measures the iterate, whose last Forward gave at. nu is the method's multiplier
+// (Report.Nu), of length m; nil finds one: nu, and t >= 0 for the column x where x is on the ball's
+// sphere, minimise
 //
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
 //
-// whose second term keeps inactive constraints from being loaded. For up to 32 constraints by non-negative least squares on
-// J J^T (for r other than none and the ball with the distance to r's subdifferential in place of the norm, by Newton steps), above
-// by projected gradients. It costs one backward pass with nu, and 2 + m, or some hundreds for m > 32, without.
+// whose second term keeps inactive constraints from being loaded. For up to 32 constraints by
+// non-negative least squares on J J^T (for r other than none and the ball with the distance to r's
+// subdifferential in place of the norm, by Newton steps), above by projected gradients. It costs
+// one backward pass with nu, and 2 + m, or some hundreds for m > 32, without.
 func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
@@ -65,7 +71,8 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
 	var err error
-	if pw, ok := p.(problem.Piecewise); ok {
+	features := problem.FeaturesOf(p)
+	if pw := features.Pieces; pw != nil {
 		cert.KinkTolerance = s.Kink
 		err = c.piecewise(pw, cert.Nu, nu != nil)
 	} else {
@@ -80,12 +87,12 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		violated += max(0, g) * max(0, g)
 		cert.Complementarity += math.Abs(cert.Nu[j] * g)
 	}
-	cert.Feasibility = math.Sqrt(violated)
+	cert.Infeasibility = math.Sqrt(violated)
 	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
-	cert.UpperBound = problem.IsNonSmooth(p)
-	cert.Epsilon = max(cert.Stationarity, cert.Feasibility, cert.Complementarity, cert.Domain)
+	cert.UpperBound = features.Kinks
+	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }
 
@@ -177,7 +184,8 @@ func (c *certifier) onSphere() bool {
 	return r.Kind == problem.Ball && vec.Norm(c.x) >= r.Radius*(1-c.set.Sphere)
 }
 
-// quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself as a last column.
+// quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself
+// as a last column.
 func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
 	if c.onSphere() {
 		a = append(slices.Clone(a), problem.Iterate)
@@ -192,9 +200,9 @@ func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
 	return q
 }
 
-// piecewise certifies at a point where maxima may have kinks: every piece that is active within the tolerance has a share of its
-// constraint's multiplier, and the shares make the residual smallest. A given multiplier of a constraint with one active piece
-// is that piece's.
+// piecewise certifies at a point where maxima may have kinks: every piece that is active within the
+// tolerance has a share of its constraint's multiplier, and the shares make the residual smallest.
+// A given multiplier of a constraint with one active piece is that piece's.
 func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) error {
 	base, active := make([]float64, 1+len(p.Terms())), c.activePieces(p)
 	base[0] = 1
@@ -244,7 +252,8 @@ func (c *certifier) activePieces(p problem.Piecewise) []problem.Piece {
 	return active
 }
 
-// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into nu.
+// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into
+// nu.
 func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, columns []problem.Vector) []float64 {
 	set := shareSet{constraint: make([]int, len(active))}
 	for i, b := range active {
@@ -268,7 +277,8 @@ func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, col
 	return y
 }
 
-// leastShares is shares by least squares, for the norm of the residual and the normal cone of the ball.
+// leastShares is shares by least squares, for the norm of the residual and the normal cone of the
+// ball.
 func (c *certifier) leastShares(set shareSet, columns []problem.Vector) []float64 {
 	q := c.quadratic(columns)
 	group := slices.Clone(set.constraint)

@@ -32,7 +32,8 @@ func certifyAt(t testing.TB, fn problem.Functions, x, nu []float64, s certify.Se
 	return c
 }
 
-// At every published KKT point the multiplier that Certify finds certifies it to rounding, and the published one too.
+// At every published KKT point the multiplier that Certify finds certifies it to rounding, and the
+// published one too.
 func TestPublishedPointsAreCertified(t *testing.T) {
 	for _, tp := range testproblems.All() {
 		t.Run(tp.Name, func(t *testing.T) {
@@ -90,7 +91,8 @@ func TestPointsThatAreNotKKT(t *testing.T) {
 	}
 }
 
-// Without the second term of its objective an inactive constraint with the right gradient would certify any point.
+// Without the second term of its objective an inactive constraint with the right gradient would
+// certify any point.
 func TestInactiveConstraintIsNotLoaded(t *testing.T) {
 	c := certifyAt(t, testkit.Line(), []float64{0.5}, nil, certify.Settings{}) // grad f = -2.5, grad g = 1, g = -0.5
 	if want := 2.5 / (1 + 0.25); math.Abs(c.Nu[0]-want) > 1e-14 {
@@ -103,7 +105,7 @@ func TestInactiveConstraintIsNotLoaded(t *testing.T) {
 
 func TestResidualsByHand(t *testing.T) {
 	c := certifyAt(t, testkit.Line(), []float64{1.5}, []float64{2}, certify.Settings{})
-	if c.Stationarity != 0.5 || c.Feasibility != 0.5 || c.Complementarity != 1 || c.Epsilon != 1 || c.Nu[0] != 2 {
+	if c.Stationarity != 0.5 || c.Infeasibility != 0.5 || c.Complementarity != 1 || c.Epsilon != 1 || c.Nu[0] != 2 {
 		t.Errorf("%+v", c)
 	}
 	if c := certifyAt(t, testkit.Line(), []float64{1}, nil, certify.Settings{}); c.Epsilon > 1e-15 || math.Abs(c.Nu[0]-2) > 1e-15 {
@@ -204,7 +206,8 @@ func TestMaximumOfTwo(t *testing.T) {
 			t.Errorf("nu %v: %+v, want the stationarity %v", test.nu, c, test.want)
 		}
 	}
-	// Other regularizers go through projected gradients on the product of simplices: 0.5 each of l1 takes part of nu.
+	// Other regularizers go through projected gradients on the product of simplices: 0.5 each of l1
+	// takes part of nu.
 	fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.5}
 	for _, test := range []struct {
 		nu   []float64
@@ -249,7 +252,8 @@ func TestUpperBoundLabel(t *testing.T) {
 	}
 }
 
-// A certificate on the way, whatever its route, leaves the iterate, the method and the run as they are, to the bit.
+// A certificate on the way, whatever its route, leaves the iterate, the method and the run as they
+// are, to the bit.
 func TestCertifyChangesNothing(t *testing.T) {
 	l1 := problem.Regularizer{Kind: problem.L1, Weight: 0.1}
 	for _, test := range []struct {
@@ -330,8 +334,8 @@ func repeated(fn problem.Functions, times int) problem.Functions {
 	return fn
 }
 
-// Above 32 constraints projected gradients take the place of least squares: on constraints repeated they must find as small a
-// residual as least squares on each once.
+// Above 32 constraints projected gradients take the place of least squares: on constraints repeated
+// they must find as small a residual as least squares on each once.
 func TestManyConstraints(t *testing.T) {
 	for _, name := range []string{"HS43", "HS100", "HS113", "qp-random-50x20", "HS86"} {
 		tp := testkit.Named(t, name)
@@ -359,7 +363,8 @@ func TestManyConstraints(t *testing.T) {
 			fn.G(g, x)
 			a, b := objective(few, g), objective(many, g)
 			t.Logf("%s at the %s: %.6g by least squares, %.6g", name, at, a, b)
-			// Repeating only relaxes the second term, so b may be smaller; the residual is what must not be worse.
+			// Repeating only relaxes the second term, so b may be smaller; the residual is what must not be
+			// worse.
 			accuracy := 1e-8
 			if name == "HS86" { // gradients of size 1 to 160: not converged after the iterations that it is given
 				accuracy = 1e-4

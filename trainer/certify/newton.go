@@ -1,22 +1,16 @@
 package certify
 
 import (
-	"math"
-
 	"ppal/trainer/internal/qp"
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
-const (
-	newtonIterations = 50
-	newtonHalvings   = 40
-	newtonDecrease   = 1e-4  // of the predicted decrease, Armijo's condition
-	newtonTolerance  = 1e-15 // of the shares
-)
+// distanceNewton are the Newton steps on the distance from the subdifferential.
+var distanceNewton = qp.Newton{Iterations: 50, Still: 1e-15}
 
-// shareSet is the set of the pieces' shares y of the multipliers: y >= 0, and where sums are given, those of each constraint
-// add up to its sum.
+// shareSet is the set of the pieces' shares y of the multipliers: y >= 0, and where sums are given,
+// those of each constraint add up to its sum.
 type shareSet struct {
 	constraint []int // of each share
 	sums       []float64
@@ -31,10 +25,12 @@ func each(m int) shareSet {
 	return s
 }
 
-// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2, nu_j the sum of the y of constraint j, over the set of
-// shares, D the distance of 0 to its argument + subdifferential of r. D^2/2 is convex and piecewise smooth with the gradient p, the
-// smallest element, so that semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set, end at the minimiser
-// after few. columns are a_0 = grad f, a_1, ... Any y of the set certifies: the accuracy decides how well, not whether.
+// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2, nu_j the sum of the y of
+// constraint j, over the set of shares, D the distance of 0 to its argument + subdifferential of r.
+// D^2/2 is convex and piecewise smooth with the gradient p, the smallest element, so that
+// semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set, end at the
+// minimiser after few. columns are a_0 = grad f, a_1, ... Any y of the set certifies: the accuracy
+// decides how well, not whether.
 func (c *certifier) newton(set shareSet, columns []problem.Vector) []float64 {
 	w := &distanceModel{certifier: c, set: set, columns: make([][]float64, len(columns)),
 		combined: make([]float64, len(c.x)), slope: make([]float64, len(columns)-1), nu: make([]float64, len(c.at.Constraints))}
@@ -46,33 +42,7 @@ func (c *certifier) newton(set shareSet, columns []problem.Vector) []float64 {
 	if set.sums != nil {
 		y = qp.New(len(y)).WithSums(set.constraint, set.sums)
 	}
-	trial := make([]float64, len(y))
-	for range newtonIterations {
-		value := w.value(y)
-		target := w.step(y)
-		descent, moved := 0.0, 0.0
-		for i, v := range target {
-			descent += w.slope[i] * (v - y[i])
-			moved = math.Max(moved, math.Abs(v-y[i]))
-		}
-		if !(descent < 0) || moved <= newtonTolerance*(1+vec.Norm1(y)) {
-			break
-		}
-		t, lower := 1.0, false
-		for range newtonHalvings {
-			for i, v := range target {
-				trial[i] = y[i] + t*(v-y[i])
-			}
-			if lower = w.value(trial) <= value+newtonDecrease*t*descent; lower {
-				break
-			}
-			t /= 2
-		}
-		if !lower {
-			break
-		}
-		copy(y, trial)
-	}
+	distanceNewton.Minimise(y, w)
 	return y
 }
 
@@ -86,8 +56,8 @@ type distanceModel struct {
 	nu       []float64
 }
 
-// value is the objective at y; combined, residual and nu hold its parts.
-func (w *distanceModel) value(y []float64) float64 {
+// Value implements qp.Objective; combined, residual and nu hold the parts of the value.
+func (w *distanceModel) Value(y []float64) (value, terms float64) {
 	copy(w.combined, w.columns[0])
 	clear(w.nu)
 	for i, share := range y {
@@ -101,11 +71,11 @@ func (w *distanceModel) value(y []float64) float64 {
 	for j, nu := range w.nu {
 		sum += nu * nu * w.at.Constraints[j] * w.at.Constraints[j]
 	}
-	return sum / 2
+	return sum / 2, 0
 }
 
-// step returns the minimiser over the set of the quadratic model at y, after value(y), and leaves the slope there.
-func (w *distanceModel) step(y []float64) []float64 {
+// Model implements qp.Objective.
+func (w *distanceModel) Model(y []float64) (target, slope []float64) {
 	r, tolerance := w.certifier.p.Space().Regularizer, w.certifier.set.Sphere
 	q := qp.New(len(y))
 	image := make([]float64, len(w.x))
@@ -125,7 +95,7 @@ func (w *distanceModel) step(y []float64) []float64 {
 	}
 	q.Shift(w.slope, y)
 	if w.set.sums != nil {
-		return q.WithSums(w.set.constraint, w.set.sums)
+		return q.WithSums(w.set.constraint, w.set.sums), w.slope
 	}
-	return q.NonNegative()
+	return q.NonNegative(), w.slope
 }

@@ -2,60 +2,26 @@ package certify
 
 import (
 	"math"
-	"slices"
 
+	"ppal/trainer/internal/qp"
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
-const (
-	projectedIterations = 300
-	projectedTolerance  = 1e-10 // of the multipliers, between iterations
-	jacobianLength      = 1e-5  // of 1 + ||x||, the central difference for J v in float64
-	// projectedSlack is the relative rounding of the objective that backtracking forgives.
-	projectedSlack = 1e-12
-)
+// jacobianLength is the length of the central difference for J v in float64, of 1 + ||x||.
+const jacobianLength = 1e-5
 
-// projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated projected gradients with
-// restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), D the distance of 0 to its argument + subdifferential of r, whose
-// square has the gradient 2p, p the smallest element. It forms no Jacobian: J^T nu comes by backward passes, J p by central
-// differences of g. Any nu >= 0 certifies: the accuracy here decides how well, not whether.
+// projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated
+// projected gradients (qp.Accelerated), D the distance of 0 to its argument + subdifferential of r,
+// whose square has the gradient 2p, p the smallest element. It forms no Jacobian: J^T nu comes by
+// backward passes, J p by central differences of g. Any nu >= 0 certifies: the accuracy here
+// decides how well, not whether.
 func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
 	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), weights: make([]float64, 1+m), g: make([]float64, m)}
 	c.p.Space().Combine(work.x, 1, problem.Iterate, 0, problem.Iterate)
-	slope, trial, momentum := make([]float64, m), make([]float64, m), slices.Clone(nu)
-	value, err := work.evaluate(momentum, slope)
-	if err != nil {
+	if err := qp.Accelerated(nu, work); err != nil {
 		return err
-	}
-	smooth, t := work.lipschitz(slope), 1.0
-	for range projectedIterations {
-		if smooth, err = work.backtrack(trial, momentum, slope, value, smooth); err != nil {
-			return err
-		}
-		moved, ascent := 0.0, 0.0
-		for i := range trial {
-			d := trial[i] - nu[i]
-			moved = math.Max(moved, math.Abs(d))
-			ascent += slope[i] * d
-		}
-		following := (1 + math.Sqrt(1+4*t*t)) / 2
-		b := (t - 1) / following
-		if ascent > 0 {
-			b, following = 0, 1
-		}
-		for i := range trial {
-			momentum[i] = trial[i] + b*(trial[i]-nu[i])
-		}
-		copy(nu, trial)
-		t = following
-		if moved <= projectedTolerance*(1+vec.Norm1(nu)) {
-			break
-		}
-		if value, err = work.evaluate(momentum, slope); err != nil {
-			return err
-		}
 	}
 	return work.restore()
 }
@@ -67,29 +33,8 @@ type leastResidual struct {
 	weights, g []float64
 }
 
-// backtrack writes the step from momentum to trial and returns the bound of the curvature with which it is one.
-func (w *leastResidual) backtrack(trial, momentum, slope []float64, value, smooth float64) (float64, error) {
-	for ; ; smooth *= 2 {
-		for i := range trial {
-			trial[i] = max(0, momentum[i]-slope[i]/smooth)
-		}
-		bound := value
-		for i := range trial {
-			d := trial[i] - momentum[i]
-			bound += slope[i]*d + smooth/2*d*d
-		}
-		next, err := w.value(trial)
-		if err != nil {
-			return 0, err
-		}
-		if next <= bound+projectedSlack*value || !(smooth < 1e30) {
-			return smooth, nil
-		}
-	}
-}
-
-// value is the objective at nu; residual and v hold its parts.
-func (w *leastResidual) value(nu []float64) (float64, error) {
+// Value implements qp.Smooth; residual and v hold the parts of the value.
+func (w *leastResidual) Value(nu []float64) (float64, error) {
 	w.weights[0] = 1
 	copy(w.weights[1:], nu)
 	if err := w.certifier.p.Backward(w.weights, w.v); err != nil {
@@ -103,9 +48,9 @@ func (w *leastResidual) value(nu []float64) (float64, error) {
 	return sum, nil
 }
 
-// evaluate is value with the gradient 2 J p + 2 g^2 nu.
-func (w *leastResidual) evaluate(nu, slope []float64) (float64, error) {
-	value, err := w.value(nu)
+// Evaluate implements qp.Smooth: the slope is 2 J p + 2 g^2 nu.
+func (w *leastResidual) Evaluate(nu, slope []float64) (float64, error) {
+	value, err := w.Value(nu)
 	if err != nil {
 		return 0, err
 	}
@@ -150,9 +95,9 @@ func (w *leastResidual) restore() error {
 	return err
 }
 
-// lipschitz is a first guess of the gradient's Lipschitz constant, after evaluate: that along p, 2 ||J p||^2/||p||^2.
-// Backtracking raises it.
-func (w *leastResidual) lipschitz(slope []float64) float64 {
+// Lipschitz implements qp.Smooth: the constant along p, 2 ||J p||^2/||p||^2. Backtracking raises
+// it.
+func (w *leastResidual) Lipschitz(slope []float64) float64 {
 	guess := 0.0
 	for _, g := range w.at.Constraints {
 		guess = math.Max(guess, 2*g*g)

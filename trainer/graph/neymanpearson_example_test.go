@@ -53,7 +53,7 @@ func ExampleNew_neymanPearson() {
 	must(err)
 	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 1000})
 	must(err)
-	fmt.Printf("objective below 0.05: %t, bounds met: %t\n", r.Objective < 0.05, r.Certificate.Feasibility <= 1e-3)
+	fmt.Printf("objective below 0.05: %t, bounds met: %t\n", r.Objective < 0.05, r.Certificate.Infeasibility <= 1e-3)
 
 	size, _ := p.Dims()
 	x := make([]float64, size)

@@ -7,36 +7,70 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
 
-// Optimizer is a first-order method of trainer (PPALA, PLADA with the subgradient step, GDPA, ...) in the place of a
-// gorgonia.Solver, for a training loop of one's own. Lagrangian adds the constraints to the graph's cost with the method's
-// weights, which are computed from the constraints' values while the graph runs; Step takes the gradients, moves the
-// parameters and goes on to the next iteration. The steps are those of trainer.Train but for the first one, whose length
-// cannot be probed in a loop, and from a start in dom r: the loop's first run evaluates the start as it is, and the first Step
-// projects (trainer.Stepper). PLADA's ProxLinear and Inner need more than a loop gives: the first run of the graph refuses them.
+// Optimizer replaces the gorgonia.Solver in a user's own training loop by a first-order method for
+// problems with constraints: PPALA, PLADA with the subgradient step, GDPA and others.
 //
-// Each run of the graph is followed by one Step. A run that is not, to evaluate something, must come before the next
-// training run's Step and sees the weights of the last training run.
+// Lagrangian adds the constraints to the cost of the user's graph, with coefficients that the method
+// computes from the constraints' values while the graph runs. Step takes the gradients that the run left,
+// moves the parameters and begins the next iteration. The dual update runs on the host; the proximal
+// primal step runs on a device's vectors: on the CPU, or on the device of OnDevice.
+//
+// The iterates are those of trainer.Train from a start in dom r, except for the length of the first
+// step, which a loop cannot probe: the first run evaluates the start as it is, and the first Step projects
+// it (trainer.Stepper). PLADA's ProxLinear and Inner steps need more than a loop gives: the first run of
+// the graph refuses them.
+//
+// Each run of the graph is followed by one Step. An extra run, to evaluate something, must come before the
+// Step of the next training run; it sees the coefficients of the last training run.
 type Optimizer struct {
 	stepper *trainer.Stepper
 	r       problem.Regularizer
-	space   stepSpace
+	device  plan.Device // nil until the first Step: the CPU
+	model   *model
 	g, w    []float64
-	weighed bool // this iteration's weights are known
+	weighed bool // this iteration's coefficients are known
 }
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
 
+// An OptimizerOption changes an Optimizer.
+type OptimizerOption func(*Optimizer)
+
+// OnDevice lets the primal steps run on a device, for example a *cuda.Device. The default is this machine's
+// CPU. The device must stay open as long as the optimizer is used.
+func OnDevice(d plan.Device) OptimizerOption { return func(o *Optimizer) { o.device = d } }
+
 // NewOptimizer returns the optimizer of rule (for example &method.PPALA{}) for f + r.
-func NewOptimizer(rule trainer.DualRule, r problem.Regularizer) *Optimizer {
-	return &Optimizer{stepper: trainer.NewStepper(rule), r: r}
+func NewOptimizer(rule trainer.DualRule, r problem.Regularizer, options ...OptimizerOption) *Optimizer {
+	o := &Optimizer{stepper: trainer.NewStepper(rule), r: r}
+	for _, option := range options {
+		option(o)
+	}
+	return o
 }
 
-// Lagrangian returns the node f + sum_j <w_j, g_j> for the objective f, a scalar, and the constraints g_j <= 0, scalars or
-// vectors. Its derivative treats w as constant, so that gorgonia.Grad gives grad f + J^T w. It is called once.
+// open makes the device's vectors for the user's model.
+func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
+	if o.device == nil {
+		d, err := cpu.New(kernel.Best(), 0)
+		if err != nil {
+			return nil, fmt.Errorf("graph: %w", err)
+		}
+		o.device = d
+	}
+	return newModel(o.device, parameters, o.r)
+}
+
+// Lagrangian returns the node f + sum_j <w_j, g_j> for the objective f, a scalar, and the constraints
+// g_j <= 0, scalars or vectors. Its derivative treats w as constant, so that gorgonia.Grad gives
+// grad f + J^T w. Lagrangian is called once.
 func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if o.w != nil {
 		return nil, errors.New("graph: Lagrangian was called already: an optimizer serves one graph")
@@ -56,11 +90,11 @@ func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgoni
 	o.g, o.w = make([]float64, m), make([]float64, m)
 	sum, at := objective, 0
 	for j, n := range constraints {
-		weights, err := gorgonia.ApplyOp(newWeightsOp(o, constraints, j, at, sizes[j]), constraints...)
+		coefficients, err := gorgonia.ApplyOp(newCoefficientsOp(o, constraints, j, at, sizes[j]), constraints...)
 		if err != nil {
-			return nil, fmt.Errorf("graph: weights of constraint node %d: %w", j, err)
+			return nil, fmt.Errorf("graph: coefficients of constraint node %d: %w", j, err)
 		}
-		term, err := gorgonia.HadamardProd(weights, n)
+		term, err := gorgonia.HadamardProd(coefficients, n)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +111,7 @@ func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgoni
 	return sum, nil
 }
 
-// weigh computes the weights from the constraints' values, once for each Step.
+// weigh computes the coefficients from the constraints' values, once for each Step.
 func (o *Optimizer) weigh(values []gorgonia.Value) error {
 	if o.weighed {
 		return nil
@@ -100,54 +134,55 @@ func (o *Optimizer) weigh(values []gorgonia.Value) error {
 	return o.stepper.Coefficients(o.w, o.g)
 }
 
-// Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's last run left.
-func (o *Optimizer) Step(model []gorgonia.ValueGrad) error {
+// Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's last
+// run left.
+func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 	if !o.weighed {
 		return errors.New("graph: Step before the graph of Lagrangian has run")
 	}
-	if o.space == nil {
+	if o.model == nil {
 		var err error
-		if o.space, err = newStepSpace(model, o.r); err != nil {
+		if o.model, err = o.open(parameters); err != nil {
 			return err
 		}
 	}
-	if err := o.space.load(model); err != nil {
+	if err := o.model.load(parameters); err != nil {
 		return err
 	}
-	if err := o.stepper.Step(o.space, o.w); err != nil {
+	if err := o.stepper.Step(o.model, o.w); err != nil {
 		return err
 	}
 	o.weighed = false
-	return o.space.store(model)
+	return o.model.store(parameters)
 }
 
 // State copies the model's parameters and the method's state, after a Step, to go on from with Restore.
 func (o *Optimizer) State() (*trainer.State, error) {
-	if o.space == nil {
+	if o.model == nil {
 		return nil, errors.New("graph: there is no state before the first Step")
 	}
-	return o.stepper.Capture(o.space)
+	return o.stepper.Capture(o.model)
 }
 
-// Restore sets the model's parameters and the state that State gave, after Lagrangian and before the first run; the model is that of
-// the Steps to come.
-func (o *Optimizer) Restore(model []gorgonia.ValueGrad, s *trainer.State) error {
-	if o.w == nil || o.space != nil {
+// Restore sets the model's parameters and the state that State returned, after Lagrangian and before the
+// first run. The later Steps take the same parameters.
+func (o *Optimizer) Restore(parameters []gorgonia.ValueGrad, s *trainer.State) error {
+	if o.w == nil || o.model != nil {
 		return errors.New("graph: Restore is for an optimizer after Lagrangian and before the first Step")
 	}
-	space, err := newStepSpace(model, o.r)
+	m, err := o.open(parameters)
 	if err != nil {
 		return err
 	}
-	if err := o.stepper.Restore(space, len(o.w), s); err != nil {
+	if err := o.stepper.Restore(m, len(o.w), s); err != nil {
 		return err
 	}
-	o.space = space
-	return space.store(model)
+	o.model = m
+	return m.store(parameters)
 }
 
 // Constraints returns g at the last run (not a copy).
 func (o *Optimizer) Constraints() []float64 { return o.g }
 
-// Weights returns w of the last run (not a copy).
-func (o *Optimizer) Weights() []float64 { return o.w }
+// Coefficients returns w of the last run (not a copy).
+func (o *Optimizer) Coefficients() []float64 { return o.w }

@@ -47,7 +47,7 @@ func Example() {
 		}
 		machine.Reset()
 	}
-	fmt.Printf("x = %.3f, multiplier %.3f\n", x.Value().Data(), solver.Weights()) // new: the multiplier
+	fmt.Printf("x = %.3f, multiplier %.3f\n", x.Value().Data(), solver.Coefficients()) // new: the multiplier
 	// Output: x = [1.000 1.000], multiplier [0.500]
 }
 
@@ -110,8 +110,13 @@ type ownLoop struct {
 
 func newOwnLoop(t *testing.T, o *graph.Optimizer) *ownLoop {
 	t.Helper()
+	return newLoopOf(t, tensor.Float64, o)
+}
+
+func newLoopOf(t *testing.T, dtype tensor.Dtype, o *graph.Optimizer) *ownLoop {
+	t.Helper()
 	g := gorgonia.NewGraph()
-	def := definition(g, tensor.Float64)
+	def := definition(g, dtype)
 	cost, err := o.Lagrangian(def.Objective, def.Constraints...)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +145,14 @@ func (l *ownLoop) run(t *testing.T, steps int) {
 // values are the parameters, stacked.
 func (l *ownLoop) values() (x []float64) {
 	for _, w := range l.parameters {
-		x = append(x, w.Value().Data().([]float64)...)
+		switch data := w.Value().Data().(type) {
+		case []float32:
+			for _, v := range data {
+				x = append(x, float64(v))
+			}
+		case []float64:
+			x = append(x, data...)
+		}
 	}
 	return x
 }
@@ -193,6 +205,33 @@ func TestOptimizerResumes(t *testing.T) {
 					t.Errorf("x = %v, uninterrupted %v", got, want)
 				}
 			})
+		}
+	}
+}
+
+// Parameters that the loop changes between two Steps are where the next Step begins; float32 parameters
+// take the same steps up to rounding.
+func TestOptimizerTakesTheLoopsValues(t *testing.T) {
+	rule := func() trainer.DualRule {
+		return &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.01}}
+	}
+	moved := func(change float64) []float64 {
+		l := newOwnLoop(t, graph.NewOptimizer(rule(), problem.Regularizer{}))
+		l.run(t, 3)
+		l.parameters[0].Value().Data().([]float64)[2] += change
+		l.run(t, 1)
+		return l.values()
+	}
+	if a, b := moved(0), moved(0.5); math.Abs(b[2]-a[2]-0.5) > 0.1 {
+		t.Errorf("a parameter is %v after a change of 0.5, %v without", b[2], a[2])
+	}
+	double, single := newOwnLoop(t, graph.NewOptimizer(rule(), problem.Regularizer{})),
+		newLoopOf(t, tensor.Float32, graph.NewOptimizer(rule(), problem.Regularizer{}))
+	double.run(t, 20)
+	single.run(t, 20)
+	for i, x := range double.values() {
+		if math.Abs(single.values()[i]-x) > 1e-5 {
+			t.Errorf("parameter %d is %v in float32, %v in float64", i, single.values()[i], x)
 		}
 	}
 }

@@ -2,15 +2,17 @@ package method
 
 import (
 	"fmt"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969, Rockafellar 1973): a double
-// loop, in which Inner primal steps on
+// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969,
+// Rockafellar 1973): a double loop, in which Inner primal steps on
 //
 //	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)),
 //
@@ -89,4 +91,12 @@ func (m *ALM) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m
 func (m *ALM) VisitDual(v problem.StateVisitor) {
 	v.Count("alm.k", &m.k)
 	v.Numbers("alm.multipliers", m.lambda)
+}
+
+func (m *ALM) Options() []*option.Option {
+	return append(m.Primal.Options(),
+		option.Number("alm-penalty", &m.Penalty, option.Positive, "set the penalty c of the augmented Lagrangian").
+			Or(option.Float(DefaultALMPenalty)),
+		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "set the number of x-steps between updates of the multipliers").
+			Or(strconv.Itoa(DefaultALMInner)).In("iterations"))
 }

@@ -3,6 +3,7 @@ package method
 import (
 	"math"
 
+	"ppal/trainer/internal/qp"
 	"ppal/trainer/problem"
 )
 
@@ -33,20 +34,22 @@ func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
 	return f
 }
 
-// composite is the accelerated composite gradient method on L_c(.; lambda) + r (Beck and Teboulle 2009, with the restarts of
-// O'Donoghue and Candes 2015, which make it linear where that is strongly convex): from x_k and x_{k-1},
+// composite is the accelerated composite gradient method on L_c(.; lambda) + r (Beck and Teboulle
+// 2009, with the restarts of O'Donoghue and Candes 2015, which make it linear where that is
+// strongly convex): from x_k and x_{k-1},
 //
 //	y       = x_k + b (x_k - x_{k-1})
 //	x_{k+1} = prox_{r/s}(y - grad L_c(y)/s),
 //
-// s doubled until L_c(x_{k+1}) is below its quadratic bound at y, and lowered a little from step to step.
+// s doubled until L_c(x_{k+1}) is below its quadratic bound at y, and lowered a little from step to
+// step.
 type composite struct {
 	augmentedLagrangian
 	previous, y, d problem.Vector
 	smooth         float64 // s
 	t              float64 // of the momentum, 1 at a restart
-	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s that was accepted; 0 where x moved
-	// by rounding alone.
+	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s
+	// that was accepted; 0 where x moved by rounding alone.
 	residual float64
 }
 
@@ -64,13 +67,10 @@ func newComposite(a augmentedLagrangian, smooth float64, p problem.Problem) *com
 // restart forgets the momentum: for another lambda, c or problem.
 func (c *composite) restart() { c.t = 1 }
 
-// step takes the iterate, at which at holds f and g, from x_k to x_{k+1}. It costs a backward pass and two forward passes or more.
+// step takes the iterate, at which at holds f and g, from x_k to x_{k+1}. It costs a backward pass
+// and two forward passes or more.
 func (c *composite) step(p problem.Problem, at *problem.Point) error {
-	following := (1 + math.Sqrt(1+4*c.t*c.t)) / 2
-	momentum := (c.t - 1) / following
-	if c.t == 1 {
-		momentum = 0
-	}
+	momentum, following := qp.Momentum(c.t)
 	if momentum > 0 {
 		p.Space().Combine(c.y, 1+momentum, problem.Iterate, -momentum, c.previous)
 	} else {
@@ -104,7 +104,8 @@ func (c *composite) step(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// search finds s and moves the iterate from y, where L_c is value, by its step; it returns the step's length.
+// search finds s and moves the iterate from y, where L_c is value, by its step; it returns the
+// step's length.
 func (c *composite) search(p problem.Problem, at *problem.Point, value float64) (float64, error) {
 	forgiven := compositeRounds * p.Space().Roundoff() * (1 + math.Abs(value))
 	for {

@@ -9,7 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The violation is owed by mu only where mu is far from lambda and delta so small that it stays there.
+// The violation is owed by mu only where mu is far from lambda and delta so small that it stays
+// there.
 func TestOwedByMu(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -27,7 +28,7 @@ func TestOwedByMu(t *testing.T) {
 	} {
 		d := perturbed{set: test.set, rho: 5, k: 10, delta: test.delta, lambda: []float64{test.lambda}, mu: []float64{0}}
 		warnings, _ := d.conclude(&problem.Point{Constraints: []float64{test.violation}},
-			certify.Certificate{Feasibility: test.violation, Epsilon: test.violation}, trainer.DefaultFeasibilityTolerance)
+			certify.Certificate{Infeasibility: test.violation, Epsilon: test.violation}, trainer.DefaultFeasibilityTolerance)
 		if text := strings.Join(warnings, "\n"); test.want == "" && text != "" || !strings.Contains(text, test.want) {
 			t.Errorf("%s: warnings %q, want %q", test.name, warnings, test.want)
 		}

@@ -6,8 +6,10 @@ import (
 	"ppal/trainer/step"
 )
 
-// firstOrder is the iteration of every DualRule: coefficients, primal step, forward pass, dual update.
+// firstOrder is the iteration of every DualRule: coefficients, primal step, forward pass, dual
+// update.
 type firstOrder struct {
+	universal
 	rule         trainer.DualRule
 	step         step.Step
 	coefficients []float64 // 1, w

@@ -6,12 +6,14 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent and Perturbed Ascent
-// Algorithm for Nonconvex Functional Constrained Optimization", ICML 2022. With r from 0 and lambda_0 = 0:
+// GDPA is the gradient descent and perturbed ascent method of Lu, "A Single-Loop Gradient Descent
+// and Perturbed Ascent Algorithm for Nonconvex Functional Constrained Optimization", ICML 2022.
+// With r from 0 and lambda_0 = 0:
 //
 //	y       = max(0, (1 - tau) lambda + beta_r g(x))
 //	x+      = Proj(x - alpha_r (grad f(x) + J(x)^T y))
@@ -20,17 +22,19 @@ import (
 //
 // It has no multiplier of its own for the certificate.
 type GDPA struct {
-	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1, 0.1.
+	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1,
+	// 0.1.
 	Step, Penalty, Perturbation float64
 	// ConstantStep keeps alpha_r = alpha_0.
 	ConstantStep bool
-	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a large ratio diverges).
-	// 0 is the default: the published power.
+	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a
+	// large ratio diverges). 0 is the default: the published power.
 	Ratio float64
-	// Primal is the x-step; nil is the default, the published gradient step with the step size alpha_r. The curvature rule and Adam
-	// take alpha_r in place of eta.
+	// Primal is the x-step; nil is the default, the published gradient step with the step size
+	// alpha_r. The curvature rule and Adam take alpha_r in place of eta.
 	Primal *step.Settings
-	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the rule.
+	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the
+	// rule.
 	Automatic bool
 
 	firstOrder
@@ -131,4 +135,52 @@ func (m *GDPA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), 
 func (m *GDPA) VisitDual(v problem.StateVisitor) {
 	v.Count("gdpa.r", &m.r)
 	v.Numbers("gdpa.multipliers", m.lambda)
+}
+
+func (m *GDPA) Options() []*option.Option {
+	primal := m.Primal
+	if primal == nil {
+		primal = &step.Settings{}
+	}
+	return []*option.Option{
+		step.ChoiceOption(func() string {
+			if m.Primal == nil {
+				return "gradient"
+			}
+			return m.Primal.Kind.String()
+		}, func(word string) {
+			if primal.Kind, _ = step.Parse(word); primal.Kind == step.Gradient {
+				m.Primal = nil // the published step
+			} else {
+				m.Primal = primal
+			}
+		}).Or("gradient"),
+		primal.MomentumOption(),
+		option.Custom("gdpa-step", "X|auto", m.setStep, func() string {
+			if m.Automatic {
+				return "auto"
+			}
+			return option.Float(setting.OrDefault(m.Step, DefaultGDPAStep))
+		}, "set the first step size alpha_0; auto, with --primal nesterov, follows the measured curvature", "auto").
+			Or(option.Float(DefaultGDPAStep)).
+			Check(func() string {
+				if m.Automatic && (m.Primal == nil || m.Primal.Kind != step.Nesterov) {
+					return "needs --primal nesterov"
+				}
+				return ""
+			}),
+		option.Either("gdpa-step-decay", &m.ConstantStep, "cubic", "constant",
+			"let the step size fall like alpha_0 (r+1)^(-1/3) (cubic), or keep it (constant)"),
+		option.Number("gdpa-penalty", &m.Penalty, option.Positive, "set the first penalty beta_0").Or(option.Float(DefaultGDPAPenalty)),
+		option.Number("gdpa-perturbation", &m.Perturbation, option.Between(0, 1), "set the perturbation tau").
+			Or(option.Float(DefaultGDPAPerturbation)),
+		option.NumberOr("gdpa-ratio", &m.Ratio, option.AtLeast(1), "none",
+			"let the penalty grow as beta_0 X^r; none: as beta_0 (r+1)^(1/3)"),
+	}
+}
+
+func (m *GDPA) setStep(text string) error {
+	step := option.NumberOr("", &m.Step, option.Positive, "auto", "")
+	m.Automatic = text == "auto"
+	return step.Set(text)
 }

@@ -132,7 +132,8 @@ func handKinds() map[string]struct {
 	}
 }
 
-// compare runs m by hand, step by step: next gives x_{k+1} from x_k, and the multipliers that Report tells there.
+// compare runs m by hand, step by step: next gives x_{k+1} from x_k, and the multipliers that
+// Report tells there.
 func compare(t *testing.T, p problem.Problem, m trainer.Method, steps int, next func(x [2]float64) ([2]float64, []float64)) {
 	t.Helper()
 	_, count := p.Dims()

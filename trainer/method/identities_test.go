@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// identities asserts, at every iteration, what holds by construction: lambda = mu + rho (g + u), nu >= 0, nu.u = 0,
-// ||mu+ - mu|| <= delta/2, z = (lambda - mu)/alpha, ||x|| <= theta, a feasible box.
+// identities asserts, at every iteration, what holds by construction: lambda = mu + rho (g + u), nu
+// >= 0, nu.u = 0, ||mu+ - mu|| <= delta/2, z = (lambda - mu)/alpha, ||x|| <= theta, a feasible box.
 type identities struct {
 	t        *testing.T
 	p        problem.Problem
@@ -28,7 +28,8 @@ func newIdentities(t *testing.T, p problem.Problem, m trainer.Method) *identitie
 
 func (c *identities) Record(*trainer.Record) error { return nil }
 
-// perturbation returns rho, alpha, beta and the bound of ||mu+ - mu||/delta of the perturbed Lagrangian methods.
+// perturbation returns rho, alpha, beta and the bound of ||mu+ - mu||/delta of the perturbed
+// Lagrangian methods.
 func perturbation(m trainer.Method) (rho, alpha, beta, bound float64, ok bool) {
 	var set method.Perturbation
 	bound = 0.5

@@ -2,40 +2,48 @@ package method
 
 import (
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
 	"ppal/trainer/internal/vec"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
-// IPPConEx is the inexact proximal point method whose inner loop is constraint extrapolation (Boob, Deng and Lan 2022, ConEx). With
-// t from 0 at the centre x_0 = x_c (see ProximalPoint), l_t = g~ linearised at x_{t-1} and evaluated at x_t, l_0 = l_{-1} = g~(x_0):
+// IPPConEx is the inexact proximal point method whose inner loop is constraint extrapolation (Boob,
+// Deng and Lan 2022, ConEx). With t from 0 at the centre x_0 = x_c (see ProximalPoint), l_t = g~
+// linearised at x_{t-1} and evaluated at x_t, l_0 = l_{-1} = g~(x_0):
 //
 //	q       = (1 + theta_t) l_t - theta_t l_{t-1}
 //	y       = max(0, y + (t+1) rho^/(32 M^2) q)
 //	x_{t+1} = prox_{e r}(x_t - e (zeta_f + rho^ (x_t - x_c) + sum_j y_j (zeta_gj + rho^ (x_t - x_c))))
 //	theta_t = (t+t0+1)/(t+t0+2),  e = 2/(rho^ (t+t0+1))
 //
-// The next centre is the mean of x_1..x_N with the weights t+t0+2 of x_{t+1}. The linearisations need the derivative of each g_j
-// along x_t - x_{t-1}: for up to 4 constraints by their gradients, 1 + m backward passes an iteration; for more by central
-// differences of the constraints' smooth terms, one backward and three forward passes.
+// The next centre is the mean of x_1..x_N with the weights t+t0+2 of x_{t+1}. The linearisations
+// need the derivative of each g_j along x_t - x_{t-1}: for up to 4 constraints by their gradients,
+// 1 + m backward passes an iteration; for more by central differences of the constraints' smooth
+// terms, one backward and three forward passes.
 //
-// Unlike the published method, which restarts from the same y, each inner loop goes on from the last one's: with as few steps as pay
-// here a multiplier that starts from 0 never arrives. Restart is the published one.
+// Unlike the published method, which restarts from the same y, each inner loop goes on from the
+// last one's: with as few steps as pay here a multiplier that starts from 0 never arrives. Restart
+// is the published one.
 type IPPConEx struct {
 	ProximalPoint
-	// T0 is t0 > 0. 0 is the default: 2 + L/rho^ at each centre, L = L_f + sum_j y_j (L_g + rho^) with the curvatures of f and g
-	// estimated at the start, and e held to 1/(L + rho^) where y has grown since. The published 2 + 4 L/rho^, with a bound for y, is slower.
+	// T0 is t0 > 0. 0 is the default: 2 + L/rho^ at each centre, L = L_f + sum_j y_j (L_g + rho^) with
+	// the curvatures of f and g estimated at the start, and e held to 1/(L + rho^) where y has grown
+	// since. The published 2 + 4 L/rho^, with a bound for y, is slower.
 	T0 float64
-	// Bound is M > 0, a bound on the norm of the constraints' subgradients. 0 is the default: the root of the sum of their squares at
-	// x_c, for more than 4 constraints of the 4 largest, but not less than the Jacobian's norm at the start (12 gradients, counted).
+	// Bound is M > 0, a bound on the norm of the constraints' subgradients. 0 is the default: the root
+	// of the sum of their squares at x_c, for more than 4 constraints of the 4 largest, but not less
+	// than the Jacobian's norm at the start (12 gradients, counted).
 	Bound float64
 	// Restart begins each inner loop with y = 0.
 	Restart bool
 
+	universal
 	loop        proximalLoop
 	slopes      estimate.Slopes
 	values      []float64 // g at x_t
@@ -173,7 +181,8 @@ func (m *IPPConEx) descend(p problem.Problem, t float64) error {
 	return m.slopes.Along(p)
 }
 
-// see implements innerObserver: it takes x_{t+1} into the mean and evaluates g~'s linearisation at x_t there,
+// see implements innerObserver: it takes x_{t+1} into the mean and evaluates g~'s linearisation at
+// x_t there,
 //
 //	g_j(x_t) + zeta_gj.(x_{t+1} - x_t) + (rho^/2)(||x_{t+1} - x_c||^2 - ||x_{t+1} - x_t||^2).
 func (m *IPPConEx) see(p problem.Problem, _ *problem.Point) {
@@ -209,4 +218,16 @@ func (m *IPPConEx) VisitState(v problem.StateVisitor) {
 	v.Number("ipp-conex.norm2", &m.norm2)
 	v.Number("ipp-conex.step", &m.last)
 	m.loop.visitState(v)
+}
+
+func (m *IPPConEx) Options() []*option.Option {
+	return []*option.Option{
+		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "set t0 of the inner steps; auto derives it from the measured curvature"),
+		option.NumberOr("ipp-conex-bound", &m.Bound, option.Positive, "auto",
+			"set the bound M on the constraints' subgradients; auto measures it"),
+		m.rhoOption("ipp-conex-rho"),
+		option.Count("ipp-conex-inner", &m.Inner, option.AtLeast(1), "set the number of inner steps on a proximal problem").
+			Or(strconv.Itoa(DefaultInnerLoop)).In("iterations"),
+		option.Switch("ipp-conex-restart", &m.Restart, "begin each inner loop with multipliers of 0, as published"),
+	}
 }

@@ -2,35 +2,41 @@ package method
 
 import (
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
-// IPPSSG is the inexact proximal point method whose inner loop is the switching subgradient method (Huang and Lin, NeurIPS 2023, and
-// Jia and Grimmer, "First-Order Methods for Nonsmooth Nonconvex Functional Constrained Optimization with or without Slater Points",
-// 2022). With s = rho^ - modulus, g~ = max_j g~_j, and t from 0 at the centre x_0 = x_c (see ProximalPoint):
+// IPPSSG is the inexact proximal point method whose inner loop is the switching subgradient method
+// (Huang and Lin, NeurIPS 2023, and Jia and Grimmer, "First-Order Methods for Nonsmooth Nonconvex
+// Functional Constrained Optimization with or without Slater Points", 2022). With s = rho^ -
+// modulus, g~ = max_j g~_j, and t from 0 at the centre x_0 = x_c (see ProximalPoint):
 //
 //	g~(x_t) <= tol:  x_{t+1} = prox_{e r}(x_t - e (zeta_f + rho^ (x_t - x_c))), and x_t counts
 //	otherwise:       x_{t+1} = Proj(x_t - e (zeta_g + rho^ (x_t - x_c)))
 //	e = 2/(s (t+2) + L^2/(s (t+1)))
 //
-// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; where none does, x_N. No e is longer than 1/L:
-// in the published rule L is a curvature, ||zeta||^2 <= L_0^2 + L (f~ - min f~), and as such keeps the first steps stable where f
-// is smooth. It has no multiplier of its own for the certificate.
+// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; where none
+// does, x_N. No e is longer than 1/L: in the published rule L is a curvature, ||zeta||^2 <= L_0^2 +
+// L (f~ - min f~), and as such keeps the first steps stable where f is smooth. It has no multiplier
+// of its own for the certificate.
 //
-// Where constraints leave little room, all of x_1..x_N miss it: the centre stays, or wanders without coming nearer, for ever. N, at
-// first Inner, doubles after a loop in which none of them counts and g at the centre does not fall, for good.
+// Where constraints leave little room, all of x_1..x_N miss it: the centre stays, or wanders
+// without coming nearer, for ever. N, at first Inner, doubles after a loop in which none of them
+// counts and g at the centre does not fall, for good.
 type IPPSSG struct {
 	ProximalPoint
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
 	Tolerance float64
-	// Bound is L > 0. 0 is the default: the largest of the norms of zeta_f and the subgradients of g at x_c, and of the curvatures of f~
-	// and g~ estimated at the start.
+	// Bound is L > 0. 0 is the default: the largest of the norms of zeta_f and the subgradients of g
+	// at x_c, and of the curvatures of f~ and g~ estimated at the start.
 	Bound float64
 
+	universal
 	loop    proximalLoop
 	d       problem.Vector
 	weights []float64
@@ -167,4 +173,15 @@ func (m *IPPSSG) VisitState(v problem.StateVisitor) {
 	v.Count("ipp-ssg.counted", &m.counted)
 	v.Number("ipp-ssg.center", &m.centerWorst)
 	m.loop.visitState(v)
+}
+
+func (m *IPPSSG) Options() []*option.Option {
+	return []*option.Option{
+		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
+			Or(option.Float(DefaultSSGTolerance)),
+		option.NumberOr("ipp-ssg-bound", &m.Bound, option.Positive, "auto", "set the bound L of the inner steps; auto measures it"),
+		m.rhoOption("ipp-ssg-rho"),
+		option.Count("ipp-ssg-inner", &m.Inner, option.AtLeast(1), "set the first number of inner steps on a proximal problem").
+			Or(strconv.Itoa(DefaultInnerLoop)).In("iterations"),
+	}
 }

@@ -16,8 +16,8 @@ type setting struct {
 	p, momentum float64 // DeltaP, Momentum; 0: the default
 	f, g        float64 // scales of the objective and the constraints; 0: 1
 	box         bool    // r is the box, in place of bounds as constraints
-	// x is the tolerance of the distance to the published point, 0 for 1e-5; where the second-order conditions are weak
-	// epsilon = 1e-6 leaves more.
+	// x is the tolerance of the distance to the published point, 0 for 1e-5; where the second-order
+	// conditions are weak epsilon = 1e-6 leaves more.
 	x     float64
 	other string // why the run ends at another KKT point: its certificate is what counts
 }
@@ -25,9 +25,10 @@ type setting struct {
 // slow is what problems with large multipliers need: delta that falls slowly, with little momentum.
 func slow(f, g float64) setting { return setting{p: 1e-3, momentum: 0.5, f: f, g: g} }
 
-// settings of the problems that the default does not solve within 30,000 iterations, or that need a remark. Scales bring
-// multipliers near 1, where the default alpha and beta are meant to work; epsilon is then that of the scaled problem, and the
-// distance to the published point says that the tolerance meant something.
+// settings of the problems that the default does not solve within 30,000 iterations, or that need a
+// remark. Scales bring multipliers near 1, where the default alpha and beta are meant to work;
+// epsilon is then that of the scaled problem, and the distance to the published point says that the
+// tolerance meant something.
 func settings() map[string]setting {
 	return map[string]setting{
 		"qp-badly-scaled":       slow(1, 1),
@@ -67,7 +68,8 @@ func orOne(x float64) float64 {
 	return x
 }
 
-// PPALA reaches every problem of the library to a KKT epsilon of 1e-6 from its standard start, kinks in split form.
+// PPALA reaches every problem of the library to a KKT epsilon of 1e-6 from its standard start,
+// kinks in split form.
 func TestLibrary(t *testing.T) {
 	known := settings()
 	published, hs := 0, 0

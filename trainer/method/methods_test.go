@@ -19,12 +19,13 @@ import (
 	"ppal/trainer/step"
 )
 
-// entry is one method of the shared table: every method is run on every problem of it, in float64 and float32, but for those it
-// says it cannot solve.
+// entry is one method of the shared table: every method is run on every problem of it, in float64
+// and float32, but for those it says it cannot solve.
 type entry struct {
 	name string
 	make func() trainer.Method
-	// tolerance is the KKT epsilon that the method must reach within tableIterations, with the reason where it is not 1e-6.
+	// tolerance is the KKT epsilon that the method must reach within tableIterations, with the reason
+	// where it is not 1e-6.
 	tolerance float64
 	why       string
 	single    float64 // the tolerance in float32, at least; 0: singleTolerance
@@ -176,7 +177,8 @@ func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, 
 
 // Every type of the package with a method "Report() Report" is a Method, and must be in the table.
 func TestEveryMethodIsInTheTable(t *testing.T) {
-	// The multiplier model takes problems of one drawn group at a time (DrawnGroup), which the table has not: multipliermodel_test.go.
+	// The multiplier model takes problems of one drawn group at a time (DrawnGroup), which the table
+	// has not: multipliermodel_test.go.
 	tested := map[string]bool{"MultiplierModel": true}
 	for _, e := range table() {
 		tested[reflect.TypeOf(e.make()).Elem().Name()] = true

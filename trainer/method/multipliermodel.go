@@ -4,30 +4,36 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
-// MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate Heavily-Constrained Learning with Lagrange
-// Multiplier Models", NeurIPS 2020: the multiplier of a group is a function of the group's features z, the absolute output of a network
-// with one hidden layer of relus,
+// MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate
+// Heavily-Constrained Learning with Lagrange Multiplier Models", NeurIPS 2020: the multiplier of a
+// group is a function of the group's features z, the absolute output of a network with one hidden
+// layer of relus,
 //
 //	lambda(z) = |w2.relu(W1 z + b1) + b2|,  b2 = 1 at the start,
 //
-// and each step draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of both, the model on f + lambda g with
-// the surrogates, the network on -0.01 lambda times the group's violation on decisions (the proxy-Lagrangian).
-// Deviations: the model's weights are on the device, the network, some 250 numbers, on the host; f is that of all rows, not of a
-// mini-batch. It has no multiplier of its own for the certificate.
+// and each step draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of both,
+// the model on f + lambda g with the surrogates, the network on -0.01 lambda times the group's
+// violation on decisions (the proxy-Lagrangian). Deviations: the model's weights are on the device,
+// the network, some 250 numbers, on the host; f is that of all rows, not of a mini-batch. It has no
+// multiplier of its own for the certificate.
 type MultiplierModel struct {
-	// Step is the Adagrad step of the model, NetworkStep that of the network; 0 is the default of both, 0.1.
+	// Step is the Adagrad step of the model, NetworkStep that of the network; 0 is the default of
+	// both, 0.1.
 	Step, NetworkStep float64
 	// Units is the number of hidden units of the network; 0 is the default, 50.
 	Units int
 	// Seed of the network's first weights.
 	Seed uint64
 
+	group      problem.DrawnGroup
 	d, squares problem.Vector
 	net        *multiplierNetwork
 	weights    []float64
@@ -48,15 +54,16 @@ const (
 // Name implements trainer.Method.
 func (m *MultiplierModel) Name() string { return "multiplier-model" }
 
-// Init implements trainer.Method. The problem must be a DrawnGroup.
+// Needs implements trainer.Method.
+func (m *MultiplierModel) Needs() trainer.Needs {
+	return trainer.Needs{Of: "the multiplier model", Group: true}
+}
+
+// Init implements trainer.Method.
 func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 	if err := setting.Check(setting.Of("the multiplier model's step", m.Step),
 		setting.Of("the step of the multiplier model's network", m.NetworkStep)); err != nil {
 		return err
-	}
-	g, ok := p.(problem.DrawnGroup)
-	if !ok || len(at.Constraints) != 1 {
-		return fmt.Errorf("trainer: %w: the multiplier model is for one drawn group at a time (DrawnGroup)", problem.ErrSettings)
 	}
 	if m.Units < 0 {
 		return fmt.Errorf("trainer: %w: the multiplier model's units are %d, want a positive number", problem.ErrSettings, m.Units)
@@ -65,17 +72,17 @@ func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 	if units == 0 {
 		units = DefaultMultiplierUnits
 	}
+	m.group = problem.FeaturesOf(p).Group
 	m.d, m.squares, m.weights = p.Space().New(), p.Space().New(), []float64{1, 0}
-	m.net = newMultiplierNetwork(len(g.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
+	m.net = newMultiplierNetwork(len(m.group.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
 	m.multiplier = math.NaN()
 	return nil
 }
 
 // Iterate implements trainer.Method.
 func (m *MultiplierModel) Iterate(p problem.Problem, at *problem.Point) error {
-	g := p.(problem.DrawnGroup)
-	z := g.GroupFeatures()
-	violation, err := g.DecisionViolation()
+	z := m.group.GroupFeatures()
+	violation, err := m.group.DecisionViolation()
 	if err != nil {
 		return err
 	}
@@ -103,4 +110,15 @@ func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
 	v.Vector("multiplier.squares", m.squares)
 	v.Number("multiplier.last", &m.multiplier)
 	m.net.visitState(v)
+}
+
+func (m *MultiplierModel) Options() []*option.Option {
+	return []*option.Option{
+		option.Number("multiplier-model-step", &m.Step, option.Positive, "set the Adagrad step size of the model").
+			Or(option.Float(DefaultMultiplierStep)),
+		option.Number("multiplier-model-network-step", &m.NetworkStep, option.Positive, "set the Adagrad step size of the multipliers' network").
+			Or(option.Float(DefaultMultiplierStep)),
+		option.Count("multiplier-model-units", &m.Units, option.AtLeast(1), "set the number of hidden units of the multipliers' network").
+			Or(strconv.Itoa(DefaultMultiplierUnits)),
+	}
 }

@@ -11,7 +11,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the first binds.
+// twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the
+// first binds.
 type twoGroups struct {
 	problem.Problem
 	k int
@@ -45,7 +46,7 @@ func (g *twoGroups) DecisionViolation() (float64, error) {
 func TestMultiplierModelStepsByHand(t *testing.T) {
 	p := newTwoGroups(t)
 	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7}
-	at := problem.Point{Constraints: make([]float64, 1)}
+	at := problem.NewPoint(p)
 	if err := at.SampleAndForward(p, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestMultiplierNetworkGradient(t *testing.T) {
 	}
 }
 
-// The method comes near the solution x = 0, where the first group's bound is met, and a run that goes on from a state is the uninterrupted one.
+// The method comes near the solution x = 0, where the first group's bound is met, and a run that
+// goes on from a state is the uninterrupted one.
 func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 	run := func(iterations int, from *trainer.Result) (*trainer.Result, float64) {
 		p := newTwoGroups(t)
@@ -132,7 +134,7 @@ func TestMultiplierModelRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := (&MultiplierModel{}).Init(newTwoGroups(t).Problem, &at); !errors.Is(err, problem.ErrSettings) {
+	if err := (&MultiplierModel{}).Needs().Check(newTwoGroups(t).Problem); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a problem without drawn groups: %v", err)
 	}
 }

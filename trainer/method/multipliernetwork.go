@@ -7,8 +7,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// multiplierNetwork is lambda(z) = |w2.relu(W1 z + b1) + b2|, the multiplier of a group with the features z, with Adagrad for its
-// parameters. It is on the host: it has some 250 numbers.
+// multiplierNetwork is lambda(z) = |w2.relu(W1 z + b1) + b2|, the multiplier of a group with the
+// features z, with Adagrad for its parameters. It is on the host: it has some 250 numbers.
 type multiplierNetwork struct {
 	inputs, units int
 	x, squares    []float64 // W1 [units, inputs], b1, w2, b2, and the sums of squared gradients

@@ -3,29 +3,35 @@ package method
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
 	"ppal/trainer/internal/vec"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
-// NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong, Melo and Monteiro, "Iteration
-// Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite Optimization Problems with Nonlinear
-// Convex Constraints", Mathematics of Operations Research 2023: for convex constraints. With z_0 = x_0, p_0 = 0, lambda = 1/(2m)
-// for the weak-convexity modulus m of f, and c_0 = max(1, M/K^2), M and K Lipschitz constants of grad f and g:
+// NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong,
+// Melo and Monteiro, "Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving
+// Nonconvex Composite Optimization Problems with Nonlinear Convex Constraints", Mathematics of
+// Operations Research 2023: for convex constraints. With z_0 = x_0, p_0 = 0, lambda = 1/(2m) for
+// the weak-convexity modulus m of f, and c_0 = max(1, M/K^2), M and K Lipschitz constants of grad f
+// and g:
 //
 //	z_k = approximate minimiser of lambda L_c(.; p_{k-1}) + lambda r + ||. - z_{k-1}||^2/2, by accelerated composite gradients
 //	p_k = max(0, p_{k-1} + c g(z_k))
 //
-// until lambda v <= sigma ||z_k - z_{k-1}|| for v the distance of 0 to the subdifferential of the inner problem over lambda. c is
-// doubled when the potential's mean decrease since c was set stalls:
+// until lambda v <= sigma ||z_k - z_{k-1}|| for v the distance of 0 to the subdifferential of the
+// inner problem over lambda. c is doubled when the potential's mean decrease since c was set
+// stalls:
 //
 //	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4,  j the first k with this c.
 //
-// An iteration is an inner step: one backward pass, and two forward passes or more where backtracking (composite) asks.
-// M, K and m are estimates at the start; for a convex f m is a twentieth of M, where any number will do.
+// An iteration is an inner step: one backward pass, and two forward passes or more where
+// backtracking (composite) asks. M, K and m are estimates at the start; for a convex f m is a
+// twentieth of M, where any number will do.
 type NLIAPIAL struct {
 	// Penalty is c_0 > 0; 0 is the default above.
 	Penalty float64
@@ -38,6 +44,7 @@ type NLIAPIAL struct {
 	// Inner limits the steps on an inner problem; 0 is the default, 100.
 	Inner int
 
+	universal
 	q         *problem.Proximal
 	acg       *composite
 	t, k      int     // inner steps, and the outer iterations with this c
@@ -169,4 +176,20 @@ func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
 	v.Number("nl-iapial.rho", &m.q.Rho)
 	v.Vector("nl-iapial.center", m.q.Center)
 	m.acg.visitState(v)
+}
+
+func (m *NLIAPIAL) Options() []*option.Option {
+	return []*option.Option{
+		option.NumberOr("nl-iapial-penalty", &m.Penalty, option.Positive, "auto",
+			"set the first penalty c_0; auto: max(1, M/K^2) with the Lipschitz constants measured at the start"),
+		option.NumberOr("nl-iapial-modulus", &m.Modulus, option.Positive, "auto", "set the modulus m of weak convexity of f; auto measures it"),
+		option.NumberOr("nl-iapial-lipschitz", &m.Lipschitz, option.Positive, "auto",
+			"set the Lipschitz constant M of the gradient of f; auto measures it"),
+		option.Number("nl-iapial-sigma", &m.Sigma, option.Between(0, 1), "set the relative accuracy of the inner problems").
+			Or(option.Float(DefaultNLIAPIALSigma)),
+		option.Number("nl-iapial-tolerance", &m.Tolerance, option.Positive, "set the accuracy that decides when the penalty grows").
+			Or(option.Float(DefaultNLIAPIALTolerance)),
+		option.Count("nl-iapial-inner", &m.Inner, option.AtLeast(1), "limit the steps on an inner problem").
+			Or(strconv.Itoa(DefaultNLIAPIALInner)).In("iterations"),
+	}
 }

@@ -3,21 +3,24 @@ package method
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"ppal/trainer"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c max(0, g(x)), with c
-// multiplied by Growth every Period iterations (Nocedal and Wright, Numerical Optimization, ch. 17). With a fixed c its limit
-// violates the constraints by about lambda/c.
+// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c
+// max(0, g(x)), with c multiplied by Growth every Period iterations (Nocedal and Wright, Numerical
+// Optimization, ch. 17). With a fixed c its limit violates the constraints by about lambda/c.
 type Penalty struct {
 	Primal step.Settings
 	// Coefficient is the first c > 0; 0 is the default, 10.
 	Coefficient float64
-	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the default, 100.
+	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the
+	// default, 100.
 	Growth float64
 	Period int
 
@@ -31,7 +34,8 @@ var (
 	_ trainer.DualRule = (*Penalty)(nil)
 )
 
-// The defaults of Penalty: the first c, its factor from period to period, and a period's iterations.
+// The defaults of Penalty: the first c, its factor from period to period, and a period's
+// iterations.
 const (
 	DefaultPenaltyCoefficient = 10
 	DefaultPenaltyGrowth      = 1
@@ -97,4 +101,14 @@ func (m *Penalty) Report() trainer.Report { return trainer.NewReport(m.stepSize(
 func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Count("penalty.k", &m.k)
 	v.Numbers("penalty.weights", m.w)
+}
+
+func (m *Penalty) Options() []*option.Option {
+	return append(m.Primal.Options(),
+		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").
+			Or(option.Float(DefaultPenaltyCoefficient)),
+		option.Number("penalty-growth", &m.Growth, option.AtLeast(1), "multiply c by this factor after every period").
+			Or(option.Float(DefaultPenaltyGrowth)),
+		option.Count("penalty-period", &m.Period, option.AtLeast(1), "set the length of a period").
+			Or(strconv.Itoa(DefaultPenaltyPeriod)).In("iterations"))
 }

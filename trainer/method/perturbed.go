@@ -8,11 +8,13 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// DeltaKind names the sequence delta_k that bounds the steps of the auxiliary multiplier: delta_k -> 0, sum delta_k = infinity.
+// DeltaKind names the sequence delta_k that bounds the steps of the auxiliary multiplier: delta_k
+// -> 0, sum delta_k = infinity.
 type DeltaKind int
 
 // The sequences, k from 0.
@@ -39,16 +41,19 @@ func ParseDelta(name string) (DeltaKind, error) {
 	return 0, fmt.Errorf("trainer: %w: delta %q (power, harmonic)", problem.ErrSettings, name)
 }
 
-// Perturbation holds the settings that PPALA and PLADA share: those of the proximal-perturbed Lagrangian and its dual updates.
+// Perturbation holds the settings that PPALA and PLADA share: those of the proximal-perturbed
+// Lagrangian and its dual updates.
 type Perturbation struct {
-	// Alpha > 1 is the penalty on the perturbation z, Beta in (0, 1) the proximal parameter of lambda - mu;
-	// rho = Alpha/(1 + Alpha Beta). 0 is the default: 10 and 0.1.
+	// Alpha > 1 is the penalty on the perturbation z, Beta in (0, 1) the proximal parameter of lambda
+	// - mu; rho = Alpha/(1 + Alpha Beta). 0 is the default: 10 and 0.1.
 	Alpha, Beta float64
-	// Tau is the step of the slack. 0 is the default: 0.9/(2 rho) for PPALA, 0.9/(3 rho) for PLADA, inside the theorems' bounds.
+	// Tau is the step of the slack. 0 is the default: 0.9/(2 rho) for PPALA, 0.9/(3 rho) for PLADA,
+	// inside the theorems' bounds.
 	Tau float64
-	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed gradient step and Adam, 0.05 with
-	// momentum, whose stability needs delta_k to fall with the ramp, and 0.1 with gradient steps by the curvature rule, which takes
-	// what fast multipliers do to the gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
+	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed
+	// gradient step and Adam, 0.05 with momentum, whose stability needs delta_k to fall with the ramp,
+	// and 0.1 with gradient steps by the curvature rule, which takes what fast multipliers do to the
+	// gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
 	// DeltaHarmonic's; 0 is the default 1.
 	Delta                  DeltaKind
 	DeltaP, DeltaQ, Delta0 float64
@@ -64,7 +69,8 @@ func (s Perturbation) Rho() float64 {
 	return s.Alpha / (1 + s.Alpha*s.Beta)
 }
 
-// The defaults of Perturbation; those of tau rho are DefaultPPALASlackRatio and DefaultPLADASlackRatio, that of p DefaultDeltaP.
+// The defaults of Perturbation; those of tau rho are DefaultPPALASlackRatio and
+// DefaultPLADASlackRatio, that of p DefaultDeltaP.
 const (
 	DefaultAlpha  = 10
 	DefaultBeta   = 0.1
@@ -79,10 +85,11 @@ const (
 	deltaRamped = 0.05 // of Nesterov's momentum
 )
 
-// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed gradient step and Adam, 0.1 for gradient
-// steps by the curvature rule (PLADA's Inner counts as one), 0.05 with Nesterov's momentum: delta_k is then 2 (1 - b_k), b_k the ramp,
-// the most that is stable whatever the constraint's share of the curvature. Less would only let mu follow more slowly: where lambda moves by
-// D in an iteration, mu owes a violation of D/(rho delta_k).
+// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed
+// gradient step and Adam, 0.1 for gradient steps by the curvature rule (PLADA's Inner counts as
+// one), 0.05 with Nesterov's momentum: delta_k is then 2 (1 - b_k), b_k the ramp, the most that is
+// stable whatever the constraint's share of the curvature. Less would only let mu follow more
+// slowly: where lambda moves by D in an iteration, mu owes a violation of D/(rho delta_k).
 func DefaultDeltaP(s step.Settings) float64 {
 	switch {
 	case s.Kind == step.Adam || s.Kind == step.Gradient && s.Fixed:
@@ -132,8 +139,8 @@ func (s Perturbation) delta(k int) float64 {
 	return 1 / (s.DeltaP*math.Pow(float64(k), s.DeltaQ) + 1)
 }
 
-// perturbed is the dual state of PPALA and PLADA: slack u, multiplier lambda of g + u - z = 0, auxiliary multiplier mu of
-// z = 0, on the host in float64.
+// perturbed is the dual state of PPALA and PLADA: slack u, multiplier lambda of g + u - z = 0,
+// auxiliary multiplier mu of z = 0, on the host in float64.
 type perturbed struct {
 	set           Perturbation // with defaults
 	rho, tau      float64
@@ -182,8 +189,8 @@ func (d *perturbed) gap() float64 {
 	return math.Sqrt(sum)
 }
 
-// advance does the updates of the multipliers once u_{k+1} is in d.u:
-// mu+ = mu + s(lambda - mu), lambda+ = mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
+// advance does the updates of the multipliers once u_{k+1} is in d.u: mu+ = mu + s(lambda - mu),
+// lambda+ = mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
 func (d *perturbed) advance(s float64, g []float64) {
 	d.largestStep = math.Max(d.largestStep, s)
 	below := false
@@ -198,14 +205,15 @@ func (d *perturbed) advance(s float64, g []float64) {
 	d.k++
 }
 
-// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the part of the way from mu to lambda that a step goes: its
-// length is at most delta_k/2.
+// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the part of the way from mu
+// to lambda that a step goes: its length is at most delta_k/2.
 func (d *perturbed) share() float64 {
 	d.delta = d.set.delta(d.k)
 	gap := d.gap()
 	return d.delta / (gap*gap + 1)
 }
 
+// VisitDual shows the dual state.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
@@ -243,11 +251,12 @@ func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 }
 
 const (
-	// owedShare is the part of a certificate's epsilon from which the violation is worth a warning, and the part of the violation
-	// that mu must owe.
+	// owedShare is the part of a certificate's epsilon from which the violation is worth a warning,
+	// and the part of the violation that mu must owe.
 	owedShare = 0.5
-	// owedDelta is the delta_k from which mu stands nearly still: it goes less than this part of its way to lambda in a step, and
-	// there only a slower sequence helps. Above, mu is on its way, and more iterations do.
+	// owedDelta is the delta_k from which mu stands nearly still: it goes less than this part of its
+	// way to lambda in a step, and there only a slower sequence helps. Above, mu is on its way, and
+	// more iterations do.
 	owedDelta = 0.1
 )
 
@@ -259,12 +268,12 @@ func (s Perturbation) slower() string {
 	return "a smaller DeltaP"
 }
 
-// conclude warns where the distance of mu from lambda is what is left of the violation: g + u = (lambda - mu)/rho after every
-// dual update, so the constraints are met only as fast as mu follows.
+// conclude warns where the distance of mu from lambda is what is left of the violation: g + u =
+// (lambda - mu)/rho after every dual update, so the constraints are met only as fast as mu follows.
 func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
 	owed := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if d.k > 0 && v > tolerance && c.Feasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
+	if d.k > 0 && v > tolerance && c.Infeasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
 		warnings = append(warnings, fmt.Sprintf(
 			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
 				"let delta fall more slowly (%s)", v, owed, d.delta, d.set.slower()))
@@ -275,4 +284,35 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 			100*float64(d.negative)/float64(d.k)))
 	}
 	return warnings, notes
+}
+
+func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
+	return []*option.Option{
+		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
+			Or(option.Float(DefaultAlpha)),
+		option.Number("beta", &s.Beta, option.Positive, "set the proximal parameter of the multipliers, below 1 in the theorems").
+			Or(option.Float(DefaultBeta)).
+			For("0.2", option.Problem(option.NeymanPearson)).For("0.5", option.Problem(option.Intersectional)),
+		option.Number("tau", &s.Tau, option.Positive, "set the step size of the slack").
+			OrRule(rule, func() string {
+				set := s.withDefaults(deltaSlow)
+				return option.Float(slackRatio * (1 + set.Alpha*set.Beta) / set.Alpha)
+			}, "alpha", "beta").
+			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
+		option.Enum("delta", &s.Delta, "choose the sequence delta_k: 1/(p k^q + 1) (power) or delta0/(k+1)^q (harmonic)", deltaNames[:]...).
+			For("harmonic", option.Paper(), option.OnTables()),
+		option.Number("delta-p", &s.DeltaP, option.Positive, "set p of --delta power; a smaller p lets the violation shrink sooner").
+			Or(option.Float(deltaRamped)).
+			For(option.Float(deltaSlow), option.If("primal", "adam")).
+			For(option.Float(deltaSlow), option.If("primal", "gradient"), option.If("eta-scale", "fixed")).
+			For(option.Float(deltaFast), option.If("primal", "gradient")).
+			With(option.If("delta", "power")),
+		option.Number("delta-q", &s.DeltaQ, option.UpTo(0, 1), "set the exponent q of delta_k, above 2/3 in the theorems").
+			Or(option.Float(DefaultDeltaQ)),
+		option.Number("delta0", &s.Delta0, option.UpTo(0, 1), "set delta0 of --delta harmonic").
+			Or(option.Float(DefaultDelta0)).For("0.1", option.Paper(), option.OnTables()).
+			With(option.If("delta", "harmonic")),
+		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
+		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "start the slack at max(0, -g(x_0)) (residual) or at 0 (zero)"),
+	}
 }

@@ -14,7 +14,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// threePieces is f of the hand-made problem with the one constraint max(h_1, h_2/2 - 1/10, -h_1 - 2/10) <= shift.
+// threePieces is f of the hand-made problem with the one constraint max(h_1, h_2/2 - 1/10, -h_1 -
+// 2/10) <= shift.
 func threePieces(shift float64) problem.Functions {
 	fn := testkit.HandFunctions()
 	fn.Pieces = []problem.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -shift},
@@ -22,8 +23,9 @@ func threePieces(shift float64) problem.Functions {
 	return fn
 }
 
-// Each step minimises <grad f, y> + lambda max_p s_p(y) + ||y - x||^2/(2 eta), s_p the linearised pieces: no other point is lower,
-// for positive multipliers (shift 0: violated) and negative ones (shift 3: inactive).
+// Each step minimises <grad f, y> + lambda max_p s_p(y) + ||y - x||^2/(2 eta), s_p the linearised
+// pieces: no other point is lower, for positive multipliers (shift 0: violated) and negative ones
+// (shift 3: inactive).
 func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 	const eta = 0.05
 	rng := rand.New(rand.NewPCG(11, 3))

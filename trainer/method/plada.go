@@ -3,11 +3,14 @@ package method
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -15,22 +18,29 @@ import (
 // XStep names PLADA's x-step.
 type XStep int
 
-// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for every method.
+// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for
+// every method.
 const (
-	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of at most 4 smooth terms in all
-	// (it pays a backward pass for each), else Subgradient.
+	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of
+	// at most 4 smooth terms in all (it pays a backward pass for each), else Subgradient.
 	XStepAuto XStep = iota
-	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k (sign(0) = 0). It is outside the
-	// paper's proof, which minimises over <lambda_k, g(x)> itself; near a kink it can chatter.
+	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k
+	// (sign(0) = 0). It is outside the paper's proof, which minimises over <lambda_k, g(x)> itself;
+	// near a kink it can chatter.
 	Subgradient
-	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise constraints) and solves the rest exactly;
-	// r is none. A coordinate with lambda_j < 0 is held at a stationary value (see proxLinear and pieceShares).
+	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise
+	// constraints) and solves the rest exactly; r is none. A coordinate with lambda_j < 0 is held at a
+	// stationary value (see proxLinear and pieceShares).
 	ProxLinear
 	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
 	Inner
+	// Split is Subgradient on a problem whose gaps |h| <= eps stand as h <= eps and -h <= eps. The
+	// caller builds that problem.
+	Split
 )
 
-// PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth constraints (Moon et al., Algorithm 1):
+// PLADA is the proximal-perturbed Lagrangian alternating direction method for non-smooth
+// constraints (Moon et al., Algorithm 1):
 //
 //	x+   = argmin <grad f(x_k), x> + <lambda_k, g(x)> + ||x - x_k||^2/(2 eta) + r(x)     see XStep
 //	u+   = max(0, u - tau lambda)
@@ -38,8 +48,9 @@ const (
 //	mu+  = mu + s (lambda - mu)
 //	lambda+ = mu+ + rho (g(x+) + u+)
 //
-// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2); BoxStep takes the algorithm box
-// literally. The multiplier nu = max(0, lambda_k - u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
+// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2);
+// BoxStep takes the algorithm box literally. The multiplier nu = max(0, lambda_k - u_k/tau)
+// certifies x_{k+1}. The zero value has the practical settings.
 type PLADA struct {
 	Perturbation
 	Primal step.Settings
@@ -48,7 +59,8 @@ type PLADA struct {
 	InnerSteps int
 	// Sigma0 caps the step of mu; 0 is the default: no cap.
 	Sigma0 float64
-	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without 1/rho. It warns when s > 1.
+	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without
+	// 1/rho. It warns when s > 1.
 	BoxStep bool
 	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
 	Tolerance float64
@@ -82,7 +94,7 @@ func (m *PLADA) validate() error {
 	switch {
 	case !setting.IsSize(m.Sigma0) || m.InnerSteps < 0:
 		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
-	case m.XStep < XStepAuto || m.XStep > Inner:
+	case m.XStep < XStepAuto || m.XStep > Split:
 		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", problem.ErrSettings, m.XStep)
 	}
 	return nil
@@ -122,10 +134,10 @@ func (m *PLADA) xStep(p problem.Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
 	}
-	if m.Primal.Kind == step.Adam || step.ProxLinearApplies(p) != nil {
+	if m.Primal.Kind == step.Adam || !step.ProxLinearApplies(p) {
 		return Subgradient
 	}
-	if rows, _ := step.RowTerms(p.(problem.Piecewise)); len(rows) > proxLinearMost {
+	if rows, _ := step.RowTerms(problem.FeaturesOf(p).Pieces); len(rows) > proxLinearMost {
 		return Subgradient
 	}
 	return ProxLinear
@@ -152,17 +164,16 @@ func (m *PLADA) StartDual(g []float64) error {
 // Coefficients implements trainer.DualRule: w = lambda.
 func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
 
-// StepsAlone says why the x-step does not fit a loop in which only the gradient along the weights is known (Stepper).
-func (m *PLADA) StepsAlone() error {
+// Needs implements trainer.Method and trainer.DualRule.
+func (m *PLADA) Needs() trainer.Needs {
 	switch m.XStep {
 	case ProxLinear:
-		return fmt.Errorf("trainer: %w: PLADA's x-step proxlinear needs each term's gradient, which a loop of one's own does not give: "+
-			"use Subgradient, or Train", problem.ErrSettings)
+		return trainer.Needs{Of: "PLADA's x-step proxlinear", Pieces: true, Evaluations: true,
+			Regularizers: []problem.RegularizerKind{problem.NoRegularizer}}
 	case Inner:
-		return fmt.Errorf("trainer: %w: PLADA's x-step inner evaluates the constraints between gradients, which a loop of one's own "+
-			"does not do: use Subgradient, or Train", problem.ErrSettings)
+		return trainer.Needs{Of: "PLADA's x-step inner", Evaluations: true}
 	}
-	return nil
+	return trainer.Needs{}
 }
 
 // UpdateDual implements trainer.DualRule.
@@ -214,3 +225,76 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	}
 	return warnings, notes
 }
+
+// Options describes the x-step's settings.
+
+// options describes the settings of a method whose tau rho has the default slackRatio.
+
+// Options implements Method.
+
+// Options implements Method.
+
+func (m *PLADA) Options() []*option.Option {
+	primal := m.Primal.Options()
+	primal[0].For("gradient", option.If("x-step", "inner")).Check(func() string {
+		if m.XStep == Inner && m.Primal.Kind != step.Gradient {
+			return "--x-step inner takes gradient steps only; choose --primal gradient"
+		}
+		return ""
+	})
+	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
+	return append(list,
+		option.Custom("x-step", "subgradient|proxlinear|split|inner:N", m.setXStep, m.xStepText,
+			"choose the step of x: along a subgradient, exact for linearised gaps |h| <= eps (proxlinear), on the two smooth"+
+				" constraints of each gap (split), or N steps on the exact subproblem (inner:N)", "subgradient", "proxlinear", "split").
+			Or("subgradient").
+			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
+		option.Either("mu-step", &m.BoxStep, "analysed", "box", "step mu as the paper's analysis does (analysed) or as its algorithm box does (box)"),
+		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
+}
+
+// xStepNames are the words of the x-steps without a number.
+var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}
+
+func (m *PLADA) xStepText() string {
+	if m.XStep == Inner {
+		return "inner:" + strconv.Itoa(m.InnerSteps)
+	}
+	return xStepNames[m.XStep]
+}
+
+func (m *PLADA) setXStep(text string) error {
+	for step, name := range xStepNames {
+		if name == text && step != XStepAuto {
+			m.XStep, m.InnerSteps = step, 0
+			return nil
+		}
+	}
+	steps, inner := strings.CutPrefix(text, "inner:")
+	n, err := strconv.Atoi(steps)
+	if !inner || err != nil || n < 1 {
+		return fmt.Errorf("must be subgradient, proxlinear, split, or inner:N with N at least 1")
+	}
+	m.XStep, m.InnerSteps = Inner, n
+	return nil
+}
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.
+
+// Options implements Method.

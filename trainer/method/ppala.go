@@ -5,12 +5,13 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// PPALA is the proximal-perturbed augmented Lagrangian method for smooth constraints (Moon et al., Algorithm 2). With
-// rho = alpha/(1 + alpha beta), every step is
+// PPALA is the proximal-perturbed augmented Lagrangian method for smooth constraints (Moon et al.,
+// Algorithm 2). With rho = alpha/(1 + alpha beta), every step is
 //
 //	w    = lambda + rho (g(x) + u)                      weights of the constraints at x_k
 //	x+   = primal step along grad f(x) + J(x)^T w       the paper's: prox_{eta r}(x - eta d)
@@ -19,11 +20,12 @@ import (
 //	mu+  = mu + s (lambda - mu)
 //	lambda+ = mu+ + rho (g(x+) + u+)
 //
-// with g at the new x in u's step (its displayed gradient at x_k is a slip of the paper). One forward and one backward
-// pass an iteration. lambda is never projected: it may be negative while an inactive constraint's g falls.
+// with g at the new x in u's step (its displayed gradient at x_k is a slip of the paper). One
+// forward and one backward pass an iteration. lambda is never projected: it may be negative while
+// an inactive constraint's g falls.
 //
-// The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}: nu.u_{k+1} = 0.
-// The zero value has the practical settings.
+// The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}:
+// nu.u_{k+1} = 0. The zero value has the practical settings.
 type PPALA struct {
 	Perturbation
 	Primal step.Settings
@@ -108,4 +110,8 @@ func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 // Conclude implements trainer.Concluder.
 func (m *PPALA) Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string) {
 	return m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+}
+
+func (m *PPALA) Options() []*option.Option {
+	return append(m.Primal.Options(), m.Perturbation.options(DefaultPPALASlackRatio, "0.9/(2 rho)")...)
 }

@@ -5,25 +5,28 @@ import (
 
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
-// ProximalPoint holds the settings that the inexact proximal point methods IPP-SSG and IPP-ConEx share. From a centre x_c they
-// do Inner steps on the strongly convex problem
+// ProximalPoint holds the settings that the inexact proximal point methods IPP-SSG and IPP-ConEx
+// share. From a centre x_c they do Inner steps on the strongly convex problem
 //
 //	minimise f~ + r  subject to  g~_j <= 0,   f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2,
 //
-// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan, "Stochastic First-order Methods for Convex
-// and Nonconvex Functional Constrained Optimization", Mathematical Programming 2022, section 3). An iteration is an inner step.
-// Records and the result are of the mean so far, the next centre if the loop ended there (Returner); OutputRandom draws among the
-// centres, which the theory speaks of.
+// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan,
+// "Stochastic First-order Methods for Convex and Nonconvex Functional Constrained Optimization",
+// Mathematical Programming 2022, section 3). An iteration is an inner step. Records and the result
+// are of the mean so far, the next centre if the loop ended there (Returner); OutputRandom draws
+// among the centres, which the theory speaks of.
 type ProximalPoint struct {
-	// RhoHat is rho^ > 0, which must be above the moduli of weak convexity of f and g. 0 is the default: twice Modulus, but not
-	// less than a tenth of the largest curvature of f, which is what counts where all is convex.
+	// RhoHat is rho^ > 0, which must be above the moduli of weak convexity of f and g. 0 is the
+	// default: twice Modulus, but not less than a tenth of the largest curvature of f, which is what
+	// counts where all is convex.
 	RhoHat float64
-	// Modulus is the largest modulus of weak convexity of f and the g_j. 0 is the default: half of RhoHat where that is set, else
-	// estimated at the start (estimateSmoothness: 18 gradients for f, as many for each of up to 4 terms of the constraints, and
-	// one, counted).
+	// Modulus is the largest modulus of weak convexity of f and the g_j. 0 is the default: half of
+	// RhoHat where that is set, else estimated at the start (estimateSmoothness: 18 gradients for f,
+	// as many for each of up to 4 terms of the constraints, and one, counted).
 	Modulus float64
 	// Inner is the number N of inner steps, with IPPSSG at first; 0 is the default, 10.
 	Inner int
@@ -59,7 +62,8 @@ type proximalLoop struct {
 	bound        []float64      // of each constraint's subgradients at the centre
 }
 
-// newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the settings of rho^.
+// newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the
+// settings of rho^.
 func newProximalLoop(set ProximalPoint, measure bool, p problem.Problem) proximalLoop {
 	l := proximalLoop{set: set, measure: measure || set.RhoHat == 0, inner: set.Inner, terms: estimate.NewTerms(p),
 		bound: make([]float64, problem.Constraints(p)), center: p.Space().New(), mean: p.Space().New(), d: p.Space().New()}
@@ -93,7 +97,8 @@ func (l *proximalLoop) proximity(p problem.Problem) float64 {
 	return l.rho / 2 * distance * distance
 }
 
-// descend sets x = x - step (d + weight rho^ (x - x_c)), weight the sum of those of f~ and the g~_j in d.
+// descend sets x = x - step (d + weight rho^ (x - x_c)), weight the sum of those of f~ and the g~_j
+// in d.
 func (l *proximalLoop) descend(p problem.Problem, step float64, d problem.Vector, weight float64) {
 	pull := step * weight * l.rho
 	p.Space().Combine(problem.Iterate, 1-pull, problem.Iterate, pull, l.center)
@@ -107,8 +112,9 @@ func (l *proximalLoop) add(p problem.Problem, weight float64) {
 	p.Space().Combine(l.mean, 1-share, l.mean, share, problem.Iterate)
 }
 
-// advance counts an inner step and evaluates the iterate, or, after the last one, where ended says so, the next centre: the mean, or
-// the last iterate where the mean has none. The observer sees each inner iterate before that.
+// advance counts an inner step and evaluates the iterate, or, after the last one, where ended says
+// so, the next centre: the mean, or the last iterate where the mean has none. The observer sees
+// each inner iterate before that.
 func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer innerObserver) (ended bool, err error) {
 	l.t++
 	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
@@ -175,4 +181,9 @@ func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Numbers("proximal.bound", l.bound)
 	v.Vector("proximal.center", l.center)
 	v.Vector("proximal.mean", l.mean)
+}
+
+func (s *ProximalPoint) rhoOption(name string) *option.Option {
+	return option.NumberOr(name, &s.RhoHat, option.Positive, "auto",
+		"set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")
 }

@@ -188,7 +188,8 @@ func TestIPPConExStepsByHand(t *testing.T) {
 	}
 }
 
-// Five constraints are linearised by differences, two by gradients: the iterates agree where the other three are idle.
+// Five constraints are linearised by differences, two by gradients: the iterates agree where the
+// other three are idle.
 func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
 	few := testkit.HandFunctions()
 	many := few
@@ -217,7 +218,8 @@ func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
 	}
 }
 
-// rho^ follows the settings, or the curvature at the start: f = x^2/2 - y^2 has the eigenvalues 1 and -2.
+// rho^ follows the settings, or the curvature at the start: f = x^2/2 - y^2 has the eigenvalues 1
+// and -2.
 func TestProximalPointChoosesRho(t *testing.T) {
 	saddle := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return x[0]*x[0]/2 - x[1]*x[1] },
@@ -275,7 +277,8 @@ func TestProximalPointRandomOutput(t *testing.T) {
 	}
 }
 
-// A run that ends inside an inner loop returns the mean so far, and so do its records; the state is of the inner iterate.
+// A run that ends inside an inner loop returns the mean so far, and so do its records; the state is
+// of the inner iterate.
 func TestProximalPointReturnsTheMean(t *testing.T) {
 	for _, m := range []trainer.Method{
 		&method.IPPSSG{ProximalPoint: handProximalPoint(), Tolerance: 5, Bound: 3},
@@ -303,7 +306,8 @@ func TestProximalPointReturnsTheMean(t *testing.T) {
 	}
 }
 
-// |x| <= 1/1000 is missed by every step of a loop of 10, which would stay at its centre for ever: N doubles until one arrives.
+// |x| <= 1/1000 is missed by every step of a loop of 10, which would stay at its centre for ever: N
+// doubles until one arrives.
 func TestIPPSSGLengthensLoopsThatRepeat(t *testing.T) {
 	fn := testkit.Line()
 	fn.G = func(dst, x []float64) { dst[0] = x[0] }

@@ -47,7 +47,8 @@ func towards(c []float64, r problem.Regularizer, loaded bool) problem.Functions 
 		}}
 }
 
-// Solutions by hand: with the multiplier nu of sum x >= 1 the minimiser is prox_r(c + nu), and nu makes the sum 1.
+// Solutions by hand: with the multiplier nu of sum x >= 1 the minimiser is prox_r(c + nu), and nu
+// makes the sum 1.
 func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 	c := []float64{0.5, -0.3, 0.1}
 	for _, test := range []struct {
@@ -59,7 +60,8 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 		{"none", problem.Regularizer{}, false, c},
 		{"none, loaded", problem.Regularizer{}, true, []float64{0.5 + 0.7/3, -0.3 + 0.7/3, 0.1 + 0.7/3}},
 		{"l1", problem.Regularizer{Kind: problem.L1, Weight: 0.2}, false, []float64{0.3, -0.1, 0}},
-		// the lasso's third stays at 0: nu = 0.45, weights (0.5 + nu - 0.2, 0, 0.1 + nu - 0.2) sum to 0.2 + 2 nu = 1 with nu = 0.4
+		// the lasso's third stays at 0: nu = 0.45, weights (0.5 + nu - 0.2, 0, 0.1 + nu - 0.2) sum to 0.2
+		// + 2 nu = 1 with nu = 0.4
 		{"l1, loaded", problem.Regularizer{Kind: problem.L1, Weight: 0.2}, true, []float64{0.7, 0, 0.3}},
 		{"l2", problem.Regularizer{Kind: problem.SquaredL2, Weight: 1}, false, []float64{0.25, -0.15, 0.05}},
 		{"l2, loaded", problem.Regularizer{Kind: problem.SquaredL2, Weight: 1}, true,
@@ -102,7 +104,8 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 func TestRegularizerWithKinks(t *testing.T) {
 	fn := towards([]float64{0.5, -0.3, 0.1}, problem.Regularizer{Kind: problem.L1, Weight: 0.2}, true)
 	fn.Pieces = []problem.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -0.5}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.5}}
-	// |1 - sum x| <= 1/2: nu lifts the sum of the soft-thresholded c + nu from 0.2 to 0.5: (0.3 + nu) + (nu - 0.1) with nu = 0.15
+	// |1 - sum x| <= 1/2: nu lifts the sum of the soft-thresholded c + nu from 0.2 to 0.5: (0.3 + nu)
+	// + (nu - 0.1) with nu = 0.15
 	p := testkit.Start(t, fn, 0.2, 0.2, -0.2)
 	r, err := trainer.Train(context.Background(), p, &method.PLADA{}, trainer.Settings{Iterations: 10000, RecordEvery: 10, Tolerance: 1e-7})
 	if err != nil {

@@ -39,7 +39,8 @@ func (b *batchMeans) Sample(k int) error {
 	return nil
 }
 
-// Batch k is asked for once, before x_k is evaluated; the steps see the batches, records and result the full problem.
+// Batch k is asked for once, before x_k is evaluated; the steps see the batches, records and result
+// the full problem.
 func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 	a := []float64{1, 2, 6}
 	full, err := problem.Functions{

@@ -7,11 +7,12 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/internal/setting"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
-// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of the same kind so far, this one
-// included.
+// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of
+// the same kind so far, this one included.
 type StepRule string
 
 // The rules.
@@ -21,30 +22,36 @@ const (
 	StepPolyak   StepRule = "polyak"   // g(x)/||zeta_g||^2: for the steps on g, and without a c
 )
 
-// SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of Single-Loop Switching Subgradient
-// Methods for Non-Smooth Weakly Convex Functional Constrained Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through
-// their maximum g(x) = max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
+// SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of
+// Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained
+// Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through their maximum g(x) =
+// max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
 //
 //	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x is one of the iterates that count
 //	otherwise:    x+ = Proj(x - (g(x)/||zeta_g||^2) zeta_g)
 //
-// Its theory is about an iterate that counts, drawn with probability proportional to its eta: OutputRandom draws so, among x_1..x_K.
-// The Polyak step aims at g = 0, below tol, and needs that distance: with tol = 0 the iterates would freeze on the boundary.
+// Its theory is about an iterate that counts, drawn with probability proportional to its eta:
+// OutputRandom draws so, among x_1..x_K. The Polyak step aims at g = 0, below tol, and needs that
+// distance: with tol = 0 the iterates would freeze on the boundary.
 //
-// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand, the default here decays from
-// one that is measured; StepConstant is the published one. It has no multiplier of its own for the certificate.
+// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand,
+// the default here decays from one that is measured; StepConstant is the published one. It has no
+// multiplier of its own for the certificate.
 type SSG struct {
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
 	Tolerance float64
-	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the largest curvature of f that
-	// estimateSmoothness finds at the start (19 gradients, counted). StepConstant needs it.
+	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the
+	// largest curvature of f that estimateSmoothness finds at the start (19 gradients, counted).
+	// StepConstant needs it.
 	Step float64
 	// StepRule is eta's: StepDecay, the default for "", or StepConstant.
 	StepRule StepRule
-	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or StepDecay with ViolationStep > 0.
+	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or
+	// StepDecay with ViolationStep > 0.
 	ViolationRule StepRule
 	ViolationStep float64
 
+	universal
 	d              problem.Vector
 	weights        []float64
 	c              float64 // Step, or what was measured
@@ -58,7 +65,8 @@ var (
 )
 
 const (
-	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of Settings.FeasibilityTolerance.
+	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of
+	// Settings.FeasibilityTolerance.
 	DefaultSSGTolerance = trainer.DefaultFeasibilityTolerance
 
 	ssgStability = 2 // of 1/L
@@ -201,7 +209,8 @@ func (m *SSG) VisitState(v problem.StateVisitor) {
 	v.Count("ssg.repairs", &m.repairs)
 }
 
-// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1 without constraints.
+// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1
+// without constraints.
 func largestConstraint(g []float64) (value float64, j int) {
 	value, j = math.Inf(-1), -1
 	for i, v := range g {
@@ -210,4 +219,31 @@ func largestConstraint(g []float64) (value float64, j int) {
 		}
 	}
 	return value, j
+}
+
+func (m *SSG) Options() []*option.Option {
+	rule := func(name string, field *StepRule, help string, first StepRule, others ...StepRule) *option.Option {
+		words := []string{string(first)}
+		for _, w := range others {
+			words = append(words, string(w))
+		}
+		return option.Words(name, func() string {
+			if *field == "" {
+				return string(first)
+			}
+			return string(*field)
+		}, func(word string) { *field = StepRule(word) }, help, words...)
+	}
+	return []*option.Option{
+		option.Number("ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
+			Or(option.Float(DefaultSSGTolerance)),
+		option.NumberOr("ssg-step", &m.Step, option.Positive, "auto",
+			"set c of the steps on the objective; auto: 2 over the curvature measured at the start"),
+		rule("ssg-step-rule", &m.StepRule, "step on the objective by c/sqrt(count) (decay) or by c (constant)", StepDecay, StepConstant),
+		rule("ssg-violation-rule", &m.ViolationRule,
+			"step on the constraints by g/||zeta||^2 (polyak), or with c of --ssg-violation-step by c/sqrt(count) (decay) or c (constant)",
+			StepPolyak, StepDecay, StepConstant),
+		option.Number("ssg-violation-step", &m.ViolationStep, option.Positive, "set c of the steps on the constraints").Or("0.1").
+			With(option.If("ssg-violation-rule", "decay", "constant")),
+	}
 }

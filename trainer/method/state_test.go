@@ -32,7 +32,8 @@ func resumable() map[string]func() trainer.Method {
 	return all
 }
 
-// 100 steps, captured and restored into a fresh problem and method, and 100 more are 200 steps, to the bit.
+// 100 steps, captured and restored into a fresh problem and method, and 100 more are 200 steps, to
+// the bit.
 func TestResumeIsBitIdentical(t *testing.T) {
 	for name, method := range resumable() {
 		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{

@@ -2,11 +2,13 @@ package method
 
 import (
 	"ppal/trainer"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without the constraints.
+// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without
+// the constraints.
 type Unconstrained struct {
 	Primal step.Settings
 
@@ -41,3 +43,5 @@ func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.ste
 
 // VisitDual implements trainer.DualRule.
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}
+
+func (m *Unconstrained) Options() []*option.Option { return m.Primal.Options() }

@@ -19,7 +19,8 @@ func TestWarnings(t *testing.T) {
 	fixed := func(eta float64) step.Settings {
 		return step.Settings{Kind: step.Gradient, Fixed: true, Eta: eta}
 	}
-	// line has L_f = 1 and ||J|| = 1, and PPALA's L = 1 + rho where the constraint is loaded; rho is 5.
+	// line has L_f = 1 and ||J|| = 1, and PPALA's L = 1 + rho where the constraint is loaded; rho is
+	// 5.
 	const rho = 5
 	pladaBound, ppalaBound := 0.9/(1+3*rho), 0.9/(1+rho+3*rho)
 	for _, test := range []struct {

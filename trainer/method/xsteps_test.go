@@ -25,8 +25,9 @@ func oneAbsolute(eps float64) problem.Functions {
 	return fn
 }
 
-// The closed form of proxlinear for m = 1: y = clip((h - eta grad h.grad f)/(eta ||grad h||^2), -lambda, lambda), and
-// lambda sign(h - eta grad h.grad f) for lambda < 0; with momentum b, q takes the place of eta grad f and e(1 + b) that of eta.
+// The closed form of proxlinear for m = 1: y = clip((h - eta grad h.grad f)/(eta ||grad h||^2),
+// -lambda, lambda), and lambda sign(h - eta grad h.grad f) for lambda < 0; with momentum b, q takes
+// the place of eta grad f and e(1 + b) that of eta.
 func TestProxLinearStepsByHand(t *testing.T) {
 	for name, kind := range handKinds() {
 		if kind.set.Kind == step.Adam {
@@ -97,7 +98,8 @@ func proxLinearByHand(t *testing.T, set step.Settings, hand handStep, eps float6
 	return negative
 }
 
-// y - x_k is formed before the division by e: apart, both quotients would overflow float32 here, and cancel digits elsewhere.
+// y - x_k is formed before the division by e: apart, both quotients would overflow float32 here,
+// and cancel digits elsewhere.
 func TestInnerStepDividesTheDifference(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 }}
 	m := &method.PLADA{XStep: method.Inner, Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 1e-10}}
@@ -110,7 +112,8 @@ func TestInnerStepDividesTheDifference(t *testing.T) {
 	}
 }
 
-// Inner: subgradient steps of length 2e/(t+2) on the subproblem from x_k, and the (t+1)-weighted mean.
+// Inner: subgradient steps of length 2e/(t+2) on the subproblem from x_k, and the (t+1)-weighted
+// mean.
 func TestInnerStepsByHand(t *testing.T) {
 	const eta, inner = 0.05, 7
 	h := newHandPerturbed([2]float64{math.Abs(testkit.HandH(handStart)[0]) - 0.1, 0}, 0.9/3)

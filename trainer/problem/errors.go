@@ -8,15 +8,17 @@ import (
 var (
 	// ErrSettings marks a setting that is out of its range or does not fit the problem or the method.
 	ErrSettings = errors.New("bad setting")
-	// ErrNonFinite marks a run that met an infinite or undefined value; the error is a *NonFiniteError.
+	// ErrNonFinite marks a run that met an infinite or undefined value; the error is a
+	// *NonFiniteError.
 	ErrNonFinite = errors.New("not finite")
 )
 
 // NonFiniteError is the end of a run in which a term was infinite or not a number.
 type NonFiniteError struct {
-	Term      string // "objective", "constraint 2", ...
-	Iteration int
-	Value     float64
+	Term       string // "objective", "constraint 2", ...
+	Iteration  int
+	Value      float64
+	Constraint int // the constraint's place in g, counted from 1; 0 for other terms
 }
 
 // Error names the term, the iteration and what to do.

@@ -6,11 +6,11 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Functions is a problem of Go functions on float64 vectors. F and Gradient are needed; G and JacobianT where
-// M > 0. The functions must not keep or change x.
+// Functions is a problem of Go functions on float64 vectors. F and Gradient are needed; G and
+// JacobianT where M > 0. The functions must not keep or change x.
 //
-// With Pieces, M counts smooth terms h(x) instead: G gives h, JacobianT is of h, and the constraints are the
-// maxima of the pieces (see Piece).
+// With Pieces, M counts smooth terms h(x) instead: G gives h, JacobianT is of h, and the
+// constraints are the maxima of the pieces (see Piece).
 type Functions struct {
 	N, M        int
 	F           func(x []float64) float64
@@ -43,15 +43,18 @@ func (fn Functions) New(start []float64) (Problem, error) {
 	return newPiecewise(p, fn.Pieces)
 }
 
-// functionsProblem is the smooth problem min f + r s.t. G(x) <= 0, or the terms under a piecewise problem.
+// functionsProblem is the smooth problem min f + r s.t. G(x) <= 0, or the terms under a piecewise
+// problem.
 type functionsProblem struct {
 	*HostSpace[float64]
 	fn      Functions
 	scratch []float64
 }
 
+// Dims implements Problem.
 func (p *functionsProblem) Dims() (n, m int) { return p.fn.N, p.fn.M }
 
+// Forward implements Problem.
 func (p *functionsProblem) Forward(g []float64) (float64, error) {
 	x := p.Slice(Iterate)
 	if p.fn.M > 0 {
@@ -60,6 +63,7 @@ func (p *functionsProblem) Forward(g []float64) (float64, error) {
 	return p.fn.F(x), nil
 }
 
+// Backward implements Problem.
 func (p *functionsProblem) Backward(weights []float64, d Vector) error {
 	x, dst := p.Slice(Iterate), p.Slice(d)
 	w0, w := weights[0], weights[1:]

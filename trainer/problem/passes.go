@@ -2,9 +2,9 @@ package problem
 
 import "math"
 
-// Passes are the passes of HostVectors over vectors, slices of one length each. A device with faster
-// loops than the plain ones brings its own (NewHostSpaceOn). Sums accumulate in float64. Operands
-// are different slices unless a method says otherwise. Calls do not run at the same time.
+// Passes are the passes of HostVectors over vectors, slices of one length each. A device with
+// faster loops than the plain ones brings its own (NewHostSpaceOn). Sums accumulate in float64.
+// Operands are different slices unless a method says otherwise. Calls do not run at the same time.
 type Passes[T float32 | float64] interface {
 	// Combine sets dst = a x + b y. dst may be x or y; y is not read if b = 0.
 	Combine(dst []T, a T, x []T, b T, y []T)
@@ -23,8 +23,8 @@ type Passes[T float32 | float64] interface {
 	Adam(x, d, m1, m2 []T, rate, root T, p Elementwise[T]) (squared float64)
 }
 
-// Elementwise is an ElementwiseMap in the vectors' precision. It is an alias, so that the package of
-// a device's kernels need not know this one.
+// Elementwise is an ElementwiseMap in the vectors' precision. It is an alias, so that the package
+// of a device's kernels need not know this one.
 type Elementwise[T float32 | float64] = struct{ Scale, Lower, Upper, Threshold T }
 
 // elementwise rounds the numbers of an ElementwiseMap.

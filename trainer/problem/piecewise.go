@@ -5,19 +5,21 @@ import (
 	"math"
 )
 
-// Piece is one smooth branch Sign*h_Term(x) + Offset of a constraint that is the maximum of its pieces:
+// Piece is one smooth branch Sign*h_Term(x) + Offset of a constraint that is the maximum of its
+// pieces:
 //
 //	g_j(x) = max over pieces p with p.Constraint = j of p.Sign*h_{p.Term}(x) + p.Offset.
 //
-// |h| - eps is {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of one term; max(h_1, h_2) - eps two terms of one
-// constraint; a hinge max(0, h) has a piece with Sign 0.
+// |h| - eps is {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of one term; max(h_1, h_2) -
+// eps two terms of one constraint; a hinge max(0, h) has a piece with Sign 0.
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
 }
 
-// Piecewise is a Problem whose constraints are maxima of smooth pieces. Its Backward uses the branch that is largest;
-// where two terms tie their mean, so that |h| has the subgradient sign(h) grad h with sign(0) = 0.
+// Piecewise is a Problem whose constraints are maxima of smooth pieces. Its Backward uses the
+// branch that is largest; where two terms tie their mean, so that |h| has the subgradient sign(h)
+// grad h with sign(0) = 0.
 type Piecewise interface {
 	Problem
 	// Pieces lists the branches, ordered by constraint.
@@ -37,7 +39,8 @@ func Abs(eps ...float64) []Piece {
 	return pieces
 }
 
-// MakePiecewise returns the problem whose terms are the constraints of smooth and whose constraints are the maxima of pieces.
+// MakePiecewise returns the problem whose terms are the constraints of smooth and whose constraints
+// are the maxima of pieces.
 func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 	return newPiecewise(smooth, pieces)
 }
@@ -65,12 +68,16 @@ func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 		h: make([]float64, terms), weights: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
 }
 
+// Dims implements Problem.
 func (p *piecewise) Dims() (n, m int) { n, _ = p.Problem.Dims(); return n, p.m }
 
+// Pieces implements Piecewise.
 func (p *piecewise) Pieces() []Piece { return p.pieces }
 
+// Terms implements Piecewise.
 func (p *piecewise) Terms() []float64 { return p.h }
 
+// Forward implements Problem.
 func (p *piecewise) Forward(g []float64) (float64, error) {
 	f, err := p.Problem.Forward(p.h)
 	if err != nil {
@@ -86,7 +93,7 @@ func (p *piecewise) Forward(g []float64) (float64, error) {
 	return f, nil
 }
 
-// value is the branch at the terms h.
+// Value is the branch at the terms h.
 func (b Piece) Value(h []float64) float64 { return b.Sign*h[b.Term] + b.Offset }
 
 // choose shares each constraint's subgradient equally among its largest pieces.
@@ -108,6 +115,7 @@ func (p *piecewise) choose(g []float64) {
 	}
 }
 
+// Backward implements Problem.
 func (p *piecewise) Backward(weights []float64, d Vector) error {
 	clear(p.weights)
 	p.weights[0] = weights[0]
@@ -117,14 +125,16 @@ func (p *piecewise) Backward(weights []float64, d Vector) error {
 	return p.Problem.Backward(p.weights, d)
 }
 
+// BackwardTerms implements Piecewise.
 func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
 	return p.Problem.Backward(weights, d)
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (p *piecewise) NonSmooth() bool { return IsNonSmooth(p.Problem) }
+func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 
-// Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It shares p's iterate.
+// Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It
+// shares p's iterate.
 func Split(p Piecewise) Problem {
 	return &split{Problem: p, p: p, g: make([]float64, Constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
 }
@@ -136,8 +146,10 @@ type split struct {
 	weights []float64
 }
 
+// Dims implements Problem.
 func (s *split) Dims() (n, m int) { n, _ = s.p.Dims(); return n, len(s.p.Pieces()) }
 
+// Forward implements Problem.
 func (s *split) Forward(g []float64) (float64, error) {
 	f, err := s.p.Forward(s.g)
 	for i, b := range s.p.Pieces() {
@@ -146,6 +158,7 @@ func (s *split) Forward(g []float64) (float64, error) {
 	return f, err
 }
 
+// Backward implements Problem.
 func (s *split) Backward(weights []float64, d Vector) error {
 	clear(s.weights)
 	s.weights[0] = weights[0]
@@ -156,4 +169,4 @@ func (s *split) Backward(weights []float64, d Vector) error {
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
-func (s *split) NonSmooth() bool { return IsNonSmooth(s.p) }
+func (s *split) NonSmooth() bool { return FeaturesOf(s.p).Kinks }

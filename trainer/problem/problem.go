@@ -26,15 +26,33 @@ type Problem interface {
 	Space() *Space
 }
 
+// Features are what a problem offers beyond the methods of Problem. FeaturesOf finds them.
+type Features struct {
+	// Pieces is the problem itself if its constraints are maxima of smooth pieces, else nil.
+	Pieces Piecewise
+	// Batches is the problem itself if its f and g are those of mini-batches, else nil.
+	Batches Sampler
+	// Group is the problem itself if its constraint is that of one drawn group, else nil.
+	Group DrawnGroup
+	// Kinks says that f or g may have kinks that no pieces describe.
+	Kinks bool
+}
+
+// FeaturesOf finds what p offers by the interfaces that p implements.
+func FeaturesOf(p Problem) Features {
+	var f Features
+	f.Pieces, _ = p.(Piecewise)
+	f.Batches, _ = p.(Sampler)
+	f.Group, _ = p.(DrawnGroup)
+	if k, ok := p.(NonSmooth); ok {
+		f.Kinks = k.NonSmooth()
+	}
+	return f
+}
+
 // NonSmooth is a Problem whose f or g may have kinks that it does not describe as pieces (relu
 // networks, hinge losses).
 type NonSmooth interface{ NonSmooth() bool }
-
-// IsNonSmooth reports whether p says that f or g may have kinks.
-func IsNonSmooth(p Problem) bool {
-	k, ok := p.(NonSmooth)
-	return ok && k.NonSmooth()
-}
 
 // Sampler is a Problem whose f and g are those of a mini-batch. The loop asks for batch k before it
 // evaluates x_k for the method's step; records and certificates use the full problem.
@@ -75,6 +93,13 @@ type Point struct {
 	Objective           float64   // f(x), without r
 	Constraints         []float64 // g(x), length m
 	GradientEvaluations int       // backward passes so far, without those of certificates
+
+	batches Sampler // the problem, if it has mini-batches
+}
+
+// NewPoint returns the point of p's iterate, before its first evaluation.
+func NewPoint(p Problem) Point {
+	return Point{Constraints: make([]float64, Constraints(p)), batches: FeaturesOf(p).Batches}
 }
 
 // Forward evaluates p at the iterate into at.
@@ -89,10 +114,10 @@ func (at *Point) Backward(p Problem, coefficients []float64, d Vector) error {
 	return p.Backward(coefficients, d)
 }
 
-// SampleAndForward evaluates p, on batch k if p is a Sampler.
+// SampleAndForward evaluates p, on batch k if the point's problem has mini-batches (NewPoint).
 func (at *Point) SampleAndForward(p Problem, k int) error {
-	if s, ok := p.(Sampler); ok {
-		if err := s.Sample(k); err != nil {
+	if at.batches != nil {
+		if err := at.batches.Sample(k); err != nil {
 			return err
 		}
 	}
@@ -102,16 +127,16 @@ func (at *Point) SampleAndForward(p Problem, k int) error {
 // Check returns a *NonFiniteError if f or a constraint is not finite.
 func (at *Point) Check() error {
 	if !vec.Finite(at.Objective) {
-		return &NonFiniteError{"objective", at.Iteration, at.Objective}
+		return &NonFiniteError{Term: "objective", Iteration: at.Iteration, Value: at.Objective}
 	}
 	if j := vec.FirstNonFinite(at.Constraints); j >= 0 {
-		return &NonFiniteError{fmt.Sprintf("constraint %d", j), at.Iteration, at.Constraints[j]}
+		return &NonFiniteError{Term: fmt.Sprintf("constraint %d", j), Iteration: at.Iteration, Value: at.Constraints[j], Constraint: j + 1}
 	}
 	return nil
 }
 
-// StateVisitor is shown each part of a method's state by name: to save the state it copies the part,
-// to restore the state it sets the part.
+// StateVisitor is shown each part of a method's state by name: to save the state it copies the
+// part, to restore the state it sets the part.
 type StateVisitor interface {
 	Number(name string, x *float64)
 	Count(name string, n *int)

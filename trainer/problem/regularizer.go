@@ -10,7 +10,8 @@ import (
 // RegularizerKind names the convex term r.
 type RegularizerKind int
 
-// The regularizers, with their proximal maps prox_{step r}(x) = argmin_y r(y) + ||y - x||^2 / (2 step).
+// The regularizers, with their proximal maps prox_{step r}(x) = argmin_y r(y) + ||y - x||^2 / (2
+// step).
 const (
 	NoRegularizer RegularizerKind = iota // r = 0
 	Ball                                 // r = 0 where ||x|| <= Radius, infinity elsewhere: projection
@@ -40,15 +41,16 @@ func ParseRegularizer(name string) (RegularizerKind, error) {
 	return 0, fmt.Errorf("trainer: %w: regularizer %q (none, ball, box, l1, l2, group-l1)", ErrSettings, name)
 }
 
-// Regularizer is the convex term r of the objective, over the whole stacked vector x. The zero value is r = 0.
+// Regularizer is the convex term r of the objective, over the whole stacked vector x. The zero
+// value is r = 0.
 type Regularizer struct {
 	Kind   RegularizerKind
 	Radius float64 // Ball: theta > 0
 	Lower  float64 // Box: the bounds of every coordinate, Lower <= Upper; an infinite one is none
 	Upper  float64
 	Weight float64 // L1, SquaredL2, GroupL1: > 0
-	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is x[Groups[k-1]:Groups[k]],
-	// Groups[-1] = 0, the last end is n.
+	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is
+	// x[Groups[k-1]:Groups[k]], Groups[-1] = 0, the last end is n.
 	Groups []int
 }
 
@@ -88,8 +90,8 @@ func (r Regularizer) Validate(n int) error {
 	return fmt.Errorf("trainer: %w: %v", ErrSettings, r.Kind)
 }
 
-// Value returns r(x), 0 for the indicators (what lies outside them by rounding is feasible to a tolerance, and
-// the certificate reports the rest).
+// Value returns r(x), 0 for the indicators (what lies outside them by rounding is feasible to a
+// tolerance, and the certificate reports the rest).
 func (r Regularizer) Value(x []float64) float64 {
 	sum := 0.0
 	switch r.Kind {
@@ -136,8 +138,9 @@ func (r Regularizer) Map(length float64) Map {
 	return m
 }
 
-// Residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p|| is the distance of 0 from
-// that set. tolerance is relative: how near to the boundary of an indicator's set x counts as on it.
+// Residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p||
+// is the distance of 0 from that set. tolerance is relative: how near to the boundary of an
+// indicator's set x counts as on it.
 func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	copy(p, v)
 	switch r.Kind {
@@ -153,7 +156,8 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 			}
 		}
 	case Box:
-		// At the lower bound r's subdifferential is (-inf, 0], at the upper [0, inf), where they meet the whole line.
+		// At the lower bound r's subdifferential is (-inf, 0], at the upper [0, inf), where they meet the
+		// whole line.
 		lower, upper := r.near(tolerance)
 		for i, xi := range x {
 			if xi <= lower {
@@ -193,8 +197,8 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	}
 }
 
-// ResidualDerivative sets u to (dp/dv) u for the p and v of residual: an element of the generalised derivative, symmetric and
-// positive semidefinite, of the projection.
+// ResidualDerivative sets u to (dp/dv) u for the p and v of residual: an element of the generalised
+// derivative, symmetric and positive semidefinite, of the projection.
 func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64) {
 	switch r.Kind {
 	case Box:
@@ -228,7 +232,8 @@ func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64)
 	}
 }
 
-// near returns the values from which a coordinate counts as at the box's bounds, infinite where there is none.
+// near returns the values from which a coordinate counts as at the box's bounds, infinite where
+// there is none.
 func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 	lower, upper = r.Lower, r.Upper
 	if !math.IsInf(lower, 0) {

@@ -34,7 +34,8 @@ func (r Regularizer) subproblem(y, x []float64, step float64) float64 {
 	return r.Value(y) + sum/(2*step)
 }
 
-// The proximal map is the minimiser: 0 is in (p - x)/step + subdifferential of r at p, and no other point is lower.
+// The proximal map is the minimiser: 0 is in (p - x)/step + subdifferential of r at p, and no other
+// point is lower.
 func TestProximalMaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, r := range regularizers() {
@@ -77,7 +78,8 @@ func TestProximalMaps(t *testing.T) {
 	}
 }
 
-// subgradient draws an element of the subdifferential of r at x from its definition, x at kinks and boundaries exactly.
+// subgradient draws an element of the subdifferential of r at x from its definition, x at kinks and
+// boundaries exactly.
 func (r Regularizer) subgradient(rng *rand.Rand, x []float64) []float64 {
 	s := make([]float64, len(x))
 	switch r.Kind {
@@ -126,7 +128,8 @@ func (r Regularizer) subgradient(rng *rand.Rand, x []float64) []float64 {
 	return s
 }
 
-// residual is v + s for some subgradient s, shorter than v + s for every other: (p - (v + s)).p <= 0.
+// residual is v + s for some subgradient s, shorter than v + s for every other: (p - (v + s)).p <=
+// 0.
 func TestResidualIsTheProjection(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for _, r := range regularizers() {

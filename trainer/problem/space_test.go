@@ -9,7 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// regularizersOf are those of every kind on n variables, their sets small enough to be left by the steps of the tests.
+// regularizersOf are those of every kind on n variables, their sets small enough to be left by the
+// steps of the tests.
 func regularizersOf(n int) []problem.Regularizer {
 	size := math.Sqrt(float64(n))
 	return []problem.Regularizer{
@@ -42,7 +43,8 @@ func apart[T float32 | float64](t *testing.T, what string, got, want []T, u floa
 	}
 }
 
-// A step is the composition of its parts: v = b v + d, w = d + b v, y = x - e w, x+ = prox(y), and the lengths of x+ - x and x+.
+// A step is the composition of its parts: v = b v + d, w = d + b v, y = x - e w, x+ = prox(y), and
+// the lengths of x+ - x and x+.
 func TestDescendIsItsParts(t *testing.T) {
 	t.Run("float64", descendIsItsParts[float64])
 	t.Run("float32", descendIsItsParts[float32])
@@ -110,7 +112,8 @@ func adamIsItsParts[T float32 | float64](t *testing.T) {
 	}
 }
 
-// A direction that is not finite is seen in the iterate, whatever r does with it: the run ends, and no such number is taken for 0.
+// A direction that is not finite is seen in the iterate, whatever r does with it: the run ends, and
+// no such number is taken for 0.
 func TestStepsKeepWhatIsNotANumber(t *testing.T) {
 	for _, r := range regularizersOf(9) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {

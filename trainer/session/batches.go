@@ -79,7 +79,7 @@ func newBatches(t *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		return nil, err
 	}
 	p, err := t.statement.complete(b.bound)
-	if pieces, ok := p.(problem.Piecewise); ok {
+	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
 		return pieceBatches{pieces, b}, err
 	}
 	return smoothBatches{p, b}, err

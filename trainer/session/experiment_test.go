@@ -231,8 +231,8 @@ func TestMiniBatches(t *testing.T) {
 		t.Errorf("4 batches of 10 of 40 rows took %d different rows", len(seen))
 	}
 	start, end := run(part, 0), run(build(t, small(func(c *setup) { c.BatchSize = 31 })), 60)
-	if end.Objective+end.Certificate.Feasibility > 0.8*(start.Objective+start.Certificate.Feasibility) {
+	if end.Objective+end.Certificate.Infeasibility > 0.8*(start.Objective+start.Certificate.Infeasibility) {
 		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v",
-			start.Objective, start.Certificate.Feasibility, end.Objective, end.Certificate.Feasibility)
+			start.Objective, start.Certificate.Infeasibility, end.Objective, end.Certificate.Infeasibility)
 	}
 }

@@ -152,9 +152,9 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 	sum := Summary{
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: d.Bounds,
 		Device: d.deviceAndMemory(), Products: d.Products,
-		PeakBytes: rundir.PeakBytes(), Warnings: s.warnings, Version: d.Version,
+		PeakBytes: rundir.PeakBytes(), Warnings: append([]string{}, s.warnings...), Version: d.Version,
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
-		Notes: concat(d.Notes, r.Notes),
+		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
 	if b := r.BestFeasible; b != nil {
 		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}

@@ -51,3 +51,17 @@ func backing(dtype tensor.Dtype, values []float64) any {
 	}
 	return single
 }
+
+// Column adds the constants [n, 1] to the graph of the scores [n, C], in the type of the scores: what
+// a Statement's nodes know of each row. The name must not be used in the graph before.
+func Column(scores *gorgonia.Node, name string, values []float64) *gorgonia.Node {
+	return constantNode(scores.Graph(), scores.Dtype(), name, values, len(values), 1)
+}
+
+// Number returns a constant in the type of the scores.
+func Number(scores *gorgonia.Node, x float64) *gorgonia.Node {
+	if scores.Dtype() == tensor.Float32 {
+		return gorgonia.NewConstant(float32(x))
+	}
+	return gorgonia.NewConstant(x)
+}

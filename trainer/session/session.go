@@ -165,15 +165,14 @@ func (h *history) Record(r *trainer.Record) error {
 // nameConstraint puts the name of a constraint in the place of its number.
 func (s *Session) nameConstraint(err error) error {
 	var bad *problem.NonFiniteError
-	var j int
-	if !errors.As(err, &bad) {
+	if !errors.As(err, &bad) || bad.Constraint == 0 {
 		return err
 	}
 	names := s.pipeline.Describe().Constraints
-	if n, _ := fmt.Sscanf(bad.Term, "constraint %d", &j); n != 1 || j >= len(names) {
+	if bad.Constraint > len(names) {
 		return err
 	}
 	named := *bad
-	named.Term = fmt.Sprintf("constraint %q", names[j])
+	named.Term = fmt.Sprintf("constraint %q", names[bad.Constraint-1])
 	return &named
 }

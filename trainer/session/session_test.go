@@ -1,9 +1,26 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/gorgonia"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // An interrupt while the data load ends the session.
@@ -13,4 +30,269 @@ func TestNewInterrupted(t *testing.T) {
 	if _, err := New(ctx, small(nil).options()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// fit is a statement of the tests' own: least squares with a bound on the mean squared score.
+func fit(bound float64) *Statement {
+	meanSquare := func(x *gorgonia.Node) *gorgonia.Node {
+		return gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(x))))
+	}
+	return &Statement{
+		Name: "fit", Objective: "squared error", Constraints: []Constraint{{"mean energy", bound}},
+		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
+			var target []float64
+			for _, y := range rows.Labels {
+				target = append(target, float64(y))
+			}
+			misses := gorgonia.Must(gorgonia.Sub(scores, Column(scores, "target", target)))
+			g := gorgonia.Must(gorgonia.Sub(meanSquare(scores), Number(scores, bound)))
+			return meanSquare(misses), gorgonia.Nodes{g}, nil
+		},
+	}
+}
+
+// line has n rows x, x^2 for x from -1 to 1, with the sign of x as the label.
+func line(n int) *Matrix {
+	m := &Matrix{Labels: make([]int, n)}
+	x := &matrix.Dense{Rows: n, Cols: 2}
+	for i := range n {
+		a := (2*float64(i)+1)/float64(n) - 1
+		x.Data = append(x.Data, a, a*a)
+		m.Labels[i] = int(math.Copysign(1, a))
+	}
+	m.Features = x
+	return m
+}
+
+// own is a session of the tests' statement on their rows.
+func own(t *testing.T, change func(o *Options)) *Session {
+	t.Helper()
+	o := Options{
+		Data: Matrices{Train: line(400), Test: line(100)}, Task: fit(0.2),
+		Settings: trainer.Settings{Iterations: 300}, Device: Device{Kind: CPU, Threads: 1},
+	}
+	if change != nil {
+		change(&o)
+	}
+	s, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// A statement of the caller's own is solved by every engine: with x uniform and s = c x, c = sqrt(3
+// bound) and the multiplier is 3/(2c) - 1. Measures, summary and weights are there as for the
+// program's tasks.
+func TestOwnStatement(t *testing.T) {
+	for _, engine := range []Engine{Plan, Gorgonia} {
+		s := own(t, func(o *Options) { o.Device.Engine = engine })
+		r, err := s.Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const c = 0.7746 // sqrt(0.6)
+		for name, pair := range map[string][2]float64{
+			"f": {r.Objective, 1 + 0.2 - c}, "energy": {r.Values[1], 0.2}, "nu": {r.Certificate.Nu[0], 1.5/c - 1},
+		} {
+			if math.Abs(pair[0]-pair[1]) > 5e-3 {
+				t.Errorf("%s: %s is %v, want %v", engine, name, pair[0], pair[1])
+			}
+		}
+		dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
+		if err := s.Save(string(dir)); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := rundir.ReadSummary(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s.Summary(), sum); diff != "" {
+			t.Error(diff)
+		}
+		if sum.Train["objective"] == 0 || sum.Test["mean_energy"] == 0 || sum.Validation != nil || len(sum.Bounds) != 1 {
+			t.Errorf("summary %+v", sum)
+		}
+		if _, err := models.LoadFile(dir.Model(), nil); err != nil {
+			t.Error(err)
+		}
+		records, err := rundir.ReadMetrics(dir.Metrics())
+		if err != nil || len(records) < 100 || records[0].Measures["test_mean_energy"] == 0 {
+			t.Errorf("%d records, %v", len(records), err)
+		}
+		config, err := os.ReadFile(dir.Config())
+		if err != nil || !bytes.Contains(config, []byte("method: ppala")) || !bytes.Contains(config, []byte("normalization: none")) {
+			t.Errorf("%v\n%s", err, config)
+		}
+	}
+}
+
+// Mini-batches of a statement of the caller's own keep the classes' shares.
+func TestOwnStatementInBatches(t *testing.T) {
+	s := own(t, func(o *Options) { o.BatchSize = 40 })
+	if _, err := s.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Neyman-Pearson on the caller's own matrix, with classes by their places.
+func TestOwnMatrixOfClasses(t *testing.T) {
+	m := line(90)
+	for i := range m.Labels {
+		m.Labels[i] = i / 30
+	}
+	s := own(t, func(o *Options) {
+		o.Data, o.Task = Matrices{Train: m, Classes: []string{"low", "middle", "high"}}, NeymanPearson{}
+		o.Model = &models.Spec{Hidden: []int{4}}
+	})
+	r, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.Describe()
+	if !cmp.Equal(d.Constraints, []string{"middle", "high"}) || d.Objective != "low" || d.Classes[1].Train != 30 {
+		t.Errorf("%+v", d)
+	}
+	if _, ok := r.Splits[0].Named["error_2"]; !ok {
+		t.Errorf("measures %v", r.Splits[0].Named)
+	}
+}
+
+// The directory that is open while the run goes on and the one that is written at its end hold the
+// same.
+func TestOpenAndSave(t *testing.T) {
+	var files [2]map[string]int
+	for i, early := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "run")
+		s := own(t, nil)
+		if early {
+			if err := s.Open(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Open(dir); err == nil {
+				t.Error("a directory was opened twice")
+			}
+		}
+		if _, err := s.Train(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		files[i] = map[string]int{}
+		for _, name := range []string{"config.yaml", "metrics.jsonl", "model.safetensors", "summary.json", "plots/overview.svg"} {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[i][name] = bytes.Count(data, []byte("\n"))
+		}
+		if s.Dir() != dir {
+			t.Errorf("the directory is %q", s.Dir())
+		}
+	}
+	delete(files[0], "plots/overview.svg") // has measured times
+	delete(files[1], "plots/overview.svg")
+	if diff := cmp.Diff(files[0], files[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Steps out of their order are errors, and a directory that holds something is refused.
+func TestStepsOutOfOrder(t *testing.T) {
+	s := own(t, func(o *Options) { o.Settings.Iterations = -1 })
+	dir := t.TempDir()
+	if _, err := s.Certify(); err == nil {
+		t.Error("a run was certified before it")
+	}
+	if err := s.Save(dir); err == nil {
+		t.Error("a run was saved before it")
+	}
+	r, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Training.Iterations != 0 {
+		t.Errorf("%d iterations, want none", r.Training.Iterations)
+	}
+	if _, err := s.Train(t.Context()); err == nil {
+		t.Error("a session trained twice")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(dir); !errors.Is(err, rundir.ErrExists) {
+		t.Errorf("a directory with a file: %v", err)
+	}
+	if err := s.Save(filepath.Join(dir, "new")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Save(filepath.Join(dir, "other")); err == nil {
+		t.Error("a run was saved to two directories")
+	}
+}
+
+// A run that is not finite names the constraint; its directory has a summary of the last record, and
+// nothing where there is no record.
+func TestRunThatFails(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "run")
+		s := own(t, func(o *Options) {
+			o.Method = &method.GDA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 1e6}} // diverges
+			if !late {
+				x := o.Data.(Matrices).Train.Features.(*matrix.Dense)
+				x.Data[0] = math.Inf(1)
+			}
+		})
+		if err := s.Open(dir); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Train(t.Context())
+		if !errors.Is(err, problem.ErrNonFinite) {
+			t.Fatalf("error %v", err)
+		}
+		sum, readErr := rundir.ReadSummary(rundir.Dir(dir).Summary())
+		if late && (readErr != nil || sum.Status != string(trainer.Failed) || sum.Error != err.Error()) {
+			t.Errorf("%+v, %v", sum, readErr)
+		}
+		if _, statErr := os.Stat(dir); !late && !os.IsNotExist(statErr) {
+			t.Errorf("a directory was left: %v", statErr)
+		}
+	}
+}
+
+// What does not fit is refused with what is wrong.
+func TestOptionsRefused(t *testing.T) {
+	unlabelled := line(4)
+	unlabelled.Labels = unlabelled.Labels[:3]
+	outside := line(4)
+	outside.Groups = []constraints.Group{{Name: "g", Rows: []int{4}}}
+	for want, change := range map[string]func(o *Options){
+		"Data and Task":           func(o *Options) { o.Task = nil },
+		"needs a Name":            func(o *Options) { o.Task = &Statement{} },
+		"without training rows":   func(o *Options) { o.Data = Matrices{} },
+		"4 rows and 3 labels":     func(o *Options) { o.Data = Matrices{Train: unlabelled} },
+		"the group g has a row 4": func(o *Options) { o.Data = Matrices{Train: outside} },
+		`products is "int4"`:      func(o *Options) { o.Device.Products = "int4" },
+		`device is "tpu"`:         func(o *Options) { o.Device.Kind = "tpu" },
+		"gaps is half":            func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Gaps: "half"} },
+		"epsilon has 2 values":    func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Epsilon: []float64{1, 2}} },
+		"if-form is some":         func(o *Options) { o.Data, o.Task = pair(), Intersectional{Form: "some"} },
+		"phi":                     func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Phi: "square"} },
+		"label -1 of row 0 is no": func(o *Options) { o.Data = Matrices{Train: line(4), Classes: []string{"a"}} },
+	} {
+		o := Options{Data: Matrices{Train: line(4)}, Task: fit(1), Device: Device{Kind: CPU}}
+		change(&o)
+		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// pair are rows in two groups.
+func pair() Matrices {
+	m := line(8)
+	m.Groups = []constraints.Group{{Name: "a", Rows: []int{0, 2, 4, 6}}, {Name: "b", Rows: []int{1, 3, 5, 7}}}
+	return Matrices{Train: m}
 }

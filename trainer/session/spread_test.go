@@ -58,7 +58,7 @@ func ending(t *testing.T, rows *datasets.Selection, name string, products Produc
 		t.Fatal(err)
 	}
 	c := final.Certificate
-	return map[string]float64{"objective": final.Objective, "stationarity": c.Stationarity, "feasibility": c.Feasibility,
+	return map[string]float64{"objective": final.Objective, "stationarity": c.Stationarity, "feasibility": c.Infeasibility,
 		"complementarity": c.Complementarity, "constraint 0": final.Constraints[0], "constraint 1": final.Constraints[1],
 		"constraint 2": final.Constraints[2]}
 }

@@ -6,9 +6,10 @@ import (
 	"ppal/trainer/problem"
 )
 
-// adam is the step of Kingma and Ba, "Adam", ICLR 2015, on d_k = grad f + J^T w_k, followed by r's proximal map with that step:
-// for an indicator the Euclidean projection, which is not the proximal map of Adam's metric, so a fixed point need not be
-// a KKT point on the boundary. It is outside every theorem here; the certificate measures the result.
+// adam is the step of Kingma and Ba, "Adam", ICLR 2015, on d_k = grad f + J^T w_k, followed by r's
+// proximal map with that step: for an indicator the Euclidean projection, which is not the proximal
+// map of Adam's metric, so a fixed point need not be a KKT point on the boundary. It is outside
+// every theorem here; the certificate measures the result.
 type adam struct {
 	step    float64 // the setting
 	last    float64
@@ -27,8 +28,10 @@ func newAdam(s Settings, p problem.Problem) *adam {
 	return a
 }
 
+// Last implements Step.
 func (a *adam) Last() float64 { return a.last }
 
+// Move implements Step.
 func (a *adam) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, a.d); err != nil {
 		return err
@@ -42,6 +45,7 @@ func (a *adam) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	return nil
 }
 
+// VisitState implements Step.
 func (a *adam) VisitState(v problem.StateVisitor) {
 	v.Count("adam.t", &a.t)
 	v.Number("adam.step", &a.last)

@@ -12,19 +12,21 @@ import (
 //	c_k = ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k),  l_k = max(q_k l_{k-1}, c_k),  q_k = min(0.995, 1 - 4/(k+40)),
 //	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
 //
-// The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's stability.
-// l_0 comes from one probe.
+// The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's
+// stability. l_0 comes from one probe.
 //
-// While the stiffest direction is quiet c_k is small, l decays and the step grows, until that direction becomes unstable: then
-// c_k grows geometrically, as the direction's share of the move does, and reaches l only when the share is about 1: a swing, from which
-// the iterate and multipliers that follow rho g need many iterations to recover. So with such multipliers and momentum l is raised when
-// the growth shows:
+// While the stiffest direction is quiet c_k is small, l decays and the step grows, until that
+// direction becomes unstable: then c_k grows geometrically, as the direction's share of the move
+// does, and reaches l only when the share is about 1: a swing, from which the iterate and
+// multipliers that follow rho g need many iterations to recover. So with such multipliers and
+// momentum l is raised when the growth shows:
 //
 //	where c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
 //
-// p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten. Instability begins where l is about 0.4 of
-// the curvature (measured on Adult), and twice that is stable again. One jump of c_k is no growth: a method that changes its multipliers
-// from time to time makes it.
+// p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten.
+// Instability begins where l is about 0.4 of the curvature (measured on Adult), and twice that is
+// stable again. One jump of c_k is no growth: a method that changes its multipliers from time to
+// time makes it.
 //
 // The zero value measures nothing (fixed steps).
 type curvature struct {
@@ -53,7 +55,8 @@ const (
 	probeLength     = 1e-3  // of 1 + ||x_0||
 	probeShrink     = 0.1
 	probeTries      = 12
-	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference to mean something.
+	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference
+	// to mean something.
 	roundoffs = 16
 )
 
@@ -80,8 +83,8 @@ func newCurvature(p problem.Problem) curvature {
 	return curvature{on: true, space: p.Space(), previous: p.Space().New(), norm: math.NaN()}
 }
 
-// step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0: linear, or a start
-// that is stationary) gets the cap, or 1.
+// step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0:
+// linear, or a start that is stationary) gets the cap, or 1.
 func (c *curvature) step(eta float64) float64 {
 	e := curvatureMargin / c.l
 	if eta > 0 {
@@ -98,7 +101,8 @@ func (c *curvature) observe(k int, d problem.Vector, scale float64) {
 	c.measure(k, c.space.Distance(d, c.previous), scale)
 }
 
-// measure updates l_k from the change of the direction. A change that overflowed says nothing: an infinite l would be a step of 0.
+// measure updates l_k from the change of the direction. A change that overflowed says nothing: an
+// infinite l would be a step of 0.
 func (c *curvature) measure(k int, change, scale float64) {
 	c.settle()
 	if math.IsNaN(c.norm) {
@@ -128,7 +132,8 @@ func (c *curvature) take(seen float64) {
 	c.l, c.seen = math.Max(c.l, seen), seen
 }
 
-// remember keeps the direction that is about to be taken and returns the vector that takes its place.
+// remember keeps the direction that is about to be taken and returns the vector that takes its
+// place.
 func (c *curvature) remember(d problem.Vector) problem.Vector {
 	if !c.on {
 		return d
@@ -152,9 +157,10 @@ func (c *curvature) settle() {
 	}
 }
 
-// probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' - x_0|| = 1e-3 (1 + ||x_0||),
-// with the weights w' = w + c (g(x') - g(x_0)), and restores the iterate. Without w' a start with zero multipliers would show
-// the objective's curvature alone. Where x' rounds to x_0 (or the gradient overflows) there is nothing to learn, and l_0 stays 0.
+// probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' -
+// x_0|| = 1e-3 (1 + ||x_0||), with the weights w' = w + c (g(x') - g(x_0)), and restores the
+// iterate. Without w' a start with zero multipliers would show the objective's curvature alone.
+// Where x' rounds to x_0 (or the gradient overflows) there is nothing to learn, and l_0 stays 0.
 func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector, dir Direction, scale float64) error {
 	length := math.Sqrt(p.Space().Dot(d, d))
 	if length == 0 {

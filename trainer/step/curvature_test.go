@@ -7,7 +7,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// edge is f = x on x >= 1, undefined below, in float32, from the edge: the probe shrinks until it rounds to x_0.
+// edge is f = x on x >= 1, undefined below, in float32, from the edge: the probe shrinks until it
+// rounds to x_0.
 type edge struct{ *problem.HostSpace[float32] }
 
 func (edge) Dims() (n, m int) { return 1, 0 }
@@ -39,7 +40,8 @@ func TestProbeThatDoesNotMove(t *testing.T) {
 	}
 }
 
-// A change of the gradient that overflows is skipped: l = +Inf would be a step of 0, NaN none for good.
+// A change of the gradient that overflows is skipped: l = +Inf would be a step of 0, NaN none for
+// good.
 func TestCurvatureSkipsWhatIsNotFinite(t *testing.T) {
 	p := newEdge()
 	c := newCurvature(p)
@@ -56,8 +58,8 @@ func TestCurvatureSkipsWhatIsNotFinite(t *testing.T) {
 	}
 }
 
-// The geometric growth of a swing raises l before it is reached; a single jump, a growth far below l, and methods that are not
-// concerned leave it.
+// The geometric growth of a swing raises l before it is reached; a single jump, a growth far below
+// l, and methods that are not concerned leave it.
 func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
 	const k = 1000 // l loses 0.5 % an iteration
 	for name, test := range map[string]struct {

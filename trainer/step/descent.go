@@ -7,13 +7,15 @@ import (
 	"ppal/trainer/problem"
 )
 
-// descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f + J^T w_k, v_0 = 0,
+// descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f
+// + J^T w_k, v_0 = 0,
 //
 //	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)),
 //
-// e_k by the curvature rule or fixed, b_k by PrimalSettings.momentum. c_k is what the bracket is for d_k = 1 throughout: at a
-// fixed point it is c_k d, and only a proximal map of the same length e_k c_k has the KKT points for its fixed points. It makes no
-// difference to projections. With b_k = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
+// e_k by the curvature rule or fixed, b_k by PrimalSettings.momentum. c_k is what the bracket is
+// for d_k = 1 throughout: at a fixed point it is c_k d, and only a proximal map of the same length
+// e_k c_k has the KKT points for its fixed points. It makes no difference to projections. With b_k
+// = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
 type descent struct {
 	set    Settings
 	k      int
@@ -34,8 +36,10 @@ func newDescent(s Settings, p problem.Problem) *descent {
 	return t
 }
 
+// Last implements Step.
 func (t *descent) Last() float64 { return t.step }
 
+// Move implements Step.
 func (t *descent) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, t.d); err != nil {
 		return err
@@ -76,6 +80,7 @@ func (t *descent) size(p problem.Problem, at *problem.Point, dir Direction) (err
 	return nil
 }
 
+// VisitState implements Step.
 func (t *descent) VisitState(v problem.StateVisitor) {
 	v.Count("primal.k", &t.k)
 	v.Number("primal.step", &t.step)

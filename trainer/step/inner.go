@@ -12,12 +12,14 @@ import (
 //
 //	minimise <grad f(x_k), y> + <lambda, g(y)> + ||y - x_k||^2/(2 e) + r(y),
 //
-// which is 1/e-strongly convex for convex g and lambda >= 0: from y_0 = x_k, with d_t a subgradient of <lambda, g> at y_t,
+// which is 1/e-strongly convex for convex g and lambda >= 0: from y_0 = x_k, with d_t a subgradient
+// of <lambda, g> at y_t,
 //
 //	y_{t+1} = prox_{s r}(y_t - s (grad f(x_k) + d_t + (y_t - x_k)/e)),  s = 2e/(t + 2),
 //
-// and x+ is the (t+1)-weighted mean of the y (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002). It costs one backward
-// pass and one forward pass for each step, and one more backward pass. e follows the curvature rule along grad f + d^T lambda, or is fixed.
+// and x+ is the (t+1)-weighted mean of the y (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002).
+// It costs one backward pass and one forward pass for each step, and one more backward pass. e
+// follows the curvature rule along grad f + d^T lambda, or is fixed.
 type innerStep struct {
 	set                       Settings
 	steps                     int
@@ -29,6 +31,7 @@ type innerStep struct {
 	g, weights                []float64
 }
 
+// NewInner returns PLADA's step of a number of inner steps.
 func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	if set.Momentum != 0 || set.Kind == Adam {
 		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", problem.ErrSettings)
@@ -42,8 +45,10 @@ func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	return s, nil
 }
 
+// Last implements Step.
 func (s *innerStep) Last() float64 { return s.step }
 
+// Move implements Step.
 func (s *innerStep) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, s.d); err != nil {
 		return err
@@ -106,6 +111,7 @@ func (s *innerStep) size(p problem.Problem, at *problem.Point, dir Direction) er
 	return nil
 }
 
+// VisitState implements Step.
 func (s *innerStep) VisitState(v problem.StateVisitor) {
 	v.Count("inner.k", &s.k)
 	v.Number("inner.step", &s.step)

@@ -1,34 +1,35 @@
 package step
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/mat"
 
 	"ppal/trainer/internal/qp"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
-// pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised pieces
-// s_p + <grad s_p, x - x_k>: shares y_p of each lambda_j >= 0, y_p >= 0 and sum_{p of j} y_p = lambda_j, that maximise
+// pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised
+// pieces s_p + <grad s_p, x - x_k>: shares y_p of each lambda_j >= 0, y_p >= 0 and sum_{p of j} y_p
+// = lambda_j, that maximise
 //
 //	sum_p y_p (s_p - grad s_p.q) - (e/2)||sum_p y_p grad s_p||^2
 //
-// by exchanging mass between pairs of a constraint's pieces. For |h| - eps it is the maximisation over |y| <= lambda.
+// by exchanging mass between pairs of a constraint's pieces. For |h| - eps it is the maximisation
+// over |y| <= lambda.
 //
-// A lambda_j < 0 makes the subproblem min over p of lambda_j s_p, not convex, whose minimum for one constraint, the other shares
-// fixed, has the whole of lambda_j on the piece with the largest
+// A lambda_j < 0 makes the subproblem min over p of lambda_j s_p, not convex, whose minimum for one
+// constraint, the other shares fixed, has the whole of lambda_j on the piece with the largest
 //
 //	s_p - grad s_p.(q + e sum_{i != j} y_i grad s_i) + (e/2)|lambda_j| ||grad s_p||^2.
 //
-// That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last term is the same for both.
+// That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last
+// term is the same for both.
 type pieceShares struct {
 	pieces []problem.Piece
 	row    []int // of each piece in H, -1 for a constant
 	end    []int // of each constraint's pieces
 	y      []float64
 	q      *qp.Quadratic // the negative objective
+	set    qp.Shares
 }
 
 func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
@@ -43,30 +44,21 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 			row = -1
 		}
 		s.row = append(s.row, row)
+		s.set.Group = append(s.set.Group, b.Constraint)
 		s.end[b.Constraint] = i + 1
 	}
 	s.y, s.q = make([]float64, len(s.pieces)), qp.New(len(s.pieces))
+	s.set.Sweeps, s.set.Tolerance = coordinateSweeps, coordinateTolerance
 	return s
 }
 
-// solve writes the weights of the terms that the shares make, target being h - H q of the rows and gram H H^T.
+// solve writes the weights of the terms that the shares make, target being h - H q of the rows and
+// gram H H^T.
 func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDense, e float64) {
 	s.pose(target, gram, e)
 	s.scale(lambda)
-	for range coordinateSweeps {
-		change, lo := 0.0, 0
-		for j, hi := range s.end {
-			if lambda[j] < 0 {
-				change = math.Max(change, s.hold(lo, hi, lambda[j]))
-			} else {
-				change = math.Max(change, s.exchange(lo, hi))
-			}
-			lo = hi
-		}
-		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
-			break
-		}
-	}
+	s.set.Sums = lambda
+	s.q.MinimiseShares(s.y, &s.set)
 	s.termWeights(weights)
 }
 
@@ -87,7 +79,8 @@ func (s *pieceShares) pose(target []float64, gram *mat.SymDense, e float64) {
 	}
 }
 
-// scale makes the last shares add up to lambda; where they were none, the first piece has all of it.
+// scale makes the last shares add up to lambda; where they were none, the first piece has all of
+// it.
 func (s *pieceShares) scale(lambda []float64) {
 	lo := 0
 	for j, hi := range s.end {
@@ -104,35 +97,6 @@ func (s *pieceShares) scale(lambda []float64) {
 		}
 		lo = hi
 	}
-}
-
-// exchange moves mass between each pair of the pieces lo..hi-1.
-func (s *pieceShares) exchange(lo, hi int) float64 {
-	change := 0.0
-	for i := lo; i < hi; i++ {
-		for k := lo; k < i; k++ {
-			change = math.Max(change, s.q.Exchange(s.y, i, k))
-		}
-	}
-	return change
-}
-
-// hold puts a negative multiplier on one of the pieces lo..hi-1 and returns how much moved.
-func (s *pieceShares) hold(lo, hi int, lambda float64) float64 {
-	best, largest := lo, math.Inf(-1)
-	for i := lo; i < hi; i++ {
-		rest := -s.q.Slope(i, s.y)
-		for k := lo; k < hi; k++ {
-			rest += s.q.Hessian.At(i, k) * s.y[k]
-		}
-		if v := rest - lambda*s.q.Hessian.At(i, i)/2; v > largest {
-			best, largest = i, v
-		}
-	}
-	moved := math.Abs(lambda - s.y[best])
-	clear(s.y[lo:hi])
-	s.y[best] = lambda
-	return moved
 }
 
 // termWeights sums the shares into the weights of the rows' terms.

@@ -11,20 +11,23 @@ import (
 	"ppal/trainer/problem"
 )
 
-// proxLinear is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with the terms h linearised at x_k. For
-// g = |h| - eps:
+// ProxLinearStep is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with
+// the terms h linearised at x_k. For g = |h| - eps:
 //
 //	x+ = x - e (grad f + H^T y),  H = grad h(x_k),  y maximising y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
 //
-// by coordinate ascent on the Gram matrix H H^T (Moon et al., Algorithm 1, step 3, whose exact minimiser it is for affine h). It
-// costs 1 + m backward passes. A coordinate with lambda_j < 0 has no maximiser inside and is held at
-// y_j = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j} y_i grad h_i)), a stationary point, and counted.
+// by coordinate ascent on the Gram matrix H H^T (Moon et al., Algorithm 1, step 3, whose exact
+// minimiser it is for affine h). It costs 1 + m backward passes. A coordinate with lambda_j < 0 has
+// no maximiser inside and is held at y_j = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j}
+// y_i grad h_i)), a stationary point, and counted.
 //
-// With ramped momentum b, q = e((1+b) grad f + b^2 v) takes the place of e grad f and e(1+b) that of e, so that y is the
-// multiplier of the whole move; then d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+). The curvature is
-// measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
+// With ramped momentum b, q = e((1+b) grad f + b^2 v) takes the place of e grad f and e(1+b) that
+// of e, so that y is the multiplier of the whole move; then d = grad f + H^T y, v+ = b v + d, x+ =
+// x - e(d + b v+). The curvature is measured at fixed y, and e = min(eta/n, 0.8/(l n + rho
+// lambda_max(H H^T))).
 //
-// For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of the pieces (pieceShares).
+// For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of
+// the pieces (pieceShares).
 type ProxLinearStep struct {
 	set  Settings
 	p    problem.Piecewise
@@ -48,18 +51,14 @@ const (
 	coordinateTolerance = 1e-14
 )
 
-// proxLinearApplies says why the step does not fit p, nil where it does.
-func ProxLinearApplies(p problem.Problem) error {
-	if _, ok := p.(problem.Piecewise); !ok {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for constraints that are maxima (Piecewise), and these are not", problem.ErrSettings)
-	}
-	if kind := p.Space().Regularizer.Kind; kind != problem.NoRegularizer {
-		return fmt.Errorf("trainer: %w: the x-step proxlinear is for r = 0, not the %v", problem.ErrSettings, kind)
-	}
-	return nil
+// ProxLinearApplies reports whether the step fits p: constraints that are maxima of pieces, and
+// r = 0.
+func ProxLinearApplies(p problem.Problem) bool {
+	return problem.FeaturesOf(p).Pieces != nil && p.Space().Regularizer.Kind == problem.NoRegularizer
 }
 
-// absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are other maxima.
+// absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are
+// other maxima.
 func absoluteTerms(p problem.Piecewise) ([]int, bool) {
 	pieces := p.Pieces()
 	terms := make([]int, problem.Constraints(p))
@@ -76,7 +75,8 @@ func absoluteTerms(p problem.Piecewise) ([]int, bool) {
 	return terms, true
 }
 
-// rowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term that a piece has.
+// RowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term
+// that a piece has.
 func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	if terms, absolute = absoluteTerms(p); absolute {
 		return terms, true
@@ -89,14 +89,15 @@ func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	return terms, false
 }
 
+// NewProxLinear returns the step for p, which must fit (ProxLinearApplies).
 func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
-	if err := ProxLinearApplies(p); err != nil {
-		return nil, err
+	if !ProxLinearApplies(p) {
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for maxima of smooth pieces and r = 0", problem.ErrSettings)
 	}
 	if set.Kind == Adam {
 		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", problem.ErrSettings)
 	}
-	pw := p.(problem.Piecewise)
+	pw := problem.FeaturesOf(p).Pieces
 	terms, absolute := RowTerms(pw)
 	m := len(terms)
 	s := &ProxLinearStep{set: set, p: pw, term: terms, step: math.NaN(),
@@ -117,8 +118,10 @@ func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	return s, nil
 }
 
+// Last implements Step.
 func (s *ProxLinearStep) Last() float64 { return s.step }
 
+// Move implements Step.
 func (s *ProxLinearStep) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	lambda := dir.Coefficients[1:]
 	scale := 1 + vec.Norm1(lambda)
@@ -258,8 +261,8 @@ func (s *ProxLinearStep) ascend(lambda []float64, e float64) {
 	}
 }
 
-// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound; where bound < 0, the stationary
-// value bound sign(rest).
+// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound; where
+// bound < 0, the stationary value bound sign(rest).
 func boundedMaximiser(rest, curvature, bound float64) float64 {
 	if bound < 0 {
 		return bound * sign(rest)
@@ -280,7 +283,8 @@ func sign(x float64) float64 {
 	return 0
 }
 
-// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or of the shares as they are.
+// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or of the
+// shares as they are.
 func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float64) error {
 	h := s.p.Terms()
 	clear(s.weights)
@@ -313,6 +317,7 @@ func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
 	return t.BackwardTerms(t.weights, d)
 }
 
+// VisitState implements Step.
 func (s *ProxLinearStep) VisitState(v problem.StateVisitor) {
 	v.Count("proxlinear.k", &s.k)
 	v.Count("proxlinear.held", &s.Held)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// symbols.h is what the packages call.
+// symbols.h lists the calls of the packages.
 func TestFresh(t *testing.T) {
 	have, err := os.ReadFile("../symbols.h")
 	if err != nil {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# headers.sh find [12|13]   prints the folder of a toolkit's cuda.h, or of the fetched one of that version, which it fetches if need be
-# headers.sh fetch [12|13]  fetches cuda.h from NVIDIA's package for Python, at the version and the checksum in 12.txt or 13.txt
+# headers.sh find [12|13]   prints the folder of cuda.h: a toolkit's, or with a version the fetched one, which it fetches first if missing
+# headers.sh fetch [12|13]  fetches cuda.h from NVIDIA's Python package, with the version and checksum in 12.txt or 13.txt
 #
-# A toolkit is looked for in CUDA_HOME, CUDA_PATH and the usual places, when no version is asked for.
+# Without a version, find looks for a toolkit in CUDA_HOME, CUDA_PATH and the usual folders.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)

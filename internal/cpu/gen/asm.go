@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -19,10 +20,10 @@ func targets() []target {
 	return []target{{true, 4}, {true, 8}, {false, 4}, {false, 8}}
 }
 
-// elem is the Go name of the element type.
+// elem returns the Go name of the element type.
 func (t target) elem() string { return fmt.Sprintf("float%d", 8*t.size) }
 
-// suffix ends the names of the target's kernels: F32AVX512.
+// suffix returns the end of the names of the target's kernels, for example F32AVX512.
 func (t target) suffix() string {
 	if t.avx512 {
 		return fmt.Sprintf("F%dAVX512", 8*t.size)
@@ -30,7 +31,7 @@ func (t target) suffix() string {
 	return fmt.Sprintf("F%dAVX2", 8*t.size)
 }
 
-// bytes is the size of a vector register.
+// bytes returns the size of a vector register.
 func (t target) bytes() int {
 	if t.avx512 {
 		return 64
@@ -38,11 +39,11 @@ func (t target) bytes() int {
 	return 32
 }
 
-// lanes is the number of elements of a vector register.
+// lanes returns the number of elements of a vector register.
 func (t target) lanes() int { return t.bytes() / t.size }
 
-// asm writes instructions for a target: methods without a type or width in
-// their name choose the instruction.
+// asm writes instructions for a target. Methods without a type or width in their name choose the
+// instruction.
 type asm struct {
 	*build.Context
 	target
@@ -56,10 +57,43 @@ func (a asm) text(field, name, signature string, doc ...string) {
 	a.set(field, name+a.suffix())
 	a.Function(name + a.suffix())
 	a.Attributes(attr.NOSPLIT)
-	doc[0] = name + a.suffix() + " " + doc[0]
-	a.Doc(doc...)
+	a.document(name+a.suffix(), doc)
 	a.Pragma("noescape")
 	a.SignatureExpr(signature)
+}
+
+// document writes a function's documentation, which follows its name. Lines that begin with a tab
+// are formulas; other lines are wrapped.
+func (a asm) document(name string, doc []string) {
+	const width = 100 - len("// ")
+	var lines []string
+	line := name
+	flush := func() {
+		if line != "" {
+			lines = append(lines, line)
+		}
+		line = ""
+	}
+	for _, text := range doc {
+		if text == "" || text[0] == '\t' {
+			flush()
+			lines = append(lines, text)
+			continue
+		}
+		for word := range strings.FieldsSeq(text) {
+			switch {
+			case line == "":
+				line = word
+			case len(line)+1+len(word) <= width:
+				line += " " + word
+			default:
+				flush()
+				line = word
+			}
+		}
+	}
+	flush()
+	a.Doc(lines...)
 }
 
 // gp loads an argument into a new general-purpose register.
@@ -77,7 +111,7 @@ func (a asm) vec() vec {
 
 type instruction = func(...operand.Op)
 
-// two, three and four adapt instructions that always have so many operands.
+// two, three and four adapt instructions with a fixed number of operands.
 
 func two(f func(x, y operand.Op)) instruction {
 	return func(ops ...operand.Op) { f(ops[0], ops[1]) }
@@ -91,7 +125,7 @@ func four(f func(w, x, y, z operand.Op)) instruction {
 	return func(ops ...operand.Op) { f(ops[0], ops[1], ops[2], ops[3]) }
 }
 
-// pick chooses by element type.
+// pick returns the instruction for the element type.
 func (a asm) pick(f32, f64 instruction) instruction {
 	if a.size == 4 {
 		return f32

@@ -9,31 +9,30 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// byteRows is the number of rows of a panel of 8-bit data, and of an AVX-512
-// tile: with three slices 24 of 32 registers are sums. Package kernel has the
-// same constant.
+// byteRows is the number of rows of a panel of 8-bit data, and of an AVX-512 tile: with three
+// digits 24 of 32 registers are sums.
 const byteRows = 8
 
 // quad is the number of inner indices that VPDPBUSD takes at a time.
 const quad = 4
 
-// base is that of the slices' digits, -127 to 127.
+// base is the base of the digits, which are -127 to 127. Package kernel has the same constant.
 const base = 254
 
-// ahead is how many steps of four inner indices before they are needed digits
-// are asked for from the level-2 cache: a panel of them is larger than level 1.
+// ahead is the distance at which digits are prefetched from the level-2 cache, in steps of four
+// inner indices. A panel of digits is larger than the level-1 cache.
 const ahead = 8
 
-// A dot is how four products of unsigned and signed 8-bit integers are added
-// to 32-bit sums, without saturation: VPDPBUSD in one of its encodings.
+// A dot emits sums of four products of unsigned and signed 8-bit integers that are added to 32-bit
+// sums without saturation: VPDPBUSD in one of its encodings.
 type dot struct {
 	asm
 	suffix string
 	vex    bool // AVX-VNNI, which the assembler lacks: the bytes are written out
 }
 
-// tilesOfBytes emits the products of 8-bit data with slices. The 256-bit tiles come
-// in both encodings, of which a machine may have either.
+// tilesOfBytes emits the products of 8-bit data with digits. The 256-bit tiles have both encodings,
+// because a machine may know only one of them.
 func tilesOfBytes(a asm) {
 	switch {
 	case a.size != 4:
@@ -47,13 +46,13 @@ func tilesOfBytes(a asm) {
 
 func (d dot) tiles(instruction, needs string) {
 	d.dispatch.addTiles(byteTiles{d.target, d.suffix, instruction, needs, d.tileRows(), d.lanes()})
-	for _, slices := range []int{3, 2} {
-		d.mulBytes(slices)
-		d.addBytes(slices)
+	for _, digits := range []int{3, 2} {
+		d.mulBytes(digits)
+		d.addBytes(digits)
 	}
 }
 
-// tileRows is the height of a tile: 24 sums of 32 registers, or 12 of 16.
+// tileRows returns the height of a tile: 24 sums of 32 registers, or 12 of 16.
 func (d dot) tileRows() int {
 	if d.avx512 {
 		return byteRows
@@ -65,64 +64,63 @@ func (d dot) tileRows() int {
 func (d dot) begin(name, signature string, doc ...string) {
 	d.Function(name + d.suffix)
 	d.Attributes(attr.NOSPLIT)
-	doc[0] = name + d.suffix + " " + doc[0]
-	d.Doc(doc...)
+	d.document(name+d.suffix, doc)
 	d.Pragma("noescape")
 	d.SignatureExpr(signature)
 }
 
 // mulBytes emits Z = X B or Z += X B for rows of a panel.
-func (d dot) mulBytes(slices int) {
+func (d dot) mulBytes(digits int) {
 	rows, lanes := d.tileRows(), d.lanes()
-	d.begin(fmt.Sprintf("mulBytes%d", slices), "func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)",
-		fmt.Sprintf("computes C = X B, or C += X B if add, for a tile of %d x %d and B in %d slices:", rows, lanes, slices),
+	d.begin(fmt.Sprintf("mulBytes%d", digits), "func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)",
+		fmt.Sprintf("computes C = X B, or C += X B if add, for a tile of %d x %d and B in %d digits:", rows, lanes, digits),
 		"",
 		fmt.Sprintf("\tfor i in 0..%d, j in 0..%d:", rows-1, lanes-1),
 		fmt.Sprintf("\t\tI_s = sum_l x[l/4*%d + i*4 + l%%4] * q[((l/4*%d + s)*%d + j)*4 + l%%4]   (l = 0..4k-1)",
-			4*byteRows, slices, lanes),
-		fmt.Sprintf("\t\tc[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * %s", horner(slices)),
+			4*byteRows, digits, lanes),
+		fmt.Sprintf("\t\tc[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * %s", horner(digits)),
 		"",
-		"The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to",
-		"float32. k > 0.")
+		"The I_s are exact, and so is their combination in float64. The product with unit and the conversion to float32",
+		"are rounded. k > 0.")
 	k, x, q := d.gp("k"), d.gp("x"), d.gp("q")
 	c, ldc := d.output(rows)
-	acc := d.dots(k, x, q, slices)
+	acc := d.dots(k, x, q, digits)
 	unit := d.gp("unit")
 	results := make([]vec, rows)
-	digits := d.digits()
+	bases := d.bases()
 	for i := range results {
-		results[i] = d.combined(acc[i*slices:][:slices], digits, unit)
+		results[i] = d.combined(acc[i*digits:][:digits], bases, unit)
 	}
 	d.store(results, 1, c, ldc)
 }
 
 // addBytes emits G += X^T D for columns of a panel of X^T.
-func (d dot) addBytes(slices int) {
+func (d dot) addBytes(digits int) {
 	rows, lanes := d.tileRows(), d.lanes()
-	d.begin(fmt.Sprintf("addBytes%d", slices), "func(k int, x *uint8, q *int8, units, c *float32, ldc int)",
-		fmt.Sprintf("computes C += X^T D for a tile of %d x %d and D in %d slices, with I_s as in mulBytes%d:", rows, lanes, slices, slices),
+	d.begin(fmt.Sprintf("addBytes%d", digits), "func(k int, x *uint8, q *int8, units, c *float32, ldc int)",
+		fmt.Sprintf("computes C += X^T D for a tile of %d x %d and D in %d digits, with I_s as in mulBytes%d:", rows, lanes, digits, digits),
 		"",
 		fmt.Sprintf("\tfor i in 0..%d, j in 0..%d:", rows-1, lanes-1),
-		fmt.Sprintf("\t\tc[i*ldc+j] += %s * units[j] * units[%d+j]", horner(slices), lanes),
+		fmt.Sprintf("\t\tc[i*ldc+j] += %s * units[j] * units[%d+j]", horner(digits), lanes),
 		"",
 		"in float32, which holds the I_s exactly: 0 < k <= 129.")
 	k, x, q := d.gp("k"), d.gp("x"), d.gp("q")
-	acc := d.dots(k, x, q, slices)
+	acc := d.dots(k, x, q, digits)
 	units, c, ldc := d.gp("units"), d.gp("c"), d.gp("ldc")
 	d.scale(ldc)
 	second := d.vec()
 	d.mov(operand.Mem{Base: units, Disp: d.bytes()}, second)
-	digits, leading := d.num(base), d.num(base)
-	if slices == 3 {
+	middle, leading := d.num(base), d.num(base)
+	if digits == 3 {
 		leading = d.num(base * base)
 	}
 	for i := range rows {
-		s := acc[i*slices:][:slices]
+		s := acc[i*digits:][:digits]
 		for _, v := range s {
 			d.VCVTDQ2PS(v, v)
 		}
-		if slices == 3 {
-			d.VFMADD213PS(s[2], digits, s[1])
+		if digits == 3 {
+			d.VFMADD213PS(s[2], middle, s[1])
 		}
 		d.VFMADD213PS(s[1], leading, s[0])
 		d.VMULPS(operand.Mem{Base: units}, s[0], s[0])
@@ -136,18 +134,18 @@ func (d dot) addBytes(slices int) {
 	d.RET()
 }
 
-// horner is what the slices' sums are combined to.
-func horner(slices int) string {
-	if slices == 3 {
+// horner returns the formula that combines the sums of the digits.
+func horner(digits int) string {
+	if digits == 3 {
 		return fmt.Sprintf("(I_0 * %d^2 + I_1 * %d + I_2)", base, base)
 	}
 	return fmt.Sprintf("(I_0 * %d + I_1)", base)
 }
 
-// dots emits the loop over the inner indices, four at a time, and returns the
-// sums, those of a row's slices together. Its registers are chosen here, since
-// the bytes of an instruction that is written out name them.
-func (d dot) dots(k, x, q reg.GPVirtual, slices int) []operand.Op {
+// dots emits the loop over the inner indices, four at a time, and returns the sums, those of a
+// row's digits together. It chooses its registers itself, because the bytes of an instruction that
+// is written out name them.
+func (d dot) dots(k, x, q reg.GPVirtual, digits int) []operand.Op {
 	rows := d.tileRows()
 	register := func(i int) reg.Register {
 		size := reg.S256
@@ -156,7 +154,7 @@ func (d dot) dots(k, x, q reg.GPVirtual, slices int) []operand.Op {
 		}
 		return reg.Vector.Lookup(reg.Index(i), size)
 	}
-	acc := make([]operand.Op, rows*slices)
+	acc := make([]operand.Op, rows*digits)
 	for i := range acc {
 		acc[i] = register(i)
 		if d.avx512 {
@@ -165,26 +163,26 @@ func (d dot) dots(k, x, q reg.GPVirtual, slices int) []operand.Op {
 			d.VXORPS(acc[i], acc[i], acc[i])
 		}
 	}
-	factors, broadcast := len(acc), len(acc)+slices
+	factors, broadcast := len(acc), len(acc)+digits
 	d.Label("loop")
-	for s := range slices {
+	for s := range digits {
 		d.mov(operand.Mem{Base: q, Disp: s * d.bytes()}, register(factors+s))
-		d.PREFETCHT0(operand.Mem{Base: q, Disp: (s + ahead*slices) * d.bytes()})
+		d.PREFETCHT0(operand.Mem{Base: q, Disp: (s + ahead*digits) * d.bytes()})
 	}
 	for i := range rows {
 		d.VPBROADCASTD(operand.Mem{Base: x, Disp: 4 * i}, register(broadcast))
-		for s := range slices {
-			d.dot(factors+s, broadcast, i*slices+s, register)
+		for s := range digits {
+			d.dot(factors+s, broadcast, i*digits+s, register)
 		}
 	}
 	d.ADDQ(operand.Imm(4*byteRows), x)
-	d.ADDQ(operand.U32(slices*d.bytes()), q)
+	d.ADDQ(operand.U32(digits*d.bytes()), q)
 	d.DECQ(k)
 	d.JNZ(operand.LabelRef("loop"))
 	return acc
 }
 
-// dot emits VPDPBUSD of registers of those numbers.
+// dot emits VPDPBUSD of registers with those numbers.
 func (d dot) dot(signed, unsigned, sum int, register func(i int) reg.Register) {
 	if !d.vex {
 		d.VPDPBUSD(register(signed), register(unsigned), register(sum))
@@ -201,8 +199,8 @@ func (d dot) dot(signed, unsigned, sum int, register func(i int) reg.Register) {
 	}
 }
 
-// vexDot encodes {vex} VPDPBUSD of 256 bits: VEX.256.66.0F38.W0 50 /r, sum in
-// ModRM.reg, unsigned in VEX.vvvv, signed in ModRM.rm (Intel's manual, volume 2).
+// vexDot encodes {vex} VPDPBUSD of 256 bits: VEX.256.66.0F38.W0 50 /r, with sum in ModRM.reg,
+// unsigned in VEX.vvvv and signed in ModRM.rm (Intel's manual, volume 2).
 func vexDot(signed, unsigned, sum int) [5]byte {
 	const map0F38, w0L256p66, registers = 0x02, 0x05, 0xc0
 	absent := func(register int, bit uint) byte { return byte(^register>>3&1) << bit }
@@ -215,9 +213,9 @@ func vexDot(signed, unsigned, sum int) [5]byte {
 	}
 }
 
-// digits is a vector of the slices' base in float64. It stays in memory: the
-// 256-bit tile of three slices has no register for it.
-func (d dot) digits() operand.Mem {
+// bases returns a vector of the digits' base in float64. It stays in memory: the 256-bit tile of
+// three digits has no register for it.
+func (d dot) bases() operand.Mem {
 	return d.table("base64", func() {
 		for range 8 {
 			d.AppendDatum(operand.F64(base))
@@ -225,9 +223,9 @@ func (d dot) digits() operand.Mem {
 	})
 }
 
-// combined is a row's unit (I_0 base^(K-1) + ... + I_(K-1)), rounded to float32.
-// The lower columns are computed in the sums' own registers.
-func (d dot) combined(sums []operand.Op, digits operand.Mem, unit reg.GPVirtual) vec {
+// combined returns a row's unit (I_0 base^(K-1) + ... + I_(K-1)), rounded to float32. It computes
+// the lower columns in the registers of the sums.
+func (d dot) combined(sums []operand.Op, bases operand.Mem, unit reg.GPVirtual) vec {
 	var upper, lower []operand.Op
 	for _, sum := range sums {
 		wide := d.vec()
@@ -235,14 +233,14 @@ func (d dot) combined(sums []operand.Op, digits operand.Mem, unit reg.GPVirtual)
 		upper = append(upper, wide)
 	}
 	high, result := d.vec(), d.vec()
-	d.join(upper, digits, operand.Mem{Base: unit, Disp: d.bytes()}, high)
+	d.join(upper, bases, operand.Mem{Base: unit, Disp: d.bytes()}, high)
 	for _, sum := range sums {
 		v := sum.(reg.VecPhysical)
 		d.VCVTDQ2PD(d.lowerPart(v), v)
 		lower = append(lower, v)
 	}
 	low := sums[0].(reg.VecPhysical)
-	d.join(lower, digits, operand.Mem{Base: unit}, low)
+	d.join(lower, bases, operand.Mem{Base: unit}, low)
 	if d.avx512 {
 		d.VINSERTF64X4(operand.Imm(1), high.AsY(), low, result)
 	} else {
@@ -251,12 +249,11 @@ func (d dot) combined(sums []operand.Op, digits operand.Mem, unit reg.GPVirtual)
 	return result
 }
 
-// join combines numbers in float64, and writes them in float32 to the lower
-// half of a register.
-func (d dot) join(numbers []operand.Op, digits, unit operand.Mem, to reg.Vec) {
+// join combines numbers in float64, and writes them in float32 to the lower half of a register.
+func (d dot) join(numbers []operand.Op, bases, unit operand.Mem, to reg.Vec) {
 	total := numbers[0]
 	for _, v := range numbers[1:] {
-		d.VFMADD132PD(digits, v, total)
+		d.VFMADD132PD(bases, v, total)
 	}
 	d.VMULPD(unit, total, total)
 	if d.avx512 {
@@ -276,7 +273,7 @@ func (d dot) upperHalf(v reg.VecPhysical, wide vec) {
 	d.VCVTDQ2PD(d.lowerPart(wide), wide)
 }
 
-// lowerPart is the lower half of a vector register.
+// lowerPart returns the lower half of a vector register.
 func (d dot) lowerPart(v reg.Vec) reg.Register {
 	if d.avx512 {
 		return v.AsY()

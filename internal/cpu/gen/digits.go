@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// slices emits what cuts columns of numbers into slices of 8-bit integers.
+// digitKernels emits the kernels that quantize columns of numbers to digits.
 func digitKernels(a asm) {
 	if a.size != 4 {
 		return
@@ -17,7 +17,7 @@ func digitKernels(a asm) {
 	}
 }
 
-// columnMax emits the largest magnitudes of columns.
+// columnMax emits the search for the largest magnitudes of columns.
 func (a asm) columnMax() {
 	lanes := a.lanes()
 	a.text("columnMax", "columnMax", "func(m, n int, b *float32, ldb int, most *uint32)",
@@ -25,7 +25,8 @@ func (a asm) columnMax() {
 		"",
 		"\tmost[j] = max_i bits(|b[i*ldb+j]|)   (i = 0..m-1)",
 		"",
-		"As integers they are ordered as the numbers are, infinity after all of them and NaNs after that. m > 0, 0 < n.")
+		"As integers the bits have the order of the numbers: infinity comes after all finite numbers, NaNs after infinity.",
+		"m > 0, n > 0.")
 	m, n, b, ldb := a.gp("m"), a.gp("n"), a.gp("b"), a.gp("ldb")
 	a.scale(ldb)
 	valid, magnitude, most := a.first(n), a.word(a.sign()-1), a.vec()
@@ -40,57 +41,57 @@ func (a asm) columnMax() {
 	a.RET()
 }
 
-// cut emits the digits of columns: of rows four at a time, as the dot products
-// of bytes want them.
-func (a asm) quantize(slices int) {
+// quantize emits the digits of columns: of four rows at a time, in the order that the dot products
+// of bytes read.
+func (a asm) quantize(count int) {
 	lanes := a.lanes()
-	a.text(fmt.Sprintf("quantize[%d]", slices-2), fmt.Sprintf("quantize%d", slices), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
-		fmt.Sprintf("writes %d digits of n columns of 4*groups rows, and zeros for columns up to %d:", slices, lanes),
+	a.text(fmt.Sprintf("quantize[%d]", count-2), fmt.Sprintf("quantize%d", count), "func(groups, n int, b *float32, ldb int, factors *float32, q *int8)",
+		fmt.Sprintf("writes %d digits of n columns of 4*groups rows, and zeros for columns up to %d:", count, lanes),
 		"",
 		"\tt = b[i*ldb+j] * factors[j]",
 		fmt.Sprintf("\tq_0 = round(t * factors[%d+j]),   r = t * factors[%d+j] - q_0", lanes, lanes),
-		fmt.Sprintf("\tq_s = round(%d r),   r = %d r - q_s   (s = 1..%d)", base, base, slices-1),
-		fmt.Sprintf("\tq[((i/4*%d + s)*%d + j)*4 + i%%4] = q_s", slices, lanes),
+		fmt.Sprintf("\tq_s = round(%d r),   r = %d r - q_s   (s = 1..%d)", base, base, count-1),
+		fmt.Sprintf("\tq[((i/4*%d + s)*%d + j)*4 + i%%4] = q_s", count, lanes),
 		"",
-		"with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, 0 < n.")
+		"with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, n > 0.")
 	groups, b, ldb, q := a.gp("groups"), a.gp("b"), a.gp("ldb"), a.gp("q")
 	a.scale(ldb)
 	valid := a.first(a.gp("n"))
 	factors := a.gp("factors")
 	first, second := a.load(factors, mask{}), a.loadAt(operand.Mem{Base: factors, Disp: a.bytes()}, mask{})
-	digits := digits{asm: a, base: a.num(base), round: a.num(1.5 * (1 << 23))}
+	c := digits{asm: a, base: a.num(base), round: a.num(1.5 * (1 << 23))}
 	if a.avx512 {
-		digits.from = []vec{a.word(0xffffff00), a.word(0xffff0000), a.word(0xff000000)}
+		c.from = []vec{a.word(0xffffff00), a.word(0xffff0000), a.word(0xff000000)}
 	} else {
-		digits.low = a.word(0xff)
+		c.low = a.word(0xff)
 	}
 	a.Label("loop")
-	words := make([]vec, slices)
+	words := make([]vec, count)
 	for row := range 4 {
 		t := a.times(a.load(b, valid), first)
 		a.ADDQ(ldb, b)
 		scale := second
 		for s := range words {
-			shifted := a.fma(t, scale, digits.round)
-			if s < slices-1 {
-				rest := a.minus(shifted, digits.round)
+			shifted := a.fma(t, scale, c.round)
+			if s < count-1 {
+				rest := a.minus(shifted, c.round)
 				a.VFMSUB231PS(scale, t, rest)
-				t, scale = rest, digits.base
+				t, scale = rest, c.base
 			}
-			words[s] = digits.append(words[s], shifted, row)
+			words[s] = c.append(words[s], shifted, row)
 		}
 	}
 	for s, w := range words {
 		a.mov(w, operand.Mem{Base: q, Disp: s * a.bytes()})
 	}
-	a.ADDQ(operand.U32(slices*a.bytes()), q)
+	a.ADDQ(operand.U32(count*a.bytes()), q)
 	a.DECQ(groups)
 	a.JNZ(operand.LabelRef("loop"))
 	a.VZEROUPPER()
 	a.RET()
 }
 
-// digits are the constants of cut.
+// digits are the constants of quantize.
 type digits struct {
 	asm
 	base  vec

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A dispatch collects what the dispatch tables of package kernel hold: which function or number
-// fills which field, for each target. The fields are those of the structs Kernels and ByteKernels.
+// A dispatch collects the content of the dispatch tables of package kernel: the function or number
+// for each field, for each target. The fields belong to the structs Kernels and ByteKernels.
 type dispatch struct {
 	floats map[target][]assignment // Kernels
 	digits map[target][]assignment // ByteKernels, for float32 targets
@@ -42,7 +42,7 @@ func (a asm) set(field string, value any) {
 	table[a.target] = append(table[a.target], assignment{field, fmt.Sprint(value)})
 }
 
-// variant is the element of an array field for the wide variant of a kernel, or for the narrow one.
+// variant returns the element of an array field for the wide or the narrow variant of a kernel.
 func variant(field string, narrow bool) string {
 	if narrow {
 		return field + "[1]"
@@ -50,10 +50,10 @@ func variant(field string, narrow bool) string {
 	return field + "[0]"
 }
 
-// addTiles appends tiles to their level's list. Earlier tiles are preferred.
+// addTiles appends tiles to the list of their level. Earlier tiles are preferred.
 func (d *dispatch) addTiles(t byteTiles) { d.tiles = append(d.tiles, t) }
 
-// level is the name of the target's level in package kernel.
+// level returns the name of the target's level in package kernel.
 func (t target) level() string {
 	if t.avx512 {
 		return "AVX512"
@@ -81,7 +81,7 @@ func (d *dispatch) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "tables_amd64.go"), text, 0o644)
 }
 
-// writeLevels writes a function's body: the assignments of each level for an element size.
+// writeLevels writes the body of a function: the assignments of each level for an element size.
 func writeLevels(b *bytes.Buffer, table map[target][]assignment, size int) {
 	fmt.Fprint(b, "\tswitch level {\n")
 	for _, t := range targets() {

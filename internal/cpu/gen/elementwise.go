@@ -14,11 +14,11 @@ func elementwise(a asm) {
 	a.unary("log1p", "log(1 + x[i])", a.log1p)
 	a.biased("biasSigmoid", "1 / (1 + e^-(z[i] + bias[i]))", a.sigmoid)
 	a.biased("biasTanh", "tanh(z[i] + bias[i])", a.tanh)
-	a.biased("biasReLU", "z[i] + bias[i], or -0 where that is below 0,", a.relu)
+	a.biased("biasReLU", "z[i] + bias[i], or -0 where the sum is below 0,", a.relu)
 	one := func() vec { return a.num(1) }
 	a.slope("sigmoidGrad", "d[i] (s[i] (1 - s[i]))", func(s vec) vec { return a.times(s, a.minus(one(), s)) })
 	a.slope("tanhGrad", "d[i] (1 - s[i]^2)", func(s vec) vec { return a.fnma(s, s, one()) })
-	a.slope("reluGrad", "d[i] where s[i]'s sign bit is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) })
+	a.slope("reluGrad", "d[i] where the sign bit of s[i] is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) })
 	a.axpy()
 	a.shift()
 }

@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// Where the series end: terms beyond add less than a tenth of a unit in the
-// last place.
+// series holds the lengths of the series. Further terms add less than a tenth of a unit in the last
+// place.
 type series struct {
 	exp  int // highest power of r, |r| <= ln 2 / 2: r^exp / (exp+1)! < 2^-p / 10
 	atan int // highest k of s^2k / (2k+1), |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
@@ -16,7 +16,7 @@ func (t target) series() series {
 	return series{exp: 14, atan: 11}
 }
 
-// ln2 in two parts: the element type's nearest number, and the rest.
+// ln2 returns ln 2 in two parts: the nearest number of the element type, and the rest.
 func (t target) ln2() (hi, lo float64) {
 	if t.size == 4 {
 		const hi = 0x1.62e43p-1
@@ -26,8 +26,8 @@ func (t target) ln2() (hi, lo float64) {
 	return high, math.Ln2 - high
 }
 
-// reduce splits x = n ln 2 + r with an integer n and |r| <= ln 2 / 2. The first
-// of the two fused steps is exact.
+// reduce splits x = n ln 2 + r with an integer n and |r| <= ln 2 / 2. The first of the two fused
+// steps is exact.
 func (a asm) reduce(x vec) (n, r vec) {
 	hi, lo := a.ln2()
 	n = a.round(a.times(x, a.num(math.Log2E)))
@@ -35,7 +35,7 @@ func (a asm) reduce(x vec) (n, r vec) {
 	return n, a.fnma(n, a.num(lo), r)
 }
 
-// expm1Reduced is e^r - 1 = r + r^2 (1/2 + r/3! + ...) for |r| <= ln 2 / 2.
+// expm1Reduced returns e^r - 1 = r + r^2 (1/2 + r/3! + ...) for |r| <= ln 2 / 2.
 func (a asm) expm1Reduced(r vec) vec {
 	var c []float64
 	for k, factorial := 2, 2.0; k <= a.series().exp; k++ {
@@ -45,8 +45,7 @@ func (a asm) expm1Reduced(r vec) vec {
 	return a.fma(a.times(r, r), a.horner(r, c), r)
 }
 
-// exp is e^x = 2^n e^r. Beyond the bounds it would overflow or be zero; they
-// keep n in range.
+// exp returns e^x = 2^n e^r. The bounds keep n in range; beyond them e^x overflows or is zero.
 func (a asm) exp(x vec) vec {
 	low, high := -104.0, 89.0
 	if a.size == 8 {
@@ -56,22 +55,22 @@ func (a asm) exp(x vec) vec {
 	return a.scaled(a.plus(a.num(1), a.expm1Reduced(r)), n)
 }
 
-// magnitude is |x|.
+// magnitude returns |x|.
 func (a asm) magnitude(x vec) vec { return a.and(x, a.word(a.sign()-1)) }
 
-// signOf is x's sign bit.
+// signOf returns the sign bit of x.
 func (a asm) signOf(x vec) vec { return a.and(x, a.word(a.sign())) }
 
-// sigmoid is 1 / (1 + e^-x) = (x < 0 ? t : 1) / (1 + t) with t = e^-|x|, which
-// keeps its relative accuracy where it is small.
+// sigmoid returns 1 / (1 + e^-x) = (x < 0 ? t : 1) / (1 + t) with t = e^-|x|, which keeps its
+// relative accuracy where the result is small.
 func (a asm) sigmoid(x vec) vec {
 	t := a.exp(a.or(x, a.word(a.sign())))
 	one := a.num(1)
 	return a.over(a.choose(x, lessThan, a.num(0), t, one), a.plus(one, t))
 }
 
-// tanh is -u / (2 + u), with u = e^(-2|x|) - 1 = 2^n (e^r - 1) + (2^n - 1), and
-// x's sign. Below -40 u is -1.
+// tanh returns -u / (2 + u), with u = e^(-2|x|) - 1 = 2^n (e^r - 1) + (2^n - 1), and the sign of x.
+// For an exponent below -40 u is -1.
 func (a asm) tanh(x vec) vec {
 	t := a.times(a.magnitude(x), a.num(-2))
 	n, r := a.reduce(a.atLeast(t, a.num(-40)))
@@ -81,19 +80,19 @@ func (a asm) tanh(x vec) vec {
 	return a.or(a.magnitude(y), a.signOf(x))
 }
 
-// relu is x where x >= 0, with +0 for -0, and -0 below: the sign bit keeps which.
+// relu returns x for x >= 0, with +0 for -0, and -0 for x < 0: the sign bit tells the two apart.
 func (a asm) relu(x vec) vec {
 	return a.choose(x, lessThan, a.num(0), a.num(math.Copysign(0, -1)), a.plus(x, a.num(0)))
 }
 
-// positive is all ones where x's sign bit is clear, else zeros.
+// positive returns all ones where the sign bit of x is clear, else zeros.
 func (a asm) positive(x vec) vec {
 	return a.intPlus(a.shiftRight(x, 8*a.size-1), a.word(^uint64(0)>>(64-8*a.size)))
 }
 
-// log1p is log(1+x) = k ln 2 + log(1+f) with 1+f = (1+x) / 2^k in [sqrt 1/2,
-// sqrt 2). The rounding error c of 1+x is found exactly (Dekker's sum of the
-// larger and the smaller) and added to f.
+// log1p returns log(1+x) = k ln 2 + log(1+f) with 1+f = (1+x) / 2^k in [sqrt 1/2, sqrt 2). The
+// rounding error c of 1+x is computed exactly (Dekker's sum of the larger and the smaller operand)
+// and added to f.
 func (a asm) log1p(x vec) vec {
 	one := a.num(1)
 	larger, smaller := a.atLeast(x, one), a.atMost(x, one)
@@ -111,9 +110,8 @@ func (a asm) log1p(x vec) vec {
 	return a.choose(x, equalTo, inf, inf, y)
 }
 
-// logOf is k ln 2 + log(1+f), with 1+f in [sqrt 1/2, sqrt 2]. As in FreeBSD's
-// log, log(1+f) = f - (f^2/2 - s (f^2/2 + R)), s = f / (2+f),
-// R = sum_{k>=1} 2 s^2k / (2k+1).
+// logOf returns k ln 2 + log(1+f), with 1+f in [sqrt 1/2, sqrt 2]. As in FreeBSD's log, log(1+f) =
+// f - (f^2/2 - s (f^2/2 + R)), s = f / (2+f), R = sum_{k>=1} 2 s^2k / (2k+1).
 func (a asm) logOf(k, f vec) vec {
 	s := a.over(f, a.plus(f, a.num(2)))
 	s2 := a.times(s, s)
@@ -139,7 +137,7 @@ func (a asm) exponent(u vec) (k, m vec) {
 	return a.minus(biased, a.num(unit+float64(a.bias()))), m
 }
 
-// nan is a quiet NaN.
+// nan returns the bits of a quiet NaN.
 func (t target) nan() uint64 {
 	if t.size == 4 {
 		return 0x7fc00000

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A mask selects a vector's first elements. The zero mask selects all.
+// A mask selects the first elements of a vector. The zero mask selects all.
 type mask struct {
 	opmask reg.OpmaskVirtual // AVX-512
 	lanes  vec               // AVX2: sign bits
@@ -13,15 +13,15 @@ type mask struct {
 
 func (m mask) all() bool { return m.opmask == nil && m.lanes == nil }
 
-// each emits a loop over n elements, a vector at a time, then a part of one.
-// The body uses load and store for its pointers, which each advances.
+// each emits a loop over n elements, a vector at a time, and then a masked vector for the rest. The
+// body uses load and save for its pointers, which each advances.
 func (a asm) each(n reg.GPVirtual, pointers []reg.GPVirtual, body func(m mask)) {
 	a.blocks(n, a.lanes(), pointers, func() { body(mask{}) }, func() { body(a.first(n)) })
 	a.VZEROUPPER()
 }
 
-// blocks emits a loop over n elements, so many at a time, then a part of as
-// many. It advances the pointers.
+// blocks emits a loop over n elements, size at a time, and then a part of at most size elements for
+// the rest. It advances the pointers.
 func (a asm) blocks(n reg.GPVirtual, size int, pointers []reg.GPVirtual, whole, part func()) {
 	a.SUBQ(operand.Imm(uint64(size)), n)
 	a.JL(operand.LabelRef("tail"))
@@ -39,11 +39,11 @@ func (a asm) blocks(n reg.GPVirtual, size int, pointers []reg.GPVirtual, whole, 
 	a.Label("done")
 }
 
-// first is the mask of the first n elements, n at most a vector's.
+// first returns the mask of the first n elements, n at most the number of lanes.
 func (a asm) first(n reg.GPVirtual) mask { return a.from(n, 0) }
 
-// from is the mask of a vector's elements that are before n, skip being the
-// index of its first.
+// from returns the mask of the elements of a vector that come before n. skip is the index of the
+// first element of the vector.
 func (a asm) from(n reg.GPVirtual, skip int) mask {
 	if a.avx512 {
 		return mask{opmask: a.opmask(n, skip)}
@@ -55,7 +55,7 @@ func (a asm) from(n reg.GPVirtual, skip int) mask {
 	return mask{lanes: m}
 }
 
-// opmask has a bit for each of the elements from skip on that are before n.
+// opmask returns a register with a bit for each of the elements from skip on that come before n.
 func (a asm) opmask(n reg.GPVirtual, skip int) reg.OpmaskVirtual {
 	bits, k := a.GP64(), a.K()
 	a.MOVQ(n, reg.RCX)
@@ -69,11 +69,11 @@ func (a asm) opmask(n reg.GPVirtual, skip int) reg.OpmaskVirtual {
 	return k
 }
 
-// maskWords is half the length of a table of 4-byte words, ones followed by
-// zeros; enough for 32 elements of 8 bytes.
+// maskWords is half the length of a table of 4-byte words, ones followed by zeros. It suffices for
+// 32 elements of 8 bytes.
 const maskWords = 64
 
-// maskAt is the place in the table from which on n elements are ones.
+// maskAt returns the place in the table from which on n elements are ones.
 func (a asm) maskAt(n reg.GPVirtual) operand.Mem {
 	table := a.table("masks", func() {
 		for i := range 2 * maskWords {
@@ -92,7 +92,7 @@ func (a asm) maskAt(n reg.GPVirtual) operand.Mem {
 	return operand.Mem{Base: at}
 }
 
-// load reads a vector; elements outside the mask are zero and not read.
+// load reads a vector. Elements outside the mask are zero and not read.
 func (a asm) load(p reg.GPVirtual, m mask) vec { return a.loadAt(operand.Mem{Base: p}, m) }
 
 func (a asm) loadAt(from operand.Mem, m mask) vec {
@@ -105,7 +105,7 @@ func (a asm) loadAt(from operand.Mem, m mask) vec {
 	return a.to(a.pick(three(a.VMASKMOVPS), three(a.VMASKMOVPD)), from, m.lanes)
 }
 
-// save writes a vector; elements outside the mask are not written.
+// save writes a vector. Elements outside the mask are not written.
 func (a asm) save(v vec, p reg.GPVirtual, m mask) { a.saveAt(v, operand.Mem{Base: p}, m) }
 
 func (a asm) saveAt(v vec, to operand.Mem, m mask) {

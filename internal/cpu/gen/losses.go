@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// losses emits the losses of one signed score a row and their derivatives, with
-// x = -y s, minus holding -y.
+// losses emits the losses of one signed score a row and their derivatives, with x = -y s. The
+// argument minus holds -y.
 func losses(a asm) {
 	for _, l := range []struct {
 		name, value, slope string
@@ -55,22 +55,22 @@ func (a asm) signedLossGrad(name, formula string, add bool, slope func(x vec) ve
 	a.RET()
 }
 
-// negativeMagnitude is -|x|.
+// negativeMagnitude returns -|x|.
 func (a asm) negativeMagnitude(x vec) vec { return a.or(x, a.word(a.sign())) }
 
-// sigmoidSlope is t / (1 + t)^2 with t = e^-|x|, symmetric in x.
+// sigmoidSlope returns t / (1 + t)^2 with t = e^-|x|, symmetric in x.
 func (a asm) sigmoidSlope(x vec) vec {
 	t := a.exp(a.negativeMagnitude(x))
 	u := a.plus(a.num(1), t)
 	return a.over(a.over(t, u), u)
 }
 
-// logistic is log(1 + e^x) = max(0, x) + log(1 + e^-|x|).
+// logistic returns log(1 + e^x) = max(0, x) + log(1 + e^-|x|).
 func (a asm) logistic(x vec) vec {
 	return a.plus(a.atLeast(x, a.num(0)), a.log1pUnit(a.exp(a.negativeMagnitude(x))))
 }
 
-// log1pUnit is log(1+t) for t in [0, 1]: log1p without the cases beyond.
+// log1pUnit returns log(1+t) for t in [0, 1]: log1p without the cases outside.
 func (a asm) log1pUnit(t vec) vec {
 	one := a.num(1)
 	u := a.plus(one, t)
@@ -83,7 +83,7 @@ func (a asm) log1pUnit(t vec) vec {
 
 func (a asm) hinge(x vec) vec { return a.atLeast(a.plus(a.num(1), x), a.num(0)) }
 
-// hingeSlope is 1 where 1 + x > 0, else 0, and NaN where x is.
+// hingeSlope returns 1 where 1 + x > 0, else 0, and NaN for NaN.
 func (a asm) hingeSlope(x vec) vec {
 	slope := a.choose(a.plus(a.num(1), x), greaterThan, a.num(0), a.num(1), a.num(0))
 	return a.choose(x, equalTo, x, slope, x)

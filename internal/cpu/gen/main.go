@@ -1,12 +1,8 @@
-// Command gen writes the assembly kernels of package kernel.
-//
-//	go run . -out ../kernel
-//
-// For every file it writes name_amd64.s and name_amd64.go, the latter with the
-// declarations that Go code calls. It is a module of its own, so that the
-// assembler library it uses is no dependency of the module that holds the
-// kernels. The tests are in package kernel: what the kernels compute, and that
-// the files there are those that the generator writes (TestFresh).
+// For every file of kernels it writes name_amd64.s and name_amd64.go, which has the declarations
+// for Go code, and it writes the dispatch tables, tables_amd64.go. The generator is a module of its
+// own, so that the module with the kernels does not depend on the assembler library. The tests are
+// in package kernel: they check the results of the kernels, and that the files there equal the
+// generator's output (TestFresh).
 package main
 
 import (
@@ -61,7 +57,7 @@ func generate(dir string) error {
 	return d.write(dir)
 }
 
-// write emits one file's kernels for every target.
+// write emits the kernels of one file for every target.
 func write(dir, name string, d *dispatch, emit func(asm)) error {
 	c := build.NewContext()
 	c.ConstraintExpr("amd64")

@@ -7,11 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// narrowRows is the number of rows, or columns, that the products with a narrow side take at a time.
+// narrowRows is the number of rows or columns that the products with a narrow side take at a time.
 const narrowRows = 4
 
-// narrow emits products of matrices as they are, for factors with few rows or columns: nothing is packed, which would cost more than
-// the product.
+// narrow emits products for factors with few rows or columns. They read the matrices as they are,
+// because packing would cost more than the product.
 func narrow(a asm) {
 	for _, rows := range []int{narrowRows, 1} {
 		a.combineRows(rows)
@@ -20,7 +20,8 @@ func narrow(a asm) {
 	a.addColumns()
 }
 
-// combineRows emits rows of C = A B or C += A B, where A may be transposed: each is a combination of B's rows.
+// combineRows emits rows of C = A B or C += A B, where A may be transposed: each is a combination
+// of the rows of B.
 func (a asm) combineRows(rows int) {
 	a.text(variant("narrow.combine", rows == 1), fmt.Sprintf("combine%d", rows),
 		fmt.Sprintf("func(k, n int, x *%[1]s, down, right int, b *%[1]s, ldb int, c *%[1]s, ldc int, add bool)", a.elem()),
@@ -50,7 +51,8 @@ func (a asm) combineRows(rows int) {
 	a.RET()
 }
 
-// combination has the registers of combineRows: the operands, and what the strips share.
+// combination holds the registers of combineRows: the operands, and the registers that the strips
+// share.
 type combination struct {
 	rows                           int
 	x, down, right, b, ldb, c, ldc reg.GPVirtual
@@ -58,8 +60,8 @@ type combination struct {
 	acc                            []vec
 }
 
-// combineVectors is the number of vectors of columns that combine takes at a time: with four rows 16 of 32 registers are sums, and 8 of
-// 16 at AVX2.
+// combineVectors returns the number of vectors of columns that combine takes at a time: with four
+// rows 16 of 32 registers are sums, and 8 of 16 at AVX2.
 func (t target) combineVectors() int {
 	if t.avx512 {
 		return 4
@@ -67,8 +69,8 @@ func (t target) combineVectors() int {
 	return 2
 }
 
-// acrossColumns emits strips over n columns: of so many vectors of so many lanes, then what is left as a strip of masked ones, or of a
-// single one where that holds it.
+// acrossColumns emits strips over n columns: strips of vecs vectors of lanes columns, and for the
+// rest a strip of masked vectors, or of a single masked vector if that suffices.
 func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(name string, masks []mask)) {
 	width := operand.U32(vecs * lanes)
 	a.Label("strips")
@@ -93,7 +95,7 @@ func (a asm) acrossColumns(n reg.GPVirtual, lanes, vecs int, strip func(name str
 	a.Label("done")
 }
 
-// combineStrip emits one strip of columns, of as many vectors as there are masks.
+// combineStrip emits one strip of columns, of one vector for each mask.
 func (a asm) combineStrip(name string, o combination, masks []mask) {
 	vecs := len(masks)
 	acc := o.acc[:o.rows*vecs]
@@ -192,7 +194,8 @@ func (a asm) dots(cols int) {
 	a.RET()
 }
 
-// dotTerms adds the products of the elements at at with those of each row to the row's partial sums, a vector for each mask.
+// dotTerms adds the products of the elements at at with the elements of each row to the partial
+// sums of the row, one vector for each mask.
 func (a asm) dotTerms(at reg.GPVirtual, rows []operand.Mem, masks []mask, acc []vec) {
 	for p, m := range masks {
 		v := a.loadAt(operand.Mem{Base: at, Disp: p * a.bytes()}, m)
@@ -207,7 +210,8 @@ func (a asm) dotTerms(at reg.GPVirtual, rows []operand.Mem, masks []mask, acc []
 	}
 }
 
-// storeSum adds the halves of the partial sums until one is left, and writes it.
+// storeSum adds the upper half of the partial sums to the lower half until a single sum remains,
+// and writes it.
 func (a asm) storeSum(parts []vec, to operand.Mem) {
 	s := parts[0]
 	if a.avx512 {
@@ -268,7 +272,7 @@ func (a asm) addColumns() {
 	a.RET()
 }
 
-// doubles reads a vector of float64, whatever the element type.
+// doubles reads a vector of float64, for either element type.
 func (a asm) doubles(from operand.Mem, m mask) vec {
 	switch {
 	case m.all():
@@ -291,7 +295,7 @@ func (a asm) saveDoubles(v vec, to operand.Mem, m mask) {
 	}
 }
 
-// doublesLanes widens an AVX2 mask of elements to one of float64.
+// doublesLanes widens an AVX2 mask of elements to a mask of float64.
 func (a asm) doublesLanes(m mask) vec {
 	if a.size == 8 {
 		return m.lanes

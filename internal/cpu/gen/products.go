@@ -7,14 +7,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// panelRows is the number of rows of a panel of the data matrix: the rows of
-// an AVX-512 tile, twice those of an AVX2 tile. Package kernel has the same
-// constant.
+// panelRows is the number of rows of a panel of the data matrix: the rows of an AVX-512 tile, twice
+// the rows of an AVX2 tile. Package kernel has the same constant.
 const panelRows = 12
 
-// tileRows is the height of a tile. With two vectors of columns an AVX-512
-// tile takes 24 of 32 registers, an AVX2 tile 12 of 16; three more hold a row
-// of the second factor and a broadcast element of the first.
+// tileRows returns the height of a tile. With two vectors of columns an AVX-512 tile takes 24 of 32
+// registers and an AVX2 tile 12 of 16. Three more hold a row of the second factor and a broadcast
+// element of the first.
 func (t target) tileRows() int {
 	if t.avx512 {
 		return panelRows
@@ -22,7 +21,7 @@ func (t target) tileRows() int {
 	return panelRows / 2
 }
 
-// products emits both products' tiles, two vectors and one vector wide.
+// products emits the tiles of both products, two vectors and one vector wide.
 func products(a asm) {
 	a.set("products.rows", a.tileRows())
 	a.set("products.cols", 2*a.lanes())
@@ -118,8 +117,8 @@ func (a asm) tileTrans(vecs int) {
 	a.store(acc, vecs, c, ldc)
 }
 
-// rankOne adds a column of X, whose elements are stride bytes apart, times a
-// row of B to the accumulators.
+// rankOne adds a column of X, whose elements are stride bytes apart, times a row of B to the
+// accumulators.
 func (a asm) rankOne(acc []vec, vecs int, x reg.GPVirtual, stride int, b reg.GPVirtual) {
 	row := make([]vec, vecs)
 	for j := range row {
@@ -135,7 +134,7 @@ func (a asm) rankOne(acc []vec, vecs int, x reg.GPVirtual, stride int, b reg.GPV
 	}
 }
 
-// accumulators clears n registers.
+// accumulators returns n registers of zeros.
 func (a asm) accumulators(n int) []vec {
 	acc := make([]vec, n)
 	for i := range acc {
@@ -145,8 +144,8 @@ func (a asm) accumulators(n int) []vec {
 	return acc
 }
 
-// output loads the tile's address and row stride and prefetches its rows,
-// which are needed at the end.
+// output loads the address and the row stride of the tile and prefetches its rows, which are needed
+// at the end.
 func (a asm) output(rows int) (c, ldc reg.GPVirtual) {
 	c, ldc = a.gp("c"), a.gp("ldc")
 	a.scale(ldc)
@@ -171,8 +170,7 @@ func (a asm) scale(r reg.GPVirtual) {
 	}
 }
 
-// store adds the tile in memory to the accumulators if the argument add is
-// set, and writes them.
+// store adds the tile in memory to the accumulators if the argument add is set, and writes them.
 func (a asm) store(acc []vec, vecs int, c, ldc reg.GPVirtual) {
 	rows := len(acc) / vecs
 	add := a.Load(a.Param("add"), a.GP8())

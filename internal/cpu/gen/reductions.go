@@ -8,11 +8,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sumLanes is the number of partial sums of a reduction: four AVX-512 or
-// eight AVX2 registers of float64, enough to hide the latency of addition.
+// sumLanes is the number of partial sums of a reduction: four AVX-512 or eight AVX2 registers of
+// float64, enough to hide the latency of addition. Package kernel has the same constant.
 const sumLanes = 32
 
-// reductions emits the sums over vectors, in float64 for either type.
+// reductions emits the sums over vectors, in float64 for either element type.
 func reductions(a asm) {
 	a.reduction("sum", "x[i]", []string{"x"}, func(v []vec, sum vec) {
 		a.VADDPD(v[0], sum, sum)
@@ -27,8 +27,8 @@ func reductions(a asm) {
 	})
 }
 
-// reduction emits a sum of terms of some vectors' elements. The partial sum l takes the elements i with
-// i mod 32 = l; then halves are added, 16 + 16, 8 + 8, ... 1 + 1.
+// reduction emits a sum of terms of the elements of some vectors. Partial sum l takes the elements
+// i with i mod 32 = l. Then halves are added: 16 + 16, 8 + 8, ... 1 + 1.
 func (a asm) reduction(name, formula string, vectors []string, term func(v []vec, sum vec)) {
 	a.text("passes."+name, name, fmt.Sprintf("func(n int, %s *%s) float64", strings.Join(vectors, ", "), a.elem()),
 		fmt.Sprintf("is the sum of %s over i in 0..n-1, in float64.", formula))
@@ -60,8 +60,8 @@ func (a asm) reduction(name, formula string, vectors []string, term func(v []vec
 	a.RET()
 }
 
-// wide reads a vector of float64, at bytes after p. Elements outside the mask
-// are zero and not read.
+// wide reads a vector of float64, at bytes after p. Elements outside the mask are zero and not
+// read.
 func (a asm) wide(p reg.GPVirtual, at int, m mask) vec {
 	from := operand.Mem{Base: p, Disp: at}
 	switch {
@@ -81,8 +81,7 @@ func (a asm) wide(p reg.GPVirtual, at int, m mask) vec {
 	return a.to(three(a.VMASKMOVPD), from, m.lanes)
 }
 
-// fold adds the second half of the partial sums to the first until one is
-// left.
+// fold adds the upper half of the partial sums to the lower half until a single sum remains.
 func (a asm) fold(sums []vec) reg.Register {
 	for n := len(sums) / 2; n > 0; n /= 2 {
 		for i := range n {

@@ -7,14 +7,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rowSets emits the passes over the rows of a set, which has a bit for every row: 32 rows are a word.
+// rowSets emits the passes over the rows of a set, which has a bit for every row, 32 rows a word.
 func rowSets(a asm) {
 	a.sumWhere()
 	a.setWhere("set", "=", func(v vec, out operand.Mem, m mask) { a.saveAt(v, out, m) })
 	a.setWhere("add", "+=", func(v vec, out operand.Mem, m mask) { a.saveAt(a.plus(a.loadAt(out, m), v), out, m) })
 }
 
-// sumWhere emits the sum of a set's rows, as reduction has it.
+// sumWhere emits the sum over the rows of a set, in the order of reduction.
 func (a asm) sumWhere() {
 	a.text("sets.sum", "sumWhere", fmt.Sprintf("func(n int, x *%s, set *uint16) float64", a.elem()),
 		"is the sum of x[i] over the i in 0..n-1 whose bits are set, in float64.")
@@ -31,7 +31,7 @@ func (a asm) sumWhere() {
 	a.RET()
 }
 
-// setWhere emits a pass that writes a number, or adds it, to a set's rows.
+// setWhere emits a pass that writes a number to the rows of a set, or adds it.
 func (a asm) setWhere(name, assign string, write func(v vec, out operand.Mem, m mask)) {
 	a.text("sets."+name, name+"Where", fmt.Sprintf("func(n int, out *%s, set *uint16, v %s)", a.elem(), a.elem()),
 		fmt.Sprintf("computes out[i] %s v for the i in 0..n-1 whose bits are set.", assign))
@@ -45,8 +45,9 @@ func (a asm) setWhere(name, assign string, write func(v vec, out operand.Mem, m 
 	a.RET()
 }
 
-// eachWord emits the loop over words of a set, and the part of one. In the body, in and first are the masks of the k-th lanes elements of
-// the word's: those in the set, perhaps beyond the last, and those that there are.
+// eachWord emits the loop over the words of a set, and the part of a word at the end. The body gets
+// two masks of the k-th lanes elements of a word: in, the elements of the set, perhaps beyond the
+// last row; and first, the elements before the last row.
 func (a asm) eachWord(n, set reg.GPVirtual, pointers []reg.GPVirtual, body func(in, first func(lanes, k int) mask)) {
 	in := func() func(lanes, k int) mask {
 		var word vec
@@ -64,7 +65,7 @@ func (a asm) eachWord(n, set reg.GPVirtual, pointers []reg.GPVirtual, body func(
 	})
 }
 
-// both is the mask of the elements in m and in first; it may overwrite m.
+// both returns the mask of the elements in m and in first. It may overwrite m.
 func (a asm) both(m, first mask) mask {
 	switch {
 	case first.all():
@@ -76,7 +77,7 @@ func (a asm) both(m, first mask) mask {
 	return m
 }
 
-// chooseWhere is yes in the mask, else no.
+// chooseWhere returns yes in the mask, else no.
 func (a asm) chooseWhere(m mask, yes, no vec) vec {
 	if a.avx512 {
 		return a.to(a.pick(a.VBLENDMPS, a.VBLENDMPD), yes, no, m.opmask)
@@ -84,7 +85,7 @@ func (a asm) chooseWhere(m mask, yes, no vec) vec {
 	return a.to(a.pick(four(a.VBLENDVPS), four(a.VBLENDVPD)), m.lanes, yes, no)
 }
 
-// setBits is the mask of the k-th lanes elements by the bits of the word.
+// setBits returns the mask of the k-th lanes elements by the bits of the word.
 func (a asm) setBits(set reg.GPVirtual, word vec, lanes, k int) mask {
 	if a.avx512 {
 		m, at := a.K(), operand.Mem{Base: set, Disp: k * lanes / 8}
@@ -103,7 +104,8 @@ func (a asm) setBits(set reg.GPVirtual, word vec, lanes, k int) mask {
 	return mask{lanes: m}
 }
 
-// setBitsTable has 1 << r for each row r of a word, and as much room as a vector read from its last rows needs.
+// setBitsTable returns a table of 1 << r for each row r of a word, with as many more elements as a
+// vector that begins with the last rows reads.
 func (a asm) setBitsTable() operand.Mem {
 	return a.rowBitsTable("setbits", groupRows+a.bytes()/a.size)
 }

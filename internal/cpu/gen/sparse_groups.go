@@ -7,14 +7,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// groupRows is the number of rows whose entries in a column are the bits of one word. laneBytes is what a column's partial sums take: an
-// AVX-512 register. Package kernel has the same constants.
+// groupRows is the number of rows whose entries in a column are the bits of one word. laneBytes is
+// the size of a column's partial sums, an AVX-512 register. Package kernel has the same constants.
 const (
 	groupRows = 32
 	laneBytes = 64
 )
 
-// groups emits the products of a matrix of ones with one column.
+// groups emits the products of a matrix of ones with a single column.
 func groups(a asm) {
 	a.groupMul()
 	a.groupAddTrans()
@@ -25,9 +25,10 @@ func (a asm) groupMul() {
 	a.text("sparse.groupMul", "groupMul", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, w, z *%s)", a.elem()),
 		fmt.Sprintf("computes z = X w for groups of %d rows of ones and zeros:", groupRows),
 		"",
-		fmt.Sprintf("\tz[%d*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set", groupRows),
+		fmt.Sprintf("\tz[%d*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,", groupRows),
+		"\tstarts[g] <= e < starts[g+1]",
 		"",
-		"as a chain of additions from zero in the pairs' order. groups > 0.")
+		"as a chain of additions from zero in the order of the pairs. groups > 0.")
 	groups, starts, pairs := a.gp("groups"), a.gp("starts"), a.gp("pairs")
 	w, z := a.gp("w"), a.gp("z")
 	acc := a.vecs(groupRows / a.lanes())
@@ -57,7 +58,8 @@ func (a asm) groupAddTrans() {
 	a.text("sparse.groupAddTrans", "groupAddTrans", fmt.Sprintf("func(groups int, starts *uint32, pairs *uint64, d, sums *%s)", a.elem()),
 		fmt.Sprintf("adds X^T d to sums for groups of %d rows of ones and zeros, with %d partial sums for every column:", groupRows, n),
 		"",
-		fmt.Sprintf("\tsums[%d*(p>>32) + r%%%d] += d[%d*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]", n, n, groupRows),
+		fmt.Sprintf("\tsums[%d*(p>>32) + r%%%d] += d[%d*g + r] for the bits r of the pairs p = pairs[e] of group g,", n, n, groupRows),
+		"\tstarts[g] <= e < starts[g+1]",
 		"",
 		"in increasing r. groups > 0.")
 	groups, starts, pairs := a.gp("groups"), a.gp("starts"), a.gp("pairs")
@@ -96,7 +98,7 @@ func (a asm) vecs(n int) []vec {
 	return list
 }
 
-// eachPair emits the loop over groups and, in each, over its pairs p, with the pair's column.
+// eachPair emits the loop over groups and, in each group, over its pairs p with their columns.
 func (a asm) eachPair(groups, starts, pairs reg.GPVirtual, begin func(), body func(p, column reg.GPVirtual), end func()) {
 	p, stop, column := a.GP64(), a.GP64(), a.GP64()
 	a.MOVL(operand.Mem{Base: starts}, p.As32())
@@ -122,7 +124,7 @@ func (a asm) eachPair(groups, starts, pairs reg.GPVirtual, begin func(), body fu
 	a.RET()
 }
 
-// pairBits broadcasts a pair's word where there are no opmasks.
+// pairBits broadcasts the word of a pair at AVX2, which has no opmasks.
 func (a asm) pairBits(p reg.GPVirtual) vec {
 	if a.avx512 {
 		return nil
@@ -130,7 +132,8 @@ func (a asm) pairBits(p reg.GPVirtual) vec {
 	return a.to(a.pick(a.VPBROADCASTD, a.VPBROADCASTQ), operand.Mem{Base: p})
 }
 
-// addWhere adds v to s in the rows of the group's k-th vector whose bits are set in the pair at p.
+// addWhere adds v to s in the rows of the k-th vector of the group whose bits are set in the pair
+// at p.
 func (a asm) addWhere(p reg.GPVirtual, word vec, k int, bits []operand.Op, v, s vec) {
 	if a.avx512 {
 		m, at := a.K(), operand.Mem{Base: p, Disp: k * a.lanes() / 8}
@@ -148,7 +151,8 @@ func (a asm) addWhere(p reg.GPVirtual, word vec, k int, bits []operand.Op, v, s 
 	a.add(m, s, s)
 }
 
-// rowBits are the bits of a group's rows, a vector after another: in registers where there are enough.
+// rowBits returns the bits of the rows of a group, vector after vector: in registers if there are
+// enough.
 func (a asm) rowBits() []operand.Op {
 	if a.avx512 {
 		return nil
@@ -164,7 +168,8 @@ func (a asm) rowBits() []operand.Op {
 	return list
 }
 
-// rowBitsTable has 1 << r for each row r of a group, and zeros up to so many elements.
+// rowBitsTable returns a table of 1 << r for each row r of a group, with zeros up to a number of
+// elements.
 func (a asm) rowBitsTable(name string, elements int) operand.Mem {
 	return a.table(fmt.Sprintf("%s%d", name, 8*a.size), func() {
 		for r := range elements {

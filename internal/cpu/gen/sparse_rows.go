@@ -7,7 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sparseRows emits the products of compressed sparse rows with matrices, four vectors of columns at a time and one.
+// sparseRows emits the products of compressed sparse rows with matrices, four vectors of columns at
+// a time and one.
 func sparseRows(a asm) {
 	a.set("sparse.lanes", a.lanes())
 	for _, vecs := range []int{4, 1} {
@@ -23,9 +24,10 @@ func (a asm) rowsMul(vecs int) {
 	a.text(variant("sparse.rowsMul", vecs == 1), fmt.Sprintf("rowsMul%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "w", "z"),
 		fmt.Sprintf("computes %s of Z = X W for rows of entries (c, x):", a.taken(vecs)),
 		"",
-		"\tz[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
+		"\tz[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,",
+		"\tc = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
 		"",
-		"as a chain of fused multiply-adds from zero in the entries' order. rows > 0.")
+		"as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.")
 	r := a.rows()
 	w, ldw, z, ldz := a.gp("w"), a.gp("ldw"), a.gp("z"), a.gp("ldz")
 	a.scale(ldw)
@@ -63,9 +65,10 @@ func (a asm) rowsAddTrans(vecs int) {
 	a.text(variant("sparse.rowsAddTrans", vecs == 1), fmt.Sprintf("rowsAddTrans%d", vecs), fmt.Sprintf(rowsSignature, a.elem(), "d", "sums"),
 		fmt.Sprintf("adds %s of X^T D to sums for rows of entries (c, x):", a.taken(vecs)),
 		"",
-		"\tsums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
+		"\tsums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,",
+		"\tc = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]",
 		"",
-		"fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.")
+		"fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows > 0.")
 	r := a.rows()
 	d, ldd, sums, ld := a.gp("d"), a.gp("ldd"), a.gp("sums"), a.gp("ldsums")
 	a.scale(ldd)
@@ -93,7 +96,7 @@ func (a asm) rowsAddTrans(vecs int) {
 	}, func() {})
 }
 
-// taken says for the documentation which columns a kernel takes.
+// taken returns, for the documentation, the columns that a kernel takes.
 func (a asm) taken(vecs int) string {
 	if vecs == 1 {
 		return fmt.Sprintf("columns j < n <= %d", a.lanes())
@@ -101,7 +104,7 @@ func (a asm) taken(vecs int) string {
 	return fmt.Sprintf("columns j < %d", vecs*a.lanes())
 }
 
-// tail is the mask of the argument n's columns, of kernels of one vector.
+// tail returns the mask of the columns before the argument n, for kernels of one vector.
 func (a asm) tail(vecs int) mask {
 	if vecs > 1 {
 		return mask{}
@@ -109,7 +112,7 @@ func (a asm) tail(vecs int) mask {
 	return a.first(a.gp("n"))
 }
 
-// entries are the arguments that say where a matrix's entries are.
+// entries holds the arguments that say where the entries of a matrix are.
 type entries struct{ rows, starts, columns, values, step reg.GPVirtual }
 
 func (a asm) rows() entries {
@@ -118,7 +121,8 @@ func (a asm) rows() entries {
 	return e
 }
 
-// eachRow emits the loop over rows and, in each, over its entries: the value, broadcast, and the column, a register to work in.
+// eachRow emits the loop over rows and, in each row, over its entries. The body gets the value of
+// the entry, broadcast, and the column in a register that it may change.
 func (a asm) eachRow(e entries, begin func(), body func(x vec, column reg.GPVirtual), end func()) {
 	at, stop, value, column := a.GP64(), a.GP64(), a.GP64(), a.GP64()
 	a.Label("row")

@@ -7,10 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tails emits the smooth losses of one signed score a row, and their derivatives, from what the exponential gave once: the tail
-// q = 1 / (1 + e^|s|) with the sign of s, which is what its magnitude leaves over at the sigmoid's nearer end. With y = -minus and x = minus s,
+// tails emits the smooth losses of one signed score a row, and their derivatives, from the logistic
+// tail of the score, which takes the only exponential: q = 1 / (1 + e^|s|) with the sign of s. With
+// y = -minus and x = minus s,
 //
-//	1 / (1 + e^-x) = q where x < 0, else 1 - q
+//	1 / (1 + e^-x) = q if x < 0, else 1 - q
 func tails(a asm) {
 	a.signedTails()
 	a.tailPass("sigmoid", "tailSigmoid", "1 / (1 + e^-x)", a.tailSigmoid)
@@ -22,7 +23,7 @@ func tails(a asm) {
 	a.tailLogisticSums()
 }
 
-// signedTails is t / (1 + t) with t = e^-|s| and the sign of s.
+// signedTails emits t / (1 + t) with t = e^-|s| and the sign of s.
 func (a asm) signedTails() {
 	a.text("tails.of", "tails", fmt.Sprintf("func(n int, out, s *%s)", a.elem()),
 		"computes out[i] = 1 / (1 + e^|s[i]|) with the sign of s[i], for i in 0..n-1.")
@@ -35,10 +36,10 @@ func (a asm) signedTails() {
 	a.RET()
 }
 
-// tailSigmoid is 1 / (1 + e^-x) from x's tail.
+// tailSigmoid returns 1 / (1 + e^-x) from the logistic tail of x.
 func (a asm) tailSigmoid(tail vec) vec { return a.minus(a.oneUnlessNegative(tail), tail) }
 
-// oneUnlessNegative is 0 where x's sign bit is set, else 1.
+// oneUnlessNegative returns 0 where the sign bit of x is set, else 1.
 func (a asm) oneUnlessNegative(x vec) vec {
 	if a.avx512 {
 		k := a.K()
@@ -50,7 +51,7 @@ func (a asm) oneUnlessNegative(x vec) vec {
 
 func (a asm) tailPass(field, name, formula string, f func(tail vec) vec) {
 	a.text("tails."+field, name, fmt.Sprintf("func(n int, out, tails, minus *%s)", a.elem()),
-		fmt.Sprintf("computes out[i] = %s, where tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.", formula))
+		fmt.Sprintf("computes out[i] = %s, x = minus[i] s[i], from the logistic tail tails[i] of s[i], for i in 0..n-1.", formula))
 	n, out, tails, minus := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus")
 	a.each(n, []reg.GPVirtual{out, tails, minus}, func(m mask) {
 		a.save(f(a.times(a.load(minus, m), a.load(tails, m))), out, m)
@@ -58,7 +59,8 @@ func (a asm) tailPass(field, name, formula string, f func(tail vec) vec) {
 	a.RET()
 }
 
-// tailGrads emits the pass that writes a derivative and the one that adds it, and both for weights of two values, by a set of rows.
+// tailGrads emits the pass that writes a derivative and the pass that adds it, and both passes for
+// weights of two values, chosen by a set of rows.
 func (a asm) tailGrads(loss, formula string, slope func(tail, minus vec) vec) {
 	for _, add := range []bool{false, true} {
 		suffix, assign := "", "="
@@ -73,7 +75,7 @@ func (a asm) tailGrads(loss, formula string, slope func(tail, minus vec) vec) {
 				a.saveAt(a.times(signed, g), out, m)
 			}
 		}
-		where := fmt.Sprintf("minus[i] %s, where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1", formula)
+		where := fmt.Sprintf("minus[i] %s, x = minus[i] s[i], from the logistic tail t = tails[i] of s[i], for i in 0..n-1", formula)
 		kernel := "tail" + loss + "Grad" + suffix
 		field := func(name string) string { return fmt.Sprintf("tails.%s[%sLoss]", name, loss) }
 		a.text(field("grad"+suffix), kernel, fmt.Sprintf("func(n int, out, tails, minus, d *%s)", a.elem()), fmt.Sprintf("computes out[i] %s d[i] %s.", assign, where))
@@ -86,10 +88,10 @@ func (a asm) tailGrads(loss, formula string, slope func(tail, minus vec) vec) {
 	}
 }
 
-// tailGradWhere emits the pass with d = yes for the rows of a set, else no.
+// tailGradWhere emits the pass with d = yes for the rows of a set and d = no for the others.
 func (a asm) tailGradWhere(field, name, formula string, write func(out operand.Mem, tail, minus, d vec, m mask)) {
 	a.text(field, name, fmt.Sprintf("func(n int, out, tails, minus *%[1]s, set *uint16, yes, no %[1]s)", a.elem()),
-		fmt.Sprintf("computes out[i] %s, with d = yes where the bit is set, else no.", formula))
+		fmt.Sprintf("computes out[i] %s. d is yes where the bit of the set is set, else no.", formula))
 	n, out, tails, minus, set := a.gp("n"), a.gp("out"), a.gp("tails"), a.gp("minus"), a.gp("set")
 	yes, no := a.scalar("yes"), a.scalar("no")
 	a.eachWord(n, set, []reg.GPVirtual{out, tails, minus}, func(in, first func(lanes, k int) mask) {
@@ -104,11 +106,12 @@ func (a asm) tailGradWhere(field, name, formula string, write func(out operand.M
 	a.RET()
 }
 
-// productLanes is the number of sums and of products of the logistic loss. Package kernel has the same constant.
+// productLanes is the number of sums and of products of the logistic loss. Package kernel has the
+// same constant.
 const productLanes = 16
 
-// tailLogisticSums emits the sum of logistic losses, log(1 + e^x) = max(0, x) - log(1 - q), but for the logarithm, which is that of the
-// product.
+// tailLogisticSums emits the sum of logistic losses, log(1 + e^x) = max(0, x) - log(1 - q), without
+// the logarithm: the caller takes the logarithm of the products.
 func (a asm) tailLogisticSums() {
 	a.text("tails.logisticSums", "tailLogisticSums", fmt.Sprintf("func(n int, tails, s, minus *%s, sums *float64)", a.elem()),
 		"adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x = minus[i] s[i],",

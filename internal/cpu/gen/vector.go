@@ -9,14 +9,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A vec is a register that holds a vector. Operations return new registers,
-// so that code reads as expressions; the assembler assigns them.
+// A vec is a register that holds a vector. Operations return new registers, so that code reads as
+// expressions; the assembler assigns the registers.
 type vec = reg.VecVirtual
 
-// constants are a file's tables by name: of words that its kernels broadcast, and others.
+// constants are the tables of a file by name: words that kernels broadcast, and others.
 type constants map[string]operand.Mem
 
-// table is that of the name, in read-only memory; appendData adds its data at the first use.
+// table returns the table of a name, in read-only memory. appendData adds its data at the first
+// use.
 func (a asm) table(name string, appendData func()) operand.Mem {
 	t, ok := a.constants[name]
 	if !ok {
@@ -35,7 +36,7 @@ func (a asm) word(bits uint64) vec {
 	return v
 }
 
-// appendWord adds an element's bits to a table.
+// appendWord adds the bits of an element to a table.
 func (a asm) appendWord(bits uint64) {
 	if a.size == 4 {
 		a.AppendDatum(operand.U32(bits))
@@ -54,7 +55,7 @@ func (a asm) bitsOf(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// mantissa is the number of explicit bits of the significand.
+// mantissa returns the number of explicit bits of the significand.
 func (t target) mantissa() int {
 	if t.size == 4 {
 		return 23
@@ -62,10 +63,10 @@ func (t target) mantissa() int {
 	return 52
 }
 
-// sign is the sign bit.
+// sign returns the sign bit.
 func (t target) sign() uint64 { return 1 << (8*t.size - 1) }
 
-// bias is the exponent's bias.
+// bias returns the bias of the exponent.
 func (t target) bias() int {
 	if t.size == 4 {
 		return 127
@@ -73,7 +74,7 @@ func (t target) bias() int {
 	return 1023
 }
 
-// to returns a new register after an instruction wrote it.
+// to returns a new register that an instruction wrote.
 func (a asm) to(f instruction, ops ...operand.Op) vec {
 	v := a.vec()
 	f(append(ops, v)...)
@@ -85,20 +86,20 @@ func (a asm) minus(x, y vec) vec { return a.to(a.pick(a.VSUBPS, a.VSUBPD), y, x)
 func (a asm) times(x, y vec) vec { return a.to(a.pick(a.VMULPS, a.VMULPD), y, x) }
 func (a asm) over(x, y vec) vec  { return a.to(a.pick(a.VDIVPS, a.VDIVPD), y, x) }
 
-// atLeast is max(x, y), and x where x is NaN.
+// atLeast returns max(x, y), and x for NaN in x.
 func (a asm) atLeast(x, y vec) vec { return a.to(a.pick(a.VMAXPS, a.VMAXPD), x, y) }
 
-// atMost is min(x, y), and x where x is NaN.
+// atMost returns min(x, y), and x for NaN in x.
 func (a asm) atMost(x, y vec) vec { return a.to(a.pick(a.VMINPS, a.VMINPD), x, y) }
 
-// fma is x y + z, rounded once.
+// fma returns x y + z, rounded once.
 func (a asm) fma(x, y, z vec) vec {
 	v := a.copy(z)
 	a.pick(a.VFMADD231PS, a.VFMADD231PD)(y, x, v)
 	return v
 }
 
-// fnma is z - x y, rounded once.
+// fnma returns z - x y, rounded once.
 func (a asm) fnma(x, y, z vec) vec {
 	v := a.copy(z)
 	a.pick(a.VFNMADD231PS, a.VFNMADD231PD)(y, x, v)
@@ -107,7 +108,7 @@ func (a asm) fnma(x, y, z vec) vec {
 
 func (a asm) copy(x vec) vec { return a.to(a.pick(a.VMOVAPS, a.VMOVAPD), x) }
 
-// horner is c[0] + c[1] x + c[2] x^2 + ..., a chain of fused multiply-adds.
+// horner returns c[0] + c[1] x + c[2] x^2 + ..., a chain of fused multiply-adds.
 func (a asm) horner(x vec, c []float64) vec {
 	p := a.num(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
@@ -116,7 +117,7 @@ func (a asm) horner(x vec, c []float64) vec {
 	return p
 }
 
-// round is the nearest integer, ties to even.
+// round returns the nearest integer, ties to even.
 func (a asm) round(x vec) vec {
 	if a.avx512 {
 		return a.to(a.pick(a.VRNDSCALEPS, a.VRNDSCALEPD), operand.Imm(0), x)
@@ -148,15 +149,15 @@ func (a asm) shiftRight(x vec, n int) vec {
 	return a.to(a.pick(a.VPSRLD, a.VPSRLQ), operand.Imm(uint64(n)), x)
 }
 
-// Comparisons, as the instructions encode them: ordered and quiet, so false
-// where an operand is NaN.
+// Comparisons in the encoding of the instructions: ordered and quiet, so false if an operand is
+// NaN.
 const (
 	equalTo     = 0x00
 	lessThan    = 0x11
 	greaterThan = 0x1e
 )
 
-// choose is yes where x compares so to y, and no elsewhere.
+// choose returns yes where x compares to y in this way, and no elsewhere.
 func (a asm) choose(x vec, comparison int, y, yes, no vec) vec {
 	if a.avx512 {
 		k := a.K()
@@ -167,14 +168,14 @@ func (a asm) choose(x vec, comparison int, y, yes, no vec) vec {
 	return a.to(a.pick(four(a.VBLENDVPS), four(a.VBLENDVPD)), m, yes, no)
 }
 
-// powerOfTwo is 2^n of integers n that are normal exponents. Adding 1.5 2^p
-// puts n into the low bits of the significand of p bits.
+// powerOfTwo returns 2^n for integers n that are normal exponents. Adding 1.5 2^p puts n into the
+// low bits of the significand of p bits.
 func (a asm) powerOfTwo(n vec) vec {
 	shifted := a.plus(n, a.num(1.5*float64(uint64(1)<<a.mantissa())))
 	return a.intPlus(a.shiftLeft(shifted, a.mantissa()), a.num(1))
 }
 
-// scaled is x 2^n of integers n, rounded once.
+// scaled returns x 2^n for integers n, rounded once.
 func (a asm) scaled(x, n vec) vec {
 	if a.avx512 {
 		return a.to(a.pick(a.VSCALEFPS, a.VSCALEFPD), n, x)

@@ -28,8 +28,8 @@ func (a asm) adam() {
 		a.write(first, m, at)
 		second := a.fma(a.times(a.num(1-adamDecay2), slope), slope, a.times(a.num(adamDecay2), a.read(v, at)))
 		a.write(second, v, at)
-		spread := a.plus(a.root(a.times(root(), second)), a.num(adamEpsilon))
-		y := a.minus(a.read(x, at), a.over(a.times(rate(), first), spread))
+		denominator := a.plus(a.root(a.times(root(), second)), a.num(adamEpsilon))
+		y := a.minus(a.read(x, at), a.over(a.times(rate(), first), denominator))
 		after := a.only(p.of(y), at.mask)
 		a.write(after, x, at)
 		size.square(a.widened(after), at)
@@ -39,5 +39,5 @@ func (a asm) adam() {
 	a.RET()
 }
 
-// root is the square root.
+// root returns the square root.
 func (a asm) root(x vec) vec { return a.to(a.pick(a.VSQRTPS, a.VSQRTPD), x) }

@@ -26,15 +26,14 @@ func (a asm) scaledCopy() {
 	a.RET()
 }
 
-// A descent has the operands of a step with momentum, or, v and b nil, of one
-// without.
+// A descent holds the operands of a step with momentum or, if v and b are nil, of a step without.
 type descent struct {
 	asm
 	x, d, v reg.GPVirtual
 	e, b    func() vec
 }
 
-// arguments are those of a descent in a signature.
+// arguments returns the arguments of a descent in a signature.
 func (a asm) arguments(momentum bool) string {
 	if momentum {
 		return fmt.Sprintf("n int, x, d, v *%[1]s, e, b %[1]s", a.elem())
@@ -57,7 +56,7 @@ func (s descent) pointers() []reg.GPVirtual {
 	return []reg.GPVirtual{s.x, s.d, s.v}
 }
 
-// next is x and x - e (d + b v) with v = b v + d, or x - e d; every sum is
+// next returns x and the trial point, x - e (d + b v) with v = b v + d, or x - e d. Every sum is
 // fused. The new v is nil without momentum.
 func (s descent) next(at place) (x, y, v vec) {
 	x = s.read(s.x, at)
@@ -85,7 +84,7 @@ func formula(momentum bool) string {
 	return "x[i] - e d[i]"
 }
 
-// reach emits the squared norm of where a step would lead.
+// trialNorm emits the squared norm of the trial point of a step.
 func (a asm) trialNorm(momentum bool) {
 	a.sweepText("trialNorm", momentum, fmt.Sprintf("func(%s) float64", a.arguments(momentum)),
 		"is the sum over i in 0..n-1 of the squares, in float64, of",
@@ -140,7 +139,7 @@ func (a asm) proximal() proximal {
 	return proximal{a, a.held("scale"), a.held("lower"), a.held("upper"), a.held("threshold")}
 }
 
-// of is P(y), NaN for NaN.
+// of returns P(y), NaN for NaN.
 func (p proximal) of(y vec) vec {
 	z := p.atMost(p.atLeast(p.times(p.scale(), y), p.lower()), p.upper())
 	t := p.threshold()

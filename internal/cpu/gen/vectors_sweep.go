@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vectors emits the passes over the iterate and its companions: steps that
-// move and measure at once.
+// vectors emits the passes over the iterate and the vectors beside it: steps that move and measure
+// at once.
 func vectors(a asm) {
 	a.combine()
 	a.scaledCopy()
@@ -17,9 +17,9 @@ func vectors(a asm) {
 	a.adam()
 }
 
-// sweepLanes is the number of elements that a sweep takes at a time, and of
-// the partial sums of each of its reductions: fewer than of a reduction alone,
-// so that two of them leave AVX2 registers to compute with.
+// sweepLanes is the number of elements that a sweep takes at a time, and the number of partial sums
+// of each of its reductions. It is smaller than for a reduction alone, so that two reductions leave
+// AVX2 registers for the step.
 const sweepLanes = 16
 
 // A place is one vector of a sweep's elements.
@@ -28,8 +28,8 @@ type place struct {
 	mask  mask
 }
 
-// sweep emits a loop over n elements, sweepLanes at a time, then a part of
-// them. The body gets each vector's place; sweep advances the pointers.
+// sweep emits a loop over n elements, sweepLanes at a time, and then a masked part for the rest.
+// The body gets the place of each vector; sweep advances the pointers.
 func (a asm) sweep(n reg.GPVirtual, pointers []reg.GPVirtual, body func(at place)) {
 	vectors := sweepLanes / a.lanes()
 	a.blocks(n, sweepLanes, pointers, func() {
@@ -47,7 +47,7 @@ func (a asm) address(p reg.GPVirtual, at place) operand.Mem {
 	return operand.Mem{Base: p, Disp: at.index * a.bytes()}
 }
 
-// read and write are load and save of a sweep's vector.
+// read and write are load and save for a vector of a sweep.
 
 func (a asm) read(p reg.GPVirtual, at place) vec { return a.loadAt(a.address(p, at), at.mask) }
 
@@ -64,8 +64,8 @@ func (a asm) only(v vec, m mask) vec {
 	return a.and(v, m.lanes)
 }
 
-// held is an argument in every element: kept in a register where there are
-// 32 of them, else read again at each use.
+// held returns an argument in every element: in a register at AVX-512, which has 32 registers, else
+// read from memory at each use.
 func (a asm) held(arg string) func() vec {
 	if !a.avx512 {
 		return func() vec { return a.scalar(arg) }
@@ -74,7 +74,7 @@ func (a asm) held(arg string) func() vec {
 	return func() vec { return v }
 }
 
-// A tally is a sweep's reduction in float64.
+// A tally is a reduction of a sweep, in float64.
 type tally struct {
 	asm
 	sums []vec
@@ -82,7 +82,7 @@ type tally struct {
 
 func (a asm) tally() tally { return tally{a, a.accumulators(sweepLanes * 8 / a.bytes())} }
 
-// square adds the squares of a vector's wide halves.
+// square adds the squares of the wide parts of a vector.
 func (t tally) square(wide []vec, at place) {
 	for i, v := range wide {
 		t.VFMADD231PD(v, v, t.sums[at.index*len(wide)+i])
@@ -92,7 +92,7 @@ func (t tally) square(wide []vec, at place) {
 // store writes the sum to a result.
 func (t tally) store(result int) { t.Store(t.fold(t.sums), t.ReturnIndex(result)) }
 
-// widened is a vector in float64: itself, or two halves.
+// widened returns a vector in float64: itself, or two halves.
 func (a asm) widened(v vec) []vec {
 	if a.size == 8 {
 		return []vec{v}
@@ -107,7 +107,7 @@ func (a asm) widened(v vec) []vec {
 	return []vec{a.to(a.VCVTPS2PD, v.AsX()), a.to(a.VCVTPS2PD, high)}
 }
 
-// apart is x - y in float64.
+// apart returns x - y in float64.
 func (a asm) apart(x, y []vec) []vec {
 	d := make([]vec, len(x))
 	for i := range x {

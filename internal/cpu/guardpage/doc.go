@@ -1,2 +1,3 @@
-// Package guardpage gives tests memory beside pages that can be neither read nor written: what leaves its buffer there faults.
+// Package guardpage gives tests memory that ends or begins at a page which cannot be read or
+// written: an access outside the memory faults.
 package guardpage

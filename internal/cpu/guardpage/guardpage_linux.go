@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Bytes returns n zeroed bytes, aligned for numbers, whose end, or else beginning, lies at a guard page. They are given back with the test.
+// Bytes returns n zeroed bytes, aligned for numbers, whose end, or else beginning, lies at a guard
+// page. The memory is unmapped at the end of the test.
 func Bytes(t testing.TB, n int, atEnd bool) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// The bytes can be written, and what is beside them on the guarded side cannot be read.
+// TestBytes checks that the bytes can be written, and that the byte beside them on the guarded side
+// cannot be read.
 func TestBytes(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for _, n := range []int{1, 8, 4096, 5000} {
@@ -24,7 +25,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// sink keeps the read.
+// sink keeps the compiler from dropping the read.
 var sink byte
 
 func faults(p unsafe.Pointer) (faulted bool) {

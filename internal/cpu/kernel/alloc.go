@@ -2,11 +2,11 @@ package kernel
 
 import "unsafe"
 
-// cacheLine is the alignment of packed data, in bytes: a vector that crosses
-// lines takes two accesses.
+// cacheLine is the alignment of packed data, in bytes. A vector that crosses two cache lines takes
+// two accesses.
 const cacheLine = 64
 
-// element is what packed data consist of.
+// element is an element type of packed data.
 type element interface {
 	Float | int8 | uint8 | uint32
 }
@@ -24,7 +24,7 @@ func Alloc[F element](n int) []F {
 	return buf[at : at+n : at+n]
 }
 
-// sizeof is the number of bytes of an element.
+// sizeof returns the number of bytes of an element.
 func sizeof[F element]() uintptr {
 	var zero F
 	return unsafe.Sizeof(zero)

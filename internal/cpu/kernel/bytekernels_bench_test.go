@@ -5,17 +5,18 @@ import (
 	"testing"
 )
 
-// BenchmarkIntegers measures what BenchmarkProducts measures, with 8-bit data and slices, cutting included.
-func BenchmarkIntegers(b *testing.B) {
+// BenchmarkByteKernels measures the products of BenchmarkProducts with 8-bit data and digits,
+// quantizing included.
+func BenchmarkByteKernels(b *testing.B) {
 	for _, level := range Levels()[1:] {
-		for _, slices := range []int{3, 2} {
-			benchIntegers(b, level, slices, 2)
+		for _, count := range []int{3, 2} {
+			benchByteKernels(b, level, count, 2)
 		}
 	}
 }
 
-func benchIntegers(b *testing.B, level Level, slices, cores int) {
-	b.Run(fmt.Sprintf("%v/%d/%d", level, slices, cores), func(b *testing.B) {
+func benchByteKernels(b *testing.B, level Level, count, cores int) {
+	b.Run(fmt.Sprintf("%v/%d/%d", level, count, cores), func(b *testing.B) {
 		k, err := NewByteKernels(level)
 		if err != nil {
 			b.Fatal(err)
@@ -36,11 +37,11 @@ func benchIntegers(b *testing.B, level Level, slices, cores int) {
 		for i := range w {
 			w[i] = float32(i*104729%1001)/1000 - 0.5
 		}
-		wp := k.NewDigits(d, h, slices)
+		wp := k.NewDigits(d, h, count)
 		z := Alloc[float32](n * h)
 		g, s, dp := make([][]float32, cores), make([]*ByteScratch, cores), make([]*Digits, cores)
 		for c := range cores {
-			g[c], s[c], dp[c] = Alloc[float32](d*h), k.NewByteScratch(), k.NewDigits(RowBlock, h, slices)
+			g[c], s[c], dp[c] = Alloc[float32](d*h), k.NewByteScratch(), k.NewDigits(RowBlock, h, count)
 		}
 		for b.Loop() {
 			wp.Quantize(0, wp.Panels(), w, h, x.scale)

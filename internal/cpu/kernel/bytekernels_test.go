@@ -7,33 +7,34 @@ import (
 	"testing"
 )
 
-// eachInteger runs a test for the kernels of every level and number of slices.
-func eachInteger(t *testing.T, test func(t *testing.T, k *ByteKernels, slices int)) {
+// eachByteKernels runs a test for the kernels of every level and number of digits.
+func eachByteKernels(t *testing.T, test func(t *testing.T, k *ByteKernels, count int)) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k, err := NewByteKernels(level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, slices := range []int{2, 3} {
-			t.Run(fmt.Sprint(slices), func(t *testing.T) { test(t, k, slices) })
+		for _, count := range []int{2, 3} {
+			t.Run(fmt.Sprint(count), func(t *testing.T) { test(t, k, count) })
 		}
 	})
 }
 
-// A byteProblem holds the operands of both products with 8-bit data, each ending (or beginning) at a guard page.
+// A byteProblem holds the operands of both products with 8-bit data, each ending (or beginning) at
+// a guard page.
 type byteProblem struct {
 	shape
 	ldw, ldz, ldd, ldg int
 	x                  *PackedBytes
 	w, z, delta, g     []float32
-	factor, cut        *Digits
+	factor, block      *Digits
 	scratch            *ByteScratch
 }
 
 const testScale = 1 / 76.5 // no power of two
 
-// newByteProblem fills the factors with number's.
-func newByteProblem(t testing.TB, k *ByteKernels, s shape, slices int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
+// newByteProblem fills the data with value and the factors with number.
+func newByteProblem(t testing.TB, k *ByteKernels, s shape, count int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
 	atEnd := r.IntN(2) == 0
 	p := &byteProblem{shape: s, x: k.NewPackedBytes(s.n, s.d, testScale), scratch: k.NewByteScratch()}
 	p.x.byRow, p.x.byCol = guarded[uint8](t, len(p.x.byRow), atEnd), guarded[uint8](t, len(p.x.byCol), atEnd)
@@ -55,25 +56,25 @@ func newByteProblem(t testing.TB, k *ByteKernels, s shape, slices int, r *rand.R
 		s.wide, s.narrow = guarded[float64](t, len(s.wide), atEnd), guarded[float32](t, len(s.narrow), atEnd)
 		return s
 	}
-	p.factor, p.cut = guard(k.NewDigits(s.d, s.h, slices)), guard(k.NewDigits(min(s.n, RowBlock), s.h, slices))
+	p.factor, p.block = guard(k.NewDigits(s.d, s.h, count)), guard(k.NewDigits(min(s.n, RowBlock), s.h, count))
 	p.scratch.tile = guarded[float32](t, len(p.scratch.tile), atEnd)
 	p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
 	return p
 }
 
-// run does both products, each block of rows after the other.
+// run computes both products, block after block.
 func (p *byteProblem) run(k *ByteKernels) {
 	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
 		hi := min(lo+RowBlock, p.n)
 		k.Mul(p.z[lo*p.ldz:], p.ldz, p.x, lo, hi, p.factor, p.scratch)
-		p.cutBlock(lo, hi)
-		k.AddMulTrans(p.g, p.ldg, p.x, lo, hi, p.cut, p.scratch)
+		p.quantizeBlock(lo, hi)
+		k.AddMulTrans(p.g, p.ldg, p.x, lo, hi, p.block, p.scratch)
 	}
 }
 
-func (p *byteProblem) cutBlock(lo, hi int) {
-	p.cut.Resize(hi-lo, p.h)
-	p.cut.Quantize(0, p.cut.Panels(), p.delta[lo*p.ldd:], p.ldd, testScale)
+func (p *byteProblem) quantizeBlock(lo, hi int) {
+	p.block.Resize(hi-lo, p.h)
+	p.block.Quantize(0, p.block.Panels(), p.delta[lo*p.ldd:], p.ldd, testScale)
 }
 
 func anyByte(r *rand.Rand) func() uint8 { return func() uint8 { return uint8(r.Uint32()) } }
@@ -93,10 +94,12 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestIntegersExact compares Z with integer arithmetic: the unit times an exact integer, rounded to float64 and float32. G is compared
-// with the same in float64, to the roundings in float32. So it is for random, extreme and unequal values and all shapes.
-func TestIntegersExact(t *testing.T) {
-	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+// TestByteKernelsExact compares Z with integer arithmetic, to the bit: the unit times an exact
+// integer, rounded to float64 and then to float32. It compares G with the same arithmetic in
+// float64, within the roundings in float32. The values are random, extreme and unequal, the shapes
+// are all.
+func TestByteKernelsExact(t *testing.T) {
+	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		r := rand.New(rand.NewPCG(21, 22))
 		most := func() uint8 { return 255 }
 		huge := 0
@@ -114,7 +117,7 @@ func TestIntegersExact(t *testing.T) {
 				if testing.Short() && s.n*s.d*s.h > 50000 || k.level == Go && s.n*s.d*s.h > 200000 {
 					continue
 				}
-				p := newByteProblem(t, k, s, slices, r, operands.value, operands.number)
+				p := newByteProblem(t, k, s, count, r, operands.value, operands.number)
 				before := append([]float32(nil), p.g...)
 				p.run(k)
 				p.checkForward(t, name)
@@ -140,23 +143,24 @@ func (p *byteProblem) checkForward(t *testing.T, name string) {
 	checkGaps(t, p.z, p.ldz, p.h)
 }
 
-// checkBackward bounds the error of an addition of each block by 2^-23 of all magnitudes involved: three roundings of half of it each,
-// and one of the middle slice's sum, and those of the additions.
+// checkBackward bounds the error of the addition of each block by 2^-23 of all magnitudes involved:
+// three roundings of 2^-24 each, the rounding of the sum of the middle digit, and the roundings of
+// the additions.
 func (p *byteProblem) checkBackward(t *testing.T, name string, g []float32) {
 	t.Helper()
 	const relative = 3 * 0x1p-24
 	want, bound := make([]float64, p.d*p.h), make([]float64, p.d*p.h)
 	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
-		p.cutBlock(lo, min(lo+RowBlock, p.n))
+		p.quantizeBlock(lo, min(lo+RowBlock, p.n))
 		for f := range p.d {
 			for j := range p.h {
 				var total, middle int64
-				for i := range p.cut.rows {
-					total += int64(p.x.At(lo+i, f)) * p.cut.whole(i, j)
-					middle += int64(p.x.At(lo+i, f)) * p.cut.digit(1, i, j)
+				for i := range p.block.rows {
+					total += int64(p.x.At(lo+i, f)) * p.block.whole(i, j)
+					middle += int64(p.x.At(lo+i, f)) * p.block.digit(1, i, j)
 				}
-				want[f*p.h+j] += p.cut.wide[j] * float64(total)
-				bound[f*p.h+j] += relative*p.cut.wide[j]*(math.Abs(float64(total))+base*math.Abs(float64(middle))) + 0x1p-149
+				want[f*p.h+j] += p.block.wide[j] * float64(total)
+				bound[f*p.h+j] += relative*p.block.wide[j]*(math.Abs(float64(total))+base*math.Abs(float64(middle))) + 0x1p-149
 				bound[f*p.h+j] += 0x1p-24 * math.Abs(want[f*p.h+j]+float64(g[f*p.ldg+j]))
 			}
 		}
@@ -181,9 +185,9 @@ func checkGaps(t *testing.T, a []float32, ld, cols int) {
 	}
 }
 
-// TestIntegersSameBits checks that all levels give the bits of the loops in Go.
-func TestIntegersSameBits(t *testing.T) {
-	for _, slices := range []int{2, 3} {
+// TestByteKernelsSameBits checks that all levels give the bits of the loops in Go.
+func TestByteKernelsSameBits(t *testing.T) {
+	for _, count := range []int{2, 3} {
 		for _, s := range shapes() {
 			if s.n*s.d*s.h > 200000 {
 				continue
@@ -195,26 +199,27 @@ func TestIntegersSameBits(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := rand.New(rand.NewPCG(25, 26))
-				p := newByteProblem(t, k, s, slices, r, anyByte(r), normals[float32](r))
+				p := newByteProblem(t, k, s, count, r, anyByte(r), normals[float32](r))
 				p.run(k)
 				if ref == nil {
 					ref = p
 				}
 				if !equal(p.z, ref.z) || !equal(p.g, ref.g) {
-					t.Fatalf("%v, %d slices: %v differs from go", s, slices, level)
+					t.Fatalf("%v, %d count: %v differs from go", s, count, level)
 				}
 			}
 		}
 	}
 }
 
-// TestExactDepth has sums about the largest 32-bit integer, of both signs, and beyond it, where they are cut in two.
+// TestExactDepth has sums about the largest 32-bit integer, of both signs, and sums beyond it,
+// which are split in two.
 func TestExactDepth(t *testing.T) {
 	exactDepth := Layout{Rows: 8, Depth: quad}.exactDepth()
 	if (exactDepth+4)*255*127 <= math.MaxInt32 || exactDepth*255*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest depth", exactDepth)
 	}
-	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		for _, d := range []int{exactDepth - 1, exactDepth, exactDepth + 1, exactDepth + 9, 2*exactDepth + 1} {
 			const n, h = 3, 2
 			x := k.NewPackedBytes(n, d, 1)
@@ -227,7 +232,7 @@ func TestExactDepth(t *testing.T) {
 			for i := range w {
 				w[i] = float32(2*(i%h) - 1)
 			}
-			f := k.NewDigits(d, h, slices)
+			f := k.NewDigits(d, h, count)
 			f.Quantize(0, f.Panels(), w, h, 1)
 			z := make([]float32, n*h)
 			k.Mul(z, h, x, 0, n, f, k.NewByteScratch())
@@ -240,18 +245,19 @@ func TestExactDepth(t *testing.T) {
 	})
 }
 
-// TestIntegersNonFinite puts zeros, infinities and NaNs into columns of the factors: the others are as they were, a column of zeros
-// gives zeros, and one with an infinity or a NaN what float32 products give.
-func TestIntegersNonFinite(t *testing.T) {
+// TestByteKernelsNonFinite puts zeros, infinities and NaNs into columns of the factors. The other
+// columns do not change, a column of zeros gives zeros, and a column with an infinity or a NaN
+// gives what float32 products give.
+func TestByteKernelsNonFinite(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		float := mustNew[float32](t, AVXOrGo())
 		for _, bad := range []float32{inf, -inf, nan} {
 			const n, d, h = 35, 21, 20
 			s := shape{n, d, h}
 			r := rand.New(rand.NewPCG(27, 28))
 			value := func() uint8 { return uint8(r.IntN(3)) } // zeros, too
-			p := newByteProblem(t, k, s, slices, r, value, normals[float32](r))
+			p := newByteProblem(t, k, s, count, r, value, normals[float32](r))
 			for i := range d {
 				p.w[i*p.ldw+4] = 0
 			}
@@ -288,7 +294,7 @@ func TestIntegersNonFinite(t *testing.T) {
 	})
 }
 
-// AVXOrGo is a level whose float32 products multiply zeros too, where there is one.
+// AVXOrGo returns a level whose float32 products multiply zeros too, if the machine has one.
 func AVXOrGo() Level {
 	if AVX2.Supported() {
 		return AVX2
@@ -296,7 +302,7 @@ func AVXOrGo() Level {
 	return Go
 }
 
-// floatProducts are Z and G in float32.
+// floatProducts returns Z and G in float32.
 func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
 	x := k.NewPackedFloats(p.n, p.d)
 	row := make([]float32, p.d)
@@ -314,10 +320,10 @@ func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
 	return z, g
 }
 
-func TestIntegersAllocate(t *testing.T) {
-	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+func TestByteKernelsAllocate(t *testing.T) {
+	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		r := rand.New(rand.NewPCG(29, 30))
-		p := newByteProblem(t, k, shape{50, 30, 40}, slices, r, anyByte(r), normals[float32](r))
+		p := newByteProblem(t, k, shape{50, 30, 40}, count, r, anyByte(r), normals[float32](r))
 		if n := testing.AllocsPerRun(10, func() {
 			p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
 			p.run(k)
@@ -327,8 +333,8 @@ func TestIntegersAllocate(t *testing.T) {
 	})
 }
 
-// TestIntegersMisuse checks that a caller's mistakes panic before memory is touched.
-func TestIntegersMisuse(t *testing.T) {
+// TestByteKernelsMisuse checks that a caller's mistakes panic before memory is touched.
+func TestByteKernelsMisuse(t *testing.T) {
 	k, err := NewByteKernels(Best())
 	if err != nil {
 		t.Fatal(err)
@@ -339,18 +345,18 @@ func TestIntegersMisuse(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(31, 32))
 	p := newByteProblem(t, k, shape{30, 5, 7}, 3, r, anyByte(r), normals[float32](r))
-	p.cutBlock(0, 30)
+	p.quantizeBlock(0, 30)
 	calls := map[string]func(){
 		"odd block":         func() { k.Mul(p.z, p.ldz, p.x, 0, 13, p.factor, p.scratch) },
 		"odd beginning":     func() { k.Mul(p.z, p.ldz, p.x, 1, 30, p.factor, p.scratch) },
 		"rows past end":     func() { k.Mul(p.z, p.ldz, p.x, 24, 32, p.factor, p.scratch) },
 		"short z":           func() { k.Mul(p.z[:20], p.ldz, p.x, 0, 30, p.factor, p.scratch) },
-		"short g":           func() { k.AddMulTrans(p.g[:20], p.ldg, p.x, 0, 30, p.cut, p.scratch) },
-		"part of a block":   func() { k.AddMulTrans(p.g, p.ldg, p.x, 0, 8, p.cut, p.scratch) },
+		"short g":           func() { k.AddMulTrans(p.g[:20], p.ldg, p.x, 0, 30, p.block, p.scratch) },
+		"part of a block":   func() { k.AddMulTrans(p.g, p.ldg, p.x, 0, 8, p.block, p.scratch) },
 		"factor's size":     func() { k.Mul(p.z, p.ldz, p.x, 0, 30, k.NewDigits(4, 7, 3), p.scratch) },
-		"room":              func() { p.cut.Resize(31, 7) },
+		"room":              func() { p.block.Resize(31, 7) },
 		"short b":           func() { p.factor.Quantize(0, 1, p.w[:20], p.ldw, 1) },
-		"one slice":         func() { k.NewDigits(4, 7, 1) },
+		"one digit":         func() { k.NewDigits(4, 7, 1) },
 		"short row room":    func() { p.x.ByteRow(0, make([]uint8, 4)) },
 		"too many rows":     func() { p.x.setRows(1, make([]uint8, 30*5)) },
 		"a short row":       func() { p.x.setRows(0, make([]uint8, 29*5-1)) },

@@ -4,19 +4,20 @@
 
 package kernel
 
-// mulBytes3AVX512VNNI computes C = X B, or C += X B if add, for a tile of 8 x 16 and B in 3 slices:
+// mulBytes3AVX512VNNI computes C = X B, or C += X B if add, for a tile of 8 x 16 and B in 3 digits:
 //
 //	for i in 0..7, j in 0..15:
 //		I_s = sum_l x[l/4*32 + i*4 + l%4] * q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..4k-1)
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2)
 //
-// The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to
-// float32. k > 0.
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. k > 0.
 //
 //go:noescape
 func mulBytes3AVX512VNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 
-// addBytes3AVX512VNNI computes C += X^T D for a tile of 8 x 16 and D in 3 slices, with I_s as in mulBytes3:
+// addBytes3AVX512VNNI computes C += X^T D for a tile of 8 x 16 and D in 3 digits, with I_s as in
+// mulBytes3:
 //
 //	for i in 0..7, j in 0..15:
 //		c[i*ldc+j] += (I_0 * 254^2 + I_1 * 254 + I_2) * units[j] * units[16+j]
@@ -26,19 +27,20 @@ func mulBytes3AVX512VNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ld
 //go:noescape
 func addBytes3AVX512VNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
 
-// mulBytes2AVX512VNNI computes C = X B, or C += X B if add, for a tile of 8 x 16 and B in 2 slices:
+// mulBytes2AVX512VNNI computes C = X B, or C += X B if add, for a tile of 8 x 16 and B in 2 digits:
 //
 //	for i in 0..7, j in 0..15:
 //		I_s = sum_l x[l/4*32 + i*4 + l%4] * q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..4k-1)
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * (I_0 * 254 + I_1)
 //
-// The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to
-// float32. k > 0.
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. k > 0.
 //
 //go:noescape
 func mulBytes2AVX512VNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 
-// addBytes2AVX512VNNI computes C += X^T D for a tile of 8 x 16 and D in 2 slices, with I_s as in mulBytes2:
+// addBytes2AVX512VNNI computes C += X^T D for a tile of 8 x 16 and D in 2 digits, with I_s as in
+// mulBytes2:
 //
 //	for i in 0..7, j in 0..15:
 //		c[i*ldc+j] += (I_0 * 254 + I_1) * units[j] * units[16+j]
@@ -48,19 +50,20 @@ func mulBytes2AVX512VNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ld
 //go:noescape
 func addBytes2AVX512VNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
 
-// mulBytes3AVXVNNI computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 3 slices:
+// mulBytes3AVXVNNI computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 3 digits:
 //
 //	for i in 0..3, j in 0..7:
 //		I_s = sum_l x[l/4*32 + i*4 + l%4] * q[((l/4*3 + s)*8 + j)*4 + l%4]   (l = 0..4k-1)
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2)
 //
-// The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to
-// float32. k > 0.
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. k > 0.
 //
 //go:noescape
 func mulBytes3AVXVNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 
-// addBytes3AVXVNNI computes C += X^T D for a tile of 4 x 8 and D in 3 slices, with I_s as in mulBytes3:
+// addBytes3AVXVNNI computes C += X^T D for a tile of 4 x 8 and D in 3 digits, with I_s as in
+// mulBytes3:
 //
 //	for i in 0..3, j in 0..7:
 //		c[i*ldc+j] += (I_0 * 254^2 + I_1 * 254 + I_2) * units[j] * units[8+j]
@@ -70,19 +73,20 @@ func mulBytes3AVXVNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ldc i
 //go:noescape
 func addBytes3AVXVNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
 
-// mulBytes2AVXVNNI computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 2 slices:
+// mulBytes2AVXVNNI computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 2 digits:
 //
 //	for i in 0..3, j in 0..7:
 //		I_s = sum_l x[l/4*32 + i*4 + l%4] * q[((l/4*2 + s)*8 + j)*4 + l%4]   (l = 0..4k-1)
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * (I_0 * 254 + I_1)
 //
-// The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to
-// float32. k > 0.
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. k > 0.
 //
 //go:noescape
 func mulBytes2AVXVNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 
-// addBytes2AVXVNNI computes C += X^T D for a tile of 4 x 8 and D in 2 slices, with I_s as in mulBytes2:
+// addBytes2AVXVNNI computes C += X^T D for a tile of 4 x 8 and D in 2 digits, with I_s as in
+// mulBytes2:
 //
 //	for i in 0..3, j in 0..7:
 //		c[i*ldc+j] += (I_0 * 254 + I_1) * units[j] * units[8+j]
@@ -92,19 +96,20 @@ func mulBytes2AVXVNNI(k int, x *uint8, q *int8, unit *float64, c *float32, ldc i
 //go:noescape
 func addBytes2AVXVNNI(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
 
-// mulBytes3AVX512VL computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 3 slices:
+// mulBytes3AVX512VL computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 3 digits:
 //
 //	for i in 0..3, j in 0..7:
 //		I_s = sum_l x[l/4*32 + i*4 + l%4] * q[((l/4*3 + s)*8 + j)*4 + l%4]   (l = 0..4k-1)
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2)
 //
-// The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to
-// float32. k > 0.
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. k > 0.
 //
 //go:noescape
 func mulBytes3AVX512VL(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 
-// addBytes3AVX512VL computes C += X^T D for a tile of 4 x 8 and D in 3 slices, with I_s as in mulBytes3:
+// addBytes3AVX512VL computes C += X^T D for a tile of 4 x 8 and D in 3 digits, with I_s as in
+// mulBytes3:
 //
 //	for i in 0..3, j in 0..7:
 //		c[i*ldc+j] += (I_0 * 254^2 + I_1 * 254 + I_2) * units[j] * units[8+j]
@@ -114,19 +119,20 @@ func mulBytes3AVX512VL(k int, x *uint8, q *int8, unit *float64, c *float32, ldc 
 //go:noescape
 func addBytes3AVX512VL(k int, x *uint8, q *int8, units *float32, c *float32, ldc int)
 
-// mulBytes2AVX512VL computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 2 slices:
+// mulBytes2AVX512VL computes C = X B, or C += X B if add, for a tile of 4 x 8 and B in 2 digits:
 //
 //	for i in 0..3, j in 0..7:
 //		I_s = sum_l x[l/4*32 + i*4 + l%4] * q[((l/4*2 + s)*8 + j)*4 + l%4]   (l = 0..4k-1)
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) + unit[j] * (I_0 * 254 + I_1)
 //
-// The I_s are exact, and so is what they are combined to, in float64; then come the rounding of the product and that to
-// float32. k > 0.
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. k > 0.
 //
 //go:noescape
 func mulBytes2AVX512VL(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 
-// addBytes2AVX512VL computes C += X^T D for a tile of 4 x 8 and D in 2 slices, with I_s as in mulBytes2:
+// addBytes2AVX512VL computes C += X^T D for a tile of 4 x 8 and D in 2 digits, with I_s as in
+// mulBytes2:
 //
 //	for i in 0..3, j in 0..7:
 //		c[i*ldc+j] += (I_0 * 254 + I_1) * units[j] * units[8+j]

@@ -4,11 +4,13 @@
 
 package kernel
 
-// columnMaxF32AVX512 writes the bits of the largest magnitude of each of n columns, and 0 for those up to 16:
+// columnMaxF32AVX512 writes the bits of the largest magnitude of each of n columns, and 0 for those
+// up to 16:
 //
 //	most[j] = max_i bits(|b[i*ldb+j]|)   (i = 0..m-1)
 //
-// As integers they are ordered as the numbers are, infinity after all of them and NaNs after that. m > 0, 0 < n.
+// As integers the bits have the order of the numbers: infinity comes after all finite numbers, NaNs
+// after infinity. m > 0, n > 0.
 //
 //go:noescape
 func columnMaxF32AVX512(m int, n int, b *float32, ldb int, most *uint32)
@@ -20,7 +22,8 @@ func columnMaxF32AVX512(m int, n int, b *float32, ldb int, most *uint32)
 //	q_s = round(254 r),   r = 254 r - q_s   (s = 1..2)
 //	q[((i/4*3 + s)*16 + j)*4 + i%4] = q_s
 //
-// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, 0 < n.
+// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most
+// 127. groups > 0, n > 0.
 //
 //go:noescape
 func quantize3F32AVX512(groups int, n int, b *float32, ldb int, factors *float32, q *int8)
@@ -32,16 +35,19 @@ func quantize3F32AVX512(groups int, n int, b *float32, ldb int, factors *float32
 //	q_s = round(254 r),   r = 254 r - q_s   (s = 1..1)
 //	q[((i/4*2 + s)*16 + j)*4 + i%4] = q_s
 //
-// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, 0 < n.
+// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most
+// 127. groups > 0, n > 0.
 //
 //go:noescape
 func quantize2F32AVX512(groups int, n int, b *float32, ldb int, factors *float32, q *int8)
 
-// columnMaxF32AVX2 writes the bits of the largest magnitude of each of n columns, and 0 for those up to 8:
+// columnMaxF32AVX2 writes the bits of the largest magnitude of each of n columns, and 0 for those
+// up to 8:
 //
 //	most[j] = max_i bits(|b[i*ldb+j]|)   (i = 0..m-1)
 //
-// As integers they are ordered as the numbers are, infinity after all of them and NaNs after that. m > 0, 0 < n.
+// As integers the bits have the order of the numbers: infinity comes after all finite numbers, NaNs
+// after infinity. m > 0, n > 0.
 //
 //go:noescape
 func columnMaxF32AVX2(m int, n int, b *float32, ldb int, most *uint32)
@@ -53,7 +59,8 @@ func columnMaxF32AVX2(m int, n int, b *float32, ldb int, most *uint32)
 //	q_s = round(254 r),   r = 254 r - q_s   (s = 1..2)
 //	q[((i/4*3 + s)*8 + j)*4 + i%4] = q_s
 //
-// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, 0 < n.
+// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most
+// 127. groups > 0, n > 0.
 //
 //go:noescape
 func quantize3F32AVX2(groups int, n int, b *float32, ldb int, factors *float32, q *int8)
@@ -65,7 +72,8 @@ func quantize3F32AVX2(groups int, n int, b *float32, ldb int, factors *float32, 
 //	q_s = round(254 r),   r = 254 r - q_s   (s = 1..1)
 //	q[((i/4*2 + s)*8 + j)*4 + i%4] = q_s
 //
-// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most 127. groups > 0, 0 < n.
+// with each r rounded once, ties to even. The digits are -127 to 127 where |t factors| is at most
+// 127. groups > 0, n > 0.
 //
 //go:noescape
 func quantize2F32AVX2(groups int, n int, b *float32, ldb int, factors *float32, q *int8)

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// digit is the digit of slice q of element (i, j).
+// digit returns digit q of element (i, j).
 func (s *Digits) digit(q, i, j int) int64 {
 	panel := s.data[j/s.k.lanes*s.k.panelSize(s.rows, s.count):]
 	return int64(panel[((i/quad*s.count+q)*s.k.lanes+j%s.k.lanes)*quad+i%quad])
 }
 
-// whole is the number that a column's digits make in row i, in units of the last slice.
+// whole returns the number that the digits of element (i, j) make, in units of the last digit.
 func (s *Digits) whole(i, j int) int64 {
 	var x int64
 	for q := range s.count {
@@ -21,10 +21,10 @@ func (s *Digits) whole(i, j int) int64 {
 	return x
 }
 
-// TestDigits checks that digits are at most 127 in magnitude and leave at most what the doc comment of Digits says, with the rounding of
-// a remainder, 2^-25 of a unit of the first digit.
+// TestDigits checks that digits are at most 127 in magnitude and leave at most the remainder of the
+// doc comment of Digits, plus the rounding of a remainder, 2^-25 of a unit of the first digit.
 func TestDigits(t *testing.T) {
-	eachInteger(t, func(t *testing.T, k *ByteKernels, slices int) {
+	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		r := rand.New(rand.NewPCG(23, 24))
 		for _, size := range []float64{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149} {
 			const rows, cols = 41, 19
@@ -32,16 +32,16 @@ func TestDigits(t *testing.T) {
 			for i := range b {
 				b[i] = float32(size * (2*r.Float64() - 1))
 			}
-			s := k.NewDigits(rows, cols, slices)
+			s := k.NewDigits(rows, cols, count)
 			s.Quantize(0, s.Panels(), b, cols, 1)
 			for j := range cols {
 				var c float64
 				for i := range rows {
 					c = max(c, math.Abs(float64(b[i*cols+j])))
 				}
-				least := 0.5*math.Pow(base, float64(1-slices)) + 0x1p-25
+				least := 0.5*math.Pow(base, float64(1-count)) + 0x1p-25
 				for i := range rows {
-					for q := range slices {
+					for q := range count {
 						if d := s.digit(q, i, j); d < -127 || d > 127 {
 							t.Fatalf("size %v: digit %d", size, d)
 						}

@@ -1,7 +1,6 @@
 package kernel
 
-// passes are the element-wise passes and sums of one level. Pointers are to n
-// elements.
+// passes are the element-wise passes and sums of one level. Pointers are to n elements.
 type passes[F Float] struct {
 	exp, sigmoid, tanh, log1p func(n int, dst, x *F)
 
@@ -15,20 +14,19 @@ type passes[F Float] struct {
 	dot, distance2 func(n int, x, y *F) float64
 }
 
-// Exp computes dst[i] = e^x[i]: 0 for -Inf, +Inf for +Inf, NaN for NaN;
-// results below the normal numbers are rounded like any other. dst may be x.
+// Exp computes dst[i] = e^x[i]: 0 for -Inf, +Inf for +Inf, NaN for NaN. Results below the normal
+// numbers are rounded like any other. dst may be x.
 func (k *Kernels[F]) Exp(dst, x []F) { unary("Exp", k.passes.exp, dst, x) }
 
-// Sigmoid computes dst[i] = 1 / (1 + e^-x[i]): 0 for -Inf, 1 for +Inf, NaN for
-// NaN. dst may be x.
+// Sigmoid computes dst[i] = 1 / (1 + e^-x[i]): 0 for -Inf, 1 for +Inf, NaN for NaN. dst may be x.
 func (k *Kernels[F]) Sigmoid(dst, x []F) { unary("Sigmoid", k.passes.sigmoid, dst, x) }
 
-// Tanh computes dst[i] = tanh x[i]: -1 for -Inf, 1 for +Inf, NaN for NaN, and
-// the same zero for a zero. dst may be x.
+// Tanh computes dst[i] = tanh x[i]: -1 for -Inf, 1 for +Inf, NaN for NaN. A zero keeps its sign.
+// dst may be x.
 func (k *Kernels[F]) Tanh(dst, x []F) { unary("Tanh", k.passes.tanh, dst, x) }
 
-// Log1p computes dst[i] = log(1 + x[i]), natural: +Inf for +Inf, -Inf for -1,
-// NaN below and for NaN, and the same zero for a zero. dst may be x.
+// Log1p computes dst[i] = log(1 + x[i]), the natural logarithm: +Inf for +Inf, -Inf for -1, NaN
+// below -1 and for NaN. A zero keeps its sign. dst may be x.
 func (k *Kernels[F]) Log1p(dst, x []F) { unary("Log1p", k.passes.log1p, dst, x) }
 
 func unary[F Float](name string, pass func(n int, dst, x *F), dst, x []F) {
@@ -38,19 +36,19 @@ func unary[F Float](name string, pass func(n int, dst, x *F), dst, x []F) {
 	}
 }
 
-// BiasSigmoid computes z[i,j] = 1 / (1 + e^-(z[i,j] + bias[j])) for rows rows
-// of len(bias) columns, ldz elements apart.
+// BiasSigmoid computes z[i,j] = 1 / (1 + e^-(z[i,j] + bias[j])) for rows rows of len(bias) columns,
+// which are ldz elements apart.
 func (k *Kernels[F]) BiasSigmoid(z []F, ldz, rows int, bias []F) {
 	biased("BiasSigmoid", k.passes.biasSigmoid, z, ldz, rows, bias)
 }
 
-// BiasTanh computes z[i,j] = tanh(z[i,j] + bias[j]) likewise.
+// BiasTanh computes z[i,j] = tanh(z[i,j] + bias[j]) for a matrix as in BiasSigmoid.
 func (k *Kernels[F]) BiasTanh(z []F, ldz, rows int, bias []F) {
 	biased("BiasTanh", k.passes.biasTanh, z, ldz, rows, bias)
 }
 
-// BiasReLU computes z[i,j] = max(0, z[i,j] + bias[j]) likewise, with +0 for a
-// sum of zero and -0 below: ReLUGrad tells them apart.
+// BiasReLU computes z[i,j] = max(0, z[i,j] + bias[j]) for a matrix as in BiasSigmoid. The result is
+// +0 for a sum of zero and -0 for a negative sum: ReLUGrad tells them apart.
 func (k *Kernels[F]) BiasReLU(z []F, ldz, rows int, bias []F) {
 	biased("BiasReLU", k.passes.biasReLU, z, ldz, rows, bias)
 }
@@ -65,15 +63,15 @@ func biased[F Float](name string, pass func(n int, z, bias *F), z []F, ldz, rows
 	}
 }
 
-// SigmoidGrad computes d[i] = d[i] (s[i] (1 - s[i])): the derivative with
-// respect to the argument of s = sigmoid from that with respect to s.
+// SigmoidGrad computes d[i] = d[i] (s[i] (1 - s[i])): given the derivative with respect to s =
+// sigmoid(x), the derivative with respect to x.
 func (k *Kernels[F]) SigmoidGrad(d, s []F) { slope("SigmoidGrad", k.passes.sigmoidGrad, d, s) }
 
-// TanhGrad computes d[i] = d[i] (1 - s[i]^2), likewise of s = tanh.
+// TanhGrad computes d[i] = d[i] (1 - s[i]^2), the same for s = tanh(x).
 func (k *Kernels[F]) TanhGrad(d, s []F) { slope("TanhGrad", k.passes.tanhGrad, d, s) }
 
-// ReLUGrad computes d[i] = d[i], or 0 d[i] where s[i]'s sign bit is set,
-// likewise of the s that BiasReLU writes.
+// ReLUGrad computes d[i] = d[i], or 0 d[i] where the sign bit of s[i] is set, the same for the s
+// that BiasReLU writes.
 func (k *Kernels[F]) ReLUGrad(d, s []F) { slope("ReLUGrad", k.passes.reluGrad, d, s) }
 
 func slope[F Float](name string, pass func(n int, d, s *F), d, s []F) {
@@ -98,7 +96,7 @@ func (k *Kernels[F]) Shift(z []F, b F) {
 	}
 }
 
-// Sum is the sum of x[i] in float64, added as in Dot.
+// Sum returns the sum of x[i] in float64, in the order of Dot.
 func (k *Kernels[F]) Sum(x []F) float64 {
 	if len(x) == 0 {
 		return 0
@@ -106,11 +104,11 @@ func (k *Kernels[F]) Sum(x []F) float64 {
 	return k.passes.sum(len(x), &x[0])
 }
 
-// Dot is the sum of x[i] y[i] in float64.
+// Dot returns the sum of x[i] y[i] in float64.
 //
-// Like the other sums it has 32 partial sums, one for every remainder of i by
-// 32, each in increasing i; then the upper half is added to the lower, 16 to
-// 16, 8 to 8, until one is left.
+// Dot, like the other sums, has 32 partial sums. Partial sum r adds the terms with i mod 32 = r in
+// increasing i. Then the upper 16 partial sums are added to the lower 16, the upper 8 to the lower
+// 8, and so on until a single sum remains.
 func (k *Kernels[F]) Dot(x, y []F) float64 {
 	checkLength("Dot", len(x), len(y))
 	if len(x) == 0 {
@@ -119,7 +117,7 @@ func (k *Kernels[F]) Dot(x, y []F) float64 {
 	return k.passes.dot(len(x), &x[0], &y[0])
 }
 
-// SquaredDistance is the sum of (x[i] - y[i])^2 in float64, added as in Dot.
+// SquaredDistance returns the sum of (x[i] - y[i])^2 in float64, in the order of Dot.
 func (k *Kernels[F]) SquaredDistance(x, y []F) float64 {
 	checkLength("SquaredDistance", len(x), len(y))
 	if len(x) == 0 {

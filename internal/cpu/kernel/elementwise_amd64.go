@@ -34,7 +34,8 @@ func biasSigmoidF32AVX512(n int, z *float32, bias *float32)
 //go:noescape
 func biasTanhF32AVX512(n int, z *float32, bias *float32)
 
-// biasReLUF32AVX512 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+// biasReLUF32AVX512 computes z[i] = z[i] + bias[i], or -0 where the sum is below 0, for i in
+// 0..n-1.
 //
 //go:noescape
 func biasReLUF32AVX512(n int, z *float32, bias *float32)
@@ -49,7 +50,8 @@ func sigmoidGradF32AVX512(n int, d *float32, s *float32)
 //go:noescape
 func tanhGradF32AVX512(n int, d *float32, s *float32)
 
-// reluGradF32AVX512 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+// reluGradF32AVX512 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
+// 0..n-1.
 //
 //go:noescape
 func reluGradF32AVX512(n int, d *float32, s *float32)
@@ -94,7 +96,8 @@ func biasSigmoidF64AVX512(n int, z *float64, bias *float64)
 //go:noescape
 func biasTanhF64AVX512(n int, z *float64, bias *float64)
 
-// biasReLUF64AVX512 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+// biasReLUF64AVX512 computes z[i] = z[i] + bias[i], or -0 where the sum is below 0, for i in
+// 0..n-1.
 //
 //go:noescape
 func biasReLUF64AVX512(n int, z *float64, bias *float64)
@@ -109,7 +112,8 @@ func sigmoidGradF64AVX512(n int, d *float64, s *float64)
 //go:noescape
 func tanhGradF64AVX512(n int, d *float64, s *float64)
 
-// reluGradF64AVX512 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+// reluGradF64AVX512 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
+// 0..n-1.
 //
 //go:noescape
 func reluGradF64AVX512(n int, d *float64, s *float64)
@@ -154,7 +158,7 @@ func biasSigmoidF32AVX2(n int, z *float32, bias *float32)
 //go:noescape
 func biasTanhF32AVX2(n int, z *float32, bias *float32)
 
-// biasReLUF32AVX2 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+// biasReLUF32AVX2 computes z[i] = z[i] + bias[i], or -0 where the sum is below 0, for i in 0..n-1.
 //
 //go:noescape
 func biasReLUF32AVX2(n int, z *float32, bias *float32)
@@ -169,7 +173,8 @@ func sigmoidGradF32AVX2(n int, d *float32, s *float32)
 //go:noescape
 func tanhGradF32AVX2(n int, d *float32, s *float32)
 
-// reluGradF32AVX2 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+// reluGradF32AVX2 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
+// 0..n-1.
 //
 //go:noescape
 func reluGradF32AVX2(n int, d *float32, s *float32)
@@ -214,7 +219,7 @@ func biasSigmoidF64AVX2(n int, z *float64, bias *float64)
 //go:noescape
 func biasTanhF64AVX2(n int, z *float64, bias *float64)
 
-// biasReLUF64AVX2 computes z[i] = z[i] + bias[i], or -0 where that is below 0, for i in 0..n-1.
+// biasReLUF64AVX2 computes z[i] = z[i] + bias[i], or -0 where the sum is below 0, for i in 0..n-1.
 //
 //go:noescape
 func biasReLUF64AVX2(n int, z *float64, bias *float64)
@@ -229,7 +234,8 @@ func sigmoidGradF64AVX2(n int, d *float64, s *float64)
 //go:noescape
 func tanhGradF64AVX2(n int, d *float64, s *float64)
 
-// reluGradF64AVX2 computes d[i] = d[i] where s[i]'s sign bit is clear, else 0 d[i], for i in 0..n-1.
+// reluGradF64AVX2 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
+// 0..n-1.
 //
 //go:noescape
 func reluGradF64AVX2(n int, d *float64, s *float64)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkPasses measures passes over a block of rows that stays in the
-// level-2 cache, 240 x 256.
+// BenchmarkPasses measures passes over a block of rows that stays in the level-2 cache, 240 x 256.
 func BenchmarkPasses(b *testing.B) {
 	for _, level := range Levels() {
 		benchPasses[float32](b, level)

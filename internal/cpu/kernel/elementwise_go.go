@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// passesGo are the reference of the passes in assembly: functions in float64,
-// rounded.
+// passesGo returns the reference of the passes in assembly: functions in float64, rounded.
 func passesGo[F Float]() passes[F] {
 	return passes[F]{
 		exp:         unaryGo[F](exp64),
@@ -42,7 +41,7 @@ func unaryGo[F Float](f func(float64) float64) func(n int, dst, x *F) {
 	}
 }
 
-// exp64 is e^x. Package math's overflows a little early on amd64.
+// exp64 returns e^x. math.Exp overflows slightly too early on amd64.
 func exp64(x float64) float64 {
 	if x > 709 {
 		return math.E * math.Exp(x-1)
@@ -50,7 +49,7 @@ func exp64(x float64) float64 {
 	return math.Exp(x)
 }
 
-// sigmoid64 is 1 / (1 + e^-x), accurate also where it is small.
+// sigmoid64 returns 1 / (1 + e^-x), with relative accuracy for negative x too.
 func sigmoid64(x float64) float64 {
 	t := math.Exp(-math.Abs(x))
 	if x < 0 {
@@ -59,7 +58,7 @@ func sigmoid64(x float64) float64 {
 	return 1 / (1 + t)
 }
 
-// relu64 is x, with +0 for -0, or else -0 below 0.
+// relu64 returns x + 0 for x >= 0, so +0 for -0, and -0 for negative x.
 func relu64(x float64) float64 {
 	if x < 0 {
 		return math.Copysign(0, -1)
@@ -67,7 +66,7 @@ func relu64(x float64) float64 {
 	return x + 0
 }
 
-// positiveGo is 1 where the sign bit is clear, else 0.
+// positiveGo returns 1 if the sign bit is clear, else 0.
 func positiveGo[F Float](s F) F {
 	if math.Signbit(float64(s)) {
 		return 0
@@ -107,7 +106,7 @@ func shiftGo[F Float](n int, z *F, b F) {
 	}
 }
 
-// sumLanes is the number of partial sums.
+// sumLanes is the number of partial sums of a sum. The generator has the same constant.
 const sumLanes = 32
 
 func sumGo[F Float](n int, x, y *F, term func(x, y float64) float64) float64 {
@@ -119,7 +118,7 @@ func sumGo[F Float](n int, x, y *F, term func(x, y float64) float64) float64 {
 	return fold(&sums)
 }
 
-// fold adds the upper half to the lower until one is left.
+// fold adds the upper half of the partial sums to the lower half until a single sum remains.
 func fold(sums *[sumLanes]float64) float64 {
 	for half := sumLanes / 2; half > 0; half /= 2 {
 		for i := range half {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPasses compares every pass and sum with loops in float64, on vectors of
-// every length that end or begin at a guard page.
+// TestPasses compares every pass and sum with loops in float64, on vectors of every length that end
+// or begin at a guard page.
 func TestPasses(t *testing.T) {
 	eachKernel(t, testPasses[float32], testPasses[float64])
 }
@@ -37,7 +37,7 @@ func testPasses[F Float](t *testing.T, level Level) {
 	}
 }
 
-// checkPasses runs every pass on v[0], a part of all, with the operand v[1].
+// checkPasses runs every pass on v[0], a part of the vector all, with the operand v[1].
 func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [2][]F) {
 	t.Helper()
 	const s = 0.75
@@ -128,7 +128,8 @@ func TestBiasSigmoidRows(t *testing.T) {
 	})
 }
 
-// TestReLUKeepsSigns checks that the sign bit of a rectified number tells whether its argument was below zero.
+// TestReLUKeepsSigns checks that the sign bit of a rectified number tells whether the argument was
+// below zero.
 func TestReLUKeepsSigns(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
@@ -151,8 +152,8 @@ func TestReLUKeepsSigns(t *testing.T) {
 	})
 }
 
-// TestPassesSameBits checks that AVX2 and AVX-512 give the same bits, also of
-// sums, which in float32 are those of the reference too.
+// TestPassesSameBits checks that AVX2 and AVX-512 give the same bits. The sums in float32 have the
+// bits of the reference too.
 func TestPassesSameBits(t *testing.T) {
 	bothWide(t, testPassesSameBits[float32], testPassesSameBits[float64])
 }
@@ -212,8 +213,8 @@ func testPassesSameBits[F Float](t *testing.T) {
 	}
 }
 
-// TestPassesNonFinite checks that NaN and infinities reach the results of the
-// linear passes and sums.
+// TestPassesNonFinite checks that NaN and infinities reach the results of the linear passes and
+// sums.
 func TestPassesNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)

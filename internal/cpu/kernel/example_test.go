@@ -8,9 +8,8 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// A network's first layer, forward and backward, on two cores: each takes
-// blocks of rows in a fixed share, and the partial gradients are added in a
-// fixed order.
+// The example computes the first layer of a network, forward and backward, on two cores. Each core
+// takes a fixed share of the blocks of rows, and the partial gradients are added in a fixed order.
 func Example() {
 	const rows, cols, units, cores = 1000, 20, 5, 2
 	k, err := kernel.New[float32](kernel.Best())

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestFresh runs the generator and compares what it writes with the files
-// here. It fetches the generator's dependencies if they are not in the module
-// cache; -short leaves it out.
+// TestFresh runs the generator and compares its output with the files here. It fetches the
+// generator's dependencies if they are not in the module cache. With -short the test is skipped.
 func TestFresh(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the generator, which is a module of its own")

@@ -9,8 +9,8 @@ import (
 
 var stride = flag.Uint64("stride", 3001, "test every so many-th float32 (1 tests all)")
 
-// A function under test, its reference in float64, and the largest error that
-// is documented, in units in the last place.
+// A function under test, its reference in float64, and the largest documented error, in units in
+// the last place.
 type function[F Float] struct {
 	name  string
 	pass  func(k *Kernels[F], dst, x []F)
@@ -27,8 +27,8 @@ func functions[F Float](exp, sigmoid, tanh, log1p float64) []function[F] {
 	}
 }
 
-// ulps is the error of got in units in the last place of want, as numbers of
-// its type are spaced there; below the normal numbers as they are spaced there.
+// ulps returns the error of got in units in the last place of want, in the spacing of the numbers
+// of its type; below the normal numbers, in the spacing there.
 func ulps[F Float](got F, want float64) float64 {
 	if float64(got) == want || math.IsNaN(float64(got)) && math.IsNaN(want) || float64(got) == float64(F(want)) {
 		return 0
@@ -44,8 +44,8 @@ func ulps[F Float](got F, want float64) float64 {
 	return math.Inf(1)
 }
 
-// TestFunctions32 tests every stride-th float32, of either sign, denormal,
-// infinite and NaN, against float64.
+// TestFunctions32 tests every stride-th float32, of either sign, denormal, infinite and NaN,
+// against float64.
 func TestFunctions32(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -77,8 +77,8 @@ func testFunction32(t *testing.T, k *Kernels[float32], f function[float32]) {
 	}
 }
 
-// TestFunctions64 tests random float64 of every exponent, and of the range
-// where functions vary, against package math, itself within one ulp or so.
+// TestFunctions64 tests random float64 of every exponent, and of the range where the functions
+// vary, against package math, which is itself within about one ulp.
 func TestFunctions64(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
@@ -112,8 +112,8 @@ func TestFunctions64(t *testing.T) {
 	})
 }
 
-// TestFunctionsSpecial tests what the documentation says of zeros, infinities,
-// NaN and the ends of the range.
+// TestFunctionsSpecial tests the documented results for zeros, infinities, NaN and the ends of the
+// range.
 func TestFunctionsSpecial(t *testing.T) {
 	t.Run("float32", testSpecial[float32])
 	t.Run("float64", testSpecial[float64])

@@ -9,7 +9,7 @@ import (
 	"ppal/internal/cpu/guardpage"
 )
 
-// canary fills what a kernel must not touch.
+// canary fills memory that a kernel must not touch.
 const canary = 12345.5
 
 // eachLevel runs a test at every level of this machine.
@@ -27,9 +27,9 @@ func eachKernel(t *testing.T, single, double func(t *testing.T, level Level)) {
 	})
 }
 
-// bothWide runs a test of both types that compares AVX2 with AVX-512, where the machine has them.
+// bothWide runs a test of both types that compares AVX2 with AVX-512, if the machine has both.
 func bothWide(t *testing.T, single, double func(t *testing.T)) {
-	if Best() < AVX512 {
+	if !AVX512.Supported() {
 		t.Skip("needs AVX-512")
 	}
 	t.Run("float32", single)
@@ -53,8 +53,7 @@ func epsilon[F Float]() float64 {
 	return 0x1p-53
 }
 
-// lengths reach past two steps of the longest loop, and around every vector's
-// length.
+// lengths returns lengths around the length of every vector and past two steps of the longest loop.
 func lengths() []int {
 	var n []int
 	for i := range 70 {
@@ -63,7 +62,8 @@ func lengths() []int {
 	return append(n, 95, 96, 97, 127, 128, 129, 1000)
 }
 
-// eachLength runs a test on so many vectors of every length, which end or begin at a guard page.
+// eachLength runs a test on a number of vectors of every length, which end or begin at a guard
+// page.
 func eachLength[F Float](t *testing.T, count int, test func(v [][]F)) {
 	t.Helper()
 	most := lengths()[len(lengths())-1]
@@ -95,7 +95,8 @@ func equal[F Float](a, b []F) bool {
 	return len(a) == len(b)
 }
 
-// operand is a matrix of such numbers, ending or beginning at a guard page, with gaps of canaries between rows, and its leading dimension.
+// operand returns a matrix of numbers, ending or beginning at a guard page, with gaps of canaries
+// between rows, and its leading dimension.
 func operand[F Float](t testing.TB, r *rand.Rand, rows, cols int, atEnd bool, number func() F) ([]F, int) {
 	t.Helper()
 	ld, n := cols+r.IntN(3), 0
@@ -114,7 +115,7 @@ func operand[F Float](t testing.TB, r *rand.Rand, rows, cols int, atEnd bool, nu
 // normals draws normal numbers.
 func normals[F Float](r *rand.Rand) func() F { return func() F { return F(r.NormFloat64()) } }
 
-// mustPanic checks that each of the calls, a caller's mistakes, panics.
+// mustPanic checks that each of the calls, a mistake of a caller, panics.
 func mustPanic(t *testing.T, calls map[string]func()) {
 	t.Helper()
 	for name, call := range calls {
@@ -129,8 +130,8 @@ func mustPanic(t *testing.T, calls map[string]func()) {
 	}
 }
 
-// guarded returns n elements whose end, or else beginning, lies at a page that can be neither read nor written: a kernel that leaves its
-// operand faults.
+// guarded returns n elements whose end, or else beginning, lies at a page that cannot be read or
+// written: a kernel that leaves its operand faults.
 func guarded[F element](t testing.TB, n int, atEnd bool) []F {
 	t.Helper()
 	if n == 0 {

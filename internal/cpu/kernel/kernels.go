@@ -3,8 +3,8 @@ package kernel
 // Float is an element type.
 type Float interface{ float32 | float64 }
 
-// Kernels are the kernels of one level for one element type. They hold no
-// data, do not change and may be used by any number of goroutines.
+// Kernels are the kernels of one level for one element type. They hold no data, do not change and
+// may be used by any number of goroutines.
 type Kernels[F Float] struct {
 	level    Level
 	products products[F]
@@ -51,5 +51,5 @@ func reference[F Float]() *Kernels[F] {
 	}
 }
 
-// Level is the level that the kernels are written for.
+// Level returns the level of the kernels.
 func (k *Kernels[F]) Level() Level { return k.level }

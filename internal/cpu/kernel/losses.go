@@ -1,6 +1,6 @@
 package kernel
 
-// Loss is a surrogate phi of a signed score y s, y = -1 or +1.
+// Loss is a surrogate phi of the signed score y s, y = -1 or +1.
 type Loss uint8
 
 // The losses.
@@ -11,14 +11,14 @@ const (
 	lossCount
 )
 
-// losses are the passes of one level, by Loss; x = minus[i] s[i].
+// losses are the passes of one level, by Loss, with x = minus[i] s[i].
 type losses[F Float] struct {
 	value         [lossCount]func(n int, out, s, minus *F)
 	grad, gradAdd [lossCount]func(n int, out, s, minus, d *F)
 }
 
-// SignedLoss computes out[i] = phi(y s[i]) with minus[i] = -y: phi's limits for
-// infinities, NaN for NaN. out may be s.
+// SignedLoss computes out[i] = phi(y s[i]) with minus[i] = -y. It gives phi's limits for infinities
+// and NaN for NaN. out may be s.
 func (k *Kernels[F]) SignedLoss(phi Loss, out, s, minus []F) {
 	checkLength("SignedLoss", len(out), len(s))
 	checkLength("SignedLoss", len(out), len(minus))
@@ -27,8 +27,8 @@ func (k *Kernels[F]) SignedLoss(phi Loss, out, s, minus []F) {
 	}
 }
 
-// SignedLossGrad computes out[i] = d[i] y phi'(y s[i]) with minus[i] = -y, or
-// adds it to out. Hinge has slope 0 at its kink y s = 1. out may be s or d.
+// SignedLossGrad computes out[i] = d[i] y phi'(y s[i]) with minus[i] = -y, or adds it to out[i] if
+// add. The hinge loss has slope 0 at its kink y s = 1. out may be s or d.
 func (k *Kernels[F]) SignedLossGrad(phi Loss, out, s, minus, d []F, add bool) {
 	checkLength("SignedLossGrad", len(out), len(s))
 	checkLength("SignedLossGrad", len(out), len(minus))

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// lossesGo are the reference of the passes in assembly, in float64, rounded.
+// lossesGo returns the reference of the passes in assembly, in float64, rounded.
 func lossesGo[F Float]() losses[F] {
 	var l losses[F]
 	for phi, f := range map[Loss]struct{ value, slope func(x float64) float64 }{
@@ -47,7 +47,7 @@ func sigmoidSlope64(x float64) float64 {
 	return t / ((1 + t) * (1 + t))
 }
 
-// logistic64 is log(1 + e^x).
+// logistic64 returns log(1 + e^x).
 func logistic64(x float64) float64 { return math.Max(0, x) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 func hinge64(x float64) float64 { return math.Max(0, 1+x) }

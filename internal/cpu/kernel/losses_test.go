@@ -29,8 +29,8 @@ var lossCases = []struct {
 	}},
 }
 
-// TestSignedLosses compares the losses with float64, in units in the last place,
-// on vectors of every length that end or begin at a guard page.
+// TestSignedLosses compares the losses with float64, in units in the last place, on vectors of
+// every length that end or begin at a guard page.
 func TestSignedLosses(t *testing.T) {
 	eachKernel(t, testSignedLosses[float32], testSignedLosses[float64])
 }
@@ -49,9 +49,9 @@ func testSignedLosses[F Float](t *testing.T, level Level) {
 	})
 }
 
-// checkLosses compares all passes: 4 units in the last place for losses, 8 for
-// derivatives, and for a sum those of its terms, of which results below the
-// normal numbers lose some.
+// checkLosses compares all passes. It allows 4 units in the last place for losses, 8 for
+// derivatives, and for a sum the units of its terms, plus the loss of results below the normal
+// numbers.
 func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 	t.Helper()
 	const least = 0x1p-126
@@ -84,7 +84,7 @@ func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 	}
 }
 
-// TestSignedLossLimits checks infinities, NaN, the tails and Hinge's kink.
+// TestSignedLossLimits checks infinities, NaN, the tails and the kink of the hinge loss.
 func TestSignedLossLimits(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		t.Run("float32", func(t *testing.T) { testLossLimits[float32](t, level, 1e-30) })

@@ -1,21 +1,20 @@
 package kernel
 
-// narrows are the products of one level for factors with few rows or columns,
-// which are read as they are: packing would cost more than the product.
+// narrows are the products of one level for factors with few rows or columns. They read the factors
+// as they are, because packing would cost more than the product.
 type narrows[F Float] struct {
-	// By four rows, or columns, and by one.
+	// Four rows or columns at a time, and one.
 	combine [2]func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool)
 	dots    [2]func(m, k int, x *F, ldx int, b *F, ldb int, c *F, ldc int)
 
 	addColumns func(m, n int, x *F, ldx int, sums *float64)
 }
 
-// narrowRows is the number of rows, or columns, that the products take at a
-// time.
+// narrowRows is the number of rows or columns that the products take at a time.
 const narrowRows = 4
 
-// byFours calls do for the rows 0 to n-1, four at a time and then one, with the
-// variant of the kernel.
+// byFours calls do for the rows 0 to n-1: with variant 0 for four rows at a time, then with variant
+// 1 for single rows.
 func byFours(n int, do func(variant, i int)) {
 	i := 0
 	for ; i+narrowRows <= n; i += narrowRows {
@@ -26,31 +25,28 @@ func byFours(n int, do func(variant, i int)) {
 	}
 }
 
-// Strided is a matrix of Rows x Cols whose element (i, j) is
-// Data[i*RowStride + j*ColStride].
+// Strided is a matrix of Rows x Cols whose element (i, j) is Data[i*RowStride + j*ColStride].
 type Strided[F Float] struct {
 	Data                 []F
 	Rows, Cols           int
 	RowStride, ColStride int
 }
 
-// T is the transpose.
+// T returns the transpose.
 func (x Strided[F]) T() Strided[F] {
 	return Strided[F]{x.Data, x.Cols, x.Rows, x.ColStride, x.RowStride}
 }
 
-// Dense is the matrix of rows x cols with rows ld elements apart.
+// Dense returns the matrix of rows x cols whose rows are ld elements apart.
 func Dense[F Float](data []F, rows, cols, ld int) Strided[F] {
 	return Strided[F]{data, rows, cols, ld, 1}
 }
 
-// CombineRows computes C = X B, or C += X B if add: each row of C is a combination
-// of the rows of B. B and C have rows without gaps between elements (ColStride is
-// 1). It is meant for few rows of C, or of B.
+// CombineRows computes C = X B, or C += X B if add: each row of C is a combination of the rows of
+// B. In B and C, ColStride is 1. CombineRows is meant for few rows of C, or of B.
 //
-// Each element is a chain of multiply-adds from zero in increasing inner
-// index, fused above level Go, and added to C in one addition: the same at
-// AVX2 and AVX512.
+// Each element is a chain of multiply-adds from zero in increasing inner index, fused above level
+// Go, and is added to C in one addition. So C is the same at AVX2 and AVX512.
 func (k *Kernels[F]) CombineRows(c, x, b Strided[F], add bool) {
 	x.check("CombineRows")
 	b.check("CombineRows")
@@ -69,14 +65,13 @@ func (k *Kernels[F]) CombineRows(c, x, b Strided[F], add bool) {
 	}
 }
 
-// Dots computes C = X B^T, the dot products of the rows of X with those of B,
-// which have no gaps between elements (ColStride is 1), nor do C's. It is meant for
-// few rows of B.
+// Dots computes C = X B^T, the dot products of the rows of X with the rows of B. In all matrices
+// ColStride is 1. Dots is meant for few rows of B.
 //
-// A sum has as many parts as 64 bytes have elements, one for each remainder of
-// the index; each is a chain of multiply-adds from zero in increasing index,
-// fused above level Go; then the upper half is added to the lower until one is
-// left. So C is the same at AVX2 and AVX512.
+// A sum has as many parts as 64 bytes have elements, one for each remainder of the index. Each part
+// is a chain of multiply-adds from zero in increasing index, fused above level Go. Then the upper
+// half of the parts is added to the lower half until a single sum remains. So C is the same at AVX2
+// and AVX512.
 func (k *Kernels[F]) Dots(c, x, b Strided[F]) {
 	x.check("Dots")
 	b.check("Dots")
@@ -96,8 +91,7 @@ func (k *Kernels[F]) Dots(c, x, b Strided[F]) {
 	})
 }
 
-// AddColumns adds X's rows to sums, one after the other, in float64. X's rows
-// have no gaps between elements.
+// AddColumns adds the rows of X to sums, row after row, in float64. The ColStride of X is 1.
 func (k *Kernels[F]) AddColumns(sums []float64, x Strided[F]) {
 	x.check("AddColumns")
 	if x.Cols != len(sums) || x.ColStride != 1 {
@@ -108,7 +102,7 @@ func (k *Kernels[F]) AddColumns(sums []float64, x Strided[F]) {
 	}
 }
 
-// check panics unless the elements are within the data.
+// check panics unless the elements lie within the data.
 func (x Strided[F]) check(what string) {
 	switch {
 	case x.Rows < 0 || x.Cols < 0 || x.RowStride < 0 || x.ColStride < 0:

@@ -19,8 +19,8 @@ func combine4F32AVX512(k int, n int, x *float32, down int, right int, b *float32
 //	for i in 0..m-1, j in 0..3:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots4F32AVX512(m int, k int, x *float32, ldx int, b *float32, ldb int, c *float32, ldc int)
@@ -40,8 +40,8 @@ func combine1F32AVX512(k int, n int, x *float32, down int, right int, b *float32
 //	for i in 0..m-1, j in 0..0:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots1F32AVX512(m int, k int, x *float32, ldx int, b *float32, ldb int, c *float32, ldc int)
@@ -70,8 +70,8 @@ func combine4F64AVX512(k int, n int, x *float64, down int, right int, b *float64
 //	for i in 0..m-1, j in 0..3:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots4F64AVX512(m int, k int, x *float64, ldx int, b *float64, ldb int, c *float64, ldc int)
@@ -91,8 +91,8 @@ func combine1F64AVX512(k int, n int, x *float64, down int, right int, b *float64
 //	for i in 0..m-1, j in 0..0:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots1F64AVX512(m int, k int, x *float64, ldx int, b *float64, ldb int, c *float64, ldc int)
@@ -121,8 +121,8 @@ func combine4F32AVX2(k int, n int, x *float32, down int, right int, b *float32, 
 //	for i in 0..m-1, j in 0..3:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots4F32AVX2(m int, k int, x *float32, ldx int, b *float32, ldb int, c *float32, ldc int)
@@ -142,8 +142,8 @@ func combine1F32AVX2(k int, n int, x *float32, down int, right int, b *float32, 
 //	for i in 0..m-1, j in 0..0:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 16 parts, one for every remainder of l by 16, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots1F32AVX2(m int, k int, x *float32, ldx int, b *float32, ldb int, c *float32, ldc int)
@@ -172,8 +172,8 @@ func combine4F64AVX2(k int, n int, x *float64, down int, right int, b *float64, 
 //	for i in 0..m-1, j in 0..3:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots4F64AVX2(m int, k int, x *float64, ldx int, b *float64, ldb int, c *float64, ldc int)
@@ -193,8 +193,8 @@ func combine1F64AVX2(k int, n int, x *float64, down int, right int, b *float64, 
 //	for i in 0..m-1, j in 0..0:
 //		c[i*ldc+j] = sum_l x[i*ldx+l] * b[j*ldb+l]   (l = 0..k-1)
 //
-// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero in
-// increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
+// The sum has 8 parts, one for every remainder of l by 8, chains of fused multiply-adds from zero
+// in increasing l; then the upper half is added to the lower, until one is left. m > 0, k > 0.
 //
 //go:noescape
 func dots1F64AVX2(m int, k int, x *float64, ldx int, b *float64, ldb int, c *float64, ldc int)

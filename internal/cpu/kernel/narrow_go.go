@@ -2,6 +2,7 @@ package kernel
 
 import "unsafe"
 
+// narrowGo returns the reference of the products in assembly.
 func narrowGo[F Float]() narrows[F] {
 	type (
 		combine = func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool)
@@ -55,7 +56,7 @@ func dotsGo[F Float](cols int) func(m, k int, x *F, ldx int, b *F, ldb int, c *F
 	}
 }
 
-// dotGo is a sum in as many parts as 64 bytes have elements.
+// dotGo returns a sum in as many parts as 64 bytes have elements.
 func dotGo[F Float](x, y []F) F {
 	var sums [16]F
 	parts := sums[:64/sizeof[F]()]

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// narrowShapes are sizes of C = A B, n x h with d inner, around the numbers of rows, lanes and strips.
+// narrowShapes are sizes of C = A B, n x h with d inner indices, around the numbers of rows, lanes
+// and strips.
 func narrowShapes() []shape {
 	var list []shape
 	for _, few := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16} {
@@ -19,7 +20,8 @@ func narrowShapes() []shape {
 	return list
 }
 
-// strided returns a matrix of normal numbers whose rows end, or begin, at a guard page, with gaps of canaries.
+// strided returns a matrix of normal numbers whose rows end, or begin, at a guard page, with gaps
+// of canaries.
 func strided[F Float](t testing.TB, r *rand.Rand, rows, cols int) Strided[F] {
 	ld := cols + r.IntN(3)
 	x := Dense(guarded[F](t, (rows-1)*ld+cols, r.IntN(2) == 0), rows, cols, ld)
@@ -42,7 +44,8 @@ func (x Strided[F]) like(t testing.TB, atEnd bool) Strided[F] {
 	return x
 }
 
-// TestNarrow compares the products and sums with float64, on operands at guard pages, and AVX2's bits with AVX-512's.
+// TestNarrow compares the products and sums with float64, on operands at guard pages, and the bits
+// of AVX2 with the bits of AVX-512.
 func TestNarrow(t *testing.T) {
 	t.Run("float32", testNarrow[float32])
 	t.Run("float64", testNarrow[float64])

@@ -1,24 +1,23 @@
 package kernel
 
-// panelRows is the number of rows of a panel of PackedFloats: the height of the
-// AVX-512 tile and a multiple of AVX2's, so that one layout serves both.
+// panelRows is the number of rows of a panel of PackedFloats: the height of the AVX-512 tile and a
+// multiple of the height of the AVX2 tile, so that one layout serves both. The generator has the
+// same constant.
 const panelRows = 12
 
-// PackedFloats is a data matrix X, packed once for all products with it. At level
-// Go its rows lie one after the other. Above, rows lie in panels of 12, a panel
-// column by column:
+// PackedFloats is a data matrix X, packed once for all products with it. At level Go the rows lie
+// one after the other. Above, rows lie in panels of 12, a panel column by column:
 //
 //	X[i, l] = data[(i/12 * cols + l) * 12 + i%12]
 //
-// A panel is read from its first to its last element by X W, where a tile
-// takes 12 rows of one column after the other; and in squares of 12 x 12 (nine
-// cache lines of float32) by X^T D, where a tile takes 12 columns of one row
-// after the other. So one copy serves both products. The last panel is filled
-// up, and another 11 x 12 follow, for the last tile of columns: with zeros, but
-// after Resize with what was there. No result depends on it.
+// X W reads a panel from the first to the last element: a tile takes 12 rows of one column after
+// the other. X^T D reads a panel in squares of 12 x 12 (nine cache lines of float32): a tile takes
+// 12 columns of one row after the other. So one copy serves both products. Further elements fill up
+// the last panel, and 11 x 12 more follow for the last tile of columns: zeros, or what the memory
+// held before Resize. No result depends on them.
 type PackedFloats[F Float] struct {
 	rows, cols int
-	tileCols   int // at level Go 0: no panels
+	tileCols   int // 0 at level Go: no panels
 	data       []F
 }
 
@@ -29,7 +28,7 @@ func (k *Kernels[F]) NewPackedFloats(rows, cols int) *PackedFloats[F] {
 	return x
 }
 
-// Resize sets the size of a matrix whose rows are to be packed anew, in its memory if that suffices.
+// Resize sets the size. All rows must be packed afterwards. The memory is kept if it suffices.
 func (x *PackedFloats[F]) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
@@ -47,7 +46,7 @@ func (x *PackedFloats[F]) Resize(rows, cols int) {
 	}
 }
 
-// at is the place of X[i, j], and of the elements after it in the row the step.
+// at returns the index of X[i, j] and the distance to the next element of the row.
 func (x *PackedFloats[F]) at(i, j int) (place, step int) {
 	if x.tileCols == 0 {
 		return i*x.cols + j, 1
@@ -55,11 +54,11 @@ func (x *PackedFloats[F]) at(i, j int) (place, step int) {
 	return (i/panelRows*x.cols+j)*panelRows + i%panelRows, panelRows
 }
 
-// Dims is the number of rows and columns.
+// Dims returns the numbers of rows and columns.
 func (x *PackedFloats[F]) Dims() (rows, cols int) { return x.rows, x.cols }
 
-// Bytes is the size of the packed data.
-func (x *PackedFloats[F]) Bytes() int { return len(x.data) * int(sizeof[F]()) }
+// Size returns the number of bytes of the packed data.
+func (x *PackedFloats[F]) Size() int { return len(x.data) * int(sizeof[F]()) }
 
 // SetRow packs row i.
 func (x *PackedFloats[F]) SetRow(i int, row []F) {
@@ -82,7 +81,7 @@ func (x *PackedFloats[F]) Row(i int) (elements []F, step int) {
 	return x.data[at:], step
 }
 
-// At is X[i, j].
+// At returns X[i, j].
 func (x *PackedFloats[F]) At(i, j int) F {
 	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {
 		panic("kernel: At: no such element")

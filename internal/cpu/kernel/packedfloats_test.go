@@ -34,13 +34,13 @@ func TestMatrix(t *testing.T) {
 				t.Errorf("%v: dimensions %d, %d", s, rows, cols)
 			}
 		}
-		// 24,000 rows fill whole panels: nothing but the last tile's room is added.
+		// 24,000 rows fill whole panels, so only room for the last tile is added.
 		want := 8 * 24000 * 784
 		if level != Go {
 			want += 8 * 11 * 12
 		}
-		if x := k.NewPackedFloats(24000, 784); x.Bytes() != want {
-			t.Errorf("24,000 x 784 take %d bytes, want %d", x.Bytes(), want)
+		if x := k.NewPackedFloats(24000, 784); x.Size() != want {
+			t.Errorf("24,000 x 784 take %d bytes, want %d", x.Size(), want)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func TestAllocAligned(t *testing.T) {
 	}
 }
 
-// A matrix of another size in the same memory gives the same products, whatever was there.
+// A matrix of another size in the same memory gives the same products, whatever the memory held.
 func TestMatrixResize(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)

@@ -1,13 +1,12 @@
 package kernel
 
-// Panels are a second factor B of a product, packed for the kernels that made
-// them: columns lie in panels of a tile's width, a panel row by row, so that
-// a tile reads it from its first to its last element. The last panel is filled
-// up with zeros, to half a tile's width if that suffices. At level Go they are
-// the factor as it is, row by row.
+// Panels are a second factor B of a product, packed for the kernels that made them. Columns lie in
+// panels of a tile's width, a panel row by row, so that a tile reads a panel from the first to the
+// last element. Zeros fill up the last panel: to the width of a narrow tile if its columns fit. At
+// level Go the panels are the factor as it is, row by row.
 type Panels[F Float] struct {
 	rows, cols int
-	tileCols   int // at level Go 0: one panel has all columns
+	tileCols   int // 0 at level Go: one panel has all columns
 	width      int // of a panel
 	narrow     int // width of a last panel whose columns fit
 	data       []F
@@ -49,11 +48,11 @@ func (p *Panels[F]) widen(cols int) {
 	}
 }
 
-// Count is the number of panels.
+// Count returns the number of panels.
 func (p *Panels[F]) Count() int { return (p.cols + p.width - 1) / p.width }
 
-// PackPanels packs panels from to to-1 of b or, if trans, of b^T. The rows of b are ld elements apart. Several goroutines may pack
-// different panels.
+// PackPanels packs panels from to to-1 of b or, if trans, of b^T. The rows of b are ld elements
+// apart. Several goroutines may pack different panels.
 func (p *Panels[F]) PackPanels(from, to int, b []F, ld int, trans bool) {
 	if trans {
 		checkMatrix("PackPanels", b, p.cols, p.rows, ld)
@@ -103,12 +102,12 @@ func (p *Panels[F]) packTransposed(dst, b []F, ld, j int) {
 	}
 }
 
-// panel is the panel that begins with column j, a multiple of the width.
+// panel returns the panel that begins with column j, a multiple of the width.
 func (p *Panels[F]) panel(j int) []F {
 	return p.data[j*p.rows:][:p.rows*p.panelWidth(j)]
 }
 
-// panelWidth is the width of the panel that begins with column j.
+// panelWidth returns the width of the panel that begins with column j.
 func (p *Panels[F]) panelWidth(j int) int {
 	if p.cols-j <= p.narrow {
 		return p.narrow
@@ -116,7 +115,7 @@ func (p *Panels[F]) panelWidth(j int) int {
 	return p.width
 }
 
-// padded is the number of columns of panels that hold cols columns.
+// padded returns the number of columns of the panels that hold cols columns.
 func (p *Panels[F]) padded(cols int) int {
 	full := cols / p.width * p.width
 	switch rest := cols - full; {

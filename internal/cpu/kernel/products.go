@@ -1,37 +1,36 @@
 package kernel
 
-// products are the tiles of one level, or the product in their place.
+// products are the tiles of one level, or the product in place of tiles.
 type products[F Float] struct {
-	gemm       gemm[F] // level Go: matrices lie row by row
+	gemm       gemm[F] // at level Go: matrices lie row by row
 	rows, cols int     // of a tile
 	narrowCols int     // columns of a narrow tile, half of cols
-	// The tile and the narrow tile.
+	// The wide tile and the narrow tile.
 	tile      [2]func(k int, x, b, c *F, ldc int, add bool)
 	tileTrans [2]func(m int, x *F, panel int, b, c *F, ldc int, add bool)
-	// The copy of a tile's columns of a second factor.
+	// packPanel copies a tile's columns of a second factor.
 	packPanel func(k int, b *F, ldb int, panel *F)
 }
 
-// depth is the number of inner indices that a tile of X W runs over: a panel
-// of W (512 x 32 float32: 64 KiB) and the columns of a block of 240 rows
-// (480 KiB) then share a level-2 cache of 1 MiB.
+// depth is the number of inner indices that a tile of X W runs over. A panel of W (512 x 32
+// float32: 64 KiB) and the columns of a block of 240 rows (480 KiB) then share a level-2 cache of 1
+// MiB.
 const depth = 512
 
-// RowBlock is the recommended number of rows of a block: with the columns of
-// depth it fits in half a level-2 cache, and it is long enough for a tile of
-// X^T D to pay for reading and writing its part of G. It is a multiple of 12.
+// RowBlock is the recommended number of rows of a block. With depth columns a block fits in half a
+// level-2 cache, and it is long enough for a tile of X^T D to pay for reading and writing its part
+// of G. RowBlock is a multiple of 12.
 const RowBlock = 240
 
-// A Scratch is what one goroutine needs besides its operands. It must not be
-// shared.
+// A Scratch is the memory that one goroutine needs beside the operands. Goroutines must not share a
+// Scratch.
 type Scratch[F Float] struct {
 	tile   []F
 	panels *Panels[F]
-	group  [groupRows]F // of a Sparse
+	group  [groupRows]F // of rows of a Sparse
 }
 
-// NewScratch returns scratch for blocks of at most rows rows and products of
-// at most cols columns.
+// NewScratch returns scratch for blocks of at most rows rows and products of at most cols columns.
 func (k *Kernels[F]) NewScratch(rows, cols int) *Scratch[F] {
 	return &Scratch[F]{
 		tile:   Alloc[F](k.products.rows * k.products.cols),
@@ -46,18 +45,16 @@ func (k *Kernels[F]) checkLayout(what string, tileCols int) {
 	}
 }
 
-// Mul computes rows lo to hi of the product with w, Z = X[lo:hi] W: z has
-// hi-lo rows, ldz elements apart. lo is a multiple of 12, and so is hi unless
-// it is the number of X's rows.
+// Mul computes rows lo to hi-1 of the product with w, Z = X[lo:hi] W. z has hi-lo rows, ldz
+// elements apart. lo is a multiple of 12, and so is hi unless hi is the number of rows of X.
 //
 // With x of c columns, each element is
 //
 //	z[i,j] = s_0 + s_1 + ..., s_b = sum_{l = 512 b}^{min(512 b + 511, c-1)} x[i,l] w[l,j]
 //
-// added from left to right; the s_b are chains of fused multiply-adds from zero
-// in increasing l. So z depends neither on the blocks of rows nor on who
-// computes them, and is the same at AVX2 and AVX512. At level Go it is one
-// chain over all l, without the x[i,l] that are zero.
+// added from left to right. The s_b are chains of fused multiply-adds from zero in increasing l. So
+// z depends neither on the blocks of rows nor on the goroutine that computes it, and is the same at
+// AVX2 and AVX512. At level Go z is one chain over all l, without the x[i,l] that are zero.
 func (k *Kernels[F]) Mul(z []F, ldz int, x *PackedFloats[F], lo, hi int, w *Panels[F], s *Scratch[F]) {
 	checkBlock(x, lo, hi)
 	checkMatrix("Mul", z, hi-lo, w.cols, ldz)
@@ -83,7 +80,7 @@ func (k *Kernels[F]) Mul(z []F, ldz int, x *PackedFloats[F], lo, hi int, w *Pane
 	}
 }
 
-// mulPanel does n inner indices from l and the panel of columns from j.
+// mulPanel multiplies n inner indices from l on with the panel of columns from j on.
 func (k *Kernels[F]) mulPanel(z []F, ldz int, x *PackedFloats[F], lo, hi, l, n, j int, w *Panels[F], s *Scratch[F]) {
 	width := w.panelWidth(j)
 	tile := k.products.tile[k.products.variant(width)]
@@ -103,15 +100,13 @@ func (k *Kernels[F]) mulPanel(z []F, ldz int, x *PackedFloats[F], lo, hi, l, n, 
 	}
 }
 
-// AddMulTrans adds the product of a block's rows to g: G += X[lo:hi]^T D. d
-// has hi-lo rows of cols columns, ldd elements apart; g has as many rows as X
-// has columns, ldg apart. lo is a multiple of 12, and so is hi unless it is
-// the number of X's rows.
+// AddMulTrans adds the product of a block's rows to g: G += X[lo:hi]^T D. d has hi-lo rows of cols
+// columns, ldd elements apart; g has as many rows as X has columns, ldg elements apart. lo is a
+// multiple of 12, and so is hi unless hi is the number of rows of X.
 //
-// Each element of g receives one addition of a chain of fused multiply-adds
-// from zero over the block's rows in increasing order. So g depends on the
-// blocks, and is the same at AVX2 and AVX512. At level Go the chain begins with
-// g, without the X[l,i] that are zero.
+// Each element of g receives one addition of a chain of fused multiply-adds from zero over the
+// block's rows in increasing order. So g depends on the blocks, and is the same at AVX2 and AVX512.
+// At level Go the chain begins with g, without the X[l,i] that are zero.
 func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *PackedFloats[F], lo, hi int, d []F, ldd, cols int, s *Scratch[F]) {
 	checkBlock(x, lo, hi)
 	checkMatrix("AddMulTrans", g, x.cols, cols, ldg)
@@ -133,7 +128,7 @@ func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *PackedFloats[F], lo, hi int,
 	}
 }
 
-// addTile adds the tile of g that begins with row f and column j.
+// addTile adds to the tile of g that begins with row f and column j.
 func (k *Kernels[F]) addTile(g []F, ldg int, x *PackedFloats[F], lo, hi, f, j int, s *Scratch[F]) {
 	width := s.panels.panelWidth(j)
 	tile := k.products.tileTrans[k.products.variant(width)]
@@ -164,7 +159,7 @@ func (s *Scratch[F]) edge(c []F, ldc, rows, cols, width int, add bool) {
 	}
 }
 
-// variant is the index of the tiles of a width.
+// variant returns the index of the tiles of a width.
 func (p *products[F]) variant(width int) int {
 	if width == p.cols {
 		return 0
@@ -178,7 +173,7 @@ func zeroRows[F Float](z []F, rows, cols, ld int) {
 	}
 }
 
-// checkBlock panics unless rows lo to hi are whole panels or the last ones.
+// checkBlock panics unless rows lo to hi-1 are whole panels or the last rows.
 func checkBlock[F Float](x *PackedFloats[F], lo, hi int) {
 	switch {
 	case lo < 0 || hi < lo || hi > x.rows:

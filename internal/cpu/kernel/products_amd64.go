@@ -14,8 +14,8 @@ package kernel
 //go:noescape
 func tile2F32AVX512(k int, x *float32, b *float32, c *float32, ldc int, add bool)
 
-// tileTrans2F32AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 32
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans2F32AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 32 over m rows
+// of X, which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..11, j in 0..31:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -36,8 +36,8 @@ func tileTrans2F32AVX512(m int, x *float32, panel int, b *float32, c *float32, l
 //go:noescape
 func tile1F32AVX512(k int, x *float32, b *float32, c *float32, ldc int, add bool)
 
-// tileTrans1F32AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 16
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans1F32AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 16 over m rows
+// of X, which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..11, j in 0..15:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -63,8 +63,8 @@ func packPanelF32AVX512(k int, b *float32, ldb int, panel *float32)
 //go:noescape
 func tile2F64AVX512(k int, x *float64, b *float64, c *float64, ldc int, add bool)
 
-// tileTrans2F64AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 16
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans2F64AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 16 over m rows
+// of X, which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..11, j in 0..15:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -85,8 +85,8 @@ func tileTrans2F64AVX512(m int, x *float64, panel int, b *float64, c *float64, l
 //go:noescape
 func tile1F64AVX512(k int, x *float64, b *float64, c *float64, ldc int, add bool)
 
-// tileTrans1F64AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 8
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans1F64AVX512 computes C = X^T B, or C += X^T B if add, for a tile of 12 x 8 over m rows of
+// X, which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..11, j in 0..7:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -112,8 +112,8 @@ func packPanelF64AVX512(k int, b *float64, ldb int, panel *float64)
 //go:noescape
 func tile2F32AVX2(k int, x *float32, b *float32, c *float32, ldc int, add bool)
 
-// tileTrans2F32AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 16
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans2F32AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 16 over m rows of
+// X, which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..5, j in 0..15:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -134,8 +134,8 @@ func tileTrans2F32AVX2(m int, x *float32, panel int, b *float32, c *float32, ldc
 //go:noescape
 func tile1F32AVX2(k int, x *float32, b *float32, c *float32, ldc int, add bool)
 
-// tileTrans1F32AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 8
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans1F32AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 8 over m rows of X,
+// which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..5, j in 0..7:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -161,8 +161,8 @@ func packPanelF32AVX2(k int, b *float32, ldb int, panel *float32)
 //go:noescape
 func tile2F64AVX2(k int, x *float64, b *float64, c *float64, ldc int, add bool)
 
-// tileTrans2F64AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 8
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans2F64AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 8 over m rows of X,
+// which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..5, j in 0..7:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +
@@ -183,8 +183,8 @@ func tileTrans2F64AVX2(m int, x *float64, panel int, b *float64, c *float64, ldc
 //go:noescape
 func tile1F64AVX2(k int, x *float64, b *float64, c *float64, ldc int, add bool)
 
-// tileTrans1F64AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 4
-// over m rows of X, which lie in panels of 12 rows that are panel elements apart:
+// tileTrans1F64AVX2 computes C = X^T B, or C += X^T B if add, for a tile of 6 x 4 over m rows of X,
+// which lie in panels of 12 rows that are panel elements apart:
 //
 //	for i in 0..5, j in 0..3:
 //		c[i*ldc+j] = (add ? c[i*ldc+j] : 0) +

@@ -6,12 +6,11 @@ import (
 	"testing"
 )
 
-// benchShape is that of the largest common problem: 24,000 images of 784
-// pixels, 256 units.
+// benchShape is the shape of the largest common problem: 24,000 images of 784 pixels, 256 units.
 const benchRows, benchCols, benchWidth = 24000, 784, 256
 
-// BenchmarkProducts measures Z = X W and G += X^T D over all rows on several
-// cores, block by block as a device runs them.
+// BenchmarkProducts measures Z = X W and G += X^T D over all rows on several cores, block by block
+// as a device runs them.
 func BenchmarkProducts(b *testing.B) {
 	for _, level := range Levels() {
 		for _, cores := range []int{1, 2} {
@@ -63,7 +62,8 @@ func benchProducts[F Float](b *testing.B, level Level, cores int) {
 	})
 }
 
-// inParallel calls work for each core with its rows, whole blocks, and adds the cores' G, zero before, to the first's.
+// inParallel calls work for each core with its rows, whole blocks, and adds every core's G to the
+// first. Each G is zero before.
 func inParallel[F Float](g [][]F, work func(core, from, to int)) {
 	const blocks = benchRows / RowBlock
 	var group sync.WaitGroup
@@ -89,8 +89,8 @@ func reportProducts(b *testing.B) {
 	b.ReportMetric(1e3*b.Elapsed().Seconds()/float64(b.N), "ms/op")
 }
 
-// BenchmarkTile measures a tile of X W whose operands stay in the level-1
-// cache: what a core does at best.
+// BenchmarkTile measures a tile of X W whose operands stay in the level-1 cache: the largest speed
+// of a core.
 func BenchmarkTile(b *testing.B) {
 	for _, level := range Levels()[1:] {
 		benchTile[float32](b, level)

@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// gemm computes C = alpha A B + beta C, A and B transposed where they are said
-// to be: a BLAS's product.
+// A gemm computes C = alpha A B + beta C, with A and B transposed as tA and tB say: the product of
+// a BLAS.
 type gemm[F Float] func(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int)
 
 // productsGo returns gonum's product in place of tiles.
@@ -21,16 +21,15 @@ func productsGo[F Float]() products[F] {
 	return p
 }
 
-// A call of at most gemmRows x gemmCols is done by gonum on the caller's
-// goroutine: three of its blocks, where it starts others from four on. Inner
-// indices are taken gemmDepth at a time, which keeps that part of B in a
-// level-1 cache.
+// Gonum computes a product of at most gemmRows x gemmCols, three of its blocks, on the caller's
+// goroutine; from four blocks on it starts others. Calls take gemmDepth inner indices at a time,
+// which keeps that part of B in a level-1 cache.
 const gemmRows, gemmCols, gemmDepth = 64, 192, 64
 
-// multiply computes C = A B, or C += A B if add, or with A^T if trans, for m x
-// n elements and k inner indices, in increasing order.
+// multiply computes C = A B, or C += A B if add, or with A^T if trans, for m x n elements and k
+// inner indices in increasing order.
 func (f gemm[F]) multiply(trans, add bool, m, n, k int, a []F, lda int, b []F, ldb int, c []F, ldc int) {
-	parts := (n + gemmCols - 1) / gemmCols // of one width, rather than a narrow one last
+	parts := (n + gemmCols - 1) / gemmCols // of equal width
 	cols := (n + parts - 1) / parts
 	for i := 0; i < m; i += gemmRows {
 		for j := 0; j < n; j += cols {

@@ -24,8 +24,8 @@ func shapes() []shape {
 	return s
 }
 
-// A problem holds the operands of both products, each ending (or beginning)
-// at a guard page, with gaps of canaries between rows.
+// A problem holds the operands of both products, each ending (or beginning) at a guard page, with
+// gaps of canaries between rows.
 type problem[F Float] struct {
 	shape
 	ldw, ldz, ldd, ldg int
@@ -61,7 +61,7 @@ func newProblem[F Float](t testing.TB, k *Kernels[F], s shape, r *rand.Rand) *pr
 	return p
 }
 
-// run does both products block by block.
+// run computes both products block by block.
 func (p *problem[F]) run(k *Kernels[F], block int) {
 	for lo := 0; lo < p.n; lo += block {
 		hi := min(lo+block, p.n)
@@ -74,9 +74,8 @@ func (p *problem[F]) run(k *Kernels[F], block int) {
 	}
 }
 
-// TestProducts compares both products with sums in float64: the error of a
-// sum of n products is at most n u sum |x| |w|, and its typical size sqrt(n)
-// of them.
+// TestProducts compares both products with sums in float64. The error of a sum of n products is at
+// most n u sum |x| |w|, and its typical size is sqrt(n) u sum |x| |w|.
 func TestProducts(t *testing.T) {
 	eachKernel(t, testProducts[float32], testProducts[float64])
 }
@@ -109,8 +108,8 @@ func testProducts[F Float](t *testing.T, level Level) {
 	}
 }
 
-// compare checks a matrix against its elements in float64, to within epsilon
-// times their condition (and that of the float64 sum itself), and its gaps.
+// compare checks a matrix against its elements in float64, to within epsilon times their condition
+// (plus the condition of the float64 sum), and checks its gaps.
 func compare[F Float](t *testing.T, name string, a []F, ld, rows, cols int, want func(i, j int) (sum, size float64)) {
 	t.Helper()
 	for at, v := range a {
@@ -127,8 +126,8 @@ func compare[F Float](t *testing.T, name string, a []F, ld, rows, cols int, want
 	}
 }
 
-// TestProductsSameBits checks that AVX2 and AVX-512 add in the same order, that
-// blocks of rows do not change Z, and that a second run changes nothing.
+// TestProductsSameBits checks that AVX2 and AVX-512 add in the same order, that blocks of rows do
+// not change Z, and that a second run gives the same bits.
 func TestProductsSameBits(t *testing.T) {
 	bothWide(t, testSameBits[float32], testSameBits[float64])
 }
@@ -155,8 +154,8 @@ func testSameBits[F Float](t *testing.T) {
 	}
 }
 
-// TestProductsNonFinite puts one NaN or infinity into X and checks that it
-// reaches its row of Z and its row of G, and nothing else.
+// TestProductsNonFinite puts one NaN or infinity into X and checks that it reaches its row of Z and
+// its row of G, and nothing else.
 func TestProductsNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -183,8 +182,8 @@ func TestProductsNonFinite(t *testing.T) {
 	})
 }
 
-// TestProductsConcurrent runs blocks on several goroutines, each with its own
-// scratch and G, and compares with one goroutine.
+// TestProductsConcurrent runs blocks on several goroutines, each with its own scratch and G, and
+// compares with one goroutine.
 func TestProductsConcurrent(t *testing.T) {
 	k := mustNew[float32](t, Best())
 	s := shape{960, 50, 40}
@@ -217,8 +216,7 @@ func TestProductsAllocate(t *testing.T) {
 	})
 }
 
-// TestProductsMisuse checks that a caller's mistakes panic before memory is
-// touched.
+// TestProductsMisuse checks that a caller's mistakes panic before memory is touched.
 func TestProductsMisuse(t *testing.T) {
 	k := mustNew[float32](t, Best())
 	p := newProblem(t, k, shape{30, 5, 7}, rand.New(rand.NewPCG(13, 14)))

@@ -2,16 +2,17 @@ package kernel
 
 import "unsafe"
 
-// rowSets are the passes of one level over the rows of sets.
+// rowSets are the passes of one level over the rows of a set.
 type rowSets[F Float] struct {
 	sum      func(n int, x *F, set *uint16) float64
 	set, add func(n int, out *F, set *uint16, v F)
 }
 
-// RowSetAlign is what the first row of a block must be a multiple of in passes over a RowSet.
+// RowSetAlign divides the first row of every block that a pass over a RowSet takes.
 const RowSetAlign = 16
 
-// A RowSet is a set of rows, with a bit for each. Passes read 32 at a time: there is a word more than the rows need.
+// A RowSet is a set of rows, one bit a row. Passes read 32 bits at a time, so there is one word
+// more than the rows need.
 type RowSet struct {
 	rows  int
 	words []uint16
@@ -23,7 +24,7 @@ func NewRowSet(n int) *RowSet { return &RowSet{n, make([]uint16, (n+RowSetAlign-
 // Add puts row i into the set.
 func (s *RowSet) Add(i int) { s.words[i/RowSetAlign] |= 1 << (i % RowSetAlign) }
 
-// at is the word of row lo, the first of n.
+// at returns the word of row lo, the first of n rows.
 func (s *RowSet) at(lo, n int) *uint16 {
 	if lo%RowSetAlign != 0 || lo < 0 || lo+n > s.rows {
 		panic("kernel: rows outside the set, or not from a multiple of 16 on")
@@ -31,7 +32,7 @@ func (s *RowSet) at(lo, n int) *uint16 {
 	return &s.words[lo/RowSetAlign]
 }
 
-// SumWhere is the sum of x[i] over the rows lo+i of a set in float64, added as in Dot.
+// SumWhere returns the sum of x[i] over the rows lo+i of a set in float64, in the order of Dot.
 func (k *Kernels[F]) SumWhere(x []F, set *RowSet, lo int) float64 {
 	if len(x) == 0 {
 		return 0
@@ -53,11 +54,11 @@ func (k *Kernels[F]) AddWhere(out []F, set *RowSet, lo int, v F) {
 	}
 }
 
-// rowSetsGo are the reference of the passes in assembly.
+// rowSetsGo returns the reference of the passes in assembly.
 func rowSetsGo[F Float]() rowSets[F] {
 	return rowSets[F]{
 		sum: func(n int, x *F, set *uint16) float64 {
-			// The terms of rows outside the set are zeros, whatever they are.
+			// Rows outside the set add nothing, not even a NaN.
 			var lanes [sumLanes]float64
 			values := unsafe.Slice(x, n)
 			eachMember(n, set, func(i int) { lanes[i%sumLanes] += float64(values[i]) })
@@ -74,6 +75,7 @@ func rowSetsGo[F Float]() rowSets[F] {
 	}
 }
 
+// eachMember calls do for the rows 0 to n-1 that are in the set.
 func eachMember(n int, set *uint16, do func(i int)) {
 	for i := range n {
 		if member(set, i) {
@@ -82,7 +84,7 @@ func eachMember(n int, set *uint16, do func(i int)) {
 	}
 }
 
-// member says whether row i, counted from the first of the words on, is in the set.
+// member reports whether the set has row i, counted from the first of the words on.
 func member(set *uint16, i int) bool {
 	word := *(*uint16)(unsafe.Add(unsafe.Pointer(set), 2*(i/RowSetAlign)))
 	return word>>(i%RowSetAlign)&1 == 1

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRowSets compares the passes with loops, on vectors of every length that end or begin at a guard page. What is not in the set is NaN.
+// TestRowSets compares the passes with loops, on vectors of every length that end or begin at a
+// guard page. The elements outside the set are NaN.
 func TestRowSets(t *testing.T) {
 	eachKernel(t, testRowSets[float32], testRowSets[float64])
 }
@@ -44,7 +45,7 @@ func testRowSets[F Float](t *testing.T, level Level) {
 	})
 }
 
-// check compares the rows that are in, and that the others are their numbers still.
+// check compares the rows in the set with want, and checks that the other rows did not change.
 func check[F Float](t *testing.T, x []F, in []bool, want func(i int) float64) {
 	t.Helper()
 	for i, got := range x {
@@ -58,7 +59,7 @@ func check[F Float](t *testing.T, x []F, in []bool, want func(i int) float64) {
 	}
 }
 
-// TestSum compares the sum with the dot product with ones, bit by bit.
+// TestSum compares the sum with the dot product with ones, to the bit.
 func TestSum(t *testing.T) {
 	eachKernel(t, testSum[float32], testSum[float64])
 }

@@ -6,22 +6,23 @@ import (
 	"slices"
 )
 
-// ErrSparse tells that slices are no matrix in compressed sparse rows.
+// ErrSparse reports that slices are no matrix in compressed sparse rows.
 var ErrSparse = errors.New("not a matrix in compressed sparse rows")
 
-// A Sparse is a data matrix X whose entries alone are read: row i has starts[i] to starts[i+1]-1, with increasing columns; all other
-// elements are 0. It refers to the caller's slices, which must not change, where they have its form.
+// A Sparse is a data matrix X of which products read the entries alone: row i has the entries
+// starts[i] to starts[i+1]-1, with increasing columns, and all other elements are 0. It refers to
+// the caller's slices, which must not change, where they have this form.
 type Sparse[F Float] struct {
 	rows, cols int
 	starts     []int // from 0
 	columns    []int32
-	values     []F // of the entries; one for all where step is 0
+	values     []F // of the entries; a single value for all of them if step is 0
 	step       int
-	groups     *groups // for products with one column; nil where it has none
+	groups     *groups // for products with one column, nil if groups do not pay
 }
 
-// NewSparse checks the slices and wraps them; nil values are ones. The rows may be some of a larger matrix's: starts then lie within its
-// entries. The error wraps ErrSparse and names the row.
+// NewSparse checks the slices and wraps them; nil values mean ones. The rows may be some rows of a
+// larger matrix: starts then lie within its entries. The error wraps ErrSparse and names the row.
 func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
 		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
@@ -69,7 +70,7 @@ func checkSparse(rows, cols int, starts []int, columns []int32, values []float64
 	return nil
 }
 
-// converted are the values as they are, or rounded.
+// converted returns the values in F, without a copy if F is float64.
 func converted[F Float](values []float64) []F {
 	if same, ok := any(values).([]F); ok {
 		return same
@@ -81,7 +82,8 @@ func converted[F Float](values []float64) []F {
 	return list
 }
 
-// Compact tells whether the entries, each with its column, take no more memory than all elements would. It is always so where they are equal.
+// Compact reports whether the entries, each with its column, take at most as much memory as all
+// elements would. It always holds if all entries are equal.
 func (x *Sparse[F]) Compact() bool {
 	entry := 4 + x.step*int(sizeof[F]())
 	return entry*len(x.columns) <= int(sizeof[F]())*x.rows*x.cols
@@ -92,15 +94,17 @@ type SparseFactor[F Float] struct {
 	x      *Sparse[F]
 	cols   int
 	lanes  int
-	data   []F // in panels where they are packed, else as they were given
-	ld     int // 0: in panels
-	packed []F // room for panels, or for one column
+	data   []F // in panels if packed, else as the caller gave them
+	ld     int // distance of the rows, 0 in panels
+	packed []F // memory for panels or for a single column
 }
 
-// panelRoom is the size up to which a panel of W stays in a level-2 cache of 512 KiB: rows of W, far apart, would share a few of its sets.
+// panelRoom is the largest size of a panel of W that stays in a level-2 cache of 512 KiB. Unpacked
+// rows of W, far apart, would share a few of the cache's sets.
 const panelRoom = 256 << 10
 
-// NewSparseFactor returns a factor of cols columns for products with x. It may add to x: products with x must not run.
+// NewSparseFactor returns a factor of cols columns for products with x. It may add row groups to x,
+// so no product with x may run at the same time.
 func (k *Kernels[F]) NewSparseFactor(x *Sparse[F], cols int) *SparseFactor[F] {
 	w := &SparseFactor[F]{x: x, cols: cols, lanes: k.sparse.lanes}
 	if cols == 1 {
@@ -112,7 +116,8 @@ func (k *Kernels[F]) NewSparseFactor(x *Sparse[F], cols int) *SparseFactor[F] {
 	return w
 }
 
-// Set gives the factor its elements, as many rows as X has columns, ld apart. They must not change until products with it are done.
+// Set gives the factor its elements: as many rows as X has columns, ld apart. The elements must not
+// change until products with the factor are done.
 func (w *SparseFactor[F]) Set(b []F, ld int) {
 	checkMatrix("SparseFactor", b, w.x.cols, w.cols, ld)
 	switch {
@@ -132,7 +137,7 @@ func (w *SparseFactor[F]) Set(b []F, ld int) {
 	}
 }
 
-// setColumn copies one column, times the value of all entries if they have one.
+// setColumn copies a single column, times the value of all entries if they are equal.
 func (w *SparseFactor[F]) setColumn(b []F, ld int) {
 	scale := F(1)
 	if w.x.step == 0 {
@@ -143,7 +148,7 @@ func (w *SparseFactor[F]) setColumn(b []F, ld int) {
 	}
 }
 
-// panel is where columns j on begin, and the distance of their rows.
+// panel returns where the columns from j on begin, and the distance of their rows.
 func (w *SparseFactor[F]) panel(j, width int) (from *F, ld int) {
 	if w.packed == nil {
 		return &w.data[j], w.ld
@@ -151,14 +156,16 @@ func (w *SparseFactor[F]) panel(j, width int) (from *F, ld int) {
 	return &w.packed[j*w.x.cols], width
 }
 
-// MulSparse computes rows lo to hi-1 of the product with w, Z = X[lo:hi] W: z has hi-lo rows, ldz elements apart.
+// MulSparse computes rows lo to hi-1 of the product with w, Z = X[lo:hi] W. z has hi-lo rows, ldz
+// elements apart.
 //
-// Each element is the sum over its row's entries x at columns c,
+// Each element is the sum over the entries x of its row at columns c,
 //
 //	z[i,j] = x w[c,j] + ...
 //
-// a chain of multiply-adds from zero in increasing c, fused above level Go where there are several columns; where W has one column and all
-// entries are equal, they multiply W instead. So z depends on nothing but its row and W, and is the same at AVX2 and AVX512.
+// a chain of multiply-adds from zero in increasing c, fused above level Go if W has several
+// columns. If W has one column and all entries are equal, the entries' value multiplies W instead.
+// So z depends only on the row and on W, and is the same at AVX2 and AVX512.
 func (k *Kernels[F]) MulSparse(z []F, ldz int, lo, hi int, w *SparseFactor[F], s *Scratch[F]) {
 	x := w.x
 	if w.lanes != k.sparse.lanes || x.cols > 0 && w.data == nil && w.cols != 1 {
@@ -184,7 +191,7 @@ func (k *Kernels[F]) MulSparse(z []F, ldz int, lo, hi int, w *SparseFactor[F], s
 	}
 }
 
-// mulColumn is z = X w.
+// mulColumn computes z = X w.
 func (x *Sparse[F]) mulColumn(z []F, ldz, lo, hi int, w []F) {
 	for i := lo; i < hi; i++ {
 		from, to := x.starts[i], x.starts[i+1]
@@ -204,7 +211,8 @@ func (x *Sparse[F]) mulColumn(z []F, ldz, lo, hi int, w []F) {
 	}
 }
 
-// rowsPanel is how many of the columns that are left a pass takes, and the width of their panel.
+// rowsPanel returns how many of the columns that are left a pass takes, and the width of their
+// panel.
 func rowsPanel(left, lanes int) (n, width int) {
 	if width := rowsVectors * lanes; left >= width {
 		return width, width
@@ -212,10 +220,10 @@ func rowsPanel(left, lanes int) (n, width int) {
 	return min(left, lanes), lanes
 }
 
-// rowsWidth is the width of all panels of a matrix's columns.
+// rowsWidth returns the width of all panels of a matrix.
 func rowsWidth(cols, lanes int) int { return (cols + lanes - 1) / lanes * lanes }
 
-// passOf is the index of the pass for panels of a width.
+// passOf returns the index of the pass for panels of a width.
 func passOf(width, lanes int) int {
 	if width == lanes {
 		return 1
@@ -223,7 +231,7 @@ func passOf(width, lanes int) int {
 	return 0
 }
 
-// at is the first element's address, nil if there is none.
+// at returns the address of the first element, nil if there is none.
 func at[E any](s []E) *E {
 	if len(s) == 0 {
 		return nil

@@ -2,20 +2,20 @@ package kernel
 
 import "unsafe"
 
-// sparse are the passes over sparse rows of one level.
+// sparse are the passes of one level over sparse rows.
 type sparse[F Float] struct {
 	lanes                   int            // of a vector of columns
-	rowsMul, rowsAddTrans   [2]rowsPass[F] // for rowsVectors vectors, and for one or a part
+	rowsMul, rowsAddTrans   [2]rowsPass[F] // for rowsVectors vectors, and for up to one vector
 	groupMul, groupAddTrans func(groups int, starts *uint32, pairs *uint64, from, to *F)
 }
 
-// rowsVectors is the number of vectors of columns of the wider of the passes.
+// rowsVectors is the number of vectors of columns that the wider pass takes.
 const rowsVectors = 4
 
-// rowsPass reads matrices' columns 0 to n-1 for rows of entries.
+// A rowsPass reads or writes the columns 0 to n-1 of two matrices for rows of entries.
 type rowsPass[F Float] func(rows int, starts *int, columns *int32, values *F, step int, from *F, ldFrom int, to *F, ldTo int, n int)
 
-// goLanes is a multiple of what compilers put into a vector.
+// goLanes is a multiple of the number of elements that compilers put into a vector.
 const goLanes = 8
 
 func sparseGo[F Float]() sparse[F] {
@@ -48,7 +48,7 @@ func rowsAddTransGo[F Float](rows int, starts *int, columns *int32, values *F, s
 	})
 }
 
-// eachEntry visits the entries of the rows.
+// eachEntry calls begin for every row and visit for every entry of the row.
 func eachEntry[F Float](rows int, starts *int, columns *int32, values *F, step int, begin func(i int), visit func(i, c int, x F)) {
 	at := unsafe.Slice(starts, rows+1)
 	cs := unsafe.Slice(columns, at[rows])
@@ -60,7 +60,7 @@ func eachEntry[F Float](rows int, starts *int, columns *int32, values *F, step i
 	}
 }
 
-// row is n elements of row i of a matrix with rows ld apart.
+// row returns n elements of row i of a matrix with rows ld apart.
 func row[F Float](a *F, i, ld, n int) []F {
 	return unsafe.Slice((*F)(unsafe.Add(unsafe.Pointer(a), uintptr(i*ld)*sizeof[F]())), n)
 }

@@ -2,31 +2,34 @@ package kernel
 
 import "slices"
 
-// groupRows is the number of rows of a group, the bits of half a word; laneBytes is what a column's partial sums take: a cache line. The
-// generator has the same constants.
+// groupRows is the number of rows of a group, one bit each. laneBytes is the size of a column's
+// partial sums, a cache line. The generator has the same constants.
 const (
 	groupRows = 32
 	laneBytes = 64
 )
 
-// Groups pay where there are passes for them, the columns' partial sums fit in half a level-2 cache of 512 KiB, and a pair stands for groupFill entries or more.
+// Groups pay if the level has passes for them, the partial sums of all columns fit in half a
+// level-2 cache of 512 KiB (groupRoom), and a pair stands for at least groupFill entries on
+// average.
 const (
 	groupRoom = 256 << 10
 	groupFill = 2
 )
 
-// lanes is the number of partial sums of a column.
+// lanes returns the number of partial sums of a column.
 func lanes[F Float]() int { return laneBytes / int(sizeof[F]()) }
 
-// groups are the entries of a matrix in which all are equal, 32 rows at a time: the columns in which some of the rows have an entry, in
-// increasing order, each with a bit for every row that has one. Data sets of few attributes in many columns (one for each of an
-// attribute's values) have the same columns in most rows: an instruction on vectors then does the work of several entries.
+// groups are the entries of a matrix whose entries are equal, 32 rows at a time: the columns in
+// which some of the rows have an entry, in increasing order, each with a bit for every row that has
+// an entry there. A table of few attributes with one column for each value has the same columns in
+// most rows: one vector instruction then does the work of several entries.
 type groups struct {
-	starts []uint32 // of the groups' pairs
-	pairs  []uint64 // column<<32 | bits of the rows, the first row's lowest
+	starts []uint32 // of the pairs of each group
+	pairs  []uint64 // column<<32 | bits of the rows, the lowest for the first row
 }
 
-// group makes the groups where they pay.
+// group makes the groups of x if they pay.
 func (k *Kernels[F]) group(x *Sparse[F]) {
 	if k.sparse.groupMul == nil || x.groups != nil || x.step != 0 || x.cols*laneBytes > groupRoom {
 		return
@@ -48,7 +51,8 @@ func (k *Kernels[F]) group(x *Sparse[F]) {
 	x.groups = g
 }
 
-// eachGroup visits the groups: the columns that have entries, and for every column the rows' bits.
+// eachGroup calls visit for every group, with the columns that have entries and, for every column,
+// the bits of the rows.
 func (x *Sparse[F]) eachGroup(visit func(touched []int32, bits []uint32)) {
 	bits := make([]uint32, x.cols)
 	var touched []int32
@@ -69,8 +73,8 @@ func (x *Sparse[F]) eachGroup(visit func(touched []int32, bits []uint32)) {
 	}
 }
 
-// span cuts rows lo to hi-1 into runs of whole groups and parts of one. The vectors of a part of a group, or that have gaps, go through a
-// group's worth of memory.
+// span splits rows lo to hi-1 into runs of whole groups and parts of a group. It calls part for
+// rows whose vectors have gaps, too; those go through the memory of one group.
 func span(lo, hi, ld int, whole func(group, n, at int), part func(group, first, n, at int)) {
 	for i := lo; i < hi; {
 		group, first := i/groupRows, i%groupRows
@@ -85,7 +89,7 @@ func span(lo, hi, ld int, whole func(group, n, at int), part func(group, first, 
 	}
 }
 
-// mulGroups is z = X w.
+// mulGroups computes z = X w.
 func (k *Kernels[F]) mulGroups(z []F, ldz, lo, hi int, w *SparseFactor[F], s *Scratch[F]) {
 	g := w.x.groups
 	span(lo, hi, ldz, func(group, n, to int) {
@@ -102,7 +106,7 @@ func (k *Kernels[F]) mulGroups(z []F, ldz, lo, hi int, w *SparseFactor[F], s *Sc
 	})
 }
 
-// addTransGroups is G += X^T d in the columns' lanes.
+// addTransGroups adds X^T d to the partial sums of the columns.
 func (k *Kernels[F]) addTransGroups(s *SparseSums[F], lo, hi int, d []F, ldd int) {
 	g := s.x.groups
 	span(lo, hi, ldd, func(group, n, from int) {

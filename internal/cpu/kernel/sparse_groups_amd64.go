@@ -6,16 +6,19 @@ package kernel
 
 // groupMulF32AVX512 computes z = X w for groups of 32 rows of ones and zeros:
 //
-//	z[32*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set
+//	z[32*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,
+//	starts[g] <= e < starts[g+1]
 //
-// as a chain of additions from zero in the pairs' order. groups > 0.
+// as a chain of additions from zero in the order of the pairs. groups > 0.
 //
 //go:noescape
 func groupMulF32AVX512(groups int, starts *uint32, pairs *uint64, w *float32, z *float32)
 
-// groupAddTransF32AVX512 adds X^T d to sums for groups of 32 rows of ones and zeros, with 16 partial sums for every column:
+// groupAddTransF32AVX512 adds X^T d to sums for groups of 32 rows of ones and zeros, with 16
+// partial sums for every column:
 //
-//	sums[16*(p>>32) + r%16] += d[32*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]
+//	sums[16*(p>>32) + r%16] += d[32*g + r] for the bits r of the pairs p = pairs[e] of group g,
+//	starts[g] <= e < starts[g+1]
 //
 // in increasing r. groups > 0.
 //
@@ -24,16 +27,19 @@ func groupAddTransF32AVX512(groups int, starts *uint32, pairs *uint64, d *float3
 
 // groupMulF64AVX512 computes z = X w for groups of 32 rows of ones and zeros:
 //
-//	z[32*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set
+//	z[32*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,
+//	starts[g] <= e < starts[g+1]
 //
-// as a chain of additions from zero in the pairs' order. groups > 0.
+// as a chain of additions from zero in the order of the pairs. groups > 0.
 //
 //go:noescape
 func groupMulF64AVX512(groups int, starts *uint32, pairs *uint64, w *float64, z *float64)
 
-// groupAddTransF64AVX512 adds X^T d to sums for groups of 32 rows of ones and zeros, with 8 partial sums for every column:
+// groupAddTransF64AVX512 adds X^T d to sums for groups of 32 rows of ones and zeros, with 8 partial
+// sums for every column:
 //
-//	sums[8*(p>>32) + r%8] += d[32*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]
+//	sums[8*(p>>32) + r%8] += d[32*g + r] for the bits r of the pairs p = pairs[e] of group g,
+//	starts[g] <= e < starts[g+1]
 //
 // in increasing r. groups > 0.
 //
@@ -42,16 +48,19 @@ func groupAddTransF64AVX512(groups int, starts *uint32, pairs *uint64, d *float6
 
 // groupMulF32AVX2 computes z = X w for groups of 32 rows of ones and zeros:
 //
-//	z[32*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set
+//	z[32*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,
+//	starts[g] <= e < starts[g+1]
 //
-// as a chain of additions from zero in the pairs' order. groups > 0.
+// as a chain of additions from zero in the order of the pairs. groups > 0.
 //
 //go:noescape
 func groupMulF32AVX2(groups int, starts *uint32, pairs *uint64, w *float32, z *float32)
 
-// groupAddTransF32AVX2 adds X^T d to sums for groups of 32 rows of ones and zeros, with 16 partial sums for every column:
+// groupAddTransF32AVX2 adds X^T d to sums for groups of 32 rows of ones and zeros, with 16 partial
+// sums for every column:
 //
-//	sums[16*(p>>32) + r%16] += d[32*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]
+//	sums[16*(p>>32) + r%16] += d[32*g + r] for the bits r of the pairs p = pairs[e] of group g,
+//	starts[g] <= e < starts[g+1]
 //
 // in increasing r. groups > 0.
 //
@@ -60,16 +69,19 @@ func groupAddTransF32AVX2(groups int, starts *uint32, pairs *uint64, d *float32,
 
 // groupMulF64AVX2 computes z = X w for groups of 32 rows of ones and zeros:
 //
-//	z[32*g + r] = sum of w[p>>32] over the pairs p of group g, starts[g] <= at < starts[g+1], with bit r set
+//	z[32*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,
+//	starts[g] <= e < starts[g+1]
 //
-// as a chain of additions from zero in the pairs' order. groups > 0.
+// as a chain of additions from zero in the order of the pairs. groups > 0.
 //
 //go:noescape
 func groupMulF64AVX2(groups int, starts *uint32, pairs *uint64, w *float64, z *float64)
 
-// groupAddTransF64AVX2 adds X^T d to sums for groups of 32 rows of ones and zeros, with 8 partial sums for every column:
+// groupAddTransF64AVX2 adds X^T d to sums for groups of 32 rows of ones and zeros, with 8 partial
+// sums for every column:
 //
-//	sums[8*(p>>32) + r%8] += d[32*g + r] for the bits r of the pairs p of group g, starts[g] <= at < starts[g+1]
+//	sums[8*(p>>32) + r%8] += d[32*g + r] for the bits r of the pairs p = pairs[e] of group g,
+//	starts[g] <= e < starts[g+1]
 //
 // in increasing r. groups > 0.
 //

@@ -23,7 +23,7 @@ func groupMulGo[F Float](groups int, starts *uint32, pairs *uint64, w, z *F) {
 	}
 }
 
-// groupAddTransGo adds X^T d to the lanes g: the reference of the pass in assembly.
+// groupAddTransGo adds X^T d to the partial sums g: the reference of the pass in assembly.
 func groupAddTransGo[F Float](groups int, starts *uint32, pairs *uint64, d, g *F) {
 	at := unsafe.Slice(starts, groups+1)
 	ps := unsafe.Slice(pairs, int(at[groups]))
@@ -40,7 +40,8 @@ func groupAddTransGo[F Float](groups int, starts *uint32, pairs *uint64, d, g *F
 	}
 }
 
-// TestGroupPasses compares the passes over groups with their reference to the bit: both add in the order that is stated.
+// TestGroupPasses compares the passes over groups with their reference to the bit: both add in the
+// documented order.
 func TestGroupPasses(t *testing.T) {
 	eachKernel(t, testGroupPasses[float32], testGroupPasses[float64])
 }

@@ -6,144 +6,168 @@ package kernel
 
 // rowsMul4F32AVX512 computes columns j < 64 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul4F32AVX512(rows int, starts *int, columns *int32, values *float32, step int, w *float32, ldw int, z *float32, ldz int, n int)
 
 // rowsAddTrans4F32AVX512 adds columns j < 64 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans4F32AVX512(rows int, starts *int, columns *int32, values *float32, step int, d *float32, ldd int, sums *float32, ldsums int, n int)
 
 // rowsMul1F32AVX512 computes columns j < n <= 16 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul1F32AVX512(rows int, starts *int, columns *int32, values *float32, step int, w *float32, ldw int, z *float32, ldz int, n int)
 
 // rowsAddTrans1F32AVX512 adds columns j < n <= 16 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans1F32AVX512(rows int, starts *int, columns *int32, values *float32, step int, d *float32, ldd int, sums *float32, ldsums int, n int)
 
 // rowsMul4F64AVX512 computes columns j < 32 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul4F64AVX512(rows int, starts *int, columns *int32, values *float64, step int, w *float64, ldw int, z *float64, ldz int, n int)
 
 // rowsAddTrans4F64AVX512 adds columns j < 32 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans4F64AVX512(rows int, starts *int, columns *int32, values *float64, step int, d *float64, ldd int, sums *float64, ldsums int, n int)
 
 // rowsMul1F64AVX512 computes columns j < n <= 8 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul1F64AVX512(rows int, starts *int, columns *int32, values *float64, step int, w *float64, ldw int, z *float64, ldz int, n int)
 
 // rowsAddTrans1F64AVX512 adds columns j < n <= 8 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans1F64AVX512(rows int, starts *int, columns *int32, values *float64, step int, d *float64, ldd int, sums *float64, ldsums int, n int)
 
 // rowsMul4F32AVX2 computes columns j < 32 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul4F32AVX2(rows int, starts *int, columns *int32, values *float32, step int, w *float32, ldw int, z *float32, ldz int, n int)
 
 // rowsAddTrans4F32AVX2 adds columns j < 32 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans4F32AVX2(rows int, starts *int, columns *int32, values *float32, step int, d *float32, ldd int, sums *float32, ldsums int, n int)
 
 // rowsMul1F32AVX2 computes columns j < n <= 8 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul1F32AVX2(rows int, starts *int, columns *int32, values *float32, step int, w *float32, ldw int, z *float32, ldz int, n int)
 
 // rowsAddTrans1F32AVX2 adds columns j < n <= 8 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans1F32AVX2(rows int, starts *int, columns *int32, values *float32, step int, d *float32, ldd int, sums *float32, ldsums int, n int)
 
 // rowsMul4F64AVX2 computes columns j < 16 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul4F64AVX2(rows int, starts *int, columns *int32, values *float64, step int, w *float64, ldw int, z *float64, ldz int, n int)
 
 // rowsAddTrans4F64AVX2 adds columns j < 16 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans4F64AVX2(rows int, starts *int, columns *int32, values *float64, step int, d *float64, ldd int, sums *float64, ldsums int, n int)
 
 // rowsMul1F64AVX2 computes columns j < n <= 4 of Z = X W for rows of entries (c, x):
 //
-//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	z[i*ldz+j] = sum of x w[c*ldw+j] over the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// as a chain of fused multiply-adds from zero in the entries' order. rows > 0.
+// as a chain of fused multiply-adds from zero in the order of the entries. rows > 0.
 //
 //go:noescape
 func rowsMul1F64AVX2(rows int, starts *int, columns *int32, values *float64, step int, w *float64, ldw int, z *float64, ldz int, n int)
 
 // rowsAddTrans1F64AVX2 adds columns j < n <= 4 of X^T D to sums for rows of entries (c, x):
 //
-//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries, c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
+//	sums[c*ldsums+j] += x d[i*ldd+j] for the entries e of row i,
+//	c = columns[e], x = values[e*step], starts[i] <= e < starts[i+1]
 //
-// fused, in the rows' order. Vectors of sums are whole: what is beyond n changes. rows > 0.
+// fused, in the order of the rows. The vectors of sums are whole: elements beyond n change. rows >
+// 0.
 //
 //go:noescape
 func rowsAddTrans1F64AVX2(rows int, starts *int, columns *int32, values *float64, step int, d *float64, ldd int, sums *float64, ldsums int, n int)

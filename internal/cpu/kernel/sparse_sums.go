@@ -1,25 +1,26 @@
 package kernel
 
-// Partial sums in F are moved to the totals in float64 after at least flushRows rows, and after as many entries as take flushCost times
-// as long to add.
+// Partial sums in F are added to the totals in float64 after at least flushRows rows, and not
+// before the rows have so many entries that adding them took flushCost times as long as the flush.
 const (
 	flushRows = 4096
 	flushCost = 64
 )
 
-// A SparseSums is what one goroutine adds up X^T D in.
+// A SparseSums is the memory in which one goroutine adds up X^T D.
 type SparseSums[F Float] struct {
 	x           *Sparse[F]
 	cols        int
-	part        []F // of the rows since the last flush: panels, or a column's lanes; nil where totals are added to at once
+	part        []F // since the last flush, in panels or in a column's lanes; nil if sums go to totals at once
 	lanes       int // of a panel's vector, or of a column
 	rows, limit int // since the last flush, and until the next
 	totals      []float64
-	scale       float64 // of one column's sums: the value of all entries
+	scale       float64 // of a single column's sums: the value of all entries
 	group       [groupRows]F
 }
 
-// NewSparseSums returns zeros for products of D of cols columns with x. It may add to x: products with x must not run.
+// NewSparseSums returns zeros for products of D of cols columns with x. It may add row groups to x,
+// so no product with x may run at the same time.
 func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
 	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols), scale: 1}
 	adds := x.cols // of a flush, for each of D's columns
@@ -49,13 +50,19 @@ func (s *SparseSums[F]) Clear() {
 	s.rows = 0
 }
 
-// AddMulTransSparse adds the product of rows lo to hi-1: G += X[lo:hi]^T D, where d has hi-lo rows, ldd elements apart.
+// AddMulTransSparse adds the product of rows lo to hi-1: G += X[lo:hi]^T D. d has hi-lo rows, ldd
+// elements apart.
 //
-// Each element of G is a chain of multiply-adds in the order of the rows, fused above level Go where there are several columns, that is cut
-// every few thousand rows: the parts are in F and their sum in float64. Where D has one column, the products are rounded and summed in
-// float64 at once; or, where all entries are equal and the matrix is dense enough for groups of rows, every 16th row (float32; every 8th in
-// float64) goes to one of as many chains, which are added in float64, every fourth in turn, when they are cut. So G depends on the rows that were
-// added in turn, not on how they were cut into blocks, and is the same at AVX2 and AVX512.
+// If D has several columns, each element of G is a chain of multiply-adds in the order of the rows,
+// fused above level Go, that is cut every few thousand rows: the parts are in F and their sum in
+// float64.
+//
+// If D has one column, the products are rounded and summed in float64 at once. With groups, every
+// 16th row (float32; every 8th in float64) goes to one of as many chains in F. When the chains are
+// cut, they are added in float64, every fourth in turn.
+//
+// So G depends on the sequence of the rows, not on the blocks that they came in, and is the same at
+// AVX2 and AVX512.
 func (k *Kernels[F]) AddMulTransSparse(s *SparseSums[F], lo, hi int, d []F, ldd int) {
 	x := s.x
 	checkSparseBlock(x, lo, hi)
@@ -81,7 +88,7 @@ func (k *Kernels[F]) AddMulTransSparse(s *SparseSums[F], lo, hi int, d []F, ldd 
 	}
 }
 
-// addTransRows is G += X[lo:lo+rows]^T D in panels.
+// addTransRows adds X[lo:lo+rows]^T D in panels.
 func (k *Kernels[F]) addTransRows(s *SparseSums[F], lo, rows int, d []F, ldd int) {
 	x := s.x
 	for j := 0; j < s.cols; {
@@ -92,7 +99,7 @@ func (k *Kernels[F]) addTransRows(s *SparseSums[F], lo, rows int, d []F, ldd int
 	}
 }
 
-// addColumn is g += X^T d.
+// addColumn adds X^T d to the totals.
 func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
 	x, g := s.x, s.totals
 	for i := lo; i < hi; i++ {
@@ -111,7 +118,7 @@ func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
 	}
 }
 
-// flush moves the partial sums to the totals.
+// flush adds the partial sums to the totals and clears them.
 func (s *SparseSums[F]) flush() {
 	s.rows = 0
 	for i := range s.x.cols {
@@ -120,7 +127,7 @@ func (s *SparseSums[F]) flush() {
 	clear(s.part)
 }
 
-// addParts adds row i of the partial sums.
+// addParts adds row i of the partial sums to row.
 func (s *SparseSums[F]) addParts(row []float64, i int) {
 	switch {
 	case s.part == nil:
@@ -138,7 +145,7 @@ func (s *SparseSums[F]) addParts(row []float64, i int) {
 	}
 }
 
-// addLanes is the sum of a multiple of four numbers, in four interleaved sums.
+// addLanes returns the sum of a multiple of four numbers, in four interleaved sums.
 func addLanes[F Float](v []F) float64 {
 	var a, b, c, d float64
 	for ; len(v) >= 4; v = v[4:] {
@@ -150,7 +157,7 @@ func addLanes[F Float](v []F) float64 {
 	return (a + b) + (c + d)
 }
 
-// AddRow adds row i of the sums so far.
+// AddRow adds row i of the sums so far to row.
 func (s *SparseSums[F]) AddRow(row []float64, i int) {
 	checkLength("AddRow", len(row), s.cols)
 	if s.cols == 1 {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// sparseProblem holds the operands of both products, each ending (or beginning) at a guard page, with canaries between rows.
+// A sparseProblem holds the operands of both products, each ending (or beginning) at a guard page,
+// with canaries between rows.
 type sparseProblem[F Float] struct {
 	shape
 	ldw, ldz, ldd, ldg int
@@ -29,7 +30,7 @@ const (
 	valueKinds
 )
 
-// csr draws rows with about density of the elements; some rows and columns have none.
+// csr draws rows with about a density of the elements. Some rows and columns have no entry.
 func csr(r *rand.Rand, rows, cols int, density float64, kind int) (starts []int, columns []int32, values []float64) {
 	starts = make([]int, 1, rows+1)
 	for range rows {
@@ -78,7 +79,7 @@ func newSparseProblem[F Float](t testing.TB, k *Kernels[F], s shape, density flo
 	return p
 }
 
-// run does both products in blocks of rows and stores G, adding to every other row.
+// run computes both products in blocks of rows and stores G, adding to every other row.
 func (p *sparseProblem[F]) run(k *Kernels[F], block int) {
 	p.sums.Clear()
 	for lo := 0; lo < p.n; lo += block {
@@ -98,7 +99,7 @@ func (p *sparseProblem[F]) run(k *Kernels[F], block int) {
 	}
 }
 
-// expected is what run makes of G, in float64, and the sum of the terms' sizes.
+// expected returns the G of run in float64, and the sum of the magnitudes of the terms.
 func (p *sparseProblem[F]) expected() (sums, sizes []float64) {
 	sums, sizes = make([]float64, p.d*p.h), make([]float64, p.d*p.h)
 	add := func(c, j int, v float64) {
@@ -120,7 +121,7 @@ func (p *sparseProblem[F]) expected() (sums, sizes []float64) {
 	return sums, sizes
 }
 
-// element is X[i,c].
+// element returns X[i,c].
 func (p *sparseProblem[F]) element(i, c int) float64 {
 	for e := p.x.starts[i]; e < p.x.starts[i+1]; e++ {
 		if int(p.x.columns[e]) == c {
@@ -184,8 +185,8 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 	}
 }
 
-// TestSparseSameBits checks that AVX2 and AVX-512 add in the same order, that nothing depends on the blocks of rows, and that a second run
-// changes nothing.
+// TestSparseSameBits checks that AVX2 and AVX-512 add in the same order, that nothing depends on
+// the blocks of rows, and that a second run gives the same bits.
 func TestSparseSameBits(t *testing.T) {
 	bothWide(t, testSparseSameBits[float32], testSparseSameBits[float64])
 }
@@ -213,7 +214,8 @@ func testSparseSameBits[F Float](t *testing.T) {
 	})
 }
 
-// TestSparseSumsAdd checks that two goroutines' sums are the sum of all, and that reading them changes nothing.
+// TestSparseSumsAdd checks that the sums of two goroutines add up to the sums of one, and that
+// reading them changes nothing.
 func TestSparseSumsAdd(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
@@ -242,7 +244,8 @@ func TestSparseSumsAdd(t *testing.T) {
 	})
 }
 
-// TestSparseNonFinite checks that a NaN in W or D reaches the rows that have an entry there, and nothing else.
+// TestSparseNonFinite checks that a NaN in W or D reaches the rows that have an entry there, and
+// nothing else.
 func TestSparseNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -282,7 +285,8 @@ func TestSparseAllocate(t *testing.T) {
 	})
 }
 
-// TestSparseRefers checks that entries are not copied where they are in the right form, and that equal ones are not kept at all.
+// TestSparseRefers checks that entries in the right form are not copied, and that equal entries are
+// not kept.
 func TestSparseRefers(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
 	x, err := NewSparse[float64](20, 9, starts, columns, values)
@@ -297,7 +301,7 @@ func TestSparseRefers(t *testing.T) {
 	}
 }
 
-// TestSparseWindow checks that rows of a larger matrix are what they are alone.
+// TestSparseWindow checks that rows of a larger matrix give the same as the rows alone.
 func TestSparseWindow(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
 	for _, values := range [][]float64{nil, values} {

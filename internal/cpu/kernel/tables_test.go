@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTables checks that every level in assembly fills every field of the dispatch tables, but for
+// TestTables checks that every level in assembly fills every field of the dispatch tables, except
 // the product that level Go has in place of tiles.
 func TestTables(t *testing.T) {
 	for _, level := range Levels() {

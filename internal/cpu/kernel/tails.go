@@ -2,28 +2,29 @@ package kernel
 
 import "math"
 
-// tails are the passes of one level over tails.
+// tails are the passes of one level over logistic tails.
 type tails[F Float] struct {
 	of            func(n int, out, s *F)
 	sigmoid       func(n int, out, tails, minus *F)
 	logisticSums  func(n int, tails, s, minus *F, sums *float64)
 	grad, gradAdd [smoothCount]func(n int, out, tails, minus, d *F)
-	// The same with d = yes for the rows of a set, else no.
+	// gradWhere and gradAddWhere take d = yes for the rows of a set and d = no for the others.
 	gradWhere, gradAddWhere [smoothCount]func(n int, out, tails, minus *F, set *uint16, yes, no F)
 }
 
-// smoothCount is the number of losses that follow from tails, the first ones.
+// smoothCount is the number of losses that follow from logistic tails, the first ones.
 const smoothCount = int(LogisticLoss) + 1
 
-// LogisticTails computes out[i] = q with the sign of s[i],
+// LogisticTails computes out[i] = q with the sign of s[i], where
 //
-//	q = 1 / (1 + e^|s[i]|) <= 1/2,
+//	q = 1 / (1 + e^|s[i]|) <= 1/2
 //
-// what the smooth losses of y s[i], y = -1 or +1, and their derivatives need of the exponential: with x = -y s
+// is the tail probability of the logistic distribution beyond |s[i]|. The smooth losses of y s[i],
+// y = -1 or +1, and their derivatives follow from q without another exponential. With x = -y s,
 //
-//	1 / (1 + e^-x) = q where x < 0, else 1 - q;   log(1 + e^x) = max(0, x) - log(1 - q)
+//	1 / (1 + e^-x) = q if x < 0, else 1 - q;   log(1 + e^x) = max(0, x) - log(1 - q)
 //
-// neither of which cancels. NaN for NaN. out may be s.
+// and neither cancels. The result is NaN for NaN. out may be s.
 func (k *Kernels[F]) LogisticTails(out, s []F) {
 	checkLength("LogisticTails", len(out), len(s))
 	if len(out) > 0 {
@@ -31,7 +32,7 @@ func (k *Kernels[F]) LogisticTails(out, s []F) {
 	}
 }
 
-// SigmoidFromTails computes SignedLoss of SigmoidLoss from tails. out may be tails.
+// SigmoidFromTails computes SignedLoss of SigmoidLoss from logistic tails. out may be tails.
 func (k *Kernels[F]) SigmoidFromTails(out, tails, minus []F) {
 	checkLength("SigmoidFromTails", len(out), len(tails))
 	checkLength("SigmoidFromTails", len(out), len(minus))
@@ -40,7 +41,8 @@ func (k *Kernels[F]) SigmoidFromTails(out, tails, minus []F) {
 	}
 }
 
-// LossGradFromTails computes SignedLossGrad of SigmoidLoss or LogisticLoss from tails. out may be tails or d.
+// LossGradFromTails computes SignedLossGrad of SigmoidLoss or LogisticLoss from logistic tails. out
+// may be tails or d.
 func (k *Kernels[F]) LossGradFromTails(phi Loss, out, tails, minus, d []F, add bool) {
 	checkLength("LossGradFromTails", len(out), len(tails))
 	checkLength("LossGradFromTails", len(out), len(minus))
@@ -55,7 +57,8 @@ func (k *Kernels[F]) LossGradFromTails(phi Loss, out, tails, minus, d []F, add b
 	pass(len(out), &out[0], &tails[0], &minus[0], &d[0])
 }
 
-// LossGradFromTailsWhere computes LossGradFromTails with d = yes for the rows lo+i of a set, and no for the others.
+// LossGradFromTailsWhere computes LossGradFromTails with d = yes for the rows lo+i of a set and d =
+// no for the others.
 func (k *Kernels[F]) LossGradFromTailsWhere(phi Loss, out, tails, minus []F, set *RowSet, lo int, yes, no F, add bool) {
 	checkLength("LossGradFromTailsWhere", len(out), len(tails))
 	checkLength("LossGradFromTailsWhere", len(out), len(minus))
@@ -69,24 +72,27 @@ func (k *Kernels[F]) LossGradFromTailsWhere(phi Loss, out, tails, minus []F, set
 	pass(len(out), &out[0], &tails[0], &minus[0], set.at(lo, len(out)), yes, no)
 }
 
-// productLanes is the number of sums and of products of a LogisticSum; the generator has the same constant. A factor is at least 1/2: a
-// product of mostFactors is at least 2^-1000.
+// productLanes is the number of sums and of products of a LogisticSum. The generator has the same
+// constant. A factor of a product is at least 1/2, so a product of mostFactors factors is at least
+// 2^-1000, a normal number.
 const (
 	productLanes = 16
 	mostFactors  = 1000
 )
 
-// A LogisticSum adds up losses log(1 + e^x) without a logarithm for each: the sum of the logarithms is that of the product, in float64.
+// A LogisticSum adds up losses log(1 + e^x) = max(0, x) - log(1 - q) without a logarithm for each:
+// the sum of the logarithms is the logarithm of the product, in float64.
 //
-// There are 16 sums of max(0, x) and products of 1 - q, one for every remainder by 16 of an element's index in its call. When a product may
-// have 1,000 factors their logarithms are taken, and at the end all are added in increasing order.
+// There are 16 sums of max(0, x) and 16 products of 1 - q, one for every remainder by 16 of an
+// element's index in a call. When a product may have 1,000 factors, the logarithms of all products
+// are taken. At the end all sums are added in increasing order.
 type LogisticSum struct {
-	sums    [2 * productLanes]float64 // the sums, then the products
-	factors int                       // in a product, at most
+	sums    [2 * productLanes]float64 // sums, then products
+	factors int                       // largest number in a product
 	total   float64                   // of the logarithms
 }
 
-// Clear lets the sum be zero.
+// Clear sets the sum to zero.
 func (s *LogisticSum) Clear() {
 	*s = LogisticSum{}
 	s.restart()
@@ -99,7 +105,7 @@ func (s *LogisticSum) restart() {
 	s.factors = 0
 }
 
-// takeLogarithms moves the products to the total.
+// takeLogarithms adds the logarithms of the products to the total.
 func (s *LogisticSum) takeLogarithms() {
 	for _, p := range s.sums[productLanes:] {
 		s.total -= math.Log(p)
@@ -107,7 +113,7 @@ func (s *LogisticSum) takeLogarithms() {
 	s.restart()
 }
 
-// Value is the sum so far.
+// Value returns the sum so far.
 func (s *LogisticSum) Value() float64 {
 	s.takeLogarithms()
 	sum := s.total
@@ -117,7 +123,8 @@ func (s *LogisticSum) Value() float64 {
 	return sum
 }
 
-// AddLogistic adds the LogisticLoss of scores s with their tails. sum must have been cleared.
+// AddLogistic adds the LogisticLoss of scores s with their logistic tails. sum must have been
+// cleared.
 func (k *Kernels[F]) AddLogistic(sum *LogisticSum, tails, s, minus []F) {
 	checkLength("AddLogistic", len(tails), len(s))
 	checkLength("AddLogistic", len(tails), len(minus))

@@ -9,52 +9,66 @@ package kernel
 //go:noescape
 func tailsF32AVX512(n int, out *float32, s *float32)
 
-// tailSigmoidF32AVX512 computes out[i] = 1 / (1 + e^-x), where tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidF32AVX512 computes out[i] = 1 / (1 + e^-x), x = minus[i] s[i], from the logistic tail
+// tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidF32AVX512(n int, out *float32, tails *float32, minus *float32)
 
-// tailSigmoidGradF32AVX512 computes out[i] = d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradF32AVX512 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailSigmoidGradWhereF32AVX512 computes out[i] = d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradWhereF32AVX512 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
+// set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailSigmoidGradAddF32AVX512 computes out[i] += d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradAddF32AVX512 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailSigmoidGradAddWhereF32AVX512 computes out[i] += d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradAddWhereF32AVX512 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailLogisticGradF32AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradF32AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailLogisticGradWhereF32AVX512 computes out[i] = d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradWhereF32AVX512 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailLogisticGradAddF32AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradAddF32AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailLogisticGradAddWhereF32AVX512 computes out[i] += d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradAddWhereF32AVX512 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i]
+// s[i], from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the
+// set is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailLogisticSumsF32AVX512 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x = minus[i] s[i],
+// tailLogisticSumsF32AVX512 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x =
+// minus[i] s[i],
 //
 //	sums[l] += max(0, x)
 //	sums[16+l] *= 1 - |tails[i]|
@@ -67,52 +81,66 @@ func tailLogisticSumsF32AVX512(n int, tails *float32, s *float32, minus *float32
 //go:noescape
 func tailsF64AVX512(n int, out *float64, s *float64)
 
-// tailSigmoidF64AVX512 computes out[i] = 1 / (1 + e^-x), where tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidF64AVX512 computes out[i] = 1 / (1 + e^-x), x = minus[i] s[i], from the logistic tail
+// tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidF64AVX512(n int, out *float64, tails *float64, minus *float64)
 
-// tailSigmoidGradF64AVX512 computes out[i] = d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradF64AVX512 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailSigmoidGradWhereF64AVX512 computes out[i] = d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradWhereF64AVX512 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
+// set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailSigmoidGradAddF64AVX512 computes out[i] += d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradAddF64AVX512 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailSigmoidGradAddWhereF64AVX512 computes out[i] += d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradAddWhereF64AVX512 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailLogisticGradF64AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradF64AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailLogisticGradWhereF64AVX512 computes out[i] = d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradWhereF64AVX512 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailLogisticGradAddF64AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradAddF64AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailLogisticGradAddWhereF64AVX512 computes out[i] += d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradAddWhereF64AVX512 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i]
+// s[i], from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the
+// set is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailLogisticSumsF64AVX512 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x = minus[i] s[i],
+// tailLogisticSumsF64AVX512 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x =
+// minus[i] s[i],
 //
 //	sums[l] += max(0, x)
 //	sums[16+l] *= 1 - |tails[i]|
@@ -125,52 +153,66 @@ func tailLogisticSumsF64AVX512(n int, tails *float64, s *float64, minus *float64
 //go:noescape
 func tailsF32AVX2(n int, out *float32, s *float32)
 
-// tailSigmoidF32AVX2 computes out[i] = 1 / (1 + e^-x), where tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidF32AVX2 computes out[i] = 1 / (1 + e^-x), x = minus[i] s[i], from the logistic tail
+// tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidF32AVX2(n int, out *float32, tails *float32, minus *float32)
 
-// tailSigmoidGradF32AVX2 computes out[i] = d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradF32AVX2 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from the
+// logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailSigmoidGradWhereF32AVX2 computes out[i] = d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradWhereF32AVX2 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
+// set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailSigmoidGradAddF32AVX2 computes out[i] += d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradAddF32AVX2 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailSigmoidGradAddWhereF32AVX2 computes out[i] += d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradAddWhereF32AVX2 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailLogisticGradF32AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradF32AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailLogisticGradWhereF32AVX2 computes out[i] = d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradWhereF32AVX2 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
+// set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailLogisticGradAddF32AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradAddF32AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
-// tailLogisticGradAddWhereF32AVX2 computes out[i] += d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradAddWhereF32AVX2 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
-// tailLogisticSumsF32AVX2 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x = minus[i] s[i],
+// tailLogisticSumsF32AVX2 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x =
+// minus[i] s[i],
 //
 //	sums[l] += max(0, x)
 //	sums[16+l] *= 1 - |tails[i]|
@@ -183,52 +225,66 @@ func tailLogisticSumsF32AVX2(n int, tails *float32, s *float32, minus *float32, 
 //go:noescape
 func tailsF64AVX2(n int, out *float64, s *float64)
 
-// tailSigmoidF64AVX2 computes out[i] = 1 / (1 + e^-x), where tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidF64AVX2 computes out[i] = 1 / (1 + e^-x), x = minus[i] s[i], from the logistic tail
+// tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidF64AVX2(n int, out *float64, tails *float64, minus *float64)
 
-// tailSigmoidGradF64AVX2 computes out[i] = d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradF64AVX2 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from the
+// logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailSigmoidGradWhereF64AVX2 computes out[i] = d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradWhereF64AVX2 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
+// set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailSigmoidGradAddF64AVX2 computes out[i] += d[i] minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailSigmoidGradAddF64AVX2 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailSigmoidGradAddWhereF64AVX2 computes out[i] += d minus[i] |t| (1 - |t|), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailSigmoidGradAddWhereF64AVX2 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailLogisticGradF64AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradF64AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailLogisticGradWhereF64AVX2 computes out[i] = d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradWhereF64AVX2 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
+// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
+// set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailLogisticGradAddF64AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1.
+// tailLogisticGradAddF64AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
-// tailLogisticGradAddWhereF64AVX2 computes out[i] += d minus[i] 1 / (1 + e^-x), where t = tails[i] is that of s[i] and x = minus[i] s[i], for i in 0..n-1, with d = yes where the bit is set, else no.
+// tailLogisticGradAddWhereF64AVX2 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
+// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
+// is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
-// tailLogisticSumsF64AVX2 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x = minus[i] s[i],
+// tailLogisticSumsF64AVX2 adds up logistic losses, in float64: for i in 0..n-1, l = i%16, x =
+// minus[i] s[i],
 //
 //	sums[l] += max(0, x)
 //	sums[16+l] *= 1 - |tails[i]|

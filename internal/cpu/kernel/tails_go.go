@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// tailsGo are the reference of the passes in assembly, in float64, rounded.
+// tailsGo returns the reference of the passes in assembly, in float64, rounded.
 func tailsGo[F Float]() tails[F] {
 	sigmoidGrad := func(tail, minus float64) float64 { return math.Abs(tail) * (1 - math.Abs(tail)) }
 	logisticGrad := func(tail, minus float64) float64 { return tailSigmoid64(minus * tail) }
@@ -17,10 +17,10 @@ func tailsGo[F Float]() tails[F] {
 	return t
 }
 
-// tail64 is 1 / (1 + e^|x|) with x's sign.
+// tail64 returns 1 / (1 + e^|x|) with the sign of x.
 func tail64(x float64) float64 { return math.Copysign(sigmoid64(-math.Abs(x)), x) }
 
-// tailSigmoid64 is 1 / (1 + e^-x) from x's tail.
+// tailSigmoid64 returns 1 / (1 + e^-x) from the logistic tail of x.
 func tailSigmoid64(tail float64) float64 {
 	if math.Signbit(tail) {
 		return -tail

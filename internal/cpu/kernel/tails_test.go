@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTails compares what follows from tails with the losses in float64, in units in the last place, on vectors of every length that end
-// or begin at a guard page.
-func TestTails(t *testing.T) {
+// TestLogisticTails compares the results from logistic tails with the losses in float64, in units
+// in the last place, on vectors of every length that end or begin at a guard page.
+func TestLogisticTails(t *testing.T) {
 	eachKernel(t, testTails[float32], testTails[float64])
 }
 
@@ -26,7 +26,8 @@ func testTails[F Float](t *testing.T, level Level) {
 	})
 }
 
-// checkTails allows 4 units in the last place for tails and losses, 8 for derivatives, and for sums those of their terms.
+// checkTails allows 4 units in the last place for tails and losses, 8 for derivatives, and for sums
+// the units of their terms.
 func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []F) {
 	t.Helper()
 	const least = 0x1p-126
@@ -80,7 +81,7 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 	}
 }
 
-// checkTailGradWhere compares weights by a set with the same weights in a vector, bit by bit.
+// checkTailGradWhere compares weights by a set with the same weights in a vector, to the bit.
 func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus []F) {
 	t.Helper()
 	const lo = 2 * RowSetAlign
@@ -107,7 +108,8 @@ func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus 
 	}
 }
 
-// TestTailLimits checks infinities, NaN, signed zeros and numbers whose tails are no normal numbers.
+// TestTailLimits checks infinities, NaN, signed zeros and numbers whose tails are below the normal
+// numbers.
 func TestTailLimits(t *testing.T) {
 	eachKernel(t, testTailLimits[float32], testTailLimits[float64])
 }
@@ -123,7 +125,7 @@ func testTailLimits[F Float](t *testing.T, level Level) {
 	}
 }
 
-// TestLogisticSum adds more than the products have room for, a few at a time.
+// TestLogisticSum adds more losses than a product may have factors, a few at a time.
 func TestLogisticSum(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)

@@ -1,7 +1,7 @@
 package kernel
 
-// sweeps are the passes over a problem's iterate and the vectors beside it, of
-// one level. Pointers are to n elements.
+// sweeps are the passes of one level over the iterate of a problem and the vectors beside it.
+// Pointers are to n elements.
 type sweeps[F Float] struct {
 	combine    func(n int, dst *F, s F, x *F, t F, y *F)
 	scaledCopy func(n int, dst *F, s F, x *F)
@@ -34,16 +34,15 @@ func (k *Kernels[F]) Scale(dst []F, s F, x []F) {
 //
 //	P(y) = z - min(max(z, -Threshold), Threshold),   z = min(max(Scale y, Lower), Upper),
 //
-// that ends a step: a shrinkage, a projection onto a box or a soft threshold.
-// A NaN stays one.
+// that ends a step: a shrinkage, a projection onto a box or a soft threshold. P(NaN) is NaN.
 type Proximal[F Float] = struct{ Scale, Lower, Upper, Threshold F }
 
-// SquaredTrialNorm is the sum of the squares of what Descend applies the map to, in
-// float64. It writes nothing. v is nil where there is no momentum.
+// SquaredTrialNorm returns the squared norm, in float64, of the trial point x - e (d + b v) to
+// which Descend applies the map. It writes nothing. v is nil if there is no momentum.
 //
-// Like the sums of Descend and Adam it has 16 partial sums, one for every
-// remainder of i by 16, each in increasing i; then the upper half is added to
-// the lower, 8 to 8, 4 to 4, until one is left.
+// SquaredTrialNorm, like the sums of Descend and Adam, has 16 partial sums. Partial sum r adds the
+// terms with i mod 16 = r in increasing i. Then the upper 8 partial sums are added to the lower 8,
+// the upper 4 to the lower 4, and so on until a single sum remains.
 func (k *Kernels[F]) SquaredTrialNorm(x, d, v []F, e, b F) float64 {
 	checkLength("SquaredTrialNorm", len(x), len(d))
 	if len(x) == 0 {
@@ -56,12 +55,12 @@ func (k *Kernels[F]) SquaredTrialNorm(x, d, v []F, e, b F) float64 {
 	return k.sweeps.trialNorm(len(x), &x[0], &d[0], &v[0], e, b)
 }
 
-// Descend is a step with momentum: it computes
+// Descend takes a step with momentum: it computes
 //
 //	v[i] = b v[i] + d[i],   x[i] = P(x[i] - e (d[i] + b v[i]))
 //
-// and returns the sums of the squares of x's changes and of the new x, in
-// float64. v is nil where there is no momentum.
+// and returns the sums of the squares of the changes of x and of the new x, in float64. v is nil if
+// there is no momentum.
 func (k *Kernels[F]) Descend(x, d, v []F, e, b F, p Proximal[F]) (moved, size float64) {
 	checkLength("Descend", len(x), len(d))
 	if len(x) == 0 {
@@ -74,7 +73,7 @@ func (k *Kernels[F]) Descend(x, d, v []F, e, b F, p Proximal[F]) (moved, size fl
 	return k.sweeps.descend(len(x), &x[0], &d[0], &v[0], e, b, p.Scale, p.Lower, p.Upper, p.Threshold)
 }
 
-// Adam is a step of Kingma and Ba (2015) with the moments m and v: it computes
+// Adam takes a step of Kingma and Ba (2015) with the moments m and v: it computes
 //
 //	m[i] = 0.9 m[i] + 0.1 d[i],   v[i] = 0.999 v[i] + 0.001 d[i]^2,
 //	x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8))

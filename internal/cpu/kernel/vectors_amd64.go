@@ -14,36 +14,33 @@ func combineF32AVX512(n int, dst *float32, s float32, x *float32, t float32, y *
 //go:noescape
 func scaledCopyF32AVX512(n int, dst *float32, s float32, x *float32)
 
-// trialNormF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
+// trialNormF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
+// w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
 func trialNormF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 
-// descendF32AVX512 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendF32AVX512 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e (d[i] +
+// b w[i]) with w[i] = b v[i] + d[i]. P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y,
+// lower, upper). It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32, scale float32, lower float32, upper float32, threshold float32) (moved float64, size float64)
 
-// trialNormPlainF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e d[i].
+// trialNormPlainF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e d[i].
 //
 //go:noescape
 func trialNormPlainF32AVX512(n int, x *float32, d *float32, e float32) float64
 
-// descendPlainF32AVX512 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendPlainF32AVX512 computes x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e d[i]. P(y) = z -
+// clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper). It returns the sums in float64
+// of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendPlainF32AVX512(n int, x *float32, d *float32, e float32, scale float32, lower float32, upper float32, threshold float32) (moved float64, size float64)
 
-// adamF32AVX512 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001 d[i]^2, both fused, and
-// x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
+// adamF32AVX512 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001
+// d[i]^2, both fused, and x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
 // It returns the sum in float64 of x+[i]^2.
 //
 //go:noescape
@@ -59,36 +56,33 @@ func combineF64AVX512(n int, dst *float64, s float64, x *float64, t float64, y *
 //go:noescape
 func scaledCopyF64AVX512(n int, dst *float64, s float64, x *float64)
 
-// trialNormF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
+// trialNormF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
+// w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
 func trialNormF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
 
-// descendF64AVX512 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendF64AVX512 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e (d[i] +
+// b w[i]) with w[i] = b v[i] + d[i]. P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y,
+// lower, upper). It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendF64AVX512(n int, x *float64, d *float64, v *float64, e float64, b float64, scale float64, lower float64, upper float64, threshold float64) (moved float64, size float64)
 
-// trialNormPlainF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e d[i].
+// trialNormPlainF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e d[i].
 //
 //go:noescape
 func trialNormPlainF64AVX512(n int, x *float64, d *float64, e float64) float64
 
-// descendPlainF64AVX512 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendPlainF64AVX512 computes x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e d[i]. P(y) = z -
+// clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper). It returns the sums in float64
+// of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendPlainF64AVX512(n int, x *float64, d *float64, e float64, scale float64, lower float64, upper float64, threshold float64) (moved float64, size float64)
 
-// adamF64AVX512 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001 d[i]^2, both fused, and
-// x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
+// adamF64AVX512 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001
+// d[i]^2, both fused, and x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
 // It returns the sum in float64 of x+[i]^2.
 //
 //go:noescape
@@ -104,36 +98,33 @@ func combineF32AVX2(n int, dst *float32, s float32, x *float32, t float32, y *fl
 //go:noescape
 func scaledCopyF32AVX2(n int, dst *float32, s float32, x *float32)
 
-// trialNormF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
+// trialNormF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
+// w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
 func trialNormF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 
-// descendF32AVX2 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendF32AVX2 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e (d[i] + b
+// w[i]) with w[i] = b v[i] + d[i]. P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y,
+// lower, upper). It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendF32AVX2(n int, x *float32, d *float32, v *float32, e float32, b float32, scale float32, lower float32, upper float32, threshold float32) (moved float64, size float64)
 
-// trialNormPlainF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e d[i].
+// trialNormPlainF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e d[i].
 //
 //go:noescape
 func trialNormPlainF32AVX2(n int, x *float32, d *float32, e float32) float64
 
-// descendPlainF32AVX2 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendPlainF32AVX2 computes x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e d[i]. P(y) = z -
+// clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper). It returns the sums in float64
+// of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendPlainF32AVX2(n int, x *float32, d *float32, e float32, scale float32, lower float32, upper float32, threshold float32) (moved float64, size float64)
 
-// adamF32AVX2 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001 d[i]^2, both fused, and
-// x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
+// adamF32AVX2 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001
+// d[i]^2, both fused, and x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
 // It returns the sum in float64 of x+[i]^2.
 //
 //go:noescape
@@ -149,36 +140,33 @@ func combineF64AVX2(n int, dst *float64, s float64, x *float64, t float64, y *fl
 //go:noescape
 func scaledCopyF64AVX2(n int, dst *float64, s float64, x *float64)
 
-// trialNormF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
+// trialNormF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
+// w[i]) with w[i] = b v[i] + d[i].
 //
 //go:noescape
 func trialNormF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64) float64
 
-// descendF64AVX2 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e (d[i] + b w[i]) with w[i] = b v[i] + d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendF64AVX2 computes v[i] = w[i] and x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e (d[i] + b
+// w[i]) with w[i] = b v[i] + d[i]. P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y,
+// lower, upper). It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendF64AVX2(n int, x *float64, d *float64, v *float64, e float64, b float64, scale float64, lower float64, upper float64, threshold float64) (moved float64, size float64)
 
-// trialNormPlainF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of
-// x[i] - e d[i].
+// trialNormPlainF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e d[i].
 //
 //go:noescape
 func trialNormPlainF64AVX2(n int, x *float64, d *float64, e float64) float64
 
-// descendPlainF64AVX2 computes x[i] = P(y[i]) for i in 0..n-1, y[i] =
-// x[i] - e d[i].
-// P(y) = z - clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper).
-// It returns the sums in float64 of (x+[i] - x[i])^2 and x+[i]^2.
+// descendPlainF64AVX2 computes x[i] = P(y[i]) for i in 0..n-1, y[i] = x[i] - e d[i]. P(y) = z -
+// clamp(z, -threshold, threshold), z = clamp(scale y, lower, upper). It returns the sums in float64
+// of (x+[i] - x[i])^2 and x+[i]^2.
 //
 //go:noescape
 func descendPlainF64AVX2(n int, x *float64, d *float64, e float64, scale float64, lower float64, upper float64, threshold float64) (moved float64, size float64)
 
-// adamF64AVX2 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001 d[i]^2, both fused, and
-// x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
+// adamF64AVX2 computes, for i in 0..n-1, m[i] = 0.9 m[i] + 0.1 d[i], v[i] = 0.999 v[i] + 0.001
+// d[i]^2, both fused, and x[i] = P(x[i] - rate m[i] / (sqrt(root v[i]) + 1e-8)), P as in descend.
 // It returns the sum in float64 of x+[i]^2.
 //
 //go:noescape

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// sweepsGo are the reference of the sweeps in assembly.
+// sweepsGo returns the reference of the sweeps in assembly.
 func sweepsGo[F Float]() sweeps[F] {
 	return sweeps[F]{
 		combine: combineGo[F],
@@ -42,7 +42,7 @@ func combineGo[F Float](n int, dst *F, s F, x *F, t F, y *F) {
 	}
 }
 
-// next is what a step applies the map to, and the new v.
+// next returns the trial point of a step and the new v.
 func next[F Float](x, d, v, e, b F) (y, w F) {
 	w = b*v + d
 	return x - e*(d+b*w), w
@@ -86,13 +86,13 @@ func adamGo[F Float](x, d, m, v []F, rate, root F, p Proximal[F]) float64 {
 	return size.total()
 }
 
-// proximal is P(y).
+// proximal returns P(y).
 func proximal[F Float](p Proximal[F], y F) F {
 	z := min(max(p.Scale*y, p.Lower), p.Upper)
 	return z - min(max(z, -p.Threshold), p.Threshold)
 }
 
-// tally is a sum in the sweeps' order.
+// A tally is a sum in the order of the sweeps.
 type tally [16]float64
 
 func (t *tally) square(i int, x float64) { t[i%len(t)] += x * x }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// maps are proximal maps of every kind, and one that is all of them.
+// maps are proximal maps of every kind, and a combination of all.
 func maps[F Float]() map[string]Proximal[F] {
 	inf := F(math.Inf(1))
 	return map[string]Proximal[F]{
@@ -16,13 +16,13 @@ func maps[F Float]() map[string]Proximal[F] {
 	}
 }
 
-// wideProximal is P in float64.
+// wideProximal returns P in float64.
 func wideProximal[F Float](p Proximal[F], y float64) float64 {
 	return proximal(Proximal[float64]{float64(p.Scale), float64(p.Lower), float64(p.Upper), float64(p.Threshold)}, y)
 }
 
-// TestSweeps compares every step with loops in float64, on vectors of every
-// length that end or begin at a guard page.
+// TestSweeps compares every step with loops in float64, on vectors of every length that end or
+// begin at a guard page.
 func TestSweeps(t *testing.T) {
 	eachKernel(t, testSweeps[float32], testSweeps[float64])
 }
@@ -59,7 +59,7 @@ func testSweeps[F Float](t *testing.T, level Level) {
 	}
 }
 
-// wideStep is what a sweep should leave in one element of its vectors.
+// wideStep is what a sweep leaves in one element of its vectors, in float64.
 type wideStep func(x, d, v, w float64) (x1, v1, w1 float64)
 
 // checkSweeps runs every step on the same vectors, parts of pages.
@@ -129,9 +129,9 @@ func checkSweeps[F Float](t *testing.T, k *Kernels[F], pages, v [4][]F, p Proxim
 	}
 }
 
-// TestReach checks that SquaredTrialNorm is the size of a step without a map, and that it
-// writes nothing.
-func TestReach(t *testing.T) {
+// TestSquaredTrialNorm checks that SquaredTrialNorm is the size of a step without a map, and that
+// it writes nothing.
+func TestSquaredTrialNorm(t *testing.T) {
 	eachKernel(t, testReach[float32], testReach[float64])
 }
 
@@ -165,8 +165,7 @@ func testReach[F Float](t *testing.T, level Level) {
 	}
 }
 
-// TestSweepsSameBits checks that AVX2 and AVX-512 give the same bits, sums
-// included.
+// TestSweepsSameBits checks that AVX2 and AVX-512 give the same bits, sums included.
 func TestSweepsSameBits(t *testing.T) {
 	bothWide(t, testSweepsSameBits[float32], testSweepsSameBits[float64])
 }
@@ -213,8 +212,8 @@ func testSweepsSameBits[F Float](t *testing.T) {
 	}
 }
 
-// TestSweepsNonFinite checks that a NaN or infinity in the direction reaches
-// its element of x, v and the sums, through every map, and no other element.
+// TestSweepsNonFinite checks that a NaN or infinity in the direction reaches its element of x, v
+// and the sums, through every map, and no other element.
 func TestSweepsNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -239,8 +238,7 @@ func TestSweepsNonFinite(t *testing.T) {
 	})
 }
 
-// TestSweepsMisuse checks that vectors of different lengths panic before
-// memory is touched.
+// TestSweepsMisuse checks that vectors of different lengths panic before memory is touched.
 func TestSweepsMisuse(t *testing.T) {
 	k := mustNew[float64](t, Best())
 	x, short := make([]float64, 20), make([]float64, 19)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// vexEncodings are those of {vex} VPDPBUSD by the GNU assembler 2.40, by the operands in Go's order. Again:
+// vexEncodings are the bytes of {vex} VPDPBUSD from the GNU assembler 2.40, by the operands in Go's
+// order. To repeat:
 //
 //	echo '{vex} vpdpbusd %ymm12, %ymm15, %ymm0' | as -o a.o - && objdump -d a.o
 var vexEncodings = map[string]string{
@@ -33,8 +34,9 @@ var vexEncodings = map[string]string{
 	"Y14, Y15, Y11": "c4 42 05 50 de",
 }
 
-// TestVEXEncoding checks the instructions that are written out as bytes: few CPUs can run them. What is around them is the same in the
-// tiles encoded with EVEX, whose results TestIntegersSameBits compares.
+// TestVEXEncoding checks the instructions that are written out as bytes, because few CPUs can run
+// them. The instructions around them are the same as in the tiles encoded with EVEX, whose results
+// TestByteKernelsSameBits compares.
 func TestVEXEncoding(t *testing.T) {
 	text, err := os.ReadFile("bytetiles_amd64.s")
 	if err != nil {

@@ -3,7 +3,6 @@ package estimate
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
@@ -11,16 +10,18 @@ import (
 
 const (
 	powerIterations = 12
-	// The lengths of the central differences, of 1 + ||x||. The error is of the order of h^2 from the third derivatives and of
-	// roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32, where 1e-4 would leave 6e-4 of one rounding and more of a
-	// sum over many rows. Both are far inside stepMargin.
+	// The lengths of the central differences, of 1 + ||x||. The error is of the order of h^2 from the
+	// third derivatives and of roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32, where
+	// 1e-4 would leave 6e-4 of one rounding and more of a sum over many rows. Both are far inside
+	// stepMargin.
 	differenceLength       = 1e-4
 	narrowDifferenceLength = 1e-2
 	stepMargin             = 0.9
 )
 
-// stepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the Lipschitz constant of
-// d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the start. w nil means weights 0.
+// StepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the
+// Lipschitz constant of d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the
+// start. w nil means weights 0.
 func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights func(w, g []float64)) ([]string, error) {
 	smoothness, jacobian, err := estimateLipschitz(p, at, weights)
 	if err != nil {
@@ -35,113 +36,135 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights
 		eta, bound, smoothness, jacobian)}, nil
 }
 
-// estimateLipschitz runs the power iteration on differences of d(x) = grad f + J^T w(g) and of g at the iterate, and leaves the
-// iterate and its forward pass as they were. The directions are drawn from a fixed seed. It costs about 25 gradients, not counted.
+// estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of
+// the Jacobian of g at the iterate by power iterations on differences, and leaves the iterate and
+// its forward pass as they were. It costs about 36 gradients, not counted.
 func estimateLipschitz(p problem.Problem, at *problem.Point, weights func(w, g []float64)) (smoothness, jacobian float64, err error) {
-	n, m := p.Dims()
-	e := &difference{p: p, at: at, g: make([]float64, m), w: make([]float64, 1+m), weights: weights,
-		x: p.Space().New(), base: p.Space().New(), v: p.Space().New(), d: p.Space().New()}
-	defer func() {
-		for _, v := range []problem.Vector{e.x, e.base, e.v, e.d} {
-			p.Space().Free(v)
+	m := problem.Constraints(p)
+	e := newDifference(p)
+	defer e.free()
+	w := make([]float64, 1+m)
+	d := e.vector()
+	direction := func(into problem.Vector) error {
+		clear(w)
+		w[0] = 1
+		if weights != nil {
+			weights(w[1:], e.g)
 		}
-	}()
-	p.Space().Combine(e.x, 1, problem.Iterate, 0, problem.Iterate)
-	e.h = differenceLength
-	if p.Space().Roundoff() > 0x1p-53 {
-		e.h = narrowDifferenceLength
+		return p.Backward(w, into)
 	}
-	e.h *= 1 + math.Sqrt(p.Space().Dot(e.x, e.x))
-	rng := rand.New(rand.NewPCG(1, 0))
-	start := make([]float64, n)
-	draw := func() {
-		for i := range start {
-			start[i] = rng.NormFloat64()
+	// v becomes (d(x + h v) - d(x - h v))/2h.
+	smoothness, err = e.power(func() (float64, error) {
+		if err := e.shift(-e.h); err != nil {
+			return 0, err
 		}
-		p.Space().Write(e.v, start)
+		if err := direction(d); err != nil {
+			return 0, err
+		}
+		if err := e.shift(e.h); err != nil {
+			return 0, err
+		}
+		if err := direction(e.v); err != nil {
+			return 0, err
+		}
+		p.Space().Combine(e.v, 1/(2*e.h), e.v, -1/(2*e.h), d)
+		return math.Sqrt(p.Space().Dot(e.v, e.v)), nil
+	})
+	if err == nil && m > 0 {
+		jacobian, err = e.jacobian(m, func(g []float64) []float64 { return g }, p.Backward)
 	}
-	draw()
-	for range powerIterations {
-		if smoothness, err = e.gradient(); err != nil {
-			return 0, 0, err
-		}
-	}
-	if m > 0 {
-		draw()
-		for range powerIterations {
-			if jacobian, err = e.jacobian(); err != nil {
-				return 0, 0, err
-			}
-		}
+	if err != nil {
+		return 0, 0, err
 	}
 	p.Space().Combine(problem.Iterate, 1, e.x, 0, e.x)
 	return smoothness, jacobian, at.Forward(p)
 }
 
-// difference is the state of the power iterations: v is the direction, d takes the image.
-type difference struct {
-	p             problem.Problem
-	at            *problem.Point
-	g, w          []float64
-	weights       func(w, g []float64)
-	x, base, v, d problem.Vector
-	h             float64
+// Jacobian estimates the norm of the Jacobian of the constraints' smooth terms at the iterate by
+// power iterations on J^T J: 12 gradients, counted. It leaves the iterate and its forward pass as
+// they were.
+func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
+	e, terms := newDifference(p), NewTerms(p)
+	defer e.free()
+	return e.jacobian(len(terms.weights)-1, terms.values, func(w []float64, d problem.Vector) error { return terms.backward(at, w, d) })
 }
 
-// shift puts the iterate at x + t v/||v||.
-func (e *difference) shift(t float64) error {
-	if n := math.Sqrt(e.p.Space().Dot(e.v, e.v)); n > 0 {
-		e.p.Space().Combine(e.v, 1/n, e.v, 0, e.v)
+// difference is the state of power iterations at x, along the direction v.
+type difference struct {
+	p       problem.Problem
+	x, v    problem.Vector
+	vectors []problem.Vector
+	h       float64
+	g       []float64 // g at the last point
+}
+
+func newDifference(p problem.Problem) *difference {
+	e := &difference{p: p, g: make([]float64, problem.Constraints(p))}
+	e.x, e.v = e.vector(), e.vector()
+	p.Space().Combine(e.x, 1, problem.Iterate, 0, problem.Iterate)
+	e.h = DifferenceLength(p, e.x)
+	return e
+}
+
+func (e *difference) vector() problem.Vector {
+	v := e.p.Space().New()
+	e.vectors = append(e.vectors, v)
+	return v
+}
+
+func (e *difference) free() {
+	for _, v := range e.vectors {
+		e.p.Space().Free(v)
 	}
+}
+
+// shift evaluates at x + t v.
+func (e *difference) shift(t float64) error {
 	e.p.Space().Combine(problem.Iterate, 1, e.x, t, e.v)
 	_, err := e.p.Forward(e.g)
 	return err
 }
 
-// direction writes d(x) at the iterate of the last forward pass.
-func (e *difference) direction(into problem.Vector) error {
-	clear(e.w)
-	e.w[0] = 1
-	if e.weights != nil {
-		e.weights(e.w[1:], e.g)
+// power applies apply to v of length 1, powerIterations times from a fixed random direction. apply
+// writes the image of v to v and returns a length, of which power returns the largest.
+func (e *difference) power(apply func() (float64, error)) (float64, error) {
+	s := e.p.Space()
+	direction := make([]float64, s.Len())
+	randomDirection(direction)
+	s.Write(e.v, direction)
+	largest := 0.0
+	for range powerIterations {
+		if size := math.Sqrt(s.Dot(e.v, e.v)); size > 0 {
+			s.Combine(e.v, 1/size, e.v, 0, e.v)
+		}
+		length, err := apply()
+		if err != nil {
+			return 0, err
+		}
+		largest = math.Max(largest, length)
 	}
-	return e.p.Backward(e.w, into)
+	return largest, nil
 }
 
-// gradient takes v to (d(x + h v) - d(x - h v))/2h and returns its length.
-func (e *difference) gradient() (float64, error) {
-	if err := e.shift(-e.h); err != nil {
-		return 0, err
-	}
-	if err := e.direction(e.base); err != nil {
-		return 0, err
-	}
-	if err := e.shift(e.h); err != nil {
-		return 0, err
-	}
-	if err := e.direction(e.d); err != nil {
-		return 0, err
-	}
-	e.p.Space().Combine(e.v, 1/(2*e.h), e.d, -1/(2*e.h), e.base)
-	return math.Sqrt(e.p.Space().Dot(e.v, e.v)), nil
-}
-
-// jacobian takes v to J^T J v, J v by a central difference, and returns ||J v||.
-func (e *difference) jacobian() (float64, error) {
-	if err := e.shift(-e.h); err != nil {
-		return 0, err
-	}
-	jv := append([]float64{}, e.g...)
-	if err := e.shift(e.h); err != nil {
-		return 0, err
-	}
-	for j, g := range e.g {
-		jv[j] = (g - jv[j]) / (2 * e.h)
-	}
-	if err := e.shift(0); err != nil {
-		return 0, err
-	}
-	copy(e.w[1:], jv)
-	e.w[0] = 0
-	return vec.Norm(jv), e.p.Backward(e.w, e.v)
+// jacobian returns the norm of the Jacobian of count values at x, which it leaves evaluated. values
+// takes them out of g at the last point; backward writes J^T w for the coefficients (0, w).
+func (e *difference) jacobian(count int, values func(g []float64) []float64,
+	backward func(w []float64, d problem.Vector) error) (float64, error) {
+	image := make([]float64, 1+count) // 0, J v
+	return e.power(func() (float64, error) {
+		if err := e.shift(-e.h); err != nil {
+			return 0, err
+		}
+		copy(image[1:], values(e.g))
+		if err := e.shift(e.h); err != nil {
+			return 0, err
+		}
+		for i, plus := range values(e.g) {
+			image[1+i] = (plus - image[1+i]) / (2 * e.h)
+		}
+		if err := e.shift(0); err != nil {
+			return 0, err
+		}
+		return vec.Norm(image), backward(image, e.v)
+	})
 }

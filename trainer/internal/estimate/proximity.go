@@ -13,7 +13,8 @@ const (
 	proximityFloor  = 0.1 // of the curvature of f
 )
 
-// checkProximity refuses settings of rho^ and the modulus of weak convexity that do not fit together.
+// CheckProximity refuses settings of rho^ and the modulus of weak convexity that do not fit
+// together.
 func CheckProximity(name string, rhoHat, modulus float64) error {
 	switch {
 	case !setting.IsSize(rhoHat) || !setting.IsSize(modulus):
@@ -24,7 +25,7 @@ func CheckProximity(name string, rhoHat, modulus float64) error {
 	return nil
 }
 
-// proximity returns rho^ of the proximal problems and their modulus of strong convexity
+// Proximity returns rho^ of the proximal problems and their modulus of strong convexity
 // rho^ - modulus, given what was measured. A setting of 0 takes its default: the modulus that was
 // measured, and for rho^ twice the modulus, but at least a tenth of the curvature of f.
 func Proximity(rhoHat, modulus float64, measured Curvature) (rho, strong float64) {

@@ -6,8 +6,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// slopes are the derivatives of the constraints at one point along the move to the next, zeta_gj.(x_+ - x): for few constraints by their
-// gradients, for more by central differences of their smooth terms, whose maxima take the branch that Backward takes at x.
+// Slopes are the derivatives of the constraints at one point along the move to the next,
+// zeta_gj.(x_+ - x): for few constraints by their gradients, for more by central differences of
+// their smooth terms, whose maxima take the branch that Backward takes at x.
 type Slopes struct {
 	terms   *Terms
 	Slope   []float64
@@ -21,6 +22,7 @@ type Slopes struct {
 	next                problem.Vector
 }
 
+// NewSlopes prepares the slopes of p's constraints.
 func NewSlopes(p problem.Problem, terms *Terms) Slopes {
 	m := problem.Constraints(p)
 	s := Slopes{terms: terms, Slope: make([]float64, m), x: p.Space().New(), move: p.Space().New(), weights: make([]float64, 1+m)}
@@ -36,7 +38,7 @@ func NewSlopes(p problem.Problem, terms *Terms) Slopes {
 	return s
 }
 
-// start makes the iterate x, whose last Forward gave at.
+// Start makes the iterate x, whose last Forward gave at.
 func (s *Slopes) Start(p problem.Problem, at *problem.Point) error {
 	p.Space().Combine(s.x, 1, problem.Iterate, 0, problem.Iterate)
 	copy(s.h, s.terms.values(at.Constraints))
@@ -50,7 +52,7 @@ func (s *Slopes) Start(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// along sets slope and length for the move from x to the iterate, before its forward pass.
+// Along sets slope and length for the move from x to the iterate, before its forward pass.
 func (s *Slopes) Along(p problem.Problem) error {
 	p.Space().Combine(s.move, 1, problem.Iterate, -1, s.x)
 	s.Length = math.Sqrt(p.Space().Dot(s.move, s.move))

@@ -7,11 +7,12 @@ import (
 	"ppal/trainer/problem"
 )
 
-// mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the largest.
+// mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the
+// largest.
 const MostTerms = 4
 
-// smoothTerms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem, or the constraints
-// themselves, each its own piece.
+// Terms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem,
+// or the constraints themselves, each its own piece.
 type Terms struct {
 	p       problem.Problem
 	pw      problem.Piecewise // nil where the constraints are smooth
@@ -20,9 +21,10 @@ type Terms struct {
 	chosen  [MostTerms]int
 }
 
+// NewTerms returns the terms of p.
 func NewTerms(p problem.Problem) *Terms {
 	m := problem.Constraints(p)
-	if pw, ok := p.(problem.Piecewise); ok {
+	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
 		return &Terms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
 	}
 	s := &Terms{p: p, pieces: make([]problem.Piece, m), weights: make([]float64, 1+m)}
@@ -40,14 +42,16 @@ func (s *Terms) values(g []float64) []float64 {
 	return g
 }
 
-// gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the term t. It counts.
+// gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the
+// term t. It counts.
 func (s *Terms) gradient(at *problem.Point, index int, d problem.Vector) error {
 	clear(s.weights)
 	s.weights[index] = 1
 	return s.backward(at, s.weights, d)
 }
 
-// backward writes weights[0] grad f + sum_t weights[1+t] grad h_t at the iterate of the last Forward. It counts.
+// backward writes weights[0] grad f + sum_t weights[1+t] grad h_t at the iterate of the last
+// Forward. It counts.
 func (s *Terms) backward(at *problem.Point, weights []float64, d problem.Vector) error {
 	if s.pw == nil {
 		return at.Backward(s.p, weights, d)
@@ -56,7 +60,8 @@ func (s *Terms) backward(at *problem.Point, weights []float64, d problem.Vector)
 	return s.pw.BackwardTerms(weights, d)
 }
 
-// largest lists up to mostTerms terms, those whose pieces are largest where g was evaluated. The slice is s's own.
+// largest lists up to mostTerms terms, those whose pieces are largest where g was evaluated. The
+// slice is s's own.
 func (s *Terms) largest(g []float64) []int {
 	h, chosen := s.values(g), s.chosen[:0]
 	for len(chosen) < MostTerms {
@@ -85,8 +90,9 @@ func (s *Terms) signs(term int) (positive, negative bool) {
 	return positive, negative
 }
 
-// bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last Forward, which gave at: at a kink
-// the subgradient that Backward takes may be 0. Only the largest terms are examined; bound is 0 for constraints without one.
+// Bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last
+// Forward, which gave at: at a kink the subgradient that Backward takes may be 0. Only the largest
+// terms are examined; bound is 0 for constraints without one.
 func (s *Terms) Bounds(at *problem.Point, bound []float64, d problem.Vector) error {
 	clear(bound)
 	for _, t := range s.largest(at.Constraints) {

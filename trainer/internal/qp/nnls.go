@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"ppal/trainer/internal/vec"
 )
 
-// quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares problem.
+// Quadratic is y'Hy/2 + b'y, H positive semidefinite: the normal equations of a small least-squares
+// problem.
 type Quadratic struct {
 	Hessian *mat.SymDense
 	Linear  []float64
 }
 
+// New returns the zero quadratic of n numbers.
 func New(n int) *Quadratic {
 	q := &Quadratic{Linear: make([]float64, n)}
 	if n > 0 {
@@ -23,7 +23,7 @@ func New(n int) *Quadratic {
 	return q
 }
 
-// slope is the i-th component of Hy + b.
+// Slope is the i-th component of Hy + b.
 func (q *Quadratic) Slope(i int, y []float64) float64 {
 	s := q.Linear[i]
 	for j, v := range y {
@@ -38,8 +38,9 @@ const (
 	singular       = 1e14 // condition number, of columns of length 1, from which a set of them counts as dependent
 )
 
-// nonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least Squares Problems, ch. 23) on the
-// normal equations. A column that depends on those in use is left out: it cannot lower the minimum.
+// NonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least
+// Squares Problems, ch. 23) on the normal equations. A column that depends on those in use is left
+// out: it cannot lower the minimum.
 func (q *Quadratic) NonNegative() []float64 {
 	n := len(q.Linear)
 	y := make([]float64, n)
@@ -59,7 +60,8 @@ func (q *Quadratic) NonNegative() []float64 {
 	return y
 }
 
-// steepest returns the free coordinate whose column, scaled to length 1, has the most negative slope, -1 where none has.
+// steepest returns the free coordinate whose column, scaled to length 1, has the most negative
+// slope, -1 where none has.
 func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	next, best := -1, 0.0
 	for i := range y {
@@ -78,8 +80,8 @@ func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	return next
 }
 
-// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on the way; false, and nothing
-// moved, where the set's columns are dependent.
+// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on
+// the way; false, and nothing moved, where the set's columns are dependent.
 func (q *Quadratic) descend(y []float64, passive []bool) bool {
 	y0, passive0 := slices.Clone(y), slices.Clone(passive)
 	for {
@@ -153,62 +155,7 @@ func (q *Quadratic) minimiser(passive []bool) ([]float64, bool) {
 	return y, true
 }
 
-const exchangeSweeps = 1000
-
-// withSums minimises over y >= 0 with sum_{i: group[i] = j} y_i = sums[j], and y_i >= 0 alone where group[i] < 0, by exchanging
-// mass between pairs of a group (coordinate descent on each edge of its simplex).
-func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
-	y := make([]float64, len(group))
-	first := map[int]bool{}
-	for i, j := range group {
-		if j >= 0 && !first[j] {
-			first[j], y[i] = true, sums[j]
-		}
-	}
-	for range exchangeSweeps {
-		change := 0.0
-		for i, gi := range group {
-			if gi < 0 {
-				if h := q.Hessian.At(i, i); h > 0 {
-					next := math.Max(0, y[i]-q.Slope(i, y)/h)
-					change = math.Max(change, math.Abs(next-y[i]))
-					y[i] = next
-				}
-				continue
-			}
-			for j := range i {
-				if group[j] == gi {
-					change = math.Max(change, q.Exchange(y, i, j))
-				}
-			}
-		}
-		if change <= 1e-15*(1+vec.Norm1(y)) {
-			break
-		}
-	}
-	return y
-}
-
-// exchange moves mass from j to i (or back) to the minimum along e_i - e_j and returns how much.
-func (q *Quadratic) Exchange(y []float64, i, j int) float64 {
-	curvature := q.Hessian.At(i, i) + q.Hessian.At(j, j) - 2*q.Hessian.At(i, j)
-	slope := q.Slope(i, y) - q.Slope(j, y)
-	t := 0.0
-	switch {
-	case curvature > 0:
-		t = -slope / curvature
-	case slope > 0:
-		t = -y[i]
-	case slope < 0:
-		t = y[j]
-	}
-	t = math.Max(-y[i], math.Min(y[j], t))
-	y[i] += t
-	y[j] -= t
-	return math.Abs(t)
-}
-
-// shift makes q the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
+// Shift makes q the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
 func (q *Quadratic) Shift(slope, y []float64) {
 	if len(y) == 0 {
 		return

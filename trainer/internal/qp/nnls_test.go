@@ -29,7 +29,8 @@ func (q *Quadratic) value(y []float64) float64 {
 	return sum
 }
 
-// randomColumns draws count columns of length n; some are copies, sums or multiples of others, zero, or 10^3 times longer.
+// randomColumns draws count columns of length n; some are copies, sums or multiples of others,
+// zero, or 10^3 times longer.
 func randomColumns(rng *rand.Rand, n, count int) [][]float64 {
 	a := make([][]float64, count)
 	for i := range a {
@@ -122,7 +123,8 @@ func TestNonNegativeIsOptimal(t *testing.T) {
 	}
 }
 
-// withSums on random simplices: no exchange within a group lowers the value, against a fine search for two members.
+// withSums on random simplices: no exchange within a group lowers the value, against a fine search
+// for two members.
 func TestWithSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for trial := range 300 {

@@ -19,7 +19,8 @@ func Named(t testing.TB, name string) testproblems.Problem {
 	return tp
 }
 
-// FunctionsOf makes trainer's form of tp. A box that is not the same for every coordinate becomes constraints.
+// FunctionsOf makes trainer's form of tp. A box that is not the same for every coordinate becomes
+// constraints.
 func FunctionsOf(tp testproblems.Problem) problem.Functions {
 	r := problem.Regularizer{}
 	if tp.Ball > 0 {

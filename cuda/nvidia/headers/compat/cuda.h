@@ -1,5 +1,6 @@
-// gorgonia.org/cu with the headers of CUDA 13 (and 12.8), where some names stand for newer functions, five of them with other arguments.
-// Every driver has the functions that cu means; with older headers this changes nothing.
+// Lets gorgonia.org/cu compile with the headers of CUDA 12.8 and 13, in which some names stand for
+// newer functions, five of them with other arguments. Every driver has the functions that cu
+// expects. Older headers are unchanged.
 #ifndef PPAL_COMPAT_H
 #define PPAL_COMPAT_H
 #include_next <cuda.h>

@@ -57,10 +57,10 @@ static int multiply(const work *w) {
              : OK;
 }
 
-// extent is how many elements a column-major matrix of rows x columns spans.
+// extent is the number of elements that a column-major matrix of rows x columns spans.
 static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t ld) { return rows && columns ? (columns - 1) * ld + rows : 0; }
 
-// kind_of is the kind of a product by its types, -1 where there is none.
+// kind_of returns the kind of a product with these types, or -1.
 static int kind_of(int a, int b, int c, int compute) {
   static const struct { int in, out, compute; } kinds[] = {{0, 0, 68}, {0, 0, 77}, {1, 1, 70}, {14, 0, 68}, {3, 10, 72}};
   for (int k = FLOAT; k <= INTEGER; k++)
@@ -68,7 +68,7 @@ static int kind_of(int a, int b, int c, int compute) {
   return -1;
 }
 
-// integers_fit says whether a product of integers is one that tensor cores take: A^T B, shapes and strides in fours, and no scales.
+// integers_fit reports whether tensor cores take a product of integers: A^T B, shapes and strides in fours, and no scales.
 static int integers_fit(int trans_a, int trans_b, int m, int k, const void *alpha, const void *beta, int lda, int ldb, int ldc, uint64_t at) {
   return trans_a && !trans_b && *(int32_t *)alpha == 1 && *(int32_t *)beta == 0 && (m | k | lda | ldb | ldc) % 4 == 0 && at % 4 == 0;
 }

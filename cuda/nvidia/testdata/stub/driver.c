@@ -63,7 +63,7 @@ API int cuDeviceGetAttribute(int *v, int what, int d) {
   return INVALID_VALUE;
 }
 
-static int primary; // its address is the primary context
+static int primary; // the address is the primary context
 static int retained;
 static __thread void *current;
 
@@ -108,7 +108,7 @@ API int cuGetErrorString(int code, const char **text) {
 
 enum { MOST = 1 << 16 };
 static struct { uint64_t at; size_t bytes; } live[MOST];
-static int ever; // how many of them were ever used
+static int ever; // the entries that were ever used
 
 int inside(uint64_t p, size_t bytes) {
   for (int i = 0; i < ever; i++)
@@ -123,7 +123,7 @@ API int cuMemAlloc_v2(uint64_t *p, size_t bytes) {
     *p = live[i].at = (uint64_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
     live[i].bytes = bytes;
     if (i >= ever) ever = i + 1;
-    memset((void *)*p, 0xA5, bytes); // as little zero as a GPU's memory is
+    memset((void *)*p, 0xA5, bytes); // like a GPU's memory, not zero
     logged("alloc %zu", bytes);
     return OK;
   }
@@ -234,7 +234,7 @@ API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s)
   return submit(s, &(work){.run = clear, .to = to, .bytes = bytes, .args = {value}});
 }
 
-// Modules: PTX is any text with a .version, a kernel is there when the text has an .entry of its name.
+// Modules: PTX is any text with a .version, and has the kernels that its .entry lines name.
 
 static const char complaint[] = "ptxas application ptx input, line 1; fatal : Missing .version directive";
 
@@ -254,21 +254,21 @@ API int cuModuleGetFunction(char **f, char *module, const char *name) {
   return strstr(module, entry) ? (*f = strdup(name), OK) : NOT_FOUND;
 }
 
-// Kernels compiled for the host (cuda/kernels/device/fibers.h), where the library was linked with them.
+// Kernels compiled for the host (cuda/kernels/device/fibers.h), if the library is linked with them.
 __attribute__((weak)) int kernels_count(void);
 __attribute__((weak)) const char *kernel_name(int i);
 __attribute__((weak)) int kernel_params(int i);
 __attribute__((weak)) int kernel_param_size(int i, int k);
 __attribute__((weak)) int kernel_launch(int i, const unsigned *grid, const unsigned *block, const uint64_t *args);
 
-// run_kernel runs one: its number is to, its grid and block are at the end of the arguments.
+// run_kernel runs a kernel: to is the kernel's number, and grid and block are at the end of the arguments.
 static int run_kernel(const work *w) {
   unsigned shape[6];
   for (int i = 0; i < 6; i++) shape[i] = (unsigned)w->args[MOST_ARGS - 6 + i];
   return kernel_launch((int)w->to, shape, shape + 3, w->args) ? ILLEGAL_ADDRESS : OK;
 }
 
-// The stub's own kernels. store(p, a, b, c) writes its last three arguments to p; add(p, x) adds a float32 to that at p.
+// The stub's own kernels: store(p, a, b, c) writes a, b and c to p; add(p, x) adds the float32 x to the float32 at p.
 
 static int run_store(const work *w) {
   return inside(w->args[0], 24) ? (memcpy((void *)w->args[0], &w->args[1], 24), OK) : ILLEGAL_ADDRESS;

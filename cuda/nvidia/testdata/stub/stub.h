@@ -1,11 +1,11 @@
-// A libcuda and libcublas without a GPU: memory is the host's, copies are memcpy, products are loops. It is strict where the real ones
-// are: a context must be current, addresses must be in live allocations, a capture runs nothing. Settings come from the environment:
+// A libcuda and libcublas without a GPU: memory is the host's, copies are memcpy, products are loops. The stub is as strict as the real
+// libraries: a context must be current, addresses must be in live allocations, a capture runs nothing. Environment variables:
 //
 //   PPAL_STUB_DEVICES     how many devices there are (1)
 //   PPAL_STUB_CAPABILITY  their compute capability (9.0)
 //   PPAL_STUB_VERSION     the driver's version (12040)
-//   PPAL_STUB_FAIL        NAME=CODE: what that function answers in place of doing its work
-//   PPAL_STUB_LOG         a file to which every call of interest is written
+//   PPAL_STUB_FAIL        NAME=CODE: the function NAME does nothing and returns CODE
+//   PPAL_STUB_LOG         the file to which calls are logged
 #ifndef STUB_H
 #define STUB_H
 
@@ -17,20 +17,20 @@
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700,
        NOT_FOUND = 500, CAPTURE_INVALIDATED = 901, CAPTURE_UNSUPPORTED = 900 };
 
-// fails is the answer that the environment asks of a function, or 0.
+// fails returns the code that the environment asks a function to return, or 0.
 int fails(const char *name);
 
-// logged writes a line.
+// logged writes a line to the log.
 void logged(const char *format, ...);
 
-// inside says whether bytes from p on are in one live allocation.
+// inside reports whether the bytes from p on lie in one live allocation.
 int inside(uint64_t p, size_t bytes);
 
 int has_context(void);
 
 enum { MOST_ARGS = 64 };
 
-// A piece of work of a stream. run returns a result of the driver.
+// A piece of work on a stream. run returns a result code of the driver.
 typedef struct work {
   int (*run)(const struct work *);
   uint64_t to, from;
@@ -40,7 +40,7 @@ typedef struct work {
   struct work *next;
 } work;
 
-// submit runs w, or keeps a copy of it where the stream captures.
+// submit runs w, or keeps a copy of w if the stream is being captured.
 int submit(void *stream, const work *w);
 
 #endif

@@ -1,0 +1,37 @@
+//go:build gpu
+
+package cuda_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/trainer/graph"
+)
+
+// The kernels' steps give the CPU's iterates.
+func TestOptimizerAgreesWithTheCPU(t *testing.T) {
+	r := double.Computing(double.Options{})
+	d, err := cuda.Open(r, cuda.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, device := newDisc(t), newDisc(t, graph.OnDevice(d))
+	for k := range 60 {
+		if err := errors.Join(host.run(t), device.run(t)); err != nil {
+			t.Fatal(err)
+		}
+		want, got := host.x.Value().Data().([]float64), device.x.Value().Data().([]float64)
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= 1e-13) {
+				t.Fatalf("step %d: x = %v on the GPU, %v on the CPU", k, got, want)
+			}
+		}
+	}
+	if err := d.Close(); err != nil || r.Violations() != nil {
+		t.Errorf("error %v, violations %v", err, r.Violations())
+	}
+}

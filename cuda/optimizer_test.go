@@ -1,0 +1,95 @@
+package cuda_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/driver"
+	"ppal/trainer/graph"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// disc is a user's own loop: maximise x + y, where x^2 + y^2 <= 2 and ||(x, y)|| <= 1.2, from (1.1,
+// -0.3).
+type disc struct {
+	o       *graph.Optimizer
+	machine gorgonia.VM
+	x       *gorgonia.Node
+}
+
+func newDisc(t *testing.T, options ...graph.OptimizerOption) *disc {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(2), gorgonia.WithName("x"),
+		gorgonia.WithValue(tensor.New(tensor.WithBacking([]float64{1.1, -0.3}))))
+	f := gorgonia.Must(gorgonia.Neg(gorgonia.Must(gorgonia.Sum(x))))
+	c := gorgonia.Must(gorgonia.Sub(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x)))), gorgonia.NewConstant(2.0)))
+	rule := &method.PPALA{Primal: step.Settings{Fixed: true, Eta: 0.05, Momentum: 0.9}}
+	o := graph.NewOptimizer(rule, problem.Regularizer{Kind: problem.Ball, Radius: 1.2}, options...)
+	cost, err := o.Lagrangian(f, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gorgonia.Grad(cost, x); err != nil {
+		t.Fatal(err)
+	}
+	machine := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(x))
+	t.Cleanup(func() { machine.Close() })
+	return &disc{o, machine, x}
+}
+
+// run takes a step of the loop.
+func (d *disc) run(t *testing.T) error {
+	t.Helper()
+	if err := d.machine.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	defer d.machine.Reset()
+	return d.o.Step(gorgonia.NodesToValueGrads(gorgonia.Nodes{d.x}))
+}
+
+// An optimizer's steps run on the GPU's vectors: the gradient goes up, the proximal step is two
+// passes, the norm and the move, and the moved parameters come down. The parameters go up in the
+// first step only.
+func TestOptimizerOnDevice(t *testing.T) {
+	d, r := recorded(t, cuda.Options{}, 0)
+	l := newDisc(t, graph.OnDevice(d))
+	var from int
+	for range 4 {
+		from = len(r.Calls())
+		if err := l.run(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kinds []string
+	for _, call := range r.Calls()[from:] {
+		switch call.Kind {
+		case "Upload", "Launch", "Download":
+			kinds = append(kinds, call.Kind)
+		}
+	}
+	if want := []string{"Upload", "Launch", "Launch", "Download"}; !slices.Equal(kinds, want) {
+		t.Errorf("a step is %v, want %v", kinds, want)
+	}
+}
+
+// An error of the device ends the Step that it happens in.
+func TestOptimizerKeepsErrors(t *testing.T) {
+	d, r := recorded(t, cuda.Options{}, 0)
+	l := newDisc(t, graph.OnDevice(d))
+	if err := l.run(t); err != nil {
+		t.Fatal(err)
+	}
+	lost := &driver.Error{Operation: "launch", Name: "CUDA_ERROR_LAUNCH_FAILED"}
+	r.FailAt("Launch", 1, lost)
+	if err := l.run(t); !errors.Is(err, lost) {
+		t.Errorf("error %v, want %v", err, lost)
+	}
+}

@@ -1,0 +1,114 @@
+package cuda
+
+import (
+	"slices"
+
+	"ppal/cuda/kernels"
+	"ppal/internal/plan"
+)
+
+// factor returns the place of the quantized second factor of a product with 8-bit data. The memory
+// is the product's own; the windows of the rows use the memory one after the other.
+func (l *lowering) factor(s *plan.Product) (kernels.Quantized, error) {
+	to, bytes := l.eight[s.A.Buffer].form.place(s, l.span(s))
+	at, have := l.quantized[s]
+	if !have {
+		var err error
+		if at, err = l.allocate("quantized "+l.describe(s.B.Buffer), bytes); err != nil { // the first window is the largest
+			return kernels.Quantized{}, err
+		}
+		l.quantized[s] = at
+	}
+	return to(at), nil
+}
+
+// span returns the window of a product's rows, or all rows if there are no windows.
+func (l *lowering) span(s *plan.Product) window {
+	if l.window.whole {
+		return window{to: l.eight[s.A.Buffer].rows, first: true, whole: true}
+	}
+	return l.window
+}
+
+// eightBitProduct returns the product with 8-bit data for step s. The product quantizes its second
+// factor, unless an earlier pass does, or the first window did and the windows share the factor.
+func (l *lowering) eightBitProduct(s *plan.Product, x *eightBit) (eightBitProduct, error) {
+	factor, err := l.factor(s)
+	if err != nil {
+		return nil, err
+	}
+	quantize := quantizer(func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error {
+		return l.set.Quantize(q, to, b, s.TransB)
+	})
+	if l.quantizedBefore[s] || !s.TransA && !l.window.first {
+		quantize = nil
+	}
+	p := x.form.product(s, l.span(s), factor, quantize)
+	if d, ok := p.(*digitsProduct); ok {
+		rows := s.Out.Rows
+		if !s.TransA {
+			rows = l.span(s).rows()
+		}
+		err = d.reserve(rows)
+	}
+	return p, err
+}
+
+// quantizeFor returns the place to which the pass at step i, which writes v, writes the quantized
+// v, and whether the pass keeps v itself, because a later step reads v other than as the second
+// factor of a product with 8-bit data. The caller marks the steps of the pass as done first.
+func (l *lowering) quantizeFor(i int, v plan.View) (to kernels.Quantized, keep bool, err error) {
+	j := l.find(i, func(s plan.Step) bool {
+		p, ok := s.(*plan.Product)
+		return ok && p.B == v && p.TransA && !p.TransB && l.eight[p.A.Buffer] != nil
+	})
+	if j < 0 || !l.unwritten(i, j, v.Buffer) {
+		return to, true, nil
+	}
+	p := l.steps[j].(*plan.Product)
+	if to, err = l.factor(p); err != nil {
+		return to, true, err
+	}
+	l.quantizedBefore[p] = true
+	return to, l.readElsewhere(i, v.Buffer, p), nil
+}
+
+// isQuantized reports whether an earlier pass quantizes v for a product with 8-bit data.
+func (l *lowering) isQuantized(v plan.View) bool {
+	for p := range l.quantizedBefore {
+		if p.B == v {
+			return true
+		}
+	}
+	return false
+}
+
+// readElsewhere reports whether anything but p reads a buffer after the pass at step i.
+func (l *lowering) readElsewhere(i, buffer int, p *plan.Product) bool {
+	if c := l.plan.Buffers[buffer].Class; c != plan.Local && c != plan.Temporary || outputs(l.plan)[buffer] {
+		return true
+	}
+	return slices.ContainsFunc(l.readers[buffer], func(s plan.Step) bool {
+		k := slices.Index(l.steps, s)
+		return s != plan.Step(p) && (k < 0 || k > i && !l.done[k])
+	})
+}
+
+// activated fuses the product at step i with the activation that follows, out = f(out + 1 bias), if
+// the product supports that.
+func (l *lowering) activated(i int, s *plan.Product, p eightBitProduct) {
+	if l.window.whole || s.TransA || s.Add {
+		return
+	}
+	j := l.find(i, func(t plan.Step) bool {
+		b, ok := t.(*plan.BiasActivation)
+		return ok && b.A == s.Out && b.A.Rows > 1
+	})
+	if j < 0 || !l.untouched(i, j, s.Out.Buffer, s.Out.Buffer) {
+		return
+	}
+	b := l.steps[j].(*plan.BiasActivation)
+	if l.unwritten(i, j, b.Bias.Buffer) && p.activate(activations[b.Activation], l.wholeView(b.Bias)) {
+		l.markDone(j)
+	}
+}

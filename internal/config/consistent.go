@@ -1,0 +1,154 @@
+package config
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+
+	"ppal/datasets"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+)
+
+// threadsPerCore bounds --threads: more threads only cost memory.
+const threadsPerCore = 8
+
+// refusal is a setting's error, by the setting's name.
+type refusal func(name, format string, args ...any) error
+
+// consistent refuses values that fit by themselves and not together.
+func (r *resolver) consistent() error {
+	refuse := func(name, format string, args ...any) error {
+		s, explicit := r.given[name]
+		if !explicit {
+			s = setting{r.text(name), "--" + name}
+		}
+		return s.refuse(format, args...)
+	}
+	t := r.train
+	for _, check := range []func(refusal) error{t.consistentProblem, t.consistentMethod, t.consistentDevice} {
+		if err := check(refuse); err != nil {
+			return err
+		}
+	}
+	if t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]) {
+		return refuse("box", "must be LO,HI with LO at most HI")
+	}
+	for _, o := range r.method {
+		if t.Options[o.Name] == "" {
+			continue
+		}
+		if conflict := o.Conflict(); conflict != "" {
+			return refuse(o.Name, "%s", conflict)
+		}
+	}
+	return nil
+}
+
+// consistentProblem refuses settings that do not fit the problem.
+func (t *Train) consistentProblem(refuse refusal) error {
+	d, err := datasets.Lookup(t.Dataset)
+	if err != nil {
+		return err
+	}
+	images := t.Data.Problem == option.NeymanPearson
+	switch {
+	case images && d.Tabular():
+		return refuse("dataset", "holds a table; --problem %s needs images", t.Data.Problem)
+	case !images && !d.Tabular():
+		return refuse("dataset", "holds images; --problem %s needs a table", t.Data.Problem)
+	case images:
+		return t.consistentClasses(refuse)
+	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != option.EqualizedOdds:
+		return refuse("epsilon", "%d values; give one, or two with --problem eo", len(t.Epsilon))
+	case t.BatchSize > 0 && t.Data.Problem == option.Intersectional:
+		return refuse("batch-size", "mini-batches cannot keep the shares of groups that overlap; use 0, all rows")
+	}
+	return nil
+}
+
+func (t *Train) consistentClasses(refuse refusal) error {
+	for i, c := range t.Classes {
+		if slices.Contains(t.Classes[:i], c) {
+			return refuse("classes", "names class %d twice", c)
+		}
+	}
+	constraints := len(t.Classes) - 1
+	switch {
+	case constraints < 1:
+		return refuse("classes", "give at least two classes")
+	case len(t.Kappa) != 1 && len(t.Kappa) != constraints:
+		return refuse("kappa", "%d values; give one, or %d, one for each constraint", len(t.Kappa), constraints)
+	case t.BatchSize > 0 && t.BatchSize < len(t.Classes):
+		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Classes))
+	}
+	return nil
+}
+
+// consistentMethod refuses methods and x-steps that cannot take the problem.
+func (t *Train) consistentMethod(refuse refusal) error {
+	gaps := option.OnGaps().Holds(t.Data.Problem)
+	xStep := t.Options["x-step"]
+	switch {
+	case (xStep == "proxlinear" || xStep == "split") && !gaps:
+		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
+	case xStep == "proxlinear" && t.Problem.Regularizer != "none":
+		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer)
+	case t.EOForm == "max" && t.SmoothMethod():
+		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Method)
+	}
+	switch t.newMethod().(type) {
+	case *method.MultiplierModel:
+		if t.IFForm != "sampled" {
+			return refuse("method", "needs --problem if with --if-form sampled")
+		}
+	case *method.NLIAPIAL:
+		switch {
+		case t.Data.Problem != option.NeymanPearson || t.Model.Model != "linear" || t.Phi != "logistic":
+			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
+		case t.BatchSize > 0:
+			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")
+		}
+	}
+	return nil
+}
+
+// SmoothMethod reports whether the method is for smooth constraints: gaps |h| <= eps enter it as
+// h <= eps and -h <= eps.
+func (t *Train) SmoothMethod() bool {
+	d, err := method.Lookup(t.Method.Method)
+	return err == nil && (!d.Kinks || t.Options["x-step"] == "split")
+}
+
+// DevicesProducts lists the values of the setting products that a device supports: "cpu" or "cuda".
+// "auto" supports all.
+func DevicesProducts(device string) []string {
+	all := []string{"auto", "float32", "int8x3", "int8x2"}
+	if device == "cpu" {
+		return all
+	}
+	return append(all, "tf32", "bf16x3", "bf16x2")
+}
+
+// consistentDevice refuses settings that the device or the engine does not support.
+func (t *Train) consistentDevice(refuse refusal) error {
+	products := DevicesProducts(t.Kind())
+	mostThreads := threadsPerCore * runtime.NumCPU()
+	switch {
+	case t.Threads > mostThreads:
+		return refuse("threads", "must be at most %d, %d for each core of this machine, or 0, all cores", mostThreads, threadsPerCore)
+	case t.Engine == "gorgonia" && t.Kind() == "cuda":
+		return refuse("engine", "computes on the CPU; use --engine plan with --device %s", t.Device.Device)
+	case t.Engine == "gorgonia" && t.Products != "auto":
+		return refuse("products", "the engine gorgonia has its own products; use auto")
+	case t.Engine == "gorgonia":
+		return nil
+	case !slices.Contains(products, t.Products):
+		return refuse("products", "the %s device does not support it (supported: %s)", strings.ToUpper(t.Kind()), strings.Join(products, ", "))
+	case t.Dtype == "float64" && t.Products != "auto":
+		return refuse("products", "products with --dtype float64 are in float64; use auto")
+	case t.MicroBatch > 0 && t.Kind() == "cpu":
+		return refuse("micro-batch", "the CPU device works on blocks of rows already; use 0")
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package config
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ppal/datasets"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+)
+
+// The groups of the help.
+const (
+	GroupData    = "Data"
+	GroupModel   = "Model"
+	GroupProblem = "Problem"
+	GroupMethod  = "Method"
+	GroupRun     = "Run"
+	GroupDevice  = "Device"
+)
+
+// Groups returns the headings of the help in order.
+func Groups() []string {
+	return []string{GroupData, GroupModel, GroupProblem, GroupMethod, GroupRun, GroupDevice}
+}
+
+// everyday are the settings of the short help.
+var everyday = []string{
+	"problem", "dataset", "data-dir", "file", "label", "group", "drop-sensitive", "split", "rows-per-class",
+	"model", "hidden", "activation", "heads",
+	"classes", "kappa", "epsilon", "phi", "regularizer", "theta",
+	"method", "preset", "primal", "eta", "alpha", "beta",
+	"iterations", "time-limit", "tolerance", "batch-size", "seed", "output", "out", "init", "quiet",
+	"device", "products",
+}
+
+// group is the settings under one heading, bound to a configuration.
+type group struct {
+	name    string
+	options []*option.Option
+}
+
+func (t *Train) groups() []group {
+	return []group{
+		{GroupData, t.Data.options()},
+		{GroupModel, t.Model.options()},
+		{GroupProblem, t.Problem.options()},
+		{GroupMethod, t.Method.options()},
+		{GroupRun, t.Run.options()},
+		{GroupDevice, t.Device.options()},
+	}
+}
+
+func (d *Data) options() []*option.Option {
+	tables := option.OnTables()
+	csv := option.If(option.NameDataset, "csv")
+	return []*option.Option{
+		option.Choice(option.NameProblem, &d.Problem,
+			"choose the problem: bound the losses of all classes but the first (mnpc, multi-class Neyman-Pearson), the gaps between two"+
+				" groups' rates (dp, demographic parity; eo, equalized odds), or how much worse any group fares than all rows (if)",
+			option.Problems()...).Planned("ranking"),
+		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
+			Or("synthetic").
+			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
+			Planned("mslr", "mq2008"),
+		option.Text("data-dir", &d.DataDir, "DIR", "read the data sets' files here; without it in $PPAL_DATA or the user's cache directory").Or(""),
+		option.Text("file", &d.File, "FILE", "read this file").With(option.If(option.NameDataset, "csv", "libsvm")),
+		option.Text("label", &d.Label, "COLUMN[=VALUE]", "name the label's column and the value that is positive").With(csv),
+		option.Names("group", &d.Group, "CONDITION[,...]",
+			"form groups by columns: race=White against the rest, 25<=age<60, or a column alone for each of its values; of libsvm by"+
+				" features' numbers").With(tables),
+		option.Names("categorical", &d.Categorical, "COLUMN[,...]", "read these columns as categories although they hold numbers").With(csv),
+		option.Names("ignore", &d.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(tables),
+		option.Choice("missing", &d.Missing, "refuse missing values, or impute the mean and add an indicator column", "refuse", "impute").
+			With(csv),
+		option.Custom("separator", "CHAR", d.setSeparator, func() string { return d.Separator },
+			"set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
+		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
+		option.Custom("split", "70/15/15", d.setSplit, func() string { return d.Split },
+			"set the percentages of training, validation and test rows").Or(datasets.DefaultSplit.String()).With(tables),
+		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
+			Or("0").With(option.OnImages()),
+		option.Choice("normalize", &d.Normalize, "transform the pixels before training",
+			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
+			Or("standardize").For("none", option.Paper()).With(option.OnImages()),
+	}
+}
+
+func datasetNames() []string {
+	var names []string
+	for _, d := range datasets.All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func (d *Data) setSeparator(text string) error {
+	if text != "auto" && text != "tab" && utf8.RuneCountInString(text) != 1 {
+		return errors.New("must be one character, tab or auto")
+	}
+	d.Separator = text
+	return nil
+}
+
+// SeparatorRune is the separator, 0 for auto.
+func (t *Train) SeparatorRune() rune {
+	switch t.Separator {
+	case "", "auto":
+		return 0
+	case "tab":
+		return '\t'
+	}
+	r, _ := utf8.DecodeRuneInString(t.Separator)
+	return r
+}
+
+func (d *Data) setSplit(text string) error {
+	if _, err := datasets.ParseSplit(text); err != nil {
+		return errors.New("must be percentages that add up to 100, the first above 0, as in 70/15/15")
+	}
+	d.Split = text
+	return nil
+}
+
+func (m *Model) options() []*option.Option {
+	network := option.If("model", "mlp")
+	return []*option.Option{
+		option.Choice("model", &m.Model, "choose linear scores or a network of hidden layers", "linear", "mlp").
+			Or("mlp").For("linear", option.OnGaps()),
+		option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head").
+			Or("256").For("64", option.OnTables()).With(network),
+		option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh).
+			For("relu", option.OnTables()).With(network),
+		option.Choice("heads", &m.Heads, "train one network for all classes (shared) or one for each class (separate)",
+			models.Shared, models.Separate).
+			For("separate", option.Paper()).With(network, option.OnImages()),
+	}
+}
+
+func (p *Problem) options() []*option.Option {
+	paper, cifar := option.Paper(), option.If(option.NameDataset, "cifar10")
+	regularizer := func(kinds ...string) option.Condition { return option.If("regularizer", kinds...) }
+	return []*option.Option{
+		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "name the classes by number; the first class's loss is the objective").
+			Or("0,1,2,3").With(option.OnImages()),
+		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
+			Or("0.2").For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.OnImages()),
+		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").Or("0.01").With(option.OnTables()),
+		option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", "sigmoid", "logistic", "hinge").
+			For("logistic", option.OnGaps()).For("hinge", option.Problem(option.Intersectional)),
+		option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", "sigmoid", "hinge").
+			For("hinge", option.Problem(option.Intersectional)).With(option.OnTables()),
+		option.Choice("eo-form", &p.EOForm, "bound the gaps of true and false positive rates each (two) or the larger one (max)", "two", "max").
+			With(option.Problem(option.EqualizedOdds)),
+		option.Choice("if-form", &p.IFForm, "bound each group, the mean over the groups, or one group drawn at each step",
+			"each", "expectation", "sampled").
+			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
+			With(option.Problem(option.Intersectional)),
+		option.Choice("regularizer", &p.Regularizer, "choose the convex term r on the weights", "none", "ball", "box", "l1", "l2", "group-l1").
+			For("ball", option.OnImages()),
+		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").Or("40").For("1", paper).With(regularizer("ball")),
+		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "set the factor of the regularizer").
+			With(regularizer("l1", "l2", "group-l1")),
+		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "set the bounds of every weight").With(regularizer("box")),
+	}
+}
+
+func (m *Method) options() []*option.Option {
+	return []*option.Option{
+		option.Choice(option.NameMethod, &m.Method, "choose the method; ppal methods describes them", method.Names()...).As("NAME"),
+		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well (practical) or those of Moon et al. (paper)",
+			option.PresetPractical, option.PresetPaper),
+	}
+}
+
+func (r *Run) options() []*option.Option {
+	return []*option.Option{
+		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").Or("1000"),
+		option.Custom("time-limit", "10m", r.setTimeLimit, func() string { return r.TimeLimit }, "stop after this training time", "none").Or("none"),
+		option.Number("tolerance", &r.Tolerance, option.AtLeast(0),
+			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
+		option.Count("batch-size", &r.BatchSize, option.AtLeast(0),
+			"train on mini-batches with the same share of every class; 0: all rows, as the methods' theory assumes").Or("0").In("rows"),
+		option.Seed("seed", &r.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
+		option.Choice("output", &r.Output, "save the last iterate, the feasible record with the smallest objective, or a random iterate",
+			"last", "best", "random"),
+		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
+			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
+		option.Text("out", &r.Out, "DIR", "write the run to this new directory; without it to runs/<time>-<problem>-<method>").Or(""),
+		option.Count("record-every", &r.RecordEvery, option.AtLeast(1), "record every N iterations").
+			OrRule("about 200 records a run", func() string { return strconv.Itoa(max(1, r.Iterations/200)) }, "iterations"),
+		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
+			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
+			Or("0").In("records"),
+		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
+		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
+		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
+	}
+}
+
+func (r *Run) setTimeLimit(text string) error {
+	if text != "none" {
+		if d, err := time.ParseDuration(text); err != nil || d <= 0 {
+			return errors.New("must be a positive duration such as 90s or 10m, or none")
+		}
+	}
+	r.TimeLimit = text
+	return nil
+}
+
+// onPlan is the condition that the run uses the plan's engine.
+func onPlan() option.Condition { return option.If("engine", "plan") }
+
+func (d *Device) options() []*option.Option {
+	return []*option.Option{
+		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, func() string { return d.Device },
+			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
+			Or("auto"),
+		option.Choice("engine", &d.Engine, "run this program's kernels (plan) or, as a reference, Gorgonia's machine (gorgonia)", "plan", "gorgonia"),
+		option.Choice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest", "auto", "avx512", "avx2", "go").
+			With(onPlan()),
+		option.Choice("products", &d.Products,
+			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
+				" or of two; tf32; auto takes the fastest that is as accurate as float32 (docs/products.md)",
+			"auto", "float32", "int8x3", "int8x2", "tf32", "bf16x3", "bf16x2").As("KIND"),
+		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
+			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").
+			Or("0").In("rows").With(onPlan()),
+		option.Switch("explain", &d.Explain, "print the plan of the computation before training").With(onPlan()),
+		option.Choice("dtype", &d.Dtype, "choose the numbers' type; the final certificate is always in float64", "float32", "float64"),
+		option.Count("threads", &d.Threads, option.AtLeast(0), "use N threads; 0: one for each core").Or("0"),
+	}
+}
+
+func (d *Device) setDevice(text string) error {
+	kind, number, numbered := strings.Cut(text, ":")
+	_, err := strconv.ParseUint(number, 10, 16)
+	switch {
+	case kind == "cuda" && (!numbered || err == nil), text == "auto", text == "cpu":
+		d.Device = text
+		return nil
+	}
+	return errors.New("must be auto, cpu, cuda or cuda:N")
+}
+
+// Kind is the device without its number: auto, cpu or cuda.
+func (d Device) Kind() string {
+	kind, _, _ := strings.Cut(d.Device, ":")
+	return kind
+}
+
+// Ordinal is the GPU's number.
+func (d Device) Ordinal() int {
+	_, number, _ := strings.Cut(d.Device, ":")
+	n, _ := strconv.Atoi(number) // none is 0
+	return n
+}

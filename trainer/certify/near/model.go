@@ -1,0 +1,182 @@
+package near
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/qp"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// ballModel is the moving balls model (Auslender, Shefi and Teboulle 2010) of min f + r s.t. g_j <=
+// 0 at y, each function under its linearisation with the curvature s, so that each constraint is a
+// ball:
+//
+//	minimise v.d + (s/2)||d||^2 + r(y + d)  subject to  c_j + a_j.d + (s/2)||d||^2 <= t,   v = grad f(y), a_j = grad g_j(y).
+//
+// It is solved through its dual in the few multipliers: with S = s (1 + sum l), the minimiser of
+// the Lagrangian is
+//
+//	z(l) = y + d = prox_{r/S}(y - (v + A'l)/S),
+//
+// the constraints at d are the dual's gradient, and the rows b_j = a_j + s d give -B B'/S, its
+// Hessian where r is smooth, and a bound of it where r has kinks. Each Newton step is thus a
+// non-negative least squares problem. The vectors are on the host, in float64, whatever the
+// problem's precision: the few numbers that matter are differences.
+type ballModel struct {
+	*problem.HostSpace[float64] // the iterate is z
+	curvature                   float64
+	level                       float64 // t
+	values                      []float64
+	y, v, d, pull               problem.Vector
+	columns                     []problem.Vector // a_j
+	gram                        *mat.SymDense
+	slope                       []float64 // the dual's gradient
+	along                       []float64 // a_j.d
+	size                        float64   // ||d||^2
+}
+
+// ballNewton are the Newton steps on the dual; the terms of its value cancel.
+var ballNewton = qp.Newton{Iterations: 100, Still: -1, Rounding: 1e-15}
+
+// restoration is the share of the constraints' maximum, above the least that the model can reach,
+// that a step leaves: a ball with nothing inside would have no finite multiplier.
+const restoration = 0.1
+
+func newBallModel(n int, r problem.Regularizer) *ballModel {
+	b := &ballModel{HostSpace: problem.NewHostSpace(make([]float64, n), r)}
+	b.y, b.v, b.d, b.pull = b.New(), b.New(), b.New(), b.New()
+	return b
+}
+
+// add makes room for another constraint, whose value and gradient are to be set.
+func (b *ballModel) add() {
+	b.columns = append(b.columns, b.New())
+	b.values = append(b.values, 0)
+	b.slope = append(b.slope, 0)
+	b.along = append(b.along, 0)
+	b.gram = nil
+}
+
+// products prepares for the columns as they are.
+func (b *ballModel) products() {
+	if len(b.columns) == 0 {
+		return
+	}
+	b.gram = mat.NewSymDense(len(b.columns), nil)
+	for i, a := range b.columns {
+		for k := range i + 1 {
+			b.gram.SetSym(i, k, b.Dot(a, b.columns[k]))
+		}
+	}
+}
+
+// combined sets pull = weight v + A'l.
+func (b *ballModel) combined(weight float64, l []float64) {
+	b.Combine(b.pull, weight, b.v, 0, b.v)
+	for j, a := range b.columns {
+		if l[j] != 0 {
+			b.Combine(b.pull, 1, b.pull, l[j], a)
+		}
+	}
+}
+
+// evaluate sets z, d and the slope at the multipliers l, and returns the dual's value and the size
+// of its terms. The weight of f and r is 1, or 0 for the least of a mean of the constraints alone.
+func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float64) {
+	b.combined(weight, l)
+	total := s * (weight + vec.Norm1(l))
+	b.Combine(problem.Iterate, 1, b.y, -1/total, b.pull)
+	if weight > 0 {
+		b.Space().Prox(1/total, problem.Iterate)
+		value = b.Space().Regularizer.Value(b.Slice(problem.Iterate))
+	} else {
+		b.Space().Project()
+	}
+	b.Combine(b.d, 1, problem.Iterate, -1, b.y)
+	b.size = b.Dot(b.d, b.d)
+	add := func(v float64) { value, terms = value+v, terms+math.Abs(v) }
+	terms = math.Abs(value)
+	add(b.Dot(b.pull, b.d))
+	add(total / 2 * b.size)
+	for j, a := range b.columns {
+		b.along[j] = b.Dot(a, b.d)
+		b.slope[j] = b.values[j] - b.level + b.along[j] + s/2*b.size
+		add(l[j] * (b.values[j] - b.level))
+	}
+	return value, terms
+}
+
+// solve maximises the dual from l, which it changes, and leaves z and d there.
+func (b *ballModel) solve(l []float64) { b.ascend(1, l) }
+
+// restore sets t where a constraint is above 0, and returns the convex combination w of the
+// constraints whose least value in the model is largest: the least maximum that the model can
+// reach.
+func (b *ballModel) restore() []float64 {
+	b.level = 0
+	most := problem.MaxViolation(b.values)
+	if most == 0 {
+		return nil
+	}
+	w := make([]float64, len(b.columns))
+	for j, v := range b.values {
+		if v == most {
+			w[j] = 1
+			break
+		}
+	}
+	least := b.ascend(0, w)
+	b.level = math.Max(0, least+restoration*math.Max(0, most-least))
+	return w
+}
+
+// least is the least value over all x of the combination w of the constraints, where s is their
+// modulus of strong convexity: a lower bound of their maximum.
+func (b *ballModel) least(s float64, w []float64) float64 {
+	level := b.level
+	b.level = 0
+	value, _ := b.evaluate(0, s, w)
+	b.level = level
+	return value
+}
+
+// ascend maximises the dual: over l >= 0 with the weight 1 of f, and over the combinations of the
+// constraints with 0.
+func (b *ballModel) ascend(weight float64, l []float64) float64 {
+	ballNewton.Minimise(l, &negativeDual{b, weight, make([]float64, len(l))})
+	value, _ := b.evaluate(weight, b.curvature, l)
+	return value
+}
+
+// negativeDual is the negative dual as a qp.Objective.
+type negativeDual struct {
+	*ballModel
+	weight float64
+	slopes []float64
+}
+
+// Value implements qp.Objective.
+func (d *negativeDual) Value(l []float64) (value, terms float64) {
+	value, terms = d.evaluate(d.weight, d.curvature, l)
+	return -value, terms
+}
+
+// Model implements qp.Objective.
+func (d *negativeDual) Model(l []float64) (target, slope []float64) {
+	q, s := qp.New(len(l)), d.curvature
+	total := s * (d.weight + vec.Norm1(l))
+	for i := range l {
+		d.slopes[i] = -d.slope[i]
+		for k := range i + 1 {
+			q.Hessian.SetSym(i, k, (d.gram.At(i, k)+s*(d.along[i]+d.along[k]+s*d.size))/total)
+		}
+	}
+	q.Shift(d.slopes, l)
+	if d.weight == 0 {
+		return q.WithSums(make([]int, len(l)), []float64{1}), d.slopes
+	}
+	return q.NonNegative(), d.slopes
+}

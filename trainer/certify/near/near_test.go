@@ -1,0 +1,244 @@
+package near_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"ppal/internal/testproblems"
+	"ppal/trainer"
+	"ppal/trainer/certify/near"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+)
+
+// evaluated is a point with f and g at p's iterate.
+func evaluated(t testing.TB, p problem.Problem) *problem.Point {
+	t.Helper()
+	_, m := p.Dims()
+	at := &problem.Point{Constraints: make([]float64, m)}
+	var err error
+	if at.Objective, err = p.Forward(at.Constraints); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// On min (y-3)^2/2 s.t. y <= 1 with rho^ = 1, from x: y^ minimises (y-3)^2/2 + (y-x)^2/2 s.t. y - 1
+// + (y-x)^2/2 <= 0, whose right end is y = x - 1 + sqrt(3 - 2x), for x <= 3/2.
+func TestNearStationarityByHand(t *testing.T) {
+	for _, test := range []struct {
+		x, want float64
+		reason  string
+	}{
+		{0, math.Sqrt(3) - 1, ""},
+		{-5, math.Sqrt(13) - 1, ""},
+		{1, 0, ""},                        // the solution of the problem itself
+		{1.4, 1 - math.Sqrt(0.2), ""},     // infeasible, but not its proximal problem
+		{2, 0, "maximum is at least 0."},  // the least of y - 1 + (y-2)^2/2 is 1/2
+		{11, 0, "maximum is at least 9."}, // 9.5
+	} {
+		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
+			"float64": testkit.New, "float32": testkit.NewNarrow} {
+			p := make(t, testkit.Line(), []float64{test.x})
+			at := evaluated(t, p)
+			n, err := near.Measure(p, at, near.Settings{RhoHat: 1, Modulus: 0.25})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.reason != "" {
+				if !math.IsNaN(n.Distance) || !strings.Contains(n.Reason, test.reason) {
+					t.Errorf("%s, x = %v: distance %v, reason %q, want %q", form, test.x, n.Distance, n.Reason, test.reason)
+				}
+				continue
+			}
+			if d := math.Abs(n.Distance - test.want); n.Reason != "" || d > n.Error+p.Space().Roundoff() || d > 1e-4 || form == "float64" && d > 1e-6 {
+				t.Errorf("%s, x = %v: distance %v with error %v, reason %q, want %v", form, test.x, n.Distance, n.Error, n.Reason, test.want)
+			}
+		}
+	}
+}
+
+// With |h| <= eps for h = x_1 + x_2 in a ball: from x = (2, 2), f = 0, the proximal point is the
+// nearest one with h + ||y - x||^2 <= eps.
+func TestNearStationarityOfKinksInABall(t *testing.T) {
+	fn := problem.Functions{N: 2, M: 1, Pieces: problem.Abs(5), Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 1},
+		F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) },
+		G:         func(dst, x []float64) { dst[0] = x[0] + x[1] },
+		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], w[0] }}
+	p := testkit.Start(t, fn, 2, 2)
+	n, err := near.Measure(p, evaluated(t, p), near.Settings{RhoHat: 0.4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2*math.Sqrt2 - 1; n.Reason != "" || math.Abs(n.Distance-want) > 1e-6 {
+		t.Errorf("distance %v, reason %q, want %v to the ball", n.Distance, n.Reason, want)
+	}
+}
+
+// A KKT point is its own proximal point; every problem of the library has one.
+func TestNearStationarityAtKKTPoints(t *testing.T) {
+	solved := 0
+	for _, tp := range testproblems.All() {
+		if tp.BadlyScaled || !tp.MFCQ {
+			continue
+		}
+		p := testkit.ProblemOf(t, tp)
+		p.Space().Write(problem.Iterate, tp.Optimum)
+		n, err := near.Measure(p, evaluated(t, p), near.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Reason == "" && n.Distance > math.Min(n.Error+1e-7, 1e-3) {
+			t.Errorf("%s: distance %v with error %v", tp.Name, n.Distance, n.Error)
+		}
+		if n.Reason == "" {
+			solved++
+		} else {
+			t.Logf("%s: %s", tp.Name, n.Reason)
+		}
+	}
+	if solved < 50 {
+		t.Errorf("%d problems solved, want at least 50", solved)
+	}
+}
+
+// counting counts the vectors in use.
+type counting struct {
+	problem.Problem
+	space problem.Space
+	used  *countedVectors
+}
+
+type countedVectors struct {
+	problem.Vectors
+	count int
+}
+
+func newCounting(p problem.Problem) *counting {
+	used := &countedVectors{Vectors: p.Space().Vectors}
+	return &counting{p, problem.Space{Vectors: used, Regularizer: p.Space().Regularizer}, used}
+}
+
+func (c *counting) Space() *problem.Space { return &c.space }
+
+func (c *countedVectors) New() problem.Vector { c.count++; return c.Vectors.New() }
+
+func (c *countedVectors) Free(v problem.Vector) { c.count--; c.Vectors.Free(v) }
+
+// The measurement leaves the iterate, the forward pass, the count of gradients and the vectors as
+// they were.
+func TestNearStationarityLeavesNoTrace(t *testing.T) {
+	for _, x := range []float64{0, 2} { // solved, infeasible
+		p := newCounting(testkit.Start(t, testkit.Line(), x))
+		at := evaluated(t, p)
+		before := *at
+		if _, err := near.Measure(p, at, near.Settings{}); err != nil {
+			t.Fatal(err)
+		}
+		if p.used.count != 0 {
+			t.Errorf("%d vectors not given back", p.used.count)
+		}
+		d := p.Space().New()
+		if err := p.Backward([]float64{1, 0}, d); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Space().Dot(d, d); testkit.Iterate(p)[0] != x || got != (x-3)*(x-3) || at.Objective != before.Objective ||
+			at.GradientEvaluations != 0 || at.Constraints[0] != x-1 {
+			t.Errorf("left at %v with ||grad f||^2 = %v, f = %v, g = %v, %d gradients",
+				testkit.Iterate(p), got, at.Objective, at.Constraints, at.GradientEvaluations)
+		}
+	}
+}
+
+func TestNearStationaritySettingsAreRefused(t *testing.T) {
+	p := testkit.Start(t, testkit.Line(), 0)
+	for name, s := range map[string]near.Settings{
+		"rho": {RhoHat: -1}, "modulus": {RhoHat: 1, Modulus: 1}, "tolerance": {Tolerance: math.NaN()}, "iterations": {Iterations: -1}} {
+		_, err := near.Measure(p, evaluated(t, p), s)
+		if !errors.Is(err, problem.ErrSettings) {
+			t.Errorf("%s: error %v, want ErrSettings", name, err)
+		}
+		testkit.Refused(t, p, &method.GDA{}, trainer.Settings{Near: s})
+	}
+}
+
+func TestNearStationarityInRecords(t *testing.T) {
+	settings := func(iterations int, l *testkit.Journal) trainer.Settings {
+		return trainer.Settings{Iterations: iterations, RecordEvery: 5, NearEvery: 2, Recorder: l}
+	}
+	l := &testkit.Journal{}
+	whole, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, settings(35, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range l.Records {
+		if due := r.Iteration%10 == 0 || r.Iteration == 35; due != (r.NearStationarity != nil) {
+			t.Errorf("iteration %d: near stationarity %v", r.Iteration, r.NearStationarity)
+		}
+	}
+	first, last := l.Records[0].NearStationarity, l.Records[len(l.Records)-1].NearStationarity
+	if first.RhoHat != last.RhoHat || !(last.Distance < first.Distance/4) {
+		t.Errorf("from %+v to %+v", first, last)
+	}
+	plain := &testkit.Journal{}
+	without, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		trainer.Settings{Iterations: 35, RecordEvery: 5, Recorder: plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if without.Objective != whole.Objective || plain.Records[7].GradientEvaluations != l.Records[7].GradientEvaluations {
+		t.Error("the measurement changed the run")
+	}
+	// A resumed run measures at the same rho^.
+	half, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, settings(20, &testkit.Journal{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := &testkit.Journal{}
+	set := settings(35, rest)
+	set.Resume, set.ResumeAt = half.State, half.Point
+	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, set); err != nil {
+		t.Fatal(err)
+	}
+	if got := rest.Records[len(rest.Records)-1].NearStationarity; got.Distance != last.Distance || got.RhoHat != last.RhoHat {
+		t.Errorf("resumed %+v, whole %+v", got, last)
+	}
+}
+
+// The JSON of a record has the distance, null with the reason where there is none, and nothing
+// where it was not measured.
+func TestNearStationarityJSON(t *testing.T) {
+	for _, test := range []struct {
+		near *near.Stationarity
+		want string
+	}{
+		{nil, ""},
+		{&near.Stationarity{Distance: 0.25}, `"near_stationarity":0.25`},
+		{&near.Stationarity{Distance: math.NaN(), Reason: "infeasible"},
+			`"near_stationarity":null,"near_stationarity_reason":"infeasible"`},
+	} {
+		r := trainer.Record{NearStationarity: test.near}
+		if test.near != nil {
+			r.NearReason = test.near.Reason
+		}
+		line, err := json.Marshal(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(line); strings.Contains(got, "near") != (test.want != "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+		var back trainer.Record
+		if err := json.Unmarshal(line, &back); err != nil {
+			t.Fatal(err)
+		}
+		if test.near != nil && test.near.Reason == "" && back.NearStationarity.Distance != test.near.Distance || back.NearReason != r.NearReason {
+			t.Errorf("read back as %+v", back)
+		}
+	}
+}

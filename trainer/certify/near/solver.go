@@ -1,0 +1,319 @@
+package near
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/estimate"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+const (
+	// What a residual cannot be expected to go below: unit roundoffs of the gradients, and of what
+	// rounding x does to them; and unit roundoffs of a value that its bound forgives.
+	nearRounding = 128
+	nearMoved    = 16
+	nearForgiven = 64
+	// nearSpare is the factor that the accuracy is kept with, as long as steps halve: distances as
+	// small are to be told apart.
+	nearSpare = 16
+	// nearStill are the unit roundoffs of 1 + ||x|| from which a step tells no curvature.
+	nearStill = 1000
+	// nearCaution is the margin of the curvature over what was seen of it, and nearSteepest bounds it:
+	// beyond it nothing moves.
+	nearCaution  = 1.1
+	nearSteepest = 1e30
+	// nearBatch is how many constraints join the model at a time, the largest.
+	nearBatch = 4
+	// nearTrials bounds the models of one step.
+	nearTrials = 100
+)
+
+// nearSolver is a proximal problem with the moving balls method: from y the solution of the
+// ballModel there, with the curvature s = rho^ + l, l raised until the model bounds every function
+// at the new point. A feasible y stays feasible; from another the maximum of the constraints falls.
+// Where the modulus of weak convexity and l are small against rho^ each step leaves a small share
+// of the distance.
+//
+// Only constraints that were once above what the model allows have gradients in it: a few, where
+// there are hundreds.
+type nearSolver struct {
+	rho, strong float64 // rho^, and the modulus of strong convexity rho^ - modulus
+	beyond      float64 // l
+	tolerance   float64
+	limit       int // of iterations
+	q           *problem.Proximal
+	at          problem.Point
+	v           problem.Vector // a gradient on its way to the host
+	weights     []float64
+	model       *ballModel
+	working     []int          // the constraints in the model
+	multipliers []float64      // of those
+	objective   float64        // f~ at y
+	values      []float64      // g~ at y
+	least       float64        // a lower bound of the constraints' maximum over all points
+	last        problem.Vector // of the model: the Lagrangian's gradient before the step
+}
+
+func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature) *nearSolver {
+	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.Objective, measured.Constraint)}
+	n.rho, n.strong = estimate.Proximity(set.RhoHat, set.Modulus, measured)
+	n.strong = math.Min(n.strong, n.rho-measured.Weak)
+	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
+		n.q = problem.NewProximal(problem.Split(pw), n.rho)
+	} else {
+		n.q = problem.NewProximal(p, n.rho)
+	}
+	if n.limit == 0 {
+		n.limit = DefaultIterations
+	}
+	variables, m := n.q.Dims()
+	n.v, n.model = n.q.Space().New(), newBallModel(variables, p.Space().Regularizer)
+	n.last, n.weights = n.model.New(), make([]float64, 1+m)
+	n.at.Constraints, n.values = make([]float64, m), make([]float64, m)
+	return n
+}
+
+// run solves the problem.
+func (n *nearSolver) run() (Stationarity, error) {
+	result := Stationarity{Distance: math.NaN(), RhoHat: n.rho}
+	if err := n.at.Forward(n.q); err != nil {
+		return result, err
+	}
+	for last := math.Inf(1); ; n.at.Iteration++ {
+		result.Iterations = n.at.Iteration
+		if err := n.linearise(); err != nil {
+			return result, err
+		}
+		n.solve()
+		accuracy, length := n.accuracy(), math.Sqrt(n.model.size)
+		if n.least > accuracy {
+			result.Reason = fmt.Sprintf("the proximal problem is infeasible: its constraints' maximum is at least %.3g", n.least)
+			return result, nil
+		}
+		residual := n.model.curvature * length
+		if residual <= accuracy/nearSpare || residual <= accuracy && length > last/2 {
+			if solved, err := n.certify(&result); err != nil || solved {
+				return result, err
+			}
+		}
+		last = length
+		moved, err := false, error(nil)
+		if n.at.Iteration < n.limit && vec.Finite(length) {
+			moved, err = n.move()
+		}
+		if err != nil || !moved {
+			return result, errors.Join(err, n.conclude(&result))
+		}
+	}
+}
+
+// certify measures y by the multipliers, and says whether it is the solution to the accuracy.
+func (n *nearSolver) certify(result *Stationarity) (bool, error) {
+	nu := make([]float64, len(n.values))
+	for i, j := range n.working {
+		nu[j] = n.multipliers[i]
+	}
+	c, err := certify.Measure(n.q, &n.at, nu, certify.Settings{})
+	if err != nil {
+		return false, err
+	}
+	result.Certificate = c
+	accuracy, scale := n.accuracy(), 1+vec.Norm1(nu)
+	relative, absolute := math.Max(c.Stationarity, c.Complementarity)/scale, math.Max(c.Infeasibility, c.Domain)
+	if !(math.Max(relative, absolute) <= accuracy) {
+		return false, nil
+	}
+	result.Distance, result.Error = n.q.Space().Distance(problem.Iterate, n.q.Center), n.bound(c)
+	return true, nil
+}
+
+// conclude certifies y, whence no step leads on.
+func (n *nearSolver) conclude(result *Stationarity) error {
+	n.q.Space().Write(problem.Iterate, n.model.Slice(n.model.y))
+	if err := n.at.Forward(n.q); err != nil {
+		return err
+	}
+	if solved, err := n.certify(result); err != nil || solved {
+		return err
+	}
+	result.Reason = fmt.Sprintf("the proximal problem was not solved: epsilon is %.3g after %d iterations",
+		result.Certificate.Epsilon, n.at.Iteration)
+	return nil
+}
+
+// accuracy is the tolerance, or what rounding leaves.
+func (n *nearSolver) accuracy() float64 {
+	if n.tolerance > 0 {
+		return n.tolerance
+	}
+	b := n.model
+	steepest := 0.0
+	for j := range b.columns {
+		steepest = math.Max(steepest, b.gram.At(j, j))
+	}
+	gradients := 1 + math.Sqrt(b.Dot(b.v, b.v)) + math.Sqrt(steepest)
+	moved := b.curvature * math.Sqrt(b.Dot(b.y, b.y))
+	return math.Max(DefaultTolerance, n.q.Space().Roundoff()*(nearRounding*gradients+nearMoved*moved))
+}
+
+// bound is NearStationarity.Error.
+func (n *nearSolver) bound(c certify.Certificate) float64 {
+	nu := vec.Norm1(c.Nu)
+	s, v := 2*n.strong*(1+nu), c.Stationarity
+	return (v + math.Sqrt(v*v+2*s*(nu*c.Infeasibility+c.Complementarity))) / s
+}
+
+// linearise makes the model at the iterate, of whose last Forward n.at is.
+func (n *nearSolver) linearise() error {
+	b := n.model
+	n.objective = n.at.Objective
+	copy(n.values, n.at.Constraints)
+	b.combined(1, n.multipliers)
+	b.Combine(n.last, 1, b.pull, 0, b.pull)
+	length := math.Sqrt(b.size)
+	n.admit(0, 1)
+	n.q.Space().Read(b.Slice(b.y), problem.Iterate)
+	if err := n.gradient(0, b.v); err != nil {
+		return err
+	}
+	if err := n.columns(0); err != nil {
+		return err
+	}
+	n.adapt(length)
+	return nil
+}
+
+// adapt takes l from the change of the Lagrangian's gradient over the last step, where that was
+// long enough to tell.
+func (n *nearSolver) adapt(length float64) {
+	b := n.model
+	if n.at.Iteration == 0 || !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
+		return
+	}
+	b.combined(1, n.multipliers)
+	seen := b.Distance(b.pull, n.last) / (length * (1 + vec.Norm1(n.multipliers)))
+	if vec.Finite(seen) {
+		n.beyond = math.Max(n.beyond/2, nearCaution*seen-n.rho)
+	}
+}
+
+// admit takes up to count of the largest constraints above the level that are not in the model yet
+// into it; it says how many.
+func (n *nearSolver) admit(level float64, count int) int {
+	before := len(n.working)
+	for range count {
+		worst, most := -1, level
+		for j, v := range n.at.Constraints {
+			if v > most && !slices.Contains(n.working, j) {
+				worst, most = j, v
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		n.working = append(n.working, worst)
+		n.multipliers = append(n.multipliers, 0)
+		n.model.add()
+	}
+	return len(n.working) - before
+}
+
+// columns evaluates the gradients of the model's constraints from the first on.
+func (n *nearSolver) columns(first int) error {
+	for i, j := range n.working {
+		n.model.values[i] = n.values[j]
+		if i < first {
+			continue
+		}
+		if err := n.gradient(1+j, n.model.columns[i]); err != nil {
+			return err
+		}
+	}
+	n.model.products()
+	return nil
+}
+
+// gradient takes a gradient at the iterate of the last Forward to the host: 0 is that of f~, 1 + j
+// that of g~_j.
+func (n *nearSolver) gradient(index int, to problem.Vector) error {
+	clear(n.weights)
+	n.weights[index] = 1
+	if err := n.q.Backward(n.weights, n.v); err != nil {
+		return err
+	}
+	n.q.Space().Read(n.model.Slice(to), n.v)
+	return nil
+}
+
+// solve solves the model.
+func (n *nearSolver) solve() {
+	n.model.curvature = n.rho + n.beyond
+	n.least = math.Inf(-1)
+	if w := n.model.restore(); w != nil {
+		n.least = n.model.least(n.strong, w)
+	}
+	n.model.solve(n.multipliers)
+}
+
+// move takes the step to a point that the model bounds; false where there is none, or y is it to
+// the last bit.
+func (n *nearSolver) move() (bool, error) {
+	b := n.model
+	for range nearTrials {
+		n.q.Space().Write(problem.Iterate, b.Slice(problem.Iterate))
+		if err := n.at.Forward(n.q); err != nil {
+			return false, err
+		}
+		if beyond, within := n.needed(); !within {
+			n.beyond = math.Max(2*math.Max(n.beyond, n.rho/nearForgiven), beyond)
+			if !(n.beyond < nearSteepest) {
+				return false, nil
+			}
+			n.solve()
+			continue
+		}
+		known := len(n.working)
+		if n.admit(b.level+n.forgiven(b.level), nearBatch) == 0 {
+			n.q.Space().Read(b.Slice(b.pull), problem.Iterate)
+			return b.Distance(b.pull, b.y) > 0, nil
+		}
+		n.q.Space().Write(problem.Iterate, b.Slice(b.y))
+		if err := n.at.Forward(n.q); err != nil {
+			return false, err
+		}
+		if err := n.columns(known); err != nil {
+			return false, err
+		}
+		n.solve()
+	}
+	return false, nil
+}
+
+// forgiven is the rounding of a value.
+func (n *nearSolver) forgiven(value float64) float64 {
+	return nearForgiven * n.q.Space().Roundoff() * (1 + math.Abs(value))
+}
+
+// needed says whether the model bounds the functions at the trial point, and which l would.
+func (n *nearSolver) needed() (beyond float64, within bool) {
+	b, within := n.model, true
+	compare := func(at, from, along float64) {
+		linear := from + along
+		if !(at <= linear+b.curvature/2*b.size+n.forgiven(from)) {
+			within = false
+			if l := 2*(at-linear)/b.size - n.rho; vec.Finite(l) {
+				beyond = math.Max(beyond, l)
+			}
+		}
+	}
+	compare(n.at.Objective, n.objective, b.Dot(b.v, b.d))
+	for i, j := range n.working {
+		compare(n.at.Constraints[j], n.values[j], b.along[i])
+	}
+	return beyond, within
+}

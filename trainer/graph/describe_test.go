@@ -1,0 +1,71 @@
+package graph_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/graphcases"
+	"ppal/trainer/graph"
+)
+
+// swish is a network of one layer whose activation is a user's own op.
+func swish(plain bool) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	return func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		rng := rand.New(rand.NewPCG(3, 0))
+		x, w, v := input(g, tensor.Float64, rng, "x", 300, 3), input(g, tensor.Float64, rng, "w", 3, 4), input(g, tensor.Float64, rng, "v", 4, 1)
+		a, err := graphcases.NewSwish(gorgonia.Must(gorgonia.Mul(x, w)), plain)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		y := gorgonia.Must(gorgonia.Mul(a, v))
+		return graph.Definition{Objective: gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(y)))),
+			Parameters: gorgonia.Nodes{w, v}, Inputs: gorgonia.Nodes{x}}, nil
+	}
+}
+
+// A user's op that is described runs as steps of the plan, with the values of its Do; one that is not
+// described runs through its Do.
+func TestDescribedOp(t *testing.T) {
+	engine, err := graph.CPU(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []float64
+	for _, c := range []struct {
+		name          string
+		plain, opaque bool
+		engine        graph.Engine
+	}{{"tape", false, false, graph.Tape{}}, {"described", false, false, engine}, {"plain", true, true, engine}} {
+		p, err := graph.New(swish(c.plain), c.engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Forward(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Space().New()
+		if err := p.Backward([]float64{1}, d); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float64, p.Space().Len())
+		p.Space().Read(got, d)
+		got = append(got, f)
+		if want == nil {
+			want = got
+		}
+		for i, x := range want {
+			if math.Abs(got[i]-x) > 1e-13*(1+math.Abs(x)) {
+				t.Errorf("%s: number %d is %v, want %v", c.name, i, got[i], x)
+			}
+		}
+		if opaque := strings.Contains(p.Explain(), "swish"); opaque != c.opaque {
+			t.Errorf("%s: the plan runs the op through its Do: %t\n%s", c.name, opaque, p.Explain())
+		}
+	}
+}

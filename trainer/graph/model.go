@@ -1,0 +1,157 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/plan"
+	"ppal/trainer/problem"
+)
+
+// model is the problem whose iterate an Optimizer moves: the parameters of the user's graph. The
+// parameters and their gradients are copied to the device's vectors, the moved parameters back.
+type model struct {
+	space       *problem.Space
+	dtype       tensor.Dtype
+	x, gradient []float64 // on the host: the parameters after the last Step, the gradients of the last run
+}
+
+// newModel takes the number of parameters and the dtype from the user's model. The iterate is zero
+// until load.
+func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regularizer) (*model, error) {
+	if len(parameters) == 0 {
+		return nil, errors.New("graph: Step of a model without parameters")
+	}
+	n := 0
+	for _, p := range parameters {
+		n += max(1, p.Value().Shape().TotalSize())
+	}
+	if err := r.Validate(n); err != nil {
+		return nil, err
+	}
+	m := &model{dtype: parameters[0].Value().Dtype(), x: make([]float64, n), gradient: make([]float64, n)}
+	v, err := d.NewVectors(m.dtype, m.x, r.Map(1).Ends)
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	m.space = &problem.Space{Vectors: v, Regularizer: r}
+	return m, nil
+}
+
+// Dims implements problem.Problem. The loop evaluates the constraints, so the model has none.
+func (m *model) Dims() (n, constraints int) { return len(m.x), 0 }
+
+// Space implements problem.Problem.
+func (m *model) Space() *problem.Space { return m.space }
+
+// Forward implements problem.Problem. It fails: the loop evaluates f and g.
+func (m *model) Forward([]float64) (float64, error) {
+	return 0, errors.New("graph: an optimizer's problem is evaluated by its own loop")
+}
+
+// Backward implements problem.Problem: it writes the gradient that the loop's last run left. That run
+// used the coefficients already.
+func (m *model) Backward(_ []float64, d problem.Vector) error {
+	m.space.Write(d, m.gradient)
+	return m.err()
+}
+
+// err returns the first error of the device's vectors.
+func (m *model) err() error {
+	if err := m.space.Err(); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return nil
+}
+
+// load copies the parameters' values and gradients. Values that have not changed since the last store
+// are on the device already.
+func (m *model) load(parameters []gorgonia.ValueGrad) error {
+	at, changed := 0, false
+	for i, p := range parameters {
+		gradient, err := p.Grad()
+		if err != nil {
+			return fmt.Errorf("graph: the gradient of parameter %d: %w", i, err)
+		}
+		n := max(1, p.Value().Shape().TotalSize())
+		fits := at+n <= len(m.x)
+		if fits && m.dtype == tensor.Float32 {
+			fits = copyWide[float32](m.x[at:at+n], p.Value(), &changed) && copyWide[float32](m.gradient[at:at+n], gradient, nil)
+		} else if fits {
+			fits = copyWide[float64](m.x[at:at+n], p.Value(), &changed) && copyWide[float64](m.gradient[at:at+n], gradient, nil)
+		}
+		if !fits {
+			return fmt.Errorf("graph: parameter %d holds %v of %v and its gradient %v of %v, want dense tensors of %v and unchanged shapes",
+				i, p.Value().Shape(), p.Value().Dtype(), gradient.Shape(), gradient.Dtype(), m.dtype)
+		}
+		at += n
+	}
+	if changed {
+		m.space.Write(problem.Iterate, m.x)
+	}
+	return m.err()
+}
+
+// store copies the moved parameters back and clears the gradients, which Gorgonia's dual values
+// accumulate.
+func (m *model) store(parameters []gorgonia.ValueGrad) error {
+	m.space.Read(m.x, problem.Iterate)
+	if err := m.err(); err != nil {
+		return err
+	}
+	at := 0
+	for i, p := range parameters {
+		switch data := p.Value().Data().(type) {
+		case []float32:
+			at += narrowTo(data, m.x[at:])
+		case []float64:
+			at += narrowTo(data, m.x[at:])
+		default:
+			return fmt.Errorf("graph: parameter %d is the scalar %v: give it the shape (1)", i, data)
+		}
+		gradient, err := p.Grad()
+		if err != nil || gradient == nil { // before the first run
+			continue
+		}
+		switch d := gradient.Data().(type) {
+		case []float32:
+			clear(d)
+		case []float64:
+			clear(d)
+		}
+	}
+	return nil
+}
+
+// copyWide copies the elements of a dense tensor of T, or of a scalar, to dst and sets changed if an element
+// differs. It returns false if the value has another type or another number of elements.
+func copyWide[T float32 | float64](dst []float64, v gorgonia.Value, changed *bool) bool {
+	var one [1]T
+	data, ok := v.Data().([]T)
+	if !ok {
+		if one[0], ok = v.Data().(T); ok {
+			data = one[:]
+		}
+	}
+	if len(data) != len(dst) {
+		return false
+	}
+	for i, x := range data {
+		if changed != nil && dst[i] != float64(x) { // true for NaN
+			*changed = true
+		}
+		dst[i] = float64(x)
+	}
+	return true
+}
+
+// narrowTo rounds the first elements of src to dst and returns their number.
+func narrowTo[T float32 | float64](dst []T, src []float64) int {
+	for i := range dst {
+		dst[i] = T(src[i])
+	}
+	return len(dst)
+}

@@ -1,0 +1,224 @@
+package estimate
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// Curvature is what the subgradient and proximal point methods know of a problem's curvature:
+// estimates, made where they start.
+type Curvature struct {
+	Weak       float64 // the largest weak-convexity modulus of f and the g_j: g + (weak/2)||.||^2 is convex
+	Objective  float64 // the largest absolute eigenvalue of f's Hessian
+	Constraint float64 // the same of the constraints' smooth terms
+}
+
+const (
+	lanczosSteps = 8
+	// startLength and startShrink find the second point: a move of length 1, shortened to
+	// startLength at most.
+	startLength = 1e-3
+	startShrink = 0.1
+	// lanczosBreakdown is the remainder, of the product's length, at which the directions span all
+	// that the Hessian reaches.
+	lanczosBreakdown = 1e-8
+)
+
+// Curvatures examines f and, with terms, the largest terms of the constraints at two points: the
+// iterate, and one a unit length down the gradient of f (less where f or g is not finite there),
+// since a start may be a point of symmetry: at x = 0 a linear model's sigmoids have no curvature at
+// all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on differences
+// of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few
+// directions at two points. The iterate and its forward pass are left as they were.
+func Curvatures(p problem.Problem, at *problem.Point, terms bool) (Curvature, error) {
+	n, m := p.Dims()
+	e := &spectrum{p: p, at: at, terms: NewTerms(p), g: make([]float64, m), direction: make([]float64, n)}
+	for _, v := range []*problem.Vector{&e.start, &e.point, &e.base, &e.q, &e.previous, &e.product} {
+		*v = p.Space().New()
+		defer p.Space().Free(*v)
+	}
+	p.Space().Combine(e.start, 1, problem.Iterate, 0, problem.Iterate)
+	var s Curvature
+	if err := e.examine(&s, terms); err != nil {
+		return s, err
+	}
+	moved, err := e.displace()
+	if err != nil {
+		return s, err
+	}
+	if moved {
+		if err := e.examine(&s, terms); err != nil {
+			return s, err
+		}
+	}
+	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
+	return s, at.Forward(p)
+}
+
+// spectrum is the state of the estimates.
+type spectrum struct {
+	p            problem.Problem
+	at           *problem.Point
+	terms        *Terms
+	g, direction []float64
+	// start is the iterate to come back to, point where the Hessian is examined; base is the gradient
+	// there; q, previous and product are Lanczos's.
+	start, point, base, q, previous, product problem.Vector
+}
+
+// displace moves the iterate a unit length down the gradient of f; false where it is zero or
+// nothing near is finite.
+func (e *spectrum) displace() (bool, error) {
+	p := e.p
+	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
+	if _, err := p.Forward(e.g); err != nil {
+		return false, err
+	}
+	if err := e.terms.gradient(e.at, 0, e.base); err != nil {
+		return false, err
+	}
+	length := math.Sqrt(p.Space().Dot(e.base, e.base))
+	if !(length > 0) || !vec.Finite(length) {
+		return false, nil
+	}
+	for t := 1 / length; t*length > startLength; t *= startShrink {
+		p.Space().Combine(problem.Iterate, 1, e.start, -t, e.base)
+		p.Space().Project()
+		f, err := p.Forward(e.g)
+		if err != nil {
+			return false, err
+		}
+		if vec.Finite(f) && vec.FirstNonFinite(e.g) < 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// examine raises s to the curvatures at the iterate.
+func (e *spectrum) examine(s *Curvature, terms bool) error {
+	e.p.Space().Combine(e.point, 1, problem.Iterate, 0, problem.Iterate)
+	least, largest, err := e.extremes(0)
+	if err != nil {
+		return err
+	}
+	s.Objective = math.Max(s.Objective, math.Max(-least, largest))
+	s.Weak = math.Max(s.Weak, -least)
+	if !terms {
+		return nil
+	}
+	if err := e.forwardAt(0); err != nil {
+		return err
+	}
+	for _, t := range e.terms.largest(e.g) {
+		if least, largest, err = e.extremes(1 + t); err != nil {
+			return err
+		}
+		s.Constraint = math.Max(s.Constraint, math.Max(-least, largest))
+		positive, negative := e.terms.signs(t)
+		if positive {
+			s.Weak = math.Max(s.Weak, -least)
+		}
+		if negative {
+			s.Weak = math.Max(s.Weak, largest)
+		}
+	}
+	return nil
+}
+
+// forwardAt evaluates at point + t q.
+func (e *spectrum) forwardAt(t float64) error {
+	e.p.Space().Combine(problem.Iterate, 1, e.point, t, e.q)
+	_, err := e.p.Forward(e.g)
+	return err
+}
+
+// extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps
+// (Golub and Van Loan, Matrix Computations, 10.1) from a fixed random direction, H q =
+// (gradient(point + h q) - gradient(point))/h. Where gradients are not finite it returns zeros.
+func (e *spectrum) extremes(term int) (least, largest float64, err error) {
+	p, h := e.p, DifferenceLength(e.p, e.point)
+	e.draw()
+	if err := e.forwardAt(0); err != nil {
+		return 0, 0, err
+	}
+	if err := e.terms.gradient(e.at, term, e.base); err != nil {
+		return 0, 0, err
+	}
+	var diagonal, beside []float64
+	for k := range min(lanczosSteps, len(e.direction)) {
+		if err := e.forwardAt(h); err != nil {
+			return 0, 0, err
+		}
+		if err := e.terms.gradient(e.at, term, e.product); err != nil {
+			return 0, 0, err
+		}
+		p.Space().Combine(e.product, 1/h, e.product, -1/h, e.base)
+		size := math.Sqrt(p.Space().Dot(e.product, e.product))
+		along := p.Space().Dot(e.product, e.q)
+		p.Space().Combine(e.product, 1, e.product, -along, e.q)
+		if k > 0 {
+			p.Space().Combine(e.product, 1, e.product, -beside[k-1], e.previous)
+		}
+		rest := math.Sqrt(p.Space().Dot(e.product, e.product))
+		diagonal, beside = append(diagonal, along), append(beside, rest)
+		if !(rest > lanczosBreakdown*size) {
+			break
+		}
+		e.q, e.previous = e.previous, e.q
+		p.Space().Combine(e.q, 1/rest, e.product, 0, e.product)
+	}
+	least, largest = tridiagonalExtremes(diagonal, beside)
+	return least, largest, nil
+}
+
+// draw sets q to the fixed random direction of length 1.
+func (e *spectrum) draw() {
+	randomDirection(e.direction)
+	e.p.Space().Write(e.q, e.direction)
+}
+
+// randomDirection sets d to a direction of length 1, always the same.
+func randomDirection(d []float64) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for i := range d {
+		d[i] = rng.NormFloat64()
+	}
+	vec.Scale(d, 1/vec.Norm(d))
+}
+
+// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, zeros
+// where it is not finite.
+func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
+	n := len(diagonal)
+	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(beside) >= 0 {
+		return 0, 0
+	}
+	t := mat.NewSymDense(n, nil)
+	for i, d := range diagonal {
+		t.SetSym(i, i, d)
+		if i > 0 {
+			t.SetSym(i-1, i, beside[i-1])
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(t, false) {
+		return 0, 0
+	}
+	values := eigen.Values(nil)
+	return values[0], values[n-1]
+}
+
+// DifferenceLength is the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 in float32.
+func DifferenceLength(p problem.Problem, x problem.Vector) float64 {
+	h := differenceLength
+	if p.Space().Roundoff() > 0x1p-53 {
+		h = narrowDifferenceLength
+	}
+	return h * (1 + math.Sqrt(p.Space().Dot(x, x)))
+}

@@ -1,0 +1,65 @@
+package qp
+
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+)
+
+// Objective is a convex function of a few numbers y over a closed set, with a quadratic model.
+type Objective interface {
+	// Value returns the value at y, and the size of the terms that cancel in it (0: none to speak of).
+	Value(y []float64) (value, terms float64)
+	// Model returns the minimiser over the set of the quadratic model at y, the point of the last
+	// Value, and the slope at y. The slices are the objective's own.
+	Model(y []float64) (target, slope []float64)
+}
+
+// Newton minimises an Objective by Newton steps with Armijo's condition. For a piecewise smooth
+// objective these are semismooth Newton steps (Qi and Sun 1993).
+type Newton struct {
+	Iterations int
+	// Still ends the steps when no coordinate moves by more than Still (1 + ||y||_1); negative: never.
+	Still float64
+	// Rounding is relative to the terms of a value: what a comparison of values forgives.
+	Rounding float64
+}
+
+const (
+	newtonHalvings = 40
+	newtonDecrease = 1e-4 // of the predicted decrease, Armijo's condition
+)
+
+// Minimise moves y to the minimiser. The last Value need not have been at y.
+func (n Newton) Minimise(y []float64, f Objective) {
+	value, terms := f.Value(y)
+	trial := make([]float64, len(y))
+	for range n.Iterations {
+		target, slope := f.Model(y)
+		descent, moved := 0.0, 0.0
+		for i, v := range target {
+			descent += slope[i] * (v - y[i])
+			moved = math.Max(moved, math.Abs(v-y[i]))
+		}
+		if !(-descent > n.Rounding*terms) || moved <= n.Still*(1+vec.Norm1(y)) {
+			return
+		}
+		t, lower := 1.0, false
+		var next, sizes float64
+		for range newtonHalvings {
+			for i, v := range target {
+				trial[i] = y[i] + t*(v-y[i])
+			}
+			next, sizes = f.Value(trial)
+			if lower = next <= value+newtonDecrease*t*descent+n.Rounding*sizes; lower {
+				break
+			}
+			t /= 2
+		}
+		if !lower {
+			return
+		}
+		copy(y, trial)
+		value, terms = next, sizes
+	}
+}

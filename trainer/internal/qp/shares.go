@@ -1,0 +1,118 @@
+package qp
+
+import (
+	"math"
+
+	"ppal/trainer/internal/vec"
+)
+
+// Shares is a set of vectors y: the coordinates of a group are the shares of the group's sum,
+//
+//	y_i >= 0,   sum_{i: Group[i] = j} y_i = Sums[j],
+//
+// and y_i >= 0 alone where Group[i] < 0. A negative sum has no shares of one sign: the whole of it
+// is held on one coordinate (Quadratic.hold).
+type Shares struct {
+	Group     []int
+	Sums      []float64
+	Sweeps    int
+	Tolerance float64 // of a coordinate's change in a sweep, relative to 1 + ||y||_1
+}
+
+// WithSums minimises over the y >= 0 whose shares add up to sums.
+func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
+	y := make([]float64, len(group))
+	first := map[int]bool{}
+	for i, j := range group {
+		if j >= 0 && !first[j] {
+			first[j], y[i] = true, sums[j]
+		}
+	}
+	q.MinimiseShares(y, &Shares{Group: group, Sums: sums, Sweeps: 1000, Tolerance: 1e-15})
+	return y
+}
+
+// MinimiseShares minimises over the set from y, which must be in it, by exchanging mass between
+// pairs of a group (coordinate descent on each edge of its simplex).
+func (q *Quadratic) MinimiseShares(y []float64, set *Shares) {
+	for range set.Sweeps {
+		change := 0.0
+		for i, group := range set.Group {
+			switch {
+			case group < 0:
+				change = math.Max(change, q.descendAlone(y, i))
+			case set.Sums[group] < 0:
+				if i == 0 || set.Group[i-1] != group {
+					change = math.Max(change, q.hold(y, set, i))
+				}
+			default:
+				for j := range i {
+					if set.Group[j] == group {
+						change = math.Max(change, q.exchange(y, i, j))
+					}
+				}
+			}
+		}
+		if change <= set.Tolerance*(1+vec.Norm1(y)) {
+			break
+		}
+	}
+}
+
+// descendAlone moves y_i >= 0 to the minimum and returns how much it moves.
+func (q *Quadratic) descendAlone(y []float64, i int) float64 {
+	h := q.Hessian.At(i, i)
+	if !(h > 0) {
+		return 0
+	}
+	old := y[i]
+	y[i] = math.Max(0, old-q.Slope(i, y)/h)
+	return math.Abs(y[i] - old)
+}
+
+// hold puts the negative sum s of the consecutive group that begins at lo on one coordinate, and
+// returns how much moves. The coordinate is the one with the largest
+//
+//	-(b_i + sum_{k not in the group} H_ik y_k) - s H_ii/2,
+//
+// which is a stationary point of the quadratic with the shares of the other groups fixed.
+func (q *Quadratic) hold(y []float64, set *Shares, lo int) float64 {
+	hi := lo
+	for hi < len(y) && set.Group[hi] == set.Group[lo] {
+		hi++
+	}
+	sum := set.Sums[set.Group[lo]]
+	best, largest := lo, math.Inf(-1)
+	for i := lo; i < hi; i++ {
+		rest := -q.Slope(i, y)
+		for k := lo; k < hi; k++ {
+			rest += q.Hessian.At(i, k) * y[k]
+		}
+		if v := rest - sum*q.Hessian.At(i, i)/2; v > largest {
+			best, largest = i, v
+		}
+	}
+	moved := math.Abs(sum - y[best])
+	clear(y[lo:hi])
+	y[best] = sum
+	return moved
+}
+
+// exchange moves mass from j to i (or back) to the minimum along e_i - e_j and returns how much.
+func (q *Quadratic) exchange(y []float64, i, j int) float64 {
+	curvature := q.Hessian.At(i, i) + q.Hessian.At(j, j) - 2*q.Hessian.At(i, j)
+	slope := q.Slope(i, y) - q.Slope(j, y)
+	t := 0.0
+	switch {
+	case curvature > 0:
+		t = -slope / curvature
+	case slope > 0:
+		t = -y[i]
+	case slope < 0:
+		t = y[j]
+	}
+	t = math.Max(-y[i], math.Min(y[j], t))
+	y[i] += t
+	y[j] -= t
+	return math.Abs(t)
+}

@@ -1,0 +1,115 @@
+package method
+
+import (
+	"fmt"
+
+	"ppal/trainer"
+	"ppal/trainer/option"
+	"ppal/trainer/problem"
+)
+
+// Method is a trainer.Method that describes its settings.
+type Method interface {
+	trainer.Method
+	// Options describes the method's settings, bound to its fields.
+	Options() []*option.Option
+}
+
+// Description tells of a method.
+type Description struct {
+	Name    string // on the command line: "ppala"
+	Summary string // in one line
+	About   string // in a few sentences: the idea, and when to choose the method
+	Source  string // the publication that has the equations
+	Kinks   bool   // the method takes constraints with kinks as they are; others take |h| <= eps as h <= eps and -h <= eps
+	New     func() Method
+}
+
+// All describes all methods, in the order of the help.
+func All() []Description {
+	return []Description{
+		{Name: "ppala", New: func() Method { return &PPALA{} },
+			Summary: "proximal-perturbed augmented Lagrangian, for smooth constraints",
+			About: "One gradient and one evaluation an iteration. The multipliers follow the constraints through an auxiliary multiplier, so that alpha" +
+				" and beta need no tuning. The default.",
+			Source: "Moon et al., Algorithm 2"},
+		{Name: "plada", New: func() Method { return &PLADA{} }, Kinks: true,
+			Summary: "proximal-perturbed Lagrangian alternating direction, for non-smooth constraints",
+			About:   "Takes gaps |h| <= eps as they are. With few gaps and no regularizer its x-step is exact for the linearised gaps.",
+			Source:  "Moon et al., Algorithm 1"},
+		{Name: "gdpa", New: func() Method { return &GDPA{} },
+			Summary: "gradient descent and perturbed ascent",
+			About:   "A single loop with a step size that falls and a penalty that grows. Its published step size needs tuning for each problem.",
+			Source:  "Lu, \"A Single-Loop Gradient Descent and Perturbed Ascent Algorithm for Nonconvex Functional Constrained Optimization\", ICML 2022"},
+		{Name: "ssg", New: func() Method { return &SSG{} }, Kinks: true,
+			Summary: "switching subgradient, single loop",
+			About:   "Steps on the objective while the constraints are met and on the largest constraint otherwise.",
+			Source: "Huang and Lin, \"Oracle Complexity of Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained" +
+				" Optimization\", NeurIPS 2023, Algorithm 1"},
+		{Name: "ipp-ssg", New: func() Method { return &IPPSSG{} }, Kinks: true,
+			Summary: "inexact proximal point, inner loop by switching subgradients",
+			About:   "Solves strongly convex problems around a centre, one after the other, by switching subgradient steps.",
+			Source:  "Huang and Lin, NeurIPS 2023; Jia and Grimmer 2022; Boob, Deng and Lan, Mathematical Programming 2022, section 3"},
+		{Name: "ipp-conex", New: func() Method { return &IPPConEx{} }, Kinks: true,
+			Summary: "inexact proximal point, inner loop by constraint extrapolation",
+			About:   "Solves strongly convex problems around a centre, one after the other, by extrapolated linearised constraints.",
+			Source: "Boob, Deng and Lan, \"Stochastic First-order Methods for Convex and Nonconvex Functional Constrained Optimization\"," +
+				" Mathematical Programming 2022"},
+		{Name: "multiplier-model", New: func() Method { return &MultiplierModel{} }, Kinks: true,
+			Summary: "multipliers from a network on the groups' features",
+			About:   "Draws one group an iteration. Needs --problem if with --if-form sampled.",
+			Source: "Narasimhan, Cotter, Zhou, Wang and Guo, \"Approximate Heavily-Constrained Learning with Lagrange Multiplier Models\"," +
+				" NeurIPS 2020"},
+		{Name: "penalty", New: func() Method { return &Penalty{} },
+			Summary: "quadratic penalty",
+			About:   "Minimises f + (c/2)||max(0, g)||^2. With a fixed c the limit violates the constraints by about lambda/c.",
+			Source:  "Nocedal and Wright, \"Numerical Optimization\", chapter 17"},
+		{Name: "gda", New: func() Method { return &GDA{} },
+			Summary: "gradient descent-ascent on the Lagrangian",
+			About:   "The plain reference. A dual step that suits one problem diverges on another.",
+			Source:  "Arrow, Hurwicz and Uzawa 1958"},
+		{Name: "alm", New: func() Method { return &ALM{} },
+			Summary: "augmented Lagrangian, or method of multipliers",
+			About:   "A double loop: a fixed number of x-steps between the updates of the multipliers.",
+			Source:  "Hestenes 1969; Powell 1969; Rockafellar 1973"},
+		{Name: "unconstrained", New: func() Method { return &Unconstrained{} },
+			Summary: "the objective alone",
+			About:   "Shows what the objective could reach without the constraints.",
+			Source:  "gradient descent on f + r"},
+		{Name: "nl-iapial", New: func() Method { return &NLIAPIAL{} },
+			Summary: "inner-accelerated proximal inexact augmented Lagrangian, for convex constraints",
+			About: "A double loop of accelerated gradient steps with backtracking. The constraints must be smooth and convex: --problem mnpc with" +
+				" --model linear and --phi logistic.",
+			Source: "Kong, Melo and Monteiro, \"Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite" +
+				" Optimization Problems with Nonlinear Convex Constraints\", Mathematics of Operations Research 2023"},
+	}
+}
+
+// New makes the method of the name, with the settings of its zero value. The error wraps
+// problem.ErrSettings.
+func New(name string) (Method, error) {
+	d, err := Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.New(), nil
+}
+
+// Names returns the names of all methods, in the order of the help.
+func Names() []string {
+	var names []string
+	for _, d := range All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Lookup describes a method by its name. The error wraps problem.ErrSettings.
+func Lookup(name string) (Description, error) {
+	for _, d := range All() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return Description{}, fmt.Errorf("trainer: %w: no method %q (the methods are %s)", problem.ErrSettings, name, option.List(Names(), "and"))
+}

@@ -1,0 +1,49 @@
+package trainer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+)
+
+// A need that the problem does not meet is an error that names who needs what.
+func TestNeeds(t *testing.T) {
+	smooth := testkit.Start(t, testkit.Line(), 0)
+	absolute := testkit.Line()
+	absolute.Pieces = problem.Abs(1)
+	pieces := testkit.Start(t, absolute, 0)
+	absolute.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 1}
+	regularized := testkit.Start(t, absolute, 0)
+	proxLinear := &method.PLADA{XStep: method.ProxLinear}
+	for _, c := range []struct {
+		name string
+		m    trainer.Method
+		p    problem.Problem
+		want string // "" where the problem meets the need
+	}{
+		{"nothing", &method.PPALA{}, smooth, ""},
+		{"pieces", proxLinear, pieces, ""},
+		{"no pieces", proxLinear, smooth, "PLADA's x-step proxlinear needs constraints that are maxima"},
+		{"regularizer", proxLinear, regularized, "PLADA's x-step proxlinear needs a regularizer of [none], and r is l1"},
+		{"group", &method.MultiplierModel{}, smooth, "the multiplier model needs one drawn group"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := c.m.Needs().Check(c.p)
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+			testkit.Refused(t, c.p, c.m, trainer.Settings{})
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package option
+
+import (
+	"slices"
+	"strings"
+)
+
+// Number describes a number of the interval.
+func Number(name string, field *float64, in Interval, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "X", required: true, value: &numberValue[float64]{field: field, in: in}}
+}
+
+// NumberOr describes a number of the interval, or a word that stands for 0: auto, none. The word is
+// the default.
+func NumberOr(name string, field *float64, in Interval, word, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "X|" + word, fallback: word,
+		value: &numberValue[float64]{field: field, in: in, word: word}}
+}
+
+// Count describes a whole number of the interval.
+func Count(name string, field *int, in Interval, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "N", required: true, value: &numberValue[int]{field: field, in: in}}
+}
+
+// Seed describes the seed of random numbers.
+func Seed(name string, field *uint64, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "N", required: true,
+		value: &numberValue[uint64]{field: field, in: AtLeast(0)}}
+}
+
+// Numbers describes a list of numbers of the interval.
+func Numbers(name string, field *[]float64, in Interval, placeholder, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &numbersValue[float64]{field, in}}
+}
+
+// Counts describes a list of whole numbers of the interval.
+func Counts(name string, field *[]int, in Interval, placeholder, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &numbersValue[int]{field, in}}
+}
+
+// Names describes a list of texts.
+func Names(name string, field *[]string, placeholder, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, value: &namesValue{field}}
+}
+
+// Text describes any text, such as a path.
+func Text(name string, field *string, placeholder, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &textValue{field}}
+}
+
+// Switch describes a switch, which is off by default.
+func Switch(name string, field *bool, help string) *Option {
+	return &Option{Name: name, Help: help, fallback: "false", value: &switchValue{field}}
+}
+
+// Choice describes one of several words; the first is the default.
+func Choice[T ~string](name string, field *T, help string, words ...T) *Option {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return choice(name, help, &choiceValue{words: texts,
+		get: func() string { return string(*field) }, put: func(word string) { *field = T(word) }})
+}
+
+// Enum describes a number that words stand for, in the order of the numbers from 0; the first is
+// the default.
+func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
+	return choice(name, help, &choiceValue{words: words,
+		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})
+}
+
+// Either describes a bool that two words stand for: off for false, the default, and on for true.
+func Either(name string, field *bool, off, on, help string) *Option {
+	return choice(name, help, &choiceValue{words: []string{off, on},
+		get: func() string {
+			if *field {
+				return on
+			}
+			return off
+		},
+		put: func(word string) { *field = word == on }})
+}
+
+// Words describes one of several words that get and put translate; the first is the default.
+func Words(name string, get func() string, put func(word string), help string, words ...string) *Option {
+	return choice(name, help, &choiceValue{words: words, get: get, put: put})
+}
+
+func choice(name, help string, v *choiceValue) *Option {
+	return &Option{Name: name, Help: help, placeholder: strings.Join(v.words, "|"), fallback: v.words[0], value: v}
+}
+
+// Planned names words that are refused as choices of a later version.
+func (o *Option) Planned(words ...string) *Option {
+	o.value.(*choiceValue).planned = words
+	return o
+}
+
+// Custom describes a value with texts of its own. put stores a text, or says what it must be; get
+// returns the text; choices are for completion.
+func Custom(name, placeholder string, put func(text string) error, get func() string, help string, choices ...string) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, required: true,
+		value: &customValue{words: choices, put: put, get: get}}
+}
+
+// As replaces the place-holder in the help.
+func (o *Option) As(placeholder string) *Option {
+	o.placeholder = placeholder
+	return o
+}

@@ -1,0 +1,27 @@
+package option
+
+import "fmt"
+
+// Interval is a range of finite numbers; the zero value contains all of them.
+type Interval struct {
+	words    string // after "must be": "positive"
+	contains func(x float64) bool
+}
+
+// Positive contains the numbers above 0.
+var Positive = Interval{"positive", func(x float64) bool { return x > 0 }}
+
+// AtLeast contains low and the numbers above it.
+func AtLeast(low float64) Interval {
+	return Interval{fmt.Sprintf("at least %g", low), func(x float64) bool { return x >= low }}
+}
+
+// Between contains the numbers above low and below high.
+func Between(low, high float64) Interval {
+	return Interval{fmt.Sprintf("above %g and below %g", low, high), func(x float64) bool { return low < x && x < high }}
+}
+
+// UpTo contains the numbers above low and at most high.
+func UpTo(low, high float64) Interval {
+	return Interval{fmt.Sprintf("above %g and at most %g", low, high), func(x float64) bool { return low < x && x <= high }}
+}

@@ -1,0 +1,46 @@
+package option
+
+// The names of the settings on which defaults of methods depend.
+const (
+	NameProblem = "problem"
+	NameDataset = "dataset"
+	NameMethod  = "method"
+	NamePreset  = "preset"
+)
+
+// The problems.
+const (
+	NeymanPearson     = "mnpc" // multi-class Neyman-Pearson classification
+	DemographicParity = "dp"
+	EqualizedOdds     = "eo"
+	Intersectional    = "if" // intersectional group fairness
+)
+
+// Problems returns the names of the problems.
+func Problems() []string {
+	return []string{NeymanPearson, DemographicParity, EqualizedOdds, Intersectional}
+}
+
+// The presets, which are sets of defaults.
+const (
+	PresetPractical = "practical" // works well in practice
+	PresetPaper     = "paper"     // the values of Moon et al.
+)
+
+// Problem is the condition that the run's problem is one of the names.
+func Problem(names ...string) Condition { return If(NameProblem, names...) }
+
+// OnImages is the condition that the problem is about images.
+func OnImages() Condition { return Problem(NeymanPearson) }
+
+// OnTables is the condition that the problem is about tables.
+func OnTables() Condition { return Problem(DemographicParity, EqualizedOdds, Intersectional) }
+
+// OnGaps is the condition that the problem bounds gaps between groups, |h| <= eps.
+func OnGaps() Condition { return Problem(DemographicParity, EqualizedOdds) }
+
+// Paper is the condition that the run takes the paper's defaults.
+func Paper() Condition { return If(NamePreset, PresetPaper) }
+
+// Practical is the condition that the run takes the practical defaults.
+func Practical() Condition { return If(NamePreset, PresetPractical) }

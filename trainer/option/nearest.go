@@ -1,0 +1,37 @@
+package option
+
+// Nearest returns the name that is closest to word by edit distance, "" where none is close: more
+// than a third of the word's letters, or two of them in a short word, would have to change.
+func Nearest(word string, names []string) string {
+	best, least := "", max(2, len(word)/3)+1
+	for _, name := range names {
+		if d := distance(word, name); d < least && d < len(word) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, with exchanged neighbours counted as one change.
+func distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			change := 1
+			if a[i] == b[j] {
+				change = 0
+			}
+			row[j+1] = min(last[j]+change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

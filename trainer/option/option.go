@@ -1,0 +1,263 @@
+// Package option describes settings: an Option holds the name, the help, the default and the range
+// of one setting, and is bound to the variable that holds its value. Flags, keys of files, help
+// texts, defaults and errors are read off the options.
+//
+// A method lists its options beside its struct, bound to the struct's fields:
+//
+//	func (m *GDA) Options() []*option.Option {
+//		return []*option.Option{
+//			option.Number("gda-dual-step", &m.DualStep, option.Positive, "Set the step size gamma of the multipliers").
+//				Or(option.Float(DefaultGDADualStep)),
+//		}
+//	}
+package option
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Option describes one setting and is bound to the variable that holds its value.
+type Option struct {
+	Name string // of the flag and of the key in a file, such as "gda-dual-step"
+	Help string // an imperative sentence without the default
+	Unit string // of the value, such as "iterations"; "" for a pure number
+
+	placeholder string // the value's place-holder in the help; "" for a switch
+	value       value
+	fallback    string // the default where no case applies
+	required    bool   // there is no default
+	rule        string // describes compute in the help
+	compute     func() string
+	computeFrom []string // the names of the settings that compute reads
+	cases       []Case
+	needs       []Condition
+	check       func() string
+}
+
+// Condition holds where the setting Name has one of the Values. The value "inner" stands for
+// "inner:5" too.
+type Condition struct {
+	Name   string
+	Values []string
+}
+
+// If returns the condition that the setting has one of the values.
+func If(name string, values ...string) Condition { return Condition{name, values} }
+
+// Holds reports whether text, the setting's value, is one of the condition's.
+func (c Condition) Holds(text string) bool {
+	return slices.ContainsFunc(c.Values, func(v string) bool { return text == v || strings.HasPrefix(text, v+":") })
+}
+
+// String gives the condition as flags: "--problem dp or eo".
+func (c Condition) String() string { return "--" + c.Name + " " + List(c.Values, "or") }
+
+// Case is a default for the runs in which all conditions hold.
+type Case struct {
+	Value string
+	If    []Condition
+}
+
+// Lookup returns the value of a setting by its name, "" where the run does not have the setting.
+type Lookup func(name string) string
+
+func (l Lookup) all(conditions []Condition) bool {
+	return !slices.ContainsFunc(conditions, func(c Condition) bool { return !c.Holds(l(c.Name)) })
+}
+
+// Or sets the default for the runs to which no case applies.
+func (o *Option) Or(text string) *Option {
+	o.fallback, o.required = text, false
+	return o
+}
+
+// OrRule sets a default that compute derives from other settings, which from names. The rule
+// describes the default in the help: "0.9/(2 rho)".
+func (o *Option) OrRule(rule string, compute func() string, from ...string) *Option {
+	o.rule, o.compute, o.computeFrom, o.required = rule, compute, from, false
+	return o
+}
+
+// For adds a default for the runs in which all conditions hold. The first case that applies counts.
+func (o *Option) For(text string, conditions ...Condition) *Option {
+	o.cases = append(o.cases, Case{text, conditions})
+	return o
+}
+
+// With restricts the option to the runs in which all conditions hold.
+func (o *Option) With(conditions ...Condition) *Option {
+	o.needs = append(slices.Clone(conditions), o.needs...)
+	return o
+}
+
+// In sets the unit.
+func (o *Option) In(unit string) *Option {
+	o.Unit = unit
+	return o
+}
+
+// Check adds a test of the value against the other settings of the same struct, made once all are
+// set. It returns what is wrong and what to do, "" where the value fits.
+func (o *Option) Check(test func() string) *Option {
+	o.check = test
+	return o
+}
+
+// Set parses the text and stores the value. The error says what the value must be, without the
+// option's name and the text.
+func (o *Option) Set(text string) error { return o.value.set(text) }
+
+// Text returns the value as Set reads it, with every digit of a number.
+func (o *Option) Text() string { return o.value.text() }
+
+// Conflict says why the value does not fit the other settings of the struct, "" where it fits.
+func (o *Option) Conflict() string {
+	if o.check == nil {
+		return ""
+	}
+	return o.check()
+}
+
+// Unmet returns the first condition that keeps a run from having the option; ok is false where
+// there is none.
+func (o *Option) Unmet(in Lookup) (c Condition, ok bool) {
+	for _, c := range o.needs {
+		if !c.Holds(in(c.Name)) {
+			return c, true
+		}
+	}
+	return Condition{}, false
+}
+
+// Default returns the default in a run; ok is false where a value must be given.
+func (o *Option) Default(in Lookup) (text string, ok bool) {
+	for _, c := range o.cases {
+		if in.all(c.If) {
+			return c.Value, true
+		}
+	}
+	if o.compute != nil {
+		for _, name := range o.computeFrom {
+			in(name) // settles the setting
+		}
+		return o.compute(), true
+	}
+	return o.fallback, !o.required
+}
+
+// Needs returns the conditions under which a run has the option.
+func (o *Option) Needs() []Condition { return slices.Clone(o.needs) }
+
+// Cases returns the defaults for particular runs.
+func (o *Option) Cases() []Case { return slices.Clone(o.cases) }
+
+// Placeholder returns what stands for the value in the help, "" for a switch.
+func (o *Option) Placeholder() string { return o.placeholder }
+
+// Choices returns the words that the option allows; nil: other values.
+func (o *Option) Choices() []string {
+	if c, ok := o.value.(interface{ choices() []string }); ok {
+		return slices.Clone(c.choices())
+	}
+	return nil
+}
+
+// Switch reports whether the option is a switch, whose flag needs no value.
+func (o *Option) Switch() bool {
+	_, ok := o.value.(*switchValue)
+	return ok
+}
+
+// Several reports whether the value is a list, separated by commas.
+func (o *Option) Several() bool {
+	_, ok := o.value.(interface{ several() })
+	return ok
+}
+
+// Free reports whether the value is any text, such as a path.
+func (o *Option) Free() bool {
+	_, ok := o.value.(*textValue)
+	return ok
+}
+
+// Bracket returns what stands in brackets behind the help: default, range, unit, and
+// the settings that the option needs.
+func (o *Option) Bracket() string {
+	var parts []string
+	if d := o.DefaultHelp(); d != "" {
+		parts = append(parts, d)
+	} else if o.required {
+		parts = append(parts, "required")
+	}
+	if r, ok := o.value.(interface{ limits() string }); ok && r.limits() != "" {
+		parts = append(parts, r.limits())
+	}
+	if o.Unit != "" {
+		parts = append(parts, "in "+o.Unit)
+	}
+	var needs []string
+	for _, c := range o.needs {
+		needs = append(needs, c.String())
+	}
+	if needs != nil {
+		parts = append(parts, "with "+strings.Join(needs, ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(parts, "; ") + "]"
+}
+
+// DefaultHelp describes the default: "default 0.1; mnpc: 0.2; if: 0.5", "" where there is none or
+// it is plain.
+func (o *Option) DefaultHelp() string {
+	var texts []string
+	if plain := o.PlainDefault(); plain != "" {
+		texts = append(texts, "default "+plain)
+	}
+	for _, c := range o.cases {
+		var when []string
+		for _, condition := range c.If {
+			when = append(when, condition.short())
+		}
+		texts = append(texts, strings.Join(when, ", ")+": "+c.Value)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// PlainDefault describes the default where no case applies, "" for a switch that is off.
+func (o *Option) PlainDefault() string {
+	switch {
+	case o.rule != "":
+		return o.rule
+	case o.Switch() && o.fallback == "false":
+		return ""
+	}
+	return o.fallback
+}
+
+// short describes the condition of a default: the value alone for the settings that most runs name.
+func (c Condition) short() string {
+	switch c.Name {
+	case NameProblem, NamePreset, NameDataset, NameMethod:
+		return strings.Join(c.Values, "/")
+	}
+	return c.String()
+}
+
+// Sentence returns the help with its bracket.
+func (o *Option) Sentence() string { return strings.TrimSpace(o.Help + " " + o.Bracket()) }
+
+// List joins words with commas, the last one with the conjunction: "a, b or c".
+func List(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
+}
+
+// Float returns the shortest text that Set reads as x.
+func Float(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -1,0 +1,136 @@
+package option
+
+import (
+	"slices"
+	"testing"
+)
+
+// kind is an enumeration for the tests.
+type kind int
+
+func TestSet(t *testing.T) {
+	var x, unit, ratio float64
+	var n int
+	var seed uint64
+	var on, big bool
+	var list []float64
+	var names []string
+	var word string
+	var k kind
+	number := Number("x", &x, Positive, "Set x")
+	between := Number("unit", &unit, Between(0, 1), "Set it")
+	word0 := NumberOr("ratio", &ratio, AtLeast(1), "none", "Set it")
+	count := Count("n", &n, AtLeast(1), "Set n")
+	seeds := Seed("seed", &seed, "Set it")
+	numbers := Numbers("list", &list, AtLeast(0), "X,X", "Set it")
+	texts := Names("names", &names, "NAME", "Set it")
+	choice := Choice("word", &word, "Choose", "left", "right").Planned("up")
+	enum := Enum("kind", &k, "Choose", "zero", "one", "two")
+	for _, tc := range []struct {
+		o          *Option
+		text, want string // the text that reads back
+		problem    string
+	}{
+		{number, "1e-3", "0.001", ""},
+		{number, "0.1", "0.1", ""},
+		{number, "-1", "", "must be positive"},
+		{number, "NaN", "", "must be a positive number"},
+		{number, "Inf", "", "must be a positive number"},
+		{number, "ten", "", "must be a positive number"},
+		{number, "1e999", "", "out of the range of a number"},
+		{between, "1", "", "must be above 0 and below 1"},
+		{between, "x", "", "must be a number, above 0 and below 1"},
+		{word0, "none", "none", ""},
+		{word0, "2", "2", ""},
+		{word0, "0.5", "", "must be at least 1, or none"},
+		{count, "3", "3", ""},
+		{count, "0", "", "must be at least 1"},
+		{count, "1.5", "", "must be a whole number, at least 1"},
+		{count, "99999999999999999999", "", "out of the range of a whole number"},
+		{seeds, "18446744073709551615", "18446744073709551615", ""},
+		{seeds, "-1", "", "must be at least 0"},
+		{numbers, "0.5, 2", "0.5,2", ""},
+		{numbers, "0.5,-2", "", "each value must be at least 0"},
+		{numbers, "", "", "must be a number, at least 0"},
+		{texts, "a, b", "a,b", ""},
+		{texts, "", "", ""},
+		{Switch("on", &on, "Do it"), "true", "true", ""},
+		{Switch("on", &on, "Do it"), "1", "", "must be true or false"},
+		{choice, "right", "right", ""},
+		{choice, "rigth", "", "unknown; did you mean right? (choose left or right)"},
+		{choice, "x", "", "unknown; choose left or right"},
+		{choice, "up", "", "not in this version; choose left or right"},
+		{enum, "two", "two", ""},
+		{Either("big", &big, "small", "big", "Choose"), "big", "big", ""},
+	} {
+		err := tc.o.Set(tc.text)
+		switch {
+		case tc.problem != "" && (err == nil || err.Error() != tc.problem):
+			t.Errorf("%s %q: %v, want %s", tc.o.Name, tc.text, err, tc.problem)
+		case tc.problem == "" && (err != nil || tc.o.Text() != tc.want):
+			t.Errorf("%s %q reads back as %q: %v", tc.o.Name, tc.text, tc.o.Text(), err)
+		}
+	}
+	if k != 2 || !big || word != "right" || ratio != 2 {
+		t.Errorf("the fields are %v, %v, %v, %v", k, big, word, ratio)
+	}
+}
+
+// lookup finds settings in a map.
+func lookup(settings map[string]string) Lookup {
+	return func(name string) string { return settings[name] }
+}
+
+func TestDefaults(t *testing.T) {
+	x, base := 0.0, 4.0
+	o := Number("x", &x, Positive, "Set x").
+		OrRule("half of base", func() string { return Float(base / 2) }, "base").
+		For("9", Paper(), Problem(Intersectional)).For("7", Paper()).
+		With(If("mode", "inner")).In("rows")
+	for _, tc := range []struct {
+		settings map[string]string
+		want     string
+	}{
+		{nil, "2"},
+		{map[string]string{"preset": "paper", "problem": "if"}, "9"},
+		{map[string]string{"preset": "paper", "problem": "dp"}, "7"},
+		{map[string]string{"problem": "if"}, "2"},
+	} {
+		if got, ok := o.Default(lookup(tc.settings)); !ok || got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.settings, got, tc.want)
+		}
+	}
+	const want = "Set x [default half of base; paper, if: 9; paper: 7; positive; in rows; with --mode inner]"
+	if got := o.Sentence(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if _, unmet := o.Unmet(lookup(map[string]string{"mode": "inner:5"})); unmet {
+		t.Error("inner:5 is not inner")
+	}
+	if c, unmet := o.Unmet(lookup(map[string]string{"mode": "innermost"})); !unmet || c.String() != "--mode inner" {
+		t.Errorf("innermost: %v, %v", c, unmet)
+	}
+	if _, ok := Number("y", &x, Positive, "Set y").Default(lookup(nil)); ok {
+		t.Error("a required option has a default")
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"alpha", "beta", "batch-size", "method", "eta"}
+	for word, want := range map[string]string{
+		"alhpa": "alpha", "bta": "beta", "batchsize": "batch-size", "methods": "method", "learning-rate": "", "x": "", "eat": "eta",
+	} {
+		if got := Nearest(word, names); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	if got := OnTables().String(); got != "--problem dp, eo or if" {
+		t.Error(got)
+	}
+	if got := slices.Concat(OnImages().Values, OnTables().Values); !slices.Equal(got, Problems()) {
+		t.Errorf("images and tables are %v, the problems %v", got, Problems())
+	}
+}

@@ -1,0 +1,217 @@
+package option
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// value is a bound variable with its texts.
+type value interface {
+	set(text string) error
+	text() string
+}
+
+// number is a float64, an int or a uint64, for the texts of all three.
+type number interface{ ~float64 | ~int | ~uint64 }
+
+// numberValue is a bound number; one word may stand for 0.
+type numberValue[T number] struct {
+	field *T
+	in    Interval
+	word  string // for 0, which the interval leaves out; "" for none
+}
+
+func (v *numberValue[T]) set(text string) error {
+	if v.word != "" && text == v.word {
+		*v.field = 0
+		return nil
+	}
+	x, err := parse[T](text, v.in)
+	if err != nil {
+		if v.word != "" {
+			return fmt.Errorf("%w, or %s", err, v.word)
+		}
+		return err
+	}
+	*v.field = x
+	return nil
+}
+
+func (v *numberValue[T]) text() string {
+	if v.word != "" && *v.field == 0 {
+		return v.word
+	}
+	return format(*v.field)
+}
+
+func (v *numberValue[T]) limits() string { return v.in.words }
+
+// parse reads a number of the interval.
+func parse[T number](text string, in Interval) (T, error) {
+	var x T
+	var err error
+	noun := "whole number"
+	switch p := any(&x).(type) {
+	case *float64:
+		noun = "number"
+		*p, err = strconv.ParseFloat(text, 64)
+	case *int:
+		*p, err = strconv.Atoi(text)
+	case *uint64:
+		if *p, err = strconv.ParseUint(text, 10, 64); err != nil && strings.HasPrefix(text, "-") {
+			if _, negative := strconv.ParseInt(text, 10, 64); negative == nil {
+				return x, errors.New("must be at least 0")
+			}
+		}
+	}
+	switch f := float64(x); {
+	case errors.Is(err, strconv.ErrRange):
+		return x, fmt.Errorf("out of the range of a %s", noun)
+	case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
+		return x, fmt.Errorf("must be %s", in.noun(noun))
+	case in.contains != nil && !in.contains(f):
+		return x, fmt.Errorf("must be %s", in.words)
+	}
+	return x, nil
+}
+
+// noun is "a positive number", "a whole number of at least 1".
+func (r Interval) noun(noun string) string {
+	switch {
+	case r.words == "":
+		return "a finite " + noun
+	case r.words == Positive.words:
+		return "a positive " + noun
+	}
+	return "a " + noun + ", " + r.words
+}
+
+func format[T number](x T) string {
+	switch x := any(x).(type) {
+	case float64:
+		return Float(x)
+	case uint64:
+		return strconv.FormatUint(x, 10)
+	}
+	return strconv.Itoa(int(x))
+}
+
+// numbersValue is a bound list of numbers.
+type numbersValue[T number] struct {
+	field *[]T
+	in    Interval
+}
+
+func (v *numbersValue[T]) set(text string) error {
+	var list []T
+	for _, part := range Split(text) {
+		x, err := parse[T](part, v.in)
+		if err != nil {
+			if strings.Contains(text, ",") {
+				return fmt.Errorf("each value %w", err)
+			}
+			return err
+		}
+		list = append(list, x)
+	}
+	*v.field = list
+	return nil
+}
+
+func (v *numbersValue[T]) text() string {
+	parts := make([]string, len(*v.field))
+	for i, x := range *v.field {
+		parts[i] = format(x)
+	}
+	return strings.Join(parts, ",")
+}
+
+func (v *numbersValue[T]) limits() string { return v.in.words }
+func (v *numbersValue[T]) several()       {}
+
+// Split returns the values of a list, which commas separate.
+func Split(text string) []string {
+	parts := strings.Split(text, ",")
+	for i, p := range parts {
+		parts[i] = strings.TrimSpace(p)
+	}
+	return parts
+}
+
+// namesValue is a bound list of texts.
+type namesValue struct{ field *[]string }
+
+func (v *namesValue) set(text string) error {
+	*v.field = nil
+	if text != "" {
+		*v.field = Split(text)
+	}
+	return nil
+}
+
+func (v *namesValue) text() string { return strings.Join(*v.field, ",") }
+func (v *namesValue) several()     {}
+
+// textValue is a bound text.
+type textValue struct{ field *string }
+
+func (v *textValue) set(text string) error {
+	*v.field = text
+	return nil
+}
+
+func (v *textValue) text() string { return *v.field }
+
+// switchValue is a bound bool with a flag that needs no value.
+type switchValue struct{ field *bool }
+
+func (v *switchValue) set(text string) error {
+	if text != "true" && text != "false" {
+		return errors.New("must be true or false")
+	}
+	*v.field = text == "true"
+	return nil
+}
+
+func (v *switchValue) text() string { return strconv.FormatBool(*v.field) }
+
+// choiceValue is one of several words, which get and put translate to the variable.
+type choiceValue struct {
+	words   []string
+	planned []string // words that a later version may allow
+	get     func() string
+	put     func(word string)
+}
+
+func (v *choiceValue) set(text string) error {
+	if slices.Contains(v.words, text) {
+		v.put(text)
+		return nil
+	}
+	choices := List(v.words, "or")
+	if slices.Contains(v.planned, text) {
+		return fmt.Errorf("not in this version; choose %s", choices)
+	}
+	if near := Nearest(text, v.words); near != "" {
+		return fmt.Errorf("unknown; did you mean %s? (choose %s)", near, choices)
+	}
+	return fmt.Errorf("unknown; choose %s", choices)
+}
+
+func (v *choiceValue) text() string      { return v.get() }
+func (v *choiceValue) choices() []string { return v.words }
+
+// customValue has its own texts.
+type customValue struct {
+	words []string // for completion
+	put   func(text string) error
+	get   func() string
+}
+
+func (v *customValue) set(text string) error { return v.put(text) }
+func (v *customValue) text() string          { return v.get() }
+func (v *customValue) choices() []string     { return v.words }

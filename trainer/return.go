@@ -1,0 +1,28 @@
+package trainer
+
+import "ppal/trainer/problem"
+
+// showReturned moves the iterate to the point that the method would return, and keeps the iterate
+// for hideReturned. It says whether there is such a point.
+func (t *run) showReturned() (bool, error) {
+	if t.hooks.returner == nil {
+		return false, nil
+	}
+	if t.iterateAt == problem.Iterate {
+		t.iterateAt = t.p.Space().New()
+	}
+	t.p.Space().Combine(t.iterateAt, 1, problem.Iterate, 0, problem.Iterate)
+	if !t.hooks.returner.Return(t.p) {
+		return false, nil
+	}
+	if err := t.at.Forward(t.p); err != nil {
+		return false, err
+	}
+	return true, t.at.Check()
+}
+
+// hideReturned brings the iterate back.
+func (t *run) hideReturned() error {
+	t.p.Space().Combine(problem.Iterate, 1, t.iterateAt, 0, t.iterateAt)
+	return t.at.Forward(t.p)
+}
