@@ -63,6 +63,11 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 
 // start returns the parameters' values one after the other.
 func start(parameters gorgonia.Nodes) (x []float64, err error) {
+	size := 0
+	for _, n := range parameters {
+		size += n.Shape().TotalSize()
+	}
+	x = make([]float64, 0, size)
 	for i, n := range parameters {
 		switch data := n.Value().Data().(type) {
 		case float32:
