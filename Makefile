@@ -8,15 +8,16 @@ export CGO_ENABLED ?= 0
 
 .PHONY: run build test race lint bench bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
-# The main job on the built-in data: a Neyman-Pearson network trained with PPALA.
+# Train a Neyman-Pearson network with PPALA on the built-in images.
 run: build
 	./bin/ppal train
 
 build:
 	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
 
-# The program with support for NVIDIA's GPUs. It needs a C compiler and CUDA's header cuda.h: a toolkit's, or the one that cuda-headers
-# fetches; CUDA=12 or CUDA=13 asks for a fetched one of that version. It links no library of CUDA and starts without a GPU.
+# The program with support for NVIDIA GPUs. The build needs a C compiler and CUDA's header cuda.h, from a toolkit or from
+# cuda-headers; CUDA=12 or CUDA=13 uses the fetched header of that version. The program links no CUDA library and starts
+# without a GPU.
 HEADERS = cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
@@ -30,13 +31,13 @@ gpu-test:
 		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) && \
 		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES)
 
-# What the check on a machine with a GPU needs goes into build/gpu-check, to be copied there: it needs neither Go nor this repository.
+# Collect in build/gpu-check the files that a machine with a GPU needs for the check. It needs neither Go nor this repository.
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
 
 gpu-pack: gpu
 	internal/gpucheck/pack.sh bin/ppal-gpu $(DATA) build/gpu-check
 
-# On the machine with the GPU. GPU_CHECK_FLAGS="--part bench" is one part.
+# Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
 gpu-check:
 	$(firstword $(wildcard build/gpu-check/ppal-gpu bin/ppal-gpu) ./ppal-gpu) gpu-check --out gpu-check.json $(GPU_CHECK_FLAGS)
 
@@ -46,7 +47,7 @@ cuda-headers:
 test:
 	$(GO) test $(TESTFLAGS) ./...
 
-# The race detector alone needs cgo.
+# Only the race detector needs cgo.
 race:
 	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./...
 
@@ -57,13 +58,13 @@ lint:
 	cd internal/cpu/gen && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/style
 
-# Ten runs of every benchmark and their spread; compare two files of runs with benchstat old.txt new.txt.
+# Run every benchmark ten times and summarise; compare two files with benchstat old.txt new.txt.
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
 	$(GO) run $(BENCHSTAT) bench.txt
 
-# Beside PyTorch, JAX, numpy and Cooper, in a virtual environment of their own: internal/peers/README.md. PEERS_FLAGS="--quick" is
-# the shorter look, PEERS_FLAGS="--help" the rest.
+# Compare with PyTorch, JAX, NumPy and Cooper, in their own virtual environment: internal/peers/README.md.
+# PEERS_FLAGS="--quick" is a short comparison; PEERS_FLAGS="--help" lists the flags.
 bench-peers: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers $(PEERS_FLAGS)
 
@@ -77,7 +78,7 @@ bench-peers: build .venv-peers/made
 kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
 
-# The GPU's PTX, by compilers of NVIDIA's from PyPI in a virtual environment of their own; no GPU and no CUDA are needed.
+# Compile the GPU's PTX with NVIDIA's compilers from PyPI, in their own virtual environment, without GPU or toolkit.
 kernels-ptx: .venv-kernels/made
 	.venv-kernels/bin/python cuda/kernels/compile.py
 
@@ -89,7 +90,7 @@ kernels-check: .venv-kernels/made
 	.venv-kernels/bin/python -m pip install -q -r $<
 	touch $@
 
-# Every fuzz target in turn, FUZZTIME each.
+# Run every fuzz target for FUZZTIME.
 fuzz:
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
 		for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' $$f | cut -d' ' -f2); do \

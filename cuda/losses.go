@@ -187,7 +187,7 @@ func (l *lowering) lossGrad(s plan.Step) error {
 		weights, add = s.D, s.Add
 	}
 	from, to := l.view(scores), l.view(out)
-	grads := l.consumers.Spread[s]
+	grads := l.consumers.Factors[s]
 	if len(grads) == 0 {
 		d := l.view(weights)
 		l.emit(s, func(q kernels.Queue) error {

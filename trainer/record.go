@@ -11,33 +11,32 @@ import (
 // Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and
 // slices are nil where the method lacks the quantity.
 type Record struct {
-	Iteration           int       `json:"iteration"`
-	Epoch               float64   `json:"epoch"`                // passes over the training data
-	Seconds             float64   `json:"seconds"`              // of training, recording and certificates not counted
-	GradientEvaluations int       `json:"gradient_evaluations"` // backward passes
-	Objective           float64   `json:"objective"`            // f(x) + r(x)
-	Constraints         []float64 `json:"constraints"`          // g(x)
-	MaxViolation        float64   `json:"max_violation"`        // max_j max(0, g_j)
-	Infeasibility       float64   `json:"feasibility"`          // ||max(0, g)||
-	Stationarity        float64   `json:"stationarity"`
-	Complementarity     float64   `json:"complementarity"`
-	Multipliers         []float64 `json:"multipliers"`           // lambda_k
-	Auxiliary           []float64 `json:"auxiliary_multipliers"` // mu_k
-	Slack               []float64 `json:"slack"`                 // u_k
-	Delta               *float64  `json:"delta"`                 // produced x_k's dual variables
-	StepSize            *float64  `json:"step_size"`             // produced x_k
+	Iteration           int
+	Epoch               float64   // passes over the training data
+	Seconds             float64   // of training, recording and certificates not counted
+	GradientEvaluations int       // backward passes
+	Objective           float64   // f(x) + r(x)
+	Constraints         []float64 // g(x)
+	MaxViolation        float64   // max_j max(0, g_j)
+	Infeasibility       float64   // ||max(0, g)||
+	Stationarity        float64
+	Complementarity     float64
+	Multipliers         []float64 // lambda_k
+	Auxiliary           []float64 // mu_k
+	Slack               []float64 // u_k
+	Delta               *float64  // produced x_k's dual variables
+	StepSize            *float64  // produced x_k
 	// The means of the residuals over the records after the start; nil at the start.
-	MeanStationarity    *float64 `json:"mean_stationarity"`
-	MeanInfeasibility   *float64 `json:"mean_feasibility"`
-	MeanComplementarity *float64 `json:"mean_complementarity"`
+	MeanStationarity    *float64
+	MeanInfeasibility   *float64
+	MeanComplementarity *float64
 
-	// NearStationarity is nil at records for which Settings.NearEvery does not ask. Its JSON is the
-	// distance, or null, with the reason.
-	NearStationarity *near.Stationarity `json:"near_stationarity,omitempty"`
-	NearReason       string             `json:"near_stationarity_reason,omitempty"`
+	// NearStationarity is nil at records for which Settings.NearEvery does not ask.
+	NearStationarity *near.Stationarity
+	NearReason       string
 
-	Certificate certify.Certificate `json:"-"`
-	Measures    map[string]float64  `json:"-"` // what Settings.Measure told
+	Certificate certify.Certificate
+	Measures    map[string]float64 // what Settings.Measure told
 }
 
 // Recorder observes a run. It must not change the problem or the method, and must not keep the

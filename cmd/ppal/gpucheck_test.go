@@ -55,7 +55,7 @@ func TestGPUCheckReports(t *testing.T) {
 // An unknown part is a wrong use, and the message names the parts.
 func TestGPUCheckUnknownPart(t *testing.T) {
 	got := command(t.Context(), nil, "gpu-check", "--part", "nothing")
-	want := "ppal: gpu-check: there is no part \"nothing\", want some of " + strings.Join(gpucheck.Names(gpucheck.Parts()), ", ") + "\n"
+	want := "ppal: gpu-check: unknown part \"nothing\" (parts: " + strings.Join(gpucheck.Names(gpucheck.Parts()), ", ") + ")\n"
 	if got.status != exitUsage || got.stderr != want {
 		t.Errorf("%+v, want %s", got, want)
 	}

@@ -23,19 +23,19 @@ import (
 
 var update = flag.Bool("update", false, "record the table again")
 
-// outcome is what a run left. All numbers are kept as the text of the run's files, which
+// outcome is the result of a run. Numbers are kept as the text in the run's files, which
 // determines their bits.
 type outcome struct {
 	Flags   string `json:"flags"`
 	Weights string `json:"weights"` // SHA-256 of the tensors of model.safetensors
-	// of each line of metrics.jsonl, the start of its SHA-256
+	// the start of the SHA-256 of each line of metrics.jsonl
 	Records     []string          `json:"records"`
 	Summary     map[string]any    `json:"summary"`
 	Certificate map[string]any    `json:"certificate"`
 	Measures    map[string]string `json:"measures"` // SHA-256 of the measures of each split
 }
 
-// table is the file's path.
+// table is the path of the table.
 const table = "testdata/runs.json"
 
 func TestRuns(t *testing.T) {
@@ -70,7 +70,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestRowsAreUsed fails on rows of the table whose run is gone.
+// TestRowsAreUsed fails if the table has a row without a run.
 func TestRowsAreUsed(t *testing.T) {
 	text, err := os.ReadFile(table)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestRowsAreUsed(t *testing.T) {
 	}
 }
 
-// build returns the program's path.
+// build returns the path of the program.
 func build(t *testing.T) string {
 	if path := os.Getenv("PPAL_PROGRAM"); path != "" {
 		return path
@@ -104,7 +104,7 @@ func build(t *testing.T) string {
 	return path
 }
 
-// missing says what the machine lacks for a run.
+// missing returns the requirement of a run that the machine does not meet.
 func missing(r run) string {
 	switch {
 	case runtime.GOARCH != "amd64":
@@ -121,7 +121,7 @@ func missing(r run) string {
 	return ""
 }
 
-// execute trains in a directory of the test's.
+// execute trains in a temporary directory.
 func execute(t *testing.T, program string, r run) outcome {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
@@ -152,7 +152,7 @@ func execute(t *testing.T, program string, r run) outcome {
 	return o
 }
 
-// weights is the checksum of the tensors: their header entries by name, and their bytes.
+// weights returns the checksum of the tensors: their header entries by name, and their bytes.
 func weights(t *testing.T, path string) string {
 	t.Helper()
 	data := read(t, path)
@@ -164,8 +164,8 @@ func weights(t *testing.T, path string) string {
 	return sum(append(canonical(t, header), data[end:]...))
 }
 
-// records are the checksums of the lines, without the measured time and without null values, so
-// that a key which a method lacks may be absent.
+// records returns the checksums of the lines, without the measured time and without null values,
+// because a key that a method lacks may be absent.
 func records(t *testing.T, path string) (sums []string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -188,7 +188,7 @@ func records(t *testing.T, path string) (sums []string) {
 	return sums
 }
 
-// canonical is JSON with sorted keys; numbers keep their text.
+// canonical returns JSON with sorted keys; numbers keep their text.
 func canonical(t *testing.T, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -212,7 +212,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// decode keeps numbers as text.
+// decode decodes JSON and keeps numbers as text.
 func decode(t *testing.T, data []byte, into any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(data)))
@@ -222,7 +222,7 @@ func decode(t *testing.T, data []byte, into any) {
 	}
 }
 
-// write saves the rows that were run over those that were recorded before.
+// write saves the rows that ran, and keeps the recorded rows of the other runs.
 func write(t *testing.T, old, rows map[string]outcome) {
 	t.Helper()
 	var names []string

@@ -2,25 +2,25 @@ package behaviour
 
 import "strings"
 
-// run is one row of the table: a name, the flags of ppal train, and what the row needs.
+// run is one row of the table: its name, the flags of ppal train, and its requirements.
 type run struct {
 	name  string
 	flags string
-	simd  string // go, avx2 or avx512: the kernels; "": Gorgonia's engine
+	simd  string // level of the kernels: go, avx2 or avx512; empty: Gorgonia's engine
 	vnni  bool   // 8-bit products
-	data  bool   // real files
+	data  bool   // published data sets
 	file  bool   // the shared fixture testdata/rows.csv
 }
 
-// The shapes that most rows share. Each run takes well under a second.
+// The flags that most rows share. Each run takes well under a second.
 const (
 	pictures = "--rows-per-class 40 --hidden 8 --iterations 25 --record-every 5 "
 	tables   = "--iterations 30 --record-every 6 "
 	groups   = "--problem if --hidden 8 --iterations 12 --record-every 4 "
 )
 
-// runs lists the table's rows: every method, problem, engine, precision, instruction set, x-step,
-// regularizer and form of the data.
+// runs returns the table's rows: every method, problem, engine, precision, instruction set,
+// x-step, regularizer and form of the data.
 func runs() []run {
 	list := []run{
 		{name: "mnpc-ppala-avx512-int8x3", flags: pictures + "--products int8x3", simd: "avx512", vnni: true},

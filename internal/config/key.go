@@ -11,7 +11,7 @@ import (
 )
 
 // ErrUsage marks settings that do not exist or do not fit. The error is an *Error.
-var ErrUsage = errors.New("bad configuration")
+var ErrUsage = errors.New("invalid configuration")
 
 // Error is a refused setting.
 type Error struct {

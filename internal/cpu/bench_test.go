@@ -105,8 +105,9 @@ func iteration(t testing.TB, p *graph.Problem) func() {
 	}
 }
 
-// BenchmarkOverBare compares iterations with the two bare products of their shape, in turns: the ratios of the medians and of the
-// shortest times. The latter is the steadier where other programs run.
+// BenchmarkOverBare compares iterations with the two bare products of their shape, in turns: the
+// ratios of the medians and of the shortest times. The latter is the steadier where other programs
+// run.
 func BenchmarkOverBare(b *testing.B) {
 	for _, c := range []struct {
 		name       string

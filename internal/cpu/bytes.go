@@ -5,7 +5,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// newByteProduct is a product with 8-bit data, in float32.
+// newByteProduct compiles a product with 8-bit data, in float32.
 func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.PackedBytes) step[T] {
 	single := any(e).(*executor[float32])
 	var s step[float32]
@@ -17,7 +17,7 @@ func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Pac
 	return any(s).(step[T])
 }
 
-// byteScores is Z = X W over 8-bit data. W is cut into slices before the blocks.
+// byteScores is Z = X W over 8-bit data. W is quantized before the first block.
 type byteScores struct {
 	p          *plan.Product
 	x          *kernel.PackedBytes
@@ -66,7 +66,8 @@ func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
 	return nil
 }
 
-// byteGradient is G = X^T D, or G += it, over 8-bit data. A block of D is cut into slices while it is in cache.
+// byteGradient is G = X^T D, or G += X^T D, over 8-bit data. Each block of D is quantized while it
+// is in cache.
 type byteGradient struct {
 	workerSums[float32]
 	x       *kernel.PackedBytes

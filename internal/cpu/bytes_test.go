@@ -136,7 +136,8 @@ func sliced(t testing.TB, level kernel.Level, threads int, products plan.Product
 	return d
 }
 
-// Three slices are as near to float64 as float32 products are, two near enough for their error bound, on every level.
+// Three slices are as near to float64 as float32 products are, two near enough for their error
+// bound, on every level.
 func TestSlicesAgreeWithFloat64(t *testing.T) {
 	for _, level := range kernel.Levels()[1:] {
 		t.Run(level.String(), func(t *testing.T) {
@@ -163,8 +164,8 @@ func TestSlicesAgreeWithFloat64(t *testing.T) {
 	}
 }
 
-// The forward pass gives the same bits for any number of threads and on any level, as long as the other steps do; the backward pass for
-// the same number of threads.
+// The forward pass gives the same bits for any number of threads and on any level, as long as the
+// other steps do; the backward pass for the same number of threads.
 func TestSlicesRepeatToTheBit(t *testing.T) {
 	p := pictures{network: network{spec: models.Spec{Inputs: 150, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, seed: 5}}
 	first := map[int][][]float64{}
@@ -184,7 +185,8 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 	}
 }
 
-// Data that come packed are read as they are, and say the same to devices and engines that have no use for the layouts.
+// Data that come packed are read as they are, and say the same to devices and engines that have no
+// use for the layouts.
 func TestPackedBytes(t *testing.T) {
 	engines := map[string]graph.Engine{"tape": graph.Tape{}}
 	for _, products := range []plan.Products{plan.Float32, plan.Int8x3, plan.Int8x2} {

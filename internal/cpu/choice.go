@@ -42,13 +42,14 @@ func (d *Device) Products(cols int) plan.Products {
 // Integers names the instruction of the products with digits: avx512_vnni, avx_vnni, or go.
 func (d *Device) Integers() string { return d.bytes.Instruction() }
 
-// NewBytes returns a matrix of zeros with a scale, in the layout of the device's products with 8-bit
-// data. A plan whose data it is reads it without a copy.
+// NewBytes returns a matrix of zeros with a scale, in the layout of the device's products with
+// 8-bit data. A plan whose data it is reads it without a copy.
 func (d *Device) NewBytes(rows, cols int, scale float64) *kernel.PackedBytes {
 	return d.bytes.NewPackedBytes(rows, cols, scale)
 }
 
-// byteLeaf returns room for a leaf of 8-bit data that products with digits read, nil for others.
+// byteLeaf returns the packed form of a leaf of 8-bit data that products with digits read, nil for
+// other leaves.
 func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	data, ok := e.plan.DataOf(buffer).(matrix.EightBit)
 	if _, single := any(e).(*executor[float32]); !ok || !single {
@@ -72,7 +73,8 @@ func (d *Device) digits() int {
 	return 3
 }
 
-// Products names how products with the data are computed: int8x3 or int8x2 if any are, else the dtype.
+// Products names how products with the data are computed: int8x3 or int8x2 if any are, else the
+// dtype.
 func (e *executor[T]) Products() string {
 	switch {
 	case len(e.bytes) == 0:

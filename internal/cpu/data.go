@@ -5,8 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens the data matrices that something else
-// reads.
+// packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens
+// the data matrices that other steps read.
 func (e *executor[T]) packData() error {
 	others := map[int]bool{} // buffers that are read as they are
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
@@ -42,12 +42,13 @@ func (e *executor[T]) packData() error {
 	return nil
 }
 
-// read says whether products read a leaf from a form of their own.
+// read reports whether products read a leaf in a form of their own.
 func (e *executor[T]) read(buffer int) bool {
 	return e.data[buffer] != nil || e.sparse[buffer] != nil || e.bytes[buffer] != nil
 }
 
-// packed makes room for a leaf's packed form, or takes its entries; one that is only in narrow products stays as it is.
+// packed allocates the packed form of a leaf, or takes its entries. A leaf whose products are all
+// narrow stays as it is.
 func (e *executor[T]) packed(buffer int) error {
 	if e.read(buffer) {
 		return nil
@@ -64,7 +65,7 @@ func (e *executor[T]) packed(buffer int) error {
 	return nil
 }
 
-// packWide makes room for a leaf's packed form if a product with it is wide.
+// packWide allocates the packed form of a leaf if a product with it is wide.
 func (e *executor[T]) packWide(buffer int) {
 	if e.widest(buffer) > NarrowWidth {
 		b := e.plan.Buffers[buffer]
@@ -73,11 +74,11 @@ func (e *executor[T]) packWide(buffer int) {
 }
 
 // NarrowWidth is the largest width of products that read the data as they are. The packed form's
-// kernels compute as many columns as a vector has elements: one column would take an eighth of their
-// time, eight columns take a half.
+// kernels compute as many columns as a vector has elements: one column would take an eighth of
+// their time, eight columns take a half.
 const NarrowWidth = 8
 
-// widest is the largest number of columns that a product with the leaf has.
+// widest is the largest number of columns of the products with a leaf.
 func (e *executor[T]) widest(buffer int) int {
 	most := 0
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
@@ -90,7 +91,7 @@ func (e *executor[T]) widest(buffer int) int {
 	return most
 }
 
-// packable says whether the product's kernel reads all of a leaf from its packed form.
+// packable reports whether the product's kernel reads a whole leaf in its packed form.
 func (e *executor[T]) packable(p *plan.Product, rows int) bool {
 	b := e.plan.Buffers[p.A.Buffer]
 	known := p.TransA && !p.TransB || !p.TransA && !p.Add

@@ -8,9 +8,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// Device runs plans on this machine's cores. Its goroutines start with the first work for several threads
-// and end with Close, or when the device and its programs are garbage. Programs that run at the same time
-// take turns on the goroutines, region by region.
+// Device runs plans on this machine's cores. Its goroutines start with the first work for several
+// threads and end with Close, or when the device and its programs are garbage. Programs that run at
+// the same time take turns on the goroutines, region by region.
 type Device struct {
 	level    kernel.Level
 	threads  int
@@ -21,7 +21,8 @@ type Device struct {
 
 var _ plan.Device = (*Device)(nil)
 
-// New returns a device with kernels of that level and that many threads; 0 threads means GOMAXPROCS.
+// New returns a device with kernels of that level and that many threads; 0 threads means
+// GOMAXPROCS.
 func New(level kernel.Level, threads int) (*Device, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads, want a positive number, or 0 for all", threads)

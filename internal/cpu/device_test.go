@@ -140,8 +140,9 @@ func TestRunsRepeatToTheBit(t *testing.T) {
 	}
 }
 
-// 200 iterations of PPALA take both engines the same way in float64: with gradient steps of a fixed size as closely as they round,
-// with momentum and the curvature rule as closely as these amplify that along the path.
+// 200 iterations of PPALA take both engines the same way in float64: with gradient steps of a fixed
+// size as closely as they round, with momentum and the curvature rule as closely as these amplify
+// that along the path.
 func TestTrainingAgreesWithGorgonia(t *testing.T) {
 	n := network{spec: models.Spec{Inputs: 12, Hidden: []int{9}, Outputs: 3}, counts: []int{120, 90, 101}, center: true, seed: 3}
 	for _, c := range []struct {
@@ -213,7 +214,8 @@ func (t table) Float64(dst []float64, from, to int) {
 	copy(dst, t.values[from*t.cols:to*t.cols])
 }
 
-// A data matrix is read as it is packed, once, on every engine the same; where something else reads it too, it is widened beside.
+// A data matrix is read as it is packed, once, on every engine the same; where something else reads
+// it too, it is widened beside.
 func TestDataMatrices(t *testing.T) {
 	build := func(e graph.Engine, watchRows bool) (*graph.Problem, int) {
 		widened := 0

@@ -1,22 +1,31 @@
-// Package cpu runs plans on the CPU: regions block by block of rows on all cores, with the kernels of package kernel.
+// Package cpu runs plans on the CPU: regions of steps block of rows by block of rows, on all cores,
+// with the kernels of package kernel.
 //
-// A region's rows are cut into as many consecutive ranges as there are threads, and these into blocks: of kernel.RowBlock rows, or of some
-// thousand where all that a row has are a few single numbers. Each worker takes one range through all steps, a block at a time, so that a block's activations are in cache from the product that
-// made them to the last step that reads them. Reductions are kept by worker and added in the workers' order, each worker adding a part
-// of the elements: results depend on the number of threads, never on which core was faster. Steps outside the plan's regions are
-// regions of their own, on one thread where they are small. Data matrices that tell their entries (matrix.Sparse) are read by these alone
-// and not widened, but where a step other than a product reads them. Those of 8-bit values (matrix.EightBit) stay bytes where products with
-// them are done in slices (Products). What the kernels lack runs through the plan's reference loops.
+// The rows of a region are divided into as many consecutive ranges as there are threads, and each
+// range into blocks: of kernel.RowBlock rows, or of some thousand rows if the steps work on single
+// columns. Each worker takes its range through all steps, one block at a time, so that the
+// activations of a block stay in cache from the product that computes them to the last step that
+// reads them. Each worker has its own sums. The sums are added in the workers' order, and each
+// worker adds a part of the elements: results depend on the number of threads, and never on their
+// speed. Steps outside the plan's regions are regions of their own; small ones run on one thread.
 //
-// Steps that share work are joined when a plan is compiled: the smooth losses of one column of scores and their derivatives, in both
-// halves, take one exponential a row (kernel.LogisticTails); logistic losses that are only averaged are not written, their logarithms are those of
-// products; nor are derivatives' weights of which rows have one or two.
+// Products read sparse data (matrix.Sparse) by its entries; the data is widened only if a step
+// other than a product reads it. Products with 8-bit data (matrix.EightBit) read bytes if they use
+// digits (Device.Products). Steps without a kernel run through the loops of plan.Run.
 //
-// The arithmetic on the iterate between two runs (Device.Vectors32) goes by chunks of the vectors, shared out likewise; its sums are kept
-// by chunk, so that they do not depend on the number of threads either.
+// Compilation fuses producers and consumers. All smooth losses of one column of scores, and their
+// derivatives, take one exponential for each row (kernel.LogisticTails). Logistic losses that only
+// group means read are not written: the means take the logarithms of products. The factors of a
+// derivative are not written if they have at most two different values.
 //
-// A device's workers are goroutines that stay: between two regions they look for the next for a while before they sleep, since waking
-// takes longer than most gaps, and let other goroutines run meanwhile. They start with the first work for more than one and end with
-// [Device.Close] or the garbage collector.
-// All memory is taken when a plan is compiled or, for intermediate results, in the first iteration; then an iteration allocates nothing.
+// Primal steps run on vectors (Device.NewVectors) chunk by chunk. Each chunk has its own sums, so
+// that the results do not depend on the number of threads.
+//
+// The workers are goroutines that stay. Between two regions they look for work for a while before
+// they sleep, because waking takes longer than most gaps; meanwhile they let other goroutines run.
+// The goroutines start with the first work for several threads and end with [Device.Close] or the
+// garbage collector.
+//
+// All memory is allocated when a plan is compiled or, for intermediate results, in the first
+// iteration. Later iterations allocate nothing.
 package cpu

@@ -4,8 +4,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// elements evaluates an element-wise expression over a block while the block is in cache, row by row,
-// with a row of intermediate results for each operation. A block without gaps counts as one row.
+// elements evaluates an element-wise expression over a block while the block is in cache, row by
+// row, with a row of intermediate results for each operation. A block without gaps counts as one
+// row.
 type elements[T plan.Float] struct {
 	m    *plan.Map
 	flat bool
@@ -15,7 +16,8 @@ func newElements[T plan.Float](m *plan.Map) *elements[T] {
 	return &elements[T]{m, flat(m)}
 }
 
-// flat says whether a block is one vector: no matrix has gaps, and what is repeated are numbers.
+// flat reports whether a block is one vector: no matrix has gaps, and only single numbers are
+// repeated.
 func flat(m *plan.Map) bool {
 	for _, a := range m.Args {
 		if same := a.Rows == m.Out.Rows && a.Cols == m.Out.Cols && a.Stride == a.Cols; !same && a.Len() != 1 {
@@ -37,14 +39,14 @@ func (s *elements[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// rowsOf are some rows of a pass's matrices: one, or several that are one vector.
+// rowsOf is some rows of an expression's matrices: one row, or several rows that form one vector.
 type rowsOf[T plan.Float] struct {
 	*worker[T]
 	m       *plan.Map
 	i, rows int
 }
 
-// part is those rows of a matrix, or its only one.
+// part returns these rows of a matrix, or the only row.
 func (r rowsOf[T]) part(v plan.View) []T {
 	if v.Rows != r.m.Out.Rows {
 		return r.Row(v, 0)
@@ -55,7 +57,8 @@ func (r rowsOf[T]) part(v plan.View) []T {
 	return r.From(v, r.i)[:r.rows*v.Cols]
 }
 
-// evaluate writes an expression to out, which may be one of its operands: only the tree's last operation writes it.
+// evaluate writes an expression to out. Out may be an operand: only the last operation of the tree
+// writes out.
 func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
 	switch {
 	case e.Op == plan.Load:
@@ -73,7 +76,8 @@ func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
 	}
 }
 
-// operand is an operand of an expression: part of a matrix, or else in the worker's k-th row for intermediate results.
+// operand returns an operand of an expression: part of a matrix, or else the worker's k-th row of
+// intermediate results.
 func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
 	if e.Op == plan.Load {
 		if x := r.part(r.m.Args[e.Arg]); len(x) == n {
@@ -85,7 +89,7 @@ func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
 	return row
 }
 
-// fill lets all elements be x, by copies of what is filled: the library's copy goes by vectors.
+// fill sets every element to x by repeated doubling, because copy is vectorised.
 func fill[T plan.Float](out []T, x T) {
 	if len(out) == 0 {
 		return
@@ -96,7 +100,7 @@ func fill[T plan.Float](out []T, x T) {
 	}
 }
 
-// row is the worker's k-th row for intermediate results.
+// row returns the worker's k-th row of intermediate results.
 func (w *worker[T]) row(k, n int) []T {
 	for len(w.temporary) <= k {
 		w.temporary = append(w.temporary, nil)

@@ -7,7 +7,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// executor runs one plan.
+// executor runs one plan in the host's memory.
 type executor[T plan.Float] struct {
 	*plan.Memory[T]
 	plan              *plan.Plan
@@ -15,9 +15,9 @@ type executor[T plan.Float] struct {
 	workers           []*worker[T]
 	data              map[int]*kernel.PackedFloats[T] // packed leaves, by buffer
 	sparse            map[int]*kernel.Sparse[T]       // leaves that are read by their entries
-	tails             map[int]*tails[T]               // of scores, by buffer
+	tails             map[int]*logisticTails[T]       // of scores, by buffer
 	consumers         plan.Consumers
-	minus             map[*int8][]T               // by the first of the labels
+	negated           map[*int8][]T               // negated labels, by the first label
 	bytes             map[int]*kernel.PackedBytes // leaves of 8-bit data
 	loads             map[int]*loading[T]         // the jobs that fill leaves of floats
 	byteLoads         map[int]*byteLoading        // the jobs that fill leaves of 8-bit data
@@ -30,7 +30,7 @@ type executor[T plan.Float] struct {
 	pool              *pool
 }
 
-// worker is what one goroutine has of its own.
+// worker is the memory of one goroutine.
 type worker[T plan.Float] struct {
 	*plan.Memory[T] // the executor's, but for local buffers
 	k               *kernel.Kernels[T]
@@ -50,7 +50,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
-		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, scales: map[int]float64{}, minus: map[*int8][]T{},
+		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, scales: map[int]float64{}, negated: map[*int8][]T{},
 		integers: d.bytes, device: d, threads: d.threads, pool: d.pool}
 	if err := e.packData(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	return e, nil
 }
 
-// newWorker makes room for blocks of every region.
+// newWorker allocates a worker's memory for the blocks of every region.
 func (e *executor[T]) newWorker() *worker[T] {
 	own := &plan.Memory[T]{Data: append([][]T{}, e.Data...), First: make([]int, len(e.Data))}
 	slots := make([][]T, len(e.plan.Scratch))
@@ -108,7 +108,8 @@ func (e *executor[T]) setData(buffer int, data []T) {
 // Forward computes the objective, the constraints and the watched values.
 func (e *executor[T]) Forward() error { return e.run(e.forward) }
 
-// Backward computes the gradients for the coefficients of the objective and then of the constraints.
+// Backward computes the gradients for the coefficients of the objective and then of the
+// constraints.
 func (e *executor[T]) Backward(coefficients []float64) error {
 	if err := e.SetWeights(e.plan, coefficients); err != nil {
 		return err

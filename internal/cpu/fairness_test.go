@@ -46,7 +46,8 @@ func TestFairnessAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// 200 iterations take both engines the same way in float64: PLADA with the exact x-step for |h| - eps, and each of 40 groups bounded.
+// 200 iterations take both engines the same way in float64: PLADA with the exact x-step for |h| -
+// eps, and each of 40 groups bounded.
 func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 	const n = 300
 	const hinge = constraints.Hinge
@@ -104,8 +105,8 @@ func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) prob
 	return w
 }
 
-// BenchmarkIntersectional is a forward and a backward pass of intersectional fairness on rows of the shape of Communities and Crime: the
-// groups' cost is the difference to one group.
+// BenchmarkIntersectional is a forward and a backward pass of intersectional fairness on rows of
+// the shape of Communities and Crime: the groups' cost is the difference to one group.
 func BenchmarkIntersectional(b *testing.B) {
 	const n = 1994
 	for _, hidden := range []int{64, 256} {

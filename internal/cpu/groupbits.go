@@ -5,16 +5,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// groupBits is M as bits, for dense memberships without weights: the sums of all subsets of 8 rows are tabulated, and each group looks
-// its own up (the method of the four Russians; Arlazarov, Dinic, Kronrod and Faradzev, 1970). M^T w likewise, with subsets of 8 groups.
-// The sets' tables are looked up four at a time, so that a sum is loaded and stored once for 32 rows or groups.
+// groupBits is M as bits, for dense memberships without weights. The sums of all subsets of 8 rows
+// are tabulated, and each group looks up its subset (the method of the four Russians; Arlazarov,
+// Dinic, Kronrod and Faradzev, 1970). M^T w uses subsets of 8 groups. Four tables are looked up
+// together, so that a sum is loaded and stored once for 32 rows or groups.
 type groupBits[T plan.Float] struct {
 	rows, count int
 	sizes       []float64
-	byRows      []uint8   // [sets of rows][count]: which rows of the set are in a group
-	byGroups    []uint8   // [sets of groups][rows]: which groups of the set a row is in
+	byRows      []uint8   // [sets of rows][count]: the rows of the set in a group
+	byGroups    []uint8   // [sets of groups][rows]: the groups of the set with a row
 	tables      []subsets // of the sets of groups, at the last weights
-	share       []float64 // of each group's weight for a row
+	share       []float64 // the part of each group's weight that a row gets
 }
 
 const (
@@ -23,10 +24,11 @@ const (
 	setsAtOnce  = 4            // sets whose tables are looked up together
 )
 
-// subsets holds the sums of all subsets of a set of numbers: entry j is that of the numbers at j's set bits.
+// subsets holds the sums of all subsets of a set of numbers: entry j is the sum of the numbers at
+// the set bits of j.
 type subsets [subsetCount]float64
 
-// fill tabulates the numbers, at most setSize: the others are 0.
+// fill tabulates the numbers, at most setSize; missing numbers are 0.
 func (t *subsets) fill(x []float64) {
 	for b := range setSize {
 		v := 0.0
@@ -41,10 +43,12 @@ func (t *subsets) fill(x []float64) {
 	}
 }
 
-// sets is the number of sets that n rows or groups fill, a multiple of setsAtOnce; a block's rows may need the next block's.
+// sets is the number of sets that n rows or groups fill, a multiple of setsAtOnce. A block's rows
+// may reach into the next block's sets.
 func sets(n int) int { return (n + setSize*setsAtOnce - 1) / (setSize * setsAtOnce) * setsAtOnce }
 
-// bitsOperations is the number of lookups and of sums tabulated in M l: for every set of rows one for each group and each subset.
+// bitsOperations is the number of lookups and of tabulated sums in M l: for every set of rows, one
+// for each group and one for each subset.
 func bitsOperations(g plan.Groups) int { return sets(g.Rows) * (subsetCount + g.Count) }
 
 func newGroupBits[T plan.Float](g plan.Groups) *groupBits[T] {
@@ -79,7 +83,8 @@ func (f *groupBits[T]) add(sums []float64, l []T, lo int) {
 	}
 }
 
-// lookUp adds to each sum its subset of each table; which[s*stride+k] is the one of table s and sum k.
+// lookUp adds to each sum its subset of each table: which[s*stride+k] is the subset of table s and
+// sum k.
 func lookUp(sums []float64, t *[setsAtOnce]subsets, which []uint8, stride int) {
 	n := len(sums)
 	a, b, c, d := which[:n], which[stride:][:n], which[2*stride:][:n], which[3*stride:][:n]
@@ -90,7 +95,7 @@ func lookUp(sums []float64, t *[setsAtOnce]subsets, which []uint8, stride int) {
 
 func (f *groupBits[T]) means(out, sums []float64) { divide(out, sums, f.sizes) }
 
-func (f *groupBits[T]) weigh(w []float64) {
+func (f *groupBits[T]) setWeights(w []float64) {
 	divide(f.share, w, f.sizes)
 	for s := range f.tables {
 		from := min(s*setSize, len(f.share))
@@ -98,12 +103,12 @@ func (f *groupBits[T]) weigh(w []float64) {
 	}
 }
 
-func (f *groupBits[T]) spread(out []T, lo int, add bool) {
-	eachBlock(len(out), func(from, to int) { f.spreadBlock(out[from:to], lo+from, add) })
+func (f *groupBits[T]) mulTrans(out []T, lo int, add bool) {
+	eachBlock(len(out), func(from, to int) { f.mulTransBlock(out[from:to], lo+from, add) })
 }
 
-// spreadBlock is spread of at most a block.
-func (f *groupBits[T]) spreadBlock(out []T, lo int, add bool) {
+// mulTransBlock is mulTrans for at most a block.
+func (f *groupBits[T]) mulTransBlock(out []T, lo int, add bool) {
 	var block [kernel.RowBlock]float64
 	sums := block[:len(out)]
 	if add {

@@ -2,11 +2,11 @@ package cpu
 
 import "ppal/internal/plan"
 
-// groupLists is M as the list of each row's groups: an operation for every entry.
+// groupLists is M as the list of each row's groups, with one operation for each entry.
 type groupLists[T plan.Float] struct {
 	g     plan.Groups
 	sizes []float64
-	share []float64 // of each group's weight for an entry that weighs 1
+	share []float64 // the part of each group's weight that an entry of weight 1 gets
 }
 
 func newGroupLists[T plan.Float](g plan.Groups) *groupLists[T] {
@@ -36,9 +36,9 @@ func (f *groupLists[T]) add(sums []float64, l []T, lo int) {
 
 func (f *groupLists[T]) means(out, sums []float64) { divide(out, sums, f.sizes) }
 
-func (f *groupLists[T]) weigh(w []float64) { divide(f.share, w, f.sizes) }
+func (f *groupLists[T]) setWeights(w []float64) { divide(f.share, w, f.sizes) }
 
-func (f *groupLists[T]) spread(out []T, lo int, add bool) {
+func (f *groupLists[T]) mulTrans(out []T, lo int, add bool) {
 	at := f.g.RowStarts[lo]
 	for i := range out {
 		end := f.g.RowStarts[lo+i+1]

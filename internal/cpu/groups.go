@@ -5,32 +5,34 @@ import (
 	"ppal/internal/plan"
 )
 
-// groupForm is a matrix M [G, n] of general group memberships in a form that is quick to multiply with. Sums are in float64, in an order
-// that depends on M and the form alone.
+// groupForm is a matrix M [G, n] of general group memberships in a form with fast products. Sums
+// are in float64, in an order that depends only on M and the form.
 type groupForm[T plan.Float] interface {
-	// partials is the number of sums that a worker carries from block to block.
+	// partials is the number of sums of a worker.
 	partials() int
-	// add adds rows lo.. of l to a worker's sums; lo is a multiple of kernel.RowBlock.
+	// add adds the rows of l, which begin at row lo, to a worker's sums. lo is a multiple of
+	// kernel.RowBlock.
 	add(sums []float64, l []T, lo int)
-	// means writes M l from all rows' sums, which it may overwrite.
+	// means writes M l from the sums over all rows. It may overwrite the sums.
 	means(out, sums []float64)
-	// weigh takes the weights w of M^T w.
-	weigh(w []float64)
-	// spread writes rows lo.. of M^T w, or adds them.
-	spread(out []T, lo int, add bool)
+	// weigh sets the weights w of M^T w.
+	setWeights(w []float64)
+	// mulTrans writes M^T w for the rows from lo on, or adds it.
+	mulTrans(out []T, lo int, add bool)
 }
 
-// newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits or groupLists), or by kinds of rows
-// where there are few (groupKinds) or very few (groupMasks), whose groups' part runs on one thread.
+// newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits
+// or groupLists), or by patterns of rows if there are few (groupPatterns) or very few patterns
+// (groupMasks). The products with the patterns run on one thread.
 func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int) groupForm[T] {
-	kind, kinds := rowKinds(g)
+	pattern, patterns := rowPatterns(g)
 	switch {
-	case g.Rows/threads+rowOperations(kinds) >= rowOperations(g)/threads:
+	case g.Rows/threads+rowOperations(patterns) >= rowOperations(g)/threads:
 		return newRowForm[T](g)
-	case kinds.Rows <= mostMasks && k.Level() != kernel.Go:
-		return newGroupMasks(k, kind, kinds)
+	case patterns.Rows <= mostMasks && k.Level() != kernel.Go:
+		return newGroupMasks(k, pattern, patterns)
 	}
-	return newGroupKinds[T](kind, kinds)
+	return newGroupPatterns[T](pattern, patterns)
 }
 
 // lookupsPerEntry is the measured cost of an entry of a list, in lookups in a table. The choice of
@@ -84,7 +86,7 @@ func (m *groupMeans[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// groupMeansGrad is Out = M^T W, or Out += it, for general memberships.
+// groupMeansGrad is Out = M^T W, or Out += M^T W, for general memberships.
 type groupMeansGrad[T plan.Float] struct {
 	s    *plan.GroupMeansGrad
 	form groupForm[T]
@@ -99,15 +101,15 @@ func (g *groupMeansGrad[T]) prepare(e *executor[T]) {
 	for k := range g.w {
 		g.w[k] = float64(e.Row(g.s.W, k)[0])
 	}
-	g.form.weigh(g.w)
+	g.form.setWeights(g.w)
 }
 
 func (g *groupMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
-	g.form.spread(w.From(g.s.Out, lo)[:hi-lo], lo, g.s.Add)
+	g.form.mulTrans(w.From(g.s.Out, lo)[:hi-lo], lo, g.s.Add)
 	return nil
 }
 
-// groupSizes are the groups' numbers of rows, nil where entries have weights of their own.
+// groupSizes returns the groups' numbers of rows, nil if entries have weights of their own.
 func groupSizes(g plan.Groups) []float64 {
 	if g.RowWeights != nil {
 		return nil
@@ -119,7 +121,7 @@ func groupSizes(g plan.Groups) []float64 {
 	return sizes
 }
 
-// divide writes v divided by the sizes, v itself where there are none.
+// divide writes v divided by the sizes, or v if sizes is nil.
 func divide(to, v, sizes []float64) {
 	copy(to, v)
 	for k, n := range sizes {

@@ -10,22 +10,23 @@ import (
 	"ppal/internal/plan"
 )
 
-// memberships draws groups that have each row with that probability, and one each for certain; from kinds on, rows repeat earlier ones.
-func memberships(n, count, kinds int, share float64, weighted bool) plan.Groups {
+// memberships draws groups that have each row with that probability, and one each for certain; from
+// patterns on, rows repeat earlier ones.
+func memberships(n, count, patterns int, share float64, weighted bool) plan.Groups {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(count)))
 	g := plan.Groups{Rows: n, Count: count, Starts: make([]int, count+1), RowStarts: []int{0}}
 	sizes := make([]int, count)
 	var lists [][]int32
 	var weights [][]float64
 	for i := range n {
-		if i >= kinds {
-			j := rng.IntN(kinds)
+		if i >= patterns {
+			j := rng.IntN(patterns)
 			lists, weights = append(lists, lists[j]), append(weights, weights[j])
 		} else {
 			var list []int32
 			var w []float64
 			for k := range count {
-				if i == k%kinds || rng.Float64() < share {
+				if i == k%patterns || rng.Float64() < share {
 					list, w = append(list, int32(k)), append(w, float64(rng.IntN(3))-1)
 				}
 			}
@@ -56,11 +57,11 @@ func must[V any](v V, err error) V {
 // forms are all that M has one of.
 func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
 	best := must(kernel.New[T](kernel.Best()))
-	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "kinds": newGroupKinds[T](rowKinds(g)),
+	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "patterns": newGroupPatterns[T](rowPatterns(g)),
 		"chosen for 1": newGroupForm(best, g, 1), "chosen for 64": newGroupForm(best, g, 64)}
-	if kind, kinds := rowKinds(g); kinds.Rows <= 16 {
+	if pattern, patterns := rowPatterns(g); patterns.Rows <= 16 {
 		for _, level := range kernel.Levels() {
-			list["masks "+level.String()] = newGroupMasks(must(kernel.New[T](level)), kind, kinds)
+			list["masks "+level.String()] = newGroupMasks(must(kernel.New[T](level)), pattern, patterns)
 		}
 	}
 	if g.RowWeights == nil {
@@ -74,10 +75,10 @@ func TestGroupForms(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 240, 241, 500, 1000} {
 		for _, count := range []int{1, 2, 8, 9, 33} {
 			for _, share := range []float64{0, 0.03, 0.4, 1} {
-				for _, kinds := range []int{1, 5, n} {
+				for _, patterns := range []int{1, 5, n} {
 					for _, weighted := range []bool{false, true} {
-						g := memberships(n, count, min(kinds, n), share, weighted)
-						name := fmt.Sprintf("%dx%d, share %g, kinds %d, weighted %t", count, n, share, kinds, weighted)
+						g := memberships(n, count, min(patterns, n), share, weighted)
+						name := fmt.Sprintf("%dx%d, share %g, patterns %d, weighted %t", count, n, share, patterns, weighted)
 						t.Run(name, func(t *testing.T) {
 							checkForms[float64](t, g)
 							checkForms[float32](t, g)
@@ -123,14 +124,14 @@ func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
 		addPartials(workers[0], workers[1:])
 		means := make([]float64, g.Count)
 		f.means(means, workers[0])
-		f.weigh(w)
+		f.setWeights(w)
 		written, added := make([]T, g.Rows), append([]T(nil), base...)
 		for i := range written {
 			written[i] = T(math.NaN())
 		}
 		eachBlock(g.Rows, func(lo, hi int) {
-			f.spread(written[lo:hi], lo, false)
-			f.spread(added[lo:hi], lo, true)
+			f.mulTrans(written[lo:hi], lo, false)
+			f.mulTrans(added[lo:hi], lo, true)
 		})
 		for k, s := range sums {
 			if g.RowWeights == nil {
@@ -171,51 +172,52 @@ func TestNaNStaysInItsGroups(t *testing.T) {
 	}
 }
 
-// The form follows the number of entries and of kinds.
+// The form follows the number of entries and of patterns.
 func TestChoiceOfForm(t *testing.T) {
 	best := must(kernel.New[float32](kernel.Best()))
 	var few groupForm[float32] = &groupMasks[float32]{}
 	if best.Level() == kernel.Go {
-		few = &groupKinds[float32]{}
+		few = &groupPatterns[float32]{}
 	}
 	for _, c := range []struct {
-		n, count, kinds int
-		share           float64
-		weighted        bool
-		want            groupForm[float32]
+		n, count, patterns int
+		share              float64
+		weighted           bool
+		want               groupForm[float32]
 	}{
 		{1994, 800, 1994, 0.02, false, &groupLists[float32]{}},
 		{1994, 800, 1994, 0.16, false, &groupBits[float32]{}},
 		{1994, 800, 1994, 0.16, true, &groupLists[float32]{}},
 		{5000, 2, 4, 0.5, false, few},
 		{5000, 2, 4, 0.5, true, few},
-		{5000, 3, 8, 0.5, true, &groupKinds[float32]{}},
-		{1994, 800, 60, 0.16, false, &groupKinds[float32]{}},
+		{5000, 3, 8, 0.5, true, &groupPatterns[float32]{}},
+		{1994, 800, 60, 0.16, false, &groupPatterns[float32]{}},
 	} {
-		got := newGroupForm(best, memberships(c.n, c.count, c.kinds, c.share, c.weighted), 2)
+		got := newGroupForm(best, memberships(c.n, c.count, c.patterns, c.share, c.weighted), 2)
 		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", c.want) {
 			t.Errorf("%+v: %T", c, got)
 		}
 	}
 }
 
-// BenchmarkGroupForms is both products of M with 800 groups of the rows of Communities and Crime, and with the two of Adult.
+// BenchmarkGroupForms is both products of M with 800 groups of the rows of Communities and Crime,
+// and with the two of Adult.
 func BenchmarkGroupForms(b *testing.B) {
 	for _, c := range []struct {
-		n, count, kinds int
-		share           float64
+		n, count, patterns int
+		share              float64
 	}{{1994, 800, 1994, 0.02}, {1994, 800, 1994, 0.16}, {1994, 800, 1994, 0.5}, {1994, 800, 558, 0.16}, {48842, 2, 4, 0.5}} {
-		g := memberships(c.n, c.count, c.kinds, c.share, false)
+		g := memberships(c.n, c.count, c.patterns, c.share, false)
 		l, w, out, means := make([]float32, c.n), make([]float64, c.count), make([]float32, c.n), make([]float64, c.count)
 		for name, f := range forms[float32](g) {
 			sums := make([]float64, f.partials())
-			b.Run(fmt.Sprintf("%dx%d,kinds=%d,share=%g/%s", c.count, c.n, c.kinds, c.share, name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%dx%d,patterns=%d,share=%g/%s", c.count, c.n, c.patterns, c.share, name), func(b *testing.B) {
 				for b.Loop() {
 					clear(sums)
 					eachBlock(c.n, func(lo, hi int) { f.add(sums, l[lo:hi], lo) })
 					f.means(means, sums)
-					f.weigh(w)
-					eachBlock(c.n, func(lo, hi int) { f.spread(out[lo:hi], lo, false) })
+					f.setWeights(w)
+					eachBlock(c.n, func(lo, hi int) { f.mulTrans(out[lo:hi], lo, false) })
 				}
 			})
 		}

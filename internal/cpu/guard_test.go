@@ -44,8 +44,9 @@ func (c *captured) Compile(p *plan.Plan, x problem.Vectors) (run plan.Program, e
 	return c.Device.Compile(p, x)
 }
 
-// Nothing is read or written outside the buffers, and nothing before it is written: with every buffer of a device between pages that
-// fault, and what the steps write filled with NaN, an iteration gives the bits that it gave before.
+// Nothing is read or written outside the buffers, and nothing before it is written: with every
+// buffer of a device between pages that fault, and what the steps write filled with NaN, an
+// iteration gives the bits that it gave before.
 func TestBuffersAreKept(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for i := range 12 {
@@ -145,7 +146,8 @@ func outputs[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T]) []T {
 	return list
 }
 
-// mover moves all arrays of numbers that an executor leads to between guard pages. Slices of one array stay slices of one array.
+// mover moves all arrays of numbers that an executor leads to between guard pages. Slices of one
+// array stay slices of one array.
 type mover struct {
 	t       testing.TB
 	atEnd   bool
@@ -158,7 +160,8 @@ type mover struct {
 // written are the fields whose arrays the steps write before they read them.
 var written = []string{"sums", "tile", "panels", "room", "temporary", "transposed", "rows", "out"}
 
-// walk visits what v leads to. Scratch says that its arrays hold nothing from one iteration to the next.
+// walk visits what v leads to. Scratch says that its arrays hold nothing from one iteration to the
+// next.
 func (m *mover) walk(v reflect.Value, scratch bool) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -191,7 +194,8 @@ func (m *mover) walk(v reflect.Value, scratch bool) {
 	}
 }
 
-// buffers visits the arrays of a plan's buffers: those of the classes from Gradient on are written before they are read.
+// buffers visits the arrays of a plan's buffers: those of the classes from Gradient on are written
+// before they are read.
 func (m *mover) buffers(v reflect.Value) {
 	if v.Type().Name() != "executor[float32]" && v.Type().Name() != "executor[float64]" {
 		return

@@ -8,7 +8,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// Bind implements plan.Program. Bytes are packed as bytes. A sparse leaf becomes dense: the
+// Bind copies a matrix to an input. Bytes are packed as bytes. A sparse leaf becomes dense: the
 // executor compiles its products again.
 func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 	if err := e.plan.CheckBind(v, m); err != nil {

@@ -5,7 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// margins are the margins of a block of rows, of all classes but a row's own, side by side. Each worker has room of its own.
+// margins are the margins of a block of rows for all classes except a row's own, side by side. Each
+// worker has memory of its own.
 type margins[T plan.Float] struct {
 	plan.Margins
 	scores plan.View
@@ -14,7 +15,7 @@ type margins[T plan.Float] struct {
 	ones   []T
 }
 
-// newMargins returns false for surrogates that the kernels have no form of.
+// newMargins returns false for surrogates that the kernels do not compute.
 func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r margins[T], known bool) {
 	phi, known := kernelLoss(m.Phi)
 	if !known {
@@ -29,8 +30,9 @@ func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r 
 	return r, true
 }
 
-// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j but c; 0 for equal scores, infinite ones too. As many ones
-// come with them: to the kernels these are scores of label -1.
+// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j except c; 0 for
+// equal scores, infinite ones too. It returns as many ones: for the kernels the margins are scores
+// with the label -1.
 func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, ones []T) {
 	n := (hi - lo) * (r.scores.Cols - 1)
 	m = r.room[t][:n]
@@ -59,7 +61,7 @@ type marginLoss[T plan.Float] struct {
 	out plan.View
 }
 
-// newMarginLoss returns nil for what the kernels have no form of.
+// newMarginLoss returns nil if the kernels do not compute the surrogate.
 func newMarginLoss[T plan.Float](s *plan.MarginLoss, workers int) *marginLoss[T] {
 	m, known := newMargins[T](s.Margins, s.S, workers)
 	if !known {
@@ -83,13 +85,14 @@ func (s *marginLoss[T]) block(t int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// marginLossGrad is its derivative times D[i], the sum for the own class in float64.
+// marginLossGrad is the derivative of marginLoss times D[i]; the sum for the own class is in
+// float64.
 type marginLossGrad[T plan.Float] struct {
 	margins[T]
 	d, out plan.View
 }
 
-// newMarginLossGrad returns nil for what the kernels have no form of.
+// newMarginLossGrad returns nil if the kernels do not compute the surrogate.
 func newMarginLossGrad[T plan.Float](s *plan.MarginLossGrad, workers int) *marginLossGrad[T] {
 	m, known := newMargins[T](s.Margins, s.S, workers)
 	if !known {

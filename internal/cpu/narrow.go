@@ -5,15 +5,16 @@ import (
 	"ppal/internal/plan"
 )
 
-// narrow is the width up to which a product with activations reads them as they are: packing a block costs more than it gains.
+// narrow is the largest width of products that read activations as they are: packing a block would
+// cost more than it gains.
 const narrow = 16
 
-// blockOf is rows lo to hi-1 of v as the kernels take it.
+// blockOf returns rows lo to hi-1 of v for the kernels.
 func (w *worker[T]) blockOf(v plan.View, lo, hi int) kernel.Strided[T] {
 	return kernel.Dense(w.From(v, lo), hi-lo, v.Cols, v.Stride)
 }
 
-// narrowProduct is Z = A W for activations A where A or Z is narrow.
+// narrowProduct is Z = A W for activations A, if A or Z is narrow.
 type narrowProduct[T plan.Float] struct {
 	p          *plan.Product
 	dots       bool // Z is the narrow one: its elements are dot products
@@ -56,7 +57,8 @@ func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// outerSums is G = A^T D, or G += it, where A or D is narrow: G or G^T is a combination of the rows of the wide one.
+// outerSums is G = A^T D, or G += A^T D, if A or D is narrow: G or G^T is a combination of the rows
+// of the wide factor.
 type outerSums[T plan.Float] struct {
 	workerSums[T]
 	wide bool // A is the wide one: the sums are G^T
@@ -75,7 +77,8 @@ func (s *outerSums[T]) block(t int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// finishShare adds a part of the rows of G, worker by worker, and writes them to the product's result, or adds them.
+// finishShare adds up a part of the rows of G, worker by worker, and writes or adds them to the
+// product's result.
 func (s *outerSums[T]) finishShare(e *executor[T], worker, workers int) {
 	out := s.p.Out
 	sums := kernel.Dense(s.sums[0], out.Rows, out.Cols, out.Cols)

@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// vectorChunk is the number of elements of one kernel call: few enough that all operands stay in the
-	// level-1 or level-2 cache and that many cores share a vector evenly, and enough that the call costs
-	// little. Each chunk has sums of its own.
+	// vectorChunk is the number of elements of one kernel call: few enough that all operands stay in
+	// the level-1 or level-2 cache and that many cores share a vector evenly, and enough that the call
+	// costs little. Each chunk has sums of its own.
 	vectorChunk = 4096
-	// chunksPerThread is the number of chunks from which another thread pays, about 5 microseconds of work.
+	// chunksPerThread is the number of chunks from which another thread pays, about 5 microseconds of
+	// work.
 	chunksPerThread = 4
 )
 
-// passes are the device's passes over vectors, one pass at a time. Each thread takes a range of chunks. The
-// chunks' sums are added in their order, so that results do not depend on the number of threads or their
-// speed.
+// passes are the device's passes over vectors, one pass at a time. Each thread takes a range of
+// chunks. The chunks' sums are added in their order, so that results do not depend on the number of
+// threads or their speed.
 type passes[T plan.Float] struct {
 	k       *kernel.Kernels[T]
 	pool    *pool
@@ -50,8 +51,8 @@ const (
 	adapting
 )
 
-// A pass is an operation with its operands, vectors and numbers; operands that the operation does not use
-// are nil or 0. A pass is a struct and not a closure, so that it allocates nothing.
+// A pass is an operation with its operands, vectors and numbers; operands that the operation does
+// not use are nil or 0. A pass is a struct and not a closure, so that it allocates nothing.
 type pass[T plan.Float] struct {
 	operation  operation
 	x, y, z, w []T

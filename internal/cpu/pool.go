@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A job is work that a pool's workers do at the same time, each its own share.
+// A job is work that the pool's workers do at the same time, each its own share.
 type job interface {
 	// work does the share of a worker, 0 to n-1.
 	work(worker int)
@@ -18,8 +18,9 @@ type workFunc func(worker int)
 
 func (f workFunc) work(worker int) { f(worker) }
 
-// pool is a device's workers: the caller of run and goroutines that stay from one run to the next, so that a run starts nothing and
-// allocates nothing. They start with the first run that needs them and end with close, or when the pool is collected.
+// pool is a device's workers: the caller of run, and goroutines that stay between runs, so that a
+// run starts and allocates nothing. The goroutines start with the first run that needs them and end
+// with close, or when the pool is garbage.
 type pool struct {
 	threads int
 	mutex   sync.Mutex // one run at a time
@@ -54,7 +55,8 @@ func (p *pool) close() {
 	}
 }
 
-// crew is what the goroutines know. It does not lead to the pool, which can so be collected while they wait.
+// crew is the state of the goroutines. It has no pointer to the pool, so that the pool can be
+// collected while the goroutines wait.
 type crew struct {
 	job     job
 	busy    atomic.Int32 // helpers that have not finished
@@ -111,8 +113,9 @@ func (c *crew) end() {
 	})
 }
 
-// A seat is watched for watchTime, as long as most gaps between two regions; then its owner lets other goroutines run before it looks on,
-// twice as long each time: on a busy machine they may be what is to signal, waiting for this very processor. After patience it sleeps:
+// The owner of a seat watches the seat for watchTime, as long as most gaps between two regions, and
+// then lets other goroutines run before it looks again, after twice the time each time: on a busy
+// machine the signalling goroutine may wait for this processor. After patience the owner sleeps:
 // waking takes longer than most gaps between two runs.
 const (
 	watchTime = 3 * time.Microsecond

@@ -5,7 +5,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// product compiles a product in a region, nil where the kernels have no form for it.
+// product compiles a product in a region; nil if the kernels have no form for it.
 func (e *executor[T]) product(p *plan.Product) step[T] {
 	data := e.data[p.A.Buffer]
 	if x := e.sparse[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
@@ -66,7 +66,8 @@ func (s *dataProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// newRowProduct is Z = A W for activations A: by rows where one side is narrow, else with the block packed.
+// newRowProduct compiles Z = A W for activations A: row by row if one side is narrow, else with
+// packed blocks.
 func newRowProduct[T plan.Float](e *executor[T], p *plan.Product) step[T] {
 	if min(p.A.Cols, p.Out.Cols) > narrow {
 		return &packedProduct[T]{newFactor(e, p)}
@@ -83,7 +84,7 @@ func (s *packedProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// packRows packs rows lo to hi-1 of v for a kernel that wants a matrix.
+// packRows packs rows lo to hi-1 of v for a kernel that reads a packed matrix.
 func (w *worker[T]) packRows(v plan.View, lo, hi int) {
 	w.rows.Resize(hi-lo, v.Cols)
 	for i := lo; i < hi; i++ {
@@ -107,7 +108,8 @@ func newWorkerSums[T plan.Float](e *executor[T], p *plan.Product) workerSums[T] 
 
 func (s workerSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(s.sums[worker]) }
 
-// finishShare adds a part of the rows of G, worker by worker, and writes them to the product's result, or adds them.
+// finishShare adds up a part of the rows of G, worker by worker, and writes or adds them to the
+// product's result.
 func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
 	out := s.p.Out
 	from, to := share(out.Rows, worker, workers)
@@ -125,7 +127,7 @@ func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
 	}
 }
 
-// gradientProduct is G = A^T D, or G += it; A is the packed data or activations.
+// gradientProduct is G = A^T D, or G += A^T D; A is the packed data or activations.
 type gradientProduct[T plan.Float] struct {
 	workerSums[T]
 	data *kernel.PackedFloats[T] // nil: activations, packed a block at a time

@@ -36,8 +36,8 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 	return newProgram[float64](d, p, x)
 }
 
-// program runs a plan at the iterate of host vectors. The parameters' buffers are parts of the iterate,
-// the gradients' buffers parts of the vector that Backward writes.
+// program runs a plan at the iterate of host vectors. The parameters' buffers are parts of the
+// iterate, the gradients' buffers parts of the vector that Backward writes.
 type program[T plan.Float] struct {
 	e *executor[T]
 	x *problem.HostVectors[T]

@@ -8,44 +8,46 @@ import (
 	"ppal/internal/plan"
 )
 
-// step is a compiled plan.Step. A region may have it do more than its blocks:
+// step is a compiled plan.Step. A step may implement more interfaces than this one:
 //
 //	preparer, sharedPreparer   before the first block
 //	starter                    on each worker, before its first block
 //	block                      for each block of rows
-//	sharedFinisher, finisher   after the last
+//	sharedFinisher, finisher   after the last block
 type step[T plan.Float] interface {
 	// block runs rows lo to hi-1 on a worker.
 	block(worker int, w *worker[T], lo, hi int) error
 }
 
-// A preparer has something to do once, on one goroutine, before any worker's first block.
+// A preparer works once, on one goroutine, before any worker's first block.
 type preparer[T plan.Float] interface{ prepare(e *executor[T]) }
 
-// A sharedPreparer has something to do before any worker's first block that the workers share: each takes the share of its number.
+// A sharedPreparer works before any worker's first block. The workers share the work: each takes
+// the share of its number.
 type sharedPreparer[T plan.Float] interface {
 	prepareShare(e *executor[T], worker, workers int)
 }
 
-// A starter has something to do on each worker before its own first block, with what is the worker's own: nobody waits for it.
+// A starter works on each worker before that worker's first block, with the worker's own memory: no
+// other worker waits.
 type starter[T plan.Float] interface{ start(worker int) }
 
-// A sharedFinisher has something to do after every worker's last block that the workers share. What they write must not depend on how
-// many they are, but through their own sums.
+// A sharedFinisher works after every worker's last block. The workers share the work. The results
+// may depend on the number of workers only through the workers' sums.
 type sharedFinisher[T plan.Float] interface {
 	finishShare(e *executor[T], worker, workers int)
 }
 
-// A finisher has something to do once, on one goroutine, after that.
+// A finisher works once, on one goroutine, after the sharedFinishers.
 type finisher[T plan.Float] interface {
 	finish(e *executor[T], workers int)
 }
 
-// region is a compiled plan.Region, or a step outside of one as a region of its own.
+// region is a compiled plan.Region, or a step outside of the plan's regions as a region of its own.
 type region[T plan.Float] struct {
 	e        *executor[T]
 	rows     int
-	cut      cut
+	blocking blocking
 	workers  int
 	steps    []step[T]
 	local    []int   // the local buffers
@@ -55,17 +57,17 @@ type region[T plan.Float] struct {
 	shared sharedPreparers[T]
 	starts []starter[T]
 	spans  spans[T]
-	joined sharedFinishers[T]
+	finish sharedFinishers[T]
 	after  []finisher[T]
 }
 
-// compile makes regions that are ready to run; each step outside of them is one too.
+// compile compiles regions. Each step outside of regions becomes a region of its own.
 func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	var list []*region[T]
-	filled := map[*tails[T]]bool{}
+	computed := map[*logisticTails[T]]bool{}
 	for _, r := range regions {
 		if r.Rows > 0 {
-			list = append(list, e.newRegion(r.Rows, e.threads, e.cutOf(r), e.blockSteps(r, filled)...))
+			list = append(list, e.newRegion(r.Rows, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...))
 			continue
 		}
 		for _, s := range r.Steps {
@@ -75,11 +77,11 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	return list
 }
 
-// newRegion returns a region of rows rows on at most threads threads.
-func (e *executor[T]) newRegion(rows, threads int, c cut, steps ...step[T]) *region[T] {
-	r := &region[T]{e: e, rows: rows, cut: c, workers: max(1, min(threads, c.units(rows)))}
+// newRegion returns a region of that many rows on at most that many threads.
+func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T]) *region[T] {
+	r := &region[T]{e: e, rows: rows, blocking: b, workers: max(1, min(threads, b.units(rows)))}
 	r.failures = make([]error, r.workers)
-	r.shared.region, r.spans.region, r.joined.region = r, r, r
+	r.shared.region, r.spans.region, r.finish.region = r, r, r
 	for i, b := range e.plan.Buffers {
 		if b.Class == plan.Local {
 			r.local = append(r.local, i)
@@ -91,7 +93,7 @@ func (e *executor[T]) newRegion(rows, threads int, c cut, steps ...step[T]) *reg
 	return r
 }
 
-// blocks is the number of blocks of rows rows.
+// blocks is the number of usual blocks of that many rows.
 func blocks(rows int) int { return (rows + kernel.RowBlock - 1) / kernel.RowBlock }
 
 func (r *region[T]) add(s step[T]) {
@@ -106,7 +108,7 @@ func (r *region[T]) add(s step[T]) {
 		r.starts = append(r.starts, b)
 	}
 	if f, ok := s.(sharedFinisher[T]); ok {
-		r.joined.steps = append(r.joined.steps, f)
+		r.finish.steps = append(r.finish.steps, f)
 	}
 	if f, ok := s.(finisher[T]); ok {
 		r.after = append(r.after, f)
@@ -125,8 +127,8 @@ func (r *region[T]) run() error {
 	if err := r.failure(); err != nil {
 		return fmt.Errorf("cpu: %w", err)
 	}
-	if len(r.joined.steps) > 0 {
-		r.e.pool.run(r.workers, &r.joined)
+	if len(r.finish.steps) > 0 {
+		r.e.pool.run(r.workers, &r.finish)
 	}
 	for _, f := range r.after {
 		f.finish(r.e, r.workers)
@@ -143,7 +145,7 @@ func (r *region[T]) failure() error {
 	return nil
 }
 
-// share is a worker's part of n things, consecutive ones.
+// share is a worker's range of n items.
 func share(n, worker, workers int) (from, to int) {
 	return n * worker / workers, n * (worker + 1) / workers
 }
@@ -181,18 +183,18 @@ func (p *spans[T]) work(worker int) {
 	for _, s := range r.starts {
 		s.start(worker)
 	}
-	from, to := share(r.cut.units(r.rows), worker, r.workers)
-	r.failures[worker] = r.span(worker, from*r.cut.unit, min(to*r.cut.unit, r.rows))
+	from, to := share(r.blocking.units(r.rows), worker, r.workers)
+	r.failures[worker] = r.span(worker, from*r.blocking.unit, min(to*r.blocking.unit, r.rows))
 }
 
 func (r *region[T]) span(t, lo, hi int) error {
 	w := r.e.workers[t]
-	for at := lo; at < hi; at += r.cut.block {
+	for at := lo; at < hi; at += r.blocking.block {
 		for _, b := range r.local {
 			w.First[b] = at
 		}
 		for _, s := range r.steps {
-			if err := s.block(t, w, at, min(at+r.cut.block, hi)); err != nil {
+			if err := s.block(t, w, at, min(at+r.blocking.block, hi)); err != nil {
 				return err
 			}
 		}

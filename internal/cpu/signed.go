@@ -5,7 +5,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// kernelLoss is the kernels' loss for a surrogate, false where they have none.
+// kernelLoss returns the kernels' loss for a surrogate, false if the kernels have none.
 func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 	switch phi.String() {
 	case "sigmoid":
@@ -18,73 +18,74 @@ func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 	return 0, false
 }
 
-// minusLabels are -y, as the kernels want them: one vector for a loss, its derivative and all others with the same labels.
-func (e *executor[T]) minusLabels(s plan.Signs) []T {
+// negatedLabels returns -y, which the kernels take: one vector for all losses and derivatives with
+// the same labels.
+func (e *executor[T]) negatedLabels(s plan.Signs) []T {
 	if len(s.Labels) == 0 {
 		return nil
 	}
-	if minus := e.minus[&s.Labels[0]]; len(minus) == len(s.Labels) {
-		return minus
+	if negated := e.negated[&s.Labels[0]]; len(negated) == len(s.Labels) {
+		return negated
 	}
-	minus := make([]T, len(s.Labels))
+	negated := make([]T, len(s.Labels))
 	for i, y := range s.Labels {
-		minus[i] = T(-y)
+		negated[i] = T(-y)
 	}
-	if e.minus != nil {
-		e.minus[&s.Labels[0]] = minus
+	if e.negated != nil {
+		e.negated[&s.Labels[0]] = negated
 	}
-	return minus
+	return negated
 }
 
 // signedLoss is Out[i] = phi(y S[i]).
 type signedLoss[T plan.Float] struct {
-	s     *plan.SignedLoss
-	phi   kernel.Loss
-	minus []T
+	s       *plan.SignedLoss
+	phi     kernel.Loss
+	negated []T
 }
 
-// newSignedLoss returns nil for what the kernels have no form of.
+// newSignedLoss returns nil if the kernels have no form for the step.
 func newSignedLoss[T plan.Float](e *executor[T], s *plan.SignedLoss) step[T] {
 	phi, known := kernelLoss(s.Phi)
 	if !known || s.S.Stride != 1 || s.Out.Stride != 1 {
 		return nil
 	}
-	minus := e.minusLabels(s.Signs)
+	negated := e.negatedLabels(s.Signs)
 	if t := e.tailsOf(s.Signs, s.S); t != nil && phi == kernel.SigmoidLoss {
-		return &tailSigmoid[T]{s, t, minus}
+		return &tailSigmoid[T]{s, t, negated}
 	}
-	return &signedLoss[T]{s, phi, minus}
+	return &signedLoss[T]{s, phi, negated}
 }
 
 func (l *signedLoss[T]) block(_ int, w *worker[T], lo, hi int) error {
 	n := hi - lo
-	w.k.SignedLoss(l.phi, w.From(l.s.Out, lo)[:n], w.From(l.s.S, lo)[:n], l.minus[lo:hi])
+	w.k.SignedLoss(l.phi, w.From(l.s.Out, lo)[:n], w.From(l.s.S, lo)[:n], l.negated[lo:hi])
 	return nil
 }
 
-// signedLossGrad is Out[i] = D[i] y phi'(y S[i]), or Out += it.
+// signedLossGrad is Out[i] = D[i] y phi'(y S[i]), or Out[i] += D[i] y phi'(y S[i]).
 type signedLossGrad[T plan.Float] struct {
-	s     *plan.SignedLossGrad
-	phi   kernel.Loss
-	minus []T
+	s       *plan.SignedLossGrad
+	phi     kernel.Loss
+	negated []T
 }
 
-// newSignedLossGrad returns nil for what the kernels have no form of.
+// newSignedLossGrad returns nil if the kernels have no form for the step.
 func newSignedLossGrad[T plan.Float](e *executor[T], s *plan.SignedLossGrad) step[T] {
 	phi, known := kernelLoss(s.Phi)
 	if !known || s.S.Stride != 1 || s.D.Stride != 1 || s.Out.Stride != 1 {
 		return nil
 	}
-	minus := e.minusLabels(s.Signs)
+	negated := e.negatedLabels(s.Signs)
 	if t := e.tailsOf(s.Signs, s.S); t != nil {
-		return &tailGrad[T]{s, t, phi, minus}
+		return &tailGrad[T]{s, t, phi, negated}
 	}
-	return &signedLossGrad[T]{s, phi, minus}
+	return &signedLossGrad[T]{s, phi, negated}
 }
 
 func (g *signedLossGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	n := hi - lo
 	out, s, d := w.From(g.s.Out, lo)[:n], w.From(g.s.S, lo)[:n], w.From(g.s.D, lo)[:n]
-	w.k.SignedLossGrad(g.phi, out, s, g.minus[lo:hi], d, g.s.Add)
+	w.k.SignedLossGrad(g.phi, out, s, g.negated[lo:hi], d, g.s.Add)
 	return nil
 }

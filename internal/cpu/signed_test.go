@@ -22,7 +22,8 @@ func (ramp) Value(y float64) float64 { return max(0, 2-y) }
 func (ramp) Deriv(y float64) float64 { return math.Copysign(0.5, y-3) }
 func (ramp) String() string          { return "ramp" }
 
-// The passes are the reference's, to rounding, in the tails, at the kink, at the infinities and for NaN.
+// The passes are the reference's, to rounding, in the tails, at the kink, at the infinities and for
+// NaN.
 func TestSignedLosses(t *testing.T) {
 	for _, level := range kernel.Levels() {
 		checkSigned[float64](t, level, 1e-14)

@@ -8,7 +8,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// sparseLeaf returns the entries of a buffer's data matrix where it tells them and they take no more memory than all elements, else nil.
+// sparseLeaf returns the entries of a leaf's sparse data if they take no more memory than all
+// elements, else nil.
 func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	s, ok := e.plan.DataOf(buffer).(matrix.Sparse)
 	if !ok {
@@ -64,7 +65,7 @@ func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// sparseGradient is G = X^T D, or G += it, over the entries of X, each worker with sums of its own.
+// sparseGradient is G = X^T D, or G += X^T D, over the entries of X. Each worker has its own sums.
 type sparseGradient[T plan.Float] struct {
 	p    *plan.Product
 	sums []*kernel.SparseSums[T] // by worker
@@ -87,7 +88,8 @@ func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// finishShare adds a part of the rows of G, worker by worker, and writes them to the product's result, or adds them.
+// finishShare adds up a part of the rows of G, worker by worker, and writes or adds them to the
+// product's result.
 func (s *sparseGradient[T]) finishShare(e *executor[T], worker, workers int) {
 	row := s.rows[worker]
 	from, to := share(s.p.Out.Rows, worker, workers)

@@ -44,7 +44,8 @@ func (s sparseRows) Float64(dst []float64, from, to int) {
 // denseRows hides that a matrix is sparse.
 type denseRows struct{ matrix.Matrix }
 
-// draw makes rows with some empty ones and empty columns. Values are of float32, the same in both precisions; kind 0 are ones, 1 all equal.
+// draw makes rows with some empty ones and empty columns. Values are of float32, the same in both
+// precisions; kind 0 are ones, 1 all equal.
 func draw(rng *rand.Rand, rows, cols, kind int) *matrix.CSR {
 	x := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
 	density := []float64{0.05, 0.3, 0.5}[rng.IntN(3)]
@@ -120,7 +121,8 @@ func sparseNetworks() []sparseNetwork {
 	return list
 }
 
-// On every level and any number of threads the sparse products agree with Gorgonia's machine in float64, and no row is widened.
+// On every level and any number of threads the sparse products agree with Gorgonia's machine in
+// float64, and no row is widened.
 func TestSparseAgreesWithGorgonia(t *testing.T) {
 	for _, n := range sparseNetworks() {
 		data := n.data()

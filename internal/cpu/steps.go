@@ -40,14 +40,14 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	case *plan.GroupMeans:
 		switch {
 		case s.RowStarts == nil && s.In.Cols == 1:
-			return newClassMeans[T](s, e.threads)
+			return newRangeMeans[T](s, e.threads)
 		case s.RowStarts != nil && s.In.Stride == 1:
 			return newGroupMeans(e.k, s, e.threads)
 		}
 	case *plan.GroupMeansGrad:
 		switch {
 		case s.RowStarts == nil && s.W.Cols == 1:
-			return &classMeansGrad[T]{s, classes{s.Starts}}
+			return &rangeMeansGrad[T]{s, rowRanges{s.Starts}}
 		case s.RowStarts != nil && s.Out.Stride == 1:
 			return newGroupMeansGrad(e.k, s, e.threads)
 		}
@@ -55,7 +55,7 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	return newReference[T](s, e.threads)
 }
 
-// reference is a step that runs through the plan's own loops.
+// reference is a step that runs through the loops of plan.Run.
 type reference[T plan.Float] struct {
 	s    plan.Step
 	sums [][]float64 // by worker

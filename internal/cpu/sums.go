@@ -4,8 +4,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all, in float64: each column's block by block in the rows' order (one column's as
-// columnSum has it), then by worker, then column by column.
+// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all elements, in float64: block by block in
+// the rows' order, then worker by worker, then column by column.
 type columnSums[T plan.Float] struct {
 	s    *plan.Sums
 	sums [][]float64
@@ -47,7 +47,7 @@ func (c *columnSums[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// columnSum adds up rows of one column in float64, those of a block as kernel.Sum does where the column has no gaps.
+// columnSum adds up rows of one column in float64, with kernel.Sum if the column has no gaps.
 type columnSum[T plan.Float] struct{ in plan.View }
 
 // of is the sum of rows lo to hi-1.

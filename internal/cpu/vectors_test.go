@@ -40,7 +40,8 @@ type outcome[T plan.Float] struct {
 	numbers []float64
 }
 
-// operate does every operation of a space of n variables whose passes are those of on, nil for the plain loops.
+// operate does every operation of a space of n variables whose passes are those of on, nil for the
+// plain loops.
 func operate[T plan.Float](t *testing.T, n int, r problem.Regularizer, on problem.Passes[T]) outcome[T] {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(41, uint64(n)))
@@ -92,7 +93,8 @@ func (o outcome[T]) same(other outcome[T]) bool {
 	return slices.EqualFunc(o.vectors, other.vectors, slices.Equal[[]T]) && slices.Equal(o.numbers, other.numbers)
 }
 
-// near is the largest difference of a vector's number from another outcome's, and of those that are returned, relative to 1 + |number|.
+// near is the largest difference of a vector's number from another outcome's, and of those that are
+// returned, relative to 1 + |number|.
 func (o outcome[T]) near(other outcome[T]) (vectors, numbers float64) {
 	larger := func(worst, a, b float64) float64 {
 		if d := math.Abs(a-b) / (1 + math.Abs(b)); !(d <= worst) {
@@ -111,11 +113,12 @@ func (o outcome[T]) near(other outcome[T]) (vectors, numbers float64) {
 	return vectors, numbers
 }
 
-// vectorLengths reach over the kernels' vectors, one chunk, a few, and as many as three threads share.
+// vectorLengths reach over the kernels' vectors, one chunk, a few, and as many as three threads
+// share.
 var vectorLengths = []int{1, 2, 15, 17, 63, 4095, 4096, 4097, 50_001}
 
-// The device's steps are those of the plain loops up to rounding, with the same bits on any number of threads and at every level of
-// instructions.
+// The device's steps are those of the plain loops up to rounding, with the same bits on any number
+// of threads and at every level of instructions.
 func TestVectorsAgreeWithTheLoops(t *testing.T) {
 	t.Run("float64", vectorsAgree[float64])
 	t.Run("float32", vectorsAgree[float32])
@@ -201,8 +204,9 @@ func (p *settled) Backward(_ []float64, d problem.Vector) error {
 	return nil
 }
 
-// BenchmarkPrimalStep is the whole primal step, momentum with the curvature rule and the ball's projection, of a network of 784 x 256 x 4
-// in float32: everything of an iteration but the passes over the data.
+// BenchmarkPrimalStep is the whole primal step, momentum with the curvature rule and the ball's
+// projection, of a network of 784 x 256 x 4 in float32: everything of an iteration but the passes
+// over the data.
 func BenchmarkPrimalStep(b *testing.B) {
 	const n = 203_530
 	for _, radius := range []float64{40, 1} { // inside the ball and on it

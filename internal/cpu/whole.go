@@ -4,11 +4,11 @@ import (
 	"ppal/internal/plan"
 )
 
-// serialWork is the arithmetic, or else the number of elements, up to which a step outside the regions stays on one goroutine: it
-// takes some microseconds.
+// serialWork is the arithmetic, or else the number of elements, up to which a step outside the
+// regions runs on one goroutine: such a step takes some microseconds.
 const serialWork = 1 << 16
 
-// wholeRegion makes a region of a step that the plan has outside of its regions.
+// wholeRegion makes a region of a step outside of the plan's regions.
 func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	threads := e.threads
 	if max(s.FLOPs(), int64(s.Writes()[0].Len())) <= serialWork {
@@ -16,22 +16,23 @@ func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	}
 	switch s := s.(type) {
 	case *plan.Product:
-		return e.newRegion(s.Out.Rows, threads, usual(), &smallProduct[T]{s})
+		return e.newRegion(s.Out.Rows, threads, usualBlocking(), &smallProduct[T]{s})
 	case *plan.Opaque:
-		return e.newRegion(1, 1, usual(), &opaque[T]{s})
+		return e.newRegion(1, 1, usualBlocking(), &opaque[T]{s})
 	}
-	return e.newRegion(plan.Rows(s), threads, usual(), e.blockStep(s))
+	return e.newRegion(plan.Rows(s), threads, usualBlocking(), e.blockStep(s))
 }
 
-// opaque is a step that runs whole, through Gorgonia's op.
+// opaque is a step that runs whole, through the Do of Gorgonia's op.
 type opaque[T plan.Float] struct{ s *plan.Opaque }
 
 func (o *opaque[T]) block(_ int, w *worker[T], _, _ int) error {
 	return plan.Run(o.s, w.Memory, 0, o.s.Out.Rows, nil)
 }
 
-// smallProduct is a product outside the regions: c W and the rank-one correction of its gradient, for instance. Sums run over the inner
-// index in increasing order, in T. Its rows are those of the result.
+// smallProduct is a product outside the regions, for example c W and the rank-one correction of its
+// gradient. Sums run over the inner index in increasing order, in T. Its rows are the rows of the
+// result.
 type smallProduct[T plan.Float] struct{ p *plan.Product }
 
 func (s *smallProduct[T]) block(_ int, w *worker[T], lo, hi int) error {

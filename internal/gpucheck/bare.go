@@ -8,9 +8,9 @@ import (
 	"ppal/internal/bench"
 )
 
-// bare is the two products with the data matrix that an iteration cannot do without, Z = X W and G
-// = X^T D, by cuBLAS alone, as one graph. X is rows x features, W and G features x width, Z and D
-// rows x width.
+// bare is the two products with the data matrix that every iteration needs, Z = X W and G = X^T D,
+// computed by cuBLAS only, as one graph. X is rows x features, W and G are features x width, Z and
+// D are rows x width.
 type bare struct {
 	d        driver.Driver
 	stream   driver.Stream
@@ -19,7 +19,7 @@ type bare struct {
 	buffers  []driver.Pointer
 }
 
-// newBare prepares them on random numbers: zeros would draw less power and run faster.
+// newBare prepares the products on random numbers, because zeros draw less power and run faster.
 func newBare(d driver.Driver, s bench.Shape, precision driver.Precision) (b *bare, err error) {
 	b = &bare{d: d}
 	defer func() {
@@ -58,7 +58,7 @@ func newBare(d driver.Driver, s bench.Shape, precision driver.Precision) (b *bar
 	return b, err
 }
 
-// buffer is device memory with numbers in [0, 1).
+// buffer allocates device memory with numbers in [0, 1).
 func (b *bare) buffer(numbers int) (driver.Pointer, error) {
 	const size = 4
 	p, err := b.d.Allocate(numbers * size)
@@ -76,7 +76,7 @@ func (b *bare) buffer(numbers int) (driver.Pointer, error) {
 	return p, errors.Join(b.d.Upload(b.stream, p, host), b.d.Synchronize(b.stream))
 }
 
-// milliseconds is what the two products take, the mean of so many runs one after the other.
+// milliseconds returns the time of the two products, as the mean over consecutive runs.
 func (b *bare) milliseconds(times int) (float64, error) {
 	err := b.d.Record(b.from, b.stream)
 	for range times {
@@ -89,7 +89,7 @@ func (b *bare) milliseconds(times int) (float64, error) {
 	return took / float64(times), err
 }
 
-// close gives everything back.
+// close releases everything.
 func (b *bare) close() error {
 	var err error
 	if b.graph != 0 {
@@ -109,7 +109,8 @@ func (b *bare) close() error {
 	return err
 }
 
-// bandwidth is how fast the device copies its own memory, bytes read and written a second.
+// bandwidth returns the rate of copies within the device's memory, in bytes read and written per
+// second.
 func bandwidth(d driver.Driver, bytes int) (rate float64, err error) {
 	b := &bare{d: d}
 	defer func() { err = errors.Join(err, b.close()) }()

@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	rounds        = 9       // of turns
+	rounds        = 9       // rounds of turns
 	watchedTimes  = 100     // iterations with an event around each launch
 	bareTimes     = 50      // runs of the bare products in a turn
-	copiedBytes   = 1 << 30 // for the bandwidth
-	hostBound     = 25      // microseconds between forward and backward
-	bytesShare    = 0.7     // of the bandwidth, for what is not a product
-	launchesBound = 0.040   // milliseconds, for launches
+	copiedBytes   = 1 << 30 // bytes copied to measure the bandwidth
+	hostBound     = 25      // bound in microseconds for the time between forward and backward
+	bytesShare    = 0.7     // share of the bandwidth that everything except products should reach
+	launchesBound = 0.040   // allowance in milliseconds for launches
 )
 
-// benchmark times iterations in turns with the bare products, and watches the device during some.
+// benchmark times iterations in turns with the bare products, and observes the device during some
+// of them.
 func benchmark(ctx context.Context, o Options) ([]Result, error) {
 	var results []Result
 	rate, err := copyRate(o)
@@ -68,8 +69,8 @@ func copyRate(o Options) (rate float64, err error) {
 	return bandwidth(d, copiedBytes/max(o.Shrink, 1))
 }
 
-// benchmarkCase is one row of the table, and the milliseconds of an iteration. An error of the
-// case's is a failure of its own: the others are measured all the same.
+// benchmarkCase returns the results of one row of the table, and the milliseconds of an iteration.
+// An error of a case is a failed result; the other cases are still measured.
 func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, s bench.Shape, iteration float64, err error) {
 	w := &watch{}
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { w.Driver = d; return w }))
@@ -102,7 +103,7 @@ func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (r
 	return append(results, c.judgeUsage(used)...), s, iteration, nil
 }
 
-// inTurns are the medians of an iteration's and the bare products' milliseconds.
+// inTurns returns the median milliseconds of an iteration and of the bare products.
 func inTurns(ctx context.Context, o Options, p *bench.Prepared, b *bare) (iteration, floor float64, err error) {
 	times, err := turnOf(o, p)
 	if err != nil {
@@ -150,12 +151,12 @@ func (c timedCase) judge(s bench.Shape, iteration, floor, rate float64) []Result
 	return append(results, ratio)
 }
 
-// otherBytes is what passes that are not products with the data move at least: the first layer's
-// values, rows x width of 4 bytes, are read and written by the activation, read by the output layer
-// and by its gradient, and read and written by the activation's gradient.
+// otherBytes returns the least memory traffic of the passes that are not products with the data.
+// The values of the first layer, rows x width of 4 bytes, are read and written by the activation,
+// read by the output layer and by its gradient, and read and written by the activation's gradient.
 func otherBytes(s bench.Shape) float64 { return 6 * 4 * float64(s.Rows) * float64(s.Width) }
 
-// judgeUsage compares how the device was used with what is to be reached.
+// judgeUsage compares the usage of the device with its bounds.
 func (c timedCase) judgeUsage(u usage) []Result {
 	gap := AtMost(c.label()+": between forward and backward", 1e3*u.gap, hostBound, "us")
 	busy := Measurement(c.label()+": GPU busy over wall", u.busy, "")

@@ -12,21 +12,22 @@ import (
 	"ppal/trainer/session"
 )
 
-// timedCase is a case of `ppal bench` on the GPU, and what its iteration is to reach.
+// timedCase is a case of `ppal bench` on the GPU with the bounds for its iteration.
 type timedCase struct {
 	name      string           // of the case
-	precision driver.Precision // of the bare products that it is compared with
-	products  string           // as --products
-	groups    bool             // table rows with many constraints; pictures of classes otherwise
+	precision driver.Precision // precision of the bare products for comparison
+	products  string           // value of --products
+	groups    bool             // table rows with many constraints; otherwise images of classes
 
-	overBare       float64 // an iteration is at most so many times the bare products
-	orBytes        bool    // or takes no longer than they and the other bytes at a share of the bandwidth
-	busy           float64 // the least share of the time in which the GPU works; 0: not bounded
-	eager, library float64 // the iteration is at least so many times faster than PyTorch: as written, and its fastest form
-	form           string  // that form's name in peers.py
+	overBare float64 // largest ratio of an iteration to the bare products
+	orBytes  bool    // or at most the products plus the other bytes at a share of the bandwidth
+	busy     float64 // least share of the time in which the GPU works; 0: no bound
+	// least ratio of PyTorch's iteration to this one: as written, and in its fastest form
+	eager, library float64
+	form           string // name of the fastest form in peers.py
 }
 
-// timedCases are the rows of the table of what to reach. A bound of 0 is none.
+// timedCases returns the table of cases and bounds. A bound of 0 means no bound.
 func timedCases() []timedCase {
 	const compiled, captured = "compiled, CUDA graphs", "captured"
 	return []timedCase{
@@ -50,7 +51,7 @@ func timedCases() []timedCase {
 	}
 }
 
-// label names the case in results.
+// label returns the name of the case in results.
 func (c timedCase) label() string { return c.name + " " + c.products }
 
 // prepare builds the case on a device that open opens.
@@ -69,7 +70,7 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	return p, p.Iterate(warmUps)
 }
 
-// onGPU makes the opener of a session's GPU from the opener of a device.
+// onGPU returns a function that opens a session's GPU with the given function for devices.
 func onGPU(open func(ordinal int) (driver.Driver, error)) func(session.GPUOptions) (session.GPU, error) {
 	return func(o session.GPUOptions) (session.GPU, error) {
 		d, err := open(o.Ordinal)
@@ -85,22 +86,22 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) func(session.GPUOption
 }
 
 const (
-	warmUps     = 20                     // iterations before those that count: all graphs are captured
-	turn        = 100 * time.Millisecond // that iterations take before something else has its turn
+	warmUps     = 20                     // untimed iterations, after which all graphs are captured
+	turn        = 100 * time.Millisecond // length of a turn of iterations
 	leastOfTurn = 3
 	mostOfTurn  = 2000
 )
 
-// turnOf is how many iterations a turn has.
+// turnOf returns the number of iterations in a turn.
 func turnOf(o Options, p *bench.Prepared) (int, error) {
 	one, err := milliseconds(p, leastOfTurn)
 	return int(min(max(o.turn().Seconds()*1e3/one, leastOfTurn), mostOfTurn)), err
 }
 
-// turn is how long one is.
+// turn returns the length of a turn.
 func (o Options) turn() time.Duration { return turn / time.Duration(max(o.Shrink, 1)) }
 
-// milliseconds is what an iteration takes, the mean of so many: each ends with f and g on the host.
+// milliseconds returns the mean time of an iteration, which ends when f and g are on the host.
 func milliseconds(p *bench.Prepared, times int) (float64, error) {
 	began := time.Now()
 	err := p.Iterate(times)

@@ -1,5 +1,5 @@
-// Package gpucheck is what `ppal gpu-check` runs on a machine with a GPU: whether the device
-// computes what the CPU does, and how fast.
+// Package gpucheck has the parts of `ppal gpu-check`: on a machine with a GPU, it compares the
+// device's results with the CPU's and measures its speed.
 package gpucheck
 
 import (
@@ -10,24 +10,24 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Options are what the parts need of the world.
+// Options configure the parts.
 type Options struct {
-	Open   func() (driver.Driver, error) // opens the GPU; a part closes what it opens
+	Open   func() (driver.Driver, error) // opens the GPU; a part closes the device
 	Data   string                        // the directory with fashion-mnist/train-*.gz
-	Self   string                        // this program's file, for tools that run it
-	Python string                        // the interpreter that has PyTorch
+	Self   string                        // path of this program, for tools that run it
+	Python string                        // the interpreter with PyTorch
 	Log    func(format string, args ...any)
-	Shrink int // divides the rows of what is measured, for tests; 0 is 1
+	Shrink int // divides the number of measured rows, for tests; 0 is 1
 }
 
-// Status is how a check ended.
+// Status is the outcome of a check.
 type Status string
 
 // The statuses.
 const (
 	Passed   Status = "passed"
 	Failed   Status = "failed"
-	NotRun   Status = "not run"  // Detail says why
+	NotRun   Status = "not run"  // Detail gives the reason
 	Measured Status = "measured" // a number without a bound
 )
 
@@ -36,31 +36,32 @@ type Result struct {
 	Name   string  `json:"name"`
 	Status Status  `json:"status"`
 	Value  float64 `json:"value"`
-	Bound  float64 `json:"bound,omitempty"` // what Value may be at most (at least, with Least); 0 is no bound
+	// upper bound of Value (lower bound with Least); 0: no bound
+	Bound  float64 `json:"bound,omitempty"`
 	Least  bool    `json:"least,omitempty"`
 	Unit   string  `json:"unit,omitempty"`
 	Detail string  `json:"detail,omitempty"`
 }
 
-// AtMost is the result of a value that has an upper bound.
+// AtMost returns the result of a value with an upper bound.
 func AtMost(name string, value, bound float64, unit string) Result {
 	return Result{Name: name, Status: passed(value <= bound), Value: value, Bound: bound, Unit: unit}
 }
 
-// AtLeast is the result of a value that has a lower bound.
+// AtLeast returns the result of a value with a lower bound.
 func AtLeast(name string, value, bound float64, unit string) Result {
 	return Result{Name: name, Status: passed(value >= bound), Value: value, Bound: bound, Least: true, Unit: unit}
 }
 
-// Measurement is a value without a bound.
+// Measurement returns the result of a value without a bound.
 func Measurement(name string, value float64, unit string) Result {
 	return Result{Name: name, Status: Measured, Value: value, Unit: unit}
 }
 
-// Skipped is the result of a check that could not be run.
+// Skipped returns the result of a check that did not run.
 func Skipped(name, why string) Result { return Result{Name: name, Status: NotRun, Detail: why} }
 
-// passed is a comparison as a status. One with a NaN has failed.
+// passed returns the status of a comparison. A comparison with NaN fails.
 func passed(holds bool) Status {
 	if holds {
 		return Passed
@@ -68,7 +69,7 @@ func passed(holds bool) Status {
 	return Failed
 }
 
-// opened is Open for who takes devices by their number.
+// opened returns Open as a function of the device's number.
 func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (driver.Driver, error) {
 	return func(int) (driver.Driver, error) {
 		d, err := o.Open()
@@ -79,26 +80,27 @@ func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (drive
 	}
 }
 
-// Part is one group of checks. It fits in ten minutes and needs no other part.
+// Part is one group of checks. It takes at most ten minutes and does not depend on other parts.
 type Part struct {
 	Name, Summary string
-	Hidden        bool                                                   // run only when named
-	Run           func(ctx context.Context, o Options) ([]Result, error) // an error is that the part could not go on
+	Hidden        bool // runs only on request
+	// the error says why the part could not continue
+	Run func(ctx context.Context, o Options) ([]Result, error)
 }
 
-// Parts are all parts, in the order in which they are run.
+// Parts returns all parts in the order in which they run.
 func Parts() []Part {
 	return []Part{
 		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Run: parity},
 		{Name: "training", Summary: "200 iterations on Fashion-MNIST against the CPU device, twice", Run: training},
-		{Name: "bench", Summary: "iterations beside cuBLAS's bare products; busy time, host time", Run: benchmark},
-		{Name: "peers", Summary: "iterations beside PyTorch eager, compiled and captured", Run: peers},
+		{Name: "bench", Summary: "iterations in turns with cuBLAS's bare products; busy time, host time", Run: benchmark},
+		{Name: "peers", Summary: "iterations in turns with PyTorch eager, compiled and captured", Run: peers},
 		{Name: "sanitize", Summary: "the part small under compute-sanitizer's memcheck and racecheck", Run: sanitize},
 		{Name: "small", Summary: "every kernel at small shapes, for sanitize", Hidden: true, Run: small},
 	}
 }
 
-// Choose returns the named parts of those given, or for no name all that are not hidden.
+// Choose returns the parts with the given names, or without names all parts that are not hidden.
 func Choose(all []Part, names []string) ([]Part, error) {
 	var chosen []Part
 	if len(names) == 0 {
@@ -117,13 +119,13 @@ func Choose(all []Part, names []string) ([]Part, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("gpu-check: there is no part %q, want some of %s", name, strings.Join(Names(all), ", "))
+			return nil, fmt.Errorf("gpu-check: unknown part %q (parts: %s)", name, strings.Join(Names(all), ", "))
 		}
 	}
 	return chosen, nil
 }
 
-// Names are the names of the parts that are not hidden.
+// Names returns the names of the parts that are not hidden.
 func Names(all []Part) []string {
 	var names []string
 	for _, p := range all {

@@ -46,13 +46,13 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %s", c.names, got, err, c.want)
 		}
 	}
-	if _, err := Choose(all, []string{"d"}); err == nil || !strings.Contains(err.Error(), `no part "d", want some of a, c`) {
+	if _, err := Choose(all, []string{"d"}); err == nil || !strings.Contains(err.Error(), `unknown part "d" (parts: a, c)`) {
 		t.Errorf("unknown part: %v", err)
 	}
 }
 
-// A part that cannot go on does not end the others, and counts as a failure; numbers that JSON
-// lacks are failures too.
+// A part that stops early does not stop the others, and counts as a failure. Numbers that JSON
+// cannot hold are failures too.
 func TestRun(t *testing.T) {
 	results := func(r ...Result) func(context.Context, Options) ([]Result, error) {
 		return func(context.Context, Options) ([]Result, error) { return r, nil }
@@ -73,7 +73,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("error %v, %d failures, want 3", err, report.Failures())
 	}
 	const want = `broken (0.0 s)
-  broken did not go on: no memory
+  broken stopped: no memory
 wrong (0.0 s)
   x  failed  2 ms  <= 1  
   y  failed  0           the value is +Inf; 
@@ -121,7 +121,7 @@ func TestSanitized(t *testing.T) {
 	}
 }
 
-// script makes a program of a shell's text.
+// script writes a shell script and returns its path.
 func script(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -150,9 +150,9 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// onRecorder are options whose GPU computes nothing; the test fails where something is used wrongly
-// or not given back.
-func onRecorder(t *testing.T) Options {
+// onDouble returns options whose GPU computes nothing. The test fails if the GPU is used wrongly or
+// something is not given back.
+func onDouble(t *testing.T) Options {
 	return Options{Data: t.TempDir(), Shrink: 100, Log: t.Logf, Open: func() (driver.Driver, error) {
 		r := double.New(double.Options{})
 		t.Cleanup(func() {
@@ -164,9 +164,9 @@ func onRecorder(t *testing.T) Options {
 	}}
 }
 
-// Every case of the table is prepared, timed and watched, and everything is given back.
+// Every case is prepared, timed and watched, and everything is given back.
 func TestBenchmark(t *testing.T) {
-	results, err := benchmark(t.Context(), onRecorder(t))
+	results, err := benchmark(t.Context(), onDouble(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestBenchmark(t *testing.T) {
 }
 
 func TestPeers(t *testing.T) {
-	o := onRecorder(t)
+	o := onDouble(t)
 	o.Python = script(t, "python", `[ "$1" = -c ] && exit
 grep -q 'torch.cuda.CUDAGraph' "$1" || exit 1
 cat >> "`+o.Data+`/asked"

@@ -15,27 +15,27 @@ import (
 	"ppal/trainer/graph"
 )
 
-// kind is a kind of products of float32 plans with 8-bit data.
+// kind is a kind of float32 products with 8-bit data.
 type kind struct {
 	products cuda.Products
-	bound    float64 // of both halves' errors, relative to float64
+	bound    float64 // of the errors of both halves, relative to float64
 }
 
-// kinds are those that a device offers, float32 first. Two terms leave 2^-16 of a factor, TF32
-// 2^-11; a half has several products in a row.
+// kinds returns the kinds of a device, float32 first. Two bfloat16 digits have an error of 2^-16
+// of a factor, TF32 of 2^-11, and a half has several consecutive products.
 func kinds() []kind {
 	return []kind{
 		{cuda.Float32, 2e-5}, {cuda.TF32, 1e-2}, {cuda.BF16x3, 2e-5}, {cuda.BF16x2, 1e-3}, {cuda.Int8x3, 2e-5}, {cuda.Int8x2, 1e-3},
 	}
 }
 
-// inSlices are three slices, with float32's bound.
-func inSlices() []precision {
+// withDigits lists the products with three digits, with float32's bound.
+func withDigits() []precision {
 	return []precision{{"bf16x3", tensor.Float32, cuda.BF16x3, 2e-5}, {"int8x3", tensor.Float32, cuda.Int8x3, 2e-5}}
 }
 
-// eightBitCases are the cases of 8-bit data, and more: sibling heads, a linear model, sums longer
-// than one product adds up.
+// eightBitCases returns the cases with 8-bit data and additional cases: heads in parallel, a
+// linear model, and sums that are longer than a single product allows.
 func eightBitCases() (list []graphcases.Case) {
 	for _, c := range graphcases.All() {
 		if c.Storage == graphcases.Bytes {
@@ -49,26 +49,26 @@ func eightBitCases() (list []graphcases.Case) {
 		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
 }
 
-// eightBitCase is one of pictures' shape, with sums over more rows than one product on tensor cores
-// adds up.
+// eightBitCase returns a case with the shape of images and with sums over more rows than one
+// product on tensor cores adds up.
 func eightBitCase() graphcases.Case {
 	spec := models.Spec{Inputs: 784, Hidden: []int{64}}
 	return graphcases.Network(spec, []int{2000, 2000, 2000, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 }
 
-// kindErrors are a kind's errors of the scores and the gradient, relative to float64, and whether
-// two runs gave other bits.
+// kindErrors holds the errors of the scores and the gradient with one kind of products, relative
+// to float64, and whether two runs gave different bits.
 type kindErrors struct {
 	kind
 	errors [2]float64
 	differ bool
 }
 
-// errorsOf are the two's names.
+// errorsOf are the names of the two errors.
 var errorsOf = [2]string{"scores", "gradient"}
 
-// eightBitErrors measures the errors of 8-bit data in every kind of products, against float64 in
-// the same run.
+// eightBitErrors measures the errors with 8-bit data for every kind of products, relative to
+// float64 in the same run.
 func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []kindErrors, err error) {
 	host, err := reference()
 	if err != nil {
@@ -104,8 +104,8 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 	return list, nil
 }
 
-// eightBit checks those errors. Whether slices are as accurate as float32 on the device is what the
-// quotients say; only gross errors fail.
+// eightBit checks these errors. The quotients show whether digits are as accurate as float32 on
+// the device; only large errors fail.
 func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result, err error) {
 	all, err := eightBitErrors(ctx, o, c)
 	for _, k := range all {
@@ -123,7 +123,7 @@ func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result,
 	return list, err
 }
 
-// eightBitNumbers are the scores and the gradient.
+// eightBitNumbers returns the scores and the gradient.
 func eightBitNumbers(c graphcases.Case, dtype tensor.Dtype, e graph.Engine) ([][]float64, error) {
 	p, err := c.Problem(dtype, e)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// emulated returns options whose GPU is a computing double: the kernels' own code, every call
+// emulated returns options whose GPU is a computing double: the kernels' own code, with every call
 // checked.
 func emulated(t *testing.T, set double.Options) Options {
 	return Options{Log: t.Logf, Open: func() (driver.Driver, error) {
@@ -43,7 +43,7 @@ func emulated(t *testing.T, set double.Options) Options {
 	}}
 }
 
-// allPassed fails where a result is not a pass.
+// allPassed fails the test if a result did not pass.
 func allPassed(t *testing.T, list []Result, err error) {
 	t.Helper()
 	if err != nil {
@@ -61,12 +61,12 @@ func allPassed(t *testing.T, list []Result, err error) {
 	}
 }
 
-// The kernels' code passes the checks: every model and constraint in float64, also by slices of the
-// rows, and the rest of parity on some of them.
+// The kernels' code passes the checks: every model and constraint in float64, also by windows of
+// the rows, and the rest of parity on some cases.
 func TestParity(t *testing.T) {
 	o, all := emulated(t, double.Options{}), graphcases.All()
-	for _, slice := range []int{0, sliceRows} {
-		list, err := passes(t.Context(), o, precisions()[0], all, slice)
+	for _, window := range []int{0, windowRows} {
+		list, err := passes(t.Context(), o, precisions()[0], all, window)
 		allPassed(t, list, err)
 	}
 	list, err := small(t.Context(), o)
@@ -85,7 +85,7 @@ func TestParityDeclares(t *testing.T) {
 	allPassed(t, list, err)
 }
 
-// So do 200 iterations on a few pictures.
+// Training on a few images for 200 iterations passes the checks.
 func TestTraining(t *testing.T) {
 	dir := os.Getenv("PPAL_DATA")
 	if dir == "" {
@@ -99,7 +99,7 @@ func TestTraining(t *testing.T) {
 	allPassed(t, list, err)
 }
 
-// Every method takes the device where it takes the CPU: all that they ask of a space is there.
+// Every method ends on the device where it ends on the CPU, so the device has all operations.
 func TestMethods(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
@@ -127,8 +127,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// Weights that are not finite make f and g what they are on the CPU, and the gradient not finite
-// where it is not there.
+// With weights that are not finite, f and g are as on the CPU, and so are the elements of the
+// gradient that are not finite.
 func TestNonFinite(t *testing.T) {
 	host, err := reference()
 	if err != nil {
@@ -174,9 +174,9 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
-// In slices of integers weights that are not finite make the scores not finite where float32 does,
-// and f, g and the gradient what those make.
-func TestNonFiniteInSlices(t *testing.T) {
+// With int8 digits, weights that are not finite make the same scores not finite as in float32; f, g
+// and the gradient follow from the scores.
+func TestNonFiniteWithDigits(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 14, Hidden: []int{9}}, []int{40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		var all [2][][]float64
@@ -209,7 +209,7 @@ func TestNonFiniteInSlices(t *testing.T) {
 	}
 }
 
-// Without the files the training part says so.
+// Without the files the training part is skipped.
 func TestTrainingWithoutFiles(t *testing.T) {
 	list, err := training(context.Background(), Options{})
 	if err != nil || len(list) != 1 || list[0].Status != NotRun {
@@ -217,16 +217,16 @@ func TestTrainingWithoutFiles(t *testing.T) {
 	}
 }
 
-// Products of 8-bit data in three slices are as accurate as float32, two and TF32 are not. The
-// double's sums are exact, so this is the error of the slices; what a device's floating-point sums
-// add is what gpu-check measures.
+// Products of 8-bit data with three digits are as accurate as float32; products with two digits and
+// TF32 are not. The double's sums are exact, so this is the error of the digits only; gpu-check
+// measures the error that a device's floating-point sums add.
 func TestEightBit(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{40}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 	list, err := eightBit(t.Context(), emulated(t, double.Options{}), c)
 	allPassed(t, list, err)
-	for _, p := range inSlices() {
-		for _, slice := range []int{0, sliceRows} {
-			passed, err := passes(t.Context(), emulated(t, double.Options{}), p, eightBitCases(), slice)
+	for _, p := range withDigits() {
+		for _, window := range []int{0, windowRows} {
+			passed, err := passes(t.Context(), emulated(t, double.Options{}), p, eightBitCases(), window)
 			allPassed(t, passed, err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestEightBit(t *testing.T) {
 			few = append(few, c)
 		}
 	}
-	for _, p := range inSlices() {
+	for _, p := range withDigits() {
 		passed, err := passes(t.Context(), emulated(t, double.Options{Strict: true, Memory: 4 << 20}), p, few, 0)
 		allPassed(t, passed, err)
 	}
@@ -255,9 +255,9 @@ func TestEightBit(t *testing.T) {
 	}
 }
 
-// Training in three slices ends where float32 does, on all rows, by slices of them and on
-// mini-batches: pictures are bound anew then.
-func TestTrainingInSlices(t *testing.T) {
+// Training with three digits ends where float32 ends: on all rows, by windows of the rows, and on
+// mini-batches, which bind images.
+func TestTrainingWithDigits(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
 	if err != nil {
@@ -283,9 +283,9 @@ func TestTrainingInSlices(t *testing.T) {
 	}
 }
 
-// A table of small integers goes as bytes, with the columns' centres and deviations in the first
-// layer: where float64 goes on the CPU.
-func TestIntegersInSlices(t *testing.T) {
+// A table of small integers is kept as bytes, with the columns' centres and deviations in the first
+// layer, and training ends where float64 ends on the CPU.
+func TestIntegersWithDigits(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("y,sex")
 	for j := range 20 {

@@ -12,9 +12,9 @@ import (
 	"ppal/models"
 )
 
-// accuracy measures the errors of every kind of products on random 8-bit data of a case's shape,
-// and says which kind's iteration is the fastest of those whose errors are no larger than
-// float32's: what the choice of auto is to be revised by. Iterations are milliseconds, by kind.
+// accuracy measures the errors of every kind of products on random 8-bit data with a case's shape.
+// It names the kind with the fastest iteration among those whose errors are at most float32's; the
+// choice of auto should follow this result. iterations holds milliseconds by kind.
 func accuracy(ctx context.Context, o Options, name string, s bench.Shape, iterations map[string]float64) (list []Result, err error) {
 	quarter := max(s.Rows/4, 1)
 	c := graphcases.Network(models.Spec{Inputs: s.Features, Hidden: []int{s.Width}}, []int{quarter, quarter, quarter, quarter},

@@ -20,7 +20,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// precision is a way to compute with the error that it may have, relative to float64 on the CPU.
+// precision is a way to compute, with its largest error relative to float64 on the CPU.
 type precision struct {
 	name     string
 	dtype    tensor.Dtype
@@ -28,16 +28,16 @@ type precision struct {
 	bound    float64
 }
 
-// precisions are those that a device offers. float32's bound is that of the CPU device's tests;
-// TF32 rounds factors to 2^-11, and a pass has several products in a row.
+// precisions returns the precisions of a device. float32's bound is the bound of the CPU device's
+// tests. TF32 rounds factors to 2^-11, and a pass has several consecutive products.
 func precisions() []precision {
 	return []precision{
 		{"float64", tensor.Float64, cuda.Float32, 1e-12}, {"float32", tensor.Float32, cuda.Float32, 2e-5}, {"tf32", tensor.Float32, cuda.TF32, 1e-2},
 	}
 }
 
-// parity compares whole passes of every case with the CPU device's, and the vectors' operations
-// with the host's.
+// parity compares whole passes of every case with the CPU device, and the vectors' operations with
+// the host's loops.
 func parity(ctx context.Context, o Options) ([]Result, error) {
 	var list []Result
 	for _, p := range precisions() {
@@ -47,14 +47,14 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 		}
 		list = append(list, passes...)
 	}
-	sliced, err := passes(ctx, o, precisions()[0], graphcases.All(), sliceRows)
+	windowed, err := passes(ctx, o, precisions()[0], graphcases.All(), windowRows)
 	if err != nil {
 		return list, err
 	}
-	list = append(list, sliced...)
-	for _, slice := range []int{0, sliceRows} {
-		for _, p := range inSlices() {
-			passes, err := passes(ctx, o, p, eightBitCases(), slice)
+	list = append(list, windowed...)
+	for _, window := range []int{0, windowRows} {
+		for _, p := range withDigits() {
+			passes, err := passes(ctx, o, p, eightBitCases(), window)
 			if err != nil {
 				return list, err
 			}
@@ -69,10 +69,10 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 	return append(list, vectors...), err
 }
 
-// sliceRows is an odd number of rows at a time, of which the larger cases have nine slices.
-const sliceRows = 37
+// windowRows is an odd number of rows at a time, and the larger cases have nine windows.
+const windowRows = 37
 
-// small is parity on a few cases, with every kernel: for a tool that slows everything down.
+// small runs parity on a few cases that use every kernel, for tools that slow the program down.
 func small(ctx context.Context, o Options) ([]Result, error) {
 	var list []Result
 	var cases []graphcases.Case
@@ -110,7 +110,7 @@ func withDevice(o Options, set cuda.Options, do func(d *cuda.Device) error) erro
 	return errors.Join(do(d), d.Close())
 }
 
-// reference is the engine on the CPU that others are compared with.
+// reference returns the CPU engine for comparison.
 func reference() (graph.Engine, error) {
 	d, err := cpu.New(kernel.Best(), 0)
 	if err != nil {
@@ -119,7 +119,7 @@ func reference() (graph.Engine, error) {
 	return graph.On(d), nil
 }
 
-// family is the first word of a case's name, for results.
+// family returns the first word of a case's name, for results.
 func family(c graphcases.Case) string {
 	name, _, _ := strings.Cut(c.Name, "/")
 	if strings.Contains(name, "[") {
@@ -129,16 +129,16 @@ func family(c graphcases.Case) string {
 }
 
 // passes runs the cases' two halves and returns the worst error of each family, and whether three
-// runs agree to the bit: launch by launch, captured and replayed. Slice is the number of rows at a
+// runs agree to the bit: launch by launch, captured and replayed. window is the number of rows at a
 // time, 0 for all.
-func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, slice int) ([]Result, error) {
+func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, window int) ([]Result, error) {
 	host, err := reference()
 	if err != nil {
 		return nil, err
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: slice}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -154,7 +154,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 			if _, seen := worst[f]; !seen {
 				order = append(order, f)
 			}
-			if !(e <= worst[f]) { // so for NaN
+			if !(e <= worst[f]) { // also if e is NaN
 				worst[f], at[f] = e, c.Name
 			}
 		}
@@ -164,8 +164,8 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 		return nil, err
 	}
 	title := p.name
-	if slice > 0 {
-		title += fmt.Sprintf(", %d rows at a time", slice)
+	if window > 0 {
+		title += fmt.Sprintf(", %d rows at a time", window)
 	}
 	var list []Result
 	for _, f := range order {
@@ -176,11 +176,11 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	return append(list, AtMost("cases whose runs differ in a bit, in "+title, float64(differ), noDifference, "of "+fmt.Sprint(len(cases)))), nil
 }
 
-// noDifference is a bound of less than one case: 0 would be no bound.
+// noDifference is a bound below one case, because 0 means no bound.
 const noDifference = 0.5
 
-// caseError is the worst relative error of f and g, the gradient and the scores, and whether runs
-// repeat to the bit.
+// caseError returns the worst relative error of f and g, the gradient and the scores, and whether
+// runs repeat bit for bit.
 func caseError(c graphcases.Case, dtype tensor.Dtype, host, device graph.Engine) (worst float64, same bool, err error) {
 	want, err := c.Problem(tensor.Float64, host)
 	if err != nil {
@@ -214,7 +214,8 @@ func caseError(c graphcases.Case, dtype tensor.Dtype, host, device graph.Engine)
 	return worst, same, nil
 }
 
-// Numbers are g and f, the gradient for some weights, and the scores of a problem of graphcases.
+// Numbers returns g and f, the gradient for some coefficients, and the scores of a problem of
+// graphcases.
 func Numbers(p *graph.Problem) ([][]float64, error) {
 	n, m := p.Dims()
 	g, d := make([]float64, m), make([]float64, n)
@@ -239,7 +240,7 @@ func Numbers(p *graph.Problem) ([][]float64, error) {
 	return [][]float64{append(g, f), d, session.Float64s(scores)}, nil
 }
 
-// Distance is ||a - b||/||b||.
+// Distance returns ||a - b||/||b||.
 func Distance(a, b []float64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)

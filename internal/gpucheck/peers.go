@@ -23,11 +23,10 @@ import (
 //go:embed peers.py
 var peersProgram string
 
-// peerSeconds is how long PyTorch's contenders of a case are timed, all together, beside their
-// preparation.
+// peerSeconds is the time for all of PyTorch's contenders of a case, without their preparation.
 const peerSeconds = 8
 
-// peerRequest and peerReply are the program's input and a line of its output.
+// peerRequest is the program's input, and peerReply a line of its output.
 type peerRequest struct {
 	Seconds float64    `json:"seconds"`
 	Cases   []peerCase `json:"cases"`
@@ -51,7 +50,7 @@ type peerReply struct {
 	Failed       map[string]string  `json:"failed"`
 }
 
-// peers times iterations here and in PyTorch, before and after it.
+// peers times iterations of ppal, then of PyTorch, then of ppal again.
 func peers(ctx context.Context, o Options) ([]Result, error) {
 	if out, err := exec.CommandContext(ctx, o.Python, "-c", "import torch").CombinedOutput(); err != nil {
 		return []Result{Skipped("PyTorch", fmt.Sprintf("%s -c 'import torch': %v %s", o.Python, err, lastLine(string(out))))}, nil
@@ -71,7 +70,7 @@ func peers(ctx context.Context, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// peersOf is one case beside PyTorch.
+// peersOf compares one case with PyTorch.
 func peersOf(ctx context.Context, o Options, c timedCase) (results []Result, err error) {
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { return d }))
 	if err != nil {
@@ -111,7 +110,7 @@ func peersOf(ctx context.Context, o Options, c timedCase) (results []Result, err
 	return c.judgePeers((before+after)/2, reply), nil
 }
 
-// request is the case as PyTorch is asked for it.
+// request returns the request to PyTorch for the case.
 func (c timedCase) request(s bench.Shape) peerRequest {
 	q := peerCase{Name: c.label(), Kind: "images", Rows: s.Rows, Features: s.Features, Width: s.Width, Classes: s.Constraints + 1,
 		TF32: c.precision == driver.TF32}
@@ -121,13 +120,13 @@ func (c timedCase) request(s bench.Shape) peerRequest {
 	return peerRequest{Seconds: peerSeconds, Cases: []peerCase{q}}
 }
 
-// askPyTorch runs the program on a request of one case.
+// askPyTorch runs the program on a request with one case.
 func askPyTorch(ctx context.Context, python string, request peerRequest) (peerReply, error) {
 	input, err := json.Marshal(request)
 	if err != nil {
 		return peerReply{}, err
 	}
-	dir, err := os.MkdirTemp("", "ppal-peers-") // in a file: torch.compile looks at sources
+	dir, err := os.MkdirTemp("", "ppal-peers-") // in a file, because torch.compile reads sources
 	if err != nil {
 		return peerReply{}, err
 	}
@@ -150,16 +149,16 @@ func askPyTorch(ctx context.Context, python string, request peerRequest) (peerRe
 	return reply, nil
 }
 
-// lastLine is the last line that is not empty.
+// lastLine returns the last line that is not empty.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return lines[len(lines)-1]
 }
 
-// judgePeers compares an iteration of so many milliseconds with PyTorch's.
+// judgePeers compares an iteration of ours milliseconds with PyTorch's.
 func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 	own := Measurement(c.label()+": an iteration", ours, "ms")
-	own.Detail = "beside PyTorch " + r.Torch
+	own.Detail = "compared with PyTorch " + r.Torch
 	results := []Result{own}
 	for _, name := range slices.Sorted(maps.Keys(r.Milliseconds)) {
 		title := fmt.Sprintf("%s: PyTorch, %s, over ppal", c.label(), name)

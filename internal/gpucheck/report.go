@@ -12,10 +12,10 @@ import (
 	"ppal/cuda/driver"
 )
 
-// Limit is how long a part may take.
+// Limit is the longest time of a part.
 const Limit = 10 * time.Minute
 
-// Report is what was found, as it is written to a file.
+// Report is the content of the report file.
 type Report struct {
 	Version string       `json:"version"` // of this program
 	When    time.Time    `json:"when"`
@@ -23,15 +23,15 @@ type Report struct {
 	Parts   []PartReport `json:"parts"`
 }
 
-// PartReport is what a part found.
+// PartReport holds the results of a part.
 type PartReport struct {
 	Name    string   `json:"name"`
 	Seconds float64  `json:"seconds"`
 	Results []Result `json:"results"`
-	Error   string   `json:"error,omitempty"` // why the part could not go on
+	Error   string   `json:"error,omitempty"` // why the part could not continue
 }
 
-// Run runs the parts in their order, each within its limit, and calls after with each one's report.
+// Run runs the parts in order, each within the limit, and calls after with the report of each.
 func Run(ctx context.Context, parts []Part, o Options, after func(PartReport) error) error {
 	for _, p := range parts {
 		if ctx.Err() != nil {
@@ -52,7 +52,7 @@ func Run(ctx context.Context, parts []Part, o Options, after func(PartReport) er
 	return nil
 }
 
-// finite makes results whose values JSON cannot hold failures that tell the value.
+// finite turns results whose values JSON cannot represent into failures that state the value.
 func finite(results []Result) []Result {
 	for i := range results {
 		r := &results[i]
@@ -64,7 +64,7 @@ func finite(results []Result) []Result {
 	return results
 }
 
-// Failures counts what failed: checks, and parts that could not go on.
+// Failures counts failed checks, and parts that could not continue.
 func (r *Report) Failures() int {
 	n := 0
 	for _, p := range r.Parts {
@@ -80,7 +80,7 @@ func (r *Report) Failures() int {
 	return n
 }
 
-// WriteTable writes a part's results for people.
+// WriteTable writes a part's results as a table.
 func (p PartReport) WriteTable(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s (%.1f s)\n", p.Name, p.Seconds)
@@ -98,7 +98,7 @@ func (p PartReport) WriteTable(out io.Writer) error {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.Status, value, bound, r.Detail)
 	}
 	if p.Error != "" {
-		fmt.Fprintf(w, "  %s did not go on: %s\n", p.Name, p.Error)
+		fmt.Fprintf(w, "  %s stopped: %s\n", p.Name, p.Error)
 	}
 	return w.Flush()
 }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// sanitizerLimit is how long each of its tools may take: both fit in a part.
+// sanitizerLimit is the longest time of each tool; both tools fit into a part.
 const sanitizerLimit = 280 * time.Second
 
-// sanitize runs the part small under the tools that watch every access to memory, where they are
-// installed and can watch this device.
+// sanitize runs the part small under the tools that check every memory access, if they are
+// installed and support this device.
 func sanitize(ctx context.Context, o Options) ([]Result, error) {
 	var results []Result
 	tool, missing := findSanitizer(os.Getenv)
@@ -42,7 +42,7 @@ func sanitize(ctx context.Context, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// findSanitizer looks for the tool in PATH and in the toolkits' places.
+// findSanitizer looks for the tool in PATH and in the toolkits' folders.
 func findSanitizer(getenv func(string) string) (string, error) {
 	const name = "compute-sanitizer"
 	if file, err := exec.LookPath(name); err == nil {
@@ -57,13 +57,13 @@ func findSanitizer(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("%s is not installed", name)
 }
 
-// What the tool ends with, and what it says where it cannot watch.
+// The last line of the tool's output, and its output if it does not support the device.
 var (
 	errorSummary = regexp.MustCompile(`(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)`)
 	unsupported  = regexp.MustCompile(`(?i)device not supported|target application terminated before first instrumented api call`)
 )
 
-// sanitized reads the tool's output.
+// sanitized parses the tool's output.
 func sanitized(kind, out string, err error) Result {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	last := lines[max(0, len(lines)-3):]

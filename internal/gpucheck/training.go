@@ -16,21 +16,20 @@ import (
 	"ppal/trainer/session"
 )
 
-// size is how much a training check trains on.
+// size is the size of a training check.
 type size struct{ rowsPerClass, width, iterations int }
 
-// The sizes: of the comparison in float64, which the CPU takes part in, and of the runs in float32.
+// The sizes of the comparison in float64, which also runs on the CPU, and of the runs in float32.
 var (
 	compared = size{rowsPerClass: 500, width: 64, iterations: 200}
 	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
 )
 
-// training trains on Fashion-MNIST: 200 iterations in float64 take the device where they take the
-// CPU, and in float32, TF32 and slices of bfloat16 two runs agree to the bit and end near where the
-// CPU's end.
+// training trains on Fashion-MNIST. 200 iterations in float64 must end where the CPU's end. In
+// float32, TF32 and with digits, two runs must agree bit for bit and end close to the CPU's run.
 func training(ctx context.Context, o Options) ([]Result, error) {
 	if o.Data == "" {
-		return []Result{Skipped("training on Fashion-MNIST", "there are no training files")}, nil
+		return []Result{Skipped("training on Fashion-MNIST", "the training files are missing")}, nil
 	}
 	images, err := datasets.FashionMNISTTraining(o.Data)
 	if err != nil {
@@ -39,10 +38,10 @@ func training(ctx context.Context, o Options) ([]Result, error) {
 	return trainingOn(ctx, o, images, compared, full)
 }
 
-// Bounds of the differences after 200 iterations. In float64 they are roundings, amplified along
-// the path: little by plain gradient steps, which are compared, and up to 1e-3 by momentum of 0.99,
-// which is not. In float32 the ends are compared: f relative to itself, g by the largest
-// difference.
+// Bounds of the differences after 200 iterations. In float64 the differences are roundings,
+// amplified along the path: little by plain gradient steps, which are compared, and up to 1e-3 by
+// momentum of 0.99, which is not compared. In float32 the results are compared: f by its relative
+// difference, g by its largest difference.
 const (
 	pathBound      = 1e-6
 	objectiveBound = 0.1
@@ -89,7 +88,7 @@ func trainingOn(ctx context.Context, o Options, images *datasets.Images, compare
 	return list, nil
 }
 
-// trained is where a run ended.
+// trained is the result of a run.
 type trained struct {
 	x, constraints []float64
 	objective      float64
@@ -107,7 +106,7 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	if err != nil {
 		return t, err
 	}
-	few, err := datasets.Select(images, cfg.Classes, 1) // nothing is measured on them
+	few, err := datasets.Select(images, cfg.Classes, 1) // no measures are computed on these rows
 	if err != nil {
 		return t, err
 	}

@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// vectors compares every operation of the device's space with the host's loops of the same
-// precision, in steps of some roundings.
+// vectors compares every operation of the device's space with the host's loops in the same
+// precision, in units of roundings.
 func vectors(o Options) ([]Result, error) {
 	var list []Result
 	err := withDevice(o, cuda.Options{}, func(d *cuda.Device) error {
@@ -40,11 +40,12 @@ func vectors(o Options) ([]Result, error) {
 	return list, err
 }
 
-// spaceBound is how many unit roundoffs of 1 + |x| a number may be off after the operations of
+// spaceBound is the largest error, in unit roundoffs of 1 + |x|, after the operations of
 // spaceError.
 const spaceBound = 200
 
-// regularizers are those of every kind on n variables, their sets small enough to be left.
+// regularizers returns regularizers of every kind on n variables, with sets small enough that
+// vectors are outside.
 func regularizers(n int) []problem.Regularizer {
 	size := math.Sqrt(float64(n))
 	list := []problem.Regularizer{
@@ -58,8 +59,8 @@ func regularizers(n int) []problem.Regularizer {
 	return list
 }
 
-// spaceError runs all operations one after the other on the device and on the host, each from the
-// host's numbers, and returns the largest difference in unit roundoffs.
+// spaceError runs all operations in sequence on the device and on the host, each from the host's
+// numbers, and returns the largest difference in unit roundoffs.
 func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (float64, error) {
 	rng := rand.New(rand.NewPCG(31, uint64(n)))
 	start := draw(rng, n)
@@ -96,11 +97,11 @@ func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (f
 	c.each(func(s *problem.Space) []float64 { s.Combine(z, 1, z, -1, z); s.Adam(v, y, z, 0.2, 3); return nil })
 	c.each(func(s *problem.Space) []float64 { s.Combine(z, 1, z, -1, z); s.Adagrad(v, z, 0.2); return nil })
 	c.each(func(s *problem.Space) []float64 { s.Prox(0.4, problem.Iterate); return nil })
-	_, err = compiled.Forward(nil) // what failed until now
+	_, err = compiled.Forward(nil) // reports earlier failures
 	return c.worst, err
 }
 
-// comparison is two spaces whose vectors have the same handles.
+// comparison holds two spaces whose vectors have the same handles.
 type comparison struct {
 	host, device *problem.Space
 	n            int
@@ -108,8 +109,8 @@ type comparison struct {
 	worst        float64
 }
 
-// each lets both do an operation from the host's numbers, and compares the vectors after it and
-// what it returned.
+// each runs an operation in both spaces from the host's numbers, and compares the vectors and the
+// returned values.
 func (c *comparison) each(operation func(s *problem.Space) []float64) {
 	all := append([]problem.Vector{problem.Iterate}, c.list...)
 	x, y := make([]float64, c.n), make([]float64, c.n)
@@ -137,7 +138,7 @@ func (c *comparison) differ(got, want, size float64) {
 	}
 }
 
-// vectorProblem is a problem whose iterate is x: f is the sum of its numbers.
+// vectorProblem returns a problem with the iterate x; f is the sum of its elements.
 func vectorProblem(t tensor.Dtype, x []float64, r problem.Regularizer, e graph.Engine) (*graph.Problem, error) {
 	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		var backing any = append([]float64{}, x...)
@@ -151,7 +152,7 @@ func vectorProblem(t tensor.Dtype, x []float64, r problem.Regularizer, e graph.E
 	}, e)
 }
 
-// draw returns numbers that float32 holds exactly.
+// draw returns numbers that float32 represents exactly.
 func draw(rng *rand.Rand, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {

@@ -8,7 +8,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// watch is a driver that, while armed, puts an event before and after all that is launched.
+// watch is a driver that, while armed, records an event before and after every launch.
 type watch struct {
 	driver.Driver
 	armed  bool
@@ -21,11 +21,11 @@ type watch struct {
 type span struct {
 	from, to driver.Event
 	graph    bool
-	idle     bool          // the device had done all before it
-	call     time.Duration // that the launching call took
+	idle     bool          // the device was idle before the launch
+	call     time.Duration // time of the launching call
 }
 
-// arm begins the record.
+// arm starts the recording.
 func (w *watch) arm() { w.armed, w.synced, w.spans = true, false, nil }
 
 // Synchronize implements driver.Driver.
@@ -49,7 +49,7 @@ func (w *watch) LaunchGraph(g driver.Graph, s driver.Stream) error {
 	return w.around(s, true, func() error { return w.Driver.LaunchGraph(g, s) })
 }
 
-// around does a launch between two events.
+// around launches between two events.
 func (w *watch) around(s driver.Stream, graph bool, launch func() error) error {
 	if !w.armed {
 		return launch()
@@ -69,7 +69,7 @@ func (w *watch) around(s driver.Stream, graph bool, launch func() error) error {
 	return err
 }
 
-// record puts a new event into the stream.
+// record adds a new event to the stream.
 func (w *watch) record(s driver.Stream) (driver.Event, error) {
 	e, err := w.NewEvent()
 	if err != nil {
@@ -79,14 +79,17 @@ func (w *watch) record(s driver.Stream) (driver.Event, error) {
 	return e, w.Record(e, s)
 }
 
-// usage is what a record says of a run.
+// usage summarises a recording.
 type usage struct {
-	busy float64 // the share of the time from the first launch to the last one's end in which the device worked
-	gap  float64 // milliseconds from the end of a forward pass to the begin of the backward pass, their median
+	// share of the time, from the first launch to the end of the last, in which the device worked
+	busy float64
+	// median milliseconds from the end of a forward pass to the beginning of the backward pass
+	gap float64
 }
 
-// disarm ends the record and sums it up. A launch on an idle device counts as work only from when
-// the call that launches it has returned; the way from the host to the device is part of the gap.
+// disarm ends the recording and returns its summary. A launch on an idle device counts as work
+// only after the launching call has returned; the latency from the host to the device is part of
+// the gap.
 func (w *watch) disarm(s driver.Stream) (usage, error) {
 	w.armed = false
 	if err := w.Driver.Synchronize(s); err != nil {
@@ -128,7 +131,7 @@ func (w *watch) disarm(s driver.Stream) (usage, error) {
 	return usage{busy: busy / whole, gap: median(gaps)}, nil
 }
 
-// median is that of the values, NaN of none.
+// median returns the median of the values, or NaN if there are none.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

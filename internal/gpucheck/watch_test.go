@@ -8,8 +8,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// clockwork is a driver whose events tell times of a script: the k-th record happens at the k-th of
-// them, in milliseconds.
+// clockwork is a driver with scripted times: the k-th recorded event happens at the k-th time, in
+// milliseconds.
 type clockwork struct {
 	driver.Driver
 	times  []float64
@@ -35,8 +35,7 @@ func (c *clockwork) Synchronize(driver.Stream) error               { return nil 
 func (c *clockwork) Launch(driver.Stream, *driver.Launch) error    { return nil }
 func (c *clockwork) LaunchGraph(driver.Graph, driver.Stream) error { return nil }
 
-// Two iterations: forward 10 ms, 2 ms until the backward begins, backward 20 ms and a step of 5 ms
-// at once.
+// Two iterations: forward 10 ms, a gap of 2 ms, backward 20 ms, then at once a step of 5 ms.
 func TestWatch(t *testing.T) {
 	c := &clockwork{times: []float64{0, 10, 12, 32, 32, 37, 37, 47, 51, 71, 71, 76}}
 	w := &watch{Driver: c}

@@ -1,7 +1,7 @@
 package plan
 
 // accumulate turns the sum of two products into one product that is added to the
-// other's result, and likewise the sum of two spread group weights M^T w, and of
+// other's result, and likewise the sum of two products M^T w with group memberships, and of
 // two losses' derivatives ds.
 func (g *dag) accumulate() {
 	for again := true; again; {

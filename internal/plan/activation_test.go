@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A map of a common form becomes a typed step where it runs in place; other maps stay maps. The typed
-// step's values are the map's.
+// A map of a common form becomes a typed step where it runs in place; other maps stay maps. The
+// typed step's values are the map's.
 func TestTypedMaps(t *testing.T) {
 	load := func(k int) *Expr { return &Expr{Op: Load, Arg: k} }
 	sum := &Expr{Op: Add, X: load(0), Y: load(1)}

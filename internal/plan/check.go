@@ -155,8 +155,8 @@ func overlap(v, w View) bool {
 	return false
 }
 
-// elementWise reports whether the step reads only the elements that it writes, so that an operand may
-// be its result.
+// elementWise reports whether the step reads only the elements that it writes, so that an operand
+// may be its result.
 func elementWise(s Step) bool {
 	switch s.(type) {
 	case *Map, *BiasActivation, *ActivationGrad:

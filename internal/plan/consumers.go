@@ -2,20 +2,20 @@ package plan
 
 import "slices"
 
-// Consumers are the producers of a plan whose only consumers are known steps, so that a device may run
-// both as one pass and leave the vector between them unwritten.
+// Consumers are the producers of a plan whose only consumers are known steps, so that a device may
+// run both as one pass and leave the vector between them unwritten.
 type Consumers struct {
 	// Means lists, for a *MarginLoss or a *SignedLoss, the group means that read its losses, when
 	// nothing else does.
 	Means map[Step][]*GroupMeans
-	// Spread lists, for a *MarginLossGrad or a *SignedLossGrad, the steps whose sum M_1^T w_1 + ... is
-	// its factor D, in their order, when nothing else reads that sum.
-	Spread map[Step][]*GroupMeansGrad
-	// Loss is the inverse of Spread.
+	// Factors lists, for a *MarginLossGrad or a *SignedLossGrad, the steps whose sum M_1^T w_1 + ...
+	// is its factor D, in their order, when nothing else reads that sum.
+	Factors map[Step][]*GroupMeansGrad
+	// Loss is the inverse of Factors.
 	Loss map[*GroupMeansGrad]Step
 }
 
-// FindConsumers finds the losses that only group means read, and the spread group weights that only
+// FindConsumers finds the losses that only group means read, and the factors M^T w that only
 // the derivative of one loss reads. The vectors between them are local to a region.
 func (p *Plan) FindConsumers() Consumers {
 	c := Consumers{map[Step][]*GroupMeans{}, map[Step][]*GroupMeansGrad{}, map[*GroupMeansGrad]Step{}}
@@ -41,10 +41,10 @@ func (p *Plan) FindConsumers() Consumers {
 				c.Means[steps[0]] = means
 			}
 		case *GroupMeansGrad:
-			spread := onlySpread(out, steps)
-			if loss := onlyLoss(out, readers[buffer]); loss != nil && spread != nil {
-				c.Spread[loss] = spread
-				for _, s := range spread {
+			factors := onlyMeansGrads(out, steps)
+			if loss := onlyLoss(out, readers[buffer]); loss != nil && factors != nil {
+				c.Factors[loss] = factors
+				for _, s := range factors {
 					c.Loss[s] = loss
 				}
 			}
@@ -53,16 +53,16 @@ func (p *Plan) FindConsumers() Consumers {
 	return c
 }
 
-// onlySpread returns the writers of d if all spread group weights, else nil.
-func onlySpread(d View, writers []Step) (spread []*GroupMeansGrad) {
+// onlyMeansGrads returns the writers of d if all are GroupMeansGrad steps, else nil.
+func onlyMeansGrads(d View, writers []Step) (factors []*GroupMeansGrad) {
 	for _, w := range writers {
 		s, ok := w.(*GroupMeansGrad)
 		if !ok || s.Out != d {
 			return nil
 		}
-		spread = append(spread, s)
+		factors = append(factors, s)
 	}
-	return spread
+	return factors
 }
 
 // onlyMeans returns the readers of a vector of losses if all are group means of it, else nil.
@@ -77,7 +77,7 @@ func onlyMeans(losses View, readers []Step) (means []*GroupMeans) {
 	return means
 }
 
-// onlyLoss returns the derivative of a loss that reads the spread weights d if nothing else does, but
+// onlyLoss returns the derivative of a loss that reads the factor d if nothing else does, but
 // for the steps that add to d; else nil.
 func onlyLoss(d View, readers []Step) (loss Step) {
 	for _, r := range readers {

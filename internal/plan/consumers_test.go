@@ -9,13 +9,13 @@ import (
 	"ppal/models"
 )
 
-// The default network's losses go into two group means and nowhere else, and the spread weights of both
+// The default network's losses go into two group means and nowhere else, and the factors of both
 // groups into the derivative of the loss. A second reader of either vector ends that.
 func TestConsumers(t *testing.T) {
 	_, p := lower(t, classes(models.Shared, 8, 6).build(tensor.Float64, 1))
 	var loss, grad plan.Step
 	var means []*plan.GroupMeans
-	var spread []*plan.GroupMeansGrad
+	var factors []*plan.GroupMeansGrad
 	each(p, func(s plan.Step) {
 		switch s := s.(type) {
 		case *plan.MarginLoss:
@@ -25,23 +25,23 @@ func TestConsumers(t *testing.T) {
 		case *plan.GroupMeans:
 			means = append(means, s)
 		case *plan.GroupMeansGrad:
-			spread = append(spread, s)
+			factors = append(factors, s)
 		}
 	})
 	c := p.FindConsumers()
 	if got := c.Means[loss]; len(got) != 2 || got[0] != means[0] || got[1] != means[1] {
 		t.Errorf("the losses' means are %v, want %v", got, means)
 	}
-	if got := c.Spread[grad]; len(got) != 2 || got[0] != spread[0] || got[1] != spread[1] {
-		t.Errorf("the derivative's spread weights are %v, want %v", got, spread)
+	if got := c.Factors[grad]; len(got) != 2 || got[0] != factors[0] || got[1] != factors[1] {
+		t.Errorf("the derivative's factors are %v, want %v", got, factors)
 	}
-	if c.Loss[spread[0]] != grad || c.Loss[spread[1]] != grad {
-		t.Errorf("the spread weights' losses are %v, want %v", c.Loss, grad)
+	if c.Loss[factors[0]] != grad || c.Loss[factors[1]] != grad {
+		t.Errorf("the factors' losses are %v, want %v", c.Loss, grad)
 	}
 	forward, backward := &p.Forward[len(p.Forward)-1], &p.Backward[0]
 	forward.Steps = append(forward.Steps, &plan.Sums{Over: plan.OverAll, In: loss.Writes()[0].View, Out: means[0].Out})
-	backward.Steps = append(backward.Steps, &plan.Sums{Over: plan.OverAll, In: spread[0].Out, Out: means[0].Out})
-	if c := p.FindConsumers(); len(c.Means) != 0 || len(c.Spread) != 0 || len(c.Loss) != 0 {
+	backward.Steps = append(backward.Steps, &plan.Sums{Over: plan.OverAll, In: factors[0].Out, Out: means[0].Out})
+	if c := p.FindConsumers(); len(c.Means) != 0 || len(c.Factors) != 0 || len(c.Loss) != 0 {
 		t.Errorf("vectors with other readers: %+v", c)
 	}
 }

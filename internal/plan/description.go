@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Described is a Gorgonia op that tells a plan what it computes. Devices run a described op with their
-// own kernels, fused with its neighbours. An op that is not described runs through its Do on the CPU, and
-// the GPU refuses it. Package trainer/graph gives users these types.
+// Described is a Gorgonia op that tells a plan what it computes. Devices run a described op with
+// their own kernels, fused with its neighbours. An op that is not described runs through its Do on
+// the CPU, and the GPU refuses it. Package trainer/graph gives users these types.
 type Described interface{ Describe() Description }
 
 // Description is what an op computes: one of the types of this file. Vectors [n] count as matrices
 // [n, 1].
 type Description interface{ description() }
 
-// ElementwiseOp is the expression over the op's inputs, element by element. An input with one row, or one
-// column, where the result has more is repeated.
+// ElementwiseOp is the expression over the op's inputs, element by element. An input with one row,
+// or one column, where the result has more is repeated.
 type ElementwiseOp struct{ Expr *Expr }
 
 // AddBiasOp is Z [n, h], b [1, h] -> Z + 1 b.
@@ -63,8 +63,9 @@ func (SignedLossGradOp) description() {}
 func (GroupMeansOp) description()     {}
 func (GroupMeansGradOp) description() {}
 
-// Surrogate is a function of the margin. Devices have kernels for the names (String) sigmoid, logistic and
-// hinge. Other surrogates run through their methods on the CPU, and the GPU refuses them.
+// Surrogate is a function of the margin. Devices have kernels for the names (String) sigmoid,
+// logistic and hinge. Other surrogates run through their methods on the CPU, and the GPU refuses
+// them.
 type Surrogate interface {
 	Value(y float64) float64
 	Deriv(y float64) float64

@@ -92,8 +92,8 @@ func (e *Expr) String() string {
 	return fmt.Sprintf("%s(%v)", opNames[e.Op], e.X)
 }
 
-// check returns an error if an operation of the tree is unknown or lacks an operand, or if the tree reads
-// an input that does not exist.
+// check returns an error if an operation of the tree is unknown or lacks an operand, or if the tree
+// reads an input that does not exist.
 func (e *Expr) check(inputs int) error {
 	if e == nil {
 		return errors.New("described by an expression with an operand that is nil")

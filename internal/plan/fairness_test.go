@@ -115,7 +115,8 @@ func buildFair(dtype tensor.Dtype, nodes fairNodes, name string) func(g *gorgoni
 	}
 }
 
-// Fairness problems run without an op that the plan does not know, in one pass over the rows forward and one backward.
+// Fairness problems run without an op that the plan does not know, in one pass over the rows
+// forward and one backward.
 func TestFairnessProblems(t *testing.T) {
 	for name, nodes := range fairProblems(t) {
 		t.Run(name, func(t *testing.T) {

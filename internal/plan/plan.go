@@ -20,7 +20,8 @@ type Plan struct {
 	// before Backward. Every gradient has a buffer of its own.
 	Parameters, Inputs, Weights, Gradients, Watched, Constraints []View
 	Objective                                                    View
-	// Data are the matrices of Inputs that are read a block of rows at a time; nil entries are nodes' values.
+	// Data are the matrices of Inputs that are read a block of rows at a time; an entry is nil if the
+	// input node has a value.
 	Data []matrix.Matrix
 
 	// Slots are the sizes, in elements, of the storage that Kept and Temporary
@@ -108,8 +109,9 @@ type Operand struct {
 }
 
 // Step is one of *Product, *BiasActivation, *ActivationGrad, *Map, *Copy, *Sums, *MarginLoss,
-// *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. The access
-// of its operands holds for a step in a region with rows; outside of such regions a step runs whole.
+// *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. The
+// access of its operands holds for a step in a region with rows; outside of such regions a step
+// runs whole.
 type Step interface {
 	// Reads and Writes are the matrices. One that is added to is in both.
 	Reads() []Operand

@@ -7,8 +7,8 @@ import (
 )
 
 // Products is how a device multiplies matrices in plans of float32. Plans of float64 multiply in
-// float64. The kinds with digits are for data of 8-bit values: the other factor is quantized to 3 or 2
-// digits, each of 8 bits of its mantissa, and each digit's product with the data is exact.
+// float64. The kinds with digits are for data of 8-bit values: the other factor is quantized to 3
+// or 2 digits, each of 8 bits of its mantissa, and each digit's product with the data is exact.
 type Products uint8
 
 // The kinds of products. A device supports some of them.

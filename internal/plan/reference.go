@@ -41,8 +41,8 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 	return &Reference[T]{m, p, block}, nil
 }
 
-// NewMemory allocates a plan's buffers, but for local ones and data matrices (Plan.Data), with parameters and leaves bound to their
-// nodes' values.
+// NewMemory allocates a plan's buffers, except for local buffers and data matrices (Plan.Data).
+// Parameters and leaves are in the memory of their nodes' values.
 func NewMemory[T Float](p *Plan) (*Memory[T], error) {
 	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
 	slots := allocate[T](p.Slots, 1)
@@ -117,7 +117,7 @@ func (p *Plan) CheckBind(v View, m matrix.Matrix) error {
 	return nil
 }
 
-// SetWeights writes the weights of the objective and then the constraints into the memory.
+// SetWeights writes the coefficients of the objective and then of the constraints to their buffers.
 func (m *Memory[T]) SetWeights(p *Plan, weights []float64) error {
 	for _, v := range p.Weights {
 		data := m.Data[v.Buffer]

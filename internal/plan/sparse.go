@@ -6,7 +6,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// CountEntries tells the products with all of a sparse matrix how many entries it has. Lower does it.
+// CountEntries sets the number of entries of the products with a whole sparse matrix. Lower calls
+// it.
 func (p *Plan) CountEntries() {
 	for _, r := range slices.Concat(p.Forward, p.Backward) {
 		for _, s := range r.Steps {

@@ -75,11 +75,14 @@ func encode(r *trainer.Record) ([]byte, error) {
 			}
 		}
 	}
-	line, err := json.Marshal(r)
+	line, err := json.Marshal((*record)(r))
 	if err != nil {
 		return nil, fmt.Errorf("rundir: the record of iteration %d: %w", r.Iteration, err)
 	}
-	line = line[:len(line)-1] // the closing brace
+	line, err = appendNear(line[:len(line)-1], r) // without the closing brace
+	if err != nil {
+		return nil, fmt.Errorf("rundir: the near stationarity of iteration %d: %w", r.Iteration, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Measures)) {
 		key, err := json.Marshal(name)
 		if err != nil {
@@ -140,11 +143,14 @@ func ReadMetrics(path string) ([]trainer.Record, error) {
 
 func decode(line []byte) (trainer.Record, error) {
 	var r trainer.Record
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := json.Unmarshal(line, (*record)(&r)); err != nil {
 		return r, err
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(line, &all); err != nil {
+		return r, err
+	}
+	if err := readNear(&r, all); err != nil {
 		return r, err
 	}
 	r.Measures = map[string]float64{}

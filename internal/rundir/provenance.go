@@ -2,6 +2,7 @@ package rundir
 
 // Provenance describes the origin of a run. It stands in config.yaml beside the settings.
 type Provenance struct {
+	Schema        int          `yaml:"schema"`
 	Version       string       `yaml:"version"`
 	Out           string       `yaml:"out"`                // the run's directory
 	DataDir       string       `yaml:"data-dir,omitempty"` // of a published data set

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/trainer"
-	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -149,8 +148,8 @@ func TestReadMetricsDamaged(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
-	want := Summary{Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
-		Certificate: certify.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
+	want := Summary{Schema: Schema, Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
+		Certificate: Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
 		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
@@ -177,7 +176,7 @@ func TestSummary(t *testing.T) {
 	}
 	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
-		"residual_decay seconds status test train validation version warnings")
+		"residual_decay schema seconds status test train validation version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)
 	}

@@ -7,24 +7,24 @@ import (
 	"os"
 
 	"ppal/trainer"
-	"ppal/trainer/certify"
 )
 
 // Summary is the content of summary.json: the result of a finished run.
 type Summary struct {
-	Status       string              `json:"status"` // why it stopped
-	Iterations   int                 `json:"iterations"`
-	Seconds      float64             `json:"seconds"`       // of training
-	Objective    float64             `json:"objective"`     // f + r
-	Constraints  []float64           `json:"constraints"`   // g
-	Bounds       []float64           `json:"bounds"`        // kappa
-	MaxViolation float64             `json:"max_violation"` // max_j max(0, g_j)
-	Certificate  certify.Certificate `json:"certificate"`
-	BestFeasible *BestFeasible       `json:"best_feasible"`
-	Train        map[string]float64  `json:"train"`
-	Validation   map[string]float64  `json:"validation"`
-	Test         map[string]float64  `json:"test"`
-	Device       string              `json:"device"`
+	Schema       int                `json:"schema"` // Write sets it
+	Status       string             `json:"status"` // why it stopped
+	Iterations   int                `json:"iterations"`
+	Seconds      float64            `json:"seconds"`       // of training
+	Objective    float64            `json:"objective"`     // f + r
+	Constraints  []float64          `json:"constraints"`   // g
+	Bounds       []float64          `json:"bounds"`        // kappa
+	MaxViolation float64            `json:"max_violation"` // max_j max(0, g_j)
+	Certificate  Certificate        `json:"certificate"`
+	BestFeasible *BestFeasible      `json:"best_feasible"`
+	Train        map[string]float64 `json:"train"`
+	Validation   map[string]float64 `json:"validation"`
+	Test         map[string]float64 `json:"test"`
+	Device       string             `json:"device"`
 	// kind of products with the data matrix that ran: int8x3, float32, ...
 	Products  string   `json:"products"`
 	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory
@@ -83,6 +83,7 @@ func (s Summary) Write(path string) error {
 	if s.Notes == nil {
 		s.Notes = []string{}
 	}
+	s.Schema = Schema
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("rundir: the summary: %w", err)

@@ -30,8 +30,6 @@ const root = "../.."
 var wide = []string{
 	"cuda/...",
 	"internal/config",
-	"internal/cpu",
-	"internal/plan",
 	"trainer/...",
 }
 

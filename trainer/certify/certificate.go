@@ -15,19 +15,19 @@ import (
 // 0 that shows it: x is an epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon =
 // Epsilon.
 type Certificate struct {
-	Epsilon         float64   `json:"epsilon"`         // the largest of the residuals
-	Stationarity    float64   `json:"stationarity"`    // dist(0, grad f + J^T nu + subdifferential of r)
-	Infeasibility   float64   `json:"feasibility"`     // ||max(0, g)||
-	Complementarity float64   `json:"complementarity"` // sum_j |nu_j g_j|
-	Nu              []float64 `json:"nu"`
+	Epsilon         float64 // the largest of the residuals
+	Stationarity    float64 // dist(0, grad f + J^T nu + subdifferential of r)
+	Infeasibility   float64 // ||max(0, g)||
+	Complementarity float64 // sum_j |nu_j g_j|
+	Nu              []float64
 	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
-	Domain float64 `json:"domain,omitempty"`
+	Domain float64
 	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does
 	// not describe: the distance to one subgradient, not to the whole subdifferential.
-	UpperBound bool `json:"upper_bound,omitempty"`
+	UpperBound bool
 	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (problems with
 	// pieces only).
-	KinkTolerance float64 `json:"kink_tolerance,omitempty"`
+	KinkTolerance float64
 }
 
 // Settings are the tolerances of a certificate. The zero value fits the problem's precision.

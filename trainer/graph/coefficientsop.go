@@ -11,9 +11,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// coefficientsOp returns the method's coefficients of one constraint node, computed from the values of all
-// constraint nodes. Differentiation treats the coefficients as constants: a first-order method steps along
-// the Lagrangian's gradient for the current coefficients.
+// coefficientsOp returns the method's coefficients of one constraint node, computed from the values
+// of all constraint nodes. Differentiation treats the coefficients as constants: a first-order
+// method steps along the Lagrangian's gradient for the current coefficients.
 type coefficientsOp struct {
 	o        *Optimizer
 	inputs   []hm.Type
@@ -84,8 +84,8 @@ func narrow[T float32 | float64](w []float64, like gorgonia.Value) (gorgonia.Val
 	return tensor.New(tensor.WithShape(like.Shape()...), tensor.WithBacking(out)), nil
 }
 
-// WriteHash writes a hash that differs between optimizers and constraints: Gorgonia merges nodes of equal
-// hashes.
+// WriteHash writes a hash that differs between optimizers and constraints: Gorgonia merges nodes of
+// equal hashes.
 func (op *coefficientsOp) WriteHash(h hash.Hash) {
 	fmt.Fprintf(h, "ppal.Coefficients %p %d", op.o, op.self)
 }

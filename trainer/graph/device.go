@@ -14,9 +14,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// CPU returns the engine of this machine's cores, with the widest kernels that the CPU has and that many
-// threads; 0 threads means GOMAXPROCS. Results are the same bits for the same number of threads. A
-// negative number is an error.
+// CPU returns the engine of this machine's cores, with the widest kernels that the CPU has and that
+// many threads; 0 threads means GOMAXPROCS. Results are the same bits for the same number of
+// threads. A negative number is an error.
 func CPU(threads int) (Engine, error) {
 	d, err := cpu.New(kernel.Best(), threads)
 	if err != nil {
@@ -25,9 +25,9 @@ func CPU(threads int) (Engine, error) {
 	return On(d), nil
 }
 
-// On returns the engine that lowers a definition to a plan and runs the plan on a device, for example a
-// *cuda.Device. Lowering removes what no output needs, fuses operations, and computes nothing twice. The
-// device serves all problems that are compiled for it, one at a time.
+// On returns the engine that lowers a definition to a plan and runs the plan on a device, for
+// example a *cuda.Device. Lowering removes what no output needs, fuses operations, and computes
+// nothing twice. The device serves all problems that are compiled for it, one at a time.
 func On(d plan.Device) Engine { return deviceEngine{d} }
 
 type deviceEngine struct{ device plan.Device }
@@ -99,7 +99,8 @@ func forget(p *plan.Plan) {
 }
 
 // deviceProblem is a definition compiled for a device. The iterate, the gradients, the data and the
-// intermediate values stay on the device; f and g come to the host, the coefficients go to the device.
+// intermediate values stay on the device; f and g come to the host, the coefficients go to the
+// device.
 type deviceProblem struct {
 	space  *problem.Space
 	plan   *plan.Plan

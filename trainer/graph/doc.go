@@ -1,6 +1,9 @@
-// Package graph makes trainer's problems from Gorgonia nodes: an objective node, constraint nodes and parameters. Gorgonia
-// defines and differentiates; an [Engine] runs the two halves of an iteration, the forward pass that gives f and g and the
-// backward pass that takes the weights of both.
+// Package graph makes problems from Gorgonia nodes: an objective node, constraint nodes and
+// parameters. Gorgonia defines and differentiates. An [Engine] runs the forward pass, which
+// computes f and g, and the backward pass, which computes the gradient for the coefficients of
+// both: [CPU] on this machine's cores, [On] a device such as *cuda.Device, [Tape] on Gorgonia's own
+// machine.
 //
-// [Optimizer] is for a training loop of one's own: it stands where a gorgonia.Solver stood.
+// [Optimizer] replaces the gorgonia.Solver in a user's own training loop. A user's own op tells the
+// devices what it computes by [Described].
 package graph

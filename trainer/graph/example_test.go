@@ -15,7 +15,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Least squares with a bound on the largest weight's square: minimise |A w - b|^2 / 2 subject to w_1^2 + w_2^2 <= 1.
+// Least squares with a bound on the largest weight's square: minimise |A w - b|^2 / 2 subject to
+// w_1^2 + w_2^2 <= 1.
 func ExampleNew() {
 	engine, err := graph.CPU(0)
 	if err != nil {

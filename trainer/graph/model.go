@@ -52,8 +52,8 @@ func (m *model) Forward([]float64) (float64, error) {
 	return 0, errors.New("graph: an optimizer's problem is evaluated by its own loop")
 }
 
-// Backward implements problem.Problem: it writes the gradient that the loop's last run left. That run
-// used the coefficients already.
+// Backward implements problem.Problem: it writes the gradient that the loop's last run left. That
+// run used the coefficients already.
 func (m *model) Backward(_ []float64, d problem.Vector) error {
 	m.space.Write(d, m.gradient)
 	return m.err()
@@ -67,8 +67,8 @@ func (m *model) err() error {
 	return nil
 }
 
-// load copies the parameters' values and gradients. Values that have not changed since the last store
-// are on the device already.
+// load copies the parameters' values and gradients. Values that have not changed since the last
+// store are on the device already.
 func (m *model) load(parameters []gorgonia.ValueGrad) error {
 	at, changed := 0, false
 	for i, p := range parameters {
@@ -126,8 +126,8 @@ func (m *model) store(parameters []gorgonia.ValueGrad) error {
 	return nil
 }
 
-// copyWide copies the elements of a dense tensor of T, or of a scalar, to dst and sets changed if an element
-// differs. It returns false if the value has another type or another number of elements.
+// copyWide copies the elements of a dense tensor of T, or of a scalar, to dst and sets changed if
+// an element differs. It returns false if the value has another type or another number of elements.
 func copyWide[T float32 | float64](dst []float64, v gorgonia.Value, changed *bool) bool {
 	var one [1]T
 	data, ok := v.Data().([]T)

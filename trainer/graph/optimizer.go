@@ -17,18 +17,19 @@ import (
 // Optimizer replaces the gorgonia.Solver in a user's own training loop by a first-order method for
 // problems with constraints: PPALA, PLADA with the subgradient step, GDPA and others.
 //
-// Lagrangian adds the constraints to the cost of the user's graph, with coefficients that the method
-// computes from the constraints' values while the graph runs. Step takes the gradients that the run left,
-// moves the parameters and begins the next iteration. The dual update runs on the host; the proximal
-// primal step runs on a device's vectors: on the CPU, or on the device of OnDevice.
+// Lagrangian adds the constraints to the cost of the user's graph, with coefficients that the
+// method computes from the constraints' values while the graph runs. Step takes the gradients that
+// the run left, moves the parameters and begins the next iteration. The dual update runs on the
+// host; the proximal primal step runs on a device's vectors: on the CPU, or on the device of
+// OnDevice.
 //
 // The iterates are those of trainer.Train from a start in dom r, except for the length of the first
-// step, which a loop cannot probe: the first run evaluates the start as it is, and the first Step projects
-// it (trainer.Stepper). PLADA's ProxLinear and Inner steps need more than a loop gives: the first run of
-// the graph refuses them.
+// step, which a loop cannot probe: the first run evaluates the start as it is, and the first Step
+// projects it (trainer.Stepper). PLADA's ProxLinear and Inner steps need more than a loop gives:
+// the first run of the graph refuses them.
 //
-// Each run of the graph is followed by one Step. An extra run, to evaluate something, must come before the
-// Step of the next training run; it sees the coefficients of the last training run.
+// Each run of the graph is followed by one Step. An extra run, to evaluate something, must come
+// before the Step of the next training run; it sees the coefficients of the last training run.
 type Optimizer struct {
 	stepper *trainer.Stepper
 	r       problem.Regularizer
@@ -43,8 +44,8 @@ var _ gorgonia.Solver = (*Optimizer)(nil)
 // An OptimizerOption changes an Optimizer.
 type OptimizerOption func(*Optimizer)
 
-// OnDevice lets the primal steps run on a device, for example a *cuda.Device. The default is this machine's
-// CPU. The device must stay open as long as the optimizer is used.
+// OnDevice lets the primal steps run on a device, for example a *cuda.Device. The default is this
+// machine's CPU. The device must stay open as long as the optimizer is used.
 func OnDevice(d plan.Device) OptimizerOption { return func(o *Optimizer) { o.device = d } }
 
 // NewOptimizer returns the optimizer of rule (for example &method.PPALA{}) for f + r.
@@ -68,9 +69,9 @@ func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
 	return newModel(o.device, parameters, o.r)
 }
 
-// Lagrangian returns the node f + sum_j <w_j, g_j> for the objective f, a scalar, and the constraints
-// g_j <= 0, scalars or vectors. Its derivative treats w as constant, so that gorgonia.Grad gives
-// grad f + J^T w. Lagrangian is called once.
+// Lagrangian returns the node f + sum_j <w_j, g_j> for the objective f, a scalar, and the
+// constraints g_j <= 0, scalars or vectors. Its derivative treats w as constant, so that
+// gorgonia.Grad gives grad f + J^T w. Lagrangian is called once.
 func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if o.w != nil {
 		return nil, errors.New("graph: Lagrangian was called already: an optimizer serves one graph")
@@ -134,8 +135,8 @@ func (o *Optimizer) weigh(values []gorgonia.Value) error {
 	return o.stepper.Coefficients(o.w, o.g)
 }
 
-// Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's last
-// run left.
+// Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's
+// last run left.
 func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 	if !o.weighed {
 		return errors.New("graph: Step before the graph of Lagrangian has run")
@@ -156,7 +157,8 @@ func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 	return o.model.store(parameters)
 }
 
-// State copies the model's parameters and the method's state, after a Step, to go on from with Restore.
+// State copies the model's parameters and the method's state, after a Step, to go on from with
+// Restore.
 func (o *Optimizer) State() (*trainer.State, error) {
 	if o.model == nil {
 		return nil, errors.New("graph: there is no state before the first Step")
@@ -164,8 +166,8 @@ func (o *Optimizer) State() (*trainer.State, error) {
 	return o.stepper.Capture(o.model)
 }
 
-// Restore sets the model's parameters and the state that State returned, after Lagrangian and before the
-// first run. The later Steps take the same parameters.
+// Restore sets the model's parameters and the state that State returned, after Lagrangian and
+// before the first run. The later Steps take the same parameters.
 func (o *Optimizer) Restore(parameters []gorgonia.ValueGrad, s *trainer.State) error {
 	if o.w == nil || o.model != nil {
 		return errors.New("graph: Restore is for an optimizer after Lagrangian and before the first Step")

@@ -20,7 +20,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// A VanillaSolver loop becomes PPALA by the three lines that are marked: maximise x + y, where x^2 + y^2 <= 2.
+// A VanillaSolver loop becomes PPALA by the three lines that are marked: maximise x + y, where x^2
+// + y^2 <= 2.
 func Example() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(2), gorgonia.WithName("x"),
@@ -51,7 +52,8 @@ func Example() {
 	// Output: x = [1.000 1.000], multiplier [0.500]
 }
 
-// The optimizer's iterates equal those of trainer.Train, to the bit, where the first step needs no probe.
+// The optimizer's iterates equal those of trainer.Train, to the bit, where the first step needs no
+// probe.
 func TestOptimizerEqualsTrain(t *testing.T) {
 	for _, rule := range []struct {
 		name string
@@ -170,8 +172,8 @@ func loop(t *testing.T, o *graph.Optimizer, start []float64, steps int) []float6
 	return l.values()
 }
 
-// 10 steps, their state restored into a fresh loop, and 15 more are 25 steps, to the bit; with a run to evaluate before the state
-// is taken too.
+// 10 steps, their state restored into a fresh loop, and 15 more are 25 steps, to the bit; with a
+// run to evaluate before the state is taken too.
 func TestOptimizerResumes(t *testing.T) {
 	for name, rule := range map[string]func() trainer.DualRule{
 		"ppala": func() trainer.DualRule { return &method.PPALA{} },
@@ -209,8 +211,8 @@ func TestOptimizerResumes(t *testing.T) {
 	}
 }
 
-// Parameters that the loop changes between two Steps are where the next Step begins; float32 parameters
-// take the same steps up to rounding.
+// Parameters that the loop changes between two Steps are where the next Step begins; float32
+// parameters take the same steps up to rounding.
 func TestOptimizerTakesTheLoopsValues(t *testing.T) {
 	rule := func() trainer.DualRule {
 		return &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.01}}

@@ -12,12 +12,13 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Definition says what a problem computes, as nodes of one graph and of one dtype (Float32 or Float64).
+// Definition says what a problem computes, as nodes of one graph and of one dtype (Float32 or
+// Float64).
 type Definition struct {
 	// Objective is f, a scalar node.
 	Objective *gorgonia.Node
-	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima (|h| - eps) give
-	// the smooth functions h, and wrap the problem with problem.MakePiecewise.
+	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima (|h| -
+	// eps) give the smooth functions h, and wrap the problem with problem.MakePiecewise.
 	Constraints gorgonia.Nodes
 	// Parameters are x, input nodes with values, stacked in order.
 	Parameters gorgonia.Nodes
@@ -26,8 +27,8 @@ type Definition struct {
 	// NonSmooth says that the nodes themselves have kinks (relu, hinge losses): the certificate's
 	// stationarity is then an upper bound.
 	NonSmooth bool
-	// Inputs are input nodes whose values may be replaced between iterations (Problem.Bind), for example
-	// mini-batches.
+	// Inputs are input nodes whose values may be replaced between iterations (Problem.Bind), for
+	// example mini-batches.
 	Inputs gorgonia.Nodes
 	// Data are the values of Inputs in the form in which they were read, so that an engine needs no
 	// widened copy. Data, or an entry, is nil if the input node has a value.
@@ -56,16 +57,18 @@ func (l *Lagrangian) Source() plan.Source {
 		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Weights: l.Coefficients, Gradients: l.Gradients}
 }
 
-// Engine compiles definitions: CPU, On and Tape return one each. The parameters' values at that moment
-// are the start.
+// Engine compiles definitions: CPU, On and Tape return one each. The parameters' values at that
+// moment are the start.
 type Engine interface {
 	Compile(l *Lagrangian) (Compiled, error)
 }
 
-// Compiled is a definition that an engine runs: a problem that keeps the values of the watched nodes.
+// Compiled is a definition that an engine runs: a problem that keeps the values of the watched
+// nodes.
 type Compiled interface {
 	problem.Problem
-	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the next.
+	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the
+	// next.
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error
@@ -126,12 +129,12 @@ func (p *Problem) Explain() string { return p.compiled.Explain() }
 // NonSmooth implements problem.NonSmooth.
 func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 
-// building guards Gorgonia's package-level constants: building and differentiating graphs in several
-// goroutines race on them.
+// building guards Gorgonia's package-level constants: building and differentiating graphs in
+// several goroutines race on them.
 var building sync.Mutex
 
-// New makes a problem: build adds the nodes to a new graph and returns the definition. Only one graph is
-// built at a time.
+// New makes a problem: build adds the nodes to a new graph and returns the definition. Only one
+// graph is built at a time.
 func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (*Problem, error) {
 	building.Lock()
 	defer building.Unlock()

@@ -13,7 +13,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// network is a small two-layer regression with a vector and a scalar constraint, in the given dtype.
+// network is a small two-layer regression with a vector and a scalar constraint, in the given
+// dtype.
 func network(t testing.TB, dtype tensor.Dtype, regularizer problem.Regularizer) *graph.Problem {
 	t.Helper()
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {

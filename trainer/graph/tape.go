@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Tape is the engine that runs definitions on Gorgonia's own TapeMachine, in plain float32 or float64: the
-// reference for the devices. The backward pass evaluates the forward nodes again.
+// Tape is the engine that runs definitions on Gorgonia's own TapeMachine, in plain float32 or
+// float64: the reference for the devices. The backward pass evaluates the forward nodes again.
 type Tape struct{}
 
 var _ Engine = Tape{}
@@ -24,8 +24,8 @@ func (Tape) Compile(l *Lagrangian) (Compiled, error) {
 	return newTape[float64](l)
 }
 
-// tapeProblem runs the forward and the backward pass on two machines over one graph. The parameters'
-// values are parts of the memory of x, so that steps of x move the parameters.
+// tapeProblem runs the forward and the backward pass on two machines over one graph. The
+// parameters' values are parts of the memory of x, so that steps of x move the parameters.
 type tapeProblem[T float32 | float64] struct {
 	*problem.HostSpace[T]
 	l                 *Lagrangian
@@ -104,8 +104,8 @@ func stack[T float32 | float64](parameters gorgonia.Nodes) ([]T, error) {
 	return x, nil
 }
 
-// bindCoefficients gives every coefficient node that is a vector a value to write to. Scalars get a new
-// value at each Backward.
+// bindCoefficients gives every coefficient node that is a vector a value to write to. Scalars get a
+// new value at each Backward.
 func (p *tapeProblem[T]) bindCoefficients() error {
 	p.coefficients = make([][]T, len(p.l.Coefficients))
 	for i, w := range p.l.Coefficients {

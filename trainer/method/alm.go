@@ -12,11 +12,11 @@ import (
 )
 
 // ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969,
-// Rockafellar 1973): a double loop, in which Inner primal steps on
+// Rockafellar 1973). It is a double loop: Inner primal steps on
 //
 //	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)),
 //
-// are followed by lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
+// and then lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
 type ALM struct {
 	Primal step.Settings
 	// Penalty is c > 0; 0 is the default, 10.
@@ -34,7 +34,7 @@ var (
 	_ trainer.DualRule = (*ALM)(nil)
 )
 
-// The defaults of ALM: c, and the steps between updates of lambda.
+// The defaults of ALM: c, and the number of steps between updates of lambda.
 const (
 	DefaultALMPenalty = 10
 	DefaultALMInner   = 20
@@ -49,7 +49,7 @@ func (m *ALM) Init(p problem.Problem, at *problem.Point) error { return m.init(m
 // StartDual implements trainer.DualRule.
 func (m *ALM) StartDual(g []float64) error {
 	if !setting.IsSize(m.Penalty) || m.Inner < 0 {
-		return fmt.Errorf("trainer: %w: the augmented Lagrangian's penalty is %v and inner steps %d, want both positive",
+		return fmt.Errorf("trainer: %w: ALM's penalty is %v and the number of inner steps %d, want positive numbers",
 			problem.ErrSettings, m.Penalty, m.Inner)
 	}
 	m.k, m.lambda = 0, make([]float64, len(g))
@@ -93,6 +93,7 @@ func (m *ALM) VisitDual(v problem.StateVisitor) {
 	v.Numbers("alm.multipliers", m.lambda)
 }
 
+// Options implements Method.
 func (m *ALM) Options() []*option.Option {
 	return append(m.Primal.Options(),
 		option.Number("alm-penalty", &m.Penalty, option.Positive, "set the penalty c of the augmented Lagrangian").

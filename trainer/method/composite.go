@@ -15,7 +15,7 @@ import (
 type augmentedLagrangian struct {
 	c       float64
 	lambda  []float64
-	weights []float64 // 1, max(0, lambda + c g) at the last evaluation: those of its gradient
+	weights []float64 // 1, max(0, lambda + c g) of the last evaluation: the coefficients of the gradient
 }
 
 func newAugmentedLagrangian(c float64, m int) augmentedLagrangian {
@@ -24,7 +24,7 @@ func newAugmentedLagrangian(c float64, m int) augmentedLagrangian {
 	return a
 }
 
-// value evaluates at f and g and sets weights.
+// value returns L_c for f and g, and sets weights.
 func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
 	for j, l := range a.lambda {
 		w := max(0, l+a.c*g[j])
@@ -35,40 +35,40 @@ func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
 }
 
 // composite is the accelerated composite gradient method on L_c(.; lambda) + r (Beck and Teboulle
-// 2009, with the restarts of O'Donoghue and Candes 2015, which make it linear where that is
-// strongly convex): from x_k and x_{k-1},
+// 2009). The restarts of O'Donoghue and Candes (2015) make the convergence linear where the
+// function is strongly convex. From x_k and x_{k-1}:
 //
 //	y       = x_k + b (x_k - x_{k-1})
-//	x_{k+1} = prox_{r/s}(y - grad L_c(y)/s),
+//	x_{k+1} = prox_{r/s}(y - grad L_c(y)/s)
 //
-// s doubled until L_c(x_{k+1}) is below its quadratic bound at y, and lowered a little from step to
-// step.
+// s is doubled until L_c(x_{k+1}) is below the quadratic bound at y, and lowered a little after
+// each step.
 type composite struct {
 	augmentedLagrangian
 	previous, y, d problem.Vector
 	smooth         float64 // s
-	t              float64 // of the momentum, 1 at a restart
-	// residual bounds the distance of 0 to the subdifferential of L_c + r at the iterate, for the s
-	// that was accepted; 0 where x moved by rounding alone.
+	t              float64 // state of the momentum, 1 at a restart
+	// residual bounds the distance from 0 to the subdifferential of L_c + r at the iterate, for the
+	// accepted s. It is 0 if rounding alone moved x.
 	residual float64
 }
 
 const (
 	compositeDecay  = 0.9
-	compositeLimit  = 1e30 // of s: beyond it nothing moves
-	compositeRounds = 64   // unit roundoffs of L_c that the bound forgives
-	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step is none
+	compositeLimit  = 1e30 // largest s: a step with a larger s does not move x
+	compositeRounds = 64   // unit roundoffs of L_c that the test of the bound allows
+	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step counts as none
 )
 
 func newComposite(a augmentedLagrangian, smooth float64, p problem.Problem) *composite {
 	return &composite{augmentedLagrangian: a, smooth: smooth, t: 1, previous: p.Space().New(), y: p.Space().New(), d: p.Space().New()}
 }
 
-// restart forgets the momentum: for another lambda, c or problem.
+// restart clears the momentum. Call it after a change of lambda, c or the problem.
 func (c *composite) restart() { c.t = 1 }
 
-// step takes the iterate, at which at holds f and g, from x_k to x_{k+1}. It costs a backward pass
-// and two forward passes or more.
+// step moves the iterate from x_k to x_{k+1}; at holds f and g of x_k. It costs one backward pass
+// and at least two forward passes.
 func (c *composite) step(p problem.Problem, at *problem.Point) error {
 	momentum, following := qp.Momentum(c.t)
 	if momentum > 0 {
@@ -104,8 +104,8 @@ func (c *composite) step(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// search finds s and moves the iterate from y, where L_c is value, by its step; it returns the
-// step's length.
+// search finds s and moves the iterate from y, where L_c is value, by the step with this s. It
+// returns the length of the step.
 func (c *composite) search(p problem.Problem, at *problem.Point, value float64) (float64, error) {
 	forgiven := compositeRounds * p.Space().Roundoff() * (1 + math.Abs(value))
 	for {

@@ -9,9 +9,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The violation is owed by mu only where mu is far from lambda and delta so small that it stays
-// there.
-func TestOwedByMu(t *testing.T) {
+// The warning about the lag of mu appears only if mu is far from lambda and delta_k is too small for
+// mu to catch up.
+func TestLagOfMu(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		set       Perturbation
@@ -20,8 +20,8 @@ func TestOwedByMu(t *testing.T) {
 		violation float64
 		want      string // "": no warning
 	}{
-		{"power", Perturbation{}, 1, 0.01, 0.2, "a smaller DeltaP"},
-		{"harmonic", Perturbation{Delta: DeltaHarmonic}, 1, 0.01, 0.2, "a larger Delta0"},
+		{"power", Perturbation{}, 1, 0.01, 0.2, "lower --delta-p"},
+		{"harmonic", Perturbation{Delta: DeltaHarmonic}, 1, 0.01, 0.2, "raise --delta0"},
 		{"mu still moves", Perturbation{}, 1, 0.5, 0.2, ""},
 		{"mu is at lambda", Perturbation{}, 0.1, 0.01, 0.2, ""},
 		{"met", Perturbation{}, 1, 0.01, 1e-4, ""},

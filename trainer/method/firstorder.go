@@ -6,8 +6,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// firstOrder is the iteration of every DualRule: coefficients, primal step, forward pass, dual
-// update.
+// firstOrder implements the iteration of every DualRule: coefficients, primal step, forward pass,
+// dual update.
 type firstOrder struct {
 	universal
 	rule         trainer.DualRule
@@ -23,7 +23,7 @@ func (f *firstOrder) init(rule trainer.DualRule, p problem.Problem, at *problem.
 	return f.start(rule, step, at)
 }
 
-// start is init with a primal step of the method's own.
+// start prepares a run with the given primal step.
 func (f *firstOrder) start(rule trainer.DualRule, step step.Step, at *problem.Point) error {
 	f.rule, f.step = rule, step
 	f.coefficients = make([]float64, 1+len(at.Constraints))
@@ -50,8 +50,8 @@ func (f *firstOrder) VisitState(v problem.StateVisitor) {
 	f.step.VisitState(v)
 }
 
-// Demand implements trainer.DualRule for rules that ask nothing of the primal step.
+// Demand implements trainer.DualRule for rules without requirements on the primal step.
 func (f *firstOrder) Demand() step.Demand { return step.Demand{} }
 
-// stepSize is the last step, NaN before the first.
+// stepSize returns the last step size, NaN before the first step.
 func (f *firstOrder) stepSize() float64 { return f.step.Last() }

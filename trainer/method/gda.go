@@ -8,14 +8,14 @@ import (
 	"ppal/trainer/step"
 )
 
-// GDA is gradient descent-ascent on the Lagrangian, the plain reference of constrained training
+// GDA is gradient descent-ascent on the Lagrangian, the plain baseline of constrained training
 // (Arrow, Hurwicz and Uzawa 1958):
 //
 //	x+      = primal step along grad f(x) + J(x)^T lambda
 //	lambda+ = max(0, lambda + gamma g(x+))
 //
-// It depends on gamma where PPALA does not: what suits one problem diverges on another. The zero
-// value has the automatic step.
+// The result depends on gamma: a gamma that suits one problem diverges on another
+// (PPALA needs no gamma). The zero value uses the automatic step size.
 type GDA struct {
 	Primal step.Settings
 	// DualStep is gamma > 0; 0 is the default, 0.05.
@@ -68,6 +68,7 @@ func (m *GDA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m
 // VisitDual implements trainer.DualRule.
 func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }
 
+// Options implements Method.
 func (m *GDA) Options() []*option.Option {
 	return append(m.Primal.Options(),
 		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").

@@ -20,21 +20,21 @@ import (
 //	lambda+ = max(0, (1 - tau) lambda + beta_r g(x+))
 //	alpha_r = alpha_0 (r+1)^(-1/3),  beta_r = beta_0 (r+1)^(1/3)
 //
-// It has no multiplier of its own for the certificate.
+// The method has no certified multiplier of its own.
 type GDPA struct {
-	// Step is alpha_0 > 0, Penalty beta_0 > 0, Perturbation tau in (0, 1). 0 is the default: 1e-3, 1,
-	// 0.1.
+	// Step is alpha_0 > 0, Penalty is beta_0 > 0, Perturbation is tau in (0, 1). 0 is the default:
+	// 1e-3, 1 and 0.1.
 	Step, Penalty, Perturbation float64
 	// ConstantStep keeps alpha_r = alpha_0.
 	ConstantStep bool
-	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r (the paper of PPALA says that a
-	// large ratio diverges). 0 is the default: the published power.
+	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r; according to the paper of PPALA
+	// a large ratio diverges. 0 is the default: the published power of r+1.
 	Ratio float64
 	// Primal is the x-step; nil is the default, the published gradient step with the step size
-	// alpha_r. The curvature rule and Adam take alpha_r in place of eta.
+	// alpha_r. The curvature rule and Adam use alpha_r instead of eta.
 	Primal *step.Settings
-	// Automatic leaves Primal's curvature rule without the cap alpha_r. It needs a Primal that has the
-	// rule.
+	// Automatic removes the cap alpha_r from Primal's curvature rule. Automatic needs a Primal with
+	// the curvature rule.
 	Automatic bool
 
 	firstOrder
@@ -59,7 +59,7 @@ func (m *GDPA) StartDual(g []float64) error {
 		return err
 	}
 	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
-		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want it in (0, 1)", problem.ErrSettings, m.Perturbation)
+		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want a number in (0, 1)", problem.ErrSettings, m.Perturbation)
 	}
 	if m.Ratio != 0 && m.Ratio < 1 {
 		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", problem.ErrSettings, m.Ratio)
@@ -86,7 +86,7 @@ const (
 	DefaultGDPAPerturbation = 0.1
 )
 
-// penalty is beta_r.
+// penalty returns beta_r.
 func (m *GDPA) penalty() float64 {
 	beta := setting.OrDefault(m.Penalty, DefaultGDPAPenalty)
 	if m.Ratio > 0 {
@@ -115,7 +115,7 @@ func (m *GDPA) UpdateDual(g []float64) {
 	m.r++
 }
 
-// Demand implements trainer.DualRule: the step alpha_r takes the place of eta, unless Automatic.
+// Demand implements trainer.DualRule: the step size alpha_r replaces eta, unless Automatic is set.
 func (m *GDPA) Demand() step.Demand {
 	d := step.Demand{PenaltyCurvature: m.penalty()}
 	switch {
@@ -137,6 +137,7 @@ func (m *GDPA) VisitDual(v problem.StateVisitor) {
 	v.Numbers("gdpa.multipliers", m.lambda)
 }
 
+// Options implements Method.
 func (m *GDPA) Options() []*option.Option {
 	primal := m.Primal
 	if primal == nil {

@@ -13,32 +13,34 @@ import (
 	"ppal/trainer/problem"
 )
 
-// IPPConEx is the inexact proximal point method whose inner loop is constraint extrapolation (Boob,
-// Deng and Lan 2022, ConEx). With t from 0 at the centre x_0 = x_c (see ProximalPoint), l_t = g~
-// linearised at x_{t-1} and evaluated at x_t, l_0 = l_{-1} = g~(x_0):
+// IPPConEx is the inexact proximal point method with constraint extrapolation as its inner loop
+// (Boob, Deng and Lan 2022, ConEx). t counts from 0 at the centre x_0 = x_c (see ProximalPoint).
+// l_t is g~ linearised at x_{t-1} and evaluated at x_t, with l_0 = l_{-1} = g~(x_0):
 //
 //	q       = (1 + theta_t) l_t - theta_t l_{t-1}
 //	y       = max(0, y + (t+1) rho^/(32 M^2) q)
-//	x_{t+1} = prox_{e r}(x_t - e (zeta_f + rho^ (x_t - x_c) + sum_j y_j (zeta_gj + rho^ (x_t - x_c))))
+//	d       = zeta_f + rho^ (x_t - x_c) + sum_j y_j (zeta_gj + rho^ (x_t - x_c))
+//	x_{t+1} = prox_{e r}(x_t - e d)
 //	theta_t = (t+t0+1)/(t+t0+2),  e = 2/(rho^ (t+t0+1))
 //
-// The next centre is the mean of x_1..x_N with the weights t+t0+2 of x_{t+1}. The linearisations
-// need the derivative of each g_j along x_t - x_{t-1}: for up to 4 constraints by their gradients,
-// 1 + m backward passes an iteration; for more by central differences of the constraints' smooth
-// terms, one backward and three forward passes.
+// The next centre is the mean of x_1..x_N; x_{t+1} has the weight t+t0+2. The linearisations need
+// the derivative of each g_j along x_t - x_{t-1}. For up to 4 constraints the gradients of the
+// constraints give the derivatives: 1 + m backward passes an iteration. For more constraints,
+// central differences of the constraints' smooth terms give them: one backward and three forward
+// passes.
 //
-// Unlike the published method, which restarts from the same y, each inner loop goes on from the
-// last one's: with as few steps as pay here a multiplier that starts from 0 never arrives. Restart
-// is the published one.
+// The published method restarts every inner loop from the same y. Here each inner loop continues
+// with the last y: with the few inner steps that are efficient here, a multiplier that restarts
+// from 0 stays too small. Restart selects the published rule.
 type IPPConEx struct {
 	ProximalPoint
 	// T0 is t0 > 0. 0 is the default: 2 + L/rho^ at each centre, L = L_f + sum_j y_j (L_g + rho^) with
-	// the curvatures of f and g estimated at the start, and e held to 1/(L + rho^) where y has grown
-	// since. The published 2 + 4 L/rho^, with a bound for y, is slower.
+	// the curvatures of f and g estimated at the start; e is at most 1/(L + rho^) if y has grown
+	// since. The published 2 + 4 L/rho^, with a bound of y, is slower.
 	T0 float64
 	// Bound is M > 0, a bound on the norm of the constraints' subgradients. 0 is the default: the root
-	// of the sum of their squares at x_c, for more than 4 constraints of the 4 largest, but not less
-	// than the Jacobian's norm at the start (12 gradients, counted).
+	// of the sum of their squared norms at x_c. With more than 4 constraints the sum has the 4
+	// largest, and M is at least the Jacobian's norm at the start (12 gradients, counted).
 	Bound float64
 	// Restart begins each inner loop with y = 0.
 	Restart bool
@@ -50,8 +52,8 @@ type IPPConEx struct {
 	before, now []float64 // l_{t-1} and l_t
 	y, weights  []float64
 	t0, bound2  float64 // t0, M^2
-	norm2       float64 // of the Jacobian at the start, squared
-	last        float64 // step
+	norm2       float64 // squared norm of the Jacobian at the start
+	last        float64 // last step size
 }
 
 var (
@@ -61,7 +63,7 @@ var (
 	_ trainer.Concluder = (*IPPConEx)(nil)
 )
 
-const conexDual = 32 // of M^2 in the step of y
+const conexDual = 32 // factor of M^2 in the step of y
 
 // Name implements trainer.Method.
 func (m *IPPConEx) Name() string { return "ipp-conex" }
@@ -104,7 +106,7 @@ func (m *IPPConEx) Iterate(p problem.Problem, at *problem.Point) error {
 	return err
 }
 
-// open begins an inner loop.
+// open starts an inner loop.
 func (m *IPPConEx) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.open(p, at); err != nil {
 		return err
@@ -123,7 +125,7 @@ func (m *IPPConEx) open(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// curvature is L.
+// curvature returns L.
 func (m *IPPConEx) curvature() float64 {
 	return m.loop.measured.Objective + vec.Norm1(m.y)*(m.loop.measured.Constraint+m.loop.rho)
 }
@@ -148,9 +150,9 @@ func (m *IPPConEx) size(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// ascend does the step of y.
+// ascend takes the step of y.
 func (m *IPPConEx) ascend(t float64) {
-	if m.bound2 == 0 { // no subgradient to speak of: y has nothing to act on
+	if m.bound2 == 0 { // all subgradients are 0: the constraints do not depend on x
 		return
 	}
 	theta, step := (t+m.t0+1)/(t+m.t0+2), (t+1)*m.loop.rho/(conexDual*m.bound2)
@@ -159,7 +161,7 @@ func (m *IPPConEx) ascend(t float64) {
 	}
 }
 
-// gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate, and what the slopes there need.
+// gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate, and prepares the slopes there.
 func (m *IPPConEx) gradients(p problem.Problem, at *problem.Point) error {
 	copy(m.values, at.Constraints)
 	m.weights[0] = 1
@@ -170,7 +172,7 @@ func (m *IPPConEx) gradients(p problem.Problem, at *problem.Point) error {
 	return m.slopes.Start(p, at)
 }
 
-// descend does the step of x, and linearises the constraints along it.
+// descend takes the step of x and linearises the constraints along the step.
 func (m *IPPConEx) descend(p problem.Problem, t float64) error {
 	m.last = 2 / (m.loop.rho * (t + m.t0 + 1))
 	if m.T0 == 0 {
@@ -181,8 +183,8 @@ func (m *IPPConEx) descend(p problem.Problem, t float64) error {
 	return m.slopes.Along(p)
 }
 
-// see implements innerObserver: it takes x_{t+1} into the mean and evaluates g~'s linearisation at
-// x_t there,
+// see implements innerObserver: it adds x_{t+1} to the mean and evaluates the linearisation of g~
+// at x_t in x_{t+1},
 //
 //	g_j(x_t) + zeta_gj.(x_{t+1} - x_t) + (rho^/2)(||x_{t+1} - x_c||^2 - ||x_{t+1} - x_t||^2).
 func (m *IPPConEx) see(p problem.Problem, _ *problem.Point) {
@@ -202,7 +204,7 @@ func (m *IPPConEx) OutputWeight(*problem.Point) float64 { return m.loop.outputWe
 
 // Conclude implements trainer.Concluder.
 func (m *IPPConEx) Conclude(*problem.Point, certify.Certificate) (warnings, notes []string) {
-	return m.loop.conclude()
+	return m.loop.conclude("--ipp-conex-rho")
 }
 
 // Report implements trainer.Method.
@@ -220,6 +222,7 @@ func (m *IPPConEx) VisitState(v problem.StateVisitor) {
 	m.loop.visitState(v)
 }
 
+// Options implements Method.
 func (m *IPPConEx) Options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "set t0 of the inner steps; auto derives it from the measured curvature"),

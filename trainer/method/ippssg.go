@@ -11,37 +11,37 @@ import (
 	"ppal/trainer/problem"
 )
 
-// IPPSSG is the inexact proximal point method whose inner loop is the switching subgradient method
-// (Huang and Lin, NeurIPS 2023, and Jia and Grimmer, "First-Order Methods for Nonsmooth Nonconvex
-// Functional Constrained Optimization with or without Slater Points", 2022). With s = rho^ -
-// modulus, g~ = max_j g~_j, and t from 0 at the centre x_0 = x_c (see ProximalPoint):
+// IPPSSG is the inexact proximal point method with the switching subgradient method as its inner
+// loop (Huang and Lin, NeurIPS 2023, and Jia and Grimmer, "First-Order Methods for Nonsmooth
+// Nonconvex Functional Constrained Optimization with or without Slater Points", 2022). With s =
+// rho^ - modulus, g~ = max_j g~_j, and t from 0 at the centre x_0 = x_c (see ProximalPoint):
 //
 //	g~(x_t) <= tol:  x_{t+1} = prox_{e r}(x_t - e (zeta_f + rho^ (x_t - x_c))), and x_t counts
 //	otherwise:       x_{t+1} = Proj(x_t - e (zeta_g + rho^ (x_t - x_c)))
 //	e = 2/(s (t+2) + L^2/(s (t+1)))
 //
-// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; where none
-// does, x_N. No e is longer than 1/L: in the published rule L is a curvature, ||zeta||^2 <= L_0^2 +
-// L (f~ - min f~), and as such keeps the first steps stable where f is smooth. It has no multiplier
-// of its own for the certificate.
+// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; if none
+// counts, the next centre is x_N. e is at most 1/L: in the published rule L is a curvature,
+// ||zeta||^2 <= L_0^2 + L (f~ - min f~), and the bound 1/L keeps the first steps stable where f is
+// smooth. The method has no certified multiplier of its own.
 //
-// Where constraints leave little room, all of x_1..x_N miss it: the centre stays, or wanders
-// without coming nearer, for ever. N, at first Inner, doubles after a loop in which none of them
-// counts and g at the centre does not fall, for good.
+// If the feasible set is narrow, all of x_1..x_N can be infeasible, and the centre never approaches
+// the solution. Therefore N, at first Inner, doubles after a loop in which none of x_1..x_N counts
+// and g at the centre does not fall. N never shrinks.
 type IPPSSG struct {
 	ProximalPoint
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
 	Tolerance float64
-	// Bound is L > 0. 0 is the default: the largest of the norms of zeta_f and the subgradients of g
-	// at x_c, and of the curvatures of f~ and g~ estimated at the start.
+	// Bound is L > 0. 0 is the default: the largest of the norms of zeta_f and of the subgradients of
+	// g at x_c, and of the curvatures of f~ and g~ estimated at the start.
 	Bound float64
 
 	universal
 	loop    proximalLoop
 	d       problem.Vector
 	weights []float64
-	l, last float64 // L, the step
-	counted int     // of x_1, x_2, ... since the centre
+	l, last float64 // L, and the last step size
+	counted int     // number of x_1, x_2, ... since the centre that count
 
 	centerWorst float64 // g at the centre
 }
@@ -53,7 +53,7 @@ var (
 	_ trainer.Concluder = (*IPPSSG)(nil)
 )
 
-// ippSSGMost ends the doubling of N.
+// ippSSGMost is the largest N.
 const ippSSGMost = 1 << 20
 
 // Name implements trainer.Method.
@@ -105,7 +105,7 @@ func (m *IPPSSG) Iterate(p problem.Problem, at *problem.Point) error {
 	return err
 }
 
-// lengthen doubles N where the loop that ended at the new centre got nowhere.
+// lengthen doubles N if the loop that ended at the new centre made no progress.
 func (m *IPPSSG) lengthen(at *problem.Point) {
 	worst, _ := largestConstraint(at.Constraints)
 	if m.counted == 0 && worst >= m.centerWorst && m.loop.inner < ippSSGMost {
@@ -113,7 +113,7 @@ func (m *IPPSSG) lengthen(at *problem.Point) {
 	}
 }
 
-// open begins an inner loop.
+// open starts an inner loop.
 func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.open(p, at); err != nil {
 		return err
@@ -139,12 +139,12 @@ func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// counts says whether g~ <= tol at the iterate, where the largest constraint is g.
+// counts reports whether g~ <= tol at the iterate; g is the largest constraint.
 func (m *IPPSSG) counts(p problem.Problem, g float64) bool {
 	return g+m.loop.proximity(p) <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance)
 }
 
-// see takes an inner iterate that counts into the mean.
+// see implements innerObserver: it adds an inner iterate that counts to the mean.
 func (m *IPPSSG) see(p problem.Problem, at *problem.Point) {
 	if worst, _ := largestConstraint(at.Constraints); m.counts(p, worst) {
 		m.loop.add(p, float64(m.loop.t+1))
@@ -160,7 +160,7 @@ func (m *IPPSSG) OutputWeight(*problem.Point) float64 { return m.loop.outputWeig
 
 // Conclude implements trainer.Concluder.
 func (m *IPPSSG) Conclude(*problem.Point, certify.Certificate) (warnings, notes []string) {
-	return m.loop.conclude()
+	return m.loop.conclude("--ipp-ssg-rho")
 }
 
 // Report implements trainer.Method.
@@ -175,6 +175,7 @@ func (m *IPPSSG) VisitState(v problem.StateVisitor) {
 	m.loop.visitState(v)
 }
 
+// Options implements Method.
 func (m *IPPSSG) Options() []*option.Option {
 	return []*option.Option{
 		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").

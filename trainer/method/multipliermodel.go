@@ -13,24 +13,26 @@ import (
 )
 
 // MultiplierModel is the method of Narasimhan, Cotter, Zhou, Wang and Guo, "Approximate
-// Heavily-Constrained Learning with Lagrange Multiplier Models", NeurIPS 2020: the multiplier of a
-// group is a function of the group's features z, the absolute output of a network with one hidden
-// layer of relus,
+// Heavily-Constrained Learning with Lagrange Multiplier Models", NeurIPS 2020. The multiplier of a
+// group is a function of the group's features z: the absolute output of a network with one hidden
+// layer of ReLUs,
 //
-//	lambda(z) = |w2.relu(W1 z + b1) + b2|,  b2 = 1 at the start,
+//	lambda(z) = |w2.relu(W1 z + b1) + b2|,  b2 = 1 at the start.
 //
-// and each step draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of both,
-// the model on f + lambda g with the surrogates, the network on -0.01 lambda times the group's
-// violation on decisions (the proxy-Lagrangian). Deviations: the model's weights are on the device,
-// the network, some 250 numbers, on the host; f is that of all rows, not of a mini-batch. It has no
-// multiplier of its own for the certificate.
+// An iteration draws one group and takes an Adagrad step (Duchi, Hazan and Singer, 2011) of the
+// model and of the network. The loss of the model is f + lambda g, with the surrogates; the loss of
+// the network is -0.01 lambda times the group's violation on decisions (the proxy-Lagrangian).
+//
+// Deviations from the paper: the model's weights are on the device, and the network, about 250
+// numbers, is on the host; f covers all rows instead of a mini-batch. The method has no certified
+// multiplier of its own.
 type MultiplierModel struct {
-	// Step is the Adagrad step of the model, NetworkStep that of the network; 0 is the default of
-	// both, 0.1.
+	// Step is the step size of the model's Adagrad step; NetworkStep is the step size of the network's
+	// step. 0 is the default of both, 0.1.
 	Step, NetworkStep float64
 	// Units is the number of hidden units of the network; 0 is the default, 50.
 	Units int
-	// Seed of the network's first weights.
+	// Seed seeds the first weights of the network.
 	Seed uint64
 
 	group      problem.DrawnGroup
@@ -47,7 +49,7 @@ const (
 	DefaultMultiplierStep  = 0.1
 	DefaultMultiplierUnits = 50
 
-	multiplierRate   = 0.01 // of the network's loss
+	multiplierRate   = 0.01 // factor of the network's loss
 	multiplierStream = 0x6d756c7469706c
 )
 
@@ -66,7 +68,7 @@ func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 		return err
 	}
 	if m.Units < 0 {
-		return fmt.Errorf("trainer: %w: the multiplier model's units are %d, want a positive number", problem.ErrSettings, m.Units)
+		return fmt.Errorf("trainer: %w: the number of hidden units of the multiplier model is %d, want a positive number", problem.ErrSettings, m.Units)
 	}
 	units := m.Units
 	if units == 0 {
@@ -112,6 +114,7 @@ func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
 	m.net.visitState(v)
 }
 
+// Options implements Method.
 func (m *MultiplierModel) Options() []*option.Option {
 	return []*option.Option{
 		option.Number("multiplier-model-step", &m.Step, option.Positive, "set the Adagrad step size of the model").

@@ -7,8 +7,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// multiplierNetwork is lambda(z) = |w2.relu(W1 z + b1) + b2|, the multiplier of a group with the
-// features z, with Adagrad for its parameters. It is on the host: it has some 250 numbers.
+// multiplierNetwork computes lambda(z) = |w2.relu(W1 z + b1) + b2|, the multiplier of a group with
+// the features z, and trains the parameters with Adagrad. The network, about 250 numbers, is on the
+// host.
 type multiplierNetwork struct {
 	inputs, units int
 	x, squares    []float64 // W1 [units, inputs], b1, w2, b2, and the sums of squared gradients
@@ -17,14 +18,14 @@ type multiplierNetwork struct {
 	output        float64
 }
 
-// multiplierBias is b2 at the start, so that no group's multiplier starts at 0.
+// multiplierBias is b2 at the start. It keeps the first multiplier of every group away from 0.
 const multiplierBias = 1
 
 func newMultiplierNetwork(inputs, units int, rng *rand.Rand) *multiplierNetwork {
 	n := units*(inputs+2) + 1
 	net := &multiplierNetwork{inputs: inputs, units: units, x: make([]float64, n), squares: make([]float64, n),
 		hidden: make([]float64, units), gradient: make([]float64, n)}
-	uniform := func(x []float64, fan int) { // as torch.nn.Linear
+	uniform := func(x []float64, fan int) { // the initialisation of torch.nn.Linear
 		bound := 1 / math.Sqrt(float64(fan))
 		for i := range x {
 			x[i] = bound * (2*rng.Float64() - 1)
@@ -36,7 +37,7 @@ func newMultiplierNetwork(inputs, units int, rng *rand.Rand) *multiplierNetwork 
 	return net
 }
 
-// lambda evaluates the multiplier of z.
+// lambda returns the multiplier of z.
 func (net *multiplierNetwork) lambda(z []float64) float64 {
 	bias, out := net.x[net.units*net.inputs:], net.x[net.units*(net.inputs+1):]
 	net.output = out[net.units]
@@ -51,7 +52,8 @@ func (net *multiplierNetwork) lambda(z []float64) float64 {
 	return math.Abs(net.output)
 }
 
-// descend does an Adagrad step on slope lambda(z), at the z of the last lambda.
+// descend takes an Adagrad step on the loss slope lambda(z). The last call of lambda must have been
+// for the same z.
 func (net *multiplierNetwork) descend(z []float64, slope, step float64) {
 	d := slope
 	if net.output < 0 {

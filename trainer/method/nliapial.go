@@ -16,38 +16,38 @@ import (
 // NLIAPIAL is the nonlinear inner-accelerated proximal inexact augmented Lagrangian method of Kong,
 // Melo and Monteiro, "Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving
 // Nonconvex Composite Optimization Problems with Nonlinear Convex Constraints", Mathematics of
-// Operations Research 2023: for convex constraints. With z_0 = x_0, p_0 = 0, lambda = 1/(2m) for
-// the weak-convexity modulus m of f, and c_0 = max(1, M/K^2), M and K Lipschitz constants of grad f
-// and g:
+// Operations Research 2023. The constraints must be convex. With z_0 = x_0, p_0 = 0, lambda =
+// 1/(2m) for the modulus m of weak convexity of f, and c_0 = max(1, M/K^2) for the Lipschitz
+// constants M of grad f and K of g:
 //
-//	z_k = approximate minimiser of lambda L_c(.; p_{k-1}) + lambda r + ||. - z_{k-1}||^2/2, by accelerated composite gradients
+//	z_k = approximate minimiser of lambda L_c(.; p_{k-1}) + lambda r + ||. - z_{k-1}||^2/2
 //	p_k = max(0, p_{k-1} + c g(z_k))
 //
-// until lambda v <= sigma ||z_k - z_{k-1}|| for v the distance of 0 to the subdifferential of the
-// inner problem over lambda. c is doubled when the potential's mean decrease since c was set
-// stalls:
+// Accelerated composite gradient steps compute z_k until lambda v <= sigma ||z_k - z_{k-1}||, where
+// v is the distance from 0 to the subdifferential of the inner objective divided by lambda. c is
+// doubled when the mean decrease of the potential since the last change of c is small:
 //
-//	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4,  j the first k with this c.
+//	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4,
 //
-// An iteration is an inner step: one backward pass, and two forward passes or more where
-// backtracking (composite) asks. M, K and m are estimates at the start; for a convex f m is a
-// twentieth of M, where any number will do.
+// where j is the first k with the current c. An iteration is an inner step: one backward pass and
+// two forward passes, or more forward passes where the backtracking (composite) needs them. M, K
+// and m are estimates at the start. For a convex f every m is valid; m is then a twentieth of M.
 type NLIAPIAL struct {
-	// Penalty is c_0 > 0; 0 is the default above.
+	// Penalty is c_0 > 0; 0 is the default, max(1, M/K^2).
 	Penalty float64
-	// Modulus is m > 0 and Lipschitz M > 0; 0 is the default: estimated at the start.
+	// Modulus is m > 0 and Lipschitz is M > 0; 0 is the default: an estimate at the start.
 	Modulus, Lipschitz float64
-	// Sigma is the inner problems' relative accuracy, in (0, 1); 0 is the default, 0.3.
+	// Sigma is the relative accuracy of the inner problems, in (0, 1); 0 is the default, 0.3.
 	Sigma float64
-	// Tolerance is tol > 0, the accuracy that is aimed at; 0 is the default, 1e-3.
+	// Tolerance is tol > 0, the target accuracy; 0 is the default, 1e-3.
 	Tolerance float64
-	// Inner limits the steps on an inner problem; 0 is the default, 100.
+	// Inner limits the steps of an inner problem; 0 is the default, 100.
 	Inner int
 
 	universal
 	q         *problem.Proximal
 	acg       *composite
-	t, k      int     // inner steps, and the outer iterations with this c
+	t, k      int     // inner steps, and outer iterations with the current c
 	potential float64 // L_c(z_j; p_j)
 }
 
@@ -70,7 +70,7 @@ func (m *NLIAPIAL) Init(p problem.Problem, at *problem.Point) error {
 		return err
 	}
 	if !(m.Sigma >= 0 && m.Sigma < 1) || m.Inner < 0 {
-		return fmt.Errorf("trainer: %w: nl-iapial's sigma is %v and inner steps %d, want sigma in (0, 1) and steps positive",
+		return fmt.Errorf("trainer: %w: nl-iapial's sigma is %v and the number of inner steps %d, want sigma in (0, 1) and a positive number of steps",
 			problem.ErrSettings, m.Sigma, m.Inner)
 	}
 	m.q = problem.NewProximal(p, 0)
@@ -103,7 +103,7 @@ func (m *NLIAPIAL) Iterate(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// measure sets lambda, here as 1/rho, and c_0.
+// measure sets lambda, stored as rho = 1/lambda, and c_0.
 func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 	s := estimate.Curvature{Objective: m.Lipschitz}
 	if m.Modulus == 0 || m.Lipschitz == 0 {
@@ -129,7 +129,7 @@ func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// update ends an outer iteration: p_k, c and the next centre.
+// update ends an outer iteration: it sets p_k, c and the next centre.
 func (m *NLIAPIAL) update(at *problem.Point) {
 	copy(m.acg.lambda, m.acg.weights[1:])
 	potential := m.acg.value(at.Objective, at.Constraints)
@@ -146,7 +146,7 @@ func (m *NLIAPIAL) update(at *problem.Point) {
 	m.t = 0
 }
 
-// stalled says whether the potential no longer falls.
+// stalled reports whether the mean decrease of the potential is too small.
 func (m *NLIAPIAL) stalled(potential float64) bool {
 	sigma, tolerance := setting.OrDefault(m.Sigma, DefaultNLIAPIALSigma), setting.OrDefault(m.Tolerance, DefaultNLIAPIALTolerance)
 	return (m.potential-potential)/float64(m.k-1) <= (1-sigma*sigma)*tolerance*tolerance/(4*m.q.Rho)
@@ -178,6 +178,7 @@ func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
 	m.acg.visitState(v)
 }
 
+// Options implements Method.
 func (m *NLIAPIAL) Options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("nl-iapial-penalty", &m.Penalty, option.Positive, "auto",

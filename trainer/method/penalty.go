@@ -12,15 +12,15 @@ import (
 	"ppal/trainer/step"
 )
 
-// Penalty is the quadratic penalty method: the primal step on f(x) + (c/2)||max(0, g(x))||^2, w = c
-// max(0, g(x)), with c multiplied by Growth every Period iterations (Nocedal and Wright, Numerical
-// Optimization, ch. 17). With a fixed c its limit violates the constraints by about lambda/c.
+// Penalty is the quadratic penalty method (Nocedal and Wright, Numerical Optimization, ch. 17): the
+// primal step on f(x) + (c/2)||max(0, g(x))||^2, with w = c max(0, g(x)). c is multiplied by Growth
+// every Period iterations. With a fixed c, the limit violates the constraints by about lambda/c.
 type Penalty struct {
 	Primal step.Settings
 	// Coefficient is the first c > 0; 0 is the default, 10.
 	Coefficient float64
-	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c stays. Period 0 is the
-	// default, 100.
+	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c is constant. Period 0
+	// is the default, 100.
 	Growth float64
 	Period int
 
@@ -34,8 +34,8 @@ var (
 	_ trainer.DualRule = (*Penalty)(nil)
 )
 
-// The defaults of Penalty: the first c, its factor from period to period, and a period's
-// iterations.
+// The defaults of Penalty: the first c, the factor of c after a period, and the iterations of a
+// period.
 const (
 	DefaultPenaltyCoefficient = 10
 	DefaultPenaltyGrowth      = 1
@@ -63,7 +63,7 @@ func (m *Penalty) StartDual(g []float64) error {
 	return nil
 }
 
-// coefficient is c at iteration k.
+// coefficient returns c at iteration k.
 func (m *Penalty) coefficient() float64 {
 	period := m.Period
 	if period == 0 {
@@ -94,7 +94,7 @@ func (m *Penalty) Demand() step.Demand {
 	return step.Demand{PenaltyCurvature: m.coefficient()}
 }
 
-// Report implements trainer.Method: the weights c max(0, g) estimate the multipliers.
+// Report implements trainer.Method: the coefficients c max(0, g) estimate the multipliers.
 func (m *Penalty) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.w) }
 
 // VisitDual implements trainer.DualRule.
@@ -103,6 +103,7 @@ func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Numbers("penalty.weights", m.w)
 }
 
+// Options implements Method.
 func (m *Penalty) Options() []*option.Option {
 	return append(m.Primal.Options(),
 		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").

@@ -13,13 +13,13 @@ import (
 	"ppal/trainer/step"
 )
 
-// DeltaKind names the sequence delta_k that bounds the steps of the auxiliary multiplier: delta_k
+// DeltaKind selects the sequence delta_k that bounds the steps of the auxiliary multiplier: delta_k
 // -> 0, sum delta_k = infinity.
 type DeltaKind int
 
 // The sequences, k from 0.
 const (
-	DeltaPower    DeltaKind = iota // delta_k = 1/(p k^q + 1), Moon et al., equation of delta_k in "Description of Algorithm" 2
+	DeltaPower    DeltaKind = iota // delta_k = 1/(p k^q + 1), Moon et al., "Description of Algorithm" 2
 	DeltaHarmonic                  // delta_k = delta0/(k+1)^q
 )
 
@@ -33,44 +33,44 @@ func (k DeltaKind) String() string {
 	return deltaNames[k]
 }
 
-// ParseDelta is the inverse of DeltaKind.String.
+// ParseDelta is the inverse of DeltaKind.String. The error wraps problem.ErrSettings.
 func ParseDelta(name string) (DeltaKind, error) {
 	if k := slices.Index(deltaNames[:], name); k >= 0 {
 		return DeltaKind(k), nil
 	}
-	return 0, fmt.Errorf("trainer: %w: delta %q (power, harmonic)", problem.ErrSettings, name)
+	return 0, fmt.Errorf("trainer: %w: unknown delta %q (supported: power, harmonic)", problem.ErrSettings, name)
 }
 
-// Perturbation holds the settings that PPALA and PLADA share: those of the proximal-perturbed
-// Lagrangian and its dual updates.
+// Perturbation holds the settings that PPALA and PLADA share: the parameters of the
+// proximal-perturbed Lagrangian and of its dual updates.
 type Perturbation struct {
-	// Alpha > 1 is the penalty on the perturbation z, Beta in (0, 1) the proximal parameter of lambda
-	// - mu; rho = Alpha/(1 + Alpha Beta). 0 is the default: 10 and 0.1.
+	// Alpha > 1 is the penalty on the perturbation z; Beta in (0, 1) is the proximal parameter of
+	// lambda - mu; rho = Alpha/(1 + Alpha Beta). 0 is the default: 10 and 0.1.
 	Alpha, Beta float64
-	// Tau is the step of the slack. 0 is the default: 0.9/(2 rho) for PPALA, 0.9/(3 rho) for PLADA,
-	// inside the theorems' bounds.
+	// Tau is the step size of the slack. 0 is the default: 0.9/(2 rho) for PPALA and 0.9/(3 rho) for
+	// PLADA, inside the theorems' bounds.
 	Tau float64
-	// Delta chooses delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed
-	// gradient step and Adam, 0.05 with momentum, whose stability needs delta_k to fall with the ramp,
-	// and 0.1 with gradient steps by the curvature rule, which takes what fast multipliers do to the
-	// gradient for curvature. DeltaQ is q in (2/3, 1]; 0 is the default 1. Delta0 in (0, 1] is
-	// DeltaHarmonic's; 0 is the default 1.
+	// Delta selects delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed
+	// gradient step and with Adam; 0.05 with momentum, which is stable only if delta_k falls with the
+	// ramp; 0.1 with gradient steps by the curvature rule, which measures the gradient changes of fast
+	// multipliers as curvature. DeltaQ is q in (2/3, 1]; 0 is the default, 1. Delta0 in (0, 1] is
+	// delta0 of DeltaHarmonic; 0 is the default, 1.
 	Delta                  DeltaKind
 	DeltaP, DeltaQ, Delta0 float64
-	// SlackCap U > 0 keeps u in [0, U]; 0 is the default: no cap.
+	// SlackCap U > 0 keeps u in [0, U]; 0 is the default: no upper bound.
 	SlackCap float64
-	// ZeroSlack starts with u_0 = 0 in place of u_0 = max(0, -g(x_0)).
+	// ZeroSlack starts with u_0 = 0 instead of u_0 = max(0, -g(x_0)).
 	ZeroSlack bool
 }
 
-// Rho returns rho = alpha/(1 + alpha beta), with the defaults of unset parameters.
+// Rho returns rho = alpha/(1 + alpha beta), with the defaults for parameters that are 0.
 func (s Perturbation) Rho() float64 {
 	s = s.withDefaults(deltaSlow)
 	return s.Alpha / (1 + s.Alpha*s.Beta)
 }
 
-// The defaults of Perturbation; those of tau rho are DefaultPPALASlackRatio and
-// DefaultPLADASlackRatio, that of p DefaultDeltaP.
+// The defaults of Perturbation. DefaultPPALASlackRatio and DefaultPLADASlackRatio are the defaults
+// of tau rho; DefaultDeltaP returns the default of p.
 const (
 	DefaultAlpha  = 10
 	DefaultBeta   = 0.1
@@ -80,16 +80,17 @@ const (
 
 // The defaults of p.
 const (
-	deltaSlow   = 1e-3 // of the paper's gradient step
-	deltaFast   = 0.1  // of gradient steps by the curvature rule
-	deltaRamped = 0.05 // of Nesterov's momentum
+	deltaSlow   = 1e-3 // with the paper's gradient step
+	deltaFast   = 0.1  // with gradient steps by the curvature rule
+	deltaRamped = 0.05 // with Nesterov's momentum
 )
 
-// DefaultDeltaP returns the default of Perturbation.DeltaP, p, beside an x-step: 1e-3 for a fixed
-// gradient step and Adam, 0.1 for gradient steps by the curvature rule (PLADA's Inner counts as
-// one), 0.05 with Nesterov's momentum: delta_k is then 2 (1 - b_k), b_k the ramp, the most that is
-// stable whatever the constraint's share of the curvature. Less would only let mu follow more
-// slowly: where lambda moves by D in an iteration, mu owes a violation of D/(rho delta_k).
+// DefaultDeltaP returns the default of Perturbation.DeltaP, p, for an x-step: 1e-3 for a fixed
+// gradient step and Adam, 0.1 for gradient steps by the curvature rule (and PLADA's Inner), 0.05
+// with Nesterov's momentum. With momentum, delta_k is then 2 (1 - b_k), b_k the ramp: the largest
+// delta_k that is stable for every share of the constraint in the curvature. A smaller delta_k lets
+// mu follow more slowly: where lambda moves by D in an iteration, the lag of mu leaves a violation
+// of D/(rho delta_k).
 func DefaultDeltaP(s step.Settings) float64 {
 	switch {
 	case s.Kind == step.Adam || s.Kind == step.Gradient && s.Fixed:
@@ -139,17 +140,17 @@ func (s Perturbation) delta(k int) float64 {
 	return 1 / (s.DeltaP*math.Pow(float64(k), s.DeltaQ) + 1)
 }
 
-// perturbed is the dual state of PPALA and PLADA: slack u, multiplier lambda of g + u - z = 0,
-// auxiliary multiplier mu of z = 0, on the host in float64.
+// perturbed is the dual state of PPALA and PLADA: the slack u, the multiplier lambda of g + u - z =
+// 0, and the auxiliary multiplier mu of z = 0, on the host in float64.
 type perturbed struct {
-	set           Perturbation // with defaults
+	set           Perturbation // with the defaults filled in
 	rho, tau      float64
 	k             int
 	u, lambda, mu []float64
 	nu            []float64 // nu_k
 	delta         float64   // delta_{k-1}
 	largestStep   float64   // largest s so far
-	negative      int       // iterations with some lambda_j < 0
+	negative      int       // iterations in which some lambda_j < 0
 }
 
 func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []float64) error {
@@ -171,7 +172,7 @@ func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []floa
 	return nil
 }
 
-// slack projects onto [0, U].
+// slack returns the projection of u onto [0, U].
 func (d *perturbed) slack(u float64) float64 {
 	u = math.Max(0, u)
 	if d.set.SlackCap > 0 {
@@ -189,8 +190,8 @@ func (d *perturbed) gap() float64 {
 	return math.Sqrt(sum)
 }
 
-// advance does the updates of the multipliers once u_{k+1} is in d.u: mu+ = mu + s(lambda - mu),
-// lambda+ = mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
+// advance updates the multipliers; d.u already holds u_{k+1}: mu+ = mu + s(lambda - mu), lambda+ =
+// mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
 func (d *perturbed) advance(s float64, g []float64) {
 	d.largestStep = math.Max(d.largestStep, s)
 	below := false
@@ -205,15 +206,15 @@ func (d *perturbed) advance(s float64, g []float64) {
 	d.k++
 }
 
-// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the part of the way from mu
-// to lambda that a step goes: its length is at most delta_k/2.
+// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the share of the way from mu
+// to lambda that mu goes in this iteration. The resulting step is at most delta_k/2 long.
 func (d *perturbed) share() float64 {
 	d.delta = d.set.delta(d.k)
 	gap := d.gap()
 	return d.delta / (gap*gap + 1)
 }
 
-// VisitDual shows the dual state.
+// VisitDual implements trainer.DualRule.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
@@ -233,59 +234,62 @@ func (d *perturbed) report(step float64) trainer.Report {
 	return r
 }
 
-// diagnose warns of settings outside the theorems, tauBound being tau's.
+// diagnose returns warnings about settings outside the theorems. tauBound is the bound of tau.
 func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 	if d.set.Alpha <= 1 {
-		warnings = append(warnings, fmt.Sprintf("alpha = %g is outside the theorems, which need alpha > 1", d.set.Alpha))
+		warnings = append(warnings, fmt.Sprintf("alpha = %g is outside the theorems, which need alpha > 1; convergence is not guaranteed (raise --alpha)", d.set.Alpha))
 	}
 	if d.set.Beta >= 1 {
-		warnings = append(warnings, fmt.Sprintf("beta = %g is outside the theorems, which need beta in (0, 1)", d.set.Beta))
+		warnings = append(warnings, fmt.Sprintf("beta = %g is outside the theorems, which need beta in (0, 1); convergence is not guaranteed (lower --beta)", d.set.Beta))
 	}
 	if d.tau >= tauBound {
-		warnings = append(warnings, fmt.Sprintf("tau = %g is outside the theorem's bound tau < %.4g for rho = %.4g", d.tau, tauBound, d.rho))
+		warnings = append(warnings, fmt.Sprintf("tau = %g is outside the theorem's bound tau < %.4g for rho = %.4g; convergence is not guaranteed (lower --tau)", d.tau, tauBound, d.rho))
 	}
 	if d.set.DeltaQ <= 2.0/3 {
-		warnings = append(warnings, fmt.Sprintf("delta q = %g is outside the complexity bound, which needs q in (2/3, 1]", d.set.DeltaQ))
+		warnings = append(warnings, fmt.Sprintf("delta q = %g is outside the complexity bound, which needs q in (2/3, 1]; the convergence rate is not guaranteed (raise --delta-q)", d.set.DeltaQ))
 	}
 	return warnings
 }
 
 const (
-	// owedShare is the part of a certificate's epsilon from which the violation is worth a warning,
-	// and the part of the violation that mu must owe.
-	owedShare = 0.5
-	// owedDelta is the delta_k from which mu stands nearly still: it goes less than this part of its
-	// way to lambda in a step, and there only a slower sequence helps. Above, mu is on its way, and
-	// more iterations do.
-	owedDelta = 0.1
+	// lagShare is the share of the certificate's epsilon above which the violation is worth a warning,
+	// and the share of the violation that the lag of mu must explain.
+	lagShare = 0.5
+	// lagDelta is the delta_k below which mu hardly moves: mu goes less than this share of the way to
+	// lambda in an iteration, and only a slower sequence helps. With a larger delta_k more iterations
+	// help.
+	lagDelta = 0.1
 )
 
-// slower names the setting that lets delta_k fall more slowly.
+// slower returns the advice that lets delta_k fall more slowly.
 func (s Perturbation) slower() string {
 	if s.Delta == DeltaHarmonic {
-		return "a larger Delta0 or smaller DeltaQ"
+		return "raise --delta0 or lower --delta-q"
 	}
-	return "a smaller DeltaP"
+	return "lower --delta-p"
 }
 
-// conclude warns where the distance of mu from lambda is what is left of the violation: g + u =
-// (lambda - mu)/rho after every dual update, so the constraints are met only as fast as mu follows.
+// conclude returns the closing warnings and notes. It warns if the lag of mu behind lambda explains
+// the remaining violation: g + u = (lambda - mu)/rho after every dual update, and therefore the
+// violation shrinks only as fast as mu follows lambda.
 func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
-	owed := d.gap() / d.rho
+	lag := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if d.k > 0 && v > tolerance && c.Infeasibility >= owedShare*c.Epsilon && owed >= owedShare*v && d.delta <= owedDelta {
+	if d.k > 0 && v > tolerance && c.Infeasibility >= lagShare*c.Epsilon && lag >= lagShare*v && d.delta <= lagDelta {
 		warnings = append(warnings, fmt.Sprintf(
-			"the violation %.2g is owed by mu: ||lambda - mu||/rho = %.2g while delta is down to %.2g; "+
-				"let delta fall more slowly (%s)", v, owed, d.delta, d.set.slower()))
+			"the remaining violation, %.2g, shrinks only as fast as mu follows lambda: ||lambda - mu||/rho = %.2g and delta has "+
+				"fallen to %.2g; let delta fall more slowly (%s)", v, lag, d.delta, d.set.slower()))
 	}
 	if d.k > 0 && d.negative > 0 {
 		notes = append(notes, fmt.Sprintf(
-			"some lambda_j was negative in %.1f%% of the iterations (harmless: an inactive constraint was falling)",
+			"some lambda_j was negative in %.1f%% of the iterations (harmless: an inactive constraint fell)",
 			100*float64(d.negative)/float64(d.k)))
 	}
 	return warnings, notes
 }
 
+// options describes the settings. slackRatio is the default of tau rho; rule writes the default of
+// tau.
 func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
 	return []*option.Option{
 		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").

@@ -15,27 +15,27 @@ import (
 	"ppal/trainer/step"
 )
 
-// XStep names PLADA's x-step.
+// XStep selects PLADA's x-step.
 type XStep int
 
-// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a problem of its own, for
-// every method.
+// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a separate problem, which
+// every method can solve.
 const (
-	// XStepAuto is ProxLinear where it applies to at most 4 constraints |h| - eps, or other maxima of
-	// at most 4 smooth terms in all (it pays a backward pass for each), else Subgradient.
+	// XStepAuto is ProxLinear if it applies to at most 4 constraints |h| - eps, or to other maxima of
+	// at most 4 smooth terms in all (each costs a backward pass), else Subgradient.
 	XStepAuto XStep = iota
 	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k
-	// (sign(0) = 0). It is outside the paper's proof, which minimises over <lambda_k, g(x)> itself;
-	// near a kink it can chatter.
+	// (sign(0) = 0). The paper's proof does not cover Subgradient: it minimises over <lambda_k, g(x)>
+	// itself. Near a kink the iterates can chatter.
 	Subgradient
 	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise
-	// constraints) and solves the rest exactly; r is none. A coordinate with lambda_j < 0 is held at a
-	// stationary value (see proxLinear and pieceShares).
+	// constraints) and solves the resulting subproblem exactly. It does not support a regularizer. A
+	// coordinate with lambda_j < 0 is held at a stationary value (see step.ProxLinearStep).
 	ProxLinear
-	// Inner does a number of subgradient steps on the exact subproblem (see innerStep).
+	// Inner takes several subgradient steps on the exact subproblem (see step.NewInner).
 	Inner
-	// Split is Subgradient on a problem whose gaps |h| <= eps stand as h <= eps and -h <= eps. The
-	// caller builds that problem.
+	// Split is Subgradient on a problem whose gaps |h| <= eps are split into h <= eps and -h <= eps.
+	// The caller builds that problem.
 	Split
 )
 
@@ -48,21 +48,22 @@ const (
 //	mu+  = mu + s (lambda - mu)
 //	lambda+ = mu+ + rho (g(x+) + u+)
 //
-// The step s of mu is that of the text's equation and the lemmas (||mu+ - mu|| <= delta_k/2);
-// BoxStep takes the algorithm box literally. The multiplier nu = max(0, lambda_k - u_k/tau)
-// certifies x_{k+1}. The zero value has the practical settings.
+// The share s follows the equation in the paper's text and the lemmas (||mu+ - mu|| <= delta_k/2);
+// BoxStep selects the formula in the paper's algorithm box. The multiplier nu = max(0, lambda_k -
+// u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
 type PLADA struct {
 	Perturbation
 	Primal step.Settings
 	XStep  XStep
-	// InnerSteps is the number of steps of Inner; 0 is the default, 10.
+	// InnerSteps is the number of inner steps of Inner; 0 is the default, 10.
 	InnerSteps int
 	// Sigma0 caps the step of mu; 0 is the default: no cap.
 	Sigma0 float64
-	// BoxStep is the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)), without
-	// 1/rho. It warns when s > 1.
+	// BoxStep selects the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)),
+	// without 1/rho. A run with s > 1 ends with a warning.
 	BoxStep bool
-	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
+	// Tolerance is the largest violation that counts as met in the closing warnings; 0 is the default,
+	// 1e-3.
 	Tolerance float64
 
 	firstOrder
@@ -83,19 +84,19 @@ const (
 	DefaultInnerSteps = 10
 
 	pladaTauBound  = 1.0 / 3
-	proxLinearMost = 4 // rows up to which XStepAuto pays a backward pass for each
+	proxLinearMost = 4 // largest number of rows for which XStepAuto selects ProxLinear
 )
 
 // Name implements trainer.Method.
 func (m *PLADA) Name() string { return "plada" }
 
-// validate checks what the dual state does not.
+// validate checks the settings that the dual state does not check.
 func (m *PLADA) validate() error {
 	switch {
 	case !setting.IsSize(m.Sigma0) || m.InnerSteps < 0:
-		return fmt.Errorf("trainer: %w: sigma0 is %v and inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
+		return fmt.Errorf("trainer: %w: sigma0 is %v and the number of inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
 	case m.XStep < XStepAuto || m.XStep > Split:
-		return fmt.Errorf("trainer: %w: PLADA has no x-step %d", problem.ErrSettings, m.XStep)
+		return fmt.Errorf("trainer: %w: unknown x-step %d of PLADA", problem.ErrSettings, m.XStep)
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (m *PLADA) newXStep(p problem.Problem) (step.Step, error) {
 	return step.New(m.Primal, p)
 }
 
-// xStep resolves XStepAuto.
+// xStep returns the x-step; it resolves XStepAuto.
 func (m *PLADA) xStep(p problem.Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
@@ -155,7 +156,7 @@ func (m *PLADA) StartDual(g []float64) error {
 		return err
 	}
 	primal := m.Primal
-	if m.XStep == Inner { // without momentum
+	if m.XStep == Inner { // Inner does not support momentum
 		primal.Kind = step.Gradient
 	}
 	return m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g)
@@ -202,14 +203,14 @@ func (m *PLADA) Demand() step.Demand {
 // VisitDual implements trainer.DualRule.
 func (m *PLADA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
-// Diagnose implements trainer.Diagnoser: settings outside the theorem.
+// Diagnose implements trainer.Diagnoser: it reports settings outside the theorem.
 func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(pladaTauBound / d.rho)
 	if !m.Primal.Fixed {
 		return warnings, nil
 	}
-	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, nil) // L_f: weights 0
+	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, nil) // L_f: coefficients 0
 	return append(warnings, w...), err
 }
 
@@ -218,7 +219,7 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	warnings, notes = m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(
-			"the step of mu reached %.3g > 1: mu overshot lambda (it does not without BoxStep)", m.dual.largestStep))
+			"the share of mu's step reached %.3g > 1: mu overshot lambda; use --mu-step analysed or lower --sigma0", m.dual.largestStep))
 	}
 	if s, ok := m.step.(*step.ProxLinearStep); ok && s.Held > 0 {
 		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.Held))
@@ -226,19 +227,12 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	return warnings, notes
 }
 
-// Options describes the x-step's settings.
-
-// options describes the settings of a method whose tau rho has the default slackRatio.
-
 // Options implements Method.
-
-// Options implements Method.
-
 func (m *PLADA) Options() []*option.Option {
 	primal := m.Primal.Options()
 	primal[0].For("gradient", option.If("x-step", "inner")).Check(func() string {
 		if m.XStep == Inner && m.Primal.Kind != step.Gradient {
-			return "--x-step inner takes gradient steps only; choose --primal gradient"
+			return "--x-step inner needs --primal gradient"
 		}
 		return ""
 	})
@@ -253,7 +247,7 @@ func (m *PLADA) Options() []*option.Option {
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
 }
 
-// xStepNames are the words of the x-steps without a number.
+// xStepNames are the words of the x-steps that take no number.
 var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}
 
 func (m *PLADA) xStepText() string {
@@ -278,23 +272,5 @@ func (m *PLADA) setXStep(text string) error {
 	m.XStep, m.InnerSteps = Inner, n
 	return nil
 }
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
-
-// Options implements Method.
 
 // Options implements Method.

@@ -11,25 +11,26 @@ import (
 )
 
 // PPALA is the proximal-perturbed augmented Lagrangian method for smooth constraints (Moon et al.,
-// Algorithm 2). With rho = alpha/(1 + alpha beta), every step is
+// Algorithm 2). With rho = alpha/(1 + alpha beta), an iteration is
 //
-//	w    = lambda + rho (g(x) + u)                      weights of the constraints at x_k
-//	x+   = primal step along grad f(x) + J(x)^T w       the paper's: prox_{eta r}(x - eta d)
+//	w    = lambda + rho (g(x) + u)                      coefficients of the constraints at x_k
+//	x+   = primal step along grad f(x) + J(x)^T w       in the paper: prox_{eta r}(x - eta d)
 //	u+   = max(0, u - tau (lambda + rho (g(x+) + u)))
 //	s    = delta_k/(||lambda - mu||^2 + 1)
 //	mu+  = mu + s (lambda - mu)
 //	lambda+ = mu+ + rho (g(x+) + u+)
 //
-// with g at the new x in u's step (its displayed gradient at x_k is a slip of the paper). One
-// forward and one backward pass an iteration. lambda is never projected: it may be negative while
-// an inactive constraint's g falls.
+// The step of u uses g at the new x; the gradient at x_k that the paper displays is a slip. An
+// iteration costs one forward and one backward pass. lambda is never projected: lambda_j may be
+// negative while the constraint g_j is inactive and falls.
 //
 // The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}:
 // nu.u_{k+1} = 0. The zero value has the practical settings.
 type PPALA struct {
 	Perturbation
 	Primal step.Settings
-	// Tolerance is the violation that counts as met in the closing warnings; 0 is the default, 1e-3.
+	// Tolerance is the largest violation that counts as met in the closing warnings; 0 is the default,
+	// 1e-3.
 	Tolerance float64
 
 	firstOrder
@@ -47,7 +48,7 @@ const (
 	// DefaultPPALASlackRatio is the default of tau rho in PPALA, inside the theorem's bound 1/2.
 	DefaultPPALASlackRatio = 0.9 / 2
 
-	ppalaTauBound = 1.0 / 2 // the theorem's bound on tau rho
+	ppalaTauBound = 1.0 / 2 // the theorem's bound of tau rho
 )
 
 // Name implements trainer.Method.
@@ -87,7 +88,8 @@ func (m *PPALA) UpdateDual(g []float64) {
 	d.advance(s, g)
 }
 
-// Demand implements trainer.DualRule: lambda_k follows rho g, and so does the penalty.
+// Demand implements trainer.DualRule: lambda_k follows rho g, and the penalty term has the
+// curvature rho.
 func (m *PPALA) Demand() step.Demand {
 	return step.Demand{PenaltyCurvature: 2 * m.dual.rho, Follows: true}
 }
@@ -95,14 +97,15 @@ func (m *PPALA) Demand() step.Demand {
 // VisitDual implements trainer.DualRule.
 func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
-// Diagnose implements trainer.Diagnoser: settings outside the theorem.
+// Diagnose implements trainer.Diagnoser: it reports settings outside the theorem.
 func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(ppalaTauBound / d.rho)
 	if !m.Primal.Fixed {
 		return warnings, nil
 	}
-	// L_ell is that of grad f + J^T (lambda + rho (g + u)), whose weights move by rho dg.
+	// L_ell is the smoothness of grad f + J^T (lambda + rho (g + u)), whose coefficients change by rho
+	// dg.
 	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Coefficients(w, g) })
 	return append(warnings, w...), err
 }
@@ -112,6 +115,7 @@ func (m *PPALA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 	return m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 }
 
+// Options implements Method.
 func (m *PPALA) Options() []*option.Option {
 	return append(m.Primal.Options(), m.Perturbation.options(DefaultPPALASlackRatio, "0.9/(2 rho)")...)
 }

@@ -9,26 +9,27 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ProximalPoint holds the settings that the inexact proximal point methods IPP-SSG and IPP-ConEx
-// share. From a centre x_c they do Inner steps on the strongly convex problem
+// ProximalPoint holds the settings that the inexact proximal point methods IPPSSG and IPPConEx
+// share. From a centre x_c they take Inner steps on the strongly convex problem
 //
-//	minimise f~ + r  subject to  g~_j <= 0,   f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2,
+//	minimise f~ + r  subject to  g~_j <= 0,
+//	f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2.
 //
-// and take a weighted mean of the inner iterates for the next centre (Boob, Deng and Lan,
-// "Stochastic First-order Methods for Convex and Nonconvex Functional Constrained Optimization",
-// Mathematical Programming 2022, section 3). An iteration is an inner step. Records and the result
-// are of the mean so far, the next centre if the loop ended there (Returner); OutputRandom draws
-// among the centres, which the theory speaks of.
+// A weighted mean of the inner iterates is the next centre (Boob, Deng and Lan, "Stochastic
+// First-order Methods for Convex and Nonconvex Functional Constrained Optimization", Mathematical
+// Programming 2022, section 3). An iteration is an inner step. Records and the result describe the
+// current mean, which would be the next centre if the loop ended there (trainer.Returner).
+// OutputRandom draws among the centres, as the theory does.
 type ProximalPoint struct {
-	// RhoHat is rho^ > 0, which must be above the moduli of weak convexity of f and g. 0 is the
-	// default: twice Modulus, but not less than a tenth of the largest curvature of f, which is what
-	// counts where all is convex.
+	// RhoHat is rho^ > 0. It must exceed the moduli of weak convexity of f and g. 0 is the default:
+	// twice Modulus, but at least a tenth of the largest curvature of f. The second bound decides if
+	// all functions are convex.
 	RhoHat float64
 	// Modulus is the largest modulus of weak convexity of f and the g_j. 0 is the default: half of
-	// RhoHat where that is set, else estimated at the start (estimateSmoothness: 18 gradients for f,
-	// as many for each of up to 4 terms of the constraints, and one, counted).
+	// RhoHat if RhoHat is set, else an estimate at the start (estimate.Curvatures: 18 gradients for f,
+	// 18 for each of up to 4 terms of the constraints, and one more, all counted).
 	Modulus float64
-	// Inner is the number N of inner steps, with IPPSSG at first; 0 is the default, 10.
+	// Inner is the number N of inner steps; for IPPSSG, the first N. 0 is the default, 10.
 	Inner int
 }
 
@@ -37,33 +38,34 @@ const (
 	DefaultInnerLoop = 10
 )
 
+// validate checks the settings; name is the method in the errors, which wrap problem.ErrSettings.
 func (s ProximalPoint) validate(name string) error {
 	if err := estimate.CheckProximity(name, s.RhoHat, s.Modulus); err != nil {
 		return err
 	}
 	if s.Inner < 0 {
-		return fmt.Errorf("trainer: %w: %s's inner steps are %d, want a positive number", problem.ErrSettings, name, s.Inner)
+		return fmt.Errorf("trainer: %w: the number of inner steps of %s is %d, want a positive number", problem.ErrSettings, name, s.Inner)
 	}
 	return nil
 }
 
-// proximalLoop is the outer loop: the centre x_c and the mean that will follow it.
+// proximalLoop is the outer loop: the centre x_c, and the mean that becomes the next centre.
 type proximalLoop struct {
 	set          ProximalPoint
-	measure      bool // the curvature, at the first centre
+	measure      bool // measure the curvature at the first centre
 	terms        *estimate.Terms
 	measured     estimate.Curvature
-	rho, strong  float64 // 0: not known yet
+	rho, strong  float64 // 0 until known
 	inner        int     // N
 	t            int     // inner steps since the centre
-	total        float64 // of the mean's weights
+	total        float64 // sum of the mean's weights
 	center, mean problem.Vector
 	d            problem.Vector // scratch
-	bound        []float64      // of each constraint's subgradients at the centre
+	bound        []float64      // bound of each constraint's subgradients at the centre
 }
 
-// newProximalLoop makes the loop; measure says that the method needs the curvature, whatever the
-// settings of rho^.
+// newProximalLoop returns the loop. measure says that the method needs the curvature even if rho^
+// is set.
 func newProximalLoop(set ProximalPoint, measure bool, p problem.Problem) proximalLoop {
 	l := proximalLoop{set: set, measure: measure || set.RhoHat == 0, inner: set.Inner, terms: estimate.NewTerms(p),
 		bound: make([]float64, problem.Constraints(p)), center: p.Space().New(), mean: p.Space().New(), d: p.Space().New()}
@@ -73,7 +75,7 @@ func newProximalLoop(set ProximalPoint, measure bool, p problem.Problem) proxima
 	return l
 }
 
-// open makes the iterate the centre.
+// open makes the iterate the centre, and chooses rho^ at the first centre.
 func (l *proximalLoop) open(p problem.Problem, at *problem.Point) (err error) {
 	if l.rho == 0 {
 		if l.measure {
@@ -88,33 +90,33 @@ func (l *proximalLoop) open(p problem.Problem, at *problem.Point) (err error) {
 	return nil
 }
 
-// bounds sets bound.
+// bounds sets l.bound.
 func (l *proximalLoop) bounds(at *problem.Point) error { return l.terms.Bounds(at, l.bound, l.d) }
 
-// proximity is (rho^/2)||x - x_c||^2.
+// proximity returns (rho^/2)||x - x_c||^2.
 func (l *proximalLoop) proximity(p problem.Problem) float64 {
 	distance := p.Space().Distance(problem.Iterate, l.center)
 	return l.rho / 2 * distance * distance
 }
 
-// descend sets x = x - step (d + weight rho^ (x - x_c)), weight the sum of those of f~ and the g~_j
-// in d.
+// descend sets x = x - step (d + weight rho^ (x - x_c)). weight is the sum of the weights of f~ and
+// the g~_j in d.
 func (l *proximalLoop) descend(p problem.Problem, step float64, d problem.Vector, weight float64) {
 	pull := step * weight * l.rho
 	p.Space().Combine(problem.Iterate, 1-pull, problem.Iterate, pull, l.center)
 	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -step, d)
 }
 
-// add takes the iterate into the mean.
+// add includes the iterate in the mean.
 func (l *proximalLoop) add(p problem.Problem, weight float64) {
 	l.total += weight
 	share := weight / l.total
 	p.Space().Combine(l.mean, 1-share, l.mean, share, problem.Iterate)
 }
 
-// advance counts an inner step and evaluates the iterate, or, after the last one, where ended says
-// so, the next centre: the mean, or the last iterate where the mean has none. The observer sees
-// each inner iterate before that.
+// advance counts an inner step, evaluates the iterate and shows it to the observer. After the last
+// inner step it reports ended and evaluates the next centre: the mean, or the last iterate if the
+// mean is empty.
 func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer innerObserver) (ended bool, err error) {
 	l.t++
 	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
@@ -132,12 +134,13 @@ func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer in
 	return true, at.Forward(p)
 }
 
-// innerObserver is the method of a proximalLoop.
+// innerObserver sees each inner iterate; the method that owns the proximalLoop implements it.
 type innerObserver interface {
 	see(p problem.Problem, at *problem.Point)
 }
 
-// moveToMean makes the mean the iterate; false where the iterate is a centre or the mean has none.
+// moveToMean makes the mean the iterate. It returns false if the iterate is a centre or the mean is
+// empty.
 func (l *proximalLoop) moveToMean(p problem.Problem) bool {
 	if l.t == 0 || l.total == 0 {
 		return false
@@ -146,7 +149,7 @@ func (l *proximalLoop) moveToMean(p problem.Problem) bool {
 	return true
 }
 
-// outputWeight is 1 at the centres.
+// outputWeight returns 1 at the centres and 0 elsewhere.
 func (l *proximalLoop) outputWeight() float64 {
 	if l.t == 0 {
 		return 1
@@ -154,18 +157,19 @@ func (l *proximalLoop) outputWeight() float64 {
 	return 0
 }
 
-// conclude tells rho^ where it was chosen here, and warns where the one that was set is too small.
-func (l *proximalLoop) conclude() (warnings, notes []string) {
+// conclude returns a note with rho^ if the loop chose it, and a warning if the user's rho^ is too
+// small. flag is the option that sets rho^.
+func (l *proximalLoop) conclude(flag string) (warnings, notes []string) {
 	switch {
 	case l.rho == 0:
 		return nil, nil
 	case l.set.RhoHat > 0 && l.measured.Weak >= l.set.RhoHat:
-		return []string{fmt.Sprintf("rho^ = %.3g is not above the weak convexity modulus %.3g estimated at the start: the subproblems may "+
-			"not be convex", l.rho, l.measured.Weak)}, nil
+		return []string{fmt.Sprintf("rho^ = %.3g is at most the modulus of weak convexity estimated at the start, %.3g: the proximal "+
+			"problems may not be convex (raise %s)", l.rho, l.measured.Weak, flag)}, nil
 	case l.set.RhoHat > 0:
 		return nil, nil
 	}
-	return nil, []string{fmt.Sprintf("rho^ = %.3g, from the weak convexity modulus %.3g and the curvature of f %.3g estimated at the start",
+	return nil, []string{fmt.Sprintf("rho^ = %.3g, from the modulus of weak convexity, %.3g, and the curvature of f, %.3g, estimated at the start",
 		l.rho, setting.OrDefault(l.set.Modulus, l.measured.Weak), l.measured.Objective)}
 }
 
@@ -183,6 +187,7 @@ func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Vector("proximal.mean", l.mean)
 }
 
+// rhoOption describes RhoHat under the name.
 func (s *ProximalPoint) rhoOption(name string) *option.Option {
 	return option.NumberOr(name, &s.RhoHat, option.Positive, "auto",
 		"set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")

@@ -234,11 +234,11 @@ func TestProximalPointChoosesRho(t *testing.T) {
 		note string // "": none
 		warn string
 	}{
-		{"estimated", saddle, method.ProximalPoint{}, "rho^ = 4, from the weak convexity modulus 2", ""},
+		{"estimated", saddle, method.ProximalPoint{}, "rho^ = 4, from the modulus of weak convexity, 2", ""},
 		{"convex", bowl, method.ProximalPoint{}, "rho^ = 0.2,", ""},
-		{"modulus", saddle, method.ProximalPoint{Modulus: 3}, "rho^ = 6, from the weak convexity modulus 3", ""},
+		{"modulus", saddle, method.ProximalPoint{Modulus: 3}, "rho^ = 6, from the modulus of weak convexity, 3", ""},
 		{"given", saddle, method.ProximalPoint{RhoHat: 5}, "", ""},
-		{"too small", saddle, method.ProximalPoint{RhoHat: 1}, "", "is not above the weak convexity modulus 2"},
+		{"too small", saddle, method.ProximalPoint{RhoHat: 1}, "", "is at most the modulus of weak convexity estimated at the start, 2"},
 	} {
 		for _, m := range []trainer.Method{&method.IPPSSG{ProximalPoint: test.set}, &method.IPPConEx{ProximalPoint: test.set}} {
 			r, err := trainer.Train(context.Background(), testkit.Start(t, test.fn, 1, 0.1), m, trainer.Settings{Iterations: 3})

@@ -15,13 +15,13 @@ type Method interface {
 	Options() []*option.Option
 }
 
-// Description tells of a method.
+// Description describes a method for help texts and documents.
 type Description struct {
 	Name    string // on the command line: "ppala"
-	Summary string // in one line
-	About   string // in a few sentences: the idea, and when to choose the method
+	Summary string // one line
+	About   string // a few sentences: the idea, and when to choose the method
 	Source  string // the publication that has the equations
-	Kinks   bool   // the method takes constraints with kinks as they are; others take |h| <= eps as h <= eps and -h <= eps
+	Kinks   bool   // supports constraints with kinks; others need |h| <= eps split into h <= eps, -h <= eps
 	New     func() Method
 }
 
@@ -85,8 +85,8 @@ func All() []Description {
 	}
 }
 
-// New makes the method of the name, with the settings of its zero value. The error wraps
-// problem.ErrSettings.
+// New returns the named method with the settings of its zero value. The error for an unknown name
+// wraps problem.ErrSettings.
 func New(name string) (Method, error) {
 	d, err := Lookup(name)
 	if err != nil {
@@ -104,12 +104,13 @@ func Names() []string {
 	return names
 }
 
-// Lookup describes a method by its name. The error wraps problem.ErrSettings.
+// Lookup returns the description of the named method. The error for an unknown name wraps
+// problem.ErrSettings.
 func Lookup(name string) (Description, error) {
 	for _, d := range All() {
 		if d.Name == name {
 			return d, nil
 		}
 	}
-	return Description{}, fmt.Errorf("trainer: %w: no method %q (the methods are %s)", problem.ErrSettings, name, option.List(Names(), "and"))
+	return Description{}, fmt.Errorf("trainer: %w: unknown method %q (supported: %s)", problem.ErrSettings, name, option.List(Names(), "and"))
 }

@@ -11,42 +11,42 @@ import (
 	"ppal/trainer/problem"
 )
 
-// StepRule names how a step size of SSG follows from its setting c; count is that of the steps of
-// the same kind so far, this one included.
+// StepRule selects how SSG derives a step size from the setting c. count is the number of steps of
+// the same kind, including the current step.
 type StepRule string
 
-// The rules.
+// The step rules.
 const (
 	StepConstant StepRule = "constant" // c
 	StepDecay    StepRule = "decay"    // c/sqrt(count)
-	StepPolyak   StepRule = "polyak"   // g(x)/||zeta_g||^2: for the steps on g, and without a c
+	StepPolyak   StepRule = "polyak"   // g(x)/||zeta_g||^2: for the steps on g only; needs no c
 )
 
 // SSG is the single-loop switching subgradient method of Huang and Lin, "Oracle Complexity of
 // Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained
-// Optimization", NeurIPS 2023, Algorithm 1. The constraints enter through their maximum g(x) =
-// max_j g_j(x); zeta_f and zeta_g are subgradients of f and g at x:
+// Optimization", NeurIPS 2023, Algorithm 1. The method uses the maximum of the constraints, g(x) =
+// max_j g_j(x). zeta_f and zeta_g are subgradients of f and g at x:
 //
 //	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x is one of the iterates that count
 //	otherwise:    x+ = Proj(x - (g(x)/||zeta_g||^2) zeta_g)
 //
-// Its theory is about an iterate that counts, drawn with probability proportional to its eta:
-// OutputRandom draws so, among x_1..x_K. The Polyak step aims at g = 0, below tol, and needs that
-// distance: with tol = 0 the iterates would freeze on the boundary.
+// The theory covers an iterate that counts, drawn with a probability proportional to its eta;
+// OutputRandom draws such an iterate among x_1..x_K. The Polyak step aims at g = 0, below tol, and
+// needs the distance: with tol = 0 the iterates would stay on the boundary.
 //
-// Where the published eta is a constant of the order of the accuracy's square, unknown beforehand,
-// the default here decays from one that is measured; StepConstant is the published one. It has no
-// multiplier of its own for the certificate.
+// The published eta is a constant of the order of the squared accuracy, which is unknown in
+// advance. The default eta here is measured at the start and decays; StepConstant selects the
+// published rule. The method has no certified multiplier of its own.
 type SSG struct {
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
 	Tolerance float64
-	// Step is eta's c > 0. 0 is the default: 2/L, the longest that a step of a smooth f can be, L the
-	// largest curvature of f that estimateSmoothness finds at the start (19 gradients, counted).
-	// StepConstant needs it.
+	// Step is c of eta, c > 0. 0 is the default: 2/L, the longest stable step for a smooth f, where L
+	// is the largest curvature of f that estimate.Curvatures finds at the start (19 gradients,
+	// counted). StepConstant needs a positive Step.
 	Step float64
-	// StepRule is eta's: StepDecay, the default for "", or StepConstant.
+	// StepRule is the rule of eta: StepDecay, the default for "", or StepConstant.
 	StepRule StepRule
-	// ViolationRule is that of the steps on g: StepPolyak, the default for "", or StepConstant or
+	// ViolationRule is the rule of the steps on g: StepPolyak, the default for "", or StepConstant or
 	// StepDecay with ViolationStep > 0.
 	ViolationRule StepRule
 	ViolationStep float64
@@ -54,9 +54,9 @@ type SSG struct {
 	universal
 	d              problem.Vector
 	weights        []float64
-	c              float64 // Step, or what was measured
-	steps, repairs int     // on f and on g, so far
-	last           float64 // step
+	c              float64 // Step, or the measured c
+	steps, repairs int     // number of steps on f, and on g
+	last           float64 // last step size
 }
 
 var (
@@ -65,11 +65,11 @@ var (
 )
 
 const (
-	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance, that of
-	// Settings.FeasibilityTolerance.
+	// DefaultSSGTolerance is the default of SSG.Tolerance and IPPSSG.Tolerance. It equals the default
+	// of Settings.FeasibilityTolerance.
 	DefaultSSGTolerance = trainer.DefaultFeasibilityTolerance
 
-	ssgStability = 2 // of 1/L
+	ssgStability = 2 // factor of 1/L
 )
 
 // Name implements trainer.Method.
@@ -84,22 +84,22 @@ func (m *SSG) validate() error {
 	case "", StepDecay:
 	case StepConstant:
 		if m.Step == 0 {
-			return fmt.Errorf("trainer: %w: SSG's constant step needs its size", problem.ErrSettings)
+			return fmt.Errorf("trainer: %w: SSG's constant step needs a step size", problem.ErrSettings)
 		}
 	default:
-		return fmt.Errorf("trainer: %w: SSG's step rule %q (decay, constant)", problem.ErrSettings, m.StepRule)
+		return fmt.Errorf("trainer: %w: unknown step rule %q of SSG (supported: decay, constant)", problem.ErrSettings, m.StepRule)
 	}
 	switch m.ViolationRule {
 	case "", StepPolyak:
 		if m.ViolationStep != 0 {
-			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints has no size to set", problem.ErrSettings)
+			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints does not take a step size", problem.ErrSettings)
 		}
 	case StepConstant, StepDecay:
 		if m.ViolationStep == 0 {
-			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs its size", problem.ErrSettings, m.ViolationRule)
+			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs a step size", problem.ErrSettings, m.ViolationRule)
 		}
 	default:
-		return fmt.Errorf("trainer: %w: SSG's rule of steps on the constraints %q (polyak, constant, decay)", problem.ErrSettings, m.ViolationRule)
+		return fmt.Errorf("trainer: %w: unknown violation rule %q of SSG (supported: polyak, constant, decay)", problem.ErrSettings, m.ViolationRule)
 	}
 	return nil
 }
@@ -133,19 +133,19 @@ func (m *SSG) Iterate(p problem.Problem, at *problem.Point) error {
 	return at.SampleAndForward(p, at.Iteration+1)
 }
 
-// measure sets c where the settings do not.
+// measure sets c if Step is 0.
 func (m *SSG) measure(p problem.Problem, at *problem.Point) error {
 	s, err := estimate.Curvatures(p, at, false)
-	if m.c = 1; s.Objective > 0 { // a linear f has no scale of its own
+	if m.c = 1; s.Objective > 0 { // a linear f has no curvature: c = 1
 		m.c = ssgStability / s.Objective
 	}
 	return err
 }
 
-// counts says whether g <= tol.
+// counts reports whether g <= tol.
 func (m *SSG) counts(g float64) bool { return g <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance) }
 
-// descend does the step on f.
+// descend takes the step on f.
 func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
 	clear(m.weights)
 	m.weights[0] = 1
@@ -158,7 +158,7 @@ func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// repair does the step on g = g_j.
+// repair takes the step on g = g_j.
 func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) error {
 	clear(m.weights)
 	m.weights[1+j] = 1
@@ -172,7 +172,7 @@ func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) err
 	case StepDecay:
 		m.last = m.ViolationStep / math.Sqrt(float64(m.repairs))
 	default:
-		m.last = 0 // where zeta_g = 0 there is nowhere to go
+		m.last = 0 // zeta_g = 0: no direction lowers g
 		if size := p.Space().Dot(m.d, m.d); size > 0 {
 			m.last = g / size
 		}
@@ -182,7 +182,7 @@ func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) err
 	return nil
 }
 
-// stepOnObjective is eta of the next step on f.
+// stepOnObjective returns eta of the next step on f.
 func (m *SSG) stepOnObjective() float64 {
 	if m.StepRule == StepConstant {
 		return m.c
@@ -190,7 +190,7 @@ func (m *SSG) stepOnObjective() float64 {
 	return m.c / math.Sqrt(float64(m.steps+1))
 }
 
-// OutputWeight implements trainer.Weigher: the step that leaves an iterate that counts.
+// OutputWeight implements trainer.Weigher: the step size eta at an iterate that counts, else 0.
 func (m *SSG) OutputWeight(at *problem.Point) float64 {
 	if worst, _ := largestConstraint(at.Constraints); !m.counts(worst) {
 		return 0
@@ -209,8 +209,8 @@ func (m *SSG) VisitState(v problem.StateVisitor) {
 	v.Count("ssg.repairs", &m.repairs)
 }
 
-// largestConstraint returns max_j g_j and the first j that attains it; minus infinity and -1
-// without constraints.
+// largestConstraint returns max_j g_j and the first j that attains the maximum, or minus infinity
+// and -1 without constraints.
 func largestConstraint(g []float64) (value float64, j int) {
 	value, j = math.Inf(-1), -1
 	for i, v := range g {
@@ -221,6 +221,7 @@ func largestConstraint(g []float64) (value float64, j int) {
 	return value, j
 }
 
+// Options implements Method.
 func (m *SSG) Options() []*option.Option {
 	rule := func(name string, field *StepRule, help string, first StepRule, others ...StepRule) *option.Option {
 		words := []string{string(first)}

@@ -7,8 +7,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// Unconstrained is the primal step on f + r alone, w = 0: what the objective could reach without
-// the constraints.
+// Unconstrained takes the primal step on f + r alone, w = 0. The result shows the value that the
+// objective could reach without the constraints.
 type Unconstrained struct {
 	Primal step.Settings
 
@@ -44,4 +44,5 @@ func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.ste
 // VisitDual implements trainer.DualRule.
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}
 
+// Options implements Method.
 func (m *Unconstrained) Options() []*option.Option { return m.Primal.Options() }

@@ -7,7 +7,7 @@ import (
 
 var (
 	// ErrSettings marks a setting that is out of its range or does not fit the problem or the method.
-	ErrSettings = errors.New("bad setting")
+	ErrSettings = errors.New("invalid setting")
 	// ErrNonFinite marks a run that met an infinite or undefined value; the error is a
 	// *NonFiniteError.
 	ErrNonFinite = errors.New("not finite")

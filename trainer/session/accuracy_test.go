@@ -10,12 +10,12 @@ import (
 	"ppal/trainer/problem"
 )
 
-// passes are g and f, the scores and the gradient at x for weights that the multipliers may have.
+// passes returns g and f, the scores and the gradient at x, for typical coefficients.
 func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	t.Helper()
 	p := e.data.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
-	g := make([]float64, len(e.statement.bounds()))
+	g := make([]float64, len(e.builder.statement.bounds()))
 	f, err := p.Forward(g)
 	if err != nil {
 		t.Fatal(err)
@@ -42,10 +42,11 @@ func relative(a, b []float64) float64 {
 	return math.Sqrt(num / den)
 }
 
-// Against float64 products in three slices are as accurate as those in float32, forwards and in the gradient, for widths from 1 to 512,
-// early and late in training. Two slices are within what docs/products.md says of them.
-func TestSlicesAreAccurate(t *testing.T) {
-	needSlices(t)
+// Compared with float64, products of three digits are as accurate as float32 products, in the
+// scores and in the gradient, for widths from 1 to 512, early and late in training. Products of two
+// digits are within the bounds of docs/products.md.
+func TestDigitsAreAccurate(t *testing.T) {
+	needDigits(t)
 	rows := clothes(t, 120)
 	logs, cases := 0.0, 0 // of the ratios of the errors
 	for _, width := range []int{1, 7, 64, 512} {
@@ -71,15 +72,15 @@ func TestSlicesAreAccurate(t *testing.T) {
 				}
 				logs, cases = logs+math.Log(errors[1]/errors[0]), cases+1
 				if errors[1] > 2*errors[0] || errors[2] > 1e-3 {
-					t.Errorf("width %d, %d iterations more: %s of three slices %.2g, of two %.2g, in float32 %.2g",
+					t.Errorf("width %d, %d iterations more: %s of three digits %.2g, of two %.2g, in float32 %.2g",
 						width, iterations, what, errors[1], errors[2], errors[0])
 				}
 			}
 		}
 	}
 	if mean := math.Exp(logs / float64(cases)); mean > 1 {
-		t.Errorf("errors of three slices are %.2g times those in float32, in the mean", mean)
+		t.Errorf("errors of three digits are %.2g times those in float32, in the mean", mean)
 	} else {
-		t.Logf("errors of three slices are %.2g times those in float32, in the mean", mean)
+		t.Logf("errors of three digits are %.2g times those in float32, in the mean", mean)
 	}
 }

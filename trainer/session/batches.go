@@ -13,8 +13,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// batches binds mini-batches that hold the same share of every stratum (class, and group), each one's rows in a new random order every
-// time they have all been used. Batch k is a function of the seed and k alone.
+// batches trains on mini-batches. Every batch holds the same share of each stratum (class and
+// group). The rows of a stratum come in a random order, which is drawn anew after each pass over
+// them. Batch k is a function of the seed and k alone.
 type batches struct {
 	bound  *graph.Problem
 	rows   rows
@@ -24,12 +25,13 @@ type batches struct {
 	orders []order
 }
 
-// smoothBatches and pieceBatches are the task on mini-batches, the latter where constraints are maxima.
 type (
+	// smoothBatches is the task on mini-batches.
 	smoothBatches struct {
 		problem.Problem
 		*batches
 	}
+	// pieceBatches is the task on mini-batches if constraints are maxima of pieces.
 	pieceBatches struct {
 		problem.Piecewise
 		*batches
@@ -45,10 +47,10 @@ type order struct {
 	rows          []int
 }
 
-// batchStream tells the batches' random streams from others of the same seed.
+// batchStream separates the random streams of the batches from other streams of the same seed.
 const batchStream = 0x62617463686573
 
-// at returns the place of the t-th row that the stratum contributes to the run, counted over all passes.
+// at returns the place in the stratum of its t-th row in the run, counted over all passes.
 func (o *order) at(t int) int {
 	n := len(o.rows)
 	if pass := t / n; pass != o.pass {
@@ -63,26 +65,26 @@ func (o *order) at(t int) int {
 }
 
 // newBatches builds the task on batches of about size rows.
-func newBatches(t *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
-	b := &batches{rows: r}
+func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
+	m := &batches{rows: r}
 	for k, rows := range r.strata {
 		n := len(rows)
 		count := min(n, max(1, (size*n+r.len()/2)/r.len()))
-		b.counts = append(b.counts, count)
-		b.orders = append(b.orders, order{seed: seed, stratum: uint64(k), pass: -1, rows: make([]int, n)})
-		b.list = append(b.list, rows[:count]...) // as good as any for what the task knows of a batch
+		m.counts = append(m.counts, count)
+		m.orders = append(m.orders, order{seed: seed, stratum: uint64(k), pass: -1, rows: make([]int, n)})
+		m.list = append(m.list, rows[:count]...) // all batches have the same labels and groups
 	}
-	part := r.pick(b.list)
-	b.picked = part.data
+	part := r.pick(m.list)
+	m.picked = part.data
 	var err error
-	if b.bound, err = t.problem(part, dtype, weights); err != nil {
+	if m.bound, err = b.problem(part, dtype, weights); err != nil {
 		return nil, err
 	}
-	p, err := t.statement.complete(b.bound)
+	p, err := b.statement.complete(m.bound)
 	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
-		return pieceBatches{pieces, b}, err
+		return pieceBatches{pieces, m}, err
 	}
-	return smoothBatches{p, b}, err
+	return smoothBatches{p, m}, err
 }
 
 // perPass is the number of batches in one pass over the rows.
@@ -109,8 +111,8 @@ func (b *batches) Sample(k int) error {
 	return nil
 }
 
-// pick returns some rows, with what the task knows of them. The data follow later changes of the
-// list.
+// pick returns the rows of the list with their labels and groups. The data follow later changes of
+// the list.
 func (r rows) pick(list []int) rows {
 	part := rows{data: matrix.Pick(r.data, list), classes: r.classes}
 	place := make([]int, r.len()) // of each row, from 1

@@ -12,16 +12,17 @@ import (
 	"ppal/trainer/problem"
 )
 
-// A block has so many of the rows' numbers, 2 MiB in float32, but at least so many rows, enough for a few threads.
+// The size of a block of rows.
 const (
-	blockNumbers = 1 << 19
-	blockRows    = 480
+	blockNumbers = 1 << 19 // elements of a block: 2 MiB in float32
+	blockRows    = 480     // the least number of rows, enough for a few threads
 )
 
-// blocks are the model's scores S(x) of rows that are kept as they were read, a block at a time: rows that are only measured need no
-// packed copy, and a certificate in float64 no wide one.
+// blocks computes the model's scores S(x) of rows one block at a time, from the rows as they were
+// read. Rows that are only measured then need no packed copy, and a certificate in float64 needs no
+// copy in float64.
 type blocks struct {
-	block     *graph.Problem // <D, S(x)> of a block's rows, its inputs the rows and D, its watched value 0 S(x)
+	block     *graph.Problem // <D, S(x)> of a block; inputs: the rows and D; watched: S(x)
 	rows      int            // of a block
 	data      matrix.Matrix
 	list      []int         // the numbers of a block's rows
@@ -33,25 +34,25 @@ type blocks struct {
 }
 
 // newBlocks builds the model for blocks of the rows.
-func (t *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+func (b *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	n, d := data.Dims()
-	return t.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
+	return b.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
-// blocksOf takes the number of a block's rows, at most all.
-func (t *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
-	b := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: t.spec.Outputs}
-	b.take(0)
-	b.picked = matrix.Pick(data, b.list)
-	b.direction = matrix.Dense{Rows: rows, Cols: b.outputs, Data: make([]float64, rows*b.outputs)}
+// blocksOf is newBlocks for blocks of the given number of rows, at most all rows.
+func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.spec.Outputs}
+	k.take(0)
+	k.picked = matrix.Pick(data, k.list)
+	k.direction = matrix.Dense{Rows: rows, Cols: k.outputs, Data: make([]float64, rows*k.outputs)}
 	var err error
-	b.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := t.scores(g, b.picked, dtype, weights)
+	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, x, scores, err := b.scores(g, k.picked, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		direction := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("direction"), gorgonia.WithShape(rows, b.outputs),
-			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, b.outputs), tensor.Of(dtype))))
+		direction := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("direction"), gorgonia.WithShape(rows, k.outputs),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, k.outputs), tensor.Of(dtype))))
 		product, err := gorgonia.HadamardProd(scores, direction)
 		if err != nil {
 			return graph.Definition{}, err
@@ -59,23 +60,23 @@ func (t *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 		sum, err := gorgonia.Sum(product)
 		return graph.Definition{
 			Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction},
-			Data: []matrix.Matrix{b.picked, nil}, Watch: gorgonia.Nodes{scores},
+			Data: []matrix.Matrix{k.picked, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
-	}, t.host)
+	}, b.devices.measure)
 	if err != nil {
 		return nil, fmt.Errorf("session: the scores of %d rows: %w", rows, err)
 	}
-	return b, nil
+	return k, nil
 }
 
-// take makes the rows from the given one on the block's rows.
+// take selects the block that begins with the given row.
 func (b *blocks) take(from int) {
 	for k := range b.list {
 		b.list[k] = from + k
 	}
 }
 
-// scores are S [n, C], row by row, at the stacked weights x.
+// scores returns S [n, C], row by row, at the stacked weights x.
 func (b *blocks) scores(x []float64) ([]float64, error) {
 	n, _ := b.data.Dims()
 	scores := make([]float64, 0, n*b.outputs)
@@ -89,7 +90,8 @@ func (b *blocks) scores(x []float64) ([]float64, error) {
 	return scores, err
 }
 
-// pullBack writes J^T D to sum, J the derivative of the scores by the stacked weights at x, D [n, C] row by row.
+// pullBack writes J^T D to sum, for D [n, C] row by row. J is the derivative of the scores by the
+// stacked weights at x.
 func (b *blocks) pullBack(sum, x, d []float64) error {
 	if b.gradient == problem.Iterate {
 		b.gradient, b.part = b.block.Space().New(), make([]float64, len(sum))
@@ -97,7 +99,7 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 	clear(sum)
 	return b.each(x, func(at, from int) error {
 		fresh := d[at*b.outputs : (from+b.rows)*b.outputs]
-		old := len(b.direction.Data) - len(fresh) // rows of the block before
+		old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block had
 		clear(b.direction.Data[:old])
 		copy(b.direction.Data[old:], fresh)
 		if err := b.block.Bind(1, &b.direction); err != nil {
@@ -114,8 +116,8 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 	})
 }
 
-// each visits the blocks after their forward pass. Blocks are rows from to from+b.rows-1, of which those from at on are new: the last
-// one begins early enough to be whole.
+// each calls visit for every block after the block's forward pass. A block is the rows from to
+// from+b.rows-1, and its rows from at on are new: the last block overlaps the one before it.
 func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 	b.block.Space().Write(problem.Iterate, x)
 	n, _ := b.data.Dims()

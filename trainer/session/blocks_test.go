@@ -9,7 +9,7 @@ import (
 	"ppal/models"
 )
 
-// Scores of blocks of rows are those of all rows at once, the rows of the last block too.
+// The scores of blocks of rows equal the scores of all rows at once, also in the last block.
 func TestBlocksEqualTheWhole(t *testing.T) {
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		for _, block := range []int{1, 23, 120} {
@@ -24,7 +24,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := e.problem.Forward(make([]float64, len(e.statement.bounds()))); err != nil {
+				if _, err := e.problem.Forward(make([]float64, len(e.builder.statement.bounds()))); err != nil {
 					t.Fatal(err)
 				}
 				v, err := e.data.splits[0].problem.Watched(0)
@@ -43,7 +43,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 	}
 }
 
-// weights are the first ones.
+// weights returns the initial weights.
 func (e *assembly) weights(t *testing.T) models.Weights {
 	t.Helper()
 	w, err := e.start()

@@ -10,19 +10,21 @@ import (
 	"ppal/trainer"
 )
 
-// The bounds of docs/products.md, element by element: kappa_K of a column's largest magnitude, and unit roundings.
+// kappa are the bounds of docs/products.md by the number of digits, relative to the largest
+// magnitude in a column.
 var kappa = map[int]float64{2: 1.56e-5, 3: 6.2e-8}
 
 const unit = 0x1p-24
 
-// layer is a network's first layer on some rows: X W, and X^T D for the D of the gradient.
+// layer is a network's first layer on some rows: X W, and X^T D for the gradient's D.
 type layer struct {
 	x    *matrix.Bytes
 	w, d []float32
 	h    int
 }
 
-// firstLayer computes D = dS V^T o A (1 - A) in float64, where row i of class c has dS_ij = -dS_ic/3 = phi'(S_ic - S_ij)/3.
+// firstLayer computes D = dS V^T o A (1 - A) in float64, where row i of class c has dS_ij =
+// -dS_ic/3 = phi'(S_ic - S_ij)/3.
 func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
 	n, d, h := x.Rows, x.Cols, e.builder.spec.Hidden[0]
 	params := e.iterate()
@@ -61,10 +63,10 @@ func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
 	return l
 }
 
-// Both products of the first layer on real pictures, early and late in training, are within the documented bounds of what they are in
-// float64.
+// Both products of the first layer on real pictures, early and late in training, differ from
+// float64 by at most the documented bounds.
 func TestProductsAreWithinTheirBounds(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	rows := clothes(t, 70) // a block and a part
 	for _, width := range []int{1, 33, 512} {
 		e := build(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
@@ -116,18 +118,19 @@ func (l layer) check(t *testing.T, count int) {
 		}
 		for j, want := range sums {
 			if most := kappa[count]*largest[j]*total + unit*math.Abs(want); !(math.Abs(float64(z[i*h+j])-want) <= 1.001*most) {
-				t.Fatalf("width %d, %d slices: Z[%d,%d] = %v, want %v to within %.2g", h, count, i, j, z[i*h+j], want, most)
+				t.Fatalf("width %d, %d digits: Z[%d,%d] = %v, want %v to within %.2g", h, count, i, j, z[i*h+j], want, most)
 			}
 		}
 	}
 	for at, want := range exact {
 		if !(math.Abs(float64(g[at])-want) <= 1.001*bound[at]) {
-			t.Fatalf("width %d, %d slices: G[%d,%d] = %v, want %v to within %.2g", h, count, at/h, at%h, g[at], want, bound[at])
+			t.Fatalf("width %d, %d digits: G[%d,%d] = %v, want %v to within %.2g", h, count, at/h, at%h, g[at], want, bound[at])
 		}
 	}
 }
 
-// gradient adds a block's X^T D, and its bound: the slices', three roundings of the block's, and that of the sum so far.
+// gradient adds a block's X^T D to exact, and to bound the error of the digits, three roundings of
+// the block and one rounding of the sum.
 func (l layer) gradient(lo, hi int, kappa float64, exact, bound []float64) {
 	d, h := l.x.Cols, l.h
 	row, total, part := make([]float64, d), make([]float64, d), make([]float64, d*h)

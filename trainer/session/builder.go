@@ -13,19 +13,18 @@ import (
 	"ppal/trainer/problem"
 )
 
-// builder builds problems of one model and one task on any rows, in any precision.
+// builder builds the problems of one model and one task, on any rows and in any precision.
 type builder struct {
 	spec        models.Spec
 	statement   *Statement
 	regularizer problem.Regularizer
-	center      []float64    // c/s of the columns; nil: no centring
-	scale       []float64    // of the columns; nil: as they are
-	engine      graph.Engine // of the training rows
-	host        graph.Engine // of the rows that are only measured or certified
+	devices     *devices
+	center      []float64 // c/s of the columns; nil: no centring
+	scale       []float64 // factors of the columns; nil: none
 }
 
-// problem builds the task on rows, from weights as trained. The problem's one input is the rows
-// [n, d], and its one watched node the scores [n, C].
+// problem builds the task on rows for the training device, at the given weights as trained. The
+// problem has one input, the rows [n, d], and one watched node, the scores [n, C].
 func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*graph.Problem, error) {
 	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, x, scores, err := b.scores(g, r.data, dtype, weights)
@@ -43,7 +42,7 @@ func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*
 			Data:      []matrix.Matrix{r.data},
 			Watch:     gorgonia.Nodes{scores},
 		}, nil
-	}, b.engine)
+	}, b.devices.train)
 }
 
 // scores adds the model, its input and its scores to the graph.
@@ -65,14 +64,15 @@ func (b *builder) head(r rows) (*graph.Problem, error) {
 			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), b.spec.Outputs), tensor.Of(tensor.Float64))))
 		f, c, err := b.statement.Nodes(scores, r.public())
 		return graph.Definition{Objective: f, Constraints: c, Parameters: gorgonia.Nodes{scores}}, err
-	}, b.host)
+	}, b.devices.measure)
 	if err != nil {
 		return nil, fmt.Errorf("session: the objective and constraints in float64: %w", err)
 	}
 	return p, nil
 }
 
-// measurer returns what evaluates scores of the rows: the statement's own measures, or f and g.
+// measurer returns the function that evaluates scores of the rows: the statement's own measures, or
+// f and g by the statement's nodes.
 func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), error) {
 	if b.statement.Measures != nil {
 		return b.statement.Measures(r.public())
@@ -98,22 +98,7 @@ func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), er
 	}, nil
 }
 
-// nonSmooth says whether f or g have kinks: the statement's, or the network's.
+// nonSmooth reports whether f or g have kinks, from the statement or from the network.
 func (b *builder) nonSmooth() bool {
 	return b.statement.NonSmooth || len(b.spec.Hidden) > 0 && b.spec.Activation == models.ReLU
-}
-
-// Float64s are a value's elements; nil where they are no numbers.
-func Float64s(v gorgonia.Value) []float64 {
-	switch data := v.Data().(type) {
-	case []float32:
-		wide := make([]float64, len(data))
-		for i, x := range data {
-			wide[i] = float64(x)
-		}
-		return wide
-	case []float64:
-		return data
-	}
-	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"ppal/datasets"
 )
 
-// writeFashion writes files of Fashion-MNIST's names, with pictures of noise, as many of each class.
+// writeFashion writes files with Fashion-MNIST's names: pictures of noise, equally many of each
+// class.
 func writeFashion(t *testing.T, train, test int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,8 @@ func writeFashion(t *testing.T, train, test int) string {
 	return dir
 }
 
-// A run on files that are differ from the published files says so, and names them with their checksums.
+// A run on files that differ from the published files warns, and names the files with their
+// checksums.
 func TestUnofficialData(t *testing.T) {
 	e := build(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
 	const want = "4 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results."
@@ -56,7 +58,7 @@ func TestUnofficialData(t *testing.T) {
 	}
 }
 
-// The real files, published or not: the run says what datasets.Check says.
+// The run identifies the real files like datasets.Check.
 func TestRealDataAreIdentified(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A session knows neither the command line's settings nor the program.
+// A session does not depend on the settings of the command line or on the program.
 func TestDependencies(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

@@ -14,21 +14,22 @@ import (
 	"ppal/trainer/graph"
 )
 
-// Device says what computes. The zero value is a GPU where the program has support for one and one
-// answers, else all cores of the CPU; in float32, by the fastest products that are as accurate.
+// Device selects the device that computes. The zero value selects a GPU if the program supports
+// GPUs and one is available, else all cores of the CPU, with float32 numbers and the fastest
+// products that are as accurate as float32.
 type Device struct {
 	Kind    DeviceKind
-	Ordinal int // of the GPU, from 0
+	Ordinal int // number of the GPU, from 0
 	Engine  Engine
 	SIMD    SIMD
-	// Products is how float32 products with the data are computed.
+	// Products selects how float32 products with the data are computed.
 	Products Products
-	// MicroBatch is the number of rows that a GPU works on at a time; 0: all.
+	// MicroBatch is the number of rows that a GPU processes at a time; 0: all rows.
 	MicroBatch int
 	// Dtype is tensor.Float32 or tensor.Float64; the zero value is float32. The certificate is in
 	// float64 either way.
 	Dtype tensor.Dtype
-	// Threads of the CPU; 0: all cores.
+	// Threads is the number of CPU threads; 0: one for each core.
 	Threads int
 	// OpenGPU opens the GPU; nil opens one of this machine's.
 	OpenGPU func(GPUOptions) (GPU, error)
@@ -60,16 +61,19 @@ const (
 	CUDA DeviceKind = "cuda"
 )
 
-// Engine is what runs the graphs. The empty string means Plan.
+// Engine selects what runs the graphs. The empty string means Plan.
 type Engine string
 
 // The engines.
 const (
-	Plan     Engine = "plan"     // compiled for the device
-	Gorgonia Engine = "gorgonia" // Gorgonia's tape machine on the CPU, with gonum's products: the reference
+	// Plan compiles the graphs for the device.
+	Plan Engine = "plan"
+	// Gorgonia runs Gorgonia's tape machine with gonum's products on the CPU, as a reference.
+	Gorgonia Engine = "gorgonia"
 )
 
-// SIMD is the instruction set of the CPU's kernels. The empty string means the widest there is.
+// SIMD selects the instruction set of the CPU's kernels. The empty string means the widest
+// available.
 type SIMD string
 
 // The instruction sets.
@@ -79,28 +83,28 @@ const (
 	NoSIMD SIMD = "go"
 )
 
-// Products is how float32 products with the data are computed. The empty string means the fastest
-// way that is known to be as accurate as Float32.
+// Products selects how float32 products with the data are computed. The empty string means the
+// fastest way that is as accurate as Float32.
 type Products string
 
-// The products. Int8 and bfloat16 digits are for 8-bit data: the other factor is quantized to three
-// or two digits, of which three reach float32's accuracy.
+// The products. The products of digits are for 8-bit data: they quantize the other factor to three
+// or two int8 or bfloat16 digits. Three digits reach the accuracy of float32.
 const (
 	Float32 Products = "float32"
 	Int8x3  Products = "int8x3"
 	Int8x2  Products = "int8x2"
-	TF32    Products = "tf32"   // GPU
-	BF16x3  Products = "bf16x3" // GPU
-	BF16x2  Products = "bf16x2" // GPU
+	TF32    Products = "tf32"   // GPU only
+	BF16x3  Products = "bf16x3" // GPU only
+	BF16x2  Products = "bf16x2" // GPU only
 )
 
-// onGPUOnly says whether the CPU lacks the products.
+// onGPUOnly reports whether only GPUs support the products.
 func (p Products) onGPUOnly() bool { return p == TF32 || p == BF16x3 || p == BF16x2 }
 
-// ofBytes says whether the products are for 8-bit data alone.
+// ofBytes reports whether the products need 8-bit data.
 func (p Products) ofBytes() bool { return p == Int8x3 || p == Int8x2 || p == BF16x3 || p == BF16x2 }
 
-// validate refuses values that no device has.
+// validate refuses unknown values.
 func (d Device) validate() error {
 	refuse := func(option string, value any) error {
 		return &OptionError{Option: option, Problem: fmt.Sprintf("is %q, which is not known", value)}
@@ -118,7 +122,7 @@ func (d Device) validate() error {
 	return nil
 }
 
-// dtype is the numbers' type.
+// dtype returns the type of the numbers.
 func (d Device) dtype() tensor.Dtype {
 	if d.Dtype.Type == nil {
 		return tensor.Float32
@@ -126,7 +130,8 @@ func (d Device) dtype() tensor.Dtype {
 	return d.Dtype
 }
 
-// OpenCPU opens the CPU device that the plans run on. Products that only a GPU has count as automatic.
+// OpenCPU opens the CPU device. If only GPUs support the products, the CPU's products are
+// automatic.
 func (d Device) OpenCPU() (*cpu.Device, error) {
 	level := kernel.Best()
 	if d.SIMD != "" {
@@ -146,17 +151,17 @@ func (d Device) OpenCPU() (*cpu.Device, error) {
 	return opened.With(products)
 }
 
-// devices are what a session computes on.
+// devices are the open devices of a session.
 type devices struct {
 	options Device
-	train   graph.Engine // the training rows
-	measure graph.Engine // the rows that are only measured, and the certificate
-	cpu     *cpu.Device  // the training device where the plan runs on the CPU, else nil
-	gpu     GPU          // the training device where it is a GPU, else nil
-	name    string
+	train   graph.Engine // computes the training rows
+	measure graph.Engine // computes the rows that are only measured, and the certificate
+	cpu     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
+	gpu     GPU          // trains; nil if the CPU trains
+	name    string       // of the CPU that trains
 }
 
-// openDevices opens what the options name. With a GPU, the CPU still scores the rows that are only
+// openDevices opens the devices. If a GPU trains, the CPU still scores the rows that are only
 // measured, and computes the certificate.
 func openDevices(o Device) (*devices, error) {
 	d := &devices{options: o}
@@ -184,7 +189,7 @@ func openDevices(o Device) (*devices, error) {
 	return d, nil
 }
 
-// openGPU opens the GPU. What is left to the CPU has the products that are fastest there.
+// openGPU opens the GPU, and the CPU with its fastest products for the measures.
 func (d *devices) openGPU() error {
 	rest := d.options
 	if rest.Products != Float32 {
@@ -212,7 +217,7 @@ func (d *devices) openGPU() error {
 	return nil
 }
 
-// describe names the device once the products are known.
+// describe names the training device.
 func (d *devices) describe(products string) string {
 	if d.gpu == nil {
 		return d.name
@@ -226,7 +231,8 @@ func (d *devices) describe(products string) string {
 	return s
 }
 
-// integerProducts says whether products with 8-bit data of so many columns would be of integers.
+// integerProducts reports whether the training device multiplies 8-bit data with that many columns
+// as integers.
 func (d *devices) integerProducts(cols int) bool {
 	if d.gpu != nil {
 		return d.gpu.Products(cols).Digits() > 0
@@ -234,7 +240,7 @@ func (d *devices) integerProducts(cols int) bool {
 	return d.cpu != nil && d.cpu.Products(cols).Digits() > 0
 }
 
-// peakBytes is the most of a GPU's memory that was in use so far; 0 without a GPU.
+// peakBytes returns the peak of the GPU memory in use so far; 0 without a GPU.
 func (d *devices) peakBytes() int64 {
 	if d.gpu == nil {
 		return 0
@@ -242,7 +248,7 @@ func (d *devices) peakBytes() int64 {
 	return d.gpu.PeakBytes()
 }
 
-// close gives the GPU back.
+// close releases the GPU.
 func (d *devices) close() error {
 	if d.gpu == nil {
 		return nil
@@ -252,7 +258,7 @@ func (d *devices) close() error {
 	return err
 }
 
-// productsError lets a device's error about its products name the option.
+// productsError turns a device's error about its products into an OptionError.
 func productsError(err error) error {
 	var unsupported *plan.ProductsError
 	if errors.As(err, &unsupported) {

@@ -16,7 +16,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// onGPU trains on a device whose driver open returns.
+// onGPU returns the opener of a device whose driver open returns.
 func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU, error) {
 	return func(o GPUOptions) (GPU, error) {
 		d, err := open(o.Ordinal)
@@ -31,8 +31,8 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU,
 	}
 }
 
-// onRecorder builds a run whose GPU is a recorder.
-func onRecorder(t *testing.T, r *double.Driver, change func(c *setup)) (*assembly, error) {
+// onDouble builds a run whose GPU is a test double.
+func onDouble(t *testing.T, r *double.Driver, change func(c *setup)) (*assembly, error) {
 	t.Helper()
 	c := small(func(c *setup) {
 		c.Device.Kind, c.Ordinal = CUDA, 1
@@ -47,15 +47,15 @@ func onRecorder(t *testing.T, r *double.Driver, change func(c *setup)) (*assembl
 	return try(t, c.options())
 }
 
-// Every problem trains on a GPU, on mini-batches and by slices too, with all calls in order; the run names the GPU and its memory, and
-// Close gives everything back.
+// Every problem trains on a GPU, also on mini-batches and micro-batches, with all calls in order.
+// The run names the GPU and its memory, and Close releases everything.
 func TestTrainingOnGPU(t *testing.T) {
 	for name, change := range map[string]func(c *setup){
 		"mnpc":   func(*setup) {},
 		"tf32":   func(c *setup) { c.Dtype, c.Products = tensor.Float32, TF32 },
 		"bf16x3": func(c *setup) { c.Dtype, c.Products = tensor.Float32, BF16x3 },
 		"int8x3": func(c *setup) { c.Dtype, c.Products = tensor.Float32, Int8x3 },
-		"int8x2, batches by slices": func(c *setup) {
+		"int8x2, batches in micro-batches": func(c *setup) {
 			c.Dtype, c.Products, c.BatchSize, c.MicroBatch = tensor.Float32, Int8x2, 30, 7
 		},
 		"bf16x2, batches": func(c *setup) {
@@ -70,7 +70,7 @@ func TestTrainingOnGPU(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := double.New(double.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
-			e, err := onRecorder(t, r, change)
+			e, err := onDouble(t, r, change)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,10 +96,10 @@ func TestTrainingOnGPU(t *testing.T) {
 	}
 }
 
-// A network in float32 on images compiles the modules that it launches kernels of, and no others.
+// A float32 network on images compiles only the modules whose kernels it launches.
 func TestModulesOfARun(t *testing.T) {
 	r := double.New(double.Options{})
-	e, err := onRecorder(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 })
+	e, err := onDouble(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,16 +132,16 @@ func TestModulesOfARun(t *testing.T) {
 	}
 }
 
-// A GPU that fails while the problem is built is given back.
+// A GPU that fails while the problem is built is released.
 func TestGPUFailsWhileBuilding(t *testing.T) {
 	r := double.New(double.Options{Memory: 50_000})
-	_, err := onRecorder(t, r, func(*setup) {})
+	_, err := onDouble(t, r, func(*setup) {})
 	if !errors.Is(err, driver.ErrOutOfMemory) || r.Violations() != nil || r.Count("Close") != 1 {
 		t.Errorf("error %v, violations %v, closed %d times", err, r.Violations(), r.Count("Close"))
 	}
 }
 
-// auto takes the CPU only where there is no GPU, not where one fails.
+// The automatic device is the CPU only if there is no GPU, not if a GPU fails.
 func TestAutomaticDevice(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -159,13 +159,13 @@ func TestAutomaticDevice(t *testing.T) {
 	}
 }
 
-// What ran is named, and what a device or the data lack is refused by name. auto is three slices of integers where the device has their
-// units.
+// The products that ran are named. Products that the device or the data do not support are refused.
+// Automatic products are three int8 digits if the device has integer units.
 func TestProductsOnGPU(t *testing.T) {
 	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[Products]string{"": "int8x3", Float32: "float32", TF32: "tf32", BF16x3: "bf16x3", BF16x2: "bf16x2",
 		Int8x3: "int8x3", Int8x2: "int8x2"} {
-		e, err := onRecorder(t, r(), func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked })
+		e, err := onDouble(t, r(), func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,8 @@ func TestProductsOnGPU(t *testing.T) {
 	}
 }
 
-// A table of small integers is kept as bytes for slices, and not otherwise: float32 on a GPU reads the standardised features.
+// A table of small integers is kept as bytes for products of digits only: float32 products on a GPU
+// read the standardised features.
 func TestIntegersOnGPU(t *testing.T) {
 	file := integersFile(t, "2")
 	for products, noted := range map[Products]bool{BF16x3: true, Int8x3: true, Float32: false} {

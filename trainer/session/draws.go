@@ -11,8 +11,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// draws is the intersectional task with the constraint of one group, another at every iteration: the group of iteration k is a function
-// of the seed and k alone.
+// draws is the intersectional task with one constraint, which bounds another group at every
+// iteration. The group of iteration k is a function of the seed and k alone.
 type draws struct {
 	*graph.Problem
 	groups *constraints.GroupDraws
@@ -23,15 +23,15 @@ type draws struct {
 
 var _ problem.DrawnGroup = (*draws)(nil)
 
-func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
-	p := t.statement.sampled
+func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
+	p := b.statement.sampled
 	d := &draws{rows: r, eps: p.Bounds()[0]}
 	var err error
 	if d.groups, err = p.NewDraws(r.public().fair(), dtype, seed); err != nil {
 		return nil, err
 	}
 	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := t.scores(g, r.data, dtype, weights)
+		net, x, scores, err := b.scores(g, r.data, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -43,10 +43,10 @@ func newDraws(t *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 			return graph.Definition{}, err
 		}
 		return graph.Definition{
-			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: t.regularizer, NonSmooth: t.nonSmooth(),
+			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: b.regularizer, NonSmooth: b.nonSmooth(),
 			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
 		}, nil
-	}, t.engine)
+	}, b.devices.train)
 	return d, err
 }
 
@@ -63,7 +63,8 @@ func (d *draws) Sample(k int) error {
 // GroupFeatures implements problem.DrawnGroup.
 func (d *draws) GroupFeatures() []float64 { return d.rows.levels[d.group] }
 
-// DecisionViolation implements problem.DrawnGroup: the share of wrong decisions in the group less that among all rows, less the bound.
+// DecisionViolation implements problem.DrawnGroup. It is the share of wrong decisions in the group
+// minus the share of wrong decisions among all rows, minus the bound.
 func (d *draws) DecisionViolation() (float64, error) {
 	v, err := d.Watched(0)
 	if err != nil {

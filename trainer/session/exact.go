@@ -8,8 +8,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// exact is the task in float64 throughout, a block of rows at a time: the scores S(x) of the blocks, then f and g over all scores, and
-// backwards D = d(w_0 f + w.g)/dS over all, then the sum of the blocks' gradients of <D, S(x)>. It is for certificates: it is slow, and
+// exact is the task in float64, one block of rows at a time. A forward pass computes the scores
+// S(x) block by block, then f and g of all scores. A backward pass computes D = d(w_0 f + w.g)/dS
+// for all scores, then sums the blocks' gradients of <D, S(x)>. Certificates use it: it is slow and
 // needs little memory.
 type exact struct {
 	*problem.HostSpace[float64]
@@ -21,7 +22,8 @@ type exact struct {
 
 var _ problem.Problem = (*exact)(nil)
 
-// newExact returns the problem with its iterate x, weights as trained, stacked: the slice itself, not a copy.
+// newExact returns the problem at the iterate x, the stacked weights as trained. The slice x itself
+// becomes the iterate.
 func newExact(b *builder, r rows, x []float64) (*exact, error) {
 	e := &exact{HostSpace: problem.NewHostSpace(x, b.regularizer), b: b}
 	weights, err := models.Unstack(b.spec, x)
@@ -38,6 +40,7 @@ func newExact(b *builder, r rows, x []float64) (*exact, error) {
 	return e, nil
 }
 
+// Dims implements problem.Problem.
 func (e *exact) Dims() (n, m int) {
 	_, m = e.head.Dims()
 	return len(e.Slice(problem.Iterate)), m
@@ -46,6 +49,7 @@ func (e *exact) Dims() (n, m int) {
 // NonSmooth implements problem.NonSmooth.
 func (e *exact) NonSmooth() bool { return e.b.nonSmooth() }
 
+// Forward implements problem.Problem.
 func (e *exact) Forward(g []float64) (f float64, err error) {
 	scores, err := e.blocks.scores(e.Slice(problem.Iterate))
 	if err != nil {
@@ -55,8 +59,9 @@ func (e *exact) Forward(g []float64) (f float64, err error) {
 	return e.head.Forward(g)
 }
 
-func (e *exact) Backward(weights []float64, d problem.Vector) error {
-	if err := e.head.Backward(weights, e.direction); err != nil {
+// Backward implements problem.Problem.
+func (e *exact) Backward(coefficients []float64, d problem.Vector) error {
+	if err := e.head.Backward(coefficients, e.direction); err != nil {
 		return err
 	}
 	n, _ := e.head.Dims()

@@ -15,11 +15,11 @@ import (
 	"ppal/trainer/session"
 )
 
-// The run of
+// Example does the run of
 //
 //	ppal train --problem dp --dataset adult
 //
-// in Go, here with the built-in stand-in for Adult, which needs no files.
+// with the built-in stand-in for Adult, which needs no files.
 func Example() {
 	dir, ctx := tempDir(), context.Background()
 	defer os.RemoveAll(dir)
@@ -37,8 +37,8 @@ func Example() {
 	// Output: loss 0.4, gap within its bound: true
 }
 
-// An objective and a constraint of the caller's own, as Gorgonia nodes, on the caller's own rows: a
-// least-squares fit of the labels by a score whose mean square is bounded.
+// The objective and the constraint are the caller's own Gorgonia nodes, on the caller's own rows:
+// the scores fit the labels by least squares, and their mean square is bounded.
 func Example_ownGraph() {
 	dir, ctx := tempDir(), context.Background()
 	defer os.RemoveAll(dir)
@@ -73,7 +73,7 @@ func Example_ownGraph() {
 	// Output: f 0.425, energy 0.200, multiplier 0.94
 }
 
-// tempDir is a new directory for a run's files.
+// tempDir returns a new directory.
 func tempDir() string {
 	dir, err := os.MkdirTemp("", "session")
 	check(err)

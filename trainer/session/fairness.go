@@ -21,8 +21,8 @@ type DemographicParity struct {
 	Gaps    GapForm
 }
 
-// EqualizedOdds bounds the gaps between two groups' true positive rates and false positive rates. See
-// constraints.Gaps.
+// EqualizedOdds bounds the gaps between two groups' true positive rates and false positive rates.
+// See constraints.Gaps.
 type EqualizedOdds struct {
 	Epsilon []float64 // one bound for both gaps, or one each; nil: 0.01
 	Phi     Surrogate // of the error, in the objective; "" means Logistic
@@ -30,8 +30,8 @@ type EqualizedOdds struct {
 	Gaps    GapForm
 }
 
-// Intersectional bounds how much worse any group, or the average group, may fare than all rows do.
-// Groups may overlap. See constraints.Intersectional.
+// Intersectional bounds the loss of any group, or of the average group, relative to the loss of all
+// rows. Groups may overlap. See constraints.Intersectional.
 type Intersectional struct {
 	Epsilon []float64 // one bound, or one per group; nil: 0.01
 	Phi     Surrogate // of the error, in the objective; "" means Hinge
@@ -41,8 +41,8 @@ type Intersectional struct {
 
 var _, _, _ Task = DemographicParity{}, EqualizedOdds{}, Intersectional{}
 
-// GapForm says how a bound |h| <= eps on a gap becomes constraints. The empty string means SplitGaps
-// for methods that take differentiable constraints only, else AbsoluteGaps.
+// GapForm selects the constraints that state a bound |h| <= eps on a gap. The empty string means
+// SplitGaps for methods that need differentiable constraints, else AbsoluteGaps.
 type GapForm string
 
 // The forms of gaps.
@@ -52,7 +52,7 @@ const (
 	LargestGap   GapForm = "max"      // the largest |h| - eps <= 0
 )
 
-// form returns the form of package constraints.
+// form returns the form in package constraints.
 func (f GapForm) form(smooth bool) (constraints.GapForm, error) {
 	switch {
 	case f == SplitGaps, f == "" && smooth:
@@ -65,7 +65,8 @@ func (f GapForm) form(smooth bool) (constraints.GapForm, error) {
 	return 0, &OptionError{Option: "gaps", Problem: "is " + string(f) + ", want absolute, split or max"}
 }
 
-// GroupForm says how the groups' bounds become constraints. The empty string means EachGroup.
+// GroupForm selects the constraints that state the groups' bounds. The empty string means
+// EachGroup.
 type GroupForm string
 
 // The forms of groups.
@@ -154,8 +155,7 @@ func orDefaultEpsilon(epsilon []float64) []float64 {
 	return epsilon
 }
 
-// fairProblem is what the fairness problems have in common: *constraints.Gaps and
-// *constraints.Intersectional.
+// fairProblem is the common part of *constraints.Gaps and *constraints.Intersectional.
 type fairProblem interface {
 	Bounds() []float64
 	ConstraintNames() []string
@@ -166,7 +166,7 @@ type fairProblem interface {
 	NewEvaluator(rows constraints.Rows) (*constraints.FairnessEvaluator, error)
 }
 
-// fairness is the statement of a fairness problem.
+// fairness returns the statement of a fairness problem.
 func fairness(name string, p fairProblem) *Statement {
 	s := &Statement{
 		Name: name, Objective: "loss", Constraints: named(p.ConstraintNames(), p.Bounds()),

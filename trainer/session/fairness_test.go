@@ -13,16 +13,17 @@ import (
 	"ppal/trainer/problem"
 )
 
-// plada takes PLADA, with the x-step that fits the constraints.
+// plada selects PLADA with its automatic x-step.
 func plada(o *Options) { o.Method = &method.PLADA{} }
 
-// pladaSubgradient takes PLADA with subgradient steps.
+// pladaSubgradient selects PLADA with subgradient steps.
 func pladaSubgradient(o *Options) { o.Method = &method.PLADA{XStep: method.Subgradient} }
 
-// narrow takes a network of few units.
+// narrow selects a small network.
 func narrow(o *Options) { o.Model = &models.Spec{Hidden: []int{8}, Activation: models.ReLU} }
 
-// Every fairness problem trains, becomes feasible where its bound can be met, and ends with measures of every split.
+// Every fairness problem trains, becomes feasible if its bound can be met, and ends with measures
+// of every split.
 func TestFairnessProblemsTrain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		task     Task
@@ -67,8 +68,8 @@ func TestFairnessProblemsTrain(t *testing.T) {
 			if start := math.Log(2); final.Objective > 1 || tc.measure == "dp_gap" && final.Objective > start {
 				t.Errorf("the objective is %v", final.Objective)
 			}
-			if len(final.Splits) != 3 || len(final.Values) != 1+len(e.statement.bounds()) {
-				t.Errorf("%d splits, %d values of %d constraints", len(final.Splits), len(final.Values), len(e.statement.bounds()))
+			if len(final.Splits) != 3 || len(final.Values) != 1+len(e.builder.statement.bounds()) {
+				t.Errorf("%d splits, %d values of %d constraints", len(final.Splits), len(final.Values), len(e.builder.statement.bounds()))
 			}
 			for _, s := range final.Splits {
 				if len(s.Decisions) != len(final.Values) || s.Decisions[0] != s.Named["error"] {
@@ -85,7 +86,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 	}
 }
 
-// The certificate in float64, from blocks of rows, is that of the training problem run in float64.
+// The problem in blocks of rows equals the training problem in float64.
 func TestExactFairness(t *testing.T) {
 	float64s := func(o *Options) { o.Device.Dtype = tensor.Float64 }
 	for _, o := range []Options{
@@ -103,7 +104,7 @@ func TestExactFairness(t *testing.T) {
 		if smooth.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // sparse rows and dense ones are cut up
 			t.Fatal(err)
 		}
-		p, err := e.statement.complete(smooth)
+		p, err := e.builder.statement.complete(smooth)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ type files struct {
 	metrics *rundir.Metrics // nil once closed
 }
 
-// Open makes the run's directory, which must be new or empty, and writes config.yaml and
-// preparation.yaml; the records of the training then reach metrics.jsonl one by one. An empty dir means
+// Open creates the run's directory, or takes an empty one, and writes config.yaml and
+// preparation.yaml. Optimize then writes each record to metrics.jsonl at once. An empty dir means
 // runs/<time>-<task>-<method>. Without Open, Save writes all files at the end.
 func (s *Session) Open(dir string) error {
 	if s.files != nil {
@@ -39,9 +39,10 @@ func (s *Session) Open(dir string) error {
 	return nil
 }
 
-// begin writes the files that come before the training.
+// begin writes the files that precede the training.
 func (s *Session) begin() error {
 	d, dir := s.Describe(), s.files.dir
+	d.Provenance.Schema = rundir.Schema
 	config, err := s.options.config(d.Provenance)
 	if err != nil {
 		return err
@@ -58,9 +59,9 @@ func (s *Session) begin() error {
 	return err
 }
 
-// Save writes the files of a certified run: the weights, the pictures and the summary, and the others
-// where dir was not opened before. An empty dir is the open one, or runs/<time>-<task>-<method>. An
-// error of one file does not keep Save from writing the next; all are reported.
+// Save writes the weights, the plots and the summary of a certified run. If no directory is open,
+// Save opens dir and writes the other files too. If plots cannot be written, Save still writes the
+// summary, and returns all errors.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -76,7 +77,7 @@ func (s *Session) Save(dir string) error {
 	return with(failure, s.summary.Write(s.files.dir.Summary()))
 }
 
-// openToSave makes the directory with the records so far, unless it is open.
+// openToSave opens the directory and writes the records, unless a directory is open.
 func (s *Session) openToSave(dir string) error {
 	if s.files != nil {
 		if dir != "" && dir != string(s.files.dir) {
@@ -95,10 +96,10 @@ func (s *Session) openToSave(dir string) error {
 	return s.files.closeMetrics()
 }
 
-// Summary is the contents of summary.json, once Save has been called.
+// Summary returns the contents of summary.json; the zero value before Save.
 func (s *Session) Summary() Summary { return s.summary }
 
-// Dir is the run's directory; "" before Open and Save.
+// Dir returns the run's directory; "" if none is open.
 func (s *Session) Dir() string {
 	if s.files == nil {
 		return ""
@@ -106,7 +107,7 @@ func (s *Session) Dir() string {
 	return string(s.files.dir)
 }
 
-// closeMetrics ends metrics.jsonl, if it is open.
+// closeMetrics closes metrics.jsonl, if the file is open.
 func (f *files) closeMetrics() error {
 	if f == nil || f.metrics == nil {
 		return nil
@@ -116,7 +117,7 @@ func (f *files) closeMetrics() error {
 	return err
 }
 
-// draw writes the plots of the records.
+// draw writes the plots.
 func (s *Session) draw() error {
 	records, err := rundir.ReadMetrics(s.files.dir.Metrics())
 	if err != nil {
@@ -134,11 +135,11 @@ func (s *Session) draw() error {
 	return err
 }
 
-// summarise is the summary of a run that came to its end.
+// summarise returns the summary of a certified run.
 func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
-	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, r.Certificate
+	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
 	sum.MaxViolation = problem.MaxViolation(r.Constraints)
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
@@ -146,7 +147,7 @@ func (s *Session) summarise() Summary {
 	return sum
 }
 
-// commonSummary is what does not need the final measures.
+// commonSummary returns the part of the summary that does not need a certificate.
 func (s *Session) commonSummary(r *trainer.Result) Summary {
 	d := s.Describe()
 	sum := Summary{
@@ -162,7 +163,7 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 	return sum
 }
 
-// deviceAndMemory names what computes, with the memory in use on a GPU.
+// deviceAndMemory names the device, with the peak of the memory in use on a GPU.
 func (d Description) deviceAndMemory() string {
 	if d.DeviceBytes == 0 {
 		return d.Device
@@ -171,8 +172,8 @@ func (d Description) deviceAndMemory() string {
 	return fmt.Sprintf("%s, at most %.0f MB on it", d.Device, math.Ceil(float64(d.DeviceBytes)/mega))
 }
 
-// fail leaves a summary of the last record of a run that failed, and nothing of a run that failed
-// before its first record, so that the directory can be used again. It returns the failure.
+// fail writes a summary of the last record of a failed run. If there is no record, fail removes the
+// directory, so that its name can be used again. It returns the failure.
 func (s *Session) fail(r *trainer.Result, failure error) error {
 	if s.files == nil {
 		return failure
@@ -184,11 +185,11 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
-	sum.Certificate = s.last.Certificate
+	sum.Certificate = rundir.Certificate(s.last.Certificate)
 	return with(failure, with(err, sum.Write(s.files.dir.Summary())))
 }
 
-// discard removes the files of a run that came to nothing.
+// discard removes the files of the open directory.
 func (s *Session) discard() error {
 	dir := s.files.dir
 	err := s.files.closeMetrics()
@@ -196,7 +197,7 @@ func (s *Session) discard() error {
 	return with(err, dir.Discard())
 }
 
-// with is a failure with what failed after it, in one line; either may be nil.
+// with joins a failure with a later error in one line; either may be nil.
 func with(failure, err error) error {
 	if failure == nil || err == nil {
 		return cmp.Or(failure, err)
@@ -204,7 +205,7 @@ func with(failure, err error) error {
 	return fmt.Errorf("%w (and %w)", failure, err)
 }
 
-// methodName names the method in the run's files.
+// methodName returns the name of the method in the run's files.
 func (o Options) methodName() string {
 	if o.Method == nil {
 		return "own"
@@ -212,8 +213,7 @@ func (o Options) methodName() string {
 	return o.Method.Name()
 }
 
-// config is the contents of config.yaml: the calling program's, or the options that can be told in
-// words.
+// config returns the contents of config.yaml.
 func (o Options) config(p Provenance) ([]byte, error) {
 	if o.Files.Config != nil {
 		return o.Files.Config(p)
@@ -229,10 +229,10 @@ func (o Options) config(p Provenance) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: config.yaml: %w", err)
 	}
-	return append([]byte("# A session of a Go program, whose source has all its settings.\n"), data...), nil
+	return append([]byte("# A session of a Go program. The program's source holds all settings.\n"), data...), nil
 }
 
-// buildVersion is the version of the module that the program was built from.
+// buildVersion returns the version of the program's module.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -13,18 +13,17 @@ import (
 // Images is a published or built-in set of 8-bit pictures, with its own training and test rows.
 type Images struct {
 	Dataset      string // its name in package datasets: "synthetic", "fashion-mnist", "cifar10"
-	Dir          string // of the data sets' files; "": $PPAL_DATA, else the user's cache directory
-	Classes      []int  // by number, the objective's first; nil: 0, 1, 2, 3
-	RowsPerClass int    // the first rows of each class to train on; 0: all
-	// Normalize is done to the pixels; "" means models.NormalizeStandardize.
+	Dir          string // directory of the files; "": $PPAL_DATA, else the user's cache directory
+	Classes      []int  // numbers of the classes, the objective's first; nil: 0, 1, 2, 3
+	RowsPerClass int    // number of training rows of each class, from its first row; 0: all
+	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
 	Normalize models.NormalizationKind
 }
 
-// ImagesAtHand are pictures that have been read, with the classes in their order. The selections stay
-// as they are.
+// ImagesAtHand is pictures that have been read. The session does not change the selections.
 type ImagesAtHand struct {
 	Train, Test *datasets.Selection
-	// Normalize is done to the pixels; "" means models.NormalizeStandardize.
+	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
 	Normalize models.NormalizationKind
 }
 
@@ -35,15 +34,15 @@ type pixels interface {
 	SetScale(scale float64)
 }
 
-// pictures are a split's classes and pixels; the latter in place of the selection's.
+// pictures are the classes of a split and its pixels, which replace the pixels of the selection.
 type pictures struct {
 	datasets.Selection
 	pixels  pixels
 	moments func() (center []float64, deviation float64)
 }
 
-// load reads the pictures of the classes. Those to train on go from the file into the layouts of the
-// device's products, where the device has integer products; the others are kept row by row as read.
+// load reads the pictures of the classes. If the CPU multiplies them as integers, the training rows
+// go from the file directly into the layouts of its products. Other rows are kept as read.
 func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	dir, err := dataDir(s.Dir)
 	if err != nil {
@@ -80,7 +79,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 		}
 		l, err := loadPictures(packed, asRead, s.Normalize)
 		if err == nil {
-			l.told.Data = sums
+			l.description.Data = sums
 		}
 		return l, err
 	})
@@ -90,23 +89,23 @@ func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
 	return loadPictures(atHand(s.Train), atHand(s.Test), s.Normalize)
 }
 
-// atHand are pictures that have been read.
+// atHand returns a selection as pictures.
 func atHand(s *datasets.Selection) pictures {
 	own := *s.Pixels // shares the values
 	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
 
-// read reads the choice's pictures into the room that is made for them.
+// read reads the chosen pictures into the memory that room returns.
 func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error) {
 	x := room(c.Dims())
 	return pictures{c.Selection, x, c.Moments}, c.Read(x)
 }
 
-// newBytes makes room for rows as they are read, one after the other.
+// newBytes returns memory for rows as they are read, one after the other.
 func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
 
-// roomToTrain makes room for rows in the layouts of the CPU's integer products, or row by row where
-// the training device has others.
+// roomToTrain returns memory for training rows, in the layouts of the CPU's integer products if the
+// CPU trains with such products.
 func (r request) roomToTrain(rows, cols int) pixels {
 	if r.devices.cpu != nil && r.packs(cols) {
 		return r.devices.cpu.NewBytes(rows, cols, datasets.PixelScale)
@@ -125,14 +124,14 @@ func loadPictures(train, test pictures, kind models.NormalizationKind) (*loaded,
 	}
 	l := &loaded{normalization: n, center: scaledCenter(n)}
 	l.splits = []*split{{name: Training, rows: imageRows(train, n)}, {name: Test, rows: imageRows(test, n)}}
-	l.told.Normalization = string(kind)
+	l.description.Normalization = string(kind)
 	if kind == models.NormalizeStandardize {
-		l.told.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", kind, n.Deviation)
+		l.description.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", kind, n.Deviation)
 	}
 	return l, nil
 }
 
-// sumRows identifies rows that come from no file.
+// sumRows returns checksums of rows that do not come from a file.
 func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
 	var sums []DataFile
 	for i, name := range []Split{Training, Test} {
@@ -146,7 +145,7 @@ func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
 	return sums, nil
 }
 
-// imageRows takes the rows of a selection under their normalisation.
+// imageRows returns the rows of pictures. The pixels' scale becomes that of the normalisation.
 func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
@@ -163,7 +162,7 @@ func imageRows(s pictures, n models.Normalization) rows {
 	return r
 }
 
-// normalization measures what kind asks for on the training rows.
+// normalization returns the normalisation of that kind, measured on the training rows.
 func normalization(kind models.NormalizationKind, train pictures) (models.Normalization, error) {
 	n := models.Normalization{Kind: kind}
 	if kind == models.NormalizeNone {
@@ -180,7 +179,7 @@ func normalization(kind models.NormalizationKind, train pictures) (models.Normal
 	return n, nil
 }
 
-// scaledCenter is c/s, nil without centring.
+// scaledCenter returns c/s; nil without centring.
 func scaledCenter(n models.Normalization) []float64 {
 	if n.Kind == models.NormalizeNone {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// integersFile has 100 columns of small integers, some below zero, and one of categories; with extra also a column that is none.
+// integersFile has 100 columns of small integers, some below zero, a column of categories and a
+// column with the numbers 1 and extra.
 func integersFile(t *testing.T, extra string) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(61, 62))
@@ -40,9 +41,10 @@ func integersFile(t *testing.T, extra string) string {
 	return path
 }
 
-// A table of small integers is read in slices and says so; what is computed is what float64 computes from the standardised features.
+// A table of small integers is multiplied in digits, with a note. The results are those that
+// float64 computes from the standardised features.
 func TestIntegersAreKeptAsBytes(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, tc := range []struct {
 		hidden   []int
 		extra    string
@@ -87,7 +89,7 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 	}
 }
 
-// tablePass are the scores and the objective's gradient at x.
+// tablePass returns the scores and the objective's gradient at x.
 func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	t.Helper()
 	p := e.data.splits[0].problem

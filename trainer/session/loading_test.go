@@ -13,7 +13,7 @@ import (
 	"ppal/trainer"
 )
 
-// finished is where three iterations end, to the bit.
+// finished returns the result of three iterations.
 func finished(t *testing.T, e *assembly) *Result {
 	t.Helper()
 	r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 3, RecordEvery: 1})
@@ -28,7 +28,8 @@ func finished(t *testing.T, e *assembly) *Result {
 	return final
 }
 
-// checkPackedWhileReading compares a run whose rows were packed while they were read with one whose rows were packed afterwards.
+// checkPackedWhileReading compares a run whose rows were packed while they were read with one whose
+// rows were packed afterwards.
 func checkPackedWhileReading(t *testing.T, cfg setup) {
 	t.Helper()
 	train, test, err := datasets.LoadImages(cfg.Dir, cfg.Dataset, cfg.Seed)
@@ -54,9 +55,10 @@ func checkPackedWhileReading(t *testing.T, cfg setup) {
 	}
 }
 
-// Batches, test rows and certificate are the same bits, for any number of threads, in slices and in floating point.
+// Batches, test rows and certificate are the same bits for any number of threads, with products of
+// digits and of float32 numbers.
 func TestPackedWhileReading(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, products := range []Products{Int8x3, Float32} {
 		for _, threads := range []int{1, 2, 3} {
 			for _, batch := range []int{0, 30} {
@@ -68,9 +70,9 @@ func TestPackedWhileReading(t *testing.T) {
 	}
 }
 
-// So it is with real pictures, compressed and not.
+// The same holds for real pictures, compressed and not.
 func TestRealPicturesPackedWhileReading(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
@@ -80,10 +82,11 @@ func TestRealPicturesPackedWhileReading(t *testing.T) {
 	}
 }
 
-// Loading the rows and the first iteration allocate what a run may hold in the steady state, and nothing of the data's size beside it: two
-// bytes an element to train on, the test rows as read, what a pass keeps, and room that does not grow with the rows.
+// Loading the rows and the first iteration allocate only the memory of the steady state: two bytes
+// for each element of the training rows, the test rows as read, the results of a pass, and memory
+// that does not grow with the rows.
 func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	const trainRows, testRows, features, width, classes = 40_000, 2_000, 784, 8, 10
 	dir := writeFashion(t, trainRows, testRows)
 	cfg := single(Int8x3, func(c *setup) {

@@ -18,30 +18,31 @@ type Result struct {
 	// Training is the result of the training loop, in the run's precision.
 	Training    *trainer.Result
 	Certificate certify.Certificate
-	Objective   float64   // f + r
-	Constraints []float64 // g
-	Values      []float64 // f, then g + bound, as the training run computes them
-	Splits      []SplitMeasures
+	Objective   float64         // f + r
+	Constraints []float64       // g
+	Values      []float64       // f, then g + bound, as the training run computes them
+	Splits      []SplitMeasures // the training rows first
 }
 
 // SplitMeasures are the measures of one split.
 type SplitMeasures struct {
-	Name      Split
-	Named     map[string]float64
-	Decisions []float64 // each of Result.Values on the model's decisions: errors, gaps; nil without
+	Name  Split
+	Named map[string]float64
+	// Decisions are Result.Values computed from the model's decisions, such as error rates; nil if
+	// the task has none.
+	Decisions []float64
 }
 
-// Optimize implements Pipeline. It adds measures of every split to the records, and checks for a
-// collapse.
+// Optimize implements Pipeline. The records get measures of every split.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
-	s.Measure, s.CollapseAbove = a.measure, a.statement.CollapseAbove
+	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	method := a.options.Method
 	if a.sampler == nil {
 		return trainer.Train(ctx, a.problem, method, s)
 	}
 	s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
 	r, err := trainer.Train(ctx, a.sampler, method, s)
-	if err == nil { // the output, which is not always the last record's
+	if err == nil { // the output is not always the iterate of the last record
 		x := a.iterate()
 		a.sampler.Space().Read(x, problem.Iterate)
 		a.problem.Space().Write(problem.Iterate, x)
@@ -49,7 +50,8 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	return r, err
 }
 
-// measure evaluates every split at the iterate, whose forward pass on the training rows has been done.
+// measure evaluates every split at the iterate. The forward pass on the training rows has been
+// done.
 func (a *assembly) measure() (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, s := range a.data.splits {
@@ -64,7 +66,8 @@ func (a *assembly) measure() (map[string]float64, error) {
 	return all, nil
 }
 
-// measured evaluates a split at the iterate: on the training rows the scores of the last forward pass.
+// measured evaluates a split at the iterate. The training rows' scores are those of the last
+// forward pass.
 func (a *assembly) measured(s *split) (Measures, error) {
 	if s.blocks != nil {
 		scores, err := s.blocks.scores(a.iterate())
@@ -80,6 +83,7 @@ func (a *assembly) measured(s *split) (Measures, error) {
 	return s.measure(Float64s(v))
 }
 
+// iterate returns a copy of the iterate.
 func (a *assembly) iterate() []float64 {
 	n, _ := a.problem.Dims()
 	x := make([]float64, n)
@@ -87,7 +91,8 @@ func (a *assembly) iterate() []float64 {
 	return x
 }
 
-// sphereOfFloat32 is how near to the ball's sphere weights of float32 count as on it, in float64 too.
+// sphereOfFloat32 is the relative distance from the ball's sphere at which float32 weights count as
+// lying on it.
 const sphereOfFloat32 = 1e-6
 
 // Certify implements Pipeline.
@@ -100,11 +105,11 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	debug.FreeOSMemory() // the memory of training and building would otherwise stay beside the vectors in float64
-	p, err := a.statement.complete(smooth)
+	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
 		return nil, err
 	}
-	at := problem.Point{Constraints: make([]float64, len(a.statement.Constraints))}
+	at := problem.Point{Constraints: make([]float64, len(a.builder.statement.Constraints))}
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		return nil, err
 	}

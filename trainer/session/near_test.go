@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/method"
 )
 
-// On the real tables the proximal problem is solved or shown to be infeasible, along a run, at its rho^.
+// On the real tables the proximal problem along a run is solved or shown to be infeasible.
 func TestNearStationarityOnRealTables(t *testing.T) {
 	root := os.Getenv("PPAL_DATA")
 	if root == "" {
@@ -50,7 +50,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 	}
 }
 
-// nearRecords keeps the measurements of a run.
+// nearRecords keeps a run's measurements of near stationarity.
 type nearRecords struct{ near []near.Stationarity }
 
 // Record implements trainer.Recorder.

@@ -4,8 +4,8 @@ package session
 
 import "ppal/cuda/open"
 
-// openGPU returns an error that says how to build a program with GPU support. Only such a program links
-// package cuda and the kernels.
+// openGPU returns an error that says how to build a program with GPU support. Only such a program
+// links package cuda and the kernels.
 func openGPU(o GPUOptions) (GPU, error) {
 	_, err := open.Open(o.Ordinal)
 	return nil, err

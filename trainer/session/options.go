@@ -12,14 +12,14 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ErrOptions marks options that do not fit together or do not fit the data or the device.
-var ErrOptions = errors.New("bad session options")
+// ErrOptions marks options that do not fit together, or do not fit the data or the device.
+var ErrOptions = errors.New("invalid session options")
 
 // OptionError is a refused option. errors.Is finds ErrOptions and Err.
 type OptionError struct {
-	Option  string // its name on the command line, without dashes: "products"
-	Problem string // what is wrong, and what to choose
-	Err     error  // the cause; may be nil
+	Option  string // name of the option as in ppal's flags: "products"
+	Problem string // follows the name in the message
+	Err     error  // cause, or nil
 }
 
 // Error gives one line.
@@ -36,8 +36,8 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrOptions.
 func (e *OptionError) Is(target error) bool { return target == ErrOptions }
 
-// InitError is a file that holds no initial weights for the run. errors.As finds a
-// *models.MismatchError where the file holds another model.
+// InitError reports a file that does not hold initial weights for the run. errors.As finds a
+// *models.MismatchError if the file holds another model.
 type InitError struct {
 	Path string
 	Err  error
@@ -51,64 +51,65 @@ func (e *InitError) Error() string {
 // Unwrap returns the cause.
 func (e *InitError) Unwrap() error { return e.Err }
 
-// Options say what a session does. Data and Task are needed; the zero value of every other field is
-// the program's default.
+// Options describe a session. Data and Task are required. The zero value of every other field means
+// the default of the program ppal.
 type Options struct {
-	// Data is the source of the rows: Images, Table, CSV, LIBSVM, ImagesAtHand, TablesAtHand or
-	// Matrices.
+	// Data is the source of the rows.
 	Data Source
-	// Task is what is learnt: NeymanPearson, DemographicParity, EqualizedOdds, Intersectional, or a
-	// *Statement of the caller's own.
+	// Task is the objective and the constraints: NeymanPearson, DemographicParity, EqualizedOdds,
+	// Intersectional, or the caller's own *Statement.
 	Task Task
-	// Model is the shape of the scores; the session sets Inputs and Outputs. nil is the task's
-	// default: a linear model for gaps between two groups and for the caller's own tasks, a network
-	// of 256 sigmoid units for Neyman-Pearson, of 64 ReLU units for intersectional fairness.
+	// Model is the model; the session sets its Inputs and Outputs. nil is the default of the task:
+	// a network of 256 sigmoid units for NeymanPearson, a network of 64 ReLU units for
+	// Intersectional, else a linear model.
 	Model *models.Spec
-	// Regularizer is the convex term r. The session sets the Groups of problem.GroupL1 to the
-	// parameters. nil is the task's default: a ball of radius 40 for Neyman-Pearson, else none.
+	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
+	// model is a group. nil is the default of the task: a ball of radius 40 for NeymanPearson, else
+	// none.
 	Regularizer *problem.Regularizer
-	// Method is the method, not used before. nil is PPALA with the practical settings for the task.
+	// Method is the method; a value serves one session. nil is PPALA with practical settings.
 	Method trainer.Method
-	// Settings are the training loop's. Iterations 0 means DefaultIterations, a negative number
-	// none: only the start is evaluated. Seed is also the seed of the initial weights, the
-	// mini-batches, a table's split and built-in data. Measure, Full, IterationsPerEpoch and
-	// CollapseAbove are the session's own.
+	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
+	// negative number evaluates the start only. Seed is also the seed of the initial weights, the
+	// mini-batches, the split of a table and built-in data. The session sets Measure, Full,
+	// IterationsPerEpoch and CollapseAbove.
 	Settings trainer.Settings
-	// BatchSize is the number of rows of a mini-batch, which keeps every class's share; 0: all rows.
+	// BatchSize is the number of rows of a mini-batch; 0: all rows. Batches keep the classes'
+	// shares.
 	BatchSize int
 	// Init is the path of a safetensors file with the initial weights; "" draws them from the seed.
 	Init string
-	// Device is what computes.
+	// Device selects the device that computes.
 	Device Device
-	// Files is what the calling program adds to the run's directory.
+	// Files describes the calling program in the run's directory.
 	Files Files
 }
 
-// DefaultIterations is the iteration limit where Options.Settings has none.
+// DefaultIterations is the default limit on iterations.
 const DefaultIterations = 1000
 
-// Files says what the calling program adds to the run's directory.
+// Files describes the calling program in the run's directory.
 type Files struct {
-	// Config returns the contents of config.yaml with the provenance; nil writes the options that
-	// can be told in words, and the provenance.
+	// Config returns the contents of config.yaml; nil writes the method, the numbers of the options
+	// and the provenance.
 	Config func(p Provenance) ([]byte, error)
-	// Version is the program's, for config.yaml and summary.json; "" is that of the build.
+	// Version is the version of the program; "": the version of its module.
 	Version string
-	// Notes stand before the session's own.
+	// Notes precede the notes of the session.
 	Notes []string
-	// Clock gives the time for the name of a directory that has none; nil is time.Now.
+	// Clock returns the time for the default name of the directory; nil: time.Now.
 	Clock func() time.Time
 }
 
 // The types of the run's files.
 type (
-	// Provenance is what config.yaml tells of a run beside the settings.
+	// Provenance is the origin of a run, as in config.yaml.
 	Provenance = rundir.Provenance
 	// Summary is the contents of summary.json.
 	Summary = rundir.Summary
-	// DataFile identifies data that were read.
+	// DataFile identifies data that the session read.
 	DataFile = rundir.DataFile
-	// SplitSizes is a named set of rows with its size in each split.
+	// SplitSizes is a named set of rows with its number of rows in each split.
 	SplitSizes = rundir.SplitSizes
 	// Split names a part of the rows.
 	Split = rundir.Split
@@ -121,7 +122,7 @@ const (
 	Test       = rundir.Test
 )
 
-// withDefaults fills in what is not given.
+// withDefaults replaces zero values by the defaults.
 func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
@@ -142,7 +143,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o.withProgram(), o.Device.validate()
 }
 
-// withProgram fills in the settings of the loop and of the files.
+// withProgram replaces zero values of Settings and Files by the defaults.
 func (o Options) withProgram() Options {
 	switch {
 	case o.Settings.Iterations == 0:
@@ -159,10 +160,10 @@ func (o Options) withProgram() Options {
 	return o
 }
 
-// taskDefaults are the options that a task recommends.
+// taskDefaults are a task's defaults of options.
 type taskDefaults struct {
 	hidden      []int
 	activation  models.Activation
 	regularizer problem.Regularizer
-	beta        float64 // of PPALA; 0: the method's own default
+	beta        float64 // of PPALA; 0: the method's default
 }

@@ -15,7 +15,8 @@ import (
 	"ppal/trainer"
 )
 
-// What a run leaves prepares raw rows for the weights that it leaves: their errors are those that the run reported.
+// The preparation that a run saves prepares raw rows for the weights that it saves: their error is
+// the error that the run reported.
 func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	const rows = 60
 	var csv, sparse strings.Builder

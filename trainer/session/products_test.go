@@ -15,7 +15,7 @@ import (
 	"ppal/trainer"
 )
 
-// single are small's pictures in float32, with that kind of products.
+// single is small in float32 with the given products.
 func single(products Products, change func(c *setup)) setup {
 	return small(func(c *setup) {
 		c.Dtype, c.Products = tensor.Float32, products
@@ -25,8 +25,8 @@ func single(products Products, change func(c *setup)) setup {
 	})
 }
 
-// needSlices skips where this machine has no integer products.
-func needSlices(t *testing.T) {
+// needDigits skips the test if this machine has no integer products.
+func needDigits(t *testing.T) {
 	t.Helper()
 	d, err := cpu.New(kernel.Best(), 1)
 	if err != nil {
@@ -37,9 +37,9 @@ func needSlices(t *testing.T) {
 	}
 }
 
-// What runs is said; where 8-bit data run in float32 for want of instructions, why.
+// The description names the products that run. A note says why 8-bit data run in float32.
 func TestProductsAreNamed(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, c := range []struct {
 		asked  Products
 		dtype  tensor.Dtype
@@ -73,7 +73,7 @@ func TestProductsAreNamed(t *testing.T) {
 }
 
 func TestProductsRefused(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for want, cfg := range map[string]Options{
 		"session: products is int8x3, which needs AVX-512 VNNI or AVX-VNNI; the go kernels have neither here, want auto or float32": single(Int8x3,
 			func(c *setup) { c.SIMD = NoSIMD }).options(),
@@ -86,9 +86,9 @@ func TestProductsRefused(t *testing.T) {
 	}
 }
 
-// Batches and measured rows are read in slices too, and those of all rows at once are the same numbers.
-func TestSlicedBatches(t *testing.T) {
-	needSlices(t)
+// Products with batches and with measured rows are of digits too.
+func TestBatchesInDigits(t *testing.T) {
+	needDigits(t)
 	run := func(batch int) *trainer.Result {
 		e := build(t, single(Int8x3, func(c *setup) { c.BatchSize = batch }))
 		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 20})
@@ -107,9 +107,9 @@ func TestSlicedBatches(t *testing.T) {
 	run(30)
 }
 
-// Rows are given back as they were read, bit by bit.
+// Packed rows are read back bit by bit.
 func TestBytesAreGivenBack(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Int8x3 })
 	want := imageRows(atHand(selection()), e.data.normalization).data
 	got := make([][2][]float64, 2)

@@ -1,15 +1,15 @@
 package session
 
 import (
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	"fmt"
+	"slices"
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 )
 
-// rows are one split: the data matrix as trained (the graph sees pixels/s, and the centre c/s) and
-// what the task knows of each row.
+// rows are one split: the data matrix as trained (the graph sees pixels/s and the centre c/s) with
+// labels and groups.
 type rows struct {
 	data    matrix.Matrix
 	labels  []int // pictures: the place of the class in classes; tables: -1 or +1
@@ -19,49 +19,75 @@ type rows struct {
 	strata  [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
 }
 
-// public is what a task knows of the rows.
+// public returns the labels, classes and groups for a task.
 func (r rows) public() Rows { return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups} }
 
-// len is the number of rows.
+// len returns the number of rows.
 func (r rows) len() int { return len(r.labels) }
 
-// features is the number of columns.
+// features returns the number of columns.
 func (r rows) features() int {
 	_, cols := r.data.Dims()
 	return cols
 }
 
-// constantNode adds a matrix of constants, nil without values.
-func constantNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, values []float64, rows, cols int) *gorgonia.Node {
-	if values == nil {
-		return nil
+// check refuses labels and groups that do not fit the matrix.
+func (r rows) check() error {
+	if n, _ := r.data.Dims(); n != len(r.labels) || n == 0 {
+		return fmt.Errorf("%w: %d rows and %d labels", ErrOptions, n, len(r.labels))
 	}
-	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing(dtype, values)))))
+	for i, y := range r.labels {
+		if !slices.ContainsFunc(r.classes, func(c Class) bool { return c.Label == y }) {
+			return fmt.Errorf("%w: row %d has label %d, which is not a class", ErrOptions, i, y)
+		}
+	}
+	for _, g := range r.groups {
+		for _, i := range g.Rows {
+			if i < 0 || i >= len(r.labels) {
+				return fmt.Errorf("%w: the group %s has a row %d of %d", ErrOptions, g.Name, i, len(r.labels))
+			}
+		}
+	}
+	return nil
 }
 
-// backing copies values in the dtype.
-func backing(dtype tensor.Dtype, values []float64) any {
-	if dtype == tensor.Float64 {
-		return append([]float64{}, values...)
+// ofLabel counts the rows of a label.
+func (r rows) ofLabel(label int) int {
+	n := 0
+	for _, y := range r.labels {
+		if y == label {
+			n++
+		}
 	}
-	single := make([]float32, len(values))
-	for i, v := range values {
-		single[i] = float32(v)
-	}
-	return single
+	return n
 }
 
-// Column adds the constants [n, 1] to the graph of the scores [n, C], in the type of the scores: what
-// a Statement's nodes know of each row. The name must not be used in the graph before.
-func Column(scores *gorgonia.Node, name string, values []float64) *gorgonia.Node {
-	return constantNode(scores.Graph(), scores.Dtype(), name, values, len(values), 1)
+// byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap.
+// Empty sets are left out.
+func (r rows) byGroupAndLabel() [][]int {
+	group := make([]int, r.len()) // of each row, from 1
+	for k, g := range r.groups {
+		for _, i := range g.Rows {
+			if group[i] != 0 {
+				return r.strataOf(make([]int, r.len()))
+			}
+			group[i] = k + 1
+		}
+	}
+	return r.strataOf(group)
 }
 
-// Number returns a constant in the type of the scores.
-func Number(scores *gorgonia.Node, x float64) *gorgonia.Node {
-	if scores.Dtype() == tensor.Float32 {
-		return gorgonia.NewConstant(float32(x))
+// strataOf returns the rows of each group and class. group[i] is the group of row i, from 1, or 0.
+func (r rows) strataOf(group []int) [][]int {
+	place := map[int]int{} // of a label in classes
+	for k, c := range r.classes {
+		place[c.Label] = k
 	}
-	return gorgonia.NewConstant(x)
+	classes := len(r.classes)
+	all := make([][]int, classes*(len(r.groups)+1))
+	for i, y := range r.labels {
+		k := classes*group[i] + place[y]
+		all[k] = append(all[k], i)
+	}
+	return slices.DeleteFunc(all, func(rows []int) bool { return len(rows) == 0 })
 }

@@ -10,33 +10,33 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Pipeline is what a Session trains, certifies and saves. New assembles a pipeline from Options; a
-// program with a problem.Problem of its own implements one and passes it to Run.
+// Pipeline trains, certifies and saves a model for a Session. New assembles a pipeline from
+// Options. A program with its own problem.Problem implements Pipeline and passes it to Run.
 type Pipeline interface {
-	// Describe says what is trained.
+	// Describe describes the run.
 	Describe() Description
-	// Problem is the problem that is trained, on all rows or on samples.
+	// Problem returns the problem that is trained, on all rows or on samples.
 	Problem() problem.Problem
-	// Explain is the device's table of the steps of an iteration.
+	// Explain returns the device's table of the steps of an iteration.
 	Explain() string
 	// Optimize runs the method.
 	Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error)
-	// Certify computes the certificate and the measures of the result of Optimize.
+	// Certify computes the certificate and the measures of Optimize's result.
 	Certify(r *trainer.Result) (*Result, error)
 	// SaveModel writes the weights of the output as a safetensors file.
 	SaveModel(path string) error
-	// Close gives the device back.
+	// Close releases the device.
 	Close() error
 }
 
 var _ Pipeline = (*assembly)(nil)
 
-// Session is one run, from its data to its files. It is used by one goroutine.
+// Session is one run, from its data to its files. One goroutine may use a session.
 type Session struct {
 	options  Options
 	pipeline Pipeline
-	files    *files           // the run's directory; nil before Open
-	records  []trainer.Record // of a run whose directory is not open
+	files    *files           // the run's directory; nil while it is not open
+	records  []trainer.Record // taken while no directory was open
 	last     *trainer.Record  // the last record; nil before the first
 	warnings []string
 	training *trainer.Result // nil before Optimize
@@ -44,8 +44,8 @@ type Session struct {
 	summary  Summary         // the zero value before Save
 }
 
-// New loads the data, initialises the model and builds the problem. A cancelled ctx ends New between
-// these steps, with the context's error. Close gives back what New opened.
+// New loads the data, initialises the model and builds the problem. If ctx is cancelled, New
+// returns the context's error after the step that is running. The caller closes the session.
 func New(ctx context.Context, o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -53,19 +53,20 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	}
 	a, err := assemble(ctx, o)
 	if err != nil {
-		return nil, err // without a pipeline that holds nil
+		return nil, err
 	}
 	return run(a, a.options), nil
 }
 
-// Run is a session on the caller's own pipeline. Only the Settings and Files of the options count.
+// Run returns a session on the caller's pipeline. Of the options it uses Method, Settings and
+// Files.
 func Run(p Pipeline, o Options) *Session { return run(p, o.withProgram()) }
 
 func run(p Pipeline, o Options) *Session {
 	return &Session{options: o, pipeline: p, warnings: slices.Clone(p.Describe().Warnings)}
 }
 
-// Describe says what the session is about.
+// Describe describes the run.
 func (s *Session) Describe() Description {
 	d := s.pipeline.Describe()
 	d.Version = s.options.Files.Version
@@ -76,20 +77,20 @@ func (s *Session) Describe() Description {
 	return d
 }
 
-// Problem is the problem that is trained.
+// Problem returns the problem that is trained, on all rows or on samples.
 func (s *Session) Problem() problem.Problem { return s.pipeline.Problem() }
 
-// Method is the method.
+// Method returns the method.
 func (s *Session) Method() trainer.Method { return s.options.Method }
 
-// Explain is the device's table of the steps of an iteration.
+// Explain returns the device's table of the steps of an iteration.
 func (s *Session) Explain() string { return s.pipeline.Explain() }
 
-// Warnings are the warnings so far.
+// Warnings returns the warnings so far.
 func (s *Session) Warnings() []string { return slices.Clone(s.warnings) }
 
-// Train optimizes and certifies. A cancelled ctx ends the training early, with the status
-// trainer.Interrupted and no error.
+// Train calls Optimize and Certify. If ctx is cancelled, the training ends early with the status
+// trainer.Interrupted; that is not an error.
 func (s *Session) Train(ctx context.Context) (*Result, error) {
 	if _, err := s.Optimize(ctx); err != nil {
 		return nil, err
@@ -97,9 +98,9 @@ func (s *Session) Train(ctx context.Context) (*Result, error) {
 	return s.Certify()
 }
 
-// Optimize runs the method, with the records going to the open directory and to the settings'
-// recorder. It may be called once. After an error the open directory has a summary of the last
-// record, or is removed where there is none.
+// Optimize runs the method once. Each record goes to the open directory and to the recorder of the
+// settings. After an error, the open directory gets a summary of the last record; if there is no
+// record, Optimize removes the directory.
 func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	if s.training != nil {
 		return nil, errors.New("session: the session has been trained already")
@@ -128,7 +129,7 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	return r, nil
 }
 
-// Certify computes the certificate in float64 and the measures of the output.
+// Certify computes the certificate and the measures of the output in float64.
 func (s *Session) Certify() (*Result, error) {
 	if s.training == nil {
 		return nil, errors.New("session: nothing has been trained")
@@ -138,15 +139,15 @@ func (s *Session) Certify() (*Result, error) {
 	return s.result, err
 }
 
-// Close gives the device back. The session cannot train afterwards.
+// Close releases the device. The session cannot train or certify afterwards.
 func (s *Session) Close() error { return s.pipeline.Close() }
 
-// history takes the records of the run.
+// history is the session as a recorder.
 type history Session
 
 var _ trainer.Recorder = (*history)(nil)
 
-// Record writes a record to the open directory, or keeps a copy.
+// Record writes the record to the open directory. If none is open, Record keeps a copy.
 func (h *history) Record(r *trainer.Record) error {
 	own := *r
 	own.Constraints, own.Multipliers = slices.Clone(r.Constraints), slices.Clone(r.Multipliers)
@@ -162,7 +163,7 @@ func (h *history) Record(r *trainer.Record) error {
 	return nil
 }
 
-// nameConstraint puts the name of a constraint in the place of its number.
+// nameConstraint replaces the number of a constraint in an error by its name.
 func (s *Session) nameConstraint(err error) error {
 	var bad *problem.NonFiniteError
 	if !errors.As(err, &bad) || bad.Constraint == 0 {

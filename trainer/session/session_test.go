@@ -32,7 +32,7 @@ func TestNewInterrupted(t *testing.T) {
 	}
 }
 
-// fit is a statement of the tests' own: least squares with a bound on the mean squared score.
+// fit is least squares with a bound on the mean squared score.
 func fit(bound float64) *Statement {
 	meanSquare := func(x *gorgonia.Node) *gorgonia.Node {
 		return gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(x))))
@@ -64,7 +64,7 @@ func line(n int) *Matrix {
 	return m
 }
 
-// own is a session of the tests' statement on their rows.
+// own is a session of fit on line.
 func own(t *testing.T, change func(o *Options)) *Session {
 	t.Helper()
 	o := Options{
@@ -82,9 +82,9 @@ func own(t *testing.T, change func(o *Options)) *Session {
 	return s
 }
 
-// A statement of the caller's own is solved by every engine: with x uniform and s = c x, c = sqrt(3
-// bound) and the multiplier is 3/(2c) - 1. Measures, summary and weights are there as for the
-// program's tasks.
+// Both engines solve the caller's own statement. With x uniform in (-1, 1) and the score c x, the
+// solution is c = sqrt(3 bound) with the multiplier 3/(2c) - 1. Measures, summary and weights are
+// complete.
 func TestOwnStatement(t *testing.T) {
 	for _, engine := range []Engine{Plan, Gorgonia} {
 		s := own(t, func(o *Options) { o.Device.Engine = engine })
@@ -128,7 +128,7 @@ func TestOwnStatement(t *testing.T) {
 	}
 }
 
-// Mini-batches of a statement of the caller's own keep the classes' shares.
+// The caller's own statement trains on mini-batches.
 func TestOwnStatementInBatches(t *testing.T) {
 	s := own(t, func(o *Options) { o.BatchSize = 40 })
 	if _, err := s.Train(t.Context()); err != nil {
@@ -136,7 +136,7 @@ func TestOwnStatementInBatches(t *testing.T) {
 	}
 }
 
-// Neyman-Pearson on the caller's own matrix, with classes by their places.
+// Neyman-Pearson classification runs on the caller's own matrix.
 func TestOwnMatrixOfClasses(t *testing.T) {
 	m := line(90)
 	for i := range m.Labels {
@@ -159,8 +159,7 @@ func TestOwnMatrixOfClasses(t *testing.T) {
 	}
 }
 
-// The directory that is open while the run goes on and the one that is written at its end hold the
-// same.
+// A directory that was open during the run holds the same files as one that Save creates.
 func TestOpenAndSave(t *testing.T) {
 	var files [2]map[string]int
 	for i, early := range []bool{true, false} {
@@ -199,7 +198,7 @@ func TestOpenAndSave(t *testing.T) {
 	}
 }
 
-// Steps out of their order are errors, and a directory that holds something is refused.
+// Methods called out of order return errors, and a directory with files is refused.
 func TestStepsOutOfOrder(t *testing.T) {
 	s := own(t, func(o *Options) { o.Settings.Iterations = -1 })
 	dir := t.TempDir()
@@ -233,8 +232,8 @@ func TestStepsOutOfOrder(t *testing.T) {
 	}
 }
 
-// A run that is not finite names the constraint; its directory has a summary of the last record, and
-// nothing where there is no record.
+// A run with a value that is not finite fails. Its directory has a summary of the last record, or
+// is removed if there is no record.
 func TestRunThatFails(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -262,7 +261,7 @@ func TestRunThatFails(t *testing.T) {
 	}
 }
 
-// What does not fit is refused with what is wrong.
+// Options that do not fit are refused with the reason.
 func TestOptionsRefused(t *testing.T) {
 	unlabelled := line(4)
 	unlabelled.Labels = unlabelled.Labels[:3]
@@ -280,7 +279,7 @@ func TestOptionsRefused(t *testing.T) {
 		"epsilon has 2 values":    func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Epsilon: []float64{1, 2}} },
 		"if-form is some":         func(o *Options) { o.Data, o.Task = pair(), Intersectional{Form: "some"} },
 		"phi":                     func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Phi: "square"} },
-		"label -1 of row 0 is no": func(o *Options) { o.Data = Matrices{Train: line(4), Classes: []string{"a"}} },
+		"row 0 has label -1": func(o *Options) { o.Data = Matrices{Train: line(4), Classes: []string{"a"}} },
 	} {
 		o := Options{Data: Matrices{Train: line(4)}, Task: fit(1), Device: Device{Kind: CPU}}
 		change(&o)

@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// setup is a run's options in parts that tests change.
+// setup is options in parts that tests change.
 type setup struct {
 	Images
 	NeymanPearson

@@ -11,35 +11,35 @@ import (
 	"ppal/trainer/graph"
 )
 
-// Source is where the rows of a run come from: Images, Table, CSV, LIBSVM, ImagesAtHand,
-// TablesAtHand or Matrices.
+// Source provides the rows of a run. The sources are Images, Table (also made by CSV and LIBSVM),
+// ImagesAtHand, TablesAtHand and Matrices.
 type Source interface {
 	// load reads the rows for a device.
 	load(ctx context.Context, on request) (*loaded, error)
 }
 
-// request is what loading depends on beside the source.
+// request is what a source needs to know of the run.
 type request struct {
 	devices *devices
 	dtype   tensor.Dtype
 	seed    uint64
 }
 
-// packs says whether float32 data of so many columns go to the device as integers.
+// packs reports whether the device multiplies data with that many columns as integers.
 func (r request) packs(cols int) bool {
 	return r.dtype == tensor.Float32 && r.devices.integerProducts(cols)
 }
 
-// loaded are the rows of a run, with what is told of them.
+// loaded holds the rows of a run and their description.
 type loaded struct {
-	dataset       string // its name, for messages; "" of data at hand
-	splits        []*split
-	center, scale []float64 // that the first layer applies to the columns; nil: none
+	dataset       string    // name of the data set; "" for data at hand
+	splits        []*split  // the training rows first
+	center, scale []float64 // of the columns, applied in the first layer; nil: none
 	normalization models.Normalization
-	told          Description // files, preparation, normalisation, notes and warnings
+	description   Description // files, preparation, normalisation, notes and warnings
 }
 
-// name is the data set's, or says that there is none.
+// name returns the name of the data set, for messages.
 func (l *loaded) name() string {
 	if l.dataset == "" {
 		return "data at hand"
@@ -47,28 +47,27 @@ func (l *loaded) name() string {
 	return l.dataset
 }
 
-// split is one part of the rows, with what gives its scores: the problem on the training rows, blocks
-// of the others, which are only measured.
+// split is one part of the rows. The problem scores the training rows; blocks score the other rows,
+// which are only measured.
 type split struct {
 	name Split
 	rows
-	problem *graph.Problem
-	blocks  *blocks
+	problem *graph.Problem // nil for other rows than the training rows
+	blocks  *blocks        // nil for the training rows
 	measure func(scores []float64) (Measures, error)
 }
 
-// builtIn says whether a data set is drawn from a seed, so that its rows are identified rather than
-// its files.
+// builtIn reports whether a data set is drawn from a seed. Checksums of its rows then identify it.
 func builtIn(name string) bool {
 	d, err := datasets.Lookup(name)
 	return err == nil && len(d.Files) == 0 && !d.Own
 }
 
-// dataDir is the directory of the data sets' files.
+// dataDir returns the directory of the data sets' files.
 func dataDir(explicit string) (string, error) { return datasets.Dir(explicit, os.Getenv) }
 
-// verified loads a data set, and meanwhile compares its files with the published ones. own is the
-// path of a user's file.
+// verified calls load and meanwhile compares the data set's files with the published files. own is
+// the path of the user's file, if the data set is one.
 func verified(ctx context.Context, dir, dataset, own string, load func() (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -82,12 +81,12 @@ func verified(ctx context.Context, dir, dataset, own string, load func() (*loade
 		return nil, err
 	}
 	l.dataset = dataset
-	l.told.Warnings = append(l.told.Warnings, r.Warnings...)
+	l.description.Warnings = append(l.description.Warnings, r.Warnings...)
 	for _, f := range r.Files {
-		l.told.Data = append(l.told.Data, DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
+		l.description.Data = append(l.description.Data, DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
 	}
 	if d, err := datasets.Lookup(dataset); err == nil && len(d.Files) > 0 {
-		l.told.DataDir = dir
+		l.description.DataDir = dir
 	}
 	return l, nil
 }

@@ -9,7 +9,8 @@ import (
 	"ppal/trainer/method"
 )
 
-// clothes are the first rows of each of Fashion-MNIST's first classes; a skip where the files are not at hand.
+// clothes returns the first rows of Fashion-MNIST's first four classes. It skips the test if the
+// files are missing.
 func clothes(t *testing.T, rowsPerClass int) *datasets.Selection {
 	t.Helper()
 	dir := os.Getenv(datasets.EnvData)
@@ -27,8 +28,8 @@ func clothes(t *testing.T, rowsPerClass int) *datasets.Selection {
 	return s
 }
 
-// turned are the rows of each class in another order: from the k-th on, then those before. f, g and their gradients are sums over a
-// class's rows, so that the order is all that differs.
+// turned returns the rows of each class in another order: the rows from k on, then the rows before
+// k. Only the order of sums over the rows of a class changes.
 func turned(s *datasets.Selection, k int) *datasets.Selection {
 	own, pixels := *s, *s.Pixels
 	pixels.Data = nil
@@ -40,7 +41,7 @@ func turned(s *datasets.Selection, k int) *datasets.Selection {
 	return &own
 }
 
-// ending is where 1,000 iterations end: the objective and constraints in float64, and the certificate.
+// ending returns the objective, the constraints and the certificate after 1,000 iterations.
 func ending(t *testing.T, rows *datasets.Selection, name string, products Products) map[string]float64 {
 	t.Helper()
 	e := build(t, clothing(rows, func(c *setup) {
@@ -63,15 +64,16 @@ func ending(t *testing.T, rows *datasets.Selection, name string, products Produc
 		"constraint 2": final.Constraints[2]}
 }
 
-// How far apart runs may end whatever their spread, of which a few runs tell only so much. PPALA: of thirty runs in float32 whose rows
-// are in other orders a third end with constraints 1e-5 to 2e-4 from where the others do, a fifth of the violation that counts as met.
-// GDPA, which is far from its end: the unit of float32 near 1.
+// The least differences between the ends of runs that the test allows, since the range of a few
+// runs is a rough estimate. PPALA: of thirty float32 runs with rows in different orders, a third
+// end with constraints that differ from the others by 1e-5 to 2e-4, a fifth of the feasibility
+// tolerance. GDPA, which is far from convergence: the unit of float32 near 1.
 const closePPALA, closeGDPA = 2e-4, 0x1p-24
 
-// 1,000 iterations with three slices end where those in float32 end: as near to them as they are to each other with the rows in another
-// order, and so their products' sums.
-func TestSlicesEndWhereFloat32Ends(t *testing.T) {
-	needSlices(t)
+// 1,000 iterations with products of three digits end where float32 products end: their distance is
+// that between float32 runs with rows in different orders.
+func TestDigitsEndWhereFloat32Ends(t *testing.T) {
+	needDigits(t)
 	if testing.Short() {
 		t.Skip("trains for some seconds")
 	}

@@ -24,7 +24,7 @@ func selection() *datasets.Selection {
 	return s
 }
 
-// onSelection is small's problem on it.
+// onSelection is small on selection.
 func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	t.Helper()
 	return build(t, small(func(c *setup) {
@@ -35,7 +35,7 @@ func onSelection(t *testing.T, change func(c *setup)) *assembly {
 
 // The training rows read from the device's layouts are the bytes, bit by bit, in both precisions.
 func TestStoredRows(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, c := range []struct {
 		dtype    tensor.Dtype
 		products Products
@@ -73,7 +73,7 @@ func TestStoredRows(t *testing.T) {
 // A run that reads its rows from the device ends like a run that keeps the bytes: batches and
 // certificate.
 func TestStoredRowsEndAlike(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, c := range []struct {
 		products Products
 		batch    int
@@ -106,7 +106,7 @@ func TestStoredRowsEndAlike(t *testing.T) {
 // Nothing keeps the bytes once the device stores them. Gorgonia's machine stores floats only, and
 // its runs keep the bytes.
 func TestBytesAreFreed(t *testing.T) {
-	needSlices(t)
+	needDigits(t)
 	for _, c := range []struct {
 		engine   Engine
 		products Products

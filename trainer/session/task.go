@@ -12,12 +12,12 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Task is what is learnt on a model's scores: an objective f and constraints g <= 0. NeymanPearson,
-// DemographicParity, EqualizedOdds and Intersectional are tasks, and so is a *Statement of the
+// Task is an objective f and constraints g <= 0 on the scores of a model. NeymanPearson,
+// DemographicParity, EqualizedOdds and Intersectional are tasks. A *Statement is a task of the
 // caller's own.
 type Task interface {
-	// State states the task for the classes and groups of the training rows. smooth says that the
-	// method takes differentiable constraints only.
+	// State states the task for the classes and groups of the training rows. If smooth is true, the
+	// method needs differentiable constraints.
 	State(train Rows, smooth bool) (*Statement, error)
 }
 
@@ -29,73 +29,73 @@ const (
 	NameIntersectional    = "if"
 )
 
-// Statement is a task for rows whose classes and groups are known. It states the objective and the
-// constraints as Gorgonia nodes; the same statement serves training, the certificate in float64 and
-// the measures of held-out rows. Name, Constraints and Nodes are needed.
+// Statement is a task for rows whose classes and groups are known. The session uses one statement
+// for training, for the certificate in float64 and for the measures of held-out rows. Name,
+// Constraints and Nodes are required.
 type Statement struct {
-	// Name stands in the run's files and in the name of its directory.
+	// Name is the task's name in the run's files and in the default name of the directory.
 	Name string
-	// Objective says in a word what f is; "" is "objective".
+	// Objective is the name of f; "" means "objective".
 	Objective string
 	// Constraints are the names and bounds of g_1..g_m.
 	Constraints []Constraint
-	// Outputs is the number of scores of a row; 0 means 1.
+	// Outputs is the number of scores of a row; 0 means one.
 	Outputs int
-	// Nodes adds the scalar f and the constraints g, scalars or vectors with the bounds subtracted,
-	// to the graph of the scores [n, Outputs]. With Pieces the nodes are the terms of the pieces.
-	// It is called for float32 and float64 scores and for several sets of rows.
+	// Nodes adds the scalar f and the constraints g to the graph of the scores [n, Outputs]. The
+	// nodes of g are scalars or vectors, and the bounds are subtracted from them. If there are
+	// Pieces, the nodes are the terms of the pieces. The session calls Nodes for several sets of
+	// rows, with float32 and with float64 scores.
 	Nodes func(scores *gorgonia.Node, rows Rows) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
-	// NonSmooth says that f or the nodes of g have kinks in the scores.
+	// NonSmooth is true if f or the nodes of g have kinks in the scores.
 	NonSmooth bool
-	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are the constraints.
+	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
-	// Measures returns what evaluates the scores of some rows; nil reports f, g and the largest
-	// violation, computed in float64 by the nodes.
+	// Measures returns a function that evaluates the scores of the rows. nil reports f, g and the
+	// largest violation, which the nodes compute in float64.
 	Measures func(rows Rows) (func(scores []float64) (Measures, error), error)
-	// CollapseAbove is the objective of a worthless stationary point; 0: none is known.
+	// CollapseAbove is an objective from which a stationary point is worthless; 0: not known.
 	CollapseAbove float64
-	// Warnings are sentences about the task's settings.
+	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	sampled *constraints.Intersectional // one group is drawn at each iteration; nil: all count
+	sampled *constraints.Intersectional // draws one group at each iteration; nil: all groups count
 }
 
-// State implements Task: a statement is its own.
+// State implements Task: it returns s.
 func (s *Statement) State(Rows, bool) (*Statement, error) { return s, nil }
 
-// Constraint is a name and a bound. For the values that are reported, g_j + Bound is compared with
-// Bound.
+// Constraint describes g_j. Reports compare the value g_j + Bound with Bound.
 type Constraint struct {
 	Name  string
 	Bound float64
 }
 
-// Measures are what is reported of the rows of a split.
+// Measures are the measures of the rows of a split.
 type Measures struct {
-	// Named are the measures by their names in the run's files, without the split's.
+	// Named are the measures by name. The run's files put the split before the name: test_error.
 	Named map[string]float64
 	// Values are f, then g_j + Bound_j.
 	Values []float64
-	// Decisions are what each of Values stands for on the model's decisions: error rates, gaps. nil
-	// where the task has none.
+	// Decisions are Values computed from the model's decisions, such as error rates and gaps; nil
+	// if the task has none.
 	Decisions []float64
 }
 
 // Class is a class of the rows.
 type Class struct {
 	Name   string
-	Label  int // its value in Rows.Labels
-	Number int // pictures: the class's number in the data set
+	Label  int // value in Rows.Labels
+	Number int // of pictures: the number in the data set
 }
 
-// Rows is what a task knows of the rows of a split or of a mini-batch.
+// Rows are the labels, classes and groups of a split or of a mini-batch.
 type Rows struct {
-	Labels  []int   // one a row. Pictures: the place of its class in Classes; tables: -1 or +1
-	Classes []Class // in the order of Source
+	Labels  []int   // of each row. Pictures: the place of the class in Classes; tables: -1 or +1
+	Classes []Class // in the order of the source
 	Groups  []constraints.Group
 }
 
-// bounds are the constraints' bounds.
+// bounds returns the bounds of the constraints.
 func (s *Statement) bounds() []float64 {
 	list := make([]float64, len(s.Constraints))
 	for j, c := range s.Constraints {
@@ -104,7 +104,7 @@ func (s *Statement) bounds() []float64 {
 	return list
 }
 
-// names are the constraints' names.
+// names returns the names of the constraints.
 func (s *Statement) names() []string {
 	list := make([]string, len(s.Constraints))
 	for j, c := range s.Constraints {
@@ -113,7 +113,7 @@ func (s *Statement) names() []string {
 	return list
 }
 
-// check refuses a statement that lacks what is needed.
+// check refuses a statement without a required field.
 func (s *Statement) check() error {
 	if s.Name == "" || s.Nodes == nil {
 		return fmt.Errorf("session: %w: a statement needs a Name and Nodes", ErrOptions)
@@ -121,7 +121,8 @@ func (s *Statement) check() error {
 	return nil
 }
 
-// complete makes the statement's constraints of a problem whose constraints are its nodes.
+// complete returns the problem with the statement's constraints. The constraints of p are the
+// nodes.
 func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
 	if s.Pieces == nil {
 		return p, nil
@@ -129,7 +130,7 @@ func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
 	return problem.MakePiecewise(p, s.Pieces)
 }
 
-// named pairs names with bounds.
+// named makes constraints of names and bounds.
 func named(names []string, bounds []float64) []Constraint {
 	list := make([]Constraint, len(names))
 	for j, name := range names {
@@ -138,8 +139,8 @@ func named(names []string, bounds []float64) []Constraint {
 	return list
 }
 
-// Surrogate names a surrogate of the 0-1 loss, see constraints.Phi. The empty string means the task's
-// default.
+// Surrogate names a surrogate of the 0-1 loss, see constraints.Phi. The empty string means the
+// default of the task.
 type Surrogate string
 
 // The surrogates.
@@ -149,7 +150,7 @@ const (
 	Hinge    Surrogate = "hinge"
 )
 
-// or returns the surrogate, or the default.
+// or returns the surrogate, or other if s is empty.
 func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
 	if s == "" {
 		s = other
@@ -157,7 +158,7 @@ func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
 	return constraints.ParsePhi(string(s))
 }
 
-// needsSmooth says whether the method takes differentiable constraints only.
+// needsSmooth reports whether the method needs differentiable constraints.
 func needsSmooth(m trainer.Method) bool {
 	switch m.(type) {
 	case *method.PLADA, *method.SSG, *method.IPPSSG, *method.IPPConEx, *method.MultiplierModel:
@@ -166,7 +167,7 @@ func needsSmooth(m trainer.Method) bool {
 	return true
 }
 
-// pair checks that the groups are two that share the rows out.
+// pair returns an error unless there are two groups and every row is in one of them.
 func (r Rows) pair() error {
 	t := datasets.Table{Labels: r.Labels}
 	for _, g := range r.Groups {
@@ -176,7 +177,7 @@ func (r Rows) pair() error {
 	return err
 }
 
-// groupNames are the groups' names.
+// groupNames returns the names of the groups.
 func (r Rows) groupNames() []string {
 	var names []string
 	for _, g := range r.Groups {
@@ -185,5 +186,5 @@ func (r Rows) groupNames() []string {
 	return names
 }
 
-// fair is what the problems of package constraints know of the rows.
+// fair returns the rows for package constraints.
 func (r Rows) fair() constraints.Rows { return constraints.Rows{Labels: r.Labels, Groups: r.Groups} }

@@ -6,18 +6,18 @@ import (
 	"ppal/trainer/problem"
 )
 
-// adam is the step of Kingma and Ba, "Adam", ICLR 2015, on d_k = grad f + J^T w_k, followed by r's
-// proximal map with that step: for an indicator the Euclidean projection, which is not the proximal
-// map of Adam's metric, so a fixed point need not be a KKT point on the boundary. It is outside
-// every theorem here; the certificate measures the result.
+// adam is the Adam step (Kingma and Ba, "Adam", ICLR 2015) along d_k = grad f + J^T w_k. The
+// proximal map of r with the same step size follows. For an indicator r, the proximal map is the
+// Euclidean projection, not the proximal map of Adam's metric: a fixed point on the boundary may
+// fail to be a KKT point. No theorem of the paper covers Adam; the certificate measures the result.
 type adam struct {
-	step    float64 // the setting
+	step    float64 // the setting eta
 	last    float64
 	t       int
 	d, m, v problem.Vector
 }
 
-// DefaultAdamStep is the default of PrimalSettings.Eta with Adam.
+// DefaultAdamStep is the default of Settings.Eta with Adam.
 const DefaultAdamStep = 3e-3
 
 func newAdam(s Settings, p problem.Problem) *adam {

@@ -7,60 +7,64 @@ import (
 	"ppal/trainer/problem"
 )
 
-// curvature measures the smoothness of the Lagrangian along the path and sets the step by it:
+// curvature measures the smoothness of the Lagrangian along the path and derives the step size from
+// the measurements:
 //
-//	c_k = ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k),  l_k = max(q_k l_{k-1}, c_k),  q_k = min(0.995, 1 - 4/(k+40)),
-//	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
+//	c_k = ||d_k - d_{k-1}|| / (||x_k - x_{k-1}|| n_k),  n_k = 1 + ||w_k||_1,
+//	l_k = max(q_k l_{k-1}, c_k),  q_k = min(0.995, 1 - 4/(k+40)),
+//	e_k = min(eta, 0.8/l_k)/n_k.
 //
-// The smoothness grows with ||w||_1, hence n_k; 0.8 is the margin to the bound 4/3 of momentum's
-// stability. l_0 comes from one probe.
+// The smoothness grows with ||w||_1; the division by n_k accounts for the growth. The factor 0.8
+// keeps a margin to 4/3, the bound of momentum's stability. One probe measures l_0.
 //
-// While the stiffest direction is quiet c_k is small, l decays and the step grows, until that
-// direction becomes unstable: then c_k grows geometrically, as the direction's share of the move
-// does, and reaches l only when the share is about 1: a swing, from which the iterate and
-// multipliers that follow rho g need many iterations to recover. So with such multipliers and
-// momentum l is raised when the growth shows:
+// While the direction of largest curvature contributes little to the moves, c_k is small, l decays
+// and the step grows until that direction becomes unstable. Then c_k grows geometrically with the
+// direction's share of the move, and reaches l only when the share is about 1. The result is a
+// swing: the iterate, and multipliers that follow rho g, need many iterations to recover.
+// Therefore, with momentum and multipliers that follow rho g, the rule raises l when the geometric
+// growth shows:
 //
-//	where c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
+//	if c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
 //
-// p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) the largest curvature seen, slowly forgotten.
-// Instability begins where l is about 0.4 of the curvature (measured on Adult), and twice that is
-// stable again. One jump of c_k is no growth: a method that changes its multipliers from time to
-// time makes it.
+// where p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) is the largest curvature measured, with a slow
+// decay. Instability begins when l is about 0.4 of the curvature (measured on Adult); twice that l
+// is stable again. A single jump of c_k does not count as growth: a method that changes its
+// multipliers from time to time causes single jumps.
 //
 // The zero value measures nothing (fixed steps).
 type curvature struct {
 	on       bool
-	blind    bool // there is no evaluating anywhere else: no probe
+	blind    bool // the problem can be evaluated at the iterate only: no probe
 	space    *problem.Space
 	previous problem.Vector // d_{k-1}
 	l        float64
-	alert    bool    // to swings
+	alert    bool    // raise l when a swing begins
 	peak     float64 // p_k
 	seen     float64 // c_k
 	growing  int     // iterations in a row with c_k > 1.25 c_{k-1}
 	distance float64 // ||x_k - x_{k-1}||
-	norm     float64 // ||x_k||, NaN where it is not known
-	pending  bool    // the last two are Space.Moved's, not yet asked for
+	norm     float64 // ||x_k||; NaN if unknown
+	pending  bool    // distance and norm are still to be read from Space.Moved
 }
 
 const (
 	curvatureMargin = 0.8
 	curvatureDecay  = 0.995
-	peakDecay       = 0.3   // p loses this over k + 40 in an iteration
-	swingShare      = 0.035 // of l, from which c_k's growth shows a swing
-	swingGrowth     = 1.25  // of c_k in an iteration
-	swingRaise      = 2     // of l
-	swingLength     = 3     // iterations of such growth
-	probeLength     = 1e-3  // of 1 + ||x_0||
+	peakDecay       = 0.3   // p loses the share peakDecay/(k+40) in an iteration
+	swingShare      = 0.035 // c_k above this share of l can start a swing
+	swingGrowth     = 1.25  // factor by which c_k grows in an iteration of a swing
+	swingRaise      = 2     // factor by which a swing raises l
+	swingLength     = 3     // iterations of growth that make a swing
+	probeLength     = 1e-3  // length of the probe, as a share of 1 + ||x_0||
 	probeShrink     = 0.1
 	probeTries      = 12
-	// roundoffs is how many unit roundoffs of 1 + ||x|| a move must exceed for its gradient difference
-	// to mean something.
+	// roundoffs is a number of unit roundoffs of 1 + ||x||. The gradient difference of a shorter move
+	// is rounding noise and is ignored.
 	roundoffs = 16
 )
 
-// first sets the step at x_0 by the probe, or, blind, so that the step has the probe's length.
+// first returns the step at x_0. The probe determines the step; a blind rule instead takes a step
+// of the probe's length.
 func (c *curvature) first(p problem.Problem, at *problem.Point, d problem.Vector, dir Direction, scale, eta float64) (float64, error) {
 	if !c.blind {
 		if err := c.probe(p, at, d, dir, scale); err != nil {
@@ -83,8 +87,8 @@ func newCurvature(p problem.Problem) curvature {
 	return curvature{on: true, space: p.Space(), previous: p.Space().New(), norm: math.NaN()}
 }
 
-// step is min(eta, 0.8/l), eta = 0 meaning no cap. A problem without curvature so far (l = 0:
-// linear, or a start that is stationary) gets the cap, or 1.
+// step returns min(eta, 0.8/l); eta = 0 means no cap. A problem without measured curvature (l = 0:
+// a linear problem, or a stationary start) gets the cap, or 1 without a cap.
 func (c *curvature) step(eta float64) float64 {
 	e := curvatureMargin / c.l
 	if eta > 0 {
@@ -101,8 +105,8 @@ func (c *curvature) observe(k int, d problem.Vector, scale float64) {
 	c.measure(k, c.space.Distance(d, c.previous), scale)
 }
 
-// measure updates l_k from the change of the direction. A change that overflowed says nothing: an
-// infinite l would be a step of 0.
+// measure updates l_k from the change of the direction. A change that overflowed is ignored: an
+// infinite l would make the step 0.
 func (c *curvature) measure(k int, change, scale float64) {
 	c.settle()
 	if math.IsNaN(c.norm) {
@@ -118,7 +122,7 @@ func (c *curvature) measure(k int, change, scale float64) {
 	}
 }
 
-// take raises l to what is seen, and beyond where a swing begins.
+// take raises l to the measured curvature, and further if a swing begins.
 func (c *curvature) take(seen float64) {
 	c.peak = math.Max(c.peak, seen)
 	if seen > swingGrowth*c.seen {
@@ -132,8 +136,7 @@ func (c *curvature) take(seen float64) {
 	c.l, c.seen = math.Max(c.l, seen), seen
 }
 
-// remember keeps the direction that is about to be taken and returns the vector that takes its
-// place.
+// remember keeps the direction of the next move and returns a vector for the following direction.
 func (c *curvature) remember(d problem.Vector) problem.Vector {
 	if !c.on {
 		return d
@@ -143,13 +146,13 @@ func (c *curvature) remember(d problem.Vector) problem.Vector {
 	return free
 }
 
-// descended says that the iterate moved by Space.Descend.
+// descended records that Space.Descend moved the iterate.
 func (c *curvature) descended() { c.pending = c.on }
 
-// moved says that the iterate moved by that distance in another way.
+// moved records a move of the iterate by the distance without Space.Descend.
 func (c *curvature) moved(distance float64) { c.distance, c.norm = distance, math.NaN() }
 
-// settle asks for the length of the last move.
+// settle reads the length of the last move.
 func (c *curvature) settle() {
 	if c.pending {
 		c.distance, c.norm = c.space.Moved()
@@ -157,10 +160,10 @@ func (c *curvature) settle() {
 	}
 }
 
-// probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0, ||x' -
-// x_0|| = 1e-3 (1 + ||x_0||), with the weights w' = w + c (g(x') - g(x_0)), and restores the
-// iterate. Without w' a start with zero multipliers would show the objective's curvature alone.
-// Where x' rounds to x_0 (or the gradient overflows) there is nothing to learn, and l_0 stays 0.
+// probe sets l_0 = ||d(x', w') - d_0||/(||x' - x_0|| n_0) from the point x' = x_0 - t d_0 with ||x'
+// - x_0|| = 1e-3 (1 + ||x_0||) and the coefficients w' = w + c (g(x') - g(x_0)), and restores the
+// iterate. With w in place of w', a start with zero multipliers would show the objective's
+// curvature alone. If x' rounds to x_0 or the gradient overflows, l_0 stays 0.
 func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector, dir Direction, scale float64) error {
 	length := math.Sqrt(p.Space().Dot(d, d))
 	if length == 0 {
@@ -181,7 +184,7 @@ func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector
 		if vec.Finite(f) && vec.FirstNonFinite(g) < 0 {
 			break
 		}
-		if try == probeTries { // f is defined nowhere near: the run itself will say so
+		if try == probeTries { // f is not finite anywhere near x_0: the run reports the reason itself
 			p.Space().Combine(problem.Iterate, 1, start, 0, d)
 			return at.Forward(p)
 		}
@@ -198,7 +201,7 @@ func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector
 		c.l, c.peak, c.seen = l, l, l
 	}
 	p.Space().Combine(problem.Iterate, 1, start, 0, d)
-	return at.Forward(p) // a Backward belongs to the last Forward's iterate
+	return at.Forward(p) // Backward needs the forward pass of its own iterate
 }
 
 func (c *curvature) visitState(v problem.StateVisitor) {

@@ -7,20 +7,21 @@ import (
 	"ppal/trainer/problem"
 )
 
-// descent is the proximal gradient step with or without ramped Nesterov momentum: with d_k = grad f
-// + J^T w_k, v_0 = 0,
+// descent is the proximal gradient step, with or without ramped Nesterov momentum. With d_k = grad
+// f + J^T w_k and v_0 = 0:
 //
-//	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)),
+//	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)).
 //
-// e_k by the curvature rule or fixed, b_k by PrimalSettings.momentum. c_k is what the bracket is
-// for d_k = 1 throughout: at a fixed point it is c_k d, and only a proximal map of the same length
-// e_k c_k has the KKT points for its fixed points. It makes no difference to projections. With b_k
-// = 0 it is x+ = prox_{e_k r}(x - e_k d_k), Moon et al., (12).
+// The step size e_k is fixed or follows the curvature rule; Settings.momentum returns b_k. c_k is
+// the value of the bracket for d_k = 1 in all iterations. At a fixed point the bracket is c_k d:
+// only a proximal map of the same length e_k c_k has the KKT points as its fixed points. For
+// projections the length makes no difference. With b_k = 0 the step is x+ = prox_{e_k r}(x - e_k
+// d_k), Moon et al., (12).
 type descent struct {
 	set    Settings
 	k      int
-	d, v   problem.Vector // v is unused by the plain step
-	length float64        // v for d = 1
+	d, v   problem.Vector // the plain step does not use v
+	length float64        // value of v if all d_k = 1
 	rule   curvature
 	step   float64
 }

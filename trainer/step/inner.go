@@ -8,18 +8,18 @@ import (
 	"ppal/trainer/problem"
 )
 
-// innerStep is PLADA's x-step by a number of subgradient steps on the exact subproblem
+// innerStep is PLADA's x-step by several subgradient steps on the exact subproblem
 //
-//	minimise <grad f(x_k), y> + <lambda, g(y)> + ||y - x_k||^2/(2 e) + r(y),
+//	minimise <grad f(x_k), y> + <lambda, g(y)> + ||y - x_k||^2/(2 e) + r(y).
 //
-// which is 1/e-strongly convex for convex g and lambda >= 0: from y_0 = x_k, with d_t a subgradient
-// of <lambda, g> at y_t,
+// The subproblem is 1/e-strongly convex for convex g and lambda >= 0. From y_0 = x_k, with d_t a
+// subgradient of <lambda, g> at y_t,
 //
 //	y_{t+1} = prox_{s r}(y_t - s (grad f(x_k) + d_t + (y_t - x_k)/e)),  s = 2e/(t + 2),
 //
-// and x+ is the (t+1)-weighted mean of the y (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002).
-// It costs one backward pass and one forward pass for each step, and one more backward pass. e
-// follows the curvature rule along grad f + d^T lambda, or is fixed.
+// and x+ is the (t+1)-weighted mean of the y_t (Lacoste-Julien, Schmidt and Bach, arXiv:1212.2002).
+// Each inner step costs one forward and one backward pass; the x-step costs one more backward pass.
+// The step size e is fixed or follows the curvature rule along grad f + d^T lambda.
 type innerStep struct {
 	set                       Settings
 	steps                     int
@@ -31,10 +31,10 @@ type innerStep struct {
 	g, weights                []float64
 }
 
-// NewInner returns PLADA's step of a number of inner steps.
+// NewInner returns PLADA's x-step with the given number of inner steps.
 func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	if set.Momentum != 0 || set.Kind == Adam {
-		return nil, fmt.Errorf("trainer: %w: the x-step inner has no momentum and no Adam form", problem.ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: the x-step inner supports neither momentum nor Adam", problem.ErrSettings)
 	}
 	m := problem.Constraints(p)
 	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), weights: make([]float64, 1+m),
@@ -66,7 +66,7 @@ func (s *innerStep) Move(p problem.Problem, at *problem.Point, dir Direction) er
 	p.Space().Combine(s.center, 1, problem.Iterate, 0, problem.Iterate)
 	direction := s.d
 	s.d = s.rule.remember(direction)
-	p.Space().Combine(s.d, 1, direction, -1, s.gradient) // the constraints' part at y_0
+	p.Space().Combine(s.d, 1, direction, -1, s.gradient) // subgradient of <lambda, g> at y_0
 	for t := range s.steps {
 		if t > 0 {
 			if _, err := p.Forward(s.g); err != nil {
@@ -79,7 +79,7 @@ func (s *innerStep) Move(p problem.Problem, at *problem.Point, dir Direction) er
 		// y - s(gradient + d + (y - center)/e), with s = 2e/(t+2)
 		length := 2 * s.step / float64(t+2)
 		p.Space().Combine(s.d, 1, s.d, 1, s.gradient)
-		p.Space().Combine(s.moved, 1, problem.Iterate, -1, s.center) // before the division: y/e - x_k/e would cancel
+		p.Space().Combine(s.moved, 1, problem.Iterate, -1, s.center) // subtract before the division: y/e - x_k/e would cancel
 		p.Space().Combine(s.d, 1, s.d, 1/s.step, s.moved)
 		p.Space().Descend(problem.Descent{Direction: s.d, Step: length, Length: length})
 		share := 2 / float64(t+2) // the running (t+1)-weighted mean

@@ -7,26 +7,27 @@ import (
 	"ppal/trainer/problem"
 )
 
-// pieceShares splits the multipliers over the pieces of their maxima in the x-step with linearised
-// pieces s_p + <grad s_p, x - x_k>: shares y_p of each lambda_j >= 0, y_p >= 0 and sum_{p of j} y_p
-// = lambda_j, that maximise
+// pieceShares splits each multiplier over the pieces of its constraint, a maximum, in the x-step
+// with linearised pieces s_p + <grad s_p, x - x_k>. The shares y_p >= 0 of lambda_j >= 0, with
+// sum_{p of j} y_p = lambda_j, maximise
 //
 //	sum_p y_p (s_p - grad s_p.q) - (e/2)||sum_p y_p grad s_p||^2
 //
-// by exchanging mass between pairs of a constraint's pieces. For |h| - eps it is the maximisation
-// over |y| <= lambda.
+// by exchanging mass between pairs of a constraint's pieces. For |h| - eps the problem is the
+// maximisation over |y| <= lambda.
 //
-// A lambda_j < 0 makes the subproblem min over p of lambda_j s_p, not convex, whose minimum for one
-// constraint, the other shares fixed, has the whole of lambda_j on the piece with the largest
+// A lambda_j < 0 turns the subproblem into a minimum over p of lambda_j s_p, which is not convex.
+// For one constraint, with the other shares fixed, the minimum has all of lambda_j on the piece
+// with the largest
 //
 //	s_p - grad s_p.(q + e sum_{i != j} y_i grad s_i) + (e/2)|lambda_j| ||grad s_p||^2.
 //
 // That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last
-// term is the same for both.
+// term is equal for both pieces.
 type pieceShares struct {
 	pieces []problem.Piece
-	row    []int // of each piece in H, -1 for a constant
-	end    []int // of each constraint's pieces
+	row    []int // row of H of each piece, -1 for a constant piece
+	end    []int // end of each constraint's pieces
 	y      []float64
 	q      *qp.Quadratic // the negative objective
 	set    qp.Shares
@@ -52,8 +53,8 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	return s
 }
 
-// solve writes the weights of the terms that the shares make, target being h - H q of the rows and
-// gram H H^T.
+// solve computes the shares and writes the resulting weights of the terms. target is h - H q, one
+// number for each row of H; gram is H H^T.
 func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDense, e float64) {
 	s.pose(target, gram, e)
 	s.scale(lambda)
@@ -79,8 +80,8 @@ func (s *pieceShares) pose(target []float64, gram *mat.SymDense, e float64) {
 	}
 }
 
-// scale makes the last shares add up to lambda; where they were none, the first piece has all of
-// it.
+// scale rescales the last shares to sum to lambda. Where the last shares are 0, the first piece
+// gets all of lambda.
 func (s *pieceShares) scale(lambda []float64) {
 	lo := 0
 	for j, hi := range s.end {
@@ -99,7 +100,7 @@ func (s *pieceShares) scale(lambda []float64) {
 	}
 }
 
-// termWeights sums the shares into the weights of the rows' terms.
+// termWeights adds the shares into the weights of the rows' terms.
 func (s *pieceShares) termWeights(weights []float64) {
 	clear(weights)
 	for i, b := range s.pieces {

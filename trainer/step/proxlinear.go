@@ -11,28 +11,28 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ProxLinearStep is PLADA's x-step for constraints that are maxima of smooth pieces, r = 0, with
+// ProxLinearStep is PLADA's x-step for constraints that are maxima of smooth pieces, with r = 0 and
 // the terms h linearised at x_k. For g = |h| - eps:
 //
-//	x+ = x - e (grad f + H^T y),  H = grad h(x_k),  y maximising y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
+//	x+ = x - e (grad f + H^T y),  H = grad h(x_k),
+//	y maximises y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
 //
-// by coordinate ascent on the Gram matrix H H^T (Moon et al., Algorithm 1, step 3, whose exact
-// minimiser it is for affine h). It costs 1 + m backward passes. A coordinate with lambda_j < 0 has
-// no maximiser inside and is held at y_j = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j}
-// y_i grad h_i)), a stationary point, and counted.
+// computed by coordinate ascent on the Gram matrix H H^T. For affine h, x+ is the exact minimiser
+// of Moon et al., Algorithm 1, step 3. The step costs 1 + m backward passes. A coordinate with
+// lambda_j < 0 has no maximiser inside its interval: the step holds it at the stationary point y_j
+// = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j} y_i grad h_i)) and counts it in Held.
 //
-// With ramped momentum b, q = e((1+b) grad f + b^2 v) takes the place of e grad f and e(1+b) that
-// of e, so that y is the multiplier of the whole move; then d = grad f + H^T y, v+ = b v + d, x+ =
-// x - e(d + b v+). The curvature is measured at fixed y, and e = min(eta/n, 0.8/(l n + rho
-// lambda_max(H H^T))).
+// With ramped momentum b, q = e((1+b) grad f + b^2 v) replaces e grad f, and e(1+b) replaces e: y
+// is then the multiplier of the whole move, d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+).
+// The curvature is measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
 //
 // For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of
 // the pieces (pieceShares).
 type ProxLinearStep struct {
 	set  Settings
 	p    problem.Piecewise
-	term []int        // of each row of H
-	max  *pieceShares // nil where all are |h| - eps, a row for each constraint
+	term []int        // term of each row of H
+	max  *pieceShares // nil if all constraints are |h| - eps, with one row for each
 	k    int
 	Held int
 	step float64
@@ -40,7 +40,7 @@ type ProxLinearStep struct {
 
 	y, target []float64
 	gram      *mat.SymDense
-	weights   []float64        // one term at a time
+	weights   []float64        // weights that select one term
 	gradient  problem.Vector   // grad f
 	rows      []problem.Vector // grad h_j
 	d, v      problem.Vector
@@ -51,14 +51,14 @@ const (
 	coordinateTolerance = 1e-14
 )
 
-// ProxLinearApplies reports whether the step fits p: constraints that are maxima of pieces, and
+// ProxLinearApplies reports whether the step supports p: all constraints are maxima of pieces, and
 // r = 0.
 func ProxLinearApplies(p problem.Problem) bool {
 	return problem.FeaturesOf(p).Pieces != nil && p.Space().Regularizer.Kind == problem.NoRegularizer
 }
 
-// absoluteTerms returns the term of each constraint where all are |h| - eps, false where some are
-// other maxima.
+// absoluteTerms returns the term of each constraint and true if all constraints are |h| - eps, and
+// false otherwise.
 func absoluteTerms(p problem.Piecewise) ([]int, bool) {
 	pieces := p.Pieces()
 	terms := make([]int, problem.Constraints(p))
@@ -75,8 +75,8 @@ func absoluteTerms(p problem.Piecewise) ([]int, bool) {
 	return terms, true
 }
 
-// RowTerms returns the term of each row of H: those of the constraints |h| - eps, or every term
-// that a piece has.
+// RowTerms returns the term of each row of H: the terms of the constraints |h| - eps, or every term
+// that appears in a piece.
 func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	if terms, absolute = absoluteTerms(p); absolute {
 		return terms, true
@@ -89,13 +89,14 @@ func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 	return terms, false
 }
 
-// NewProxLinear returns the step for p, which must fit (ProxLinearApplies).
+// NewProxLinear returns the step for p. The error wraps problem.ErrSettings if ProxLinearApplies
+// reports false or the settings ask for Adam.
 func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	if !ProxLinearApplies(p) {
-		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear is for maxima of smooth pieces and r = 0", problem.ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear needs constraints that are maxima of smooth pieces, and no regularizer", problem.ErrSettings)
 	}
 	if set.Kind == Adam {
-		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear has no Adam form", problem.ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear does not support Adam", problem.ErrSettings)
 	}
 	pw := problem.FeaturesOf(p).Pieces
 	terms, absolute := RowTerms(pw)
@@ -135,7 +136,7 @@ func (s *ProxLinearStep) Move(p problem.Problem, at *problem.Point, dir Directio
 		return err
 	}
 	if s.rule.on && s.k > 0 {
-		s.compose(s.d) // at the last y
+		s.compose(s.d) // with the y of the last step
 		s.rule.observe(s.k, s.d, scale)
 	}
 	last := s.step
@@ -150,7 +151,7 @@ func (s *ProxLinearStep) Move(p problem.Problem, at *problem.Point, dir Directio
 	return nil
 }
 
-// size is the step e_k.
+// size returns the step size e_k.
 func (s *ProxLinearStep) size(scale, rho float64) float64 {
 	if s.set.Fixed {
 		return s.set.Eta
@@ -165,7 +166,7 @@ func (s *ProxLinearStep) size(scale, rho float64) float64 {
 	return e
 }
 
-// largestEigenvalue is that of the Gram matrix.
+// largestEigenvalue returns the largest eigenvalue of the Gram matrix, or NaN if it is not finite.
 func (s *ProxLinearStep) largestEigenvalue() float64 {
 	switch len(s.rows) {
 	case 0:
@@ -175,7 +176,7 @@ func (s *ProxLinearStep) largestEigenvalue() float64 {
 	}
 	var eigen mat.EigenSym
 	if vec.FirstNonFinite(s.gram.RawSymmetric().Data) >= 0 || !eigen.Factorize(s.gram, false) {
-		return math.NaN() // the step is not a number then, and the run ends saying so
+		return math.NaN() // a NaN step ends the run with an error
 	}
 	values := eigen.Values(nil)
 	return values[len(values)-1]
@@ -217,7 +218,7 @@ func (s *ProxLinearStep) compose(d problem.Vector) {
 	}
 }
 
-// solve finds y.
+// solve computes y.
 func (s *ProxLinearStep) solve(lambda []float64, b float64) {
 	h := s.p.Terms()
 	for j, row := range s.rows {
@@ -240,7 +241,7 @@ func (s *ProxLinearStep) solve(lambda []float64, b float64) {
 	}
 }
 
-// ascend is the coordinate ascent for |h| - eps, e the weight of the Gram matrix.
+// ascend runs the coordinate ascent for |h| - eps; e is the weight of the Gram matrix.
 func (s *ProxLinearStep) ascend(lambda []float64, e float64) {
 	for range coordinateSweeps {
 		change := 0.0
@@ -261,8 +262,8 @@ func (s *ProxLinearStep) ascend(lambda []float64, e float64) {
 	}
 }
 
-// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound; where
-// bound < 0, the stationary value bound sign(rest).
+// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound. For
+// bound < 0 it returns the stationary value bound sign(rest).
 func boundedMaximiser(rest, curvature, bound float64) float64 {
 	if bound < 0 {
 		return bound * sign(rest)
@@ -283,8 +284,8 @@ func sign(x float64) float64 {
 	return 0
 }
 
-// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or of the
-// shares as they are.
+// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or at the
+// current shares.
 func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float64) error {
 	h := s.p.Terms()
 	clear(s.weights)
@@ -307,7 +308,7 @@ func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float6
 	return s.rule.probe(terms, at, s.d, Direction{Coefficients: make([]float64, 1+len(lambda))}, scale)
 }
 
-// fixedTerms is a problem whose backward pass is that of fixed weights of the terms.
+// fixedTerms is a problem whose backward pass uses fixed weights of the terms.
 type fixedTerms struct {
 	problem.Piecewise
 	weights []float64

@@ -12,12 +12,12 @@ import (
 // Kind names the x-step of the first-order methods.
 type Kind int
 
-// The primal steps. Only Gradient with a fixed step is what the theorems of the paper are about;
-// the certificate measures the result of any.
+// The primal steps. The paper's theorems cover only Gradient with a fixed step; the certificate
+// measures the result of every step.
 const (
 	Nesterov Kind = iota // ramped Nesterov momentum
 	Gradient             // x+ = prox(x - e d)
-	Adam                 // Adam (0.9, 0.999, 1e-8), then the Euclidean projection, which is not the proximal map of Adam's metric
+	Adam                 // Adam (0.9, 0.999, 1e-8), then the Euclidean projection
 )
 
 var primalNames = [...]string{"nesterov", "gradient", "adam"}
@@ -25,57 +25,60 @@ var primalNames = [...]string{"nesterov", "gradient", "adam"}
 // String returns the kind's name on the command line.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(primalNames) {
-		return fmt.Sprintf("PrimalKind(%d)", int(k))
+		return fmt.Sprintf("Kind(%d)", int(k))
 	}
 	return primalNames[k]
 }
 
-// Parse is the inverse of PrimalKind.String.
+// Parse is the inverse of Kind.String. The error wraps problem.ErrSettings.
 func Parse(name string) (Kind, error) {
 	for k, n := range primalNames {
 		if n == name {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("trainer: %w: primal step %q (nesterov, gradient, adam)", problem.ErrSettings, name)
+	return 0, fmt.Errorf("trainer: %w: unknown primal step %q (supported: nesterov, gradient, adam)", problem.ErrSettings, name)
 }
 
 // Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is
-// Nesterov momentum with the automatic step size: nothing to set.
+// Nesterov momentum with the automatic step size.
 type Settings struct {
 	Kind Kind
-	// Eta is the step size eta > 0: a cap on the curvature rule, or the step itself with Fixed and
-	// with Adam. 0 is the default: no cap (automatic), 3e-3 for Adam. Fixed needs it.
+	// Eta is the step size eta > 0. With the curvature rule Eta caps the step; with Fixed and with
+	// Adam Eta is the step itself. 0 is the default: no cap (automatic), or 3e-3 for Adam. Fixed needs
+	// a positive Eta.
 	Eta float64
-	// Fixed takes eta as the step, as the paper does, in place of the curvature rule
-	//   e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
+	// Fixed takes eta as the step, as the paper does, instead of the curvature rule
+	//
+	//	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
 	Fixed bool
-	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1), which is cut
-	// where a step is more than four times the last. 0 is the default, 0.99. Only Nesterov has it.
+	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1). The step
+	// reduces b_k where the step size is more than four times the last. 0 is the default, 0.99. Only
+	// Nesterov has momentum.
 	Momentum float64
 }
 
-// DefaultMomentum is the default of PrimalSettings.Momentum, the limit of Nesterov's ramp.
+// DefaultMomentum is the default of Settings.Momentum, the limit of Nesterov's ramp.
 const DefaultMomentum = 0.99
 
-// Validate returns an error (problem.ErrSettings) for settings out of their range.
+// Validate returns an error that wraps problem.ErrSettings for settings out of their range.
 func (s Settings) Validate() error {
 	switch {
 	case s.Kind < Nesterov || s.Kind > Adam:
-		return fmt.Errorf("trainer: %w: %v", problem.ErrSettings, s.Kind)
+		return fmt.Errorf("trainer: %w: unknown primal step %v", problem.ErrSettings, s.Kind)
 	case !setting.IsSize(s.Eta):
 		return fmt.Errorf("trainer: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
 	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
-		return fmt.Errorf("trainer: %w: a fixed step size needs eta; an automatic one is scaled by the weights", problem.ErrSettings)
+		return fmt.Errorf("trainer: %w: a fixed step size needs a positive eta", problem.ErrSettings)
 	case s.Momentum != 0 && s.Kind != Nesterov:
-		return fmt.Errorf("trainer: %w: the %v step has no momentum", problem.ErrSettings, s.Kind)
+		return fmt.Errorf("trainer: %w: the %v step does not support momentum", problem.ErrSettings, s.Kind)
 	case !(s.Momentum >= 0 && s.Momentum < 1):
-		return fmt.Errorf("trainer: %w: momentum is %v, want it in (0, 1)", problem.ErrSettings, s.Momentum)
+		return fmt.Errorf("trainer: %w: momentum is %v, want a number in (0, 1)", problem.ErrSettings, s.Momentum)
 	}
 	return nil
 }
 
-// ramp is min(limit, 1 - 10/(k+20)), 0 for the plain gradient step.
+// ramp returns min(limit, 1 - 10/(k+20)), or 0 for a step without momentum.
 func (s Settings) ramp(k int) float64 {
 	if s.Kind != Nesterov {
 		return 0
@@ -87,16 +90,16 @@ func (s Settings) ramp(k int) float64 {
 	return math.Min(limit, 1-10/(float64(k)+20))
 }
 
-// stepLeap is the growth of the step from one iteration to the next beyond which the velocity does
-// not grow with it. The curvature rule alone lets the step grow by a tenth at most; more comes of a
-// fall of the weights' sum.
+// stepLeap is the largest growth of the step size between two iterations that leaves the momentum
+// unchanged. The curvature rule alone lets the step grow by at most a tenth; a falling ||w||_1
+// causes larger growth.
 const stepLeap = 4
 
-// momentum is b_k: the ramp, times e_{k-1}/e_k where e_k > 4 e_{k-1}. v sums gradients, so that a
-// longer step lengthens all of e b v, which can run away where the multipliers fall fast (Hock and
-// Schittkowski's problem 10); then the last move's momentum is kept as it is. To do so whenever the
-// step grows, which it mostly does slowly, is slower: on images f is a tenth to a half larger after
-// 100 iterations.
+// momentum returns b_k: the ramp, times e_{k-1}/e_k if e_k > 4 e_{k-1}. v sums gradients: a longer
+// step lengthens all of e b v, which can diverge where the multipliers fall fast (Hock and
+// Schittkowski's problem 10). The factor keeps the momentum of the last move unchanged. Applying
+// the factor to every growth of the step, mostly slow, costs speed: on images f is a tenth to a
+// half larger after 100 iterations.
 func (s Settings) momentum(k int, last, step float64) float64 {
 	b := s.ramp(k)
 	if step > stepLeap*last {
@@ -105,16 +108,18 @@ func (s Settings) momentum(k int, last, step float64) float64 {
 	return b
 }
 
-// Demand is what a method asks of the primal step at one iteration. The zero value asks nothing.
+// Demand holds the requirements of a method on the primal step at one iteration. The zero value
+// requires nothing.
 type Demand struct {
-	// PenaltyCurvature is c, by which the coefficient of an active constraint follows the constraint:
-	// w(g + dg) = w(g) + c dg. It adds c J^T J to the Hessian of the Lagrangian, which the first
-	// curvature that the step measures must include.
+	// PenaltyCurvature is c, the rate at which the coefficient of an active constraint follows the
+	// constraint: w(g + dg) = w(g) + c dg. The rate adds c J^T J to the Hessian of the Lagrangian; the
+	// first curvature that the step measures must include the added term.
 	PenaltyCurvature float64
-	// ScheduledStep is the step size of the method's own schedule, in place of Settings.Eta; 0: none.
+	// ScheduledStep is the step size of the method's own schedule. A positive value replaces
+	// Settings.Eta; 0 means no schedule.
 	ScheduledStep float64
-	// Follows marks coefficients that follow rho g in every iteration, and so swing with the iterate
-	// (PPALA and PLADA).
+	// Follows marks coefficients that follow rho g in every iteration and therefore swing with the
+	// iterate (PPALA and PLADA).
 	Follows bool
 }
 
@@ -124,7 +129,7 @@ type Direction struct {
 	Demand
 }
 
-// Step moves the iterate along d_k, with state of its own on the device.
+// Step moves the iterate along d_k. Its state lives on the device.
 type Step interface {
 	Move(p problem.Problem, at *problem.Point, d Direction) error
 	Last() float64
@@ -142,8 +147,8 @@ func New(s Settings, p problem.Problem) (Step, error) {
 	return newDescent(s, p), nil
 }
 
-// NewBlind is newPrimalStep for a problem that can be evaluated nowhere but at the
-// iterate: the first step is not probed (Stepper).
+// NewBlind returns the step of the settings for a problem that can be evaluated at the iterate only
+// (trainer.Stepper): the curvature rule does not probe before the first step.
 func NewBlind(s Settings, p problem.Problem) (Step, error) {
 	step, err := New(s, p)
 	if d, ok := step.(*descent); ok {
@@ -152,6 +157,7 @@ func NewBlind(s Settings, p problem.Problem) (Step, error) {
 	return step, err
 }
 
+// Options describes the settings, bound to the fields of s.
 func (s *Settings) Options() []*option.Option {
 	return []*option.Option{
 		ChoiceOption(func() string { return s.Kind.String() }, func(word string) { s.Kind, _ = Parse(word) }).
@@ -168,9 +174,9 @@ func (s *Settings) Options() []*option.Option {
 			Check(func() string {
 				switch {
 				case s.Eta == 0 && s.Kind == Adam:
-					return "the adam step has no automatic size; give a number"
+					return "the adam step does not support auto; give a number"
 				case s.Eta == 0 && s.Fixed:
-					return "an automatic step follows the weights; give a number with --eta-scale fixed"
+					return "--eta-scale fixed does not support auto; give a number"
 				}
 				return ""
 			}),
@@ -178,7 +184,6 @@ func (s *Settings) Options() []*option.Option {
 }
 
 // ChoiceOption describes the choice of the x-step.
-
 func ChoiceOption(get func() string, put func(word string)) *option.Option {
 	return option.Words("primal", get, put, "choose the step of x", primalNames[:]...)
 }

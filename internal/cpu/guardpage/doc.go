@@ -1,3 +1,3 @@
-// Package guardpage gives tests memory that ends or begins at a page which cannot be read or
-// written: an access outside the memory faults.
+// Package guardpage allocates memory for tests that ends or begins at a page without access
+// rights: an access outside the memory faults.
 package guardpage

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Bytes returns n zeroed bytes, aligned for numbers, whose end, or else beginning, lies at a guard
-// page. The memory is unmapped at the end of the test.
+// Bytes returns n zeroed bytes, aligned for numbers. Their end, or their beginning if atEnd is
+// false, is at a guard page. The memory is unmapped at the end of the test.
 func Bytes(t testing.TB, n int, atEnd bool) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()

@@ -45,7 +45,7 @@ type Stationarity struct {
 	Distance float64 // ||x - x^||; NaN where there is a Reason
 	// Error bounds the error of Distance: with the residuals of Certificate, its multiplier in place
 	// of the exact one, and the modulus of strong convexity s = rho^ - modulus,
-	//   Error = (v + sqrt(v^2 + 2 S (||nu||_1 feasibility + complementarity)))/S,  S = 2 s (1 + ||nu||_1),  v = stationarity.
+	//   Error = (v + sqrt(v^2 + 2 S (||nu||_1 infeasibility + complementarity)))/S,  S = 2 s (1 + ||nu||_1),  v = stationarity.
 	Error       float64
 	RhoHat      float64
 	Certificate certify.Certificate // of the proximal problem, in its split form, at the solution found

@@ -2,7 +2,6 @@ package near_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -207,38 +206,5 @@ func TestNearStationarityInRecords(t *testing.T) {
 	}
 	if got := rest.Records[len(rest.Records)-1].NearStationarity; got.Distance != last.Distance || got.RhoHat != last.RhoHat {
 		t.Errorf("resumed %+v, whole %+v", got, last)
-	}
-}
-
-// The JSON of a record has the distance, null with the reason where there is none, and nothing
-// where it was not measured.
-func TestNearStationarityJSON(t *testing.T) {
-	for _, test := range []struct {
-		near *near.Stationarity
-		want string
-	}{
-		{nil, ""},
-		{&near.Stationarity{Distance: 0.25}, `"near_stationarity":0.25`},
-		{&near.Stationarity{Distance: math.NaN(), Reason: "infeasible"},
-			`"near_stationarity":null,"near_stationarity_reason":"infeasible"`},
-	} {
-		r := trainer.Record{NearStationarity: test.near}
-		if test.near != nil {
-			r.NearReason = test.near.Reason
-		}
-		line, err := json.Marshal(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(line); strings.Contains(got, "near") != (test.want != "") || !strings.Contains(got, test.want) {
-			t.Errorf("%s, want %s", got, test.want)
-		}
-		var back trainer.Record
-		if err := json.Unmarshal(line, &back); err != nil {
-			t.Fatal(err)
-		}
-		if test.near != nil && test.near.Reason == "" && back.NearStationarity.Distance != test.near.Distance || back.NearReason != r.NearReason {
-			t.Errorf("read back as %+v", back)
-		}
 	}
 }

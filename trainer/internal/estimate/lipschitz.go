@@ -32,7 +32,7 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights
 		return nil, nil
 	}
 	return []string{fmt.Sprintf(
-		"eta = %g is above the theorem's bound, about %.3g (L about %.3g, ||J|| about %.3g at the start): the run may not converge",
+		"eta = %g is above the theorem's bound, about %.3g (L about %.3g, ||J|| about %.3g at the start): the run may not converge (lower --eta)",
 		eta, bound, smoothness, jacobian)}, nil
 }
 

@@ -1,2 +1,2 @@
-// Package setting checks numbers that a user sets, 0 being the default.
+// Package setting checks numbers that a user sets. 0 means the default.
 package setting

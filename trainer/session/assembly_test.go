@@ -18,7 +18,7 @@ import (
 // kinds are the normalisations.
 var kinds = []models.NormalizationKind{models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize}
 
-// Evaluated in blocks, f, g and every gradient are those of the whole.
+// In blocks, f, g and every gradient equal those of all rows at once.
 func TestExactEqualsTheWhole(t *testing.T) {
 	for _, kind := range kinds {
 		e := build(t, small(func(c *setup) { c.Normalize = kind }))
@@ -67,7 +67,8 @@ func nearly(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// The saved weights act on raw pixels: they give the scores that training saw on the standardised ones.
+// The saved weights act on raw pixels. They give the scores that training computed from
+// standardised pixels.
 func TestSavedWeightsActOnRawRows(t *testing.T) {
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
 		e := build(t, small(func(c *setup) { c.Heads = heads }))
@@ -108,7 +109,8 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 	}
 }
 
-// A run that starts from another's file starts where that one ended, whatever its normalisation.
+// A run that starts from the file of another run starts where that run ended, with any
+// normalisation.
 func TestInitContinuesAnotherModel(t *testing.T) {
 	first := build(t, small(nil))
 	if _, err := first.Optimize(context.Background(), trainer.Settings{Iterations: 4}); err != nil {
@@ -133,7 +135,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 	}
 }
 
-// The same seed gives the same start and the same run, another seed another.
+// The same seed gives the same run, another seed gives another run.
 func TestRunsAreDeterministic(t *testing.T) {
 	run := func(seed uint64) []float64 {
 		e := build(t, small(func(c *setup) { c.Seed, c.Dtype = seed, tensor.Float32 }))
@@ -179,7 +181,7 @@ func TestFinishCertifiesInFloat64(t *testing.T) {
 	}
 }
 
-// The figures of the practical preset on real pictures, a tenth of the usual iterations.
+// The default run solves Fashion-MNIST in a tenth of the usual iterations.
 func TestRealFashionMNISTIsSolved(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {
@@ -198,7 +200,7 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 	}
 }
 
-// A batch of all rows is full-batch training; small ones use every row once in a pass, and train.
+// A batch of all rows is full-batch training. Smaller batches use every row once in a pass.
 func TestMiniBatches(t *testing.T) {
 	whole := build(t, small(nil))
 	full := build(t, small(func(c *setup) { c.BatchSize = 120 }))

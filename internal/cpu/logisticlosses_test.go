@@ -14,10 +14,12 @@ import (
 	"ppal/internal/plan"
 )
 
-// rates is a plan on n rows: scores s = 2 x, an objective of logistic losses with labels, two groups' means of sigmoids, and the
-// derivative of all of them. The groups have all rows between them, or else all but every seventh.
+// rates is a plan on n rows: scores s = 2 x, an objective of logistic losses with labels, two
+// groups' means of sigmoids, and the derivative of all of them. The groups have all rows between
+// them, or else all but every seventh.
 //
-//	b0 x [n]  b1 weights [3]  b2 s [n]  b3 mean [1]  b4 means [2]  b5, b6 losses  b7, b8 derivatives of the losses  b9 ds [n]
+//	b0 x [n]  b1 weights [3]  b2 s [n]  b3 mean [1]  b4 means [2]
+//	b5, b6 losses  b7, b8 derivatives of the losses  b9 ds [n]
 type rates struct {
 	*plan.Plan
 	n int
@@ -77,7 +79,8 @@ func (r rates) view(b int) plan.View {
 	return plan.View{Buffer: b, Stride: 1, Rows: r.Buffers[b].Rows, Cols: 1}
 }
 
-// check runs two iterations on a device, the second with other rows, and compares their results with the plan's loops.
+// check runs two iterations on a device, the second with other rows, and compares their results
+// with the plan's loops.
 func (r rates) check(t *testing.T, level kernel.Level, threads int) {
 	t.Helper()
 	d, err := New(level, threads)
@@ -139,7 +142,8 @@ func count(names []string, s step[float64]) (n int) {
 	return n
 }
 
-// One exponential a row serves both losses and both derivatives; the logistic losses and the weights of rows of two kinds are not written.
+// One exponential a row serves both losses and both derivatives; the logistic losses and the
+// weights of rows of two kinds are not written.
 func TestTailsServeBothHalves(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		for _, n := range []int{2, 31, 240, 5000} {

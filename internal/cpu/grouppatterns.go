@@ -1,0 +1,130 @@
+package cpu
+
+import (
+	endian "encoding/binary"
+	"math"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// groupPatterns is M by the patterns of its rows: rows with the same column of M have the same
+// pattern. The rows of a pattern are added up first; the few patterns are then added to the groups
+// on one thread.
+type groupPatterns[T plan.Float] struct {
+	patternWeights[T]
+	pattern []int32 // of each row
+}
+
+// patternLanes is the number of interleaved sums of a pattern. Consecutive rows often have the same
+// pattern, and their additions to one sum would wait for each other.
+const patternLanes = 4
+
+func newGroupPatterns[T plan.Float](pattern []int32, patterns plan.Groups) *groupPatterns[T] {
+	return &groupPatterns[T]{newPatternWeights[T](patterns), pattern}
+}
+
+// patternWeights is the membership matrix of the patterns.
+type patternWeights[T plan.Float] struct {
+	patterns groupForm[float64]
+	values   []float64 // by pattern
+	rounded  []T       // the weights by pattern, rounded
+	sums     []float64 // by group
+}
+
+func newPatternWeights[T plan.Float](patterns plan.Groups) patternWeights[T] {
+	return patternWeights[T]{newRowForm[float64](patterns), make([]float64, patterns.Rows), make([]T, patterns.Rows), make([]float64, patterns.Count)}
+}
+
+// toGroups writes the means of the groups from the sums of the patterns in values.
+func (f *patternWeights[T]) toGroups(out []float64) {
+	clear(f.sums)
+	eachBlock(len(f.values), func(lo, hi int) { f.patterns.add(f.sums, f.values[lo:hi], lo) })
+	f.patterns.means(out, f.sums)
+}
+
+func (f *patternWeights[T]) setWeights(w []float64) {
+	f.patterns.setWeights(w)
+	eachBlock(len(f.values), func(lo, hi int) { f.patterns.mulTrans(f.values[lo:hi], lo, false) })
+	for c, v := range f.values {
+		f.rounded[c] = T(v)
+	}
+}
+
+// rowPatterns returns each row's pattern and the matrix of the patterns: the distinct columns of M
+// in order of appearance. Starts are those of M; their differences are the groups' sizes.
+func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
+	pattern = make([]int32, g.Rows)
+	patterns = plan.Groups{Count: g.Count, Starts: g.Starts, RowStarts: []int{0}}
+	known := map[string]int32{}
+	var key []byte
+	for i := range pattern {
+		lo, hi := g.RowStarts[i], g.RowStarts[i+1]
+		key = key[:0]
+		for e := lo; e < hi; e++ {
+			key = endian.LittleEndian.AppendUint32(key, uint32(g.RowGroups[e]))
+			if g.RowWeights != nil {
+				key = endian.LittleEndian.AppendUint64(key, math.Float64bits(g.RowWeights[e]))
+			}
+		}
+		id, ok := known[string(key)]
+		if !ok {
+			id = int32(len(known))
+			known[string(key)] = id
+			patterns.RowGroups = append(patterns.RowGroups, g.RowGroups[lo:hi]...)
+			if g.RowWeights != nil {
+				patterns.RowWeights = append(patterns.RowWeights, g.RowWeights[lo:hi]...)
+			}
+			patterns.RowStarts = append(patterns.RowStarts, len(patterns.RowGroups))
+		}
+		pattern[i] = id
+	}
+	patterns.Rows = len(known)
+	return pattern, patterns
+}
+
+func (f *groupPatterns[T]) partials() int { return patternLanes * len(f.values) }
+
+func (f *groupPatterns[T]) add(sums []float64, l []T, lo int) {
+	n := len(f.values)
+	a, b, c, d := sums[:n], sums[n:2*n], sums[2*n:3*n], sums[3*n:4*n]
+	pattern := f.pattern[lo:][:len(l)]
+	for len(l) >= patternLanes && len(pattern) >= patternLanes {
+		a[pattern[0]] += float64(l[0])
+		b[pattern[1]] += float64(l[1])
+		c[pattern[2]] += float64(l[2])
+		d[pattern[3]] += float64(l[3])
+		l, pattern = l[patternLanes:], pattern[patternLanes:]
+	}
+	for i, v := range l {
+		a[pattern[i]] += float64(v)
+	}
+}
+
+func (f *groupPatterns[T]) means(out, sums []float64) {
+	n := len(f.values)
+	for c := range f.values {
+		f.values[c] = (sums[c] + sums[n+c]) + (sums[2*n+c] + sums[3*n+c])
+	}
+	f.toGroups(out)
+}
+
+func (f *groupPatterns[T]) mulTrans(out []T, lo int, add bool) {
+	pattern := f.pattern[lo:][:len(out)]
+	if add {
+		for i, c := range pattern {
+			out[i] = T(float64(out[i]) + f.values[c])
+		}
+		return
+	}
+	for i, c := range pattern {
+		out[i] = f.rounded[c]
+	}
+}
+
+// eachBlock visits n rows a block at a time.
+func eachBlock(n int, visit func(lo, hi int)) {
+	for lo := 0; lo < n; lo += kernel.RowBlock {
+		visit(lo, min(lo+kernel.RowBlock, n))
+	}
+}

@@ -1,0 +1,214 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// logisticTails are the tail probabilities of one column of scores (kernel.LogisticTails). All
+// smooth losses of the scores, and their derivatives in the backward half, follow from them: the
+// forward half takes one exponential for each row and keeps the result.
+type logisticTails[T plan.Float] struct {
+	scores plan.View
+	values []T // of every row
+}
+
+// findTails allocates the tails of all columns of scores that can have them: columns that are kept
+// from the forward half to the backward half and that no step writes after the first loss has read
+// them.
+func (e *executor[T]) findTails() {
+	e.tails = map[int]*logisticTails[T]{}
+	for _, r := range e.plan.Forward {
+		for _, s := range r.Steps {
+			for _, o := range s.Writes() {
+				delete(e.tails, o.Buffer)
+			}
+			if s, ok := s.(*plan.SignedLoss); ok && r.Rows > 0 && e.tails[s.S.Buffer] == nil && e.hasTails(s.Signs, s.S) {
+				e.tails[s.S.Buffer] = &logisticTails[T]{s.S, kernel.Alloc[T](s.S.Rows)}
+			}
+		}
+	}
+}
+
+// hasTails reports whether a loss is a function of the tails of its scores, and the scores are
+// kept.
+func (e *executor[T]) hasTails(signs plan.Signs, s plan.View) bool {
+	b := e.plan.Buffers[s.Buffer]
+	return smooth(signs.Phi) && b.Class == plan.Kept && s.Len() == b.Len() && s.Cols == 1
+}
+
+// smooth reports whether the kernels compute a surrogate and its derivative from the tails.
+func smooth(phi plan.Surrogate) bool {
+	loss, known := kernelLoss(phi)
+	return known && loss != kernel.HingeLoss
+}
+
+// tailsOf returns the tails of a loss's scores, nil if the scores have none.
+func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *logisticTails[T] {
+	if t := e.tails[s.Buffer]; t != nil && t.scores == s && smooth(signs.Phi) {
+		return t
+	}
+	return nil
+}
+
+// blockSteps compiles the steps of a region with rows. A producer and its only consumer may become
+// one step: a loss and its means, or the rows' factors and the derivative of a loss. The map holds
+// the tails that earlier steps compute.
+func (e *executor[T]) blockSteps(r plan.Region, computed map[*logisticTails[T]]bool) []step[T] {
+	var steps []step[T]
+	fused := map[plan.Step]step[T]{} // by the consumer
+	for _, s := range r.Steps {
+		if f := fused[s]; f != nil {
+			steps = append(steps, f)
+			continue
+		}
+		switch s := s.(type) {
+		case *plan.SignedLoss:
+			t := e.tailsOf(s.Signs, s.S)
+			if t != nil && !computed[t] {
+				computed[t] = true
+				steps = append(steps, &tailsStep[T]{t})
+			}
+			if means := e.consumers.Means[s]; len(means) == 1 && t != nil && isLogisticMeans(s, means[0]) {
+				fused[means[0]] = newLogisticMeans(e, s, means[0], t)
+				continue
+			}
+		case *plan.GroupMeansGrad:
+			if g, ok := e.consumers.Loss[s].(*plan.SignedLossGrad); ok && len(e.consumers.Factors[g]) == 1 {
+				if f := e.newTailGradWhere(s, g); f != nil {
+					fused[g] = f
+					continue
+				}
+			}
+		}
+		steps = append(steps, e.blockStep(s))
+	}
+	return steps
+}
+
+// tailsStep computes the tails of a block.
+type tailsStep[T plan.Float] struct{ t *logisticTails[T] }
+
+func (s *tailsStep[T]) block(_ int, w *worker[T], lo, hi int) error {
+	w.k.LogisticTails(s.t.values[lo:hi], w.From(s.t.scores, lo)[:hi-lo])
+	return nil
+}
+
+// tailSigmoid is Out[i] = phi(y S[i]) for the sigmoid.
+type tailSigmoid[T plan.Float] struct {
+	s       *plan.SignedLoss
+	t       *logisticTails[T]
+	negated []T
+}
+
+func (l *tailSigmoid[T]) block(_ int, w *worker[T], lo, hi int) error {
+	w.k.SigmoidFromTails(w.From(l.s.Out, lo)[:hi-lo], l.t.values[lo:hi], l.negated[lo:hi])
+	return nil
+}
+
+// tailGrad is Out[i] = D[i] y phi'(y S[i]), or Out[i] += D[i] y phi'(y S[i]).
+type tailGrad[T plan.Float] struct {
+	s       *plan.SignedLossGrad
+	t       *logisticTails[T]
+	phi     kernel.Loss
+	negated []T
+}
+
+func (g *tailGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	n := hi - lo
+	w.k.LossGradFromTails(g.phi, w.From(g.s.Out, lo)[:n], g.t.values[lo:hi], g.negated[lo:hi], w.From(g.s.D, lo)[:n], g.s.Add)
+	return nil
+}
+
+// isLogisticMeans reports whether the means are of logistic losses over groups of consecutive rows.
+func isLogisticMeans(l *plan.SignedLoss, m *plan.GroupMeans) bool {
+	phi, _ := kernelLoss(l.Phi)
+	return phi == kernel.LogisticLoss && m.RowStarts == nil
+}
+
+// logisticMeans is Out = M phi(y S) - Offsets for the logistic loss and groups of consecutive rows.
+// The losses are not written: each group and worker adds up the logarithms of products
+// (kernel.LogisticSum).
+type logisticMeans[T plan.Float] struct {
+	s       *plan.GroupMeans
+	t       *logisticTails[T]
+	negated []T
+	rows    rowRanges
+	sums    [][]kernel.LogisticSum // by worker
+}
+
+func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.GroupMeans, t *logisticTails[T]) *logisticMeans[T] {
+	m := &logisticMeans[T]{s, t, e.negatedLabels(l.Signs), rowRanges{s.Starts}, make([][]kernel.LogisticSum, e.threads)}
+	for t := range m.sums {
+		m.sums[t] = make([]kernel.LogisticSum, s.Count)
+	}
+	return m
+}
+
+func (m *logisticMeans[T]) start(worker int) {
+	for k := range m.sums[worker] {
+		m.sums[worker][k].Clear()
+	}
+}
+
+func (m *logisticMeans[T]) block(t int, w *worker[T], lo, hi int) error {
+	scores := w.From(m.t.scores, lo)
+	m.rows.within(lo, hi, func(k, from, to int) {
+		w.k.AddLogistic(&m.sums[t][k], m.t.values[from:to], scores[from-lo:to-lo], m.negated[from:to])
+	})
+	return nil
+}
+
+func (m *logisticMeans[T]) finish(e *executor[T], workers int) {
+	for k := range m.s.Count {
+		var sum float64
+		for t := range workers {
+			sum += m.sums[t][k].Value()
+		}
+		writeMean(e, m.s, k, sum)
+	}
+}
+
+// tailGradWhere is tailGrad with D = M^T W for rows that have at most two different factors. D is
+// not written.
+type tailGradWhere[T plan.Float] struct {
+	tailGrad[T]
+	d     *groupMeansGrad[T]
+	masks *groupMasks[T]
+}
+
+// newTailGradWhere returns nil if the scores have no tails or the rows have more than two different
+// factors.
+func (e *executor[T]) newTailGradWhere(d *plan.GroupMeansGrad, s *plan.SignedLossGrad) step[T] {
+	g, ok := newSignedLossGrad(e, s).(*tailGrad[T])
+	if !ok || d.Add {
+		return nil
+	}
+	masks := e.masksOf(d.Groups)
+	if masks == nil || len(masks.sets) > 2 {
+		return nil
+	}
+	return &tailGradWhere[T]{*g, &groupMeansGrad[T]{d, masks, make([]float64, d.Count)}, masks}
+}
+
+// masksOf returns the masks of groups whose form is masks, or of one group of all rows; else nil.
+func (e *executor[T]) masksOf(g plan.Groups) *groupMasks[T] {
+	if g.RowStarts == nil && g.Count == 1 && g.Starts[0] == 0 && g.Starts[1] == g.Rows {
+		all := plan.Groups{Rows: 1, Count: 1, Starts: g.Starts, RowStarts: []int{0, 1}, RowGroups: []int32{0}}
+		return newGroupMasks(e.k, make([]int32, g.Rows), all)
+	}
+	if g.RowStarts == nil {
+		return nil
+	}
+	masks, _ := newGroupForm(e.k, g, e.threads).(*groupMasks[T])
+	return masks
+}
+
+func (g *tailGradWhere[T]) prepare(e *executor[T]) { g.d.prepare(e) }
+
+func (g *tailGradWhere[T]) block(_ int, w *worker[T], lo, hi int) error {
+	last := len(g.masks.sets) - 1
+	w.k.LossGradFromTailsWhere(g.phi, w.From(g.s.Out, lo)[:hi-lo], g.t.values[lo:hi], g.negated[lo:hi],
+		g.masks.sets[last], lo, g.masks.rounded[last], g.masks.rounded[0], g.s.Add)
+	return nil
+}

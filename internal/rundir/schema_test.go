@@ -1,0 +1,42 @@
+package rundir
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/certify/near"
+)
+
+// The line of a record has the distance, null with the reason where there is none, and nothing where it was not measured.
+func TestNearStationarityJSON(t *testing.T) {
+	for _, test := range []struct {
+		near *near.Stationarity
+		want string
+	}{
+		{nil, ""},
+		{&near.Stationarity{Distance: 0.25}, `"near_stationarity":0.25`},
+		{&near.Stationarity{Distance: math.NaN(), Reason: "infeasible"},
+			`"near_stationarity":null,"near_stationarity_reason":"infeasible"`},
+	} {
+		r := trainer.Record{NearStationarity: test.near}
+		if test.near != nil {
+			r.NearReason = test.near.Reason
+		}
+		line, err := encode(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(line); strings.Contains(got, "near") != (test.want != "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+		back, err := decode(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.near != nil && test.near.Reason == "" && back.NearStationarity.Distance != test.near.Distance || back.NearReason != r.NearReason {
+			t.Errorf("read back as %+v", back)
+		}
+	}
+}

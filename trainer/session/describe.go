@@ -1,0 +1,76 @@
+package session
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/internal/plan"
+)
+
+// Description describes a run: the provenance that config.yaml holds, and more.
+type Description struct {
+	Provenance
+	Task         string   // the name of the statement
+	Dataset      string   // the name of the data set, or "data at hand"
+	Objective    string   // the name of f
+	Constraints  []string // the names of g_1..g_m: classes, gaps, groups
+	Rows         SplitSizes
+	Preparation  *datasets.Preparation // the encoding of a table's columns; nil for other data
+	FeatureNames []string
+	DeviceBytes  int64 // peak of the GPU memory in use so far; 0 without a GPU
+}
+
+// Describe implements Pipeline.
+func (a *assembly) Describe() Description {
+	d, st := a.data.description, a.builder.statement
+	d.Dataset = a.data.name()
+	d.Task, d.Objective, d.Constraints, d.Bounds = st.Name, st.Objective, st.names(), st.bounds()
+	if d.Objective == "" {
+		d.Objective = "objective"
+	}
+	d.Features, d.Parameters = a.builder.spec.Inputs, a.parameters
+	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
+	d.Rows = a.sizes("rows", rows.len)
+	train := a.data.splits[0]
+	for _, c := range train.classes {
+		d.Classes = append(d.Classes, a.sizes(c.Name, func(r rows) int { return r.ofLabel(c.Label) }))
+	}
+	for k, g := range train.groups {
+		d.Groups = append(d.Groups, a.sizes(g.Name, func(r rows) int { return len(r.groups[k].Rows) }))
+	}
+	d.Warnings = concat(d.Warnings, st.Warnings)
+	d.Notes = concat(d.Notes, a.notes, a.productsNote())
+	return d
+}
+
+// productsNote explains automatic products with 8-bit data that are in float32.
+func (a *assembly) productsNote() []string {
+	if !a.eightBit || a.devices.cpu == nil || a.options.Device.Products != "" || a.dtype != tensor.Float32 {
+		return nil
+	}
+	if _, err := a.devices.cpu.With(plan.Int8x3); err == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.",
+		a.devices.cpu.Level())}
+}
+
+// sizes counts rows of every split.
+func (a *assembly) sizes(name string, count func(r rows) int) SplitSizes {
+	sizes := SplitSizes{Name: name}
+	for _, s := range a.data.splits {
+		sizes.Set(s.name, count(s.rows))
+	}
+	return sizes
+}
+
+// concat joins lists in a new slice; nil if all are empty.
+func concat(lists ...[]string) []string {
+	var all []string
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
