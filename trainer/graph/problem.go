@@ -54,7 +54,7 @@ type Lagrangian struct {
 // Source returns what a plan is made from.
 func (l *Lagrangian) Source() plan.Source {
 	return plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
-		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Weights: l.Coefficients, Gradients: l.Gradients}
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients}
 }
 
 // Engine compiles definitions: CPU, On and Tape return one each. The parameters' values at that
@@ -167,7 +167,7 @@ func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
 	}
 	outputs := append(gorgonia.Nodes{def.Objective}, def.Constraints...)
 	for i, n := range outputs {
-		name := fmt.Sprintf("weights.%d", i)
+		name := fmt.Sprintf("coefficients.%d", i)
 		if n.IsScalar() {
 			l.Coefficients = append(l.Coefficients, gorgonia.NewScalar(g, l.Dtype, gorgonia.WithName(name)))
 		} else {

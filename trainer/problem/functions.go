@@ -64,9 +64,9 @@ func (p *functionsProblem) Forward(g []float64) (float64, error) {
 }
 
 // Backward implements Problem.
-func (p *functionsProblem) Backward(weights []float64, d Vector) error {
+func (p *functionsProblem) Backward(coefficients []float64, d Vector) error {
 	x, dst := p.Slice(Iterate), p.Slice(d)
-	w0, w := weights[0], weights[1:]
+	w0, w := coefficients[0], coefficients[1:]
 	if w0 == 0 {
 		clear(dst)
 	} else {

@@ -26,8 +26,8 @@ type Piecewise interface {
 	Pieces() []Piece
 	// Terms returns h of the last Forward (not a copy).
 	Terms() []float64
-	// BackwardTerms writes d = weights[0] grad f + sum_t weights[t+1] grad h_t.
-	BackwardTerms(weights []float64, d Vector) error
+	// BackwardTerms writes d = coefficients[0] grad f + sum_t coefficients[t+1] grad h_t.
+	BackwardTerms(coefficients []float64, d Vector) error
 }
 
 // Abs returns the pieces of the constraints |h_t| - eps[t] <= 0.
@@ -46,12 +46,12 @@ func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 }
 
 type piecewise struct {
-	Problem // the smooth terms
-	pieces  []Piece
-	m       int
-	h       []float64
-	weights []float64 // on f and the terms
-	share   []float64 // of each piece in its constraint's subgradient
+	Problem      // the smooth terms
+	pieces       []Piece
+	m            int
+	h            []float64
+	coefficients []float64 // on f and the terms
+	share        []float64 // of each piece in its constraint's subgradient
 }
 
 func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
@@ -65,7 +65,7 @@ func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 		m = p.Constraint + 1
 	}
 	return &piecewise{Problem: smooth, pieces: pieces, m: m,
-		h: make([]float64, terms), weights: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
+		h: make([]float64, terms), coefficients: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
 }
 
 // Dims implements Problem.
@@ -116,18 +116,18 @@ func (p *piecewise) choose(g []float64) {
 }
 
 // Backward implements Problem.
-func (p *piecewise) Backward(weights []float64, d Vector) error {
-	clear(p.weights)
-	p.weights[0] = weights[0]
+func (p *piecewise) Backward(coefficients []float64, d Vector) error {
+	clear(p.coefficients)
+	p.coefficients[0] = coefficients[0]
 	for i, b := range p.pieces {
-		p.weights[1+b.Term] += weights[1+b.Constraint] * p.share[i] * b.Sign
+		p.coefficients[1+b.Term] += coefficients[1+b.Constraint] * p.share[i] * b.Sign
 	}
-	return p.Problem.Backward(p.weights, d)
+	return p.Problem.Backward(p.coefficients, d)
 }
 
 // BackwardTerms implements Piecewise.
-func (p *piecewise) BackwardTerms(weights []float64, d Vector) error {
-	return p.Problem.Backward(weights, d)
+func (p *piecewise) BackwardTerms(coefficients []float64, d Vector) error {
+	return p.Problem.Backward(coefficients, d)
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.
@@ -136,14 +136,14 @@ func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 // Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It
 // shares p's iterate.
 func Split(p Piecewise) Problem {
-	return &split{Problem: p, p: p, g: make([]float64, Constraints(p)), weights: make([]float64, 1+len(p.Terms()))}
+	return &split{Problem: p, p: p, g: make([]float64, Constraints(p)), coefficients: make([]float64, 1+len(p.Terms()))}
 }
 
 type split struct {
 	Problem
-	p       Piecewise
-	g       []float64
-	weights []float64
+	p            Piecewise
+	g            []float64
+	coefficients []float64
 }
 
 // Dims implements Problem.
@@ -159,13 +159,13 @@ func (s *split) Forward(g []float64) (float64, error) {
 }
 
 // Backward implements Problem.
-func (s *split) Backward(weights []float64, d Vector) error {
-	clear(s.weights)
-	s.weights[0] = weights[0]
+func (s *split) Backward(coefficients []float64, d Vector) error {
+	clear(s.coefficients)
+	s.coefficients[0] = coefficients[0]
 	for i, b := range s.p.Pieces() {
-		s.weights[1+b.Term] += weights[1+i] * b.Sign
+		s.coefficients[1+b.Term] += coefficients[1+i] * b.Sign
 	}
-	return s.p.BackwardTerms(s.weights, d)
+	return s.p.BackwardTerms(s.coefficients, d)
 }
 
 // NonSmooth implements NonSmooth: whether the terms have kinks of their own.

@@ -78,13 +78,13 @@ func (q *Proximal) Forward(g []float64) (float64, error) {
 }
 
 // Backward implements problem.Problem.
-func (q *Proximal) Backward(weights []float64, d Vector) error {
-	if err := q.Problem.Backward(weights, d); err != nil {
+func (q *Proximal) Backward(coefficients []float64, d Vector) error {
+	if err := q.Problem.Backward(coefficients, d); err != nil {
 		return err
 	}
-	pull := weights[0] * q.Rho
+	pull := coefficients[0] * q.Rho
 	if !q.Plain {
-		for _, w := range weights[1:] {
+		for _, w := range coefficients[1:] {
 			pull += w * q.Rho
 		}
 	}
