@@ -63,6 +63,11 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 
 // start returns the parameters' values one after the other.
 func start(parameters gorgonia.Nodes) (x []float64, err error) {
+	size := 0
+	for _, n := range parameters {
+		size += n.Shape().TotalSize()
+	}
+	x = make([]float64, 0, size)
 	for i, n := range parameters {
 		switch data := n.Value().Data().(type) {
 		case float32:
@@ -159,6 +164,9 @@ func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
 
 // Bind implements Compiled.
 func (p *deviceProblem) Bind(i int, m matrix.Matrix) error { return p.run.Bind(p.plan.Inputs[i], m) }
+
+// Stored implements Compiled.
+func (p *deviceProblem) Stored(i int) matrix.EightBit { return p.run.Stored(p.plan.Inputs[i]) }
 
 // Products implements Compiled.
 func (p *deviceProblem) Products() string { return p.run.Products() }

@@ -72,6 +72,9 @@ type Compiled interface {
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error
+	// Stored returns the 8-bit data of Definition.Inputs[i] in the engine's memory, nil if the engine
+	// does not store them.
+	Stored(i int) matrix.EightBit
 	// Products names how products with the data are computed: int8x3 for example, or the dtype.
 	Products() string
 	// Explain returns a table of the steps, "" if the engine has none.
@@ -111,6 +114,11 @@ func (p *Problem) Bind(i int, m matrix.Matrix) error {
 	}
 	return p.compiled.Bind(i, m)
 }
+
+// Stored returns the 8-bit matrix Definition.Data[i] in the engine's own memory, with the same
+// elements: the caller can free the original. Stored returns nil if the engine stores no exact copy
+// on the host. A later Bind does not change the matrix.
+func (p *Problem) Stored(i int) matrix.EightBit { return p.compiled.Stored(i) }
 
 // Products names how products with the data are computed: int8x3 for example, or the dtype.
 func (p *Problem) Products() string { return p.compiled.Products() }

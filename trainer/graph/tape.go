@@ -183,6 +183,9 @@ func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 
 func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.l.Inputs[i], m) }
 
+// Stored implements Compiled: Gorgonia's machine has widened copies only.
+func (p *tapeProblem[T]) Stored(int) matrix.EightBit { return nil }
+
 // Products implements Compiled: gonum's products in the definition's dtype.
 func (p *tapeProblem[T]) Products() string { return p.l.Dtype.String() }
 
