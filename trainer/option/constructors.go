@@ -63,8 +63,31 @@ func Choice[T ~string](name string, field *T, help string, words ...T) *Option {
 		get: func() string { return string(*field) }, put: func(word string) { *field = T(word) }})
 }
 
-// Enum describes a number that words stand for, in the order of the numbers from 0; the first is
-// the default.
+// AutoChoice describes one of several words, or auto, the default, which stands for "".
+func AutoChoice[T ~string](name string, field *T, help string, words ...T) *Option {
+	texts := []string{auto}
+	for _, w := range words {
+		texts = append(texts, string(w))
+	}
+	return choice(name, help, &choiceValue{words: texts,
+		get: func() string {
+			if *field == "" {
+				return auto
+			}
+			return string(*field)
+		},
+		put: func(word string) {
+			if *field = T(word); word == auto {
+				*field = ""
+			}
+		}})
+}
+
+// auto is the word for a value that the program chooses.
+const auto = "auto"
+
+// Enum describes a number that words stand for, in the order of the numbers from 0; the first is the
+// default.
 func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words,
 		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})

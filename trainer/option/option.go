@@ -14,6 +14,8 @@
 package option
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +150,47 @@ func (o *Option) Default(in Lookup) (text string, ok bool) {
 	return o.fallback, !o.required
 }
 
+// SetDefaults gives each of a struct's options its default in the runs whose other settings in
+// returns. Options that such a run does not have keep their values. The error names the option.
+func SetDefaults(options []*Option, in Lookup) error {
+	done := map[string]bool{}
+	var failure error
+	var lookup Lookup
+	settle := func(o *Option) {
+		if done[o.Name] {
+			return
+		}
+		done[o.Name] = true
+		if _, unmet := o.Unmet(lookup); unmet {
+			return
+		}
+		text, ok := o.Default(lookup)
+		if !ok {
+			failure = cmp.Or(failure, fmt.Errorf("option: %s has no default", o.Name))
+		} else if err := o.Set(text); err != nil {
+			failure = cmp.Or(failure, fmt.Errorf("option: the default of %s, %s: %w", o.Name, text, err))
+		}
+	}
+	lookup = func(name string) string {
+		for _, o := range options {
+			if o.Name == name {
+				if settle(o); failure != nil {
+					return ""
+				}
+				if _, unmet := o.Unmet(lookup); unmet {
+					return ""
+				}
+				return o.Text()
+			}
+		}
+		return in(name)
+	}
+	for _, o := range options {
+		settle(o)
+	}
+	return failure
+}
+
 // Needs returns the conditions under which a run has the option.
 func (o *Option) Needs() []Condition { return slices.Clone(o.needs) }
 
@@ -183,7 +226,7 @@ func (o *Option) Free() bool {
 	return ok
 }
 
-// Bracket returns what stands in brackets behind the help: default, range, unit, and
+// Bracket returns what stands in round brackets behind the help: default, range, unit, and
 // the settings that the option needs.
 func (o *Option) Bracket() string {
 	var parts []string
@@ -203,12 +246,12 @@ func (o *Option) Bracket() string {
 		needs = append(needs, c.String())
 	}
 	if needs != nil {
-		parts = append(parts, "with "+strings.Join(needs, ", "))
+		parts = append(parts, "with "+strings.Join(needs, " and "))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "[" + strings.Join(parts, "; ") + "]"
+	return "(" + strings.Join(parts, "; ") + ")"
 }
 
 // DefaultHelp describes the default: "default 0.1; mnpc: 0.2; if: 0.5", "" where there is none or
