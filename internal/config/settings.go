@@ -63,11 +63,11 @@ func (d *Data) options() []*option.Option {
 		option.Choice(option.NameProblem, &d.Problem,
 			"choose the problem: bound the losses of all classes but the first (mnpc, multi-class Neyman-Pearson), the gaps between two"+
 				" groups' rates (dp, demographic parity; eo, equalized odds), or how much worse any group fares than all rows (if)",
-			option.Problems()...).Planned("ranking"),
+			option.Problems()...).Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
 			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
-			Planned("mslr", "mq2008"),
+			Reserve("mslr", "mq2008"),
 		option.Text("data-dir", &d.DataDir, "DIR", "read the data sets' files here; without it in $PPAL_DATA or the user's cache directory").Or(""),
 		option.Text("file", &d.File, "FILE", "read this file").With(option.If(option.NameDataset, "csv", "libsvm")),
 		option.Text("label", &d.Label, "COLUMN[=VALUE]", "name the label's column and the value that is positive").With(csv),
