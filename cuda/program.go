@@ -108,7 +108,7 @@ func (p *Program) results() []kernels.Operand {
 
 // coefficients lists the coefficient of f, then those of g.
 func (p *Program) coefficients() (list []kernels.Operand) {
-	for _, v := range p.plan.Weights {
+	for _, v := range p.plan.Coefficients {
 		list = append(list, p.whole(v))
 	}
 	return list

@@ -71,7 +71,7 @@ func (p *Program) place(iterate driver.Pointer) error {
 		return err
 	}
 	for i, b := range p.plan.Buffers {
-		if b.Class != plan.Constant && b.Class != plan.Weight {
+		if b.Class != plan.Constant && b.Class != plan.Coefficient {
 			continue
 		}
 		if err := p.hold(i, b.Len()); err != nil {

@@ -110,7 +110,7 @@ func (e *executor[T]) Forward() error { return e.run(e.forward) }
 // Backward computes the gradients for the coefficients of the objective and then of the
 // constraints.
 func (e *executor[T]) Backward(coefficients []float64) error {
-	if err := e.SetWeights(e.plan, coefficients); err != nil {
+	if err := e.SetCoefficients(e.plan, coefficients); err != nil {
 		return err
 	}
 	return e.run(e.backward)

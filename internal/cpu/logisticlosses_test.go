@@ -44,7 +44,7 @@ func newRates(n int, all bool) rates {
 		r.Buffers = append(r.Buffers, plan.Buffer{Class: c, Rows: rows, Cols: 1, RowWise: rows == n, Slot: slot})
 	}
 	buffer(plan.Leaf, n, 0)
-	buffer(plan.Weight, 3, 0)
+	buffer(plan.Coefficient, 3, 0)
 	for slot, rows := range r.Slots {
 		buffer(plan.Kept, rows, slot)
 	}
@@ -54,7 +54,7 @@ func newRates(n int, all bool) rates {
 	buffer(plan.Gradient, n, 0)
 	w := r.view(1)
 	r.Inputs, r.Objective, r.Constraints, r.Gradients = []plan.View{r.view(0)}, r.view(3), []plan.View{r.view(4)}, []plan.View{r.view(9)}
-	r.Weights = []plan.View{w}
+	r.Coefficients = []plan.View{w}
 	first, rest := w, w
 	first.Rows, rest.Rows, rest.Offset = 1, 2, 1
 	load := &plan.Expr{Op: plan.Load}

@@ -13,7 +13,7 @@ func (p *Plan) Check() error {
 	c := checker{plan: p, tenant: map[string]int{}, written: make([][]bool, len(p.Buffers))}
 	for i, b := range p.Buffers {
 		c.written[i] = make([]bool, b.Len())
-		if b.Class <= Weight {
+		if b.Class <= Coefficient {
 			set(c.written[i], View{Stride: b.Cols, Rows: b.Rows, Cols: b.Cols})
 		}
 	}

@@ -10,11 +10,14 @@
 //	accumulate  a sum of products becomes one product added to the other
 //	fuse        trees of element-wise operations become single passes
 //	schedule    two halves; rows that can be walked block by block form regions
-//	place       views, in-place results, storage shared by what never lives together
+//	place       views, in-place results, storage shared by buffers that are never in use together
+//	emit        typed steps; the layers' element-wise operations become [BiasActivation] and
+//	            [ActivationGrad], for which each device has one kernel
 //
-// The forward half needs no weights of the constraints; the backward half
-// starts from them and from what the forward half kept: nothing is computed
-// twice.
+// The forward half needs no coefficients of the constraints; the backward half
+// starts from them and from the values that the forward half kept: nothing is
+// computed twice. [Plan.FindConsumers] finds the vectors that a device need not
+// write, because the only consumer can run in the producer's pass.
 //
 // A [Region] with Rows > 0 is a run of steps that a device may execute a block
 // of rows at a time, all steps on one block before the next, while the block is
@@ -22,6 +25,7 @@
 // is read only after the region. Buffers of class [Local] then exist for one
 // block only.
 //
-// [Reference] runs a plan with plain loops. It defines what every step means,
-// and [Run] lends single steps to a device that lacks them.
+// A [Device] compiles a plan to a [Program] that runs at the iterate of the
+// device's vectors. [Reference] runs a plan with plain loops: it defines every
+// step. A device runs steps without a kernel of its own through [Run].
 package plan

@@ -23,7 +23,7 @@ func importGraph(s Source) (*dag, error) {
 	if s.Graph == nil || s.Objective == nil || len(s.Gradients) != len(s.Parameters) {
 		return nil, fmt.Errorf("a plan needs a graph, an objective and a gradient for each parameter: %d for %d", len(s.Gradients), len(s.Parameters))
 	}
-	for _, n := range slices.Concat(s.Parameters, s.Inputs, s.Weights) {
+	for _, n := range slices.Concat(s.Parameters, s.Inputs, s.Coefficients) {
 		if n.Dtype() != s.Dtype || n.Op() != nil {
 			return nil, fmt.Errorf("%v is of %v, want an input node of %v", n, n.Dtype(), s.Dtype)
 		}
@@ -31,7 +31,7 @@ func importGraph(s Source) (*dag, error) {
 	im := &importer{source: s, values: map[*gorgonia.Node]*value{}}
 	g := &dag{source: s}
 	g.parameters = im.leaves(s.Parameters, Parameter)
-	g.weights = im.leaves(s.Weights, Weight)
+	g.coefficients = im.leaves(s.Coefficients, Coefficient)
 	g.inputs = im.leaves(s.Inputs, Leaf)
 	var err error
 	if g.objective, err = im.value(s.Objective); err != nil {

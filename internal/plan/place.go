@@ -20,7 +20,7 @@ func (g *dag) place(s scheduled) *Plan {
 	for _, v := range g.all() {
 		p.adopt(v)
 	}
-	for _, list := range [][]*value{g.parameters, g.inputs, g.weights, g.all()} {
+	for _, list := range [][]*value{g.parameters, g.inputs, g.coefficients, g.all()} {
 		for _, v := range list {
 			p.view(v)
 		}
@@ -29,7 +29,7 @@ func (g *dag) place(s scheduled) *Plan {
 	p.plan.Backward = p.regions(s.backward)
 	p.plan.Objective = p.view(g.objective)
 	p.plan.Constraints, p.plan.Watched, p.plan.Gradients = p.views(g.constraints), p.views(g.watched), p.views(g.gradients)
-	p.plan.Parameters, p.plan.Inputs, p.plan.Weights = p.views(g.parameters), p.views(g.inputs), p.views(g.weights)
+	p.plan.Parameters, p.plan.Inputs, p.plan.Coefficients = p.views(g.parameters), p.views(g.inputs), p.views(g.coefficients)
 	p.classify()
 	p.plan.assignSlots()
 	return p.plan

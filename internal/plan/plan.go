@@ -16,10 +16,10 @@ type Plan struct {
 	Forward  []Region
 	Backward []Region
 
-	// What goes in and comes out, in the order of the Source. Weights are set
-	// before Backward. Every gradient has a buffer of its own.
-	Parameters, Inputs, Weights, Gradients, Watched, Constraints []View
-	Objective                                                    View
+	// The inputs and outputs, in the order of the Source. Coefficients are set before Backward.
+	// Every gradient has a buffer of its own.
+	Parameters, Inputs, Coefficients, Gradients, Watched, Constraints []View
+	Objective                                                         View
 	// Data are the matrices of Inputs that are read a block of rows at a time; an entry is nil if the
 	// input node has a value.
 	Data []matrix.Matrix
@@ -53,19 +53,19 @@ type Class uint8
 
 // The classes of buffers.
 const (
-	Parameter Class = iota // bound by the device: the iterate's part
-	Leaf                   // an input node's value: data, or what is exchanged
-	Constant               // values fixed in the graph: Buffer.Values
-	Weight                 // bound or written by the device before Backward
-	Gradient               // written by Backward only; may be bound to where it is wanted
-	Kept                   // a slot of its own: written by Forward, valid until the next
-	Temporary              // a slot shared with others, within one half
-	Local                  // a scratch slot, for one block of one region's rows
+	Parameter   Class = iota // bound by the device: the iterate's part
+	Leaf                     // an input node's value: data, or what is exchanged
+	Constant                 // values fixed in the graph: Buffer.Values
+	Coefficient              // bound or written by the device before Backward
+	Gradient                 // written by Backward only; may be bound to where it is wanted
+	Kept                     // a slot of its own: written by Forward, valid until the next
+	Temporary                // a slot shared with others, within one half
+	Local                    // a scratch slot, for one block of one region's rows
 )
 
 // String names the class.
 func (c Class) String() string {
-	return [...]string{"parameter", "leaf", "constant", "weight", "gradient", "kept", "temporary", "local"}[c]
+	return [...]string{"parameter", "leaf", "constant", "coefficient", "gradient", "kept", "temporary", "local"}[c]
 }
 
 // Buffer is a row-major matrix of the plan's dtype without gaps.
@@ -76,7 +76,7 @@ type Buffer struct {
 	RowWise    bool // the rows are the data's rows
 
 	Slot   int            // index in Plan.Slots (Kept, Temporary) or Plan.Scratch (Local)
-	Node   *gorgonia.Node // of Parameter, Leaf and Weight
+	Node   *gorgonia.Node // of Parameter, Leaf and Coefficient
 	Values []float64      // of Constant
 }
 
@@ -127,16 +127,16 @@ type Step interface {
 // Source is what a plan is made from: nodes of one graph and one dtype, both
 // outputs and inputs, and the gradients in the order of the parameters.
 type Source struct {
-	Graph       *gorgonia.ExprGraph
-	Dtype       tensor.Dtype
-	Objective   *gorgonia.Node
-	Constraints gorgonia.Nodes
-	Watched     gorgonia.Nodes
-	Parameters  gorgonia.Nodes
-	Inputs      gorgonia.Nodes  // input nodes whose values may be exchanged
-	Data        []matrix.Matrix // of the inputs, in place of values; nil, or entries that are nil: the nodes' values
-	Weights     gorgonia.Nodes  // the backward half's inputs
-	Gradients   gorgonia.Nodes
+	Graph        *gorgonia.ExprGraph
+	Dtype        tensor.Dtype
+	Objective    *gorgonia.Node
+	Constraints  gorgonia.Nodes
+	Watched      gorgonia.Nodes
+	Parameters   gorgonia.Nodes
+	Inputs       gorgonia.Nodes  // input nodes whose values may be exchanged
+	Data         []matrix.Matrix // of the inputs, in place of values; nil, or entries that are nil: the nodes' values
+	Coefficients gorgonia.Nodes  // the backward half's inputs
+	Gradients    gorgonia.Nodes
 }
 
 // Lower makes the plan. It fails where the graph holds values that are neither

@@ -97,7 +97,7 @@ func nodeValue[T Float](b Buffer) ([]T, error) {
 // CheckAttach returns an error if n elements cannot be the memory of the buffer of v.
 func (p *Plan) CheckAttach(v View, n int) error {
 	switch b := p.Buffers[v.Buffer]; {
-	case b.Class != Parameter && b.Class != Weight && b.Class != Gradient:
+	case b.Class != Parameter && b.Class != Coefficient && b.Class != Gradient:
 		return fmt.Errorf("plan: memory cannot be attached to a %v buffer", b.Class)
 	case n != b.Len():
 		return fmt.Errorf("plan: %d elements for %s, want %d x %d", n, b.Name, b.Rows, b.Cols)
@@ -117,17 +117,17 @@ func (p *Plan) CheckBind(v View, m matrix.Matrix) error {
 	return nil
 }
 
-// SetWeights writes the coefficients of the objective and then of the constraints to their buffers.
-func (m *Memory[T]) SetWeights(p *Plan, weights []float64) error {
-	for _, v := range p.Weights {
+// SetCoefficients writes the coefficients of the objective and then of the constraints to their buffers.
+func (m *Memory[T]) SetCoefficients(p *Plan, coefficients []float64) error {
+	for _, v := range p.Coefficients {
 		data := m.Data[v.Buffer]
-		if len(data) > len(weights) {
-			return errors.New("plan: too few weights")
+		if len(data) > len(coefficients) {
+			return errors.New("plan: too few coefficients")
 		}
 		for i := range data {
-			data[i] = T(weights[i])
+			data[i] = T(coefficients[i])
 		}
-		weights = weights[len(data):]
+		coefficients = coefficients[len(data):]
 	}
 	return nil
 }
@@ -155,10 +155,10 @@ func (r *Reference[T]) Bind(v View, m matrix.Matrix) error {
 // Forward computes the objective, the constraints and the watched values.
 func (r *Reference[T]) Forward() error { return r.run(r.plan.Forward) }
 
-// Backward computes the gradients for weights of the objective and then the
-// constraints, as many as the weights' nodes have elements.
-func (r *Reference[T]) Backward(weights []float64) error {
-	if err := r.SetWeights(r.plan, weights); err != nil {
+// Backward computes the gradients for coefficients of the objective and then the
+// constraints, as many as the coefficients' nodes have elements.
+func (r *Reference[T]) Backward(coefficients []float64) error {
+	if err := r.SetCoefficients(r.plan, coefficients); err != nil {
 		return err
 	}
 	return r.run(r.plan.Backward)

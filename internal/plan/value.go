@@ -36,7 +36,7 @@ type value struct {
 	nodes      []int64 // the Gorgonia nodes computed here
 
 	class  Class // of leaves
-	index  int   // of Parameter, Weight
+	index  int   // of Parameter, Coefficient
 	values []float64
 	node   *gorgonia.Node // of leaves and opaque values
 
@@ -71,9 +71,9 @@ func (v *value) scalarConstant() (float64, bool) {
 type dag struct {
 	source Source
 
-	objective                       *value
-	constraints, watched, gradients []*value
-	parameters, inputs, weights     []*value
+	objective                        *value
+	constraints, watched, gradients  []*value
+	parameters, inputs, coefficients []*value
 }
 
 // forwardRoots are the outputs of the forward half.

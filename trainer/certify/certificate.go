@@ -133,15 +133,15 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 				return err
 			}
 		} else {
-			columns, err := c.columns(m, func(weights []float64, d problem.Vector) error { return c.p.Backward(weights, d) })
+			columns, err := c.columns(m, func(coefficients []float64, d problem.Vector) error { return c.p.Backward(coefficients, d) })
 			if err != nil {
 				return err
 			}
 			c.fit(nu, columns)
 		}
 	}
-	weights := append([]float64{1}, nu...)
-	if err := c.p.Backward(weights, v); err != nil {
+	coefficients := append([]float64{1}, nu...)
+	if err := c.p.Backward(coefficients, v); err != nil {
 		return err
 	}
 	c.measure(v)
@@ -149,14 +149,14 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 }
 
 // columns evaluates grad f and the gradient of each of count terms.
-func (c *certifier) columns(count int, backward func(weights []float64, d problem.Vector) error) ([]problem.Vector, error) {
-	weights := make([]float64, 1+count)
+func (c *certifier) columns(count int, backward func(coefficients []float64, d problem.Vector) error) ([]problem.Vector, error) {
+	coefficients := make([]float64, 1+count)
 	columns := make([]problem.Vector, 0, 1+count)
-	for i := range weights {
-		clear(weights)
-		weights[i] = 1
+	for i := range coefficients {
+		clear(coefficients)
+		coefficients[i] = 1
 		v := c.vector()
-		if err := backward(weights, v); err != nil {
+		if err := backward(coefficients, v); err != nil {
 			return nil, err
 		}
 		columns = append(columns, v)

@@ -18,7 +18,7 @@ const jacobianLength = 1e-5
 // decides how well, not whether.
 func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
-	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), weights: make([]float64, 1+m), g: make([]float64, m)}
+	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	c.p.Space().Combine(work.x, 1, problem.Iterate, 0, problem.Iterate)
 	if err := qp.Accelerated(nu, work); err != nil {
 		return err
@@ -29,15 +29,15 @@ func (c *certifier) projectedGradient(nu []float64) error {
 // leastResidual evaluates the objective of projectedGradient.
 type leastResidual struct {
 	*certifier
-	v, p, x    problem.Vector
-	weights, g []float64
+	v, p, x         problem.Vector
+	coefficients, g []float64
 }
 
 // Value implements qp.Smooth; residual and v hold the parts of the value.
 func (w *leastResidual) Value(nu []float64) (float64, error) {
-	w.weights[0] = 1
-	copy(w.weights[1:], nu)
-	if err := w.certifier.p.Backward(w.weights, w.v); err != nil {
+	w.coefficients[0] = 1
+	copy(w.coefficients[1:], nu)
+	if err := w.certifier.p.Backward(w.coefficients, w.v); err != nil {
 		return 0, err
 	}
 	w.measure(w.v)

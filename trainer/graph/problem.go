@@ -54,7 +54,7 @@ type Lagrangian struct {
 // Source returns the definition and its gradients as the input of plan.Lower.
 func (l *Lagrangian) Source() plan.Source {
 	return plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
-		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Weights: l.Coefficients, Gradients: l.Gradients}
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients}
 }
 
 // Engine compiles definitions. CPU and On return engines; Tape is an engine too. Compile copies the
@@ -159,7 +159,7 @@ func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
 	}
 	outputs := append(gorgonia.Nodes{def.Objective}, def.Constraints...)
 	for i, n := range outputs {
-		name := fmt.Sprintf("weights.%d", i)
+		name := fmt.Sprintf("coefficients.%d", i)
 		if n.IsScalar() {
 			l.Coefficients = append(l.Coefficients, gorgonia.NewScalar(g, l.Dtype, gorgonia.WithName(name)))
 		} else {

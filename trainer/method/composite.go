@@ -13,22 +13,22 @@ import (
 //
 // of the method of multipliers for inequality constraints.
 type augmentedLagrangian struct {
-	c       float64
-	lambda  []float64
-	weights []float64 // 1, max(0, lambda + c g) of the last evaluation: the coefficients of the gradient
+	c            float64
+	lambda       []float64
+	coefficients []float64 // 1, max(0, lambda + c g) of the last evaluation: the coefficients of the gradient
 }
 
 func newAugmentedLagrangian(c float64, m int) augmentedLagrangian {
-	a := augmentedLagrangian{c: c, lambda: make([]float64, m), weights: make([]float64, 1+m)}
-	a.weights[0] = 1
+	a := augmentedLagrangian{c: c, lambda: make([]float64, m), coefficients: make([]float64, 1+m)}
+	a.coefficients[0] = 1
 	return a
 }
 
-// value returns L_c for f and g, and sets weights.
+// value returns L_c for f and g, and sets coefficients.
 func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
 	for j, l := range a.lambda {
 		w := max(0, l+a.c*g[j])
-		a.weights[1+j] = w
+		a.coefficients[1+j] = w
 		f += (w*w - l*l) / (2 * a.c)
 	}
 	return f
@@ -84,7 +84,7 @@ func (c *composite) step(p problem.Problem, at *problem.Point) error {
 		}
 	}
 	value := c.value(at.Objective, at.Constraints)
-	if err := at.Backward(p, c.weights, c.d); err != nil {
+	if err := at.Backward(p, c.coefficients, c.d); err != nil {
 		return err
 	}
 	c.smooth *= compositeDecay

@@ -46,14 +46,14 @@ type IPPConEx struct {
 	Restart bool
 
 	universal
-	loop        proximalLoop
-	slopes      estimate.Slopes
-	values      []float64 // g at x_t
-	before, now []float64 // l_{t-1} and l_t
-	y, weights  []float64
-	t0, bound2  float64 // t0, M^2
-	norm2       float64 // squared norm of the Jacobian at the start
-	last        float64 // last step size
+	loop            proximalLoop
+	slopes          estimate.Slopes
+	values          []float64 // g at x_t
+	before, now     []float64 // l_{t-1} and l_t
+	y, coefficients []float64
+	t0, bound2      float64 // t0, M^2
+	norm2           float64 // squared norm of the Jacobian at the start
+	last            float64 // last step size
 }
 
 var (
@@ -79,7 +79,7 @@ func (m *IPPConEx) Init(p problem.Problem, at *problem.Point) error {
 	m.loop = newProximalLoop(m.ProximalPoint, m.T0 == 0, p)
 	m.slopes = estimate.NewSlopes(p, m.loop.terms)
 	count := len(at.Constraints)
-	m.weights = make([]float64, 1+count)
+	m.coefficients = make([]float64, 1+count)
 	for _, s := range []*[]float64{&m.values, &m.before, &m.now, &m.y} {
 		*s = make([]float64, count)
 	}
@@ -164,9 +164,9 @@ func (m *IPPConEx) ascend(t float64) {
 // gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate, and prepares the slopes there.
 func (m *IPPConEx) gradients(p problem.Problem, at *problem.Point) error {
 	copy(m.values, at.Constraints)
-	m.weights[0] = 1
-	copy(m.weights[1:], m.y)
-	if err := at.Backward(p, m.weights, m.loop.d); err != nil {
+	m.coefficients[0] = 1
+	copy(m.coefficients[1:], m.y)
+	if err := at.Backward(p, m.coefficients, m.loop.d); err != nil {
 		return err
 	}
 	return m.slopes.Start(p, at)

@@ -37,11 +37,11 @@ type IPPSSG struct {
 	Bound float64
 
 	universal
-	loop    proximalLoop
-	d       problem.Vector
-	weights []float64
-	l, last float64 // L, and the last step size
-	counted int     // number of x_1, x_2, ... since the centre that count
+	loop         proximalLoop
+	d            problem.Vector
+	coefficients []float64
+	l, last      float64 // L, and the last step size
+	counted      int     // number of x_1, x_2, ... since the centre that count
 
 	centerWorst float64 // g at the centre
 }
@@ -67,7 +67,7 @@ func (m *IPPSSG) Init(p problem.Problem, at *problem.Point) error {
 	if err := setting.Check(setting.Of("ipp-ssg's tolerance", m.Tolerance), setting.Of("ipp-ssg's bound", m.Bound)); err != nil {
 		return err
 	}
-	m.loop, m.d, m.weights = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.Space().New(), make([]float64, 1+len(at.Constraints))
+	m.loop, m.d, m.coefficients = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.Space().New(), make([]float64, 1+len(at.Constraints))
 	m.l, m.last = m.Bound, math.NaN()
 	return nil
 }
@@ -81,13 +81,13 @@ func (m *IPPSSG) Iterate(p problem.Problem, at *problem.Point) error {
 	}
 	worst, j := largestConstraint(at.Constraints)
 	feasible := m.counts(p, worst)
-	clear(m.weights)
+	clear(m.coefficients)
 	if feasible {
-		m.weights[0] = 1
+		m.coefficients[0] = 1
 	} else {
-		m.weights[1+j] = 1
+		m.coefficients[1+j] = 1
 	}
-	if err := at.Backward(p, m.weights, m.d); err != nil {
+	if err := at.Backward(p, m.coefficients, m.d); err != nil {
 		return err
 	}
 	t, s := float64(m.loop.t), m.loop.strong
@@ -127,9 +127,9 @@ func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.bounds(at); err != nil {
 		return err
 	}
-	clear(m.weights)
-	m.weights[0] = 1
-	if err := at.Backward(p, m.weights, m.d); err != nil {
+	clear(m.coefficients)
+	m.coefficients[0] = 1
+	if err := at.Backward(p, m.coefficients, m.d); err != nil {
 		return err
 	}
 	m.l = math.Max(math.Sqrt(p.Space().Dot(m.d, m.d)), m.loop.rho+math.Max(m.loop.measured.Objective, m.loop.measured.Constraint))

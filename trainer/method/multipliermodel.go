@@ -35,11 +35,11 @@ type MultiplierModel struct {
 	// Seed seeds the first weights of the network.
 	Seed uint64
 
-	group      problem.DrawnGroup
-	d, squares problem.Vector
-	net        *multiplierNetwork
-	weights    []float64
-	multiplier float64
+	group        problem.DrawnGroup
+	d, squares   problem.Vector
+	net          *multiplierNetwork
+	coefficients []float64
+	multiplier   float64
 }
 
 var _ trainer.Method = (*MultiplierModel)(nil)
@@ -75,7 +75,7 @@ func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
 		units = DefaultMultiplierUnits
 	}
 	m.group = problem.FeaturesOf(p).Group
-	m.d, m.squares, m.weights = p.Space().New(), p.Space().New(), []float64{1, 0}
+	m.d, m.squares, m.coefficients = p.Space().New(), p.Space().New(), []float64{1, 0}
 	m.net = newMultiplierNetwork(len(m.group.GroupFeatures()), units, rand.New(rand.NewPCG(m.Seed, multiplierStream)))
 	m.multiplier = math.NaN()
 	return nil
@@ -89,8 +89,8 @@ func (m *MultiplierModel) Iterate(p problem.Problem, at *problem.Point) error {
 		return err
 	}
 	m.multiplier = m.net.lambda(z)
-	m.weights[1] = m.multiplier
-	if err := at.Backward(p, m.weights, m.d); err != nil {
+	m.coefficients[1] = m.multiplier
+	if err := at.Backward(p, m.coefficients, m.d); err != nil {
 		return err
 	}
 	p.Space().Adagrad(m.d, m.squares, setting.OrDefault(m.Step, DefaultMultiplierStep))

@@ -131,7 +131,7 @@ func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 
 // update ends an outer iteration: it sets p_k, c and the next centre.
 func (m *NLIAPIAL) update(at *problem.Point) {
-	copy(m.acg.lambda, m.acg.weights[1:])
+	copy(m.acg.lambda, m.acg.coefficients[1:])
 	potential := m.acg.value(at.Objective, at.Constraints)
 	m.k++
 	switch {

@@ -53,7 +53,7 @@ type SSG struct {
 
 	universal
 	d              problem.Vector
-	weights        []float64
+	coefficients   []float64
 	c              float64 // Step, or the measured c
 	steps, repairs int     // number of steps on f, and on g
 	last           float64 // last step size
@@ -109,7 +109,7 @@ func (m *SSG) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(); err != nil {
 		return err
 	}
-	m.d, m.weights = p.Space().New(), make([]float64, 1+len(at.Constraints))
+	m.d, m.coefficients = p.Space().New(), make([]float64, 1+len(at.Constraints))
 	m.c, m.steps, m.repairs, m.last = m.Step, 0, 0, math.NaN()
 	return nil
 }
@@ -147,9 +147,9 @@ func (m *SSG) counts(g float64) bool { return g <= setting.OrDefault(m.Tolerance
 
 // descend takes the step on f.
 func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
-	clear(m.weights)
-	m.weights[0] = 1
-	if err := at.Backward(p, m.weights, m.d); err != nil {
+	clear(m.coefficients)
+	m.coefficients[0] = 1
+	if err := at.Backward(p, m.coefficients, m.d); err != nil {
 		return err
 	}
 	m.last = m.stepOnObjective()
@@ -160,9 +160,9 @@ func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
 
 // repair takes the step on g = g_j.
 func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) error {
-	clear(m.weights)
-	m.weights[1+j] = 1
-	if err := at.Backward(p, m.weights, m.d); err != nil {
+	clear(m.coefficients)
+	m.coefficients[1+j] = 1
+	if err := at.Backward(p, m.coefficients, m.d); err != nil {
 		return err
 	}
 	m.repairs++

@@ -47,13 +47,12 @@ func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 
 // piecewise implements Piecewise on the problem of the smooth terms.
 type piecewise struct {
-	Problem // the smooth terms
-	pieces  []Piece
-	m       int
-	h       []float64
-	shares  []float64 // of each piece in its constraint's subgradient
-
+	Problem      // the smooth terms
+	pieces       []Piece
+	m            int
+	h            []float64
 	coefficients []float64 // of f and the terms
+	shares       []float64 // of each piece in its constraint's subgradient
 }
 
 func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
@@ -145,9 +144,8 @@ func Split(p Piecewise) Problem {
 // split is the smooth form of a Piecewise: see Split.
 type split struct {
 	Problem
-	p Piecewise
-	g []float64
-
+	p            Piecewise
+	g            []float64
 	coefficients []float64 // of f and the terms
 }
 

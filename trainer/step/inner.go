@@ -28,7 +28,7 @@ type innerStep struct {
 	rule                      curvature
 	gradient, d, center, mean problem.Vector
 	moved                     problem.Vector // y - x_k
-	g, weights                []float64
+	g, coefficients           []float64
 }
 
 // NewInner returns PLADA's x-step with the given number of inner steps.
@@ -37,7 +37,7 @@ func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 		return nil, fmt.Errorf("trainer: %w: the x-step inner supports neither momentum nor Adam", problem.ErrSettings)
 	}
 	m := problem.Constraints(p)
-	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), weights: make([]float64, 1+m),
+	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), coefficients: make([]float64, 1+m),
 		gradient: p.Space().New(), d: p.Space().New(), center: p.Space().New(), mean: p.Space().New(), moved: p.Space().New()}
 	if !set.Fixed {
 		s.rule = newCurvature(p)
@@ -56,13 +56,13 @@ func (s *innerStep) Move(p problem.Problem, at *problem.Point, dir Direction) er
 	if err := s.size(p, at, dir); err != nil {
 		return err
 	}
-	clear(s.weights)
-	s.weights[0] = 1
-	if err := at.Backward(p, s.weights, s.gradient); err != nil {
+	clear(s.coefficients)
+	s.coefficients[0] = 1
+	if err := at.Backward(p, s.coefficients, s.gradient); err != nil {
 		return err
 	}
-	copy(s.weights, dir.Coefficients)
-	s.weights[0] = 0
+	copy(s.coefficients, dir.Coefficients)
+	s.coefficients[0] = 0
 	p.Space().Combine(s.center, 1, problem.Iterate, 0, problem.Iterate)
 	direction := s.d
 	s.d = s.rule.remember(direction)
@@ -72,7 +72,7 @@ func (s *innerStep) Move(p problem.Problem, at *problem.Point, dir Direction) er
 			if _, err := p.Forward(s.g); err != nil {
 				return err
 			}
-			if err := at.Backward(p, s.weights, s.d); err != nil {
+			if err := at.Backward(p, s.coefficients, s.d); err != nil {
 				return err
 			}
 		}

@@ -53,14 +53,14 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	return s
 }
 
-// solve computes the shares and writes the resulting weights of the terms. target is h - H q, one
+// solve computes the shares and writes the resulting coefficients of the terms. target is h - H q, one
 // number for each row of H; gram is H H^T.
-func (s *pieceShares) solve(weights, lambda, target []float64, gram *mat.SymDense, e float64) {
+func (s *pieceShares) solve(coefficients, lambda, target []float64, gram *mat.SymDense, e float64) {
 	s.pose(target, gram, e)
 	s.scale(lambda)
 	s.set.Sums = lambda
 	s.q.MinimiseShares(s.y, &s.set)
-	s.termWeights(weights)
+	s.termCoefficients(coefficients)
 }
 
 // pose sets the quadratic.
@@ -100,12 +100,12 @@ func (s *pieceShares) scale(lambda []float64) {
 	}
 }
 
-// termWeights adds the shares into the weights of the rows' terms.
-func (s *pieceShares) termWeights(weights []float64) {
-	clear(weights)
+// termCoefficients adds the shares into the coefficients of the rows' terms.
+func (s *pieceShares) termCoefficients(coefficients []float64) {
+	clear(coefficients)
 	for i, b := range s.pieces {
 		if s.row[i] >= 0 {
-			weights[s.row[i]] += s.y[i] * b.Sign
+			coefficients[s.row[i]] += s.y[i] * b.Sign
 		}
 	}
 }

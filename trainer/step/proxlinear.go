@@ -26,7 +26,7 @@ import (
 // is then the multiplier of the whole move, d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+).
 // The curvature is measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
 //
-// For other maxima H has a row for each term, and y, the terms' weights, comes from the shares of
+// For other maxima H has a row for each term, and y, the terms' coefficients, comes from the shares of
 // the pieces (pieceShares).
 type ProxLinearStep struct {
 	set  Settings
@@ -38,12 +38,12 @@ type ProxLinearStep struct {
 	step float64
 	rule curvature
 
-	y, target []float64
-	gram      *mat.SymDense
-	weights   []float64        // weights that select one term
-	gradient  problem.Vector   // grad f
-	rows      []problem.Vector // grad h_j
-	d, v      problem.Vector
+	y, target    []float64
+	gram         *mat.SymDense
+	coefficients []float64        // coefficients that select one term
+	gradient     problem.Vector   // grad f
+	rows         []problem.Vector // grad h_j
+	d, v         problem.Vector
 }
 
 const (
@@ -102,7 +102,7 @@ func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	terms, absolute := RowTerms(pw)
 	m := len(terms)
 	s := &ProxLinearStep{set: set, p: pw, term: terms, step: math.NaN(),
-		y: make([]float64, m), target: make([]float64, m), weights: make([]float64, 1+len(pw.Terms())),
+		y: make([]float64, m), target: make([]float64, m), coefficients: make([]float64, 1+len(pw.Terms())),
 		gradient: p.Space().New(), d: p.Space().New(), v: p.Space().New()}
 	if m > 0 {
 		s.gram = mat.NewSymDense(m, nil)
@@ -200,10 +200,10 @@ func (s *ProxLinearStep) linearise(at *problem.Point) error {
 
 // gradientOf writes the gradient of one term: 0 is f, 1 + t is h_t.
 func (s *ProxLinearStep) gradientOf(at *problem.Point, index int, into problem.Vector) error {
-	clear(s.weights)
-	s.weights[index] = 1
+	clear(s.coefficients)
+	s.coefficients[index] = 1
 	at.GradientEvaluations++
-	return s.p.BackwardTerms(s.weights, into)
+	return s.p.BackwardTerms(s.coefficients, into)
 }
 
 // compose sets d = grad f + H^T y.
@@ -288,34 +288,34 @@ func sign(x float64) float64 {
 // current shares.
 func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float64) error {
 	h := s.p.Terms()
-	clear(s.weights)
-	s.weights[0] = 1
+	clear(s.coefficients)
+	s.coefficients[0] = 1
 	if s.max != nil {
 		s.max.scale(lambda)
-		s.max.termWeights(s.y)
+		s.max.termCoefficients(s.y)
 	}
 	for j, t := range s.term {
 		if s.max == nil {
 			s.y[j] = lambda[j] * sign(h[t])
 		}
-		s.weights[1+t] += s.y[j]
+		s.coefficients[1+t] += s.y[j]
 	}
 	at.GradientEvaluations++
-	if err := s.p.BackwardTerms(s.weights, s.d); err != nil {
+	if err := s.p.BackwardTerms(s.coefficients, s.d); err != nil {
 		return err
 	}
-	terms := fixedTerms{s.p, s.weights}
+	terms := fixedTerms{s.p, s.coefficients}
 	return s.rule.probe(terms, at, s.d, Direction{Coefficients: make([]float64, 1+len(lambda))}, scale)
 }
 
-// fixedTerms is a problem whose backward pass uses fixed weights of the terms.
+// fixedTerms is a problem whose backward pass uses fixed coefficients of the terms.
 type fixedTerms struct {
 	problem.Piecewise
-	weights []float64
+	coefficients []float64
 }
 
 func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
-	return t.BackwardTerms(t.weights, d)
+	return t.BackwardTerms(t.coefficients, d)
 }
 
 // VisitState implements Step.

@@ -42,21 +42,21 @@ const (
 // Only constraints that were once above what the model allows have gradients in it: a few, where
 // there are hundreds.
 type nearSolver struct {
-	rho, strong float64 // rho^, and the modulus of strong convexity rho^ - modulus
-	beyond      float64 // l
-	tolerance   float64
-	limit       int // of iterations
-	q           *problem.Proximal
-	at          problem.Point
-	v           problem.Vector // a gradient on its way to the host
-	weights     []float64
-	model       *ballModel
-	working     []int          // the constraints in the model
-	multipliers []float64      // of those
-	objective   float64        // f~ at y
-	values      []float64      // g~ at y
-	least       float64        // a lower bound of the constraints' maximum over all points
-	last        problem.Vector // of the model: the Lagrangian's gradient before the step
+	rho, strong  float64 // rho^, and the modulus of strong convexity rho^ - modulus
+	beyond       float64 // l
+	tolerance    float64
+	limit        int // of iterations
+	q            *problem.Proximal
+	at           problem.Point
+	v            problem.Vector // a gradient on its way to the host
+	coefficients []float64
+	model        *ballModel
+	working      []int          // the constraints in the model
+	multipliers  []float64      // of those
+	objective    float64        // f~ at y
+	values       []float64      // g~ at y
+	least        float64        // a lower bound of the constraints' maximum over all points
+	last         problem.Vector // of the model: the Lagrangian's gradient before the step
 }
 
 func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature) *nearSolver {
@@ -73,7 +73,7 @@ func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature)
 	}
 	variables, m := n.q.Dims()
 	n.v, n.model = n.q.Space().New(), newBallModel(variables, p.Space().Regularizer)
-	n.last, n.weights = n.model.New(), make([]float64, 1+m)
+	n.last, n.coefficients = n.model.New(), make([]float64, 1+m)
 	n.at.Constraints, n.values = make([]float64, m), make([]float64, m)
 	return n
 }
@@ -241,9 +241,9 @@ func (n *nearSolver) columns(first int) error {
 // gradient takes a gradient at the iterate of the last Forward to the host: 0 is that of f~, 1 + j
 // that of g~_j.
 func (n *nearSolver) gradient(index int, to problem.Vector) error {
-	clear(n.weights)
-	n.weights[index] = 1
-	if err := n.q.Backward(n.weights, n.v); err != nil {
+	clear(n.coefficients)
+	n.coefficients[index] = 1
+	if err := n.q.Backward(n.coefficients, n.v); err != nil {
 		return err
 	}
 	n.q.Space().Read(n.model.Slice(to), n.v)

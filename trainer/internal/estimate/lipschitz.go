@@ -21,9 +21,9 @@ const (
 
 // StepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the
 // Lipschitz constant of d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the
-// start. w nil means weights 0.
-func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights func(w, g []float64)) ([]string, error) {
-	smoothness, jacobian, err := estimateLipschitz(p, at, weights)
+// start. w nil means coefficients 0.
+func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coefficients func(w, g []float64)) ([]string, error) {
+	smoothness, jacobian, err := estimateLipschitz(p, at, coefficients)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, weights
 // estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of
 // the Jacobian of g at the iterate by power iterations on differences, and leaves the iterate and
 // its forward pass as they were. It costs about 36 gradients, not counted.
-func estimateLipschitz(p problem.Problem, at *problem.Point, weights func(w, g []float64)) (smoothness, jacobian float64, err error) {
+func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	m := problem.Constraints(p)
 	e := newDifference(p)
 	defer e.free()
@@ -48,8 +48,8 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, weights func(w, g [
 	direction := func(into problem.Vector) error {
 		clear(w)
 		w[0] = 1
-		if weights != nil {
-			weights(w[1:], e.g)
+		if coefficients != nil {
+			coefficients(w[1:], e.g)
 		}
 		return p.Backward(w, into)
 	}
@@ -86,7 +86,7 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, weights func(w, g [
 func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
 	e, terms := newDifference(p), NewTerms(p)
 	defer e.free()
-	return e.jacobian(len(terms.weights)-1, terms.values, func(w []float64, d problem.Vector) error { return terms.backward(at, w, d) })
+	return e.jacobian(len(terms.coefficients)-1, terms.values, func(w []float64, d problem.Vector) error { return terms.backward(at, w, d) })
 }
 
 // difference is the state of power iterations at x, along the direction v.

@@ -10,12 +10,12 @@ import (
 // zeta_gj.(x_+ - x): for few constraints by their gradients, for more by central differences of
 // their smooth terms, whose maxima take the branch that Backward takes at x.
 type Slopes struct {
-	terms   *Terms
-	Slope   []float64
-	Length  float64 // ||x_+ - x||
-	x, move problem.Vector
-	rows    []problem.Vector // zeta_gj, nil for the differences
-	weights []float64        // one constraint at a time
+	terms        *Terms
+	Slope        []float64
+	Length       float64 // ||x_+ - x||
+	x, move      problem.Vector
+	rows         []problem.Vector // zeta_gj, nil for the differences
+	coefficients []float64        // one constraint at a time
 	// For the differences: the terms at x, beside it, and their derivatives; next is x_+.
 	h, plus, derivative []float64
 	g                   []float64
@@ -25,14 +25,14 @@ type Slopes struct {
 // NewSlopes prepares the slopes of p's constraints.
 func NewSlopes(p problem.Problem, terms *Terms) Slopes {
 	m := problem.Constraints(p)
-	s := Slopes{terms: terms, Slope: make([]float64, m), x: p.Space().New(), move: p.Space().New(), weights: make([]float64, 1+m)}
+	s := Slopes{terms: terms, Slope: make([]float64, m), x: p.Space().New(), move: p.Space().New(), coefficients: make([]float64, 1+m)}
 	if m <= MostTerms {
 		for range m {
 			s.rows = append(s.rows, p.Space().New())
 		}
 		return s
 	}
-	count := len(terms.weights) - 1
+	count := len(terms.coefficients) - 1
 	s.h, s.plus, s.derivative, s.g = make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, m)
 	s.next = p.Space().New()
 	return s
@@ -43,9 +43,9 @@ func (s *Slopes) Start(p problem.Problem, at *problem.Point) error {
 	p.Space().Combine(s.x, 1, problem.Iterate, 0, problem.Iterate)
 	copy(s.h, s.terms.values(at.Constraints))
 	for j, row := range s.rows {
-		clear(s.weights)
-		s.weights[1+j] = 1
-		if err := at.Backward(p, s.weights, row); err != nil {
+		clear(s.coefficients)
+		s.coefficients[1+j] = 1
+		if err := at.Backward(p, s.coefficients, row); err != nil {
 			return err
 		}
 	}

@@ -14,20 +14,20 @@ const MostTerms = 4
 // Terms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem,
 // or the constraints themselves, each its own piece.
 type Terms struct {
-	p       problem.Problem
-	pw      problem.Piecewise // nil where the constraints are smooth
-	pieces  []problem.Piece
-	weights []float64 // one term at a time
-	chosen  [MostTerms]int
+	p            problem.Problem
+	pw           problem.Piecewise // nil where the constraints are smooth
+	pieces       []problem.Piece
+	coefficients []float64 // one term at a time
+	chosen       [MostTerms]int
 }
 
 // NewTerms returns the terms of p.
 func NewTerms(p problem.Problem) *Terms {
 	m := problem.Constraints(p)
 	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
-		return &Terms{p: p, pw: pw, pieces: pw.Pieces(), weights: make([]float64, 1+len(pw.Terms()))}
+		return &Terms{p: p, pw: pw, pieces: pw.Pieces(), coefficients: make([]float64, 1+len(pw.Terms()))}
 	}
-	s := &Terms{p: p, pieces: make([]problem.Piece, m), weights: make([]float64, 1+m)}
+	s := &Terms{p: p, pieces: make([]problem.Piece, m), coefficients: make([]float64, 1+m)}
 	for j := range s.pieces {
 		s.pieces[j] = problem.Piece{Constraint: j, Term: j, Sign: 1}
 	}
@@ -45,19 +45,19 @@ func (s *Terms) values(g []float64) []float64 {
 // gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the
 // term t. It counts.
 func (s *Terms) gradient(at *problem.Point, index int, d problem.Vector) error {
-	clear(s.weights)
-	s.weights[index] = 1
-	return s.backward(at, s.weights, d)
+	clear(s.coefficients)
+	s.coefficients[index] = 1
+	return s.backward(at, s.coefficients, d)
 }
 
-// backward writes weights[0] grad f + sum_t weights[1+t] grad h_t at the iterate of the last
+// backward writes coefficients[0] grad f + sum_t coefficients[1+t] grad h_t at the iterate of the last
 // Forward. It counts.
-func (s *Terms) backward(at *problem.Point, weights []float64, d problem.Vector) error {
+func (s *Terms) backward(at *problem.Point, coefficients []float64, d problem.Vector) error {
 	if s.pw == nil {
-		return at.Backward(s.p, weights, d)
+		return at.Backward(s.p, coefficients, d)
 	}
 	at.GradientEvaluations++
-	return s.pw.BackwardTerms(weights, d)
+	return s.pw.BackwardTerms(coefficients, d)
 }
 
 // largest lists up to mostTerms terms, those whose pieces are largest where g was evaluated. The
