@@ -117,7 +117,8 @@ func (p *Plan) CheckBind(v View, m matrix.Matrix) error {
 	return nil
 }
 
-// SetCoefficients writes the coefficients of the objective and then of the constraints to their buffers.
+// SetCoefficients writes the coefficients of the objective and then of the constraints to their
+// buffers.
 func (m *Memory[T]) SetCoefficients(p *Plan, coefficients []float64) error {
 	for _, v := range p.Coefficients {
 		data := m.Data[v.Buffer]
