@@ -82,7 +82,7 @@ func caseNames(cases []bench.Case) []string {
 // bench runs the command.
 func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	if !(opts.seconds > 0) || math.IsInf(opts.seconds, 0) {
-		return &config.Error{Where: "--seconds", Problem: fmt.Sprintf("is %v, want a positive number", opts.seconds)}
+		return &config.Error{Where: fmt.Sprintf("--seconds %v:", opts.seconds), Problem: "must be a positive number"}
 	}
 	all := bench.Cases(a.shrink)
 	if opts.memory {
@@ -136,7 +136,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	if cfg.Threads > 0 {
 		runtime.GOMAXPROCS(cfg.Threads)
 	}
-	device, err := cfg.Device.Session().OpenCPU()
+	device, err := cfg.Device.OpenCPU()
 	if err != nil {
 		return bench.Options{}, nil, err
 	}
@@ -153,7 +153,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	}
 	return run, &bench.Report{Machine: bench.Machine{
 		CPU: cpuModel(), Cores: runtime.NumCPU(), Threads: device.Threads(),
-		Kernels: device.Level().String(), Dtype: cfg.Dtype, Version: version(),
+		Kernels: device.Level().String(), Dtype: cfg.Dtype.String(), Version: version(),
 	}}, nil
 }
 

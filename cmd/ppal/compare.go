@@ -147,8 +147,8 @@ func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (
 
 // onGPU reports whether a run uses a GPU: requested, or chosen automatically.
 func (a *app) onGPU(cfg config.Train) bool {
-	if cfg.Kind() == "cuda" || cfg.Kind() == "cpu" || cfg.Engine == "gorgonia" {
-		return cfg.Kind() == "cuda"
+	if cfg.Kind != "" || cfg.Engine == session.Gorgonia {
+		return cfg.Kind == session.CUDA
 	}
 	list, err := a.gpus.list()
 	return err == nil && len(list) > 0
@@ -199,11 +199,11 @@ func (a *app) studyProgress(title string) (progress compare.Progress, finish fun
 func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	iterations, err := strconv.Atoi(cmp.Or(values["iterations"], "1000"))
 	if err != nil {
-		return nil, &config.Error{Where: "--iterations", Problem: fmt.Sprintf("is %q, want a whole number", values["iterations"])}
+		return nil, &config.Error{Where: "--iterations " + values["iterations"] + ":", Problem: "must be a whole number"}
 	}
 	budget, err := compare.ParseBudget(f.budget, iterations)
 	if err != nil {
-		return nil, &config.Error{Where: "--budget", Problem: "is wrong: " + err.Error()}
+		return nil, &config.Error{Where: "--budget " + f.budget + ":", Problem: err.Error()}
 	}
 	if err := checkRuns(f.seeds, f.parallel); err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func checkRuns(seeds, parallel int) error {
 		value, least int
 	}{{"seeds", seeds, 1}, {"parallel", parallel, 0}} {
 		if n.value < n.least {
-			return &config.Error{Where: "--" + n.flag, Problem: fmt.Sprintf("is %d, want a whole number of at least %d", n.value, n.least)}
+			return &config.Error{Where: fmt.Sprintf("--%s %d:", n.flag, n.value), Problem: fmt.Sprintf("must be at least %d", n.least)}
 		}
 	}
 	return nil

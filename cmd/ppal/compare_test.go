@@ -38,14 +38,14 @@ func TestCompareRefuses(t *testing.T) {
 	for args, text := range map[string]string{
 		"--methods ppala,sgd":                          "--method sgd: unknown; did you mean ssg?",
 		"--methods gdpa,penalty --alpha 3":             "--alpha: does not apply to any of the methods",
-		"--budget hours:1":                             "--budget is wrong",
-		"--seeds 0":                                    "--seeds is 0",
+		"--budget hours:1":                             "--budget hours:1: compare: invalid comparison: unknown budget",
+		"--seeds 0":                                    "--seeds 0: must be at least 1",
 		"--set eta=1":                                  "--set eta=1: must be METHOD.SETTING=VALUE",
 		"--set plada.eta=1":                            "--set plada.eta=1: plada is not one of the methods",
 		"--set gdpa.alpha=1":                           "--alpha 1: used only with --method ppala or plada (now gdpa)",
 		"--tune " + grid:                               "has a grid for alm",
 		"--methods ppala,ppala --out " + t.TempDir():   "given twice",
-		"--iterations many":                            "--iterations is \"many\"",
+		"--iterations many":                            "--iterations many: must be a whole number",
 		"--tune " + filepath.Join(t.TempDir(), "none"): "no such file",
 	} {
 		got := command(t.Context(), nil, append([]string{"compare"}, strings.Fields(args)...)...)

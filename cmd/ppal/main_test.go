@@ -135,10 +135,10 @@ func TestRefusals(t *testing.T) {
 			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
 		{"train --device cpu --products bf16x3", exitUsage,
 			"ppal: --products bf16x3: the CPU device does not support it (supported: auto, float32, int8x3, int8x2)"},
-		{"train --products float32 --dtype float64", exitUsage, "ppal: --products float32: products with --dtype float64 are in float64; use auto"},
+		{"train --products float32 --dtype float64", exitUsage, "ppal: --products float32: with --dtype float64 products are in float64; use auto"},
 		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products int8x3: the engine gorgonia has its own products; use auto"},
-		{"bench --seconds 0", exitUsage, "ppal: --seconds is 0, want a positive number"},
-		{"bench --seconds NaN", exitUsage, "ppal: --seconds is NaN, want a positive number"},
+		{"bench --seconds 0", exitUsage, "ppal: --seconds 0: must be a positive number"},
+		{"bench --seconds NaN", exitUsage, "ppal: --seconds NaN: must be a positive number"},
 		{"bench --simd sse", exitUsage, "ppal: --simd sse: unknown; choose auto, avx512, avx2 or go"},
 		{"bench --memory --growth", exitUsage, "ppal: if any flags in the group [memory growth] are set none of the others can be; " +
 			"[growth memory] were all set; see ppal bench --help"},
@@ -176,8 +176,8 @@ func TestRefusals(t *testing.T) {
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
 		{"help trian", exitUsage, `ppal: unknown command "trian"; see ppal help --help`},
 		{"completion sh", exitUsage, `ppal: unknown command "sh" for "ppal completion"; see ppal completion --help`},
-		{"compare --seeds 0", exitUsage, "ppal: --seeds is 0, want a whole number of at least 1"},
-		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel is -1, want a whole number of at least 0"},
+		{"compare --seeds 0", exitUsage, "ppal: --seeds 0: must be at least 1"},
+		{"reproduce dp-adult --parallel -1", exitUsage, "ppal: --parallel -1: must be at least 0"},
 		{"compare --set ppala.bogus=1", exitUsage, "ppal: --set ppala.bogus=1: unknown setting bogus (see ppal methods ppala)"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {

@@ -46,7 +46,7 @@ func TestReproduce(t *testing.T) {
 func TestReproduceRefuses(t *testing.T) {
 	for args, text := range map[string]string{
 		"dp-mars":           `no such experiment: "dp-mars"; choose one of dp-adult`,
-		"duals --seeds 0":   "--seeds is 0, want",
+		"duals --seeds 0":   "--seeds 0: must be at least 1",
 		"duals dp-adult":    "want the name of one experiment",
 		"--list duals":      "",
 		"duals --list=many": "",

@@ -19,7 +19,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
-		r.cfg.Method.Method, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
+		r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
 	r.printConstraints(out, sum, result)
 	r.printMeasures(out, result)
 	c := sum.Certificate

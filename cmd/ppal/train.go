@@ -120,7 +120,7 @@ func (r *trainRun) run(ctx context.Context) error {
 func (r *trainRun) announce() {
 	d := r.session.Describe()
 	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
-		d.Task, r.cfg.Method.Method, d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations, d.Out))
+		d.Task, r.cfg.Method.Name, d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations, d.Out))
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}

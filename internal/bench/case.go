@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"gorgonia.org/tensor"
+
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/plan"
@@ -60,7 +62,7 @@ func Cases(shrink int) []Case {
 }
 
 // Restrict marks the cases whose kind of products the device or the dtype does not support.
-func Restrict(all []Case, device *cpu.Device, dtype string) {
+func Restrict(all []Case, device *cpu.Device, dtype tensor.Dtype) {
 	for i := range all {
 		products, err := plan.ParseProducts(all[i].products)
 		if err == nil {
@@ -69,7 +71,7 @@ func Restrict(all []Case, device *cpu.Device, dtype string) {
 		switch sliced := products == plan.Int8x3 || products == plan.Int8x2; {
 		case err != nil:
 			all[i].Missing = strings.TrimPrefix(err.Error(), "cpu: ")
-		case sliced && dtype != "float32":
+		case sliced && dtype != tensor.Float32:
 			all[i].Missing = fmt.Sprintf("%v products need dtype float32, the dtype is %s", products, dtype)
 		}
 	}
@@ -131,7 +133,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := cfg.Device.Session().OpenCPU()
+	device, err := cfg.Device.OpenCPU()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
 
 	"ppal/datasets"
 	"ppal/internal/config"
@@ -67,8 +68,8 @@ func TestRun(t *testing.T) {
 		"if-communities-1":            {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 1},
 	}
 	others := map[string]string{"dp-adult": "a dense pass over the same rows in ", "if-communities": "an iteration with one group"}
-	for _, dtype := range []string{"float32", "float64"} {
-		o := Options{DataDir: t.TempDir(), Device: config.Values{"dtype": dtype, "threads": "2"}, Time: time.Millisecond}
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		o := Options{DataDir: t.TempDir(), Device: config.Values{"dtype": dtype.String(), "threads": "2"}, Time: time.Millisecond}
 		all := Cases(100)
 		device, err := cpu.New(kernel.Best(), 2)
 		if err != nil {
@@ -76,7 +77,7 @@ func TestRun(t *testing.T) {
 		}
 		Restrict(all, device, dtype)
 		for _, c := range all {
-			t.Run(c.Name+" "+dtype, func(t *testing.T) {
+			t.Run(c.Name+" "+dtype.String(), func(t *testing.T) {
 				r, err := c.Run(t.Context(), o)
 				if c.Missing != "" {
 					if err == nil {
@@ -92,7 +93,7 @@ func TestRun(t *testing.T) {
 				if diff := cmp.Diff(want, r.Shape); diff != "" {
 					t.Error(diff)
 				}
-				if r.Name != c.Name || r.Products != productsOf(c, device, dtype) || !strings.Contains(r.FloorIs, dtype) {
+				if r.Name != c.Name || r.Products != productsOf(c, device, dtype.String()) || !strings.Contains(r.FloorIs, dtype.String()) {
 					t.Errorf("%+v", r)
 				}
 				for _, x := range []float64{r.Iteration, r.Floor, r.Ratio, r.FloorGFLOPs, float64(r.PeakBytes)} {
@@ -131,7 +132,7 @@ func TestSteadyStateAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Restrict(all, device, "float32")
+	Restrict(all, device, tensor.Float32)
 	for _, c := range all {
 		if c.Missing != "" {
 			continue

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"gorgonia.org/tensor"
+
 	"ppal/datasets/matrix"
 	"ppal/internal/bench/floor"
 )
@@ -24,7 +26,7 @@ func bare(name string, p *floor.Products) reference {
 // kernels, threads and dtype of the case.
 func bareProducts(s setting, rows, features, width int) (reference, error) {
 	prepare := floor.Dense[float32]
-	if s.Dtype == "float64" {
+	if s.Dtype == tensor.Float64 {
 		prepare = floor.Dense[float64]
 	}
 	p, err := prepare(s.device, rows, features, width)
@@ -37,7 +39,7 @@ func bareProducts(s setting, rows, features, width int) (reference, error) {
 // bareSparse returns the reference of the two products with sparse rows.
 func bareSparse(s setting, x *matrix.CSR, width int) (reference, error) {
 	prepare := floor.Sparse[float32]
-	if s.Dtype == "float64" {
+	if s.Dtype == tensor.Float64 {
 		prepare = floor.Sparse[float64]
 	}
 	p, err := prepare(s.device, x, width)

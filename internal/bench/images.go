@@ -108,7 +108,7 @@ func width(cfg config.Train) int {
 		return len(cfg.Classes) * cfg.Hidden[0]
 	case cfg.Model.Model == "mlp":
 		return cfg.Hidden[0]
-	case cfg.Data.Problem == "mnpc":
+	case cfg.Data.Problem == session.NameNeymanPearson:
 		return len(cfg.Classes)
 	}
 	return 1

@@ -3,6 +3,8 @@ package bench
 import (
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 )
@@ -15,7 +17,7 @@ func BenchmarkIteration(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	Restrict(all, device, "float32")
+	Restrict(all, device, tensor.Float32)
 	for _, c := range all {
 		if c.Missing != "" {
 			continue

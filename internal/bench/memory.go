@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"gorgonia.org/tensor"
+
 	"ppal/internal/rundir"
 )
 
@@ -79,7 +81,7 @@ func (c Case) MeasureMemory(ctx context.Context, o Options) (Memory, error) {
 // layouts.
 func (w *workload) bound() Bound {
 	size := uint64(4)
-	if w.setting.Dtype == "float64" {
+	if w.setting.Dtype == tensor.Float64 {
 		size = 8
 	}
 	// the hidden layer and the scores

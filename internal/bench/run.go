@@ -56,7 +56,7 @@ func (c Case) Run(ctx context.Context, o Options) (Result, error) {
 	}
 	asked := c.products
 	if asked == "auto" {
-		asked = w.setting.Products
+		asked = w.setting.Text("products")
 	}
 	r := Result{Name: c.Name, AskedProducts: asked, Products: w.products, Shape: w.shape, PeakBytes: rundir.PeakBytes()}
 	if r.Allocations, err = w.allocations(); err != nil {

@@ -65,7 +65,7 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 			return nil, err
 		}
 		dense, err := bareProducts(s, w.shape.Rows, w.shape.Features, w.shape.Width)
-		dense.name = "a dense pass over the same rows in " + s.Dtype
+		dense.name = "a dense pass over the same rows in " + s.Dtype.String()
 		return []reference{sparse, dense}, err
 	}
 	return w, nil

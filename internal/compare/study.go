@@ -61,16 +61,16 @@ func ParseBudget(text string, iterations int) (Budget, error) {
 	kind, amount, given := strings.Cut(text, ":")
 	b := Budget{Kind: BudgetKind(kind), Amount: float64(iterations)}
 	if !slices.Contains([]BudgetKind{Iterations, Seconds, Gradients}, b.Kind) {
-		return b, fmt.Errorf("compare: %w: budget %q, want iterations, seconds or gradients, as in seconds:10", ErrStudy, text)
+		return b, fmt.Errorf("compare: %w: unknown budget; choose iterations, seconds or gradients, as in seconds:10", ErrStudy)
 	}
 	if !given {
 		if b.Kind == Seconds {
-			return b, fmt.Errorf("compare: %w: budget %q needs the seconds of a run, as in seconds:10", ErrStudy, text)
+			return b, fmt.Errorf("compare: %w: give the seconds of a run, as in seconds:10", ErrStudy)
 		}
 		return b, nil
 	}
 	if _, err := fmt.Sscanf(amount, "%g", &b.Amount); err != nil || !(b.Amount > 0) {
-		return b, fmt.Errorf("compare: %w: budget %q, want a positive number after the colon", ErrStudy, text)
+		return b, fmt.Errorf("compare: %w: the amount after the colon must be positive", ErrStudy)
 	}
 	return b, nil
 }

@@ -6,7 +6,11 @@
 // them.
 package config
 
-import "ppal/models"
+import (
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
 
 // Train holds every setting of `ppal train`, resolved, as a run's config.yaml has it. Names, values
 // and units are the flags'. Settings that the run does not use are zero.
@@ -51,11 +55,11 @@ type Model struct {
 type Problem struct {
 	Classes           []int
 	Kappa             []float64
-	Phi               string // sigmoid, logistic, hinge
+	Phi               session.Surrogate
 	Epsilon           []float64
-	Psi               string // the constraints' surrogate: sigmoid, hinge
-	EOForm            string // two, max
-	IFForm            string // each, expectation, sampled
+	Psi               session.Surrogate // of the constraints
+	EOForm            string            // two, max
+	IFForm            session.GroupForm
 	Regularizer       string // none, ball, box, l1, l2, group-l1
 	Theta             float64
 	RegularizerWeight float64
@@ -64,7 +68,7 @@ type Problem struct {
 
 // Method is the method and its settings.
 type Method struct {
-	Method string
+	Name   string
 	Preset string // practical, paper
 	// Options are the method's settings that apply, as text by name. The method itself describes them
 	// (trainer.Configurable).
@@ -78,7 +82,7 @@ type Run struct {
 	Tolerance            float64
 	BatchSize            int // 0: all rows
 	Seed                 uint64
-	Output               string // last, best, random
+	Output               trainer.Output
 	FeasibilityTolerance float64
 	Out                  string // "": runs/<time>-<problem>-<method>
 	RecordEvery          int
@@ -90,12 +94,6 @@ type Run struct {
 
 // Device is what computes.
 type Device struct {
-	Device     string // auto, cpu, cuda, cuda:N
-	Engine     string // plan, gorgonia
-	SIMD       string // auto, avx512, avx2, go
-	Products   string // auto, float32, int8x3, int8x2, a GPU's tf32, bf16x3 and bf16x2
-	MicroBatch int    // rows; 0: all
-	Explain    bool
-	Dtype      string // float32, float64
-	Threads    int    // 0: all
+	session.Device
+	Explain bool // print the plan
 }

@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"gorgonia.org/tensor"
+
 	"ppal/datasets"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
+	"ppal/trainer/session"
 )
 
 // threadsPerCore bounds --threads: more threads only cost memory.
@@ -89,22 +92,26 @@ func (t *Train) consistentClasses(refuse refusal) error {
 func (t *Train) consistentMethod(refuse refusal) error {
 	gaps := option.OnGaps().Holds(t.Data.Problem)
 	xStep := t.Options["x-step"]
+	m, err := t.TrainerMethod()
+	if err != nil {
+		return err
+	}
 	switch {
 	case (xStep == "proxlinear" || xStep == "split") && !gaps:
 		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
 	case xStep == "proxlinear" && t.Problem.Regularizer != "none":
 		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer)
-	case t.EOForm == "max" && t.SmoothMethod():
-		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Method)
+	case t.EOForm == "max" && method.Smooth(m):
+		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
 	}
-	switch t.newMethod().(type) {
+	switch m.(type) {
 	case *method.MultiplierModel:
-		if t.IFForm != "sampled" {
+		if t.IFForm != session.SampledGroup {
 			return refuse("method", "needs --problem if with --if-form sampled")
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != option.NeymanPearson || t.Model.Model != "linear" || t.Phi != "logistic":
+		case t.Data.Problem != option.NeymanPearson || t.Model.Model != "linear" || t.Phi != session.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
 		case t.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")
@@ -113,41 +120,27 @@ func (t *Train) consistentMethod(refuse refusal) error {
 	return nil
 }
 
-// SmoothMethod reports whether the method is for smooth constraints: gaps |h| <= eps enter it as
-// h <= eps and -h <= eps.
-func (t *Train) SmoothMethod() bool {
-	d, err := method.Lookup(t.Method.Method)
-	return err == nil && (!d.Kinks || t.Options["x-step"] == "split")
-}
-
-// DevicesProducts lists the values of the setting products that a device supports: "cpu" or "cuda".
-// "auto" supports all.
-func DevicesProducts(device string) []string {
-	all := []string{"auto", "float32", "int8x3", "int8x2"}
-	if device == "cpu" {
-		return all
-	}
-	return append(all, "tf32", "bf16x3", "bf16x2")
-}
-
 // consistentDevice refuses settings that the device or the engine does not support.
 func (t *Train) consistentDevice(refuse refusal) error {
-	products := DevicesProducts(t.Kind())
 	mostThreads := threadsPerCore * runtime.NumCPU()
 	switch {
 	case t.Threads > mostThreads:
 		return refuse("threads", "must be at most %d, %d for each core of this machine, or 0, all cores", mostThreads, threadsPerCore)
-	case t.Engine == "gorgonia" && t.Kind() == "cuda":
-		return refuse("engine", "computes on the CPU; use --engine plan with --device %s", t.Device.Device)
-	case t.Engine == "gorgonia" && t.Products != "auto":
+	case t.Engine == session.Gorgonia && t.Kind == session.CUDA:
+		return refuse("engine", "computes on the CPU; use --engine plan with --device cuda")
+	case t.Engine == session.Gorgonia && t.Products != "":
 		return refuse("products", "the engine gorgonia has its own products; use auto")
-	case t.Engine == "gorgonia":
+	case t.Engine == session.Gorgonia:
 		return nil
-	case !slices.Contains(products, t.Products):
-		return refuse("products", "the %s device does not support it (supported: %s)", strings.ToUpper(t.Kind()), strings.Join(products, ", "))
-	case t.Dtype == "float64" && t.Products != "auto":
-		return refuse("products", "products with --dtype float64 are in float64; use auto")
-	case t.MicroBatch > 0 && t.Kind() == "cpu":
+	case t.Kind == session.CPU && slices.Contains(session.GPUProducts(), t.Products):
+		supported := []string{"auto"}
+		for _, p := range session.CPUProducts() {
+			supported = append(supported, string(p))
+		}
+		return refuse("products", "the CPU device does not support it (supported: %s)", strings.Join(supported, ", "))
+	case t.Dtype == tensor.Float64 && t.Products != "":
+		return refuse("products", "with --dtype float64 products are in float64; use auto")
+	case t.MicroBatch > 0 && t.Kind == session.CPU:
 		return refuse("micro-batch", "the CPU device works on blocks of rows already; use 0")
 	}
 	return nil

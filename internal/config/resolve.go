@@ -55,8 +55,8 @@ func ResolveWith(flags Values, sets []string, file *File) (Train, error) {
 		return Train{}, err
 	}
 	for _, text := range sets {
-		if owners[text] != t.Method.Method {
-			return Train{}, &Error{"--set " + text + ":", fmt.Sprintf("the run's method is %s; give --method %s", t.Method.Method, owners[text])}
+		if owners[text] != t.Method.Name {
+			return Train{}, &Error{"--set " + text + ":", fmt.Sprintf("the run's method is %s; give --method %s", t.Method.Name, owners[text])}
 		}
 	}
 	return t, nil
@@ -113,7 +113,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 			return nil, err
 		}
 	}
-	d, err := method.Lookup(r.train.Method.Method)
+	d, err := method.Lookup(r.train.Method.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer/session"
@@ -18,7 +16,7 @@ import (
 // resolved configuration has none.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
-		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Session(),
+		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
 		Files: session.Files{Config: func(p session.Provenance) ([]byte, error) { return t.YAML(p) }},
 	}
 	for _, n := range t.Notes() {
@@ -48,7 +46,7 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 
 // spec is the model's shape.
 func (t Train) spec() *models.Spec {
-	s := &models.Spec{Activation: models.Activation(t.Activation), Heads: models.Heads(t.Heads)}
+	s := &models.Spec{Activation: t.Activation, Heads: t.Heads}
 	if t.Model.Model == "mlp" {
 		s.Hidden = t.Hidden
 	}
@@ -59,7 +57,7 @@ func (t Train) spec() *models.Spec {
 func (t Train) source(dataDir string) (session.Source, error) {
 	if t.Data.Problem == session.NameNeymanPearson {
 		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
-			Normalize: models.NormalizationKind(t.Normalize)}, nil
+			Normalize: t.Normalize}, nil
 	}
 	split, err := datasets.ParseSplit(t.Split)
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: datasets.TableOptions{
@@ -70,45 +68,21 @@ func (t Train) source(dataDir string) (session.Source, error) {
 
 // task is what is learnt.
 func (t Train) task() (session.Task, error) {
-	phi, psi := session.Surrogate(t.Phi), session.Surrogate(t.Psi)
-	gaps := session.AbsoluteGaps
-	switch {
-	case t.SmoothMethod():
-		gaps = session.SplitGaps
-	case t.EOForm == "max":
+	var gaps session.GapForm // as the method needs
+	if t.EOForm == "max" {
 		gaps = session.LargestGap
 	}
 	switch t.Data.Problem {
 	case session.NameNeymanPearson:
-		return session.NeymanPearson{Kappa: t.Kappa, Phi: phi}, nil
+		return session.NeymanPearson{Kappa: t.Kappa, Phi: t.Phi}, nil
 	case session.NameDemographicParity:
-		return session.DemographicParity{Epsilon: t.Epsilon, Phi: phi, Psi: psi, Gaps: gaps}, nil
+		return session.DemographicParity{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: gaps}, nil
 	case session.NameEqualizedOdds:
-		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: phi, Psi: psi, Gaps: gaps}, nil
+		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: gaps}, nil
 	case session.NameIntersectional:
-		return session.Intersectional{Epsilon: t.Epsilon, Phi: phi, Psi: psi, Form: session.GroupForm(t.IFForm)}, nil
+		return session.Intersectional{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Form: t.IFForm}, nil
 	}
 	return nil, fmt.Errorf("config: no problem %q", t.Data.Problem)
-}
-
-// Session are the device's settings as a session's options.
-func (d Device) Session() session.Device {
-	o := session.Device{
-		Kind: session.DeviceKind(orEmpty(d.Kind())), Ordinal: d.Ordinal(), Engine: session.Engine(d.Engine), SIMD: session.SIMD(orEmpty(d.SIMD)),
-		Products: session.Products(orEmpty(d.Products)), MicroBatch: d.MicroBatch, Threads: d.Threads, Dtype: tensor.Float32,
-	}
-	if d.Dtype == "float64" {
-		o.Dtype = tensor.Float64
-	}
-	return o
-}
-
-// orEmpty is the text, "" for auto.
-func orEmpty(text string) string {
-	if text == "auto" {
-		return ""
-	}
-	return text
 }
 
 // NameFlags turns a session's error about an option into an error that names the flag. Other errors

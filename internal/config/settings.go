@@ -2,16 +2,20 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"gorgonia.org/tensor"
 
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
+	"ppal/trainer/session"
 )
 
 // The groups of the help.
@@ -45,6 +49,9 @@ type group struct {
 	options []*option.Option
 }
 
+// none is the default of a text that the program replaces where it uses the text.
+func none() string { return "" }
+
 func (t *Train) groups() []group {
 	return []group{
 		{GroupData, t.Data.options()},
@@ -61,19 +68,20 @@ func (d *Data) options() []*option.Option {
 	csv := option.If(option.NameDataset, "csv")
 	return []*option.Option{
 		option.Choice(option.NameProblem, &d.Problem,
-			"choose the problem: bound the losses of all classes but the first (mnpc, multi-class Neyman-Pearson), the gaps between two"+
-				" groups' rates (dp, demographic parity; eo, equalized odds), or how much worse any group fares than all rows (if)",
+			"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
+				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows",
 			option.Problems()...).Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
 			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
 			Reserve("mslr", "mq2008"),
-		option.Text("data-dir", &d.DataDir, "DIR", "read the data sets' files here; without it in $PPAL_DATA or the user's cache directory").Or(""),
+		option.Text("data-dir", &d.DataDir, "DIR", "find the data sets' files here").
+			OrRule("$PPAL_DATA, else the user's cache directory", none),
 		option.Text("file", &d.File, "FILE", "read this file").With(option.If(option.NameDataset, "csv", "libsvm")),
 		option.Text("label", &d.Label, "COLUMN[=VALUE]", "name the label's column and the value that is positive").With(csv),
 		option.Names("group", &d.Group, "CONDITION[,...]",
-			"form groups by columns: race=White against the rest, 25<=age<60, or a column alone for each of its values; of libsvm by"+
-				" features' numbers").With(tables),
+			"form groups by columns: race=White against the rest, 25<=age<60, or a column's name for a group of each value; libsvm:"+
+				" a feature's number").OrRule("the data set's own", none).With(tables),
 		option.Names("categorical", &d.Categorical, "COLUMN[,...]", "read these columns as categories although they hold numbers").With(csv),
 		option.Names("ignore", &d.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(tables),
 		option.Choice("missing", &d.Missing, "refuse missing values, or impute the mean and add an indicator column", "refuse", "impute").
@@ -136,7 +144,7 @@ func (m *Model) options() []*option.Option {
 			Or("256").For("64", option.OnTables()).With(network),
 		option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh).
 			For("relu", option.OnTables()).With(network),
-		option.Choice("heads", &m.Heads, "train one network for all classes (shared) or one for each class (separate)",
+		option.Choice("heads", &m.Heads, "train one shared network for all classes, or a separate one for each class",
 			models.Shared, models.Separate).
 			For("separate", option.Paper()).With(network, option.OnImages()),
 	}
@@ -151,14 +159,14 @@ func (p *Problem) options() []*option.Option {
 		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
 			Or("0.2").For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.OnImages()),
 		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").Or("0.01").With(option.OnTables()),
-		option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", "sigmoid", "logistic", "hinge").
+		option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", session.Sigmoid, session.Logistic, session.Hinge).
 			For("logistic", option.OnGaps()).For("hinge", option.Problem(option.Intersectional)),
-		option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", "sigmoid", "hinge").
+		option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", session.Sigmoid, session.Hinge).
 			For("hinge", option.Problem(option.Intersectional)).With(option.OnTables()),
-		option.Choice("eo-form", &p.EOForm, "bound the gaps of true and false positive rates each (two) or the larger one (max)", "two", "max").
+		option.Choice("eo-form", &p.EOForm, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", "max").
 			With(option.Problem(option.EqualizedOdds)),
-		option.Choice("if-form", &p.IFForm, "bound each group, the mean over the groups, or one group drawn at each step",
-			"each", "expectation", "sampled").
+		option.Choice("if-form", &p.IFForm, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
+			session.EachGroup, session.AverageGroup, session.SampledGroup).
 			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
 			With(option.Problem(option.Intersectional)),
 		option.Choice("regularizer", &p.Regularizer, "choose the convex term r on the weights", "none", "ball", "box", "l1", "l2", "group-l1").
@@ -172,8 +180,8 @@ func (p *Problem) options() []*option.Option {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Method, "choose the method; ppal methods describes them", method.Names()...).As("NAME"),
-		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well (practical) or those of Moon et al. (paper)",
+		option.Choice(option.NameMethod, &m.Name, "choose the method; ppal methods describes them", method.Names()...).As("NAME"),
+		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
 			option.PresetPractical, option.PresetPaper),
 	}
 }
@@ -181,17 +189,18 @@ func (m *Method) options() []*option.Option {
 func (r *Run) options() []*option.Option {
 	return []*option.Option{
 		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").Or("1000"),
-		option.Custom("time-limit", "10m", r.setTimeLimit, func() string { return r.TimeLimit }, "stop after this training time", "none").Or("none"),
+		option.Custom("time-limit", "TIME|none", r.setTimeLimit, func() string { return r.TimeLimit }, "stop after this training time, such as 90s or 10m", "none").Or("none"),
 		option.Number("tolerance", &r.Tolerance, option.AtLeast(0),
 			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
 		option.Count("batch-size", &r.BatchSize, option.AtLeast(0),
 			"train on mini-batches with the same share of every class; 0: all rows, as the methods' theory assumes").Or("0").In("rows"),
 		option.Seed("seed", &r.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
 		option.Choice("output", &r.Output, "save the last iterate, the feasible record with the smallest objective, or a random iterate",
-			"last", "best", "random"),
+			trainer.OutputLast, trainer.OutputBest, trainer.OutputRandom),
 		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
 			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
-		option.Text("out", &r.Out, "DIR", "write the run to this new directory; without it to runs/<time>-<problem>-<method>").Or(""),
+		option.Text("out", &r.Out, "DIR", "write the run to this new directory").
+			OrRule("runs/<time>-<problem>-<method>", none),
 		option.Count("record-every", &r.RecordEvery, option.AtLeast(1), "record every N iterations").
 			OrRule("about 200 records a run", func() string { return strconv.Itoa(max(1, r.Iterations/200)) }, "iterations"),
 		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
@@ -218,45 +227,53 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
-		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, func() string { return d.Device },
+		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.deviceText,
 			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
 			Or("auto"),
-		option.Choice("engine", &d.Engine, "run this program's kernels (plan) or, as a reference, Gorgonia's machine (gorgonia)", "plan", "gorgonia"),
-		option.Choice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest", "auto", "avx512", "avx2", "go").
+		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
+		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
+			session.AVX512, session.AVX2, session.NoSIMD).
 			With(onPlan()),
-		option.Choice("products", &d.Products,
+		option.AutoChoice("products", &d.Products,
 			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
-				" or of two; tf32; auto takes the fastest that is as accurate as float32 (docs/products.md)",
-			"auto", "float32", "int8x3", "int8x2", "tf32", "bf16x3", "bf16x2").As("KIND"),
+				" or of two; tf32; auto takes the fastest that is as accurate as float32; see docs/products.md",
+			append(session.CPUProducts(), session.GPUProducts()...)...).As("KIND"),
 		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
 			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").
 			Or("0").In("rows").With(onPlan()),
 		option.Switch("explain", &d.Explain, "print the plan of the computation before training").With(onPlan()),
-		option.Choice("dtype", &d.Dtype, "choose the numbers' type; the final certificate is always in float64", "float32", "float64"),
+		option.Words("dtype", func() string { return d.Dtype.String() }, func(word string) {
+			if d.Dtype = tensor.Float32; word == tensor.Float64.String() {
+				d.Dtype = tensor.Float64
+			}
+		}, "choose the numbers' type; the final certificate is always in float64", tensor.Float32.String(), tensor.Float64.String()),
 		option.Count("threads", &d.Threads, option.AtLeast(0), "use N threads; 0: one for each core").Or("0"),
 	}
 }
 
 func (d *Device) setDevice(text string) error {
 	kind, number, numbered := strings.Cut(text, ":")
-	_, err := strconv.ParseUint(number, 10, 16)
+	n, err := strconv.ParseUint(number, 10, 16)
 	switch {
-	case kind == "cuda" && (!numbered || err == nil), text == "auto", text == "cpu":
-		d.Device = text
-		return nil
+	case text == "auto":
+		d.Kind = ""
+	case text == string(session.CPU):
+		d.Kind = session.CPU
+	case kind == string(session.CUDA) && (!numbered || err == nil):
+		d.Kind = session.CUDA
+	default:
+		return errors.New("must be auto, cpu, cuda or cuda:N")
 	}
-	return errors.New("must be auto, cpu, cuda or cuda:N")
+	d.Ordinal = int(n)
+	return nil
 }
 
-// Kind is the device without its number: auto, cpu or cuda.
-func (d Device) Kind() string {
-	kind, _, _ := strings.Cut(d.Device, ":")
-	return kind
-}
-
-// Ordinal is the GPU's number.
-func (d Device) Ordinal() int {
-	_, number, _ := strings.Cut(d.Device, ":")
-	n, _ := strconv.Atoi(number) // none is 0
-	return n
+func (d *Device) deviceText() string {
+	switch {
+	case d.Kind == "":
+		return "auto"
+	case d.Ordinal > 0:
+		return fmt.Sprintf("%s:%d", d.Kind, d.Ordinal)
+	}
+	return string(d.Kind)
 }

@@ -14,7 +14,7 @@ import (
 func (t Train) TrainerMethod() (trainer.Method, error) {
 	m := t.newMethod()
 	if m == nil {
-		return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Method)
+		return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Name)
 	}
 	for _, o := range m.Options() {
 		if text, ok := t.Options[o.Name]; ok {
@@ -36,7 +36,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 
 // newMethod makes the method without settings, nil where the name is unknown.
 func (t *Train) newMethod() method.Method {
-	d, err := method.Lookup(t.Method.Method)
+	d, err := method.Lookup(t.Method.Name)
 	if err != nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (t Train) TrainerRegularizer() (problem.Regularizer, error) {
 func (t Train) TrainerSettings() (trainer.Settings, error) {
 	s := trainer.Settings{
 		Iterations: t.Iterations, Tolerance: t.Tolerance, RecordEvery: t.RecordEvery,
-		NearEvery: t.NearStationarity, Output: trainer.Output(t.Output), FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
+		NearEvery: t.NearStationarity, Output: t.Output, FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
 	}
 	if t.TimeLimit != "none" {
 		d, err := time.ParseDuration(t.TimeLimit)

@@ -171,15 +171,16 @@ func (m *GDPA) Options() []*option.Option {
 				return ""
 			}),
 		option.Either("gdpa-step-decay", &m.ConstantStep, "cubic", "constant",
-			"let the step size fall like alpha_0 (r+1)^(-1/3) (cubic), or keep it (constant)"),
+			"cubic: let the step size fall as alpha_0 (r+1)^(-1/3); constant: keep alpha_0"),
 		option.Number("gdpa-penalty", &m.Penalty, option.Positive, "set the first penalty beta_0").Or(option.Float(DefaultGDPAPenalty)),
 		option.Number("gdpa-perturbation", &m.Perturbation, option.Between(0, 1), "set the perturbation tau").
 			Or(option.Float(DefaultGDPAPerturbation)),
 		option.NumberOr("gdpa-ratio", &m.Ratio, option.AtLeast(1), "none",
-			"let the penalty grow as beta_0 X^r; none: as beta_0 (r+1)^(1/3)"),
+			"let the penalty grow as beta_0 X^r; none: grow as beta_0 (r+1)^(1/3)"),
 	}
 }
 
+// setStep reads alpha_0, or auto.
 func (m *GDPA) setStep(text string) error {
 	step := option.NumberOr("", &m.Step, option.Positive, "auto", "")
 	m.Automatic = text == "auto"

@@ -303,7 +303,7 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 				return option.Float(slackRatio * (1 + set.Alpha*set.Beta) / set.Alpha)
 			}, "alpha", "beta").
 			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
-		option.Enum("delta", &s.Delta, "choose the sequence delta_k: 1/(p k^q + 1) (power) or delta0/(k+1)^q (harmonic)", deltaNames[:]...).
+		option.Enum("delta", &s.Delta, "choose the sequence delta_k: power: 1/(p k^q + 1); harmonic: delta0/(k+1)^q", deltaNames[:]...).
 			For("harmonic", option.Paper(), option.OnTables()),
 		option.Number("delta-p", &s.DeltaP, option.Positive, "set p of --delta power; a smaller p lets the violation shrink sooner").
 			Or(option.Float(deltaRamped)).
@@ -317,6 +317,6 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 			Or(option.Float(DefaultDelta0)).For("0.1", option.Paper(), option.OnTables()).
 			With(option.If("delta", "harmonic")),
 		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
-		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "start the slack at max(0, -g(x_0)) (residual) or at 0 (zero)"),
+		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "residual: start the slack at max(0, -g(x_0)); zero: start it at 0"),
 	}
 }

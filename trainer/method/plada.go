@@ -239,17 +239,18 @@ func (m *PLADA) Options() []*option.Option {
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
 	return append(list,
 		option.Custom("x-step", "subgradient|proxlinear|split|inner:N", m.setXStep, m.xStepText,
-			"choose the step of x: along a subgradient, exact for linearised gaps |h| <= eps (proxlinear), on the two smooth"+
-				" constraints of each gap (split), or N steps on the exact subproblem (inner:N)", "subgradient", "proxlinear", "split").
+			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
+				" smooth constraints of each gap; inner:N: N steps on the exact subproblem", "subgradient", "proxlinear", "split").
 			Or("subgradient").
 			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
-		option.Either("mu-step", &m.BoxStep, "analysed", "box", "step mu as the paper's analysis does (analysed) or as its algorithm box does (box)"),
+		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
 }
 
 // xStepNames are the words of the x-steps that take no number.
 var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}
 
+// xStepText is the x-step as setXStep reads it.
 func (m *PLADA) xStepText() string {
 	if m.XStep == Inner {
 		return "inner:" + strconv.Itoa(m.InnerSteps)
@@ -257,6 +258,7 @@ func (m *PLADA) xStepText() string {
 	return xStepNames[m.XStep]
 }
 
+// setXStep reads the x-step, for Inner with the number of steps.
 func (m *PLADA) setXStep(text string) error {
 	for step, name := range xStepNames {
 		if name == text && step != XStepAuto {
@@ -272,5 +274,3 @@ func (m *PLADA) setXStep(text string) error {
 	m.XStep, m.InnerSteps = Inner, n
 	return nil
 }
-
-// Options implements Method.

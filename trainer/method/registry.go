@@ -95,6 +95,16 @@ func New(name string) (Method, error) {
 	return d.New(), nil
 }
 
+// Smooth reports whether the method takes differentiable constraints only: gaps |h| <= eps enter it
+// as h <= eps and -h <= eps. Methods that are not of this package are taken to be smooth.
+func Smooth(m trainer.Method) bool {
+	if p, ok := m.(*PLADA); ok && p.XStep == Split {
+		return true
+	}
+	d, err := Lookup(m.Name())
+	return err != nil || !d.Kinks
+}
+
 // Names returns the names of all methods, in the order of the help.
 func Names() []string {
 	var names []string

@@ -240,9 +240,9 @@ func (m *SSG) Options() []*option.Option {
 			Or(option.Float(DefaultSSGTolerance)),
 		option.NumberOr("ssg-step", &m.Step, option.Positive, "auto",
 			"set c of the steps on the objective; auto: 2 over the curvature measured at the start"),
-		rule("ssg-step-rule", &m.StepRule, "step on the objective by c/sqrt(count) (decay) or by c (constant)", StepDecay, StepConstant),
+		rule("ssg-step-rule", &m.StepRule, "decay: step on the objective by c/sqrt(count); constant: by c", StepDecay, StepConstant),
 		rule("ssg-violation-rule", &m.ViolationRule,
-			"step on the constraints by g/||zeta||^2 (polyak), or with c of --ssg-violation-step by c/sqrt(count) (decay) or c (constant)",
+			"polyak: step on the constraints by g/||zeta||^2; decay: by c/sqrt(count); constant: by c of --ssg-violation-step",
 			StepPolyak, StepDecay, StepConstant),
 		option.Number("ssg-violation-step", &m.ViolationStep, option.Positive, "set c of the steps on the constraints").Or("0.1").
 			With(option.If("ssg-violation-rule", "decay", "constant")),

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Number describes a number in the interval.
+// Number describes a number of the interval.
 func Number(name string, field *float64, in Interval, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "X", required: true, value: &numberValue[float64]{field: field, in: in}}
 }
 
-// NumberOr describes a number in the interval, or a word that means 0, such as auto or none. The
-// word is the default.
+// NumberOr describes a number of the interval, or a word that stands for 0: auto, none. The word is
+// the default.
 func NumberOr(name string, field *float64, in Interval, word, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "X|" + word, fallback: word,
 		value: &numberValue[float64]{field: field, in: in, word: word}}
 }
 
-// Count describes a whole number in the interval.
+// Count describes a whole number of the interval.
 func Count(name string, field *int, in Interval, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "N", required: true, value: &numberValue[int]{field: field, in: in}}
 }
@@ -28,12 +28,12 @@ func Seed(name string, field *uint64, help string) *Option {
 		value: &numberValue[uint64]{field: field, in: AtLeast(0)}}
 }
 
-// Numbers describes a list of numbers in the interval.
+// Numbers describes a list of numbers of the interval.
 func Numbers(name string, field *[]float64, in Interval, placeholder, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &numbersValue[float64]{field, in}}
 }
 
-// Counts describes a list of whole numbers in the interval.
+// Counts describes a list of whole numbers of the interval.
 func Counts(name string, field *[]int, in Interval, placeholder, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &numbersValue[int]{field, in}}
 }
@@ -63,15 +63,37 @@ func Choice[T ~string](name string, field *T, help string, words ...T) *Option {
 		get: func() string { return string(*field) }, put: func(word string) { *field = T(word) }})
 }
 
-// Enum describes a number from 0 on that the user gives as a word. The words are in the order of
-// the numbers; the first word is the default.
+// AutoChoice describes one of several words, or auto, the default, which stands for "".
+func AutoChoice[T ~string](name string, field *T, help string, words ...T) *Option {
+	texts := []string{auto}
+	for _, w := range words {
+		texts = append(texts, string(w))
+	}
+	return choice(name, help, &choiceValue{words: texts,
+		get: func() string {
+			if *field == "" {
+				return auto
+			}
+			return string(*field)
+		},
+		put: func(word string) {
+			if *field = T(word); word == auto {
+				*field = ""
+			}
+		}})
+}
+
+// auto is the word for a value that the program chooses.
+const auto = "auto"
+
+// Enum describes a number that words stand for, in the order of the numbers from 0; the first is the
+// default.
 func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words,
 		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})
 }
 
-// Either describes a bool that the user gives as one of two words: off means false, the default,
-// and on means true.
+// Either describes a bool that two words stand for: off for false, the default, and on for true.
 func Either(name string, field *bool, off, on, help string) *Option {
 	return choice(name, help, &choiceValue{words: []string{off, on},
 		get: func() string {
@@ -83,13 +105,11 @@ func Either(name string, field *bool, off, on, help string) *Option {
 		put: func(word string) { *field = word == on }})
 }
 
-// Words describes one of several words; get and put convert between the word and the variable. The
-// first word is the default.
+// Words describes one of several words that get and put translate; the first is the default.
 func Words(name string, get func() string, put func(word string), help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words, get: get, put: put})
 }
 
-// choice describes one of the words of v; the first is the default.
 func choice(name, help string, v *choiceValue) *Option {
 	return &Option{Name: name, Help: help, placeholder: strings.Join(v.words, "|"), fallback: v.words[0], value: v}
 }
@@ -100,14 +120,14 @@ func (o *Option) Reserve(words ...string) *Option {
 	return o
 }
 
-// Custom describes a value in the caller's own format. put parses and stores a text, or returns an
-// error that says what the value must be; get returns the text. choices are words for completion.
+// Custom describes a value with texts of its own. put stores a text, or says what it must be; get
+// returns the text; choices are for completion.
 func Custom(name, placeholder string, put func(text string) error, get func() string, help string, choices ...string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true,
 		value: &customValue{words: choices, put: put, get: get}}
 }
 
-// As replaces the placeholder in the help.
+// As replaces the place-holder in the help.
 func (o *Option) As(placeholder string) *Option {
 	o.placeholder = placeholder
 	return o

@@ -13,6 +13,8 @@
 package option
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,9 +26,9 @@ type Option struct {
 	Help string // an imperative sentence without the default
 	Unit string // of the value, such as "iterations"; "" for a pure number
 
-	placeholder string // for the value in the help; "" for a switch
+	placeholder string // the value's place-holder in the help; "" for a switch
 	value       value
-	fallback    string // the default if no case applies
+	fallback    string // the default where no case applies
 	required    bool   // there is no default
 	rule        string // describes compute in the help
 	compute     func() string
@@ -36,7 +38,7 @@ type Option struct {
 	check       func() string
 }
 
-// Condition holds if the setting Name has one of the Values. The value "inner" stands for
+// Condition holds where the setting Name has one of the Values. The value "inner" stands for
 // "inner:5" too.
 type Condition struct {
 	Name   string
@@ -46,7 +48,7 @@ type Condition struct {
 // If returns the condition that the setting has one of the values.
 func If(name string, values ...string) Condition { return Condition{name, values} }
 
-// Holds reports whether text, the setting's value, is one of the condition's values.
+// Holds reports whether text, the setting's value, is one of the condition's.
 func (c Condition) Holds(text string) bool {
 	return slices.ContainsFunc(c.Values, func(v string) bool { return text == v || strings.HasPrefix(text, v+":") })
 }
@@ -60,7 +62,7 @@ type Case struct {
 	If    []Condition
 }
 
-// Lookup returns the value of a setting by its name, or "" if the run does not have the setting.
+// Lookup returns the value of a setting by its name, "" where the run does not have the setting.
 type Lookup func(name string) string
 
 func (l Lookup) all(conditions []Condition) bool {
@@ -98,8 +100,8 @@ func (o *Option) In(unit string) *Option {
 	return o
 }
 
-// Check adds a test of the value against the other settings of the same struct, which runs after
-// all settings are set. The test returns what is wrong and what to do, or "" if the value fits.
+// Check adds a test of the value against the other settings of the same struct, made once all are
+// set. It returns what is wrong and what to do, "" where the value fits.
 func (o *Option) Check(test func() string) *Option {
 	o.check = test
 	return o
@@ -112,8 +114,7 @@ func (o *Option) Set(text string) error { return o.value.set(text) }
 // Text returns the value as Set reads it, with every digit of a number.
 func (o *Option) Text() string { return o.value.text() }
 
-// Conflict runs the test of Check. It returns what is wrong and what to do, or "" if the value
-// fits.
+// Conflict says why the value does not fit the other settings of the struct, "" where it fits.
 func (o *Option) Conflict() string {
 	if o.check == nil {
 		return ""
@@ -121,8 +122,8 @@ func (o *Option) Conflict() string {
 	return o.check()
 }
 
-// Unmet returns the first condition of With that does not hold in the run; ok is false if all
-// hold.
+// Unmet returns the first condition that keeps a run from having the option; ok is false where
+// there is none.
 func (o *Option) Unmet(in Lookup) (c Condition, ok bool) {
 	for _, c := range o.needs {
 		if !c.Holds(in(c.Name)) {
@@ -132,7 +133,7 @@ func (o *Option) Unmet(in Lookup) (c Condition, ok bool) {
 	return Condition{}, false
 }
 
-// Default returns the default in a run; ok is false if the user must give a value.
+// Default returns the default in a run; ok is false where a value must be given.
 func (o *Option) Default(in Lookup) (text string, ok bool) {
 	for _, c := range o.cases {
 		if in.all(c.If) {
@@ -141,11 +142,52 @@ func (o *Option) Default(in Lookup) (text string, ok bool) {
 	}
 	if o.compute != nil {
 		for _, name := range o.computeFrom {
-			in(name) // makes sure that the variables which compute reads are set
+			in(name) // settles the setting
 		}
 		return o.compute(), true
 	}
 	return o.fallback, !o.required
+}
+
+// SetDefaults gives each of a struct's options its default in the runs whose other settings in
+// returns. Options that such a run does not have keep their values. The error names the option.
+func SetDefaults(options []*Option, in Lookup) error {
+	done := map[string]bool{}
+	var failure error
+	var lookup Lookup
+	settle := func(o *Option) {
+		if done[o.Name] {
+			return
+		}
+		done[o.Name] = true
+		if _, unmet := o.Unmet(lookup); unmet {
+			return
+		}
+		text, ok := o.Default(lookup)
+		if !ok {
+			failure = cmp.Or(failure, fmt.Errorf("option: %s has no default", o.Name))
+		} else if err := o.Set(text); err != nil {
+			failure = cmp.Or(failure, fmt.Errorf("option: the default of %s, %s: %w", o.Name, text, err))
+		}
+	}
+	lookup = func(name string) string {
+		for _, o := range options {
+			if o.Name == name {
+				if settle(o); failure != nil {
+					return ""
+				}
+				if _, unmet := o.Unmet(lookup); unmet {
+					return ""
+				}
+				return o.Text()
+			}
+		}
+		return in(name)
+	}
+	for _, o := range options {
+		settle(o)
+	}
+	return failure
 }
 
 // Needs returns the conditions under which a run has the option.
@@ -154,10 +196,10 @@ func (o *Option) Needs() []Condition { return slices.Clone(o.needs) }
 // Cases returns the defaults for particular runs.
 func (o *Option) Cases() []Case { return slices.Clone(o.cases) }
 
-// Placeholder returns the placeholder of the value in the help, or "" for a switch.
+// Placeholder returns what stands for the value in the help, "" for a switch.
 func (o *Option) Placeholder() string { return o.placeholder }
 
-// Choices returns the words that the option allows, or nil if its values are not words.
+// Choices returns the words that the option allows; nil: other values.
 func (o *Option) Choices() []string {
 	if c, ok := o.value.(interface{ choices() []string }); ok {
 		return slices.Clone(c.choices())
@@ -183,8 +225,8 @@ func (o *Option) Free() bool {
 	return ok
 }
 
-// Bracket returns the text in brackets after the help: the default, the range, the unit and the
-// settings that the option needs.
+// Bracket returns what stands in round brackets behind the help: default, range, unit, and
+// the settings that the option needs.
 func (o *Option) Bracket() string {
 	var parts []string
 	if d := o.DefaultHelp(); d != "" {
@@ -203,16 +245,16 @@ func (o *Option) Bracket() string {
 		needs = append(needs, c.String())
 	}
 	if needs != nil {
-		parts = append(parts, "with "+strings.Join(needs, ", "))
+		parts = append(parts, "with "+strings.Join(needs, " and "))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "[" + strings.Join(parts, "; ") + "]"
+	return "(" + strings.Join(parts, "; ") + ")"
 }
 
-// DefaultHelp describes the default: "default 0.1; mnpc: 0.2; if: 0.5". It returns "" if there is
-// no default or the option is a switch that is off by default.
+// DefaultHelp describes the default: "default 0.1; mnpc: 0.2; if: 0.5", "" where there is none or
+// it is plain.
 func (o *Option) DefaultHelp() string {
 	var texts []string
 	if plain := o.PlainDefault(); plain != "" {
@@ -228,7 +270,7 @@ func (o *Option) DefaultHelp() string {
 	return strings.Join(texts, "; ")
 }
 
-// PlainDefault describes the default if no case applies. It returns "" for a switch that is off.
+// PlainDefault describes the default where no case applies, "" for a switch that is off.
 func (o *Option) PlainDefault() string {
 	switch {
 	case o.rule != "":
@@ -239,8 +281,7 @@ func (o *Option) PlainDefault() string {
 	return o.fallback
 }
 
-// short describes the condition of a default. For a problem, preset, data set or method it is the
-// value without the name of the setting.
+// short describes the condition of a default: the value alone for the settings that most runs name.
 func (c Condition) short() string {
 	switch c.Name {
 	case NameProblem, NamePreset, NameDataset, NameMethod:

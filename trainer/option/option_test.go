@@ -100,7 +100,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%v: %s, want %s", tc.settings, got, tc.want)
 		}
 	}
-	const want = "Set x [default half of base; paper, if: 9; paper: 7; positive; in rows; with --mode inner]"
+	const want = "Set x (default half of base; paper, if: 9; paper: 7; positive; in rows; with --mode inner)"
 	if got := o.Sentence(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -132,5 +132,36 @@ func TestConditions(t *testing.T) {
 	}
 	if got := slices.Concat(OnImages().Values, OnTables().Values); !slices.Equal(got, Problems()) {
 		t.Errorf("images and tables are %v, the problems %v", got, Problems())
+	}
+}
+
+// SetDefaults settles options in the order of their dependence, whatever their order in the list.
+func TestSetDefaults(t *testing.T) {
+	type settings struct {
+		rate, base, extra float64
+		mode              string
+	}
+	s := settings{extra: 5}
+	options := []*Option{
+		Number("rate", &s.rate, Positive, "set it").OrRule("twice base", func() string { return Float(2 * s.base) }, "base"),
+		Number("base", &s.base, Positive, "set it").Or("1").For("3", Problem(EqualizedOdds)).For("4", If("mode", "fast")),
+		Number("extra", &s.extra, Positive, "set it").Or("7").With(If("mode", "slow")),
+		Choice("mode", &s.mode, "choose", "fast", "slow"),
+	}
+	for problem, want := range map[string]settings{"": {8, 4, 5, "fast"}, "eo": {6, 3, 5, "fast"}} {
+		if err := SetDefaults(options, lookup(map[string]string{"problem": problem})); err != nil || s != want {
+			t.Errorf("%q: %+v, %v, want %+v", problem, s, err, want)
+		}
+	}
+	if SetDefaults([]*Option{Number("x", &s.rate, Positive, "set it")}, lookup(nil)) == nil {
+		t.Error("no error for an option without a default")
+	}
+}
+
+func TestAutoChoice(t *testing.T) {
+	word := "left"
+	o := AutoChoice("word", &word, "choose", "left", "right")
+	if o.Text() != "left" || o.Set("auto") != nil || word != "" || o.Text() != "auto" || o.Set("up") == nil {
+		t.Errorf("%q, %s", word, o.Text())
 	}
 }

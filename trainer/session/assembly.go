@@ -11,6 +11,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/models"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -96,7 +97,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 // newBuilder states the task on the training rows, and completes the model's shape and the
 // regularizer.
 func (a *assembly) newBuilder(train rows) (*builder, error) {
-	statement, err := a.options.Task.State(train.public(), needsSmooth(a.options.Method))
+	statement, err := a.options.Task.State(train.public(), method.Smooth(a.options.Method))
 	if err != nil {
 		return nil, err
 	}

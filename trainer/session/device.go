@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -98,8 +99,14 @@ const (
 	BF16x2  Products = "bf16x2" // GPU only
 )
 
-// onGPUOnly reports whether only GPUs support the products.
-func (p Products) onGPUOnly() bool { return p == TF32 || p == BF16x3 || p == BF16x2 }
+// CPUProducts lists the products that every device supports.
+func CPUProducts() []Products { return []Products{Float32, Int8x3, Int8x2} }
+
+// GPUProducts lists the products that only a GPU supports.
+func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
+
+// onGPUOnly reports whether the CPU does not support the products.
+func (p Products) onGPUOnly() bool { return slices.Contains(GPUProducts(), p) }
 
 // ofBytes reports whether the products need 8-bit data.
 func (p Products) ofBytes() bool { return p == Int8x3 || p == Int8x2 || p == BF16x3 || p == BF16x2 }

@@ -207,5 +207,5 @@ func measureFairness(p fairProblem, e *constraints.FairnessEvaluator, scores []f
 }
 
 func (t Intersectional) defaults() taskDefaults {
-	return taskDefaults{hidden: []int{64}, activation: models.ReLU, beta: 0.5}
+	return taskDefaults{problem: NameIntersectional, hidden: []int{64}, activation: models.ReLU}
 }

@@ -81,7 +81,7 @@ func byClass(m constraints.Measures, classes []Class) Measures {
 
 func (t NeymanPearson) defaults() taskDefaults {
 	return taskDefaults{
-		hidden: []int{256}, activation: models.Sigmoid, beta: 0.2,
+		problem: NameNeymanPearson, hidden: []int{256}, activation: models.Sigmoid,
 		regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
 	}
 }

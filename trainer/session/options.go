@@ -9,6 +9,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -138,7 +139,12 @@ func (o Options) withDefaults() (Options, error) {
 		o.Regularizer = &d.regularizer
 	}
 	if o.Method == nil {
-		o.Method = &method.PPALA{Perturbation: method.Perturbation{Beta: d.beta}}
+		m := &method.PPALA{}
+		settings := map[string]string{option.NameProblem: d.problem, option.NamePreset: option.PresetPractical}
+		if err := option.SetDefaults(m.Options(), func(name string) string { return settings[name] }); err != nil {
+			return o, err
+		}
+		o.Method = m
 	}
 	return o.withProgram(), o.Device.validate()
 }
@@ -162,8 +168,8 @@ func (o Options) withProgram() Options {
 
 // taskDefaults are a task's defaults of options.
 type taskDefaults struct {
+	problem     string // its name, for the defaults of PPALA
 	hidden      []int
 	activation  models.Activation
 	regularizer problem.Regularizer
-	beta        float64 // of PPALA; 0: the method's default
 }

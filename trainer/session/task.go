@@ -7,8 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/trainer"
-	"ppal/trainer/method"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -23,10 +22,10 @@ type Task interface {
 
 // The names of the tasks in a run's files and on the command line.
 const (
-	NameNeymanPearson     = "mnpc"
-	NameDemographicParity = "dp"
-	NameEqualizedOdds     = "eo"
-	NameIntersectional    = "if"
+	NameNeymanPearson     = option.NeymanPearson
+	NameDemographicParity = option.DemographicParity
+	NameEqualizedOdds     = option.EqualizedOdds
+	NameIntersectional    = option.Intersectional
 )
 
 // Statement is a task for rows whose classes and groups are known. The session uses one statement
@@ -156,15 +155,6 @@ func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
 		s = other
 	}
 	return constraints.ParsePhi(string(s))
-}
-
-// needsSmooth reports whether the method needs differentiable constraints.
-func needsSmooth(m trainer.Method) bool {
-	switch m.(type) {
-	case *method.PLADA, *method.SSG, *method.IPPSSG, *method.IPPConEx, *method.MultiplierModel:
-		return false
-	}
-	return true
 }
 
 // pair returns an error unless there are two groups and every row is in one of them.

@@ -164,7 +164,7 @@ func (s *Settings) Options() []*option.Option {
 			For("gradient", option.Paper()),
 		s.MomentumOption(),
 		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
-			"take eta as a cap on the curvature rule, divided by 1 + ||w||_1 (weights), or as the step size itself (fixed)").
+			"weights: let eta cap the curvature rule, divided by 1 + ||w||_1; fixed: take eta as the step size").
 			For("fixed", option.Paper()).
 			With(option.If("primal", "nesterov", "gradient")),
 		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "set the step size; auto follows the measured curvature").
@@ -185,7 +185,7 @@ func (s *Settings) Options() []*option.Option {
 
 // ChoiceOption describes the choice of the x-step.
 func ChoiceOption(get func() string, put func(word string)) *option.Option {
-	return option.Words("primal", get, put, "choose the step of x", primalNames[:]...)
+	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, or Adam", primalNames[:]...)
 }
 
 // MomentumOption describes the limit of the ramp.
