@@ -86,8 +86,8 @@ func AutoChoice[T ~string](name string, field *T, help string, words ...T) *Opti
 // auto is the word for a value that the program chooses.
 const auto = "auto"
 
-// Enum describes a number that words stand for, in the order of the numbers from 0; the first is the
-// default.
+// Enum describes a number that words stand for, in the order of the numbers from 0; the first is
+// the default.
 func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words,
 		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})
