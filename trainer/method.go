@@ -8,72 +8,72 @@ import (
 	"ppal/trainer/step"
 )
 
-// Method decides the next step of a Problem. A Method has its settings in exported fields and is
-// used for one run; its state is explicit (VisitState).
+// Method decides the next step on a Problem. The exported fields of a Method are its settings. A
+// Method serves one run; its state is explicit (VisitState).
 type Method interface {
 	// Name is the method's name on the command line.
 	Name() string
-	// Needs declares what the method needs of a problem; Train checks it before Init.
+	// Needs declares the method's requirements on a problem; Train checks them before Init.
 	Needs() Needs
-	// Init checks the settings against p, makes the state at the start x_0, where at holds f and g,
-	// and may move the iterate only to bring it back.
+	// Init checks the settings against p and creates the state at the start x_0, where at holds f and
+	// g. Init may move the iterate, but must restore it.
 	Init(p problem.Problem, at *problem.Point) error
-	// Iterate moves the iterate from x_k to x_{k+1} and at with it (f, g, the count of gradients; not
-	// at.Iteration).
+	// Iterate moves the iterate from x_k to x_{k+1} and updates at: f, g and the count of gradients,
+	// but not at.Iteration.
 	Iterate(p problem.Problem, at *problem.Point) error
-	// Report tells the dual variables and step sizes of the current iterate.
+	// Report returns the dual variables and step sizes of the current iterate.
 	Report() Report
-	// VisitState shows every part of the state to v, which saves or restores it.
+	// VisitState shows every part of the state to v, which saves or restores the state.
 	VisitState(v problem.StateVisitor)
 }
 
-// Report is what a method tells of its state at x_k. A method lacks what is nil or NaN. The slices
-// are the method's own: read, do not keep.
+// Report describes a method's state at x_k. A quantity that the method lacks is nil or NaN. The
+// slices belong to the method: read them, do not keep them.
 type Report struct {
 	Multipliers []float64 // lambda_k
 	Auxiliary   []float64 // mu_k
 	Slack       []float64 // u_k
-	Delta       float64   // delta_{k-1}, which produced x_k's mu; NaN at the start
+	Delta       float64   // delta_{k-1}, which produced mu_k; NaN at the start
 	StepSize    float64   // the step that produced x_k; NaN at the start
-	// Nu is the multiplier nu >= 0 that the method's own theory certifies x_k with; nil: by least
+	// Nu >= 0 is the method's own certified multiplier of x_k; nil: the certificate finds nu by least
 	// squares.
 	Nu []float64
 }
 
-// NewReport returns the report of a method with multipliers alone.
+// NewReport returns the report of a method that has multipliers but no other dual variables.
 func NewReport(step float64, multipliers []float64) Report {
 	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
 }
 
-// Diagnoser is a Method that can tell at the start, after Init, what its theory does not cover.
-// Each warning is one sentence.
+// Diagnoser is a Method that warns after Init about settings and starts that its theory does not
+// cover. Each warning is one sentence.
 type Diagnoser interface {
 	Diagnose(p problem.Problem, at *problem.Point) (warnings []string, err error)
 }
 
-// Concluder is a Method with something to say of the finished run, given its certificate.
+// Concluder is a Method with warnings or notes about the finished run, given the certificate.
 type Concluder interface {
 	Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string)
 }
 
-// Weigher is a Method whose theory draws an iterate at random with other than equal probabilities.
+// Weigher is a Method whose theory draws an iterate at random with unequal probabilities.
 type Weigher interface {
-	// OutputWeight returns the weight >= 0 of the current iterate, at which at holds f and g, in the
-	// draw of OutputRandom.
+	// OutputWeight returns the weight >= 0 of the current iterate in the draw of OutputRandom; at
+	// holds f and g of the iterate.
 	OutputWeight(at *problem.Point) float64
 }
 
-// Returner is a Method that would return another point than its iterate if the run ended now, such
-// as a mean of iterates. Records and results are of that point; the iterations go on from the
-// iterate.
+// Returner is a Method that returns another point than the iterate if the run ends now, such as a
+// mean of iterates. Records and results describe the returned point; the iterations continue from
+// the iterate.
 type Returner interface {
-	// Return makes that point p's iterate, and changes nothing else; false where it is the iterate
-	// already.
+	// Return makes the returned point the iterate of p, and changes nothing else. It returns false if
+	// the returned point is the iterate.
 	Return(p problem.Problem) bool
 }
 
-// hooks are the optional methods of a Method and a Recorder, nil where there are none; a run finds
-// them once.
+// hooks are the optional interfaces of a Method and a Recorder, nil if not implemented. A run looks
+// them up once.
 type hooks struct {
 	diagnoser Diagnoser
 	concluder Concluder
@@ -92,23 +92,23 @@ func hooksOf(m Method, r Recorder) hooks {
 	return h
 }
 
-// DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w: the rule
-// gives the coefficients w_k at x_k and updates its dual variables with g at x_{k+1}. A user's own
-// loop can drive it (graph.Optimizer).
+// DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w. The rule
+// returns the coefficients w_k at x_k, and updates its dual variables with g at x_{k+1}. A user's
+// own loop can drive the rule (graph.Optimizer).
 type DualRule interface {
 	// Name is the method's name on the command line.
 	Name() string
-	// Needs declares what the rule needs of a problem.
+	// Needs declares the rule's requirements on a problem.
 	Needs() Needs
-	// StartDual makes the dual state from g(x_0).
+	// StartDual creates the dual state from g(x_0).
 	StartDual(g []float64) error
-	// Coefficients writes w_k, g = g(x_k).
+	// Coefficients writes w_k for g = g(x_k).
 	Coefficients(w, g []float64)
-	// UpdateDual takes the dual variables from step k to k+1, g = g(x_{k+1}).
+	// UpdateDual updates the dual variables from step k to k+1 with g = g(x_{k+1}).
 	UpdateDual(g []float64)
-	// Demand returns what the rule asks of the primal step at this iteration.
+	// Demand returns the rule's requirements on the primal step at this iteration.
 	Demand() step.Demand
-	// PrimalStep returns the x-step that the method's settings ask for.
+	// PrimalStep returns the settings of the x-step.
 	PrimalStep() step.Settings
 	// VisitDual shows the dual state to v.
 	VisitDual(v problem.StateVisitor)

@@ -5,14 +5,15 @@ import (
 	"ppal/trainer/internal/estimate"
 )
 
-// nearMargin is rho^ over the estimate at the start, twice the modulus there: that is estimated
-// from below and grows with the weights (on the fairness problems to 1.4 times), and a proximal
-// problem that is not convex has no one solution to be near to. More would only make more of them
-// infeasible, the constraints' balls being of the radius ||grad g||/rho^.
+// nearMargin is the ratio of rho^ to the estimate at the start, which is twice the modulus there. The estimate is a
+// lower bound, and the modulus grows with the weights (on the fairness problems by up to 1.4
+// times). A proximal problem that is not convex has no unique solution to measure the distance to.
+// A larger margin makes more proximal problems infeasible: the radius of the constraints' balls is
+// ||grad g||/rho^.
 const nearMargin = 2
 
-// settleNear fixes rho^ at the start, where records are to tell near stationarity: distances
-// compare only at the same rho^.
+// settleNear fixes rho^ at the start if the run measures near stationarity: distances are
+// comparable only at the same rho^.
 func (t *run) settleNear() error {
 	if err := t.set.Near.Validate(); err != nil || t.set.NearEvery == 0 || t.set.Near.RhoHat > 0 {
 		return err
@@ -30,7 +31,7 @@ func (t *run) settleNear() error {
 	return nil
 }
 
-// near measures near stationarity for the record where it is due.
+// near measures near stationarity for the record if the record is due for the measurement.
 func (t *run) near(r *Record, ending bool) error {
 	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && !ending {
 		return nil
@@ -40,11 +41,11 @@ func (t *run) near(r *Record, ending bool) error {
 	return err
 }
 
-// nearMeasure is near stationarity's name among the measures.
+// nearMeasure is the name of near stationarity among the measures.
 const nearMeasure = "near_stationarity"
 
-// Measured is a measure of the record by its name, or near stationarity, "near_stationarity"; false
-// where the record has none.
+// Measured returns the named measure of the record, or near stationarity for "near_stationarity",
+// and false if the record lacks the measure.
 func (r *Record) Measured(name string) (float64, bool) {
 	if name == nearMeasure {
 		if r.NearStationarity == nil || r.NearReason != "" {

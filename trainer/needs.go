@@ -7,23 +7,23 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Needs declares what a method, with its settings, needs of a problem. Train checks it once, before
-// the first evaluation. The zero value needs nothing.
+// Needs declares the requirements of a method, with its settings, on a problem. Train checks them
+// once, before the first evaluation. The zero value requires nothing.
 type Needs struct {
-	// Of names the needy one in errors.
+	// Of is the name of the method or the step in errors.
 	Of string
-	// Pieces: constraints that are maxima of smooth pieces (problem.Piecewise).
+	// Pieces requires constraints that are maxima of smooth pieces (problem.Piecewise).
 	Pieces bool
-	// Group: one constraint, that of a drawn group (problem.DrawnGroup).
+	// Group requires exactly one constraint, the constraint of a drawn group (problem.DrawnGroup).
 	Group bool
 	// Regularizers are the kinds of r that the method supports; nil: all.
 	Regularizers []problem.RegularizerKind
-	// Evaluations: f, g and single gradients in addition to the gradient along the method's
-	// coefficients. A loop of the caller's own (Stepper) does not give them.
+	// Evaluations requires f, g and single gradients in addition to the gradient along the method's
+	// coefficients. A caller's own loop (Stepper) provides only the latter.
 	Evaluations bool
 }
 
-// Check returns an error (ErrSettings) if p does not offer what is needed.
+// Check returns an error that wraps problem.ErrSettings if p does not meet the requirements.
 func (n Needs) Check(p problem.Problem) error {
 	features := problem.FeaturesOf(p)
 	switch r := p.Space().Regularizer.Kind; {
@@ -32,15 +32,16 @@ func (n Needs) Check(p problem.Problem) error {
 	case n.Group && (features.Group == nil || problem.Constraints(p) != 1):
 		return n.error("one drawn group at a time (problem.DrawnGroup)")
 	case n.Regularizers != nil && !slices.Contains(n.Regularizers, r):
-		return n.error(fmt.Sprintf("a regularizer of %v, and r is %v", n.Regularizers, r))
+		return n.error(fmt.Sprintf("a regularizer in %v; the problem has %v", n.Regularizers, r))
 	}
 	return nil
 }
 
-// checkLoop returns an error (ErrSettings) if more is needed than a loop of the caller's own gives.
+// checkLoop returns an error that wraps problem.ErrSettings if a caller's own loop does not meet
+// the requirements.
 func (n Needs) checkLoop() error {
 	if n.Evaluations {
-		return n.error("more than the gradient along its coefficients, which is all that a loop of the caller's own gives: " +
+		return n.error("evaluations of f, g and single gradients, which a caller's own loop does not provide: " +
 			"use another x-step, or Train")
 	}
 	return nil

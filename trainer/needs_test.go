@@ -29,7 +29,7 @@ func TestNeeds(t *testing.T) {
 		{"nothing", &method.PPALA{}, smooth, ""},
 		{"pieces", proxLinear, pieces, ""},
 		{"no pieces", proxLinear, smooth, "PLADA's x-step proxlinear needs constraints that are maxima"},
-		{"regularizer", proxLinear, regularized, "PLADA's x-step proxlinear needs a regularizer of [none], and r is l1"},
+		{"regularizer", proxLinear, regularized, "PLADA's x-step proxlinear needs a regularizer in [none]; the problem has l1"},
 		{"group", &method.MultiplierModel{}, smooth, "the multiplier model needs one drawn group"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

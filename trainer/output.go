@@ -7,10 +7,11 @@ import (
 	"ppal/trainer/problem"
 )
 
-// collapseStationarity is the residual below which a collapsed objective is a stationary point.
+// collapseStationarity is the stationarity below which a collapsed objective counts as a stationary
+// point.
 const collapseStationarity = 1e-3
 
-// finish chooses the output and sums up. A run that failed keeps its last record.
+// finish chooses the output and completes the result. A failed run keeps its last record.
 func (t *run) finish(status Status, failure error) (*Result, error) {
 	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds,
 		BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
@@ -29,9 +30,9 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		}
 		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
 			t.last.Certificate.Stationarity <= collapseStationarity {
-			t.warn(fmt.Sprintf("collapsed: the objective %.3g is at or above %.3g and nearly stationary, "+
-				"a worthless KKT point in which the objective's class is given up; "+
-				"use a smaller step size, looser bounds or another seed", f, t.set.CollapseAbove))
+			t.warn(fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g and nearly stationary: the point is a KKT point, "+
+				"but the model has given up the class of the objective; "+
+				"use a smaller step size (--eta), looser bounds or another --seed", f, t.set.CollapseAbove))
 		}
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
@@ -44,19 +45,19 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	return r, nil
 }
 
-// choose puts the output into the iterate, with f, g and the certificate there, by the method's
-// multiplier of that iterate.
+// choose makes the output the iterate, and sets f, g and the certificate there with the method's
+// multiplier of the output.
 func (t *run) choose(r *Result) error {
 	from, nu := problem.Iterate, []float64(nil)
 	switch {
 	case t.set.Output == OutputBest && t.best != nil:
 		from, nu, r.Output = t.bestAt, t.bestNu, t.best.Iteration
 	case t.set.Output == OutputBest:
-		t.warn("no recorded iterate was feasible: the output is the last one")
+		t.warn("no recorded iterate was feasible: the output is the last iterate (use more iterations or a larger --feasibility-tolerance)")
 	case t.set.Output == OutputRandom && t.drawn > 0:
 		from, nu, r.Output = t.drawnAt, t.drawnNu, t.drawn
 	case t.set.Output == OutputRandom && t.at.Iteration > 0:
-		t.warn("no iterate had a weight in the draw: the output is the last one")
+		t.warn("no iterate had a weight in the draw of the random output: the output is the last iterate (use more iterations)")
 	}
 	if r.Output == t.at.Iteration {
 		return nil

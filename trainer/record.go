@@ -8,12 +8,12 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Record is what is known of a run at x_k, taken with the dual variables of step k. Pointers and
-// slices are nil where the method lacks the quantity.
+// Record describes a run at x_k, with the dual variables of step k. Pointers and slices are nil if
+// the method lacks the quantity.
 type Record struct {
 	Iteration           int
 	Epoch               float64   // passes over the training data
-	Seconds             float64   // of training, recording and certificates not counted
+	Seconds             float64   // training time, without recording and certificates
 	GradientEvaluations int       // backward passes
 	Objective           float64   // f(x) + r(x)
 	Constraints         []float64 // g(x)
@@ -24,33 +24,33 @@ type Record struct {
 	Multipliers         []float64 // lambda_k
 	Auxiliary           []float64 // mu_k
 	Slack               []float64 // u_k
-	Delta               *float64  // produced x_k's dual variables
-	StepSize            *float64  // produced x_k
-	// The means of the residuals over the records after the start; nil at the start.
+	Delta               *float64  // delta that produced the dual variables of x_k
+	StepSize            *float64  // step size that produced x_k
+	// Means of the residuals over the records after the start; nil at the start.
 	MeanStationarity    *float64
 	MeanInfeasibility   *float64
 	MeanComplementarity *float64
 
-	// NearStationarity is nil at records for which Settings.NearEvery does not ask.
+	// NearStationarity is nil at records that Settings.NearEvery does not select.
 	NearStationarity *near.Stationarity
 	NearReason       string
 
 	Certificate certify.Certificate
-	Measures    map[string]float64 // what Settings.Measure told
+	Measures    map[string]float64 // results of Settings.Measure
 }
 
-// Recorder observes a run. It must not change the problem or the method, and must not keep the
-// record's slices.
+// Recorder observes a run. A Recorder must not change the problem or the method, and must not keep
+// the record's slices.
 type Recorder interface {
 	Record(r *Record) error
 }
 
-// Ticker is a Recorder that is told of every iteration.
+// Ticker is a Recorder that observes every iteration.
 type Ticker interface {
 	Tick(at *problem.Point)
 }
 
-// Recorders tells several recorders in turn and stops at the first error.
+// Recorders calls several recorders in turn and stops at the first error.
 type Recorders []Recorder
 
 // Record implements Recorder.
@@ -72,8 +72,9 @@ func (rs Recorders) Tick(at *problem.Point) {
 	}
 }
 
-// Decay holds the exponents p of the running mean of the squared residuals, about k^p along the
-// run: the theorems say p = -1, up to a logarithm. NaN where there is nothing to fit.
+// Decay holds the exponents p of the running means of the squared residuals, which fall about as
+// k^p along the run. The theorems give p = -1, up to a logarithm. An exponent is NaN if there are
+// too few records.
 type Decay struct {
 	Stationarity, Infeasibility, Complementarity float64
 }
@@ -86,7 +87,7 @@ type residuals struct {
 	fits    [3]logFit
 }
 
-// add takes the record and sets its means.
+// add includes the record and sets the record's means.
 func (s *residuals) add(r *Record) {
 	if r.Iteration == 0 {
 		return
@@ -106,7 +107,7 @@ func (s *residuals) decay() Decay {
 	return Decay{s.fits[0].slope(), s.fits[1].slope(), s.fits[2].slope()}
 }
 
-// logFit is the least-squares line of log y over log x.
+// logFit accumulates the least-squares line of log y over log x.
 type logFit struct{ n, x, y, xx, xy float64 }
 
 func (f *logFit) add(x, y float64) {

@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// record measures the iterate, or the point that the method would return, and tells the recorder;
-// ending: it is the run's last.
+// record measures the iterate, or the point that the method would return, and calls the recorder.
+// ending marks the last record of the run.
 func (t *run) record(ending bool) error {
 	if t.recorded == t.at.Iteration {
 		return nil
@@ -27,7 +27,7 @@ func (t *run) record(ending bool) error {
 	return err
 }
 
-// recordIterate is record of the iterate.
+// recordIterate is record for the current iterate.
 func (t *run) recordIterate(ending bool) error {
 	if err := t.evaluate(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (t *run) recordIterate(ending bool) error {
 	return t.set.Recorder.Record(&r)
 }
 
-// known is nil for NaN.
+// known returns a pointer to x, or nil if x is NaN.
 func known(x float64) *float64 {
 	if math.IsNaN(x) {
 		return nil

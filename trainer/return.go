@@ -3,7 +3,7 @@ package trainer
 import "ppal/trainer/problem"
 
 // showReturned moves the iterate to the point that the method would return, and keeps the iterate
-// for hideReturned. It says whether there is such a point.
+// for hideReturned. It reports whether that point differs from the iterate.
 func (t *run) showReturned() (bool, error) {
 	if t.hooks.returner == nil {
 		return false, nil
@@ -21,7 +21,7 @@ func (t *run) showReturned() (bool, error) {
 	return true, t.at.Check()
 }
 
-// hideReturned brings the iterate back.
+// hideReturned restores the iterate.
 func (t *run) hideReturned() error {
 	t.p.Space().Combine(problem.Iterate, 1, t.iterateAt, 0, t.iterateAt)
 	return t.at.Forward(t.p)

@@ -9,93 +9,95 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Output names the iterate that a run returns.
+// Output selects the iterate that a run returns.
 type Output string
 
-// The outputs. The theorems speak of OutputRandom.
+// The outputs. The theorems cover OutputRandom.
 const (
 	OutputLast   Output = "last"
-	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective; the last where there is none
-	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly, or by the method's own weights (Weigher)
+	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective, or the last if none is feasible
+	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly, or with the weights of a Weigher
 )
 
-// Settings of a run.
+// Settings are the settings of a run. The zero value evaluates and records the start alone.
 type Settings struct {
-	// Iterations is the limit K; 0 evaluates and records the start alone.
+	// Iterations is the largest number K of iterations; 0 evaluates and records the start alone.
 	Iterations int
-	// TimeLimit on the training time (recording not counted); 0 is the default: none.
+	// TimeLimit is the largest training time (recording not counted); 0 is the default: no limit.
 	TimeLimit time.Duration
-	// Gradients is the limit on gradient evaluations, so that methods of one and of several backward
-	// passes an iteration get equal work; the iteration that reaches it is the last. 0 is the default:
-	// none.
+	// Gradients is the largest number of gradient evaluations; the iteration that reaches the limit is
+	// the last. The limit gives equal work to methods with different numbers of backward passes in an
+	// iteration. 0 is the default: no limit.
 	Gradients int
-	// Tolerance stops the run at the first record whose certificate's epsilon is at most this; 0 is
-	// the default: never.
+	// Tolerance stops the run at the first record whose certificate's epsilon is at most Tolerance; 0
+	// is the default: never.
 	Tolerance float64
-	// RecordEvery iterations; the start and the last iterate are always recorded. 0 is the default:
-	// about 200 records over the iterations, and with a TimeLimit, which may end the run long before,
-	// about 200 over that too: whichever is due first.
+	// RecordEvery is the number of iterations between records; the start and the last iterate are
+	// always recorded. 0 is the default: about 200 records over the iterations, and, with a TimeLimit,
+	// which may end the run early, about 200 over the time, whichever is due first.
 	RecordEvery int
-	// Recorder observes; nil is the default: nobody.
+	// Recorder observes the run; nil is the default: none.
 	Recorder Recorder
-	// Measure evaluates what is not the optimiser's business at a record (error rates), outside the
-	// clock. nil is the default: nothing.
+	// Measure evaluates further measures, such as error rates, at a record. Its time does not count as
+	// training time. nil is the default: no measures.
 	Measure func() (map[string]float64, error)
-	// Output chooses the iterate that is left in the problem; "" is the default, OutputLast.
+	// Output selects the iterate that the run leaves in the problem; "" is the default, OutputLast.
 	Output Output
-	// FeasibilityTolerance is the violation that counts as feasible; 0 is the default, 1e-3.
+	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
-	// CollapseAbove is the objective from which a stationary point is worthless (every margin
-	// saturated); 0 is the default: not checked.
+	// CollapseAbove is the objective at or above which a stationary point is worthless (every margin
+	// saturated); 0 is the default: no check.
 	CollapseAbove float64
-	// IterationsPerEpoch is for the records' epochs; 0 is the default, 1 (full batch).
+	// IterationsPerEpoch converts iterations to the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64
-	// Full is the problem on all data, for records, certificates and results, where the problem that
-	// is trained is a Sampler; its iterate is set from that problem's. nil is the default: the problem
-	// itself.
+	// Full is the problem on all data, for records, certificates and results, if the trained problem
+	// is a Sampler. The run copies the iterate of the trained problem to Full. nil is the default: the
+	// trained problem itself.
 	Full problem.Problem
-	// Seed of OutputRandom's draw.
+	// Seed seeds the draw of OutputRandom.
 	Seed uint64
-	// Resume goes on from a state that Result.State of an earlier run of the same problem and method
-	// gave, at ResumeAt's iteration (Result.Point). The records, the best iterate and the random one
-	// are those of the part that is run.
+	// Resume continues from the state in Result.State of an earlier run of the same problem and
+	// method; ResumeAt is the iteration of that state (Result.Point). The records, the best iterate
+	// and the random iterate cover the resumed iterations only.
 	Resume   *State
 	ResumeAt problem.Point
-	// Warn is told each warning as it arises; nil is the default: Result.Warnings alone.
+	// Warn receives each warning when it arises; nil is the default: warnings are in Result.Warnings
+	// only.
 	Warn func(warning string)
-	// Certificate's tolerances.
+	// Certificate holds the tolerances of the certificate.
 	Certificate certify.Settings
-	// NearEvery measures near stationarity at the first record, the last one, and each so many times
-	// RecordEvery iterations, outside the clock; 0 is the default: never.
+	// NearEvery measures near stationarity at the first and the last record, and after every NearEvery
+	// times RecordEvery iterations. The time does not count as training time. 0 is the default: never.
 	NearEvery int
-	// Near is how. A rho^ that is not set is estimated at the start x_0 and stays.
+	// Near holds the settings of near stationarity. A RhoHat of 0 is estimated at the start x_0 and
+	// then kept.
 	Near near.Settings
 }
 
-// DefaultFeasibilityTolerance is the violation up to which a constraint counts as met.
+// DefaultFeasibilityTolerance is the default of Settings.FeasibilityTolerance.
 const DefaultFeasibilityTolerance = 1e-3
 
-// defaultRecords is about how many records a run takes by default.
+// defaultRecords is the approximate number of records in a run by default.
 const defaultRecords = 200
 
 func (s Settings) validate(p problem.Problem, n int) error {
 	switch {
 	case s.Iterations < 0 || s.RecordEvery < 0 || s.Gradients < 0:
-		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d, want none negative",
+		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d iterations, want numbers of at least 0",
 			problem.ErrSettings, s.Iterations, s.Gradients, s.RecordEvery)
 	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
-		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want none negative",
+		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want numbers of at least 0",
 			problem.ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
 	case !(s.Certificate.Sphere >= 0) || !(s.Certificate.Kink >= 0):
-		return fmt.Errorf("trainer: %w: the certificate's tolerances %v and %v, want neither negative",
+		return fmt.Errorf("trainer: %w: the certificate's tolerances are %v and %v, want numbers of at least 0",
 			problem.ErrSettings, s.Certificate.Sphere, s.Certificate.Kink)
 	case !(s.IterationsPerEpoch >= 0) || !(s.CollapseAbove >= 0):
-		return fmt.Errorf("trainer: %w: %v iterations per epoch, collapse above %v, want neither negative",
+		return fmt.Errorf("trainer: %w: %v iterations per epoch, collapse above %v, want numbers of at least 0",
 			problem.ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
 	case s.NearEvery < 0:
-		return fmt.Errorf("trainer: %w: near stationarity every %d records, want it not negative", problem.ErrSettings, s.NearEvery)
+		return fmt.Errorf("trainer: %w: near stationarity every %d records, want a number of at least 0", problem.ErrSettings, s.NearEvery)
 	case s.Output != "" && s.Output != OutputLast && s.Output != OutputBest && s.Output != OutputRandom:
-		return fmt.Errorf("trainer: %w: output %q (last, best, random)", problem.ErrSettings, s.Output)
+		return fmt.Errorf("trainer: %w: unknown output %q (supported: last, best, random)", problem.ErrSettings, s.Output)
 	}
 	return p.Space().Regularizer.Validate(n)
 }

@@ -8,15 +8,15 @@ import (
 	"ppal/trainer/problem"
 )
 
-// State is everything that a run needs to go on from an iterate: numbers by name and vectors of x's
-// size by name ("iterate" among them). It holds copies.
+// State holds everything that a run needs to continue from an iterate: named numbers, and named
+// vectors of x's size, "iterate" among them. It holds copies.
 type State struct {
 	Method  string // Method.Name
 	Numbers map[string][]float64
 	Vectors map[string][]float64
 }
 
-// Capture copies the iterate and m's state.
+// Capture copies the iterate and the state of m.
 func Capture(p problem.Problem, m Method) *State { return capture(p, m.Name(), m.VisitState) }
 
 func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *State {
@@ -29,16 +29,16 @@ func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *
 
 const iterateName = "iterate"
 
-// Restore sets the iterate and m's state, after m.Init on a problem of the same shape. The error
-// (ErrSettings) says where s is of another method, primal step or problem; the iterate and m's
-// state are undefined then.
+// Restore sets the iterate and the state of m, after m.Init on a problem of the same shape. The
+// error, which wraps problem.ErrSettings, says that s belongs to another method, primal step or
+// problem; the iterate and the state of m are then undefined.
 func (s *State) Restore(p problem.Problem, m Method) error {
 	return s.restore(p, m.Name(), m.VisitState)
 }
 
 func (s *State) restore(p problem.Problem, name string, visit func(problem.StateVisitor)) error {
 	if s.Method != name {
-		return fmt.Errorf("trainer: %w: the state is of the method %q, not %q", problem.ErrSettings, s.Method, name)
+		return fmt.Errorf("trainer: %w: the state belongs to the method %q, not %q", problem.ErrSettings, s.Method, name)
 	}
 	v := &restorer{s: s, p: p, used: map[string]bool{}}
 	v.Vector(iterateName, problem.Iterate)
@@ -46,7 +46,7 @@ func (s *State) restore(p problem.Problem, name string, visit func(problem.State
 	for _, names := range []map[string][]float64{s.Numbers, s.Vectors} {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if v.err == nil && !v.used[name] {
-				v.err = fmt.Errorf("trainer: %w: the state has %q, which these settings of %s do not use", problem.ErrSettings, name, s.Method)
+				v.err = fmt.Errorf("trainer: %w: the state contains %q, which %s with these settings does not use", problem.ErrSettings, name, s.Method)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (v *restorer) find(in map[string][]float64, name string, n int) []float64 {
 	v.used[name] = true
 	x, ok := in[name]
 	if v.err == nil && (!ok || len(x) != n) {
-		v.err = fmt.Errorf("trainer: %w: the state's %q has %d numbers, want %d: it is of other settings or another problem",
+		v.err = fmt.Errorf("trainer: %w: the state's %q has %d numbers, want %d: the state belongs to other settings or another problem",
 			problem.ErrSettings, name, len(x), n)
 	}
 	if v.err != nil {

@@ -7,28 +7,30 @@ import (
 	"ppal/trainer/step"
 )
 
-// Stepper drives a rule in a loop that is someone else's: there the gradient grad f + J^T w is
-// evaluated already when the step is asked for, and f cannot be probed, so that the first step has
-// the length 1e-3 (1 + ||x_0||) and the second knows the curvature. Otherwise its iterates are
-// those of Train, from a start in dom r: Train projects its start onto a ball or a box, a stepper's
-// loop has evaluated it already, and the first Step brings it there.
+// Stepper drives a rule inside the caller's own loop. The caller's loop evaluates the gradient grad
+// f + J^T w before it asks for the step, and a Stepper cannot evaluate f at other points. Therefore
+// the first step has the length 1e-3 (1 + ||x_0||), and the second step is the first to use a
+// measured curvature. From a start in dom r the later steps are those of Train. Train projects a
+// start outside a ball or a box; the caller's loop has already evaluated its start, and the first
+// Step moves it into the domain.
 //
-// PLADA takes the subgradient step; ProxLinear and Inner are refused by the first Coefficients.
+// PLADA takes the subgradient step; the first call of Coefficients returns an error for ProxLinear
+// and Inner.
 type Stepper struct {
 	rule         DualRule
 	step         step.Step
 	at           problem.Point
 	coefficients []float64
 	started      bool
-	weighed      bool // the dual variables have seen g at the iterate
+	weighed      bool // the dual variables include g at the iterate
 }
 
-// NewStepper returns a stepper of rule.
+// NewStepper returns a stepper for the rule.
 func NewStepper(rule DualRule) *Stepper { return &Stepper{rule: rule} }
 
 // Coefficients writes w_k for g = g(x_k). The first call after a Step updates the dual variables
-// with g before. The first call of all starts them, and its error (ErrSettings) says what does not
-// fit in rule's settings.
+// with g before. The very first call starts the dual variables; its error wraps problem.ErrSettings
+// if the rule's settings are invalid.
 func (s *Stepper) Coefficients(w, g []float64) error {
 	switch {
 	case !s.started:
@@ -43,7 +45,7 @@ func (s *Stepper) Coefficients(w, g []float64) error {
 	return nil
 }
 
-// start makes the dual state from g(x_0).
+// start creates the dual state from g(x_0).
 func (s *Stepper) start(g []float64) error {
 	if err := s.rule.Needs().checkLoop(); err != nil {
 		return err
@@ -55,8 +57,8 @@ func (s *Stepper) start(g []float64) error {
 	return nil
 }
 
-// Step moves p's iterate along the gradient that p.Backward gives for the coefficients (1, w).
-// p.Forward is never called, and p is the same in every call.
+// Step moves the iterate of p along the gradient that p.Backward returns for the coefficients (1,
+// w). Step never calls p.Forward. p must be the same in every call.
 func (s *Stepper) Step(p problem.Problem, w []float64) error {
 	if err := s.prepare(p, len(w)); err != nil {
 		return err
@@ -69,7 +71,7 @@ func (s *Stepper) Step(p problem.Problem, w []float64) error {
 	return nil
 }
 
-// prepare makes the primal step.
+// prepare creates the primal step.
 func (s *Stepper) prepare(p problem.Problem, m int) error {
 	if s.step != nil {
 		return nil
@@ -83,8 +85,8 @@ func (s *Stepper) prepare(p problem.Problem, m int) error {
 	return nil
 }
 
-// Capture copies p's iterate and the state of the rule and its step, to go on from with Restore.
-// The error says that there is none before the first Step.
+// Capture copies the iterate of p and the state of the rule and its step for Restore. It returns an
+// error before the first Step.
 func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 	if s.step == nil {
 		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", problem.ErrSettings)
@@ -92,12 +94,13 @@ func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 	return capture(p, s.rule.Name(), s.visitState), nil
 }
 
-// Restore sets p's iterate and the state that Capture gave, in a stepper that has not begun, m
-// being the number of constraints. The next call is Coefficients with g at that iterate. The error
-// (ErrSettings) says where the state does not fit; the iterate and the stepper are undefined then.
+// Restore sets the iterate of p and the state from Capture, in a new stepper. m is the number of
+// constraints. The next call must be Coefficients with g at the restored iterate. The error, which
+// wraps problem.ErrSettings, says that the state does not fit; the iterate and the stepper are then
+// undefined.
 func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
-		return fmt.Errorf("trainer: %w: a stepper that has begun cannot be restored", problem.ErrSettings)
+		return fmt.Errorf("trainer: %w: a stepper can be restored only before its first call", problem.ErrSettings)
 	}
 	if err := s.start(make([]float64, m)); err != nil {
 		return err

@@ -13,34 +13,34 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Status says why a run stopped.
+// Status is the reason why a run stopped.
 type Status string
 
-// The ends of a run. Reaching a limit is not convergence.
+// The reasons why a run stops. Reaching a limit is not convergence.
 const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
-	Converged      Status = "tolerance reached" // the certificate's epsilon at a record
+	Converged      Status = "tolerance reached" // the certificate's epsilon at a record is at most Settings.Tolerance
 	Interrupted    Status = "interrupted"       // the context was cancelled
-	Failed         Status = "failed"            // an error, which Train returns too
+	Failed         Status = "failed"            // an error, which Train also returns
 )
 
-// Result of a run, at the iterate that Settings.Output chose.
+// Result is the result of a run at the iterate that Settings.Output selects.
 type Result struct {
 	Status      Status
 	Iterations  int
 	Seconds     float64
 	Objective   float64       // f + r
-	Point       problem.Point // f and g at the output; the iteration and the count of gradients are the run's
+	Point       problem.Point // f and g at the output; the iteration and the count of gradients of the run
 	Certificate certify.Certificate
-	// BestFeasible is the feasible record with the smallest objective, nil where there is none.
+	// BestFeasible is the feasible record with the smallest objective, nil if none is feasible.
 	BestFeasible *Best
-	Output       int // iteration of the iterate that was chosen
+	Output       int // iteration of the output
 	Decay        Decay
 	Warnings     []string
 	Notes        []string
-	// State of the last iterate, to go on from.
+	// State is the state of the last iterate, for Settings.Resume.
 	State *State
 }
 
@@ -50,10 +50,10 @@ type Best struct {
 	Objective float64
 }
 
-// Train runs m on p until s stops it. The error is a *NonFiniteError where f or g was not finite,
-// ErrSettings (wrapped) for a setting that does not fit, or the problem's; what was reached until
-// then is in the Result, with status Failed. A cancelled context is no error: the status is
-// Interrupted.
+// Train runs m on p until a setting in s stops the run. The error is a *NonFiniteError if f or g is
+// not finite, wraps problem.ErrSettings for invalid settings, or comes from the problem; the Result
+// then has the status Failed and describes the run up to the error. A cancelled context is not an
+// error: the status is Interrupted.
 func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Result, error) {
 	t, err := newRun(p, m, s)
 	if err != nil {
@@ -67,7 +67,7 @@ func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Resul
 	return result, err
 }
 
-// run is the loop's state.
+// run is the state of the loop.
 type run struct {
 	p         problem.Problem
 	m         Method
@@ -75,23 +75,23 @@ type run struct {
 	set       Settings
 	at        problem.Point
 	full      problem.Problem // p, or Settings.Full
-	fullAt    *problem.Point  // at, or the full problem's
+	fullAt    *problem.Point  // at, or the point of the full problem
 	seconds   float64
 	every     int
-	share     float64 // seconds from a record after which the next is due, infinite where the iterations alone decide
-	recorded  int     // last recorded iteration, -1 before
+	share     float64 // seconds after a record until the next is due; infinite without a time limit
+	recorded  int     // last recorded iteration, -1 before the first
 	last      Record
 	residuals residuals
 	x         []float64
 	rng       *rand.Rand
 	best      *Best
 	bestAt    problem.Vector
-	bestNu    []float64 // Report.Nu there, a copy
+	bestNu    []float64 // a copy of Report.Nu at the best record
 	drawn     int
-	weight    float64 // of all iterates so far, of a Weigher
+	weight    float64 // sum of a Weigher's weights of all iterates
 	drawnAt   problem.Vector
 	drawnNu   []float64
-	iterateAt problem.Vector // the iterate, while a Returner's other point is shown
+	iterateAt problem.Vector // the iterate while the returned point of a Returner is shown
 	warnings  []string
 }
 
@@ -155,7 +155,7 @@ func (t *run) resume() error {
 	return t.at.SampleAndForward(t.p, t.at.Iteration)
 }
 
-// evaluate brings the full problem to the iterate.
+// evaluate copies the iterate to the full problem and evaluates f and g there.
 func (t *run) evaluate() error {
 	if t.full == t.p {
 		return nil
@@ -178,13 +178,13 @@ func (t *run) warn(warnings ...string) {
 	}
 }
 
-// diagnose warns of what the theory does not cover at the start, of the full problem.
+// diagnose warns about a start and settings that the theory does not cover, on the full problem.
 func (t *run) diagnose() error {
 	if err := t.evaluate(); err != nil {
 		return err
 	}
 	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
-		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g", v))
+		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g; the theorems assume a feasible start (--init)", v))
 	}
 	if t.hooks.diagnoser != nil {
 		warnings, err := t.hooks.diagnoser.Diagnose(t.full, t.fullAt)
@@ -196,7 +196,7 @@ func (t *run) diagnose() error {
 	return nil
 }
 
-// loop iterates until something stops it.
+// loop iterates until a limit, the tolerance, the context or an error stops the run.
 func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
@@ -239,8 +239,9 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 	}
 }
 
-// draws says whether the current iterate takes the place of the one that was drawn before: with the
-// probability of its weight among those so far, which makes the last one drawn a draw from all.
+// draws reports whether the current iterate replaces the drawn iterate. The probability is the
+// weight of the current iterate divided by the sum of all weights to date, which makes the last
+// drawn iterate a draw from all iterates.
 func (t *run) draws() bool {
 	if t.hooks.weigher == nil {
 		return t.rng.IntN(t.at.Iteration) == 0

@@ -11,8 +11,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Certificate says how nearly x is a KKT point of min f + r s.t. g <= 0, with the multiplier Nu >=
-// 0 that shows it: x is an epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon =
+// Certificate says how close x is to a KKT point of min f + r s.t. g <= 0, with the multiplier Nu
+// >= 0 as the proof: x is an epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon =
 // Epsilon.
 type Certificate struct {
 	Epsilon         float64 // the largest of the residuals
@@ -20,24 +20,24 @@ type Certificate struct {
 	Infeasibility   float64 // ||max(0, g)||
 	Complementarity float64 // sum_j |nu_j g_j|
 	Nu              []float64
-	// Domain is how far x is outside dom r, relative to its size, beyond the tolerance.
+	// Domain is the distance of x to dom r beyond the tolerance, relative to the size of x.
 	Domain float64
 	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does
 	// not describe: the distance to one subgradient, not to the whole subdifferential.
 	UpperBound bool
-	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (problems with
-	// pieces only).
+	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (only problems
+	// with pieces).
 	KinkTolerance float64
 }
 
-// Settings are the tolerances of a certificate. The zero value fits the problem's precision.
+// Settings are the tolerances of a certificate. The zero value suits the problem's precision.
 type Settings struct {
-	// Sphere is how near to the boundary of r's domain, relatively, x counts as on it; 0 is the
-	// default: 1e-12 in float64, 1e-6 in float32. A model that was trained in float32 needs 1e-6 in
-	// float64 too.
+	// Sphere is the relative distance to the boundary of r's domain within which x counts as on the
+	// boundary; 0 is the default: 1e-12 in float64, 1e-6 in float32. A model trained in float32 needs
+	// 1e-6 in float64 too.
 	Sphere float64
-	// Kink is how near two pieces of a maximum count as equal, relative to 1 + |h|; 0 is the default:
-	// 1e-7 in float64, 1e-4 in float32.
+	// Kink is the difference within which two pieces of a maximum count as equal, relative to 1 + |h|;
+	// 0 is the default: 1e-7 in float64, 1e-4 in float32.
 	Kink float64
 }
 
@@ -49,19 +49,20 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 	return Settings{Sphere: setting.OrDefault(s.Sphere, sphere), Kink: setting.OrDefault(s.Kink, kink)}
 }
 
-// gramLimit is the number of constraints up to which the least squares forms J J^T.
+// gramLimit is the largest number of constraints for which the least squares form J J^T.
 const gramLimit = 32
 
-// Measure measures the iterate, whose last Forward gave at. nu is the method's multiplier
-// (Report.Nu), of length m; nil finds one: nu, and t >= 0 for the column x where x is on the ball's
-// sphere, minimise
+// Measure certifies the iterate; at holds f and g of the last Forward there. nu is the method's
+// multiplier (Report.Nu), of length m. If nu is nil, Measure finds nu, and t >= 0 for the column x
+// if x is on the ball's sphere, as the minimiser of
 //
-//	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0,
+//	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0.
 //
-// whose second term keeps inactive constraints from being loaded. For up to 32 constraints by
-// non-negative least squares on J J^T (for r other than none and the ball with the distance to r's
-// subdifferential in place of the norm, by Newton steps), above by projected gradients. It costs
-// one backward pass with nu, and 2 + m, or some hundreds for m > 32, without.
+// The second term keeps the multipliers of inactive constraints small. Up to 32 constraints,
+// Measure uses non-negative least squares on J J^T. For other r than none and the ball, the
+// distance to r's subdifferential replaces the norm, and Newton steps minimise it. Above 32
+// constraints, Measure uses projected gradients. It costs one backward pass with nu; without nu it
+// costs 2 + m backward passes, or some hundreds for m > 32.
 func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
@@ -123,7 +124,7 @@ func (c *certifier) measure(v problem.Vector) {
 	c.p.Space().Regularizer.Residual(c.residual, c.x, c.residual, c.set.Sphere)
 }
 
-// smooth certifies with nu, or finds it.
+// smooth certifies with nu if given, and otherwise finds nu.
 func (c *certifier) smooth(nu []float64, given bool) error {
 	m := len(nu)
 	v := c.vector()
@@ -148,7 +149,7 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 	return nil
 }
 
-// columns evaluates grad f and the gradient of each of count terms.
+// columns evaluates grad f and the gradients of count terms.
 func (c *certifier) columns(count int, backward func(coefficients []float64, d problem.Vector) error) ([]problem.Vector, error) {
 	coefficients := make([]float64, 1+count)
 	columns := make([]problem.Vector, 0, 1+count)
@@ -178,14 +179,14 @@ func (c *certifier) fit(nu []float64, columns []problem.Vector) {
 	}
 }
 
-// onSphere says whether the ball's normal cone has the direction x.
+// onSphere reports whether the ball's normal cone contains the direction x.
 func (c *certifier) onSphere() bool {
 	r := c.p.Space().Regularizer
 	return r.Kind == problem.Ball && vec.Norm(c.x) >= r.Radius*(1-c.set.Sphere)
 }
 
-// quadratic makes ||a_0 + sum_i y_i a_i + t x||^2 over the columns a and, on the sphere, x itself
-// as a last column.
+// quadratic returns ||a_0 + sum_i y_i a_i + t x||^2 over the columns a; x itself is a last column
+// if x is on the sphere.
 func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
 	if c.onSphere() {
 		a = append(slices.Clone(a), problem.Iterate)
@@ -201,8 +202,8 @@ func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
 }
 
 // piecewise certifies at a point where maxima may have kinks: every piece that is active within the
-// tolerance has a share of its constraint's multiplier, and the shares make the residual smallest.
-// A given multiplier of a constraint with one active piece is that piece's.
+// tolerance gets a share of its constraint's multiplier, and the shares minimise the residual. If
+// one piece of a constraint is active, it gets the whole given multiplier.
 func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) error {
 	base, active := make([]float64, 1+len(p.Terms())), c.activePieces(p)
 	base[0] = 1
@@ -240,7 +241,8 @@ func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) err
 	return nil
 }
 
-// activePieces lists the pieces that equal their constraint within the tolerance, by constraint.
+// activePieces lists the pieces that equal their constraint within the tolerance, in the order of
+// the constraints.
 func (c *certifier) activePieces(p problem.Piecewise) []problem.Piece {
 	h := p.Terms()
 	var active []problem.Piece
@@ -252,8 +254,8 @@ func (c *certifier) activePieces(p problem.Piecewise) []problem.Piece {
 	return active
 }
 
-// shares splits (given) or finds the multipliers of the active pieces, and sums the found ones into
-// nu.
+// shares splits the given multipliers over the active pieces, or finds the multipliers of the
+// active pieces and adds them into nu.
 func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, columns []problem.Vector) []float64 {
 	set := shareSet{constraint: make([]int, len(active))}
 	for i, b := range active {
@@ -277,13 +279,13 @@ func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, col
 	return y
 }
 
-// leastShares is shares by least squares, for the norm of the residual and the normal cone of the
-// ball.
+// leastShares finds the shares by least squares, for the norm of the residual and the normal cone
+// of the ball.
 func (c *certifier) leastShares(set shareSet, columns []problem.Vector) []float64 {
 	q := c.quadratic(columns)
 	group := slices.Clone(set.constraint)
 	for len(group) < len(q.Linear) {
-		group = append(group, -1) // the column x
+		group = append(group, -1) // the column x has no constraint
 	}
 	if set.sums != nil {
 		return q.WithSums(group, set.sums)

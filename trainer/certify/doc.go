@@ -1,2 +1,3 @@
-// Package certify measures how nearly an iterate is a KKT point, with the multiplier that shows it.
+// Package certify measures how close an iterate is to a KKT point, with the multiplier that proves
+// the distance.
 package certify

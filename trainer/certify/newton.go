@@ -6,17 +6,17 @@ import (
 	"ppal/trainer/problem"
 )
 
-// distanceNewton are the Newton steps on the distance from the subdifferential.
+// distanceNewton holds the settings of the Newton steps on the distance to the subdifferential.
 var distanceNewton = qp.Newton{Iterations: 50, Still: 1e-15}
 
-// shareSet is the set of the pieces' shares y of the multipliers: y >= 0, and where sums are given,
-// those of each constraint add up to its sum.
+// shareSet is the feasible set of the pieces' shares y of the multipliers: y >= 0, and, if sums are
+// given, the shares of each constraint add up to the constraint's sum.
 type shareSet struct {
-	constraint []int // of each share
+	constraint []int // constraint of each share
 	sums       []float64
 }
 
-// each is the set of one share for each of m constraints.
+// each returns the set with one share for each of m constraints.
 func each(m int) shareSet {
 	s := shareSet{constraint: make([]int, m)}
 	for j := range m {
@@ -25,12 +25,12 @@ func each(m int) shareSet {
 	return s
 }
 
-// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2, nu_j the sum of the y of
-// constraint j, over the set of shares, D the distance of 0 to its argument + subdifferential of r.
-// D^2/2 is convex and piecewise smooth with the gradient p, the smallest element, so that
-// semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set, end at the
-// minimiser after few. columns are a_0 = grad f, a_1, ... Any y of the set certifies: the accuracy
-// decides how well, not whether.
+// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2 over the set of shares, where
+// nu_j is the sum of the shares of constraint j and D is the distance from 0 to its argument +
+// subdifferential of r. D^2/2 is convex and piecewise smooth; its gradient is the smallest element
+// p. Semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set,
+// therefore reach the minimiser after few steps. columns are a_0 = grad f, a_1, ... Every y of the
+// set certifies x: the accuracy affects only the size of the residual.
 func (c *certifier) newton(set shareSet, columns []problem.Vector) []float64 {
 	w := &distanceModel{certifier: c, set: set, columns: make([][]float64, len(columns)),
 		combined: make([]float64, len(c.x)), slope: make([]float64, len(columns)-1), nu: make([]float64, len(c.at.Constraints))}

@@ -8,14 +8,14 @@ import (
 	"ppal/trainer/problem"
 )
 
-// jacobianLength is the length of the central difference for J v in float64, of 1 + ||x||.
+// jacobianLength is the length of the central difference for J v in float64, relative to 1 + ||x||.
 const jacobianLength = 1e-5
 
 // projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated
-// projected gradients (qp.Accelerated), D the distance of 0 to its argument + subdifferential of r,
-// whose square has the gradient 2p, p the smallest element. It forms no Jacobian: J^T nu comes by
-// backward passes, J p by central differences of g. Any nu >= 0 certifies: the accuracy here
-// decides how well, not whether.
+// projected gradients (qp.Accelerated). D is the distance from 0 to its argument + subdifferential
+// of r; the gradient of D^2 is 2p, p the smallest element. It forms no Jacobian: backward passes
+// return J^T nu, central differences of g return J p. Every nu >= 0 certifies x: the accuracy
+// affects only the size of the residual.
 func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
 	work := &leastResidual{certifier: c, v: c.vector(), p: c.vector(), x: c.vector(), coefficients: make([]float64, 1+m), g: make([]float64, m)}
@@ -87,7 +87,7 @@ func (w *leastResidual) jacobian(dst []float64) error {
 	return w.restore()
 }
 
-// restore puts the iterate and its forward pass back.
+// restore restores the iterate and its forward pass.
 func (w *leastResidual) restore() error {
 	space := w.certifier.p
 	space.Space().Combine(problem.Iterate, 1, w.x, 0, w.x)
@@ -96,7 +96,7 @@ func (w *leastResidual) restore() error {
 }
 
 // Lipschitz implements qp.Smooth: the constant along p, 2 ||J p||^2/||p||^2. Backtracking raises
-// it.
+// the constant if necessary.
 func (w *leastResidual) Lipschitz(slope []float64) float64 {
 	guess := 0.0
 	for _, g := range w.at.Constraints {

@@ -91,7 +91,7 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 		elsewhere bool
 		want      string
 	}{
-		{"another method", &method.PPALA{}, &method.PLADA{}, false, `of the method "ppala", not "plada"`},
+		{"another method", &method.PPALA{}, &method.PLADA{}, false, `the method "ppala", not "plada"`},
 		{"more state", &method.PPALA{}, &method.PPALA{Primal: gradient}, false, `"primal.length"`},
 		{"less state", &method.PPALA{Primal: gradient}, &method.PPALA{}, false, `"primal.momentum"`},
 		{"another problem", &method.PPALA{}, &method.PPALA{}, true, "want"},

@@ -279,7 +279,7 @@ func TestOptionsRefused(t *testing.T) {
 		"epsilon has 2 values":    func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Epsilon: []float64{1, 2}} },
 		"if-form is some":         func(o *Options) { o.Data, o.Task = pair(), Intersectional{Form: "some"} },
 		"phi":                     func(o *Options) { o.Data, o.Task = pair(), DemographicParity{Phi: "square"} },
-		"row 0 has label -1": func(o *Options) { o.Data = Matrices{Train: line(4), Classes: []string{"a"}} },
+		"row 0 has label -1":      func(o *Options) { o.Data = Matrices{Train: line(4), Classes: []string{"a"}} },
 	} {
 		o := Options{Data: Matrices{Train: line(4)}, Task: fit(1), Device: Device{Kind: CPU}}
 		change(&o)

@@ -1,3 +1,3 @@
-// Package near measures near stationarity: the distance of an iterate from the solution of its
+// Package near measures near stationarity: the distance of an iterate to the solution of its
 // proximal problem.
 package near

@@ -11,20 +11,21 @@ import (
 )
 
 // ballModel is the moving balls model (Auslender, Shefi and Teboulle 2010) of min f + r s.t. g_j <=
-// 0 at y, each function under its linearisation with the curvature s, so that each constraint is a
-// ball:
+// 0 at y. It replaces each function by its linearisation with the curvature s: each constraint
+// becomes a ball,
 //
-//	minimise v.d + (s/2)||d||^2 + r(y + d)  subject to  c_j + a_j.d + (s/2)||d||^2 <= t,   v = grad f(y), a_j = grad g_j(y).
+//	minimise v.d + (s/2)||d||^2 + r(y + d)  subject to  c_j + a_j.d + (s/2)||d||^2 <= t,
+//	v = grad f(y), a_j = grad g_j(y).
 //
-// It is solved through its dual in the few multipliers: with S = s (1 + sum l), the minimiser of
-// the Lagrangian is
+// The model is solved through its dual in the few multipliers. With S = s (1 + sum l), the
+// minimiser of the Lagrangian is
 //
-//	z(l) = y + d = prox_{r/S}(y - (v + A'l)/S),
+//	z(l) = y + d = prox_{r/S}(y - (v + A'l)/S).
 //
-// the constraints at d are the dual's gradient, and the rows b_j = a_j + s d give -B B'/S, its
-// Hessian where r is smooth, and a bound of it where r has kinks. Each Newton step is thus a
-// non-negative least squares problem. The vectors are on the host, in float64, whatever the
-// problem's precision: the few numbers that matter are differences.
+// The dual's gradient is the constraints at d. With the rows b_j = a_j + s d, -B B'/S is the dual's
+// Hessian if r is smooth, and bounds it if r has kinks. Each Newton step is therefore a
+// non-negative least squares problem. The vectors are on the host in float64 for every precision of
+// the problem, because the relevant numbers are small differences.
 type ballModel struct {
 	*problem.HostSpace[float64] // the iterate is z
 	curvature                   float64
@@ -38,11 +39,11 @@ type ballModel struct {
 	size                        float64   // ||d||^2
 }
 
-// ballNewton are the Newton steps on the dual; the terms of its value cancel.
+// ballNewton holds the settings of the Newton steps on the dual, whose value has terms that cancel.
 var ballNewton = qp.Newton{Iterations: 100, Still: -1, Rounding: 1e-15}
 
-// restoration is the share of the constraints' maximum, above the least that the model can reach,
-// that a step leaves: a ball with nothing inside would have no finite multiplier.
+// restoration is a share of the constraints' maximum above the least maximum that the model can
+// reach. A step leaves this share: a ball with an empty interior would have no finite multiplier.
 const restoration = 0.1
 
 func newBallModel(n int, r problem.Regularizer) *ballModel {
@@ -51,7 +52,7 @@ func newBallModel(n int, r problem.Regularizer) *ballModel {
 	return b
 }
 
-// add makes room for another constraint, whose value and gradient are to be set.
+// add makes room for another constraint; the caller sets its value and gradient.
 func (b *ballModel) add() {
 	b.columns = append(b.columns, b.New())
 	b.values = append(b.values, 0)
@@ -60,7 +61,7 @@ func (b *ballModel) add() {
 	b.gram = nil
 }
 
-// products prepares for the columns as they are.
+// products computes the products of the current columns.
 func (b *ballModel) products() {
 	if len(b.columns) == 0 {
 		return
@@ -84,7 +85,7 @@ func (b *ballModel) combined(weight float64, l []float64) {
 }
 
 // evaluate sets z, d and the slope at the multipliers l, and returns the dual's value and the size
-// of its terms. The weight of f and r is 1, or 0 for the least of a mean of the constraints alone.
+// of its terms. The weight of f and r is 1, or 0 to minimise a mean of the constraints alone.
 func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float64) {
 	b.combined(weight, l)
 	total := s * (weight + vec.Norm1(l))
@@ -109,11 +110,11 @@ func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float
 	return value, terms
 }
 
-// solve maximises the dual from l, which it changes, and leaves z and d there.
+// solve maximises the dual from l, which it changes, and leaves z and d at the maximum.
 func (b *ballModel) solve(l []float64) { b.ascend(1, l) }
 
-// restore sets t where a constraint is above 0, and returns the convex combination w of the
-// constraints whose least value in the model is largest: the least maximum that the model can
+// restore sets t if a constraint is above 0. It returns the convex combination w of the constraints
+// with the largest minimum in the model: that minimum is the least maximum that the model can
 // reach.
 func (b *ballModel) restore() []float64 {
 	b.level = 0
@@ -133,8 +134,8 @@ func (b *ballModel) restore() []float64 {
 	return w
 }
 
-// least is the least value over all x of the combination w of the constraints, where s is their
-// modulus of strong convexity: a lower bound of their maximum.
+// least returns the minimum over all x of the combination w of the constraints, whose modulus of
+// strong convexity is s: a lower bound of the constraints' maximum.
 func (b *ballModel) least(s float64, w []float64) float64 {
 	level := b.level
 	b.level = 0
@@ -143,8 +144,8 @@ func (b *ballModel) least(s float64, w []float64) float64 {
 	return value
 }
 
-// ascend maximises the dual: over l >= 0 with the weight 1 of f, and over the combinations of the
-// constraints with 0.
+// ascend maximises the dual: over l >= 0 if the weight of f is 1, and over the convex combinations
+// of the constraints if the weight is 0.
 func (b *ballModel) ascend(weight float64, l []float64) float64 {
 	ballNewton.Minimise(l, &negativeDual{b, weight, make([]float64, len(l))})
 	value, _ := b.evaluate(weight, b.curvature, l)

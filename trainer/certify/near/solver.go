@@ -13,50 +13,50 @@ import (
 )
 
 const (
-	// What a residual cannot be expected to go below: unit roundoffs of the gradients, and of what
-	// rounding x does to them; and unit roundoffs of a value that its bound forgives.
+	// Limits of the accuracy that rounding sets: unit roundoffs of the gradients, unit roundoffs of
+	// the effect of rounding x on the gradients, and unit roundoffs of a value in the test of its
+	// bound.
 	nearRounding = 128
 	nearMoved    = 16
 	nearForgiven = 64
-	// nearSpare is the factor that the accuracy is kept with, as long as steps halve: distances as
-	// small are to be told apart.
+	// nearSpare divides the accuracy while steps still halve, to tell small distances apart.
 	nearSpare = 16
-	// nearStill are the unit roundoffs of 1 + ||x|| from which a step tells no curvature.
+	// nearStill is a number of unit roundoffs of 1 + ||x||: a shorter step does not measure the
+	// curvature.
 	nearStill = 1000
-	// nearCaution is the margin of the curvature over what was seen of it, and nearSteepest bounds it:
-	// beyond it nothing moves.
+	// nearCaution is the safety factor on the observed curvature, and nearSteepest its upper bound.
 	nearCaution  = 1.1
 	nearSteepest = 1e30
-	// nearBatch is how many constraints join the model at a time, the largest.
+	// nearBatch is the number of constraints, the largest first, that join the model at a time.
 	nearBatch = 4
-	// nearTrials bounds the models of one step.
+	// nearTrials is the largest number of models in one step.
 	nearTrials = 100
 )
 
-// nearSolver is a proximal problem with the moving balls method: from y the solution of the
-// ballModel there, with the curvature s = rho^ + l, l raised until the model bounds every function
-// at the new point. A feasible y stays feasible; from another the maximum of the constraints falls.
-// Where the modulus of weak convexity and l are small against rho^ each step leaves a small share
-// of the distance.
+// nearSolver solves a proximal problem by the moving balls method. A step goes from y to the
+// solution of the ballModel at y with the curvature s = rho^ + l; l grows until the model bounds
+// every function at the new point. A feasible y stays feasible; from an infeasible y the maximum of
+// the constraints falls. If the modulus of weak convexity and l are small against rho^, each step
+// leaves a small share of the distance.
 //
-// Only constraints that were once above what the model allows have gradients in it: a few, where
-// there are hundreds.
+// The model contains only constraints that exceeded the model's bound in some step: few of possibly
+// hundreds need gradients.
 type nearSolver struct {
 	rho, strong  float64 // rho^, and the modulus of strong convexity rho^ - modulus
 	beyond       float64 // l
 	tolerance    float64
-	limit        int // of iterations
+	limit        int // largest number of iterations
 	q            *problem.Proximal
 	at           problem.Point
-	v            problem.Vector // a gradient on its way to the host
+	v            problem.Vector // buffer for a gradient on its way to the host
 	coefficients []float64
 	model        *ballModel
 	working      []int          // the constraints in the model
-	multipliers  []float64      // of those
+	multipliers  []float64      // multipliers of the constraints in the model
 	objective    float64        // f~ at y
 	values       []float64      // g~ at y
-	least        float64        // a lower bound of the constraints' maximum over all points
-	last         problem.Vector // of the model: the Lagrangian's gradient before the step
+	least        float64        // lower bound of the constraints' maximum over all points
+	last         problem.Vector // the model's gradient of the Lagrangian before the step
 }
 
 func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature) *nearSolver {
@@ -112,7 +112,8 @@ func (n *nearSolver) run() (Stationarity, error) {
 	}
 }
 
-// certify measures y by the multipliers, and says whether it is the solution to the accuracy.
+// certify certifies y with the model's multipliers, and reports whether y is the solution to the
+// accuracy.
 func (n *nearSolver) certify(result *Stationarity) (bool, error) {
 	nu := make([]float64, len(n.values))
 	for i, j := range n.working {
@@ -132,7 +133,7 @@ func (n *nearSolver) certify(result *Stationarity) (bool, error) {
 	return true, nil
 }
 
-// conclude certifies y, whence no step leads on.
+// conclude certifies y when no further step is possible.
 func (n *nearSolver) conclude(result *Stationarity) error {
 	n.q.Space().Write(problem.Iterate, n.model.Slice(n.model.y))
 	if err := n.at.Forward(n.q); err != nil {
@@ -146,7 +147,7 @@ func (n *nearSolver) conclude(result *Stationarity) error {
 	return nil
 }
 
-// accuracy is the tolerance, or what rounding leaves.
+// accuracy returns the tolerance, or the rounding error if larger.
 func (n *nearSolver) accuracy() float64 {
 	if n.tolerance > 0 {
 		return n.tolerance
@@ -161,14 +162,14 @@ func (n *nearSolver) accuracy() float64 {
 	return math.Max(DefaultTolerance, n.q.Space().Roundoff()*(nearRounding*gradients+nearMoved*moved))
 }
 
-// bound is NearStationarity.Error.
+// bound returns Stationarity.Error.
 func (n *nearSolver) bound(c certify.Certificate) float64 {
 	nu := vec.Norm1(c.Nu)
 	s, v := 2*n.strong*(1+nu), c.Stationarity
 	return (v + math.Sqrt(v*v+2*s*(nu*c.Infeasibility+c.Complementarity))) / s
 }
 
-// linearise makes the model at the iterate, of whose last Forward n.at is.
+// linearise builds the model at the iterate; n.at holds f and g of the last Forward there.
 func (n *nearSolver) linearise() error {
 	b := n.model
 	n.objective = n.at.Objective
@@ -188,8 +189,8 @@ func (n *nearSolver) linearise() error {
 	return nil
 }
 
-// adapt takes l from the change of the Lagrangian's gradient over the last step, where that was
-// long enough to tell.
+// adapt derives l from the change of the Lagrangian's gradient over the last step, if the step was
+// long enough to measure the curvature.
 func (n *nearSolver) adapt(length float64) {
 	b := n.model
 	if n.at.Iteration == 0 || !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
@@ -202,8 +203,8 @@ func (n *nearSolver) adapt(length float64) {
 	}
 }
 
-// admit takes up to count of the largest constraints above the level that are not in the model yet
-// into it; it says how many.
+// admit adds up to count constraints to the model, the largest above the level that the model does
+// not contain. It returns the number of added constraints.
 func (n *nearSolver) admit(level float64, count int) int {
 	before := len(n.working)
 	for range count {
@@ -223,7 +224,8 @@ func (n *nearSolver) admit(level float64, count int) int {
 	return len(n.working) - before
 }
 
-// columns evaluates the gradients of the model's constraints from the first on.
+// columns evaluates the gradients of the model's constraints, beginning with the constraint at
+// position first.
 func (n *nearSolver) columns(first int) error {
 	for i, j := range n.working {
 		n.model.values[i] = n.values[j]
@@ -238,8 +240,8 @@ func (n *nearSolver) columns(first int) error {
 	return nil
 }
 
-// gradient takes a gradient at the iterate of the last Forward to the host: 0 is that of f~, 1 + j
-// that of g~_j.
+// gradient copies a gradient at the iterate of the last Forward to the host: index 0 is f~, index 1
+// + j is g~_j.
 func (n *nearSolver) gradient(index int, to problem.Vector) error {
 	clear(n.coefficients)
 	n.coefficients[index] = 1
@@ -260,8 +262,8 @@ func (n *nearSolver) solve() {
 	n.model.solve(n.multipliers)
 }
 
-// move takes the step to a point that the model bounds; false where there is none, or y is it to
-// the last bit.
+// move takes the step to a point at which the model bounds the functions. It returns false if the
+// step finds no such point or does not change y.
 func (n *nearSolver) move() (bool, error) {
 	b := n.model
 	for range nearTrials {
@@ -294,12 +296,13 @@ func (n *nearSolver) move() (bool, error) {
 	return false, nil
 }
 
-// forgiven is the rounding of a value.
+// forgiven returns the rounding error of a value.
 func (n *nearSolver) forgiven(value float64) float64 {
 	return nearForgiven * n.q.Space().Roundoff() * (1 + math.Abs(value))
 }
 
-// needed says whether the model bounds the functions at the trial point, and which l would.
+// needed reports whether the model bounds the functions at the trial point, and returns the l that
+// would make it a bound.
 func (n *nearSolver) needed() (beyond float64, within bool) {
 	b, within := n.model, true
 	compare := func(at, from, along float64) {

@@ -201,7 +201,7 @@ func TestNearStationarityNeedsConvexity(t *testing.T) {
 			t.Fatal(err)
 		}
 		// At rho^ = 3 the solution is 3 x.
-		if got := strings.Contains(n.Reason, "modulus 2"); got == convex || convex && math.Abs(n.Distance-2*math.Sqrt2) > 1e-6 {
+		if got := strings.Contains(n.Reason, "at the iterate, 2:"); got == convex || convex && math.Abs(n.Distance-2*math.Sqrt2) > 1e-6 {
 			t.Errorf("rho^ %v: distance %v, reason %q", rho, n.Distance, n.Reason)
 		}
 	}

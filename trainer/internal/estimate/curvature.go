@@ -10,31 +10,32 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Curvature is what the subgradient and proximal point methods know of a problem's curvature:
-// estimates, made where they start.
+// Curvature holds the estimates of a problem's curvature that the subgradient and proximal point
+// methods make at their start.
 type Curvature struct {
-	Weak       float64 // the largest weak-convexity modulus of f and the g_j: g + (weak/2)||.||^2 is convex
+	Weak       float64 // largest modulus of weak convexity of f and the g_j: g + (weak/2)||.||^2 is convex
 	Objective  float64 // the largest absolute eigenvalue of f's Hessian
-	Constraint float64 // the same of the constraints' smooth terms
+	Constraint float64 // largest absolute eigenvalue of the Hessians of the constraints' smooth terms
 }
 
 const (
 	lanczosSteps = 8
-	// startLength and startShrink find the second point: a move of length 1, shortened to
-	// startLength at most.
+	// The second point is a move of length 1 away. startShrink shortens the move, down to startLength,
+	// while f or g is not finite.
 	startLength = 1e-3
 	startShrink = 0.1
-	// lanczosBreakdown is the remainder, of the product's length, at which the directions span all
-	// that the Hessian reaches.
+	// lanczosBreakdown is the remainder, relative to the product's length, at which the directions
+	// span the whole reachable space of the Hessian.
 	lanczosBreakdown = 1e-8
 )
 
-// Curvatures examines f and, with terms, the largest terms of the constraints at two points: the
-// iterate, and one a unit length down the gradient of f (less where f or g is not finite there),
-// since a start may be a point of symmetry: at x = 0 a linear model's sigmoids have no curvature at
-// all. For each term the extreme eigenvalues of the Hessian come from Lanczos steps on differences
-// of gradients, 9 gradients a point, counted. The estimates are from below: the extremes of a few
-// directions at two points. The iterate and its forward pass are left as they were.
+// Curvatures estimates the curvature of f and, with terms, of the largest terms of the constraints
+// at two points: the iterate, and a point a unit length down the gradient of f (less if f or g is
+// not finite there). The second point is necessary because a start may be a point of symmetry: at x
+// = 0 the sigmoids of a linear model have no curvature. For each term, Lanczos steps on differences
+// of gradients find the extreme eigenvalues of the Hessian, at 9 gradients a point, counted. The
+// estimates are lower bounds: the extremes of a few directions at two points. Curvatures restores
+// the iterate and its forward pass.
 func Curvatures(p problem.Problem, at *problem.Point, terms bool) (Curvature, error) {
 	n, m := p.Dims()
 	e := &spectrum{p: p, at: at, terms: NewTerms(p), g: make([]float64, m), direction: make([]float64, n)}
@@ -66,13 +67,13 @@ type spectrum struct {
 	at           *problem.Point
 	terms        *Terms
 	g, direction []float64
-	// start is the iterate to come back to, point where the Hessian is examined; base is the gradient
-	// there; q, previous and product are Lanczos's.
+	// start is the iterate to restore, point the point of the Hessian, base the gradient at point; q,
+	// previous and product are the vectors of the Lanczos steps.
 	start, point, base, q, previous, product problem.Vector
 }
 
-// displace moves the iterate a unit length down the gradient of f; false where it is zero or
-// nothing near is finite.
+// displace moves the iterate a unit length down the gradient of f. It returns false if the gradient
+// is zero or no point nearby is finite.
 func (e *spectrum) displace() (bool, error) {
 	p := e.p
 	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
@@ -139,8 +140,8 @@ func (e *spectrum) forwardAt(t float64) error {
 }
 
 // extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps
-// (Golub and Van Loan, Matrix Computations, 10.1) from a fixed random direction, H q =
-// (gradient(point + h q) - gradient(point))/h. Where gradients are not finite it returns zeros.
+// (Golub and Van Loan, Matrix Computations, 10.1) from a fixed random direction, with H q =
+// (gradient(point + h q) - gradient(point))/h. It returns zeros if gradients are not finite.
 func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 	p, h := e.p, DifferenceLength(e.p, e.point)
 	e.draw()
@@ -183,7 +184,7 @@ func (e *spectrum) draw() {
 	e.p.Space().Write(e.q, e.direction)
 }
 
-// randomDirection sets d to a direction of length 1, always the same.
+// randomDirection sets d to a fixed random direction of length 1.
 func randomDirection(d []float64) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for i := range d {
@@ -192,8 +193,8 @@ func randomDirection(d []float64) {
 	vec.Scale(d, 1/vec.Norm(d))
 }
 
-// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, zeros
-// where it is not finite.
+// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, or zeros
+// if the matrix is not finite.
 func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	n := len(diagonal)
 	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(beside) >= 0 {
@@ -214,7 +215,8 @@ func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	return values[0], values[n-1]
 }
 
-// DifferenceLength is the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 in float32.
+// DifferenceLength returns the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 (1 + ||x||) in
+// float32.
 func DifferenceLength(p problem.Problem, x problem.Vector) float64 {
 	h := differenceLength
 	if p.Space().Roundoff() > 0x1p-53 {

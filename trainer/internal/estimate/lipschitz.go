@@ -10,18 +10,18 @@ import (
 
 const (
 	powerIterations = 12
-	// The lengths of the central differences, of 1 + ||x||. The error is of the order of h^2 from the
-	// third derivatives and of roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32, where
-	// 1e-4 would leave 6e-4 of one rounding and more of a sum over many rows. Both are far inside
-	// stepMargin.
+	// The lengths of the central differences, relative to 1 + ||x||. The error is of the order of h^2
+	// from the third derivatives plus roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32.
+	// In float32 the length 1e-4 would give 6e-4 from a single rounding, and more in a sum over many
+	// rows. Both errors are far below stepMargin.
 	differenceLength       = 1e-4
 	narrowDifferenceLength = 1e-2
 	stepMargin             = 0.9
 )
 
-// StepWarning compares a fixed step size with 0.9/(L + 3 rho M^2), the theorems' bound, L the
-// Lipschitz constant of d(x) = grad f(x) + J(x)^T w(g(x)) and M = ||J||, both estimated at the
-// start. w nil means coefficients 0.
+// StepWarning returns a warning if a fixed step size exceeds 0.9/(L + 3 rho M^2), the theorems'
+// bound. L, the Lipschitz constant of d(x) = grad f(x) + J(x)^T w(g(x)), and M = ||J|| are
+// estimated at the start. coefficients writes w(g); nil means w = 0.
 func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coefficients func(w, g []float64)) ([]string, error) {
 	smoothness, jacobian, err := estimateLipschitz(p, at, coefficients)
 	if err != nil {
@@ -37,8 +37,8 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coeffic
 }
 
 // estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of
-// the Jacobian of g at the iterate by power iterations on differences, and leaves the iterate and
-// its forward pass as they were. It costs about 36 gradients, not counted.
+// the Jacobian of g at the iterate by power iterations on differences. It restores the iterate and
+// its forward pass. It costs about 36 gradients, not counted.
 func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	m := problem.Constraints(p)
 	e := newDifference(p)
@@ -81,8 +81,7 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 }
 
 // Jacobian estimates the norm of the Jacobian of the constraints' smooth terms at the iterate by
-// power iterations on J^T J: 12 gradients, counted. It leaves the iterate and its forward pass as
-// they were.
+// power iterations on J^T J: 12 gradients, counted. It restores the iterate and its forward pass.
 func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
 	e, terms := newDifference(p), NewTerms(p)
 	defer e.free()
@@ -125,8 +124,8 @@ func (e *difference) shift(t float64) error {
 	return err
 }
 
-// power applies apply to v of length 1, powerIterations times from a fixed random direction. apply
-// writes the image of v to v and returns a length, of which power returns the largest.
+// power calls apply powerIterations times from a fixed random direction; v has length 1 before each
+// call. apply writes the image of v to v and returns a length. power returns the largest length.
 func (e *difference) power(apply func() (float64, error)) (float64, error) {
 	s := e.p.Space()
 	direction := make([]float64, s.Len())
@@ -146,8 +145,9 @@ func (e *difference) power(apply func() (float64, error)) (float64, error) {
 	return largest, nil
 }
 
-// jacobian returns the norm of the Jacobian of count values at x, which it leaves evaluated. values
-// takes them out of g at the last point; backward writes J^T w for the coefficients (0, w).
+// jacobian returns the norm of the Jacobian of count values at x, and leaves the problem evaluated
+// at x. values extracts the values from g at the last point; backward writes J^T w for the
+// coefficients (0, w).
 func (e *difference) jacobian(count int, values func(g []float64) []float64,
 	backward func(w []float64, d problem.Vector) error) (float64, error) {
 	image := make([]float64, 1+count) // 0, J v

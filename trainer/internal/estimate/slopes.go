@@ -6,17 +6,17 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Slopes are the derivatives of the constraints at one point along the move to the next,
-// zeta_gj.(x_+ - x): for few constraints by their gradients, for more by central differences of
-// their smooth terms, whose maxima take the branch that Backward takes at x.
+// Slopes are the derivatives of the constraints at a point along the move to the next point,
+// zeta_gj.(x_+ - x). For few constraints the gradients give the derivatives; for more, central
+// differences of the smooth terms do, where each maximum uses the piece that Backward uses at x.
 type Slopes struct {
 	terms        *Terms
 	Slope        []float64
 	Length       float64 // ||x_+ - x||
 	x, move      problem.Vector
-	rows         []problem.Vector // zeta_gj, nil for the differences
-	coefficients []float64        // one constraint at a time
-	// For the differences: the terms at x, beside it, and their derivatives; next is x_+.
+	rows         []problem.Vector // zeta_gj; nil with differences
+	coefficients []float64        // coefficients that select one constraint
+	// With differences: the terms at x, the terms beside x, and their derivatives; next is x_+.
 	h, plus, derivative []float64
 	g                   []float64
 	next                problem.Vector
@@ -38,7 +38,7 @@ func NewSlopes(p problem.Problem, terms *Terms) Slopes {
 	return s
 }
 
-// Start makes the iterate x, whose last Forward gave at.
+// Start makes the iterate the point x; at holds f and g of its last Forward.
 func (s *Slopes) Start(p problem.Problem, at *problem.Point) error {
 	p.Space().Combine(s.x, 1, problem.Iterate, 0, problem.Iterate)
 	copy(s.h, s.terms.values(at.Constraints))
@@ -52,7 +52,8 @@ func (s *Slopes) Start(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// Along sets slope and length for the move from x to the iterate, before its forward pass.
+// Along sets Slope and Length for the move from x to the iterate, before the iterate's forward
+// pass.
 func (s *Slopes) Along(p problem.Problem) error {
 	p.Space().Combine(s.move, 1, problem.Iterate, -1, s.x)
 	s.Length = math.Sqrt(p.Space().Dot(s.move, s.move))
@@ -65,7 +66,7 @@ func (s *Slopes) Along(p problem.Problem) error {
 	return nil
 }
 
-// difference is along by (h(x + t move) - h(x - t move))/2t.
+// difference computes the slopes by (h(x + t move) - h(x - t move))/2t.
 func (s *Slopes) difference(p problem.Problem) error {
 	clear(s.Slope)
 	if s.Length == 0 {
@@ -90,7 +91,8 @@ func (s *Slopes) difference(p problem.Problem) error {
 	return nil
 }
 
-// choose sets slope to the derivatives of the largest pieces at x, their mean where some tie.
+// choose sets Slope to the derivatives of the largest pieces at x, and to their mean if several
+// pieces tie.
 func (s *Slopes) choose() {
 	pieces := s.terms.pieces
 	for lo := 0; lo < len(pieces); {

@@ -7,17 +7,17 @@ import (
 	"ppal/trainer/problem"
 )
 
-// mostTerms is how many of a problem's terms are examined one by one, a backward pass for each: the
-// largest.
+// MostTerms is the largest number of terms that are examined one by one, each at a backward pass.
+// The largest terms are chosen.
 const MostTerms = 4
 
-// Terms sees a problem's constraints as maxima of smooth terms: the pieces of a Piecewise problem,
-// or the constraints themselves, each its own piece.
+// Terms represents a problem's constraints as maxima of smooth terms: the pieces of a Piecewise
+// problem, or the constraints themselves, each its own piece.
 type Terms struct {
 	p            problem.Problem
-	pw           problem.Piecewise // nil where the constraints are smooth
+	pw           problem.Piecewise // nil if the constraints are smooth
 	pieces       []problem.Piece
-	coefficients []float64 // one term at a time
+	coefficients []float64 // coefficients that select one term
 	chosen       [MostTerms]int
 }
 
@@ -34,7 +34,7 @@ func NewTerms(p problem.Problem) *Terms {
 	return s
 }
 
-// values returns the terms at the iterate of the last Forward, which gave g.
+// values returns the terms at the iterate of the last Forward, which returned g.
 func (s *Terms) values(g []float64) []float64 {
 	if s.pw != nil {
 		return s.pw.Terms()
@@ -42,8 +42,8 @@ func (s *Terms) values(g []float64) []float64 {
 	return g
 }
 
-// gradient writes the gradient of one term at the iterate of the last Forward: 0 is f, 1 + t the
-// term t. It counts.
+// gradient writes the gradient of one term at the iterate of the last Forward, and counts the
+// gradient: index 0 is f, index 1 + t is the term t.
 func (s *Terms) gradient(at *problem.Point, index int, d problem.Vector) error {
 	clear(s.coefficients)
 	s.coefficients[index] = 1
@@ -51,7 +51,7 @@ func (s *Terms) gradient(at *problem.Point, index int, d problem.Vector) error {
 }
 
 // backward writes coefficients[0] grad f + sum_t coefficients[1+t] grad h_t at the iterate of the last
-// Forward. It counts.
+// Forward, and counts the gradient.
 func (s *Terms) backward(at *problem.Point, coefficients []float64, d problem.Vector) error {
 	if s.pw == nil {
 		return at.Backward(s.p, coefficients, d)
@@ -60,8 +60,8 @@ func (s *Terms) backward(at *problem.Point, coefficients []float64, d problem.Ve
 	return s.pw.BackwardTerms(coefficients, d)
 }
 
-// largest lists up to mostTerms terms, those whose pieces are largest where g was evaluated. The
-// slice is s's own.
+// largest lists up to MostTerms terms, those of the largest pieces at the point where g was
+// evaluated. The slice belongs to s.
 func (s *Terms) largest(g []float64) []int {
 	h, chosen := s.values(g), s.chosen[:0]
 	for len(chosen) < MostTerms {
@@ -79,7 +79,7 @@ func (s *Terms) largest(g []float64) []int {
 	return chosen
 }
 
-// signs says whether a piece takes the term with a positive and with a negative sign.
+// signs reports whether a piece has the term with a positive sign, and with a negative sign.
 func (s *Terms) signs(term int) (positive, negative bool) {
 	for _, b := range s.pieces {
 		if b.Term == term {
@@ -91,8 +91,8 @@ func (s *Terms) signs(term int) (positive, negative bool) {
 }
 
 // Bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last
-// Forward, which gave at: at a kink the subgradient that Backward takes may be 0. Only the largest
-// terms are examined; bound is 0 for constraints without one.
+// Forward; at holds f and g there. At a kink, the subgradient of Backward alone may be 0. Bounds
+// examines only the largest terms; bound[j] is 0 for constraints without an examined term.
 func (s *Terms) Bounds(at *problem.Point, bound []float64, d problem.Vector) error {
 	clear(bound)
 	for _, t := range s.largest(at.Constraints) {

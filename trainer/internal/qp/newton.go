@@ -8,29 +8,30 @@ import (
 
 // Objective is a convex function of a few numbers y over a closed set, with a quadratic model.
 type Objective interface {
-	// Value returns the value at y, and the size of the terms that cancel in it (0: none to speak of).
+	// Value returns the value at y, and the size of the terms that cancel in the value (0 if none
+	// cancel).
 	Value(y []float64) (value, terms float64)
 	// Model returns the minimiser over the set of the quadratic model at y, the point of the last
-	// Value, and the slope at y. The slices are the objective's own.
+	// Value, and the slope at y. The slices belong to the objective.
 	Model(y []float64) (target, slope []float64)
 }
 
 // Newton minimises an Objective by Newton steps with Armijo's condition. For a piecewise smooth
-// objective these are semismooth Newton steps (Qi and Sun 1993).
+// objective the steps are semismooth Newton steps (Qi and Sun 1993).
 type Newton struct {
 	Iterations int
 	// Still ends the steps when no coordinate moves by more than Still (1 + ||y||_1); negative: never.
 	Still float64
-	// Rounding is relative to the terms of a value: what a comparison of values forgives.
+	// Rounding is the rounding error of a comparison of values, relative to the size of the terms.
 	Rounding float64
 }
 
 const (
 	newtonHalvings = 40
-	newtonDecrease = 1e-4 // of the predicted decrease, Armijo's condition
+	newtonDecrease = 1e-4 // share of the predicted decrease in Armijo's condition
 )
 
-// Minimise moves y to the minimiser. The last Value need not have been at y.
+// Minimise moves y to the minimiser. The last call of Value may have had another y.
 func (n Newton) Minimise(y []float64, f Objective) {
 	value, terms := f.Value(y)
 	trial := make([]float64, len(y))

@@ -14,7 +14,7 @@ type Quadratic struct {
 	Linear  []float64
 }
 
-// New returns the zero quadratic of n numbers.
+// New returns the quadratic 0 of n numbers.
 func New(n int) *Quadratic {
 	q := &Quadratic{Linear: make([]float64, n)}
 	if n > 0 {
@@ -23,7 +23,7 @@ func New(n int) *Quadratic {
 	return q
 }
 
-// Slope is the i-th component of Hy + b.
+// Slope returns the i-th component of Hy + b.
 func (q *Quadratic) Slope(i int, y []float64) float64 {
 	s := q.Linear[i]
 	for j, v := range y {
@@ -35,12 +35,12 @@ func (q *Quadratic) Slope(i int, y []float64) float64 {
 const (
 	// slopeTolerance is relative to the size of the terms that cancel in a slope.
 	slopeTolerance = 1e-13
-	singular       = 1e14 // condition number, of columns of length 1, from which a set of them counts as dependent
+	singular       = 1e14 // condition number, of columns of length 1, above which the columns count as dependent
 )
 
 // NonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least
-// Squares Problems, ch. 23) on the normal equations. A column that depends on those in use is left
-// out: it cannot lower the minimum.
+// Squares Problems, ch. 23) on the normal equations. It leaves out a column that depends on the
+// columns in use: the column cannot lower the minimum.
 func (q *Quadratic) NonNegative() []float64 {
 	n := len(q.Linear)
 	y := make([]float64, n)
@@ -61,7 +61,7 @@ func (q *Quadratic) NonNegative() []float64 {
 }
 
 // steepest returns the free coordinate whose column, scaled to length 1, has the most negative
-// slope, -1 where none has.
+// slope, or -1 if no slope is negative.
 func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	next, best := -1, 0.0
 	for i := range y {
@@ -80,8 +80,8 @@ func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	return next
 }
 
-// descend moves y to the minimiser over the passive set, dropping the coordinates that meet zero on
-// the way; false, and nothing moved, where the set's columns are dependent.
+// descend moves y to the minimiser over the passive set and drops the coordinates that reach zero
+// on the way. If the columns of the set are dependent, it returns false and leaves y unchanged.
 func (q *Quadratic) descend(y []float64, passive []bool) bool {
 	y0, passive0 := slices.Clone(y), slices.Clone(passive)
 	for {
@@ -155,7 +155,7 @@ func (q *Quadratic) minimiser(passive []bool) ([]float64, bool) {
 	return y, true
 }
 
-// Shift makes q the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
+// Shift changes q to the model slope'(z - y) + (z - y)'H(z - y)/2 of z, up to a constant.
 func (q *Quadratic) Shift(slope, y []float64) {
 	if len(y) == 0 {
 		return

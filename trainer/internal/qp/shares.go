@@ -6,20 +6,20 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Shares is a set of vectors y: the coordinates of a group are the shares of the group's sum,
+// Shares is a set of vectors y. The coordinates of a group are the shares of the group's sum,
 //
-//	y_i >= 0,   sum_{i: Group[i] = j} y_i = Sums[j],
+//	y_i >= 0,   sum_{i: Group[i] = j} y_i = Sums[j].
 //
-// and y_i >= 0 alone where Group[i] < 0. A negative sum has no shares of one sign: the whole of it
-// is held on one coordinate (Quadratic.hold).
+// A coordinate with Group[i] < 0 has only the bound y_i >= 0. A negative sum has no shares of one
+// sign: one coordinate holds the whole sum (Quadratic.hold).
 type Shares struct {
 	Group     []int
 	Sums      []float64
 	Sweeps    int
-	Tolerance float64 // of a coordinate's change in a sweep, relative to 1 + ||y||_1
+	Tolerance float64 // largest change of a coordinate in the last sweep, relative to 1 + ||y||_1
 }
 
-// WithSums minimises over the y >= 0 whose shares add up to sums.
+// WithSums minimises over y >= 0 with the given sum of the shares of each group.
 func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
 	y := make([]float64, len(group))
 	first := map[int]bool{}
@@ -32,8 +32,8 @@ func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
 	return y
 }
 
-// MinimiseShares minimises over the set from y, which must be in it, by exchanging mass between
-// pairs of a group (coordinate descent on each edge of its simplex).
+// MinimiseShares minimises over the set by exchanging mass between pairs of a group (coordinate
+// descent on each edge of the group's simplex). It starts from y, which must be in the set.
 func (q *Quadratic) MinimiseShares(y []float64, set *Shares) {
 	for range set.Sweeps {
 		change := 0.0
@@ -59,7 +59,7 @@ func (q *Quadratic) MinimiseShares(y []float64, set *Shares) {
 	}
 }
 
-// descendAlone moves y_i >= 0 to the minimum and returns how much it moves.
+// descendAlone moves y_i >= 0 to its minimum and returns the change.
 func (q *Quadratic) descendAlone(y []float64, i int) float64 {
 	h := q.Hessian.At(i, i)
 	if !(h > 0) {
@@ -71,11 +71,11 @@ func (q *Quadratic) descendAlone(y []float64, i int) float64 {
 }
 
 // hold puts the negative sum s of the consecutive group that begins at lo on one coordinate, and
-// returns how much moves. The coordinate is the one with the largest
+// returns the change of y. The coordinate has the largest
 //
-//	-(b_i + sum_{k not in the group} H_ik y_k) - s H_ii/2,
+//	-(b_i + sum_{k not in the group} H_ik y_k) - s H_ii/2.
 //
-// which is a stationary point of the quadratic with the shares of the other groups fixed.
+// The result is a stationary point of the quadratic with the shares of the other groups fixed.
 func (q *Quadratic) hold(y []float64, set *Shares, lo int) float64 {
 	hi := lo
 	for hi < len(y) && set.Group[hi] == set.Group[lo] {
@@ -98,7 +98,7 @@ func (q *Quadratic) hold(y []float64, set *Shares, lo int) float64 {
 	return moved
 }
 
-// exchange moves mass from j to i (or back) to the minimum along e_i - e_j and returns how much.
+// exchange moves mass from j to i, or back, to the minimum along e_i - e_j, and returns the change.
 func (q *Quadratic) exchange(y []float64, i, j int) float64 {
 	curvature := q.Hessian.At(i, i) + q.Hessian.At(j, j) - 2*q.Hessian.At(i, j)
 	slope := q.Slope(i, y) - q.Slope(j, y)

@@ -2,8 +2,8 @@ package testkit
 
 import "ppal/trainer/problem"
 
-// HandF is f of the problem on which tests compare methods with loops written from the formulas
-// alone:
+// HandF is f of the problem on which tests compare methods with loops written directly from the
+// formulas:
 //
 //	f(x, y) = x^2/2 + 2 y^2 + x y - x,   h_1 = x y + y - 3/10,   h_2 = x^2 - y - 1/5,
 //

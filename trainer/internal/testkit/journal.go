@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Journal records what a recorder is told.
+// Journal keeps everything that a recorder receives.
 type Journal struct {
 	Iterations, Ticks []int
 	Records           []trainer.Record
@@ -37,7 +37,7 @@ func Mentions(lines []string, part string) bool {
 	return slices.ContainsFunc(lines, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// Refused fails unless Train refuses the settings with ErrSettings and one line.
+// Refused fails unless Train returns an ErrSettings error of one line.
 func Refused(t *testing.T, p problem.Problem, m trainer.Method, s trainer.Settings) {
 	t.Helper()
 	_, err := trainer.Train(context.Background(), p, m, s)

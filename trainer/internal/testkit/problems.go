@@ -1,4 +1,5 @@
-// Package testkit has the problems and checks that the tests of several packages of trainer share.
+// Package testkit provides the problems and checks that the tests of several packages of trainer
+// share.
 package testkit
 
 import (
@@ -19,8 +20,8 @@ func Named(t testing.TB, name string) testproblems.Problem {
 	return tp
 }
 
-// FunctionsOf makes trainer's form of tp. A box that is not the same for every coordinate becomes
-// constraints.
+// FunctionsOf converts tp to trainer's form. A box with different bounds for the coordinates
+// becomes constraints.
 func FunctionsOf(tp testproblems.Problem) problem.Functions {
 	r := problem.Regularizer{}
 	if tp.Ball > 0 {
@@ -40,7 +41,7 @@ func FunctionsOf(tp testproblems.Problem) problem.Functions {
 	return fn
 }
 
-// Uniform returns the bounds of a box that is the same for every coordinate.
+// Uniform returns the bounds of a box that is equal for all coordinates.
 func Uniform(tp testproblems.Problem) (lo, hi float64, ok bool) {
 	lo, hi = tp.Lower[0], tp.Upper[0]
 	for i := range tp.Lower {
@@ -69,7 +70,7 @@ func Iterate(p problem.Problem) []float64 {
 	return x
 }
 
-// Distance is max_i |x_i - y_i| / (1 + |y_i|).
+// Distance returns max_i |x_i - y_i| / (1 + |y_i|).
 func Distance(x, y []float64) float64 {
 	worst := 0.0
 	for i := range x {

@@ -1,6 +1,5 @@
-// Package vec has the few loops over slices of numbers that the packages of trainer share. Sums
-// run in the order of the elements and accumulate in float64, so results do not depend on the
-// machine.
+// Package vec provides the few loops over slices of numbers that the packages of trainer share.
+// Sums add the elements in order and accumulate in float64: results do not depend on the machine.
 package vec
 
 import "math"
