@@ -23,7 +23,7 @@ type Train struct {
 	Device
 }
 
-// Data is where the rows come from.
+// Data says which rows a run reads.
 type Data struct {
 	Problem      string // mnpc, dp, eo, if
 	Dataset      string
@@ -43,7 +43,7 @@ type Data struct {
 	Split         string // "70/15/15"
 }
 
-// Model is the shape of the scores.
+// Model describes the scores.
 type Model struct {
 	Model      string // linear, mlp
 	Hidden     []int
@@ -51,7 +51,7 @@ type Model struct {
 	Heads      models.Heads
 }
 
-// Problem is the objective, the constraints and r.
+// Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {
 	Classes           []int
 	Kappa             []float64
@@ -66,16 +66,16 @@ type Problem struct {
 	Box               []float64 // lower, upper
 }
 
-// Method is the method and its settings.
+// Method names the method and holds its settings.
 type Method struct {
 	Name   string
 	Preset string // practical, paper
 	// Options are the method's settings that apply, as text by name. The method itself describes them
-	// (trainer.Configurable).
+	// (method.Method).
 	Options map[string]string
 }
 
-// Run is how long, how often and where to.
+// Run says how long a run takes, what it records and where it writes.
 type Run struct {
 	Iterations           int
 	TimeLimit            string // a Go duration, or none
@@ -92,7 +92,7 @@ type Run struct {
 	Quiet                bool
 }
 
-// Device is what computes.
+// Device says what computes.
 type Device struct {
 	session.Device
 	Explain bool // print the plan

@@ -14,8 +14,8 @@ import (
 	"ppal/trainer/option"
 )
 
-// ProvenanceKey is the key under which a run's config.yaml tells where the run came from. Reading skips it, so that a run's
-// file starts the same run again.
+// ProvenanceKey is the key of a run's config.yaml that holds the run's provenance. Reading skips it,
+// so that a run's file starts the same run again.
 const ProvenanceKey = "provenance"
 
 // File holds the settings of a YAML file, not yet resolved.
@@ -29,8 +29,8 @@ type fileValue struct {
 	line int
 }
 
-// ReadFile reads a YAML file. Unknown keys, keys given twice and values of the wrong form are refused (*Error) with the file's
-// line; a file that cannot be read is its fs error.
+// ReadFile reads a YAML file. The error for an unknown key, a key given twice or a value of the
+// wrong form is an *Error with the file's line. The error for an unreadable file wraps its fs error.
 func ReadFile(path string) (*File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func parseFile(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// onlyDocument returns the value of the file's one document, nil of an empty file.
+// onlyDocument returns the value of the file's only document, nil for an empty file.
 func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, second yaml.Node
@@ -99,7 +99,7 @@ func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 	return nil, &Error{path + ":", "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
-// scalarText is a node's value as a flag would give it: a list's items are joined by commas.
+// scalarText returns a node's value as a flag would give it. Commas join the items of a list.
 func scalarText(n *yaml.Node) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
@@ -125,8 +125,9 @@ func scalarText(n *yaml.Node) (string, error) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// YAML writes the configuration: every key that applies, in the order of the help, with a comment beside what the paper does not
-// give, and provenance, unless nil, at the end. out is left out: it is where the file is.
+// YAML writes the configuration: every setting that applies, in the order of the help, with a note
+// beside each value that the paper does not give. provenance, unless nil, stands at the end. out is
+// omitted: it is the directory of the file.
 func (t Train) YAML(provenance any) ([]byte, error) {
 	notes := map[string]string{}
 	for _, n := range t.Notes() {

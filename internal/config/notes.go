@@ -1,13 +1,14 @@
 package config
 
-// Note says something of one key's value.
+// Note is a remark on a setting's value.
 type Note struct{ Key, Value, Text string }
 
-// String gives "tau 0.27: not in the paper".
+// String returns "tau 0.27: not in the paper".
 func (n Note) String() string { return n.Key + " " + n.Value + ": " + n.Text }
 
-// Notes lists, with the paper's preset, the values that Moon et al. do not give for their Neyman-Pearson experiments ("Non-convex
-// Multi-class Neyman-Pearson Classification" and its appendix). It is empty with the practical preset.
+// Notes lists, with the paper's preset, the values that Moon et al. do not give for their
+// Neyman-Pearson experiments ("Non-convex Multi-class Neyman-Pearson Classification" and its
+// appendix). The practical preset has no notes.
 func (t Train) Notes() []Note {
 	if t.Preset != "paper" {
 		return nil

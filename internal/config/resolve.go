@@ -17,8 +17,8 @@ type Values map[string]string
 type setting struct{ text, where string }
 
 // Resolve completes the settings that were given to a whole configuration. A flag wins over the
-// file, and the file over the defaults. file may be nil. Errors are *Error, and name the flag or the
-// file's line.
+// file, and the file over the defaults. file may be nil. Errors are *Error, and name the flag or
+// the file's line.
 func Resolve(flags Values, file *File) (Train, error) {
 	given := map[string]setting{}
 	if file != nil {
