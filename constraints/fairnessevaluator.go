@@ -35,7 +35,7 @@ func (m FairnessMeasures) Named() []Measure {
 // equal the nodes' values bit for bit. An evaluator is immutable.
 type FairnessEvaluator struct {
 	labels []int
-	s      *surrogate
+	s      *fairnessOps
 	// constraints computes Constraints from Terms; decisions computes Decisions and Hard from the
 	// decision and loss of each row.
 	constraints func(m *FairnessMeasures)
@@ -49,7 +49,7 @@ type decided struct {
 	losses   []float64 // psi, the surrogate of the constraints
 }
 
-func newFairnessEvaluator(rows Rows, s *surrogate) (*FairnessEvaluator, error) {
+func newFairnessEvaluator(rows Rows, s *fairnessOps) (*FairnessEvaluator, error) {
 	count := map[int]int{}
 	for _, y := range rows.Labels {
 		count[y]++

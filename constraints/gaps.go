@@ -109,7 +109,7 @@ func (p *Gaps) Nodes(scores *gorgonia.Node, rows Rows) (objective, terms *gorgon
 }
 
 // on makes the ops for the rows: the terms are h - eps and -h - eps with Split, otherwise h.
-func (p *Gaps) on(rows Rows, form GapForm) (*surrogate, error) {
+func (p *Gaps) on(rows Rows, form GapForm) (*fairnessOps, error) {
 	if err := rows.check(p.groups); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (p *Gaps) on(rows Rows, form GapForm) (*surrogate, error) {
 			groups, offsets = append(groups, h), append(offsets, p.eps[t])
 		}
 	}
-	return newSurrogate(rows, loss, rate, groups, offsets)
+	return newFairnessOps(rows, loss, rate, groups, offsets)
 }
 
 // sides returns the gap's rows in each of the two groups.

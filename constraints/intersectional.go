@@ -109,7 +109,7 @@ func (p *Intersectional) Nodes(scores *gorgonia.Node, rows Rows) (objective, con
 }
 
 // on makes the ops, with the bounds eps, for rows that may have only some of the problem's groups.
-func (p *Intersectional) on(rows Rows, eps []float64) (*surrogate, error) {
+func (p *Intersectional) on(rows Rows, eps []float64) (*fairnessOps, error) {
 	loss, err := NewSignedLoss(rows.Labels, p.phi)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (p *Intersectional) on(rows Rows, eps []float64) (*surrogate, error) {
 			return nil, err
 		}
 	}
-	s, err := newSurrogate(rows, loss, rate, groups, eps)
+	s, err := newFairnessOps(rows, loss, rate, groups, eps)
 	if err != nil {
 		return nil, err
 	}

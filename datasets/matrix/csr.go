@@ -93,7 +93,8 @@ func (c *CSR) Select(rows []int, place []int32, cols int) *CSR {
 	return out
 }
 
-// Stack puts matrices with equal numbers of columns one below the other. There is at least one.
+// Stack puts matrices with equal numbers of columns one below the other. Stack needs at least one
+// matrix.
 func Stack(parts ...*CSR) *CSR {
 	rows, entries, valued := 0, 0, false
 	for _, p := range parts {

@@ -11,7 +11,7 @@ func Pick(m Matrix, rows []int) Matrix {
 	return &p
 }
 
-// picked is the rows of a matrix that the list names.
+// picked holds the rows of a matrix whose numbers are in a list.
 type picked struct {
 	of   Matrix
 	rows []int
@@ -39,7 +39,7 @@ func widenPicked[T Float](dst []T, p *picked, from, to int) {
 	}
 }
 
-// pickedBytes is the rows of an 8-bit matrix that the list names.
+// pickedBytes holds the rows of an 8-bit matrix whose numbers are in a list.
 type pickedBytes struct {
 	picked
 	bytes EightBit

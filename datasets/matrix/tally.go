@@ -12,7 +12,7 @@ type Tally struct {
 	sum, square []uint64 // sum_i v_ij and sum_i v_ij^2
 }
 
-// NewTally returns a tally of no rows.
+// NewTally returns an empty tally for rows of cols values.
 func NewTally(cols int) *Tally {
 	return &Tally{sum: make([]uint64, cols), square: make([]uint64, cols)}
 }

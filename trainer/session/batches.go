@@ -17,7 +17,7 @@ import (
 // group). The rows of a stratum come in a random order, which is drawn anew after each pass over
 // them. Batch k is a function of the seed and k alone.
 type batches struct {
-	bound  *graph.Problem
+	bound  *graph.Problem // the task on a batch, with one input: the rows
 	rows   rows
 	list   []int         // the numbers of a batch's rows, stratum by stratum
 	picked matrix.Matrix // these rows of the data

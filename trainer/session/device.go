@@ -50,7 +50,7 @@ type GPU interface {
 type GPUOptions struct {
 	Ordinal    int // counted from 0
 	Products   plan.Products
-	MicroBatch int // rows of the data that are worked on at a time; 0: all
+	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
 }
 
 // DeviceKind is a kind of device. The empty string means a GPU if there is one, else the CPU.
@@ -238,8 +238,8 @@ func (d *devices) describe(products string) string {
 	return s
 }
 
-// integerProducts reports whether the training device multiplies 8-bit data with that many columns
-// as integers.
+// integerProducts reports whether the training device multiplies 8-bit data with cols columns as
+// integers.
 func (d *devices) integerProducts(cols int) bool {
 	if d.gpu != nil {
 		return d.gpu.Products(cols).Digits() > 0

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// draws is the intersectional task with one constraint, which bounds another group at every
+// draws is the intersectional task with one constraint, for the group that is drawn at each
 // iteration. The group of iteration k is a function of the seed and k alone.
 type draws struct {
 	*graph.Problem
@@ -23,6 +23,7 @@ type draws struct {
 
 var _ problem.DrawnGroup = (*draws)(nil)
 
+// newDraws builds the task on rows r at the given weights.
 func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
 	p := b.statement.sampled
 	d := &draws{rows: r, eps: p.Bounds()[0]}

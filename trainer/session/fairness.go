@@ -148,6 +148,7 @@ func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 	return s, nil
 }
 
+// orDefaultEpsilon returns epsilon, or the default bound for nil.
 func orDefaultEpsilon(epsilon []float64) []float64 {
 	if epsilon == nil {
 		return []float64{DefaultEpsilon}
@@ -155,7 +156,7 @@ func orDefaultEpsilon(epsilon []float64) []float64 {
 	return epsilon
 }
 
-// fairProblem is the common part of *constraints.Gaps and *constraints.Intersectional.
+// fairProblem is the interface that *constraints.Gaps and *constraints.Intersectional share.
 type fairProblem interface {
 	Bounds() []float64
 	ConstraintNames() []string

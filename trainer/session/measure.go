@@ -50,8 +50,7 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	return r, err
 }
 
-// measure evaluates every split at the iterate. The forward pass on the training rows has been
-// done.
+// measure evaluates every split at the iterate, after a forward pass on the training rows.
 func (a *assembly) measure() (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, s := range a.data.splits {

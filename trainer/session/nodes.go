@@ -26,8 +26,9 @@ func backing(dtype tensor.Dtype, values []float64) any {
 	return single
 }
 
-// Column adds the constants [n, 1] to the graph of the scores [n, C], in the type of the scores. A
-// Statement states with it what its nodes know of each row. Every name may be used once in a graph.
+// Column adds the constants [n, 1] to the graph of the scores [n, C], in the type of the scores.
+// Nodes of a Statement use it for a constant of each row, such as a target. Use each name once in a
+// graph.
 func Column(scores *gorgonia.Node, name string, values []float64) *gorgonia.Node {
 	return constantNode(scores.Graph(), scores.Dtype(), name, values, len(values), 1)
 }
@@ -40,7 +41,8 @@ func Number(scores *gorgonia.Node, x float64) *gorgonia.Node {
 	return gorgonia.NewConstant(x)
 }
 
-// Float64s returns the elements of a value; nil if they are not numbers.
+// Float64s returns the elements of a tensor of float32 or float64, and nil for any other value. For
+// float64 the result is the tensor's own memory.
 func Float64s(v gorgonia.Value) []float64 {
 	switch data := v.Data().(type) {
 	case []float32:

@@ -12,7 +12,7 @@ import (
 // labels and groups.
 type rows struct {
 	data    matrix.Matrix
-	labels  []int // pictures: the place of the class in classes; tables: -1 or +1
+	labels  []int // pictures: the index of the class in classes; tables: -1 or +1
 	classes []Class
 	groups  []constraints.Group
 	levels  [][]float64 // the quantiles that describe each intersectional group

@@ -18,14 +18,14 @@ type Source interface {
 	load(ctx context.Context, on request) (*loaded, error)
 }
 
-// request is what a source needs to know of the run.
+// request holds the properties of a run on which the form of the rows depends.
 type request struct {
 	devices *devices
 	dtype   tensor.Dtype
 	seed    uint64
 }
 
-// packs reports whether the device multiplies data with that many columns as integers.
+// packs reports whether the device multiplies data with cols columns as integers.
 func (r request) packs(cols int) bool {
 	return r.dtype == tensor.Float32 && r.devices.integerProducts(cols)
 }
@@ -66,8 +66,8 @@ func builtIn(name string) bool {
 // dataDir returns the directory of the data sets' files.
 func dataDir(explicit string) (string, error) { return datasets.Dir(explicit, os.Getenv) }
 
-// verified calls load and meanwhile compares the data set's files with the published files. own is
-// the path of the user's file, if the data set is one.
+// verified calls load and at the same time compares the data set's files with the published
+// checksums. own is the path of the user's file if the data set is a file of the user.
 func verified(ctx context.Context, dir, dataset, own string, load func() (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,7 +91,7 @@ func verified(ctx context.Context, dir, dataset, own string, load func() (*loade
 	return l, nil
 }
 
-// meanwhile runs f in a goroutine; wait returns its result.
+// meanwhile runs f in a goroutine. The returned function waits for f and returns its result.
 func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
 	var result T
 	var err error

@@ -89,7 +89,7 @@ type Class struct {
 
 // Rows are the labels, classes and groups of a split or of a mini-batch.
 type Rows struct {
-	Labels  []int   // of each row. Pictures: the place of the class in Classes; tables: -1 or +1
+	Labels  []int   // of each row. Pictures: the index of the class in Classes; tables: -1 or +1
 	Classes []Class // in the order of the source
 	Groups  []constraints.Group
 }

@@ -6,18 +6,18 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// surrogate is a fairness problem on a set of rows. It holds the ops that make the problem's nodes
+// fairnessOps holds the ops of a fairness problem on a set of rows. They make the problem's nodes
 // and compute its values on the host.
 //
 //	f = mean of the losses,   h = M rates - offsets (- mean of the rates)
-type surrogate struct {
+type fairnessOps struct {
 	loss, rate *SignedLoss // the same op if the surrogates and labels are equal
 	mean       *GroupMeans
 	terms      *GroupMeans
 	relative   bool // subtract the rates' mean over all rows
 }
 
-func newSurrogate(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*surrogate, error) {
+func newFairnessOps(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*fairnessOps, error) {
 	all, err := NewMembership(len(r.Labels), []Group{r.all()})
 	if err != nil {
 		return nil, err
@@ -34,11 +34,11 @@ func newSurrogate(r Rows, loss, rate *SignedLoss, groups []Group, offsets []floa
 	if err != nil {
 		return nil, err
 	}
-	return &surrogate{loss: loss, rate: rate, mean: mean, terms: terms}, nil
+	return &fairnessOps{loss: loss, rate: rate, mean: mean, terms: terms}, nil
 }
 
 // base adds the losses, the objective and the rates to the graph.
-func (s *surrogate) base(scores *gorgonia.Node) (f, rates *gorgonia.Node, err error) {
+func (s *fairnessOps) base(scores *gorgonia.Node) (f, rates *gorgonia.Node, err error) {
 	losses, err := s.loss.Apply(scores)
 	if err != nil {
 		return nil, nil, err
@@ -54,7 +54,7 @@ func (s *surrogate) base(scores *gorgonia.Node) (f, rates *gorgonia.Node, err er
 }
 
 // nodes adds f, a scalar, and h, a vector, to the graph.
-func (s *surrogate) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err error) {
+func (s *fairnessOps) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err error) {
 	f, rates, err := s.base(scores)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (s *surrogate) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err error
 }
 
 // values returns f, h and the rates for the scores, with the arithmetic of the nodes.
-func (s *surrogate) values(scores []float64) (f float64, h, rates []float64) {
+func (s *fairnessOps) values(scores []float64) (f float64, h, rates []float64) {
 	losses := signedLosses(s.loss, scores)
 	f, rates = groupMeans(s.mean.members, s.mean.offsets, losses)[0], losses
 	if s.rate != s.loss {
