@@ -5,11 +5,11 @@ import (
 	"ppal/trainer/internal/estimate"
 )
 
-// nearMargin is the ratio of rho^ to the estimate at the start, which is twice the modulus there. The estimate is a
-// lower bound, and the modulus grows with the weights (on the fairness problems by up to 1.4
-// times). A proximal problem that is not convex has no unique solution to measure the distance to.
-// A larger margin makes more proximal problems infeasible: the radius of the constraints' balls is
-// ||grad g||/rho^.
+// nearMargin is the ratio of rho^ to the estimate at the start, which is twice the modulus there.
+// The estimate is a lower bound, and the modulus grows with the weights (on the fairness problems
+// by up to 1.4 times). A proximal problem that is not convex has no unique solution to measure the
+// distance to. A larger margin makes more proximal problems infeasible: the radius of the
+// constraints' balls is ||grad g||/rho^.
 const nearMargin = 2
 
 // settleNear fixes rho^ at the start if the run measures near stationarity: distances are

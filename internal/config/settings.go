@@ -70,11 +70,11 @@ func (d *Data) options() []*option.Option {
 		option.Choice(option.NameProblem, &d.Problem,
 			"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
 				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows",
-			option.Problems()...).Planned("ranking"),
+			option.Problems()...).Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
 			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
-			Planned("mslr", "mq2008"),
+			Reserve("mslr", "mq2008"),
 		option.Text("data-dir", &d.DataDir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", none),
 		option.Text("file", &d.File, "FILE", "read this file").With(option.If(option.NameDataset, "csv", "libsvm")),

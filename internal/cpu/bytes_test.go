@@ -278,19 +278,58 @@ func (c copied) ByteRow(i int, room []uint8) []uint8 {
 	return room[:copy(room, c.EightBit.ByteRow(i, room))]
 }
 
-// Binding does not write to the matrices and values that a problem was made from.
-func TestBindLeavesTheDataAlone(t *testing.T) {
-	p := albums()[1]
-	p.store = p.packedRows(t)
-	problem := p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, plan.Int8x3)))
-	if err := problem.Bind(0, p.other()); err != nil {
+// The device gives 8-bit data back as it stores them, in all forms, and binding other rows writes
+// neither to these rows nor to the matrix that the problem was made from.
+func TestStoredBytes(t *testing.T) {
+	for _, p := range albums()[:3] { // a narrow product reads plain floats, a wide product packed floats
+		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+			for _, products := range []plan.Products{plan.Float32, plan.Int8x3} {
+				p.store = p.packedRows(t)
+				problem := p.problem(t, dtype, graph.On(sliced(t, kernel.Best(), 2, products)))
+				stored := problem.Stored(0)
+				if _, packed := stored.(*kernel.PackedBytes); packed != (dtype == tensor.Float32 && products == plan.Int8x3) {
+					t.Errorf("%v, %v: the data are a %T", dtype, products, stored)
+				}
+				if err := problem.Bind(0, p.other()); err != nil {
+					t.Fatal(err)
+				}
+				data, changed := p.data(), p
+				room := make([]uint8, data.Cols)
+				for i := range data.Rows {
+					for _, m := range []matrix.EightBit{p.store, stored} {
+						if !slices.Equal(m.ByteRow(i, room), data.ByteRow(i, nil)) || m.ByteScale() != data.Scale {
+							t.Fatalf("%v, %v: row %d of the %T differs", dtype, products, i, m)
+						}
+					}
+				}
+				changed.rows, changed.store = p.other(), nil
+				want := numbers(t, changed.problem(t, dtype, graph.On(sliced(t, kernel.Best(), 2, products))))
+				if diff := cmp.Diff(want, numbers(t, problem)); diff != "" {
+					t.Errorf("%v, %v: after Bind: %s", dtype, products, diff)
+				}
+			}
+		}
+	}
+}
+
+// Floats that do not tell all bytes apart are not given back as bytes, and neither are other data.
+func TestNotStored(t *testing.T) {
+	p := albums()[0]
+	p.rows = p.data()
+	p.rows.Scale = 1e-45 // float32 rounds multiples to the same numbers
+	on := func() graph.Engine { return graph.On(sliced(t, kernel.Best(), 1, plan.Float32)) }
+	if x := p.problem(t, tensor.Float32, on()).Stored(0); x != nil {
+		t.Errorf("a scale that vanishes: %T", x)
+	}
+	problem := p.problem(t, tensor.Float64, on())
+	if problem.Stored(0) == nil {
+		t.Error("the data are not stored in float64")
+	}
+	if err := problem.Bind(0, &matrix.Dense{Rows: p.rows.Rows, Cols: p.rows.Cols, Data: make([]float64, len(p.rows.Data))}); err != nil {
 		t.Fatal(err)
 	}
-	data := p.data()
-	for i := range data.Rows {
-		if got := p.store.ByteRow(i, make([]uint8, data.Cols)); !slices.Equal(got, data.ByteRow(i, nil)) {
-			t.Fatalf("row %d of the data has changed", i)
-		}
+	if x := problem.Stored(0); x != nil {
+		t.Errorf("floats that were bound are a %T", x)
 	}
 }
 

@@ -37,6 +37,7 @@ func (e *executor[T]) packData() error {
 		}
 		e.lent[i] = data == nil || data == matrix.Matrix(e.bytes[i])
 		e.load(i, data)
+		e.noteScale(i, data)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type executor[T plan.Float] struct {
 	loads             map[int]*loading[T]         // the jobs that fill leaves of floats
 	byteLoads         map[int]*byteLoading        // the jobs that fill leaves of 8-bit data
 	lent              map[int]bool                // leaves in the memory of a node's value or of a data matrix
+	scales            map[int]float64             // of 8-bit data in leaves of floats
 	integers          *kernel.ByteKernels         // of their products
 	device            *Device
 	forward, backward []*region[T]
@@ -49,7 +50,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
-		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, negated: map[*int8][]T{},
+		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, scales: map[int]float64{}, negated: map[*int8][]T{},
 		integers: d.bytes, device: d, threads: d.threads, pool: d.pool}
 	if err := e.packData(); err != nil {
 		return nil, err

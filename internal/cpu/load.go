@@ -36,16 +36,30 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 		if e.Data[i] != nil {
 			e.setData(i, make([]T, b.Len()))
 		}
+		if e.data[i] != nil {
+			e.data[i] = e.k.NewPackedFloats(b.Rows, b.Cols)
+			changed = true
+		}
 		if x := e.bytes[i]; x != nil {
 			e.bytes[i] = e.device.NewBytes(b.Rows, b.Cols, x.ByteScale())
 			changed = true
 		}
 	}
 	e.load(i, m)
+	e.noteScale(i, m)
 	if changed {
 		e.forward, e.backward = e.compile(e.plan.Forward), e.compile(e.plan.Backward)
 	}
 	return nil
+}
+
+// noteScale keeps the scale of 8-bit data that a leaf of floats holds, for Stored.
+func (e *executor[T]) noteScale(buffer int, m matrix.Matrix) {
+	if x, ok := m.(matrix.EightBit); ok {
+		e.scales[buffer] = x.ByteScale()
+	} else {
+		delete(e.scales, buffer)
+	}
 }
 
 // load fills every form of a leaf that steps read, except entries, from a matrix of its shape.

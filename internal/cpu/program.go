@@ -100,5 +100,8 @@ func (r *program[T]) Contents(v plan.View, dst []float64) error {
 // Bind implements plan.Program.
 func (r *program[T]) Bind(v plan.View, m matrix.Matrix) error { return r.e.Bind(v, m) }
 
+// Stored implements plan.Program.
+func (r *program[T]) Stored(v plan.View) matrix.EightBit { return r.e.Stored(v) }
+
 // Products implements plan.Program.
 func (r *program[T]) Products() string { return r.e.Products() }

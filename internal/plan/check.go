@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Check runs the plan on paper: forward, forward, backward, backward. It fails
-// where a step reads what nothing wrote or what something else has overwritten,
-// where two buffers that one region touches share a slot, and where a region
-// reads a reduction's result or another row's before its end.
+// Check simulates the plan: forward, forward, backward, backward. It returns an error if a step
+// reads memory that nothing wrote or that another buffer has overwritten, if two buffers of one
+// region share a slot, or if a region reads the result of a reduction or of another row before its
+// end.
 func (p *Plan) Check() error {
 	c := checker{plan: p, tenant: map[string]int{}, written: make([][]bool, len(p.Buffers))}
 	for i, b := range p.Buffers {
@@ -38,7 +38,7 @@ type checker struct {
 	written [][]bool
 }
 
-// slot names the storage of a buffer that shares it.
+// slot names the storage of a buffer and reports whether the buffer fits.
 func (c *checker) slot(buffer int) (string, bool) {
 	b := c.plan.Buffers[buffer]
 	switch b.Class {
@@ -80,8 +80,8 @@ func (c *checker) region(r Region) error {
 	return nil
 }
 
-// sharing checks that the region's full-size buffers, whose rows are worked on
-// at the same time, have storage of their own.
+// sharing checks that the full-size buffers of a region, whose rows are in use at the same time, do
+// not share storage.
 func (c *checker) sharing(r Region) error {
 	owner := map[string]int{}
 	for _, s := range r.Steps {

@@ -1,6 +1,6 @@
 package plan
 
-// foldConstants evaluates what is made of constant numbers alone.
+// foldConstants evaluates operations on constant numbers.
 func (g *dag) foldConstants() {
 	for _, v := range g.all() {
 		if v.kind != mapKind || v.size() != 1 {
@@ -24,8 +24,8 @@ func (g *dag) foldConstants() {
 	}
 }
 
-// virtualBroadcasts lets element-wise operations read what was repeated to a
-// larger shape instead of its copies.
+// virtualBroadcasts makes element-wise operations read a repeated value itself instead of its
+// copies.
 func (g *dag) virtualBroadcasts() {
 	for _, v := range g.all() {
 		if v.kind != mapKind {

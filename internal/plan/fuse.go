@@ -2,11 +2,11 @@ package plan
 
 import "slices"
 
-// maxExpr bounds the operations of one fused pass.
+// maxExpr is the largest number of operations of one fused pass.
 const maxExpr = 24
 
-// fuse joins element-wise operations of one shape and half into single passes
-// where nothing else reads what is between them, and makes broadcasts virtual.
+// fuse fuses element-wise operations of one shape and half into single passes, if nothing else
+// reads the values between them.
 func (g *dag) fuse() {
 	f := fuser{users: g.users(), forward: g.forward(), sizes: map[*value]int{}}
 	for _, v := range g.all() {
@@ -73,7 +73,7 @@ func (f *fuser) expand(v *value) *value {
 	return fused
 }
 
-// operand returns the position of x among v's inputs, where it is put if need be.
+// operand returns the position of x among the inputs of v, and appends x if it is missing.
 func (v *value) operand(x *value) int {
 	at := slices.Index(v.in, x)
 	if at < 0 {

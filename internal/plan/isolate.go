@@ -2,10 +2,9 @@ package plan
 
 import "slices"
 
-// isolateOutputs inserts copies where a value needs memory of its own: a
-// gradient, so that it can be bound to where it is wanted; a part of a
-// concatenation, which is written in its place there, unless it is that
-// already; and what is reshaped, which has to be without gaps.
+// isolateOutputs inserts copies where a value needs memory of its own: a gradient, so that a device
+// can place it; a part of a concatenation, which is written to its place there; and a value that is
+// reshaped, which must have no gaps.
 func (g *dag) isolateOutputs() {
 	g.isolateGradients()
 	g.isolateParts()
@@ -15,7 +14,7 @@ func (g *dag) isolateOutputs() {
 			continue
 		}
 		w := v.in[0]
-		if w.kind == sliceKind || slices.ContainsFunc(users[w], isConcat) {
+		if w.kind == rangeKind || slices.ContainsFunc(users[w], isConcat) {
 			v.in = []*value{copyOf(w)}
 		}
 	}
@@ -36,8 +35,8 @@ func (g *dag) isolateGradients() {
 	}
 }
 
-// isolateParts copies the parts that cannot be written to their place: what is
-// given, a view itself, of the other half, or a part of two concatenations.
+// isolateParts copies the parts of concatenations that cannot be written to their place: given
+// values, views, values of the other half, and parts of two concatenations.
 func (g *dag) isolateParts() {
 	forward := g.forward()
 	placed := map[*value]bool{}

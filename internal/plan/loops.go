@@ -105,7 +105,7 @@ func groupMeans[T Float](s *GroupMeans, m *Memory[T], lo, hi int, sums []float64
 	}
 }
 
-// weight is that of entry e of the rows' lists.
+// weight is the weight of entry e of the rows' lists.
 func (g Groups) weight(e int) float64 {
 	if g.RowWeights != nil {
 		return g.RowWeights[e]

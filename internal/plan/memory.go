@@ -3,8 +3,8 @@ package plan
 // Float is the element type of a plan.
 type Float interface{ float32 | float64 }
 
-// Memory is where a plan's buffers are: Data[b] holds buffer b from row First[b]
-// on, row after row. First is 0 except for local buffers.
+// Memory is the memory of a plan's buffers: Data[b] holds buffer b from row First[b] on, row after
+// row. First is 0 except for local buffers.
 type Memory[T Float] struct {
 	Data  [][]T
 	First []int
@@ -42,8 +42,8 @@ func (m *Memory[T]) Read(v View, dst []float64) {
 	}
 }
 
-// Rows is the number of rows that a step runs over: of its reduction, or else of
-// its result.
+// Rows is the number of rows that a step runs over: the rows of its reduction, or else of its
+// result.
 func Rows(s Step) int {
 	switch s := s.(type) {
 	case *Product:
@@ -58,8 +58,8 @@ func Rows(s Step) int {
 	return s.Writes()[0].Rows
 }
 
-// Partials is the number of float64 sums that a reduction carries from one block
-// of rows to the next; 0 for other steps.
+// Partials is the number of float64 sums that a reduction carries from one block of rows to the
+// next; 0 for other steps.
 func Partials(s Step) int {
 	if w := s.Writes()[0]; w.Access == Sum {
 		return w.Len()
@@ -67,9 +67,9 @@ func Partials(s Step) int {
 	return 0
 }
 
-// Run runs a step with plain loops: for rows lo to hi-1 of those that it runs
-// over. A reduction adds to sums, Partials(s) numbers, and needs Finish after
-// its last block; other steps take none.
+// Run runs a step with plain loops for rows lo to hi-1 of the rows that it runs over. A reduction
+// adds to sums, Partials(s) numbers, and needs Finish after its last block; other steps use no
+// sums.
 func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 	switch s := s.(type) {
 	case *Product:
@@ -108,7 +108,7 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 	return nil
 }
 
-// Finish writes a reduction's result.
+// Finish writes the result of a reduction.
 func Finish[T Float](s Step, m *Memory[T], sums []float64) {
 	w := s.Writes()
 	if w[0].Access != Sum {

@@ -35,12 +35,12 @@ func (g *dag) place(s scheduled) *Plan {
 	return p.plan
 }
 
-// adopt says which of v's inputs live in v's memory: the parts of a
-// concatenation, what a product or a derivative is added to, and what an element-wise pass reads
-// last, so that it runs in place.
+// adopt decides which inputs of v live in the memory of v: the parts of a concatenation, the value
+// that a product or a derivative is added to, and the last-read operand of an element-wise pass, so
+// that the pass runs in place.
 func (p *placer) adopt(v *value) {
 	switch v.kind {
-	case sliceKind, reshapeKind:
+	case rangeKind, reshapeKind:
 		p.parents[v], p.columns[v] = v.in[0], v.column
 	case concatKind:
 		at := 0
@@ -62,7 +62,7 @@ func (p *placer) adopt(v *value) {
 	}
 }
 
-// readOnce reports that v is computed and nothing but one step reads it or its parts.
+// readOnce reports whether v is computed and only one step reads v or its parts.
 func (p *placer) readOnce(v *value) bool {
 	if !v.computed() || len(p.users[v]) != 1 {
 		return false
@@ -81,7 +81,7 @@ func (p *placer) inForward(v *value) bool {
 	return v.kind == concatKind && p.inForward(v.in[0])
 }
 
-// view returns where v is.
+// view returns the place of v.
 func (p *placer) view(v *value) View {
 	parent := p.parents[v]
 	if parent == nil {
@@ -104,7 +104,7 @@ func (p *placer) views(list []*value) []View {
 	return views
 }
 
-// buffer returns the buffer of a value with memory of its own.
+// buffer returns the buffer of a value that has its own memory.
 func (p *placer) buffer(v *value) int {
 	if id, ok := p.buffers[v]; ok {
 		return id
@@ -125,7 +125,7 @@ func (p *placer) buffer(v *value) int {
 	return p.buffers[v]
 }
 
-// classify finds which buffers are kept and which exist for a block only.
+// classify finds the buffers that are kept and the buffers that exist for one block only.
 func (p *placer) classify() {
 	plan := p.plan
 	written := map[int]bool{} // by the forward half
@@ -154,7 +154,7 @@ func (p *placer) classify() {
 	plan.localize()
 }
 
-// localize marks what is written and read by row in one region only.
+// localize marks the buffers that only one region writes and reads, row by row.
 func (plan *Plan) localize() {
 	const several = -1
 	home := map[int]int{}

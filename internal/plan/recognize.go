@@ -20,8 +20,8 @@ type recognized struct {
 	ignoreRest  bool // only the first child is data: the others are sizes
 }
 
-// recognize classifies the node's op: this module's by their terms, Gorgonia's,
-// whose types are not exported, by the type's name and its fields.
+// recognize classifies the op of a node: described ops by their descriptions, Gorgonia's ops, whose
+// types are not exported, by the name of the type and its fields.
 func recognize(n *gorgonia.Node) recognized {
 	op := n.Op()
 	if op == nil {
@@ -50,7 +50,7 @@ func ofDescription(t Description) recognized {
 	case ColumnsOp:
 		return recognized{kind: concatKind, description: t}
 	case ColumnOp:
-		return recognized{kind: sliceKind, column: t.Index, description: t}
+		return recognized{kind: rangeKind, column: t.Index, description: t}
 	case MarginLossOp:
 		return recognized{kind: marginKind, description: t}
 	case MarginLossGradOp:
@@ -67,7 +67,7 @@ func ofDescription(t Description) recognized {
 	return recognized{kind: opaqueKind}
 }
 
-// ofGorgonia reads, and never calls, what reflection shows of an op.
+// ofGorgonia reads fields of an op by reflection and never calls its methods.
 func ofGorgonia(v reflect.Value, n *gorgonia.Node) (recognized, bool) {
 	dims := n.Dims()
 	switch v.Type().Name() {
@@ -104,8 +104,8 @@ func ofGorgonia(v reflect.Value, n *gorgonia.Node) (recognized, bool) {
 	return recognized{}, false
 }
 
-// ofLinearAlgebra knows Gorgonia's matMul, matVecMul, vecDot and outerProd, in
-// the order of its constants. Vectors are columns here.
+// ofLinearAlgebra recognises Gorgonia's matMul, matVecMul, vecDot and outerProd, in the order of
+// its constants. Vectors are columns in plans.
 func ofLinearAlgebra(kind uint64, trans [2]bool) (recognized, bool) {
 	r := recognized{kind: productKind, trans: trans}
 	switch kind {

@@ -7,8 +7,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Reference runs a plan with plain loops, a region block by block: what every
-// device has to reproduce. It is made for being read, not for speed.
+// Reference runs a plan with plain loops, a region block by block. It defines the results of every
+// device, and is written for clarity, not for speed.
 type Reference[T Float] struct {
 	*Memory[T]
 	plan  *Plan
@@ -117,7 +117,8 @@ func (p *Plan) CheckBind(v View, m matrix.Matrix) error {
 	return nil
 }
 
-// SetCoefficients writes the coefficients of the objective and then of the constraints to their buffers.
+// SetCoefficients writes the coefficients of the objective and then of the constraints to their
+// buffers.
 func (m *Memory[T]) SetCoefficients(p *Plan, coefficients []float64) error {
 	for _, v := range p.Coefficients {
 		data := m.Data[v.Buffer]

@@ -1,7 +1,6 @@
 package plan
 
-// unit is a region before its steps are written: values in the order in which
-// they are computed.
+// unit is a region before its steps are emitted: values in the order of their computation.
 type unit struct {
 	rows   int
 	values []*value
@@ -13,9 +12,9 @@ type scheduled struct {
 	spaces            map[*value]int
 }
 
-// schedule orders the values so that what is done row by row comes in as few and
-// as long runs as possible: first all that is ready and not row-wise, then all
-// that can be done over the rows, and again.
+// schedule orders the values so that row-wise work forms few and long regions: first everything
+// that is ready and not row-wise, then everything that can be computed over the rows, and so on in
+// turns.
 func (g *dag) schedule() scheduled {
 	s := &scheduler{spaces: map[*value]int{}, done: map[*value]bool{}}
 	for _, v := range g.inputs {
@@ -40,8 +39,8 @@ type scheduler struct {
 	done   map[*value]bool
 }
 
-// space returns v.rows if v's rows are computed each from the same row of some
-// inputs that are the data's rows, or derived from them so; else 0.
+// space returns v.rows if each row of v is computed from the same row of an input whose rows are
+// the data's rows, or derived from them; else 0.
 func (s *scheduler) space(v *value) int {
 	rowWise := false
 	switch v.kind {
@@ -53,7 +52,7 @@ func (s *scheduler) space(v *value) int {
 		rowWise = !v.trans[0] && s.spaces[v.in[0]] > 0
 	case sumsKind:
 		rowWise = v.axis == OverColumns && s.spaces[v.in[0]] > 0
-	case concatKind, sliceKind, reshapeKind:
+	case concatKind, rangeKind, reshapeKind:
 		for _, w := range v.in {
 			rowWise = rowWise || w.rows == v.rows && s.spaces[w] > 0
 		}
@@ -66,7 +65,7 @@ func (s *scheduler) space(v *value) int {
 	return 0
 }
 
-// reduces returns the rows that v is a reduction over, 0 if it is none.
+// reduces returns the number of rows that v is a reduction over, 0 if v is not a reduction.
 func (s *scheduler) reduces(v *value) int {
 	w := v.in
 	switch {
@@ -78,7 +77,7 @@ func (s *scheduler) reduces(v *value) int {
 	return 0
 }
 
-// rowsOf is the number of rows of the region that v belongs in, 0 for none.
+// rowsOf is the number of rows of the region of v, 0 for no region.
 func (s *scheduler) rowsOf(v *value) int {
 	if n := s.spaces[v]; n > 0 {
 		return n
@@ -86,7 +85,7 @@ func (s *scheduler) rowsOf(v *value) int {
 	return s.reduces(v)
 }
 
-// half schedules what of the list is not done yet.
+// half schedules the values of the list that are not computed yet.
 func (s *scheduler) half(list []*value) []unit {
 	var pending []*value
 	for _, v := range list {
@@ -109,7 +108,7 @@ func (s *scheduler) half(list []*value) []unit {
 	return units
 }
 
-// whole takes everything that is ready and in no region.
+// whole takes all ready values that belong to no region.
 func (s *scheduler) whole(pending []*value) (u unit, rest []*value) {
 	for _, v := range pending {
 		if s.rowsOf(v) == 0 && s.ready(v, nil) {
@@ -122,7 +121,7 @@ func (s *scheduler) whole(pending []*value) (u unit, rest []*value) {
 	return u, rest
 }
 
-// region takes everything that can be done over the rows of the first that is ready.
+// region takes all values that can be computed over the rows of the first ready value.
 func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
 	in := map[*value]bool{}
 	for _, v := range pending {
@@ -140,8 +139,8 @@ func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
 	return u, rest
 }
 
-// ready reports whether v's inputs are there: complete, or, where v reads them by
-// row, computed row by row in the region so far.
+// ready reports whether the inputs of v are available: complete, or computed row by row in the
+// present region if v reads them by row.
 func (s *scheduler) ready(v *value, region map[*value]bool) bool {
 	for i, w := range v.in {
 		if access(v, i) == Whole && !s.available(w, nil) || !s.available(w, region) {
@@ -151,12 +150,12 @@ func (s *scheduler) ready(v *value, region map[*value]bool) bool {
 	return true
 }
 
-// available looks through views to what is computed.
+// available looks through views at the computed value.
 func (s *scheduler) available(v *value, region map[*value]bool) bool {
 	switch v.kind {
 	case leafKind:
 		return true
-	case sliceKind:
+	case rangeKind:
 		return s.available(v.in[0], region)
 	case reshapeKind:
 		if v.rows != v.in[0].rows {
@@ -174,7 +173,7 @@ func (s *scheduler) available(v *value, region map[*value]bool) bool {
 	return s.done[v] || region[v] && s.spaces[v] > 0
 }
 
-// access says how v reads its input i when it runs in a region.
+// access returns how v reads its input i in a region.
 func access(v *value, i int) Access {
 	switch v.kind {
 	case mapKind:

@@ -2,15 +2,14 @@ package plan
 
 import "slices"
 
-// mergeSiblings replaces equal computations on parts of one matrix by one on the
-// whole, until nothing changes. It starts from products with the same left
-// factor,
+// mergeSiblings replaces equal computations on parts of one matrix by one computation on the whole,
+// until nothing changes. It starts from products with the same left factor,
 //
 //	X W_1, ..., X W_C  ->  the column ranges of X [W_1 ... W_C]
 //
-// goes on with what is done alike to all column ranges of a matrix (biases,
-// activations, sums of columns), and gathers what is put side by side. The C
-// networks of separate heads then share their first layer's two products.
+// continues with equal operations on all column ranges of a matrix (biases, activations, sums of
+// columns), and merges concatenations of equal operations. The C networks of separate heads then
+// share the two products of their first layer.
 func (g *dag) mergeSiblings() {
 	for g.mergeProducts() || g.mergeRanges() || g.mergeConcatenated() {
 	}
@@ -44,13 +43,13 @@ func (g *dag) mergeProducts() bool {
 	return false
 }
 
-// mergeRanges finds what is done alike to each column range of a matrix.
+// mergeRanges finds equal operations on all column ranges of a matrix.
 func (g *dag) mergeRanges() bool {
 	forward, users := g.forward(), g.users()
-	ranges := map[*value][]*value{} // the slices of a value, by column
+	ranges := map[*value][]*value{} // the column ranges of a value, by column
 	var wholes []*value
 	for _, v := range g.all() {
-		if v.kind != sliceKind {
+		if v.kind != rangeKind {
 			continue
 		}
 		w := v.in[0]
@@ -77,8 +76,8 @@ func (g *dag) mergeRanges() bool {
 	return false
 }
 
-// alike returns, for the reader u of the first part, the readers of the other
-// parts that do the same to them, in order; nil if one has none.
+// alike returns, for the reader u of the first part, the readers of the other parts with the same
+// operation, in order; nil if a part has none.
 func alike(u *value, parts []*value, users map[*value][]*value, forward map[*value]bool) []*value {
 	if u == nil {
 		return nil
@@ -122,9 +121,9 @@ func (g *dag) mergeConcatenated() bool {
 	return false
 }
 
-// merge replaces the family by the column ranges of one value, if its members
-// are one operation on inputs that are the same or can stand side by side. Of
-// products, first is 1: the left factor is the same for all.
+// merge replaces a family of values by the column ranges of one value, if its members are the same
+// operation on inputs that are equal or can be put side by side. For products first is 1: all have
+// the same left factor.
 func (g *dag) merge(family []*value, first int) bool {
 	u := family[0]
 	if !mergeable(u, first) || !independent(family) {
@@ -150,7 +149,7 @@ func (g *dag) merge(family []*value, first int) bool {
 	replacement := map[*value]*value{}
 	at := 0
 	for _, v := range family {
-		part := sliceOf(merged, at, v.cols)
+		part := rangeOf(merged, at, v.cols)
 		part.nodes = v.nodes
 		replacement[v] = part
 		at += v.cols
@@ -159,13 +158,13 @@ func (g *dag) merge(family []*value, first int) bool {
 	return true
 }
 
-// mergeable says which operations act on each column of their inputs from first on alone.
+// mergeable reports whether an operation acts on each column of its inputs from first on alone.
 func mergeable(v *value, first int) bool {
 	return v.kind == mapKind || v.kind == productKind && first == 1 && !v.trans[1] || v.kind == sumsKind && v.axis == OverRows
 }
 
-// sideBySide returns input a of all members as one matrix, nil if that cannot
-// be had, or only by copying data.
+// sideBySide returns input a of all members as one matrix, nil if that is impossible or would copy
+// data.
 func (g *dag) sideBySide(family []*value, a int) *value {
 	first := family[0].in[a]
 	same := true
@@ -193,8 +192,8 @@ func (g *dag) sideBySide(family []*value, a int) *value {
 	return g.concat(parts)
 }
 
-// concat returns the values side by side: a concatenation that there is already,
-// or the whole of which they are the ranges.
+// concat returns the values side by side: an existing concatenation, or the whole whose ranges they
+// are.
 func (g *dag) concat(parts []*value) *value {
 	for _, v := range g.all() {
 		if v.kind == concatKind && slices.Equal(v.in, parts) {

@@ -5,9 +5,9 @@ import "slices"
 // span is when a buffer is in use: the first and the last position.
 type span struct{ buffer, first, last int }
 
-// assignSlots gives every kept buffer a slot of its own, and lets temporary and
-// local ones share what is free. A temporary's unit of time is a region, whose
-// steps may run interleaved; a local's is a step.
+// assignSlots gives every kept buffer a slot of its own, and lets temporary and local buffers share
+// slots. The unit of time of a temporary is a region, whose steps may run interleaved; the unit of
+// a local buffer is a step.
 func (plan *Plan) assignSlots() {
 	for i, b := range plan.Buffers {
 		if b.Class == Kept {
@@ -59,7 +59,7 @@ func (list *spans) use(buffer, at int) {
 	*list = append(*list, span{buffer, at, at})
 }
 
-// pool is storage that is taken for spans in the order of their first use.
+// pool is storage that spans take in the order of their first use.
 type pool struct {
 	sizes []int
 	until []int // the last use by whoever has it; -1 when it is free
@@ -71,8 +71,8 @@ func (p *pool) release() {
 	}
 }
 
-// take returns the free slot that fits best: the smallest that is large enough,
-// else the largest, which grows.
+// take returns the best free slot: the smallest that is large enough, else the largest, which
+// grows.
 func (p *pool) take(size int, s span) int {
 	best := -1
 	for i, until := range p.until {

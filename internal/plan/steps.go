@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Axis says what sums run over.
+// Axis is the direction of sums.
 type Axis uint8
 
 // The axes.
@@ -17,7 +17,7 @@ const (
 	OverAll                 // one number
 )
 
-// nodes are the Gorgonia nodes that a step came from.
+// nodes are the ids of the Gorgonia nodes that a step computes.
 type nodes []int64
 
 // Nodes implements Step.

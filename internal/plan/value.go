@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// kind says how a value comes about.
+// kind is the way in which a value is computed.
 type kind uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	productKind             // in[0] in[1] (+ in[2], where it accumulates), transposed as trans says
 	sumsKind                // in[0] over axis
 	concatKind              // in side by side
-	sliceKind               // columns column.. of in[0]
+	rangeKind               // columns column.. of in[0]
 	reshapeKind             // in[0], its elements in the same order
 	marginKind              // description MarginLossOp
 	marginGrad              // description MarginLossGradOp
@@ -54,9 +54,9 @@ func (v *value) size() int { return v.rows * v.cols }
 // sameShape compares the shapes as matrices.
 func (v *value) sameShape(w *value) bool { return v.rows == w.rows && v.cols == w.cols }
 
-// computed reports whether a step writes v's own memory.
+// computed reports whether a step writes the own memory of v.
 func (v *value) computed() bool {
-	return v.kind != leafKind && v.kind != sliceKind && v.kind != reshapeKind
+	return v.kind != leafKind && v.kind != rangeKind && v.kind != reshapeKind
 }
 
 // scalarConstant returns the value of a constant 1 x 1.
@@ -81,8 +81,8 @@ func (g *dag) forwardRoots() []*value {
 	return slices.Concat([]*value{g.objective}, g.constraints, g.watched)
 }
 
-// order lists the values that the roots need, each after its inputs. What a
-// product is added to comes before its factors.
+// order lists the values that the roots need, each after its inputs. The value that a product is
+// added to comes before the factors.
 func order(roots ...*value) []*value {
 	var list []*value
 	seen := map[*value]bool{}
@@ -158,16 +158,15 @@ func copyOf(v *value) *value {
 	return &value{kind: mapKind, op: Identity, in: []*value{v}, rows: v.rows, cols: v.cols, nodes: v.nodes}
 }
 
-// sliceOf returns cols columns of v from column on.
-func sliceOf(v *value, column, cols int) *value {
+// rangeOf returns cols columns of v from column on.
+func rangeOf(v *value, column, cols int) *value {
 	if column == 0 && cols == v.cols {
 		return v
 	}
-	return &value{kind: sliceKind, in: []*value{v}, column: column, rows: v.rows, cols: cols}
+	return &value{kind: rangeKind, in: []*value{v}, column: column, rows: v.rows, cols: cols}
 }
 
-// concatOf returns the values side by side, and the whole where they are all
-// its columns in order.
+// concatOf returns the values side by side, or the whole if they are all its columns in order.
 func concatOf(parts []*value) *value {
 	if len(parts) == 1 {
 		return parts[0]
@@ -182,11 +181,11 @@ func concatOf(parts []*value) *value {
 	return v
 }
 
-// wholeOf returns the value of which the parts are consecutive slices that cover it.
+// wholeOf returns the value whose column ranges the parts are, if they cover it in order; else nil.
 func wholeOf(parts []*value) *value {
 	at := 0
 	for _, p := range parts {
-		if p.kind != sliceKind || p.in[0] != parts[0].in[0] || p.column != at {
+		if p.kind != rangeKind || p.in[0] != parts[0].in[0] || p.column != at {
 			return nil
 		}
 		at += p.cols

@@ -13,8 +13,9 @@ import (
 // changes its meaning or goes raises the version; a key that comes does not.
 const Schema = 1
 
-// record is a trainer.Record with the keys of metrics.jsonl. The conversion between the two needs the
-// same fields in the same order. The keys of near stationarity and of the measures follow (encode).
+// record is a trainer.Record with the keys of metrics.jsonl. The conversion between the two needs
+// the same fields in the same order. The keys of near stationarity and of the measures follow
+// (encode).
 type record struct {
 	Iteration           int                 `json:"iteration"`
 	Epoch               float64             `json:"epoch"`
@@ -52,7 +53,8 @@ type Certificate struct {
 	KinkTolerance   float64   `json:"kink_tolerance,omitempty"`
 }
 
-// The keys of near stationarity in metrics.jsonl: the distance, null with a reason if there is none.
+// The keys of near stationarity in metrics.jsonl: the distance, null with a reason if there is
+// none.
 const (
 	nearKey       = "near_stationarity"
 	nearReasonKey = "near_stationarity_reason"

@@ -9,7 +9,8 @@ import (
 	"ppal/trainer/certify/near"
 )
 
-// The line of a record has the distance, null with the reason where there is none, and nothing where it was not measured.
+// The line of a record has the distance, null with the reason where there is none, and nothing
+// where it was not measured.
 func TestNearStationarityJSON(t *testing.T) {
 	for _, test := range []struct {
 		near *near.Stationarity

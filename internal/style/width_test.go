@@ -30,7 +30,6 @@ const root = "../.."
 var wide = []string{
 	"cuda/...",
 	"internal/config",
-	"trainer/...",
 }
 
 // TestWidth checks every comment line of Go files and every line of Markdown.

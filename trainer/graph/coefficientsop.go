@@ -32,7 +32,7 @@ func newCoefficientsOp(o *Optimizer, constraints gorgonia.Nodes, self, at, size 
 	return op
 }
 
-// typeOf is a node's type over the type variable a.
+// typeOf returns a node's type over the type variable a.
 func typeOf(n *gorgonia.Node) hm.Type {
 	a := hm.TypeVariable('a')
 	if n.IsScalar() {
@@ -59,7 +59,7 @@ func (op *coefficientsOp) InferShape(...gorgonia.DimSizer) (tensor.Shape, error)
 
 // Do returns the op's coefficients. The first op of a run computes all coefficients.
 func (op *coefficientsOp) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	if err := op.o.weigh(values); err != nil {
+	if err := op.o.computeCoefficients(values); err != nil {
 		return nil, err
 	}
 	w := op.o.w[op.at : op.at+op.size]
@@ -69,7 +69,7 @@ func (op *coefficientsOp) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	return narrow[float64](w, values[op.self])
 }
 
-// narrow makes a value of the form of like.
+// narrow returns w as a value with the dtype and shape of like.
 func narrow[T float32 | float64](w []float64, like gorgonia.Value) (gorgonia.Value, error) {
 	switch like.Data().(type) {
 	case float32:

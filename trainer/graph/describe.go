@@ -2,10 +2,9 @@ package graph
 
 import "ppal/internal/plan"
 
-// Described is a Gorgonia op that tells the engines of devices what it computes. They run a
-// described op with their own kernels, fused with its neighbours. An op of a user that is not
-// described runs through its Do on the CPU, on one core, and the GPU refuses it. The op's Do and
-// SymDiff stay the reference.
+// Described is a Gorgonia op that describes to devices what it computes. A device runs a described
+// op with its own kernels, fused with other steps. If a user's op is not described, the CPU calls
+// its Do on one core, and the GPU returns an error. The op's Do and SymDiff are the reference.
 type Described = plan.Described
 
 // Description is what an op computes: one of the types below. Vectors [n] count as matrices [n, 1].

@@ -14,9 +14,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// CPU returns the engine of this machine's cores, with the widest kernels that the CPU has and that
-// many threads; 0 threads means GOMAXPROCS. Results are the same bits for the same number of
-// threads. A negative number is an error.
+// CPU returns an engine that runs plans on this machine's CPU, with the widest kernels that the CPU
+// supports and the given number of threads; 0 means GOMAXPROCS, and a negative number is an error.
+// The same number of threads gives the same bits.
 func CPU(threads int) (Engine, error) {
 	d, err := cpu.New(kernel.Best(), threads)
 	if err != nil {
@@ -25,11 +25,13 @@ func CPU(threads int) (Engine, error) {
 	return On(d), nil
 }
 
-// On returns the engine that lowers a definition to a plan and runs the plan on a device, for
+// On returns an engine that lowers a definition to a plan and runs the plan on a device, for
 // example a *cuda.Device. Lowering removes what no output needs, fuses operations, and computes
 // nothing twice. The device serves all problems that are compiled for it, one at a time.
 func On(d plan.Device) Engine { return deviceEngine{d} }
 
+// deviceEngine is the Engine that On returns.
+// deviceEngine is the Engine that On returns.
 type deviceEngine struct{ device plan.Device }
 
 // Compile implements Engine.
@@ -63,6 +65,11 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 
 // start returns the parameters' values one after the other.
 func start(parameters gorgonia.Nodes) (x []float64, err error) {
+	size := 0
+	for _, n := range parameters {
+		size += n.Shape().TotalSize()
+	}
+	x = make([]float64, 0, size)
 	for i, n := range parameters {
 		switch data := n.Value().Data().(type) {
 		case float32:
@@ -82,8 +89,8 @@ func start(parameters gorgonia.Nodes) (x []float64, err error) {
 	return x, nil
 }
 
-// forget drops the plan's data matrices except sparse ones, whose entries the program shares: the
-// program has copied what it needs, and the caller may free the rest.
+// forget removes the plan's references to data matrices, so that the caller can free them. It keeps
+// sparse matrices, because the program shares their entries.
 func forget(p *plan.Plan) {
 	p.Data = slices.Clone(p.Data)
 	for i, data := range p.Data {
@@ -159,6 +166,9 @@ func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
 
 // Bind implements Compiled.
 func (p *deviceProblem) Bind(i int, m matrix.Matrix) error { return p.run.Bind(p.plan.Inputs[i], m) }
+
+// Stored implements Compiled.
+func (p *deviceProblem) Stored(i int) matrix.EightBit { return p.run.Stored(p.plan.Inputs[i]) }
 
 // Products implements Compiled.
 func (p *deviceProblem) Products() string { return p.run.Products() }

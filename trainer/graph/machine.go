@@ -17,7 +17,8 @@ func newMachine(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) (*machine, error)
 	return &machine{gorgonia.NewTapeMachine(g, gorgonia.WithPrecompiled(program, locations))}, nil
 }
 
-// run evaluates once. Gorgonia panics on some bad shapes: that is an error here.
+// run evaluates the outputs once. It returns Gorgonia's panics, for example on bad shapes, as
+// errors.
 func (m *machine) run() (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -11,8 +11,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// model is the problem whose iterate an Optimizer moves: the parameters of the user's graph. The
-// parameters and their gradients are copied to the device's vectors, the moved parameters back.
+// model is the problem whose iterate an Optimizer moves: the parameters of the user's graph. load
+// copies the parameters and their gradients to the device's vectors; store copies the moved
+// parameters back.
 type model struct {
 	space       *problem.Space
 	dtype       tensor.Dtype
@@ -23,7 +24,7 @@ type model struct {
 // until load.
 func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regularizer) (*model, error) {
 	if len(parameters) == 0 {
-		return nil, errors.New("graph: Step of a model without parameters")
+		return nil, errors.New("graph: Step got no parameters: pass the nodes of the model's parameters")
 	}
 	n := 0
 	for _, p := range parameters {
@@ -47,13 +48,14 @@ func (m *model) Dims() (n, constraints int) { return len(m.x), 0 }
 // Space implements problem.Problem.
 func (m *model) Space() *problem.Space { return m.space }
 
-// Forward implements problem.Problem. It fails: the loop evaluates f and g.
+// Forward implements problem.Problem. It returns an error, because the user's loop evaluates f and
+// g.
 func (m *model) Forward([]float64) (float64, error) {
-	return 0, errors.New("graph: an optimizer's problem is evaluated by its own loop")
+	return 0, errors.New("graph: an optimizer's problem cannot be evaluated: your own loop runs the graph")
 }
 
-// Backward implements problem.Problem: it writes the gradient that the loop's last run left. That
-// run used the coefficients already.
+// Backward implements problem.Problem: it writes the gradient of the graph's last run. That run
+// already used the coefficients.
 func (m *model) Backward(_ []float64, d problem.Vector) error {
 	m.space.Write(d, m.gradient)
 	return m.err()
@@ -67,8 +69,8 @@ func (m *model) err() error {
 	return nil
 }
 
-// load copies the parameters' values and gradients. Values that have not changed since the last
-// store are on the device already.
+// load copies the parameters' values and gradients. The device already has values that have not
+// changed since the last store.
 func (m *model) load(parameters []gorgonia.ValueGrad) error {
 	at, changed := 0, false
 	for i, p := range parameters {

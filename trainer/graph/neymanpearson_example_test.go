@@ -19,8 +19,9 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The whole of `ppal train` by hand: three classes of the built-in pictures, a network of 16 hidden
-// units; the first class's loss is minimised while those of the others stay below 0.2.
+// A Neyman-Pearson classifier without package session: three classes of the built-in pictures and a
+// network of 16 hidden units. The loss of the first class is minimised while the losses of the
+// others stay below 0.2.
 func ExampleNew_neymanPearson() {
 	must := func(err error) {
 		if err != nil {

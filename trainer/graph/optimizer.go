@@ -18,15 +18,14 @@ import (
 // problems with constraints: PPALA, PLADA with the subgradient step, GDPA and others.
 //
 // Lagrangian adds the constraints to the cost of the user's graph, with coefficients that the
-// method computes from the constraints' values while the graph runs. Step takes the gradients that
-// the run left, moves the parameters and begins the next iteration. The dual update runs on the
-// host; the proximal primal step runs on a device's vectors: on the CPU, or on the device of
-// OnDevice.
+// method computes from the constraints' values while the graph runs. Step takes the gradients of
+// the run, moves the parameters and begins the next iteration. The dual update runs on the host;
+// the proximal primal step runs on a device's vectors: on the CPU, or on the device of OnDevice.
 //
 // The iterates are those of trainer.Train from a start in dom r, except for the length of the first
 // step, which a loop cannot probe: the first run evaluates the start as it is, and the first Step
-// projects it (trainer.Stepper). PLADA's ProxLinear and Inner steps need more than a loop gives:
-// the first run of the graph refuses them.
+// projects it (trainer.Stepper). PLADA's ProxLinear and Inner steps evaluate the problem several
+// times and do not work here: the first run of the graph returns an error.
 //
 // Each run of the graph is followed by one Step. An extra run, to evaluate something, must come
 // before the Step of the next training run; it sees the coefficients of the last training run.
@@ -36,7 +35,7 @@ type Optimizer struct {
 	device  plan.Device // nil until the first Step: the CPU
 	model   *model
 	g, w    []float64
-	weighed bool // this iteration's coefficients are known
+	known   bool // this iteration's coefficients are known
 }
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
@@ -44,11 +43,11 @@ var _ gorgonia.Solver = (*Optimizer)(nil)
 // An OptimizerOption changes an Optimizer.
 type OptimizerOption func(*Optimizer)
 
-// OnDevice lets the primal steps run on a device, for example a *cuda.Device. The default is this
+// OnDevice runs the primal steps on a device, for example a *cuda.Device. The default is this
 // machine's CPU. The device must stay open as long as the optimizer is used.
 func OnDevice(d plan.Device) OptimizerOption { return func(o *Optimizer) { o.device = d } }
 
-// NewOptimizer returns the optimizer of rule (for example &method.PPALA{}) for f + r.
+// NewOptimizer returns an optimizer that runs rule, for example &method.PPALA{}, on f + r.
 func NewOptimizer(rule trainer.DualRule, r problem.Regularizer, options ...OptimizerOption) *Optimizer {
 	o := &Optimizer{stepper: trainer.NewStepper(rule), r: r}
 	for _, option := range options {
@@ -112,9 +111,9 @@ func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgoni
 	return sum, nil
 }
 
-// weigh computes the coefficients from the constraints' values, once for each Step.
-func (o *Optimizer) weigh(values []gorgonia.Value) error {
-	if o.weighed {
+// computeCoefficients computes the coefficients from the constraints' values, once for each Step.
+func (o *Optimizer) computeCoefficients(values []gorgonia.Value) error {
+	if o.known {
 		return nil
 	}
 	at := 0
@@ -131,14 +130,14 @@ func (o *Optimizer) weigh(values []gorgonia.Value) error {
 		}
 		at += n
 	}
-	o.weighed = true
+	o.known = true
 	return o.stepper.Coefficients(o.w, o.g)
 }
 
-// Step implements gorgonia.Solver: it moves the parameters along their gradients, which the graph's
-// last run left.
+// Step implements gorgonia.Solver: it moves the parameters along the gradients of the graph's last
+// run.
 func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
-	if !o.weighed {
+	if !o.known {
 		return errors.New("graph: Step before the graph of Lagrangian has run")
 	}
 	if o.model == nil {
@@ -153,12 +152,11 @@ func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 	if err := o.stepper.Step(o.model, o.w); err != nil {
 		return err
 	}
-	o.weighed = false
+	o.known = false
 	return o.model.store(parameters)
 }
 
-// State copies the model's parameters and the method's state, after a Step, to go on from with
-// Restore.
+// State returns a copy of the model's parameters and the method's state after a Step, for Restore.
 func (o *Optimizer) State() (*trainer.State, error) {
 	if o.model == nil {
 		return nil, errors.New("graph: there is no state before the first Step")

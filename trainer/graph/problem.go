@@ -12,13 +12,13 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Definition says what a problem computes, as nodes of one graph and of one dtype (Float32 or
+// Definition defines a problem by nodes of one graph and of one dtype (Float32 or
 // Float64).
 type Definition struct {
 	// Objective is f, a scalar node.
 	Objective *gorgonia.Node
-	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima (|h| -
-	// eps) give the smooth functions h, and wrap the problem with problem.MakePiecewise.
+	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima, such as
+	// |h| - eps, list the smooth functions h here and wrap the problem with problem.MakePiecewise.
 	Constraints gorgonia.Nodes
 	// Parameters are x, input nodes with values, stacked in order.
 	Parameters gorgonia.Nodes
@@ -45,26 +45,26 @@ type Lagrangian struct {
 	// Coefficients are input nodes for c: the objective's, a scalar, then one of the shape of each
 	// constraint node.
 	Coefficients gorgonia.Nodes
-	// Gradients are those with respect to Parameters, node by node.
+	// Gradients are the gradients with respect to each node of Parameters.
 	Gradients gorgonia.Nodes
 	// Sizes are the numbers of constraints in the nodes of Constraints.
 	Sizes []int
 }
 
-// Source returns what a plan is made from.
+// Source returns the definition and its gradients as the input of plan.Lower.
 func (l *Lagrangian) Source() plan.Source {
 	return plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
 		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients}
 }
 
-// Engine compiles definitions: CPU, On and Tape return one each. The parameters' values at that
-// moment are the start.
+// Engine compiles definitions. CPU and On return engines; Tape is an engine too. Compile copies the
+// parameters' values: they are the start.
 type Engine interface {
 	Compile(l *Lagrangian) (Compiled, error)
 }
 
-// Compiled is a definition that an engine runs: a problem that keeps the values of the watched
-// nodes.
+// Compiled is a definition that an engine has compiled: a problem that keeps the values of the
+// watched nodes.
 type Compiled interface {
 	problem.Problem
 	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the
@@ -72,6 +72,9 @@ type Compiled interface {
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error
+	// Stored returns the 8-bit data of Definition.Inputs[i] in the engine's memory, nil if the engine
+	// does not store them.
+	Stored(i int) matrix.EightBit
 	// Products names how products with the data are computed: int8x3 for example, or the dtype.
 	Products() string
 	// Explain returns a table of the steps, "" if the engine has none.
@@ -86,7 +89,7 @@ type Problem struct {
 	nonSmooth bool
 }
 
-// input is the name and the shape, as a matrix, of a node of Definition.Inputs.
+// input describes a node of Definition.Inputs: its name, and its shape as a matrix.
 type input struct {
 	name       string
 	rows, cols int
@@ -107,10 +110,15 @@ func (p *Problem) Bind(i int, m matrix.Matrix) error {
 	}
 	in := p.inputs[i]
 	if rows, cols := m.Dims(); rows != in.rows || cols != in.cols {
-		return fmt.Errorf("graph: input %d (%s) is %d x %d, not %d x %d", i, in.name, in.rows, in.cols, rows, cols)
+		return fmt.Errorf("graph: input %d (%s) is %d x %d, the given matrix %d x %d", i, in.name, in.rows, in.cols, rows, cols)
 	}
 	return p.compiled.Bind(i, m)
 }
+
+// Stored returns the 8-bit matrix Definition.Data[i] in the engine's own memory, with the same
+// elements: the caller can free the original. Stored returns nil if the engine stores no exact copy
+// on the host. A later Bind does not change the matrix.
+func (p *Problem) Stored(i int) matrix.EightBit { return p.compiled.Stored(i) }
 
 // Products names how products with the data are computed: int8x3 for example, or the dtype.
 func (p *Problem) Products() string { return p.compiled.Products() }
@@ -183,13 +191,13 @@ func (l *Lagrangian) check() error {
 	}
 	l.Dtype = l.Objective.Dtype()
 	if l.Dtype != tensor.Float32 && l.Dtype != tensor.Float64 {
-		return fmt.Errorf("graph: the objective is of %v, want float32 or float64", l.Dtype)
+		return fmt.Errorf("graph: the objective has dtype %v, want float32 or float64", l.Dtype)
 	}
 	for j, n := range l.Constraints {
 		size := 1
 		switch {
 		case n.Dtype() != l.Dtype:
-			return fmt.Errorf("graph: constraint node %d is of %v, the objective of %v", j, n.Dtype(), l.Dtype)
+			return fmt.Errorf("graph: constraint node %d has dtype %v, want the objective's, %v", j, n.Dtype(), l.Dtype)
 		case n.IsVec():
 			size = n.Shape().TotalSize()
 		case !n.IsScalar():
@@ -211,7 +219,7 @@ func (l *Lagrangian) check() error {
 		case n.Value() == nil:
 			return fmt.Errorf("graph: parameter %d (%s) has no value to start from", i, n.Name())
 		case n.Dtype() != l.Dtype:
-			return fmt.Errorf("graph: parameter %d (%s) is of %v, the objective of %v", i, n.Name(), n.Dtype(), l.Dtype)
+			return fmt.Errorf("graph: parameter %d (%s) has dtype %v, want the objective's, %v", i, n.Name(), n.Dtype(), l.Dtype)
 		}
 	}
 	return nil

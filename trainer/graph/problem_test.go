@@ -182,7 +182,7 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 			w, v := input(g, tensor.Float64, rng, "w", 3), input(g, tensor.Float32, rng, "v", 3)
 			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)),
 				Constraints: gorgonia.Nodes{gorgonia.Must(gorgonia.Sum(v))}, Parameters: gorgonia.Nodes{w}}, nil
-		}, "constraint node 0 is of float32"},
+		}, "constraint node 0 has dtype float32"},
 		{"parameter without value", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"))
 			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}}, nil

@@ -81,7 +81,8 @@ func letMatrix[T float32 | float64](n *gorgonia.Node, m matrix.Matrix) error {
 	return gorgonia.Let(n, tensor.New(tensor.WithShape(n.Shape()...), tensor.WithBacking(values)))
 }
 
-// stack moves the parameters' values into one slice and lets each node's value be its part.
+// stack copies the parameters' values into one slice x and makes each node's value share its part
+// of x.
 func stack[T float32 | float64](parameters gorgonia.Nodes) ([]T, error) {
 	n := 0
 	for _, p := range parameters {
@@ -182,6 +183,9 @@ func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 }
 
 func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.l.Inputs[i], m) }
+
+// Stored implements Compiled: Gorgonia's machine has widened copies only.
+func (p *tapeProblem[T]) Stored(int) matrix.EightBit { return nil }
 
 // Products implements Compiled: gonum's products in the definition's dtype.
 func (p *tapeProblem[T]) Products() string { return p.l.Dtype.String() }

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The warning about the lag of mu appears only if mu is far from lambda and delta_k is too small for
-// mu to catch up.
+// The warning about the lag of mu appears only if mu is far from lambda and delta_k is too small
+// for mu to catch up.
 func TestLagOfMu(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -99,8 +99,8 @@ func (l *proximalLoop) proximity(p problem.Problem) float64 {
 	return l.rho / 2 * distance * distance
 }
 
-// descend sets x = x - step (d + weight rho^ (x - x_c)). weight is the sum of the coefficients of f~ and
-// the g~_j in d.
+// descend sets x = x - step (d + weight rho^ (x - x_c)). weight is the sum of the coefficients of
+// f~ and the g~_j in d.
 func (l *proximalLoop) descend(p problem.Problem, step float64, d problem.Vector, weight float64) {
 	pull := step * weight * l.rho
 	p.Space().Combine(problem.Iterate, 1-pull, problem.Iterate, pull, l.center)

@@ -114,9 +114,9 @@ func choice(name, help string, v *choiceValue) *Option {
 	return &Option{Name: name, Help: help, placeholder: strings.Join(v.words, "|"), fallback: v.words[0], value: v}
 }
 
-// Planned names words that are refused as choices of a later version.
-func (o *Option) Planned(words ...string) *Option {
-	o.value.(*choiceValue).planned = words
+// Reserve names words that a later version may allow. Set refuses them with an error that says so.
+func (o *Option) Reserve(words ...string) *Option {
+	o.value.(*choiceValue).reserved = words
 	return o
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 // Interval is a range of finite numbers; the zero value contains all of them.
 type Interval struct {
-	words    string // after "must be": "positive"
+	words    string // the words after "must be", such as "positive"; "" for all numbers
 	contains func(x float64) bool
 }
 

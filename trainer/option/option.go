@@ -6,7 +6,8 @@
 //
 //	func (m *GDA) Options() []*option.Option {
 //		return []*option.Option{
-//			option.Number("gda-dual-step", &m.DualStep, option.Positive, "Set the step size gamma of the multipliers").
+//			option.Number("gda-dual-step", &m.DualStep, option.Positive,
+//				"Set the step size gamma of the multipliers").
 //				Or(option.Float(DefaultGDADualStep)),
 //		}
 //	}

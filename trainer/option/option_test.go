@@ -24,7 +24,7 @@ func TestSet(t *testing.T) {
 	seeds := Seed("seed", &seed, "Set it")
 	numbers := Numbers("list", &list, AtLeast(0), "X,X", "Set it")
 	texts := Names("names", &names, "NAME", "Set it")
-	choice := Choice("word", &word, "Choose", "left", "right").Planned("up")
+	choice := Choice("word", &word, "Choose", "left", "right").Reserve("up")
 	enum := Enum("kind", &k, "Choose", "zero", "one", "two")
 	for _, tc := range []struct {
 		o          *Option

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// value is a bound variable with its texts.
+// value converts between text and the variable that an option is bound to.
 type value interface {
 	set(text string) error
 	text() string
 }
 
-// number is a float64, an int or a uint64, for the texts of all three.
+// number is the set of types that parse and format support.
 type number interface{ ~float64 | ~int | ~uint64 }
 
 // numberValue is a bound number; one word may stand for 0.
 type numberValue[T number] struct {
 	field *T
 	in    Interval
-	word  string // for 0, which the interval leaves out; "" for none
+	word  string // means 0, which need not be in the interval; "" for none
 }
 
 func (v *numberValue[T]) set(text string) error {
@@ -50,7 +50,7 @@ func (v *numberValue[T]) text() string {
 
 func (v *numberValue[T]) limits() string { return v.in.words }
 
-// parse reads a number of the interval.
+// parse parses a number and checks that it is in the interval.
 func parse[T number](text string, in Interval) (T, error) {
 	var x T
 	var err error
@@ -79,17 +79,18 @@ func parse[T number](text string, in Interval) (T, error) {
 	return x, nil
 }
 
-// noun is "a positive number", "a whole number of at least 1".
-func (r Interval) noun(noun string) string {
+// noun names a value of the interval: "a positive number", "a whole number, at least 1".
+func (i Interval) noun(noun string) string {
 	switch {
-	case r.words == "":
+	case i.words == "":
 		return "a finite " + noun
-	case r.words == Positive.words:
+	case i.words == Positive.words:
 		return "a positive " + noun
 	}
-	return "a " + noun + ", " + r.words
+	return "a " + noun + ", " + i.words
 }
 
+// format returns the text that parse reads as x.
 func format[T number](x T) string {
 	switch x := any(x).(type) {
 	case float64:
@@ -133,7 +134,7 @@ func (v *numbersValue[T]) text() string {
 func (v *numbersValue[T]) limits() string { return v.in.words }
 func (v *numbersValue[T]) several()       {}
 
-// Split returns the values of a list, which commas separate.
+// Split returns the values of a comma-separated list, without the spaces around them.
 func Split(text string) []string {
 	parts := strings.Split(text, ",")
 	for i, p := range parts {
@@ -179,12 +180,12 @@ func (v *switchValue) set(text string) error {
 
 func (v *switchValue) text() string { return strconv.FormatBool(*v.field) }
 
-// choiceValue is one of several words, which get and put translate to the variable.
+// choiceValue is a bound variable whose value is one of several words.
 type choiceValue struct {
-	words   []string
-	planned []string // words that a later version may allow
-	get     func() string
-	put     func(word string)
+	words    []string
+	reserved []string // words that a later version may allow
+	get      func() string
+	put      func(word string)
 }
 
 func (v *choiceValue) set(text string) error {
@@ -193,7 +194,7 @@ func (v *choiceValue) set(text string) error {
 		return nil
 	}
 	choices := List(v.words, "or")
-	if slices.Contains(v.planned, text) {
+	if slices.Contains(v.reserved, text) {
 		return fmt.Errorf("not in this version; choose %s", choices)
 	}
 	if near := Nearest(text, v.words); near != "" {
@@ -205,7 +206,7 @@ func (v *choiceValue) set(text string) error {
 func (v *choiceValue) text() string      { return v.get() }
 func (v *choiceValue) choices() []string { return v.words }
 
-// customValue has its own texts.
+// customValue is a bound variable that put and get convert from and to text.
 type customValue struct {
 	words []string // for completion
 	put   func(text string) error

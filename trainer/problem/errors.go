@@ -13,12 +13,12 @@ var (
 	ErrNonFinite = errors.New("not finite")
 )
 
-// NonFiniteError is the end of a run in which a term was infinite or not a number.
+// NonFiniteError reports a term that is infinite or not a number. The error ends the run.
 type NonFiniteError struct {
 	Term       string // "objective", "constraint 2", ...
 	Iteration  int
 	Value      float64
-	Constraint int // the constraint's place in g, counted from 1; 0 for other terms
+	Constraint int // the constraint's number in g, counted from 1; 0 for other terms
 }
 
 // Error names the term, the iteration and what to do.

@@ -6,13 +6,13 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Functions is a problem of Go functions on float64 vectors. F and Gradient are needed; G and
-// JacobianT where M > 0. The functions must not keep or change x.
+// Functions is a problem of Go functions on float64 vectors. F and Gradient are required; if M > 0,
+// G and JacobianT are required too. The functions must not keep or change x.
 //
-// With Pieces, M counts smooth terms h(x) instead: G gives h, JacobianT is of h, and the
-// constraints are the maxima of the pieces (see Piece).
+// With Pieces, M is the number of smooth terms h(x): G computes h, JacobianT computes J(x)^T w for
+// the Jacobian J of h, and the constraints are the maxima of the pieces (see Piece).
 type Functions struct {
-	N, M        int
+	N, M        int // numbers of variables and constraints
 	F           func(x []float64) float64
 	Gradient    func(dst, x []float64)    // dst = grad f(x)
 	G           func(dst, x []float64)    // dst = g(x), length M
@@ -25,11 +25,11 @@ type Functions struct {
 func (fn Functions) New(start []float64) (Problem, error) {
 	switch {
 	case fn.N <= 0 || fn.M < 0:
-		return nil, fmt.Errorf("trainer: %w: %d variables and %d constraints", ErrSettings, fn.N, fn.M)
+		return nil, fmt.Errorf("trainer: %w: Functions has N = %d and M = %d, want N > 0 and M >= 0", ErrSettings, fn.N, fn.M)
 	case len(start) != fn.N:
-		return nil, fmt.Errorf("trainer: %w: the start has %d numbers, the problem %d variables", ErrSettings, len(start), fn.N)
+		return nil, fmt.Errorf("trainer: %w: the start has %d numbers, want N = %d", ErrSettings, len(start), fn.N)
 	case fn.F == nil || fn.Gradient == nil || fn.M > 0 && (fn.G == nil || fn.JacobianT == nil):
-		return nil, fmt.Errorf("trainer: %w: Functions needs F and Gradient, and G and JacobianT with constraints", ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: a function is nil: Functions needs F and Gradient, and if M > 0 also G and JacobianT", ErrSettings)
 	}
 	if err := fn.Regularizer.Validate(fn.N); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func (fn Functions) New(start []float64) (Problem, error) {
 	return newPiecewise(p, fn.Pieces)
 }
 
-// functionsProblem is the smooth problem min f + r s.t. G(x) <= 0, or the terms under a piecewise
-// problem.
+// functionsProblem is the smooth problem min f + r s.t. G(x) <= 0, or the smooth problem of the
+// terms that a piecewise problem wraps.
 type functionsProblem struct {
 	*HostSpace[float64]
 	fn      Functions

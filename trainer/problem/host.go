@@ -2,8 +2,8 @@ package problem
 
 import "math"
 
-// HostVectors are vectors in host memory, for problems that compute there. The zero value is not
-// usable: see NewHostVectors.
+// HostVectors are vectors in host memory, for problems that compute on the host. The zero value is
+// not usable: see NewHostVectors.
 type HostVectors[T float32 | float64] struct {
 	passes         Passes[T]
 	vectors        [][]T
@@ -25,8 +25,8 @@ func NewHostVectors[T float32 | float64](x []T, passes Passes[T]) *HostVectors[T
 	return &HostVectors[T]{passes: passes, vectors: [][]T{x}}
 }
 
-// HostSpace is a Space of vectors in host memory. A problem that computes there embeds one, which
-// gives the problem the method Space, and Slice, Read and Write for its own work.
+// HostSpace is a Space of vectors in host memory. A problem that computes on the host embeds a
+// HostSpace: the problem then has the method Space, and Slice, Read and Write for its own work.
 type HostSpace[T float32 | float64] struct {
 	*HostVectors[T]
 	space *Space
@@ -46,7 +46,7 @@ func NewHostSpaceOn[T float32 | float64](x []T, r Regularizer, passes Passes[T])
 // Space implements Problem.
 func (s *HostSpace[T]) Space() *Space { return s.space }
 
-// Slice returns v's memory.
+// Slice returns the memory of v (not a copy).
 func (h *HostVectors[T]) Slice(v Vector) []T { return h.vectors[v] }
 
 // Len implements Vectors.
@@ -125,9 +125,9 @@ func (h *HostVectors[T]) multiply(x []T, factor float64) {
 	}
 }
 
-// descend takes a DescentStep. If the map needs a norm of the point that it is applied to, a pass
-// before computes that norm: x is then moved and scaled in one pass, and the length of the move
-// needs no copy of x.
+// descend takes a DescentStep. BallMap and GroupMap need the norm of the trial point, which a first
+// pass computes. The second pass moves and scales x, so that the length of the move needs no copy
+// of x.
 func (h *HostVectors[T]) descend(s *Step) {
 	x, d, v := h.vectors[s.X], h.vectors[s.Direction], []T(nil)
 	if s.Momentum != 0 {
@@ -146,6 +146,7 @@ func (h *HostVectors[T]) descend(s *Step) {
 	h.moved, h.squared = h.passes.Descend(x, d, v, e, b, p)
 }
 
+// descendGroups is descend for a GroupMap, group by group.
 func (h *HostVectors[T]) descendGroups(x, d, v []T, e, b T, m *Map) {
 	h.moved, h.squared = 0, 0
 	identity := m.Elementwise()
@@ -177,7 +178,7 @@ func (h *HostVectors[T]) adam(s *Step) {
 	}
 }
 
-// adagrad takes an AdagradStep. It serves a baseline on small models, and is one plain loop.
+// adagrad takes an AdagradStep in a plain loop: only a baseline for small models uses the step.
 func (h *HostVectors[T]) adagrad(s *Step) {
 	x, sums := h.vectors[s.X], h.vectors[s.Second]
 	for i, v := range h.vectors[s.Direction] {

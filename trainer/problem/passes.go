@@ -2,9 +2,10 @@ package problem
 
 import "math"
 
-// Passes are the passes of HostVectors over vectors, slices of one length each. A device with
-// faster loops than the plain ones brings its own (NewHostSpaceOn). Sums accumulate in float64.
-// Operands are different slices unless a method says otherwise. Calls do not run at the same time.
+// Passes are the loops of HostVectors over vectors. The slices of a call have the same length and
+// do not overlap unless a method says otherwise. A device with faster loops than the plain loops
+// implements Passes (see NewHostSpaceOn). Sums accumulate in float64. Calls do not run at the same
+// time.
 type Passes[T float32 | float64] interface {
 	// Combine sets dst = a x + b y. dst may be x or y; y is not read if b = 0.
 	Combine(dst []T, a T, x []T, b T, y []T)
@@ -15,16 +16,16 @@ type Passes[T float32 | float64] interface {
 	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point that
 	// Descend applies the map to. It writes nothing; v is nil if b = 0.
 	SquaredTrial(x, d, v []T, e, b T) float64
-	// Descend sets v = b v + d and x = P(x - e (d + b v)), P the map p, and returns ||x+ - x||^2 and
-	// ||x+||^2. v is nil if b = 0.
+	// Descend sets v = b v + d and x = P(x - e (d + b v)), with the map P = p, and returns ||x+ -
+	// x||^2 and ||x+||^2. v is nil if b = 0.
 	Descend(x, d, v []T, e, b T, p Elementwise[T]) (moved, squared float64)
 	// Adam sets m1 = 0.9 m1 + 0.1 d, m2 = 0.999 m2 + 0.001 d^2 and
 	// x = P(x - rate m1/(sqrt(root m2) + 1e-8)), and returns ||x+||^2.
 	Adam(x, d, m1, m2 []T, rate, root T, p Elementwise[T]) (squared float64)
 }
 
-// Elementwise is an ElementwiseMap in the vectors' precision. It is an alias, so that the package
-// of a device's kernels need not know this one.
+// Elementwise is an ElementwiseMap in the vectors' precision. The alias lets a package of kernels
+// implement Passes without importing this package.
 type Elementwise[T float32 | float64] = struct{ Scale, Lower, Upper, Threshold T }
 
 // elementwise rounds the numbers of an ElementwiseMap.
@@ -32,7 +33,7 @@ func elementwise[T float32 | float64](m *Map) Elementwise[T] {
 	return Elementwise[T]{T(m.Scale), T(m.Lower), T(m.Upper), T(m.Threshold)}
 }
 
-// linear reports whether P is the factor Scale alone.
+// linear reports whether P only multiplies by Scale.
 func linear[T float32 | float64](p *Elementwise[T]) bool {
 	return p.Threshold == 0 && p.Lower == T(math.Inf(-1)) && p.Upper == T(math.Inf(1))
 }

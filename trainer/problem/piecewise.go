@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// Piece is one smooth branch Sign*h_Term(x) + Offset of a constraint that is the maximum of its
-// pieces:
+// Piece is a smooth function Sign*h_Term(x) + Offset. A constraint is the maximum of its pieces:
 //
 //	g_j(x) = max over pieces p with p.Constraint = j of p.Sign*h_{p.Term}(x) + p.Offset.
 //
-// |h| - eps is {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of one term; max(h_1, h_2) -
-// eps two terms of one constraint; a hinge max(0, h) has a piece with Sign 0.
+// The constraint |h| - eps has the pieces {Sign: 1, Offset: -eps} and {Sign: -1, Offset: -eps} of
+// one term. The constraint max(h_1, h_2) - eps has a piece for each of its two terms. A hinge
+// max(0, h) has a piece with Sign 0.
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
 }
 
-// Piecewise is a Problem whose constraints are maxima of smooth pieces. Its Backward uses the
-// branch that is largest; where two terms tie their mean, so that |h| has the subgradient sign(h)
-// grad h with sign(0) = 0.
+// Piecewise is a Problem whose constraints are maxima of smooth pieces. Backward uses the gradient
+// of the largest piece. If pieces tie, Backward uses the mean of their gradients, so that |h| has
+// the subgradient sign(h) grad h with sign(0) = 0.
 type Piecewise interface {
 	Problem
-	// Pieces lists the branches, ordered by constraint.
+	// Pieces returns the pieces, ordered by constraint.
 	Pieces() []Piece
 	// Terms returns h of the last Forward (not a copy).
 	Terms() []float64
@@ -45,13 +45,14 @@ func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 	return newPiecewise(smooth, pieces)
 }
 
+// piecewise implements Piecewise on the problem of the smooth terms.
 type piecewise struct {
 	Problem      // the smooth terms
 	pieces       []Piece
 	m            int
 	h            []float64
-	coefficients []float64 // on f and the terms
-	share        []float64 // of each piece in its constraint's subgradient
+	coefficients []float64 // of f and the terms
+	shares       []float64 // of each piece in its constraint's subgradient
 }
 
 func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
@@ -59,13 +60,13 @@ func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 	m := 0
 	for i, p := range pieces {
 		if p.Term < 0 || p.Term >= terms || p.Constraint < 0 || p.Constraint > m || i > 0 && p.Constraint < pieces[i-1].Constraint {
-			return nil, fmt.Errorf("trainer: %w: piece %d (constraint %d, term %d of %d): pieces are ordered by constraint, from 0, none left out",
+			return nil, fmt.Errorf("trainer: %w: piece %d has constraint %d and term %d of %d: order pieces by constraint, from 0 without gaps, and count terms from 0",
 				ErrSettings, i, p.Constraint, p.Term, terms)
 		}
 		m = p.Constraint + 1
 	}
 	return &piecewise{Problem: smooth, pieces: pieces, m: m,
-		h: make([]float64, terms), coefficients: make([]float64, 1+terms), share: make([]float64, len(pieces))}, nil
+		h: make([]float64, terms), coefficients: make([]float64, 1+terms), shares: make([]float64, len(pieces))}, nil
 }
 
 // Dims implements Problem.
@@ -93,10 +94,11 @@ func (p *piecewise) Forward(g []float64) (float64, error) {
 	return f, nil
 }
 
-// Value is the branch at the terms h.
+// Value returns Sign*h_Term + Offset at the terms h.
 func (b Piece) Value(h []float64) float64 { return b.Sign*h[b.Term] + b.Offset }
 
-// choose shares each constraint's subgradient equally among its largest pieces.
+// choose sets the shares: the largest pieces of a constraint have equal shares of its subgradient,
+// the other pieces have none.
 func (p *piecewise) choose(g []float64) {
 	for lo := 0; lo < len(p.pieces); {
 		j, hi, ties := p.pieces[lo].Constraint, lo, 0
@@ -106,9 +108,9 @@ func (p *piecewise) choose(g []float64) {
 			}
 		}
 		for i := lo; i < hi; i++ {
-			p.share[i] = 0
+			p.shares[i] = 0
 			if p.pieces[i].Value(p.h) == g[j] {
-				p.share[i] = 1 / float64(ties)
+				p.shares[i] = 1 / float64(ties)
 			}
 		}
 		lo = hi
@@ -120,7 +122,7 @@ func (p *piecewise) Backward(coefficients []float64, d Vector) error {
 	clear(p.coefficients)
 	p.coefficients[0] = coefficients[0]
 	for i, b := range p.pieces {
-		p.coefficients[1+b.Term] += coefficients[1+b.Constraint] * p.share[i] * b.Sign
+		p.coefficients[1+b.Term] += coefficients[1+b.Constraint] * p.shares[i] * b.Sign
 	}
 	return p.Problem.Backward(p.coefficients, d)
 }
@@ -130,20 +132,21 @@ func (p *piecewise) BackwardTerms(coefficients []float64, d Vector) error {
 	return p.Problem.Backward(coefficients, d)
 }
 
-// NonSmooth implements NonSmooth: whether the terms have kinks of their own.
+// NonSmooth implements NonSmooth. It reports whether the terms themselves have kinks.
 func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 
-// Split returns the smooth form of p: one constraint for each piece, Sign*h + Offset <= 0. It
-// shares p's iterate.
+// Split returns the smooth form of p, with a constraint Sign*h + Offset <= 0 for each piece. The
+// result shares p's iterate.
 func Split(p Piecewise) Problem {
 	return &split{Problem: p, p: p, g: make([]float64, Constraints(p)), coefficients: make([]float64, 1+len(p.Terms()))}
 }
 
+// split is the smooth form of a Piecewise: see Split.
 type split struct {
 	Problem
 	p            Piecewise
 	g            []float64
-	coefficients []float64
+	coefficients []float64 // of f and the terms
 }
 
 // Dims implements Problem.
@@ -168,5 +171,5 @@ func (s *split) Backward(coefficients []float64, d Vector) error {
 	return s.p.BackwardTerms(s.coefficients, d)
 }
 
-// NonSmooth implements NonSmooth: whether the terms have kinks of their own.
+// NonSmooth implements NonSmooth. It reports whether the terms themselves have kinks.
 func (s *split) NonSmooth() bool { return FeaturesOf(s.p).Kinks }

@@ -6,39 +6,40 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Problem is minimise f(x) + r(x) subject to g(x) <= 0, x in R^n, g in R^m. The iterate x and all
-// vectors of its size stay where the problem computes (Space). A method sees m + 1 numbers after a
-// forward pass and gives m + 1 coefficients to a backward pass.
+// Problem is the problem to minimise f(x) + r(x) subject to g(x) <= 0, x in R^n, g in R^m. The
+// iterate x and all vectors of its size stay where the problem computes (Space). A method sees m +
+// 1 numbers after a forward pass and gives m + 1 coefficients to a backward pass.
 //
 // Problems are not safe for concurrent use.
 type Problem interface {
-	// Dims returns the number n of variables and m of constraints.
+	// Dims returns the numbers n of variables and m of constraints.
 	Dims() (n, m int)
-	// Forward evaluates at the iterate: it returns f and writes g (length m). The values may be
-	// non-finite; the loop stops there and names the function.
+	// Forward evaluates at the iterate: it returns f and writes g (length m). The loop stops
+	// at a value that is not finite, and names the function.
 	Forward(g []float64) (f float64, err error)
 	// Backward writes d = coefficients[0] grad f(x) + sum_j coefficients[j+1] grad g_j(x), the
-	// gradients at the iterate of the last Forward (length of coefficients m+1). Where g_j is not
-	// differentiable its gradient is a subgradient. The vector d must not be the iterate.
+	// gradients at the iterate of the last Forward (length of coefficients m+1). If g_j is not
+	// differentiable at the iterate, its gradient is a subgradient. The vector d must not be the
+	// iterate.
 	Backward(coefficients []float64, d Vector) error
 	// Space returns the problem's vectors and r, the same Space at every call. If an operation of
 	// the vectors failed (Vectors.Err), Forward and Backward return its error.
 	Space() *Space
 }
 
-// Features are what a problem offers beyond the methods of Problem. FeaturesOf finds them.
+// Features are the optional interfaces that a problem implements. FeaturesOf finds them.
 type Features struct {
 	// Pieces is the problem itself if its constraints are maxima of smooth pieces, else nil.
 	Pieces Piecewise
 	// Batches is the problem itself if its f and g are those of mini-batches, else nil.
 	Batches Sampler
-	// Group is the problem itself if its constraint is that of one drawn group, else nil.
+	// Group is the problem itself if its constraint bounds one drawn group, else nil.
 	Group DrawnGroup
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
 }
 
-// FeaturesOf finds what p offers by the interfaces that p implements.
+// FeaturesOf returns the optional interfaces that p implements.
 func FeaturesOf(p Problem) Features {
 	var f Features
 	f.Pieces, _ = p.(Piecewise)
@@ -54,8 +55,8 @@ func FeaturesOf(p Problem) Features {
 // networks, hinge losses).
 type NonSmooth interface{ NonSmooth() bool }
 
-// Sampler is a Problem whose f and g are those of a mini-batch. The loop asks for batch k before it
-// evaluates x_k for the method's step; records and certificates use the full problem.
+// Sampler is a Problem whose f and g are those of a mini-batch. The loop selects batch k before it
+// evaluates x_k for the method's step. Records and certificates use the full problem.
 type Sampler interface {
 	Problem
 	// Sample makes the next Forward evaluate batch k. The batch is a function of k alone, so that a
@@ -63,12 +64,12 @@ type Sampler interface {
 	Sample(k int) error
 }
 
-// DrawnGroup is a Sampler with one constraint, that of a group, which is another group at every
-// sample.
+// DrawnGroup is a Sampler with one constraint, which bounds one group. Every sample draws a new
+// group.
 type DrawnGroup interface {
 	Sampler
-	// GroupFeatures describes the group of the last sample by features, as many for each group (not a
-	// copy).
+	// GroupFeatures returns the features of the last sample's group (not a copy). All groups have
+	// the same number of features.
 	GroupFeatures() []float64
 	// DecisionViolation returns the group's constraint at the iterate of the last Forward, computed
 	// from the model's decisions, with 0-1 errors in place of the surrogate.
@@ -87,7 +88,7 @@ func MaxViolation(g []float64) float64 {
 	return worst
 }
 
-// Point is what a method and the loop know of the iterate: f and g there, and what it cost.
+// Point holds the values of f and g at the iterate, and counts iterations and gradients.
 type Point struct {
 	Iteration           int
 	Objective           float64   // f(x), without r
@@ -114,7 +115,8 @@ func (at *Point) Backward(p Problem, coefficients []float64, d Vector) error {
 	return p.Backward(coefficients, d)
 }
 
-// SampleAndForward evaluates p, on batch k if the point's problem has mini-batches (NewPoint).
+// SampleAndForward selects batch k if the problem given to NewPoint has mini-batches, and then
+// evaluates p.
 func (at *Point) SampleAndForward(p Problem, k int) error {
 	if at.batches != nil {
 		if err := at.batches.Sample(k); err != nil {
@@ -135,8 +137,8 @@ func (at *Point) Check() error {
 	return nil
 }
 
-// StateVisitor is shown each part of a method's state by name: to save the state it copies the
-// part, to restore the state it sets the part.
+// StateVisitor visits each part of a method's state by name. A visitor that saves the state copies
+// the part. A visitor that restores the state sets the part.
 type StateVisitor interface {
 	Number(name string, x *float64)
 	Count(name string, n *int)

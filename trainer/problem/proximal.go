@@ -4,66 +4,66 @@ import (
 	"slices"
 )
 
-// Proximal is the problem of a proximal point, centred at a vector c of the same space:
+// Proximal is the problem whose solution is the proximal point of a centre c:
 //
 //	minimise f(x) + r(x) + (rho/2)||x - c||^2  subject to  g_j(x) + (rho/2)||x - c||^2 <= 0,
 //
-// strongly convex for rho above the weak-convexity moduli of f and the g_j, or with the constraints
-// as they are. It shares the problem's iterate, and knows the vectors that were made through its
-// Space.
+// With Plain, the constraints are g_j(x) <= 0. The problem is strongly convex if rho is larger than
+// the weak-convexity moduli of f and the g_j. It shares the iterate of the wrapped problem. Release
+// frees the vectors that were made through its Space.
 type Proximal struct {
 	Problem
 	space     Space
-	made      *tracked
+	vectors   *trackedVectors // the vectors of space
 	Rho       float64
 	Plain     bool // the constraints are g_j(x) <= 0
 	Center    Vector
 	Objective float64 // f at the last Forward
 }
 
-// tracked are another's vectors, and the handles of those that were made here and not freed yet.
-type tracked struct {
+// trackedVectors wraps Vectors and lists the vectors that New returned and Free has not freed.
+type trackedVectors struct {
 	Vectors
 	handles []Vector
 }
 
-// New implements problem.Vectors.
-func (t *tracked) New() Vector {
+// New implements Vectors.
+func (t *trackedVectors) New() Vector {
 	v := t.Vectors.New()
 	t.handles = append(t.handles, v)
 	return v
 }
 
-// Free implements problem.Vectors.
-func (t *tracked) Free(v Vector) {
+// Free implements Vectors.
+func (t *trackedVectors) Free(v Vector) {
 	t.handles = slices.DeleteFunc(t.handles, func(w Vector) bool { return w == v })
 	t.Vectors.Free(v)
 }
 
-// NewProximal centres the problem at the iterate.
+// NewProximal returns the proximal problem of p, centred at the iterate.
 func NewProximal(p Problem, rho float64) *Proximal {
-	made := &tracked{Vectors: p.Space().Vectors}
-	q := &Proximal{Problem: p, space: Space{Vectors: made, Regularizer: p.Space().Regularizer}, made: made, Rho: rho}
+	made := &trackedVectors{Vectors: p.Space().Vectors}
+	q := &Proximal{Problem: p, space: Space{Vectors: made, Regularizer: p.Space().Regularizer}, vectors: made, Rho: rho}
 	q.Center = made.New()
 	q.Recenter()
 	return q
 }
 
-// Space implements problem.Problem.
+// Space implements Problem.
 func (q *Proximal) Space() *Space { return &q.space }
 
 // Recenter makes the iterate the centre.
 func (q *Proximal) Recenter() { q.space.Combine(q.Center, 1, Iterate, 0, Iterate) }
 
-// Release frees every vector that was made through q and is not freed yet.
+// Release frees every vector that was made through q and has not been freed.
 func (q *Proximal) Release() {
-	for _, v := range q.made.handles {
-		q.made.Vectors.Free(v)
+	for _, v := range q.vectors.handles {
+		q.vectors.Vectors.Free(v)
 	}
-	q.made.handles = nil
+	q.vectors.handles = nil
 }
 
-// Forward implements problem.Problem.
+// Forward implements Problem.
 func (q *Proximal) Forward(g []float64) (float64, error) {
 	f, err := q.Problem.Forward(g)
 	distance := q.Space().Distance(Iterate, q.Center)
@@ -77,7 +77,7 @@ func (q *Proximal) Forward(g []float64) (float64, error) {
 	return f + term, err
 }
 
-// Backward implements problem.Problem.
+// Backward implements Problem.
 func (q *Proximal) Backward(coefficients []float64, d Vector) error {
 	if err := q.Problem.Backward(coefficients, d); err != nil {
 		return err
@@ -93,5 +93,5 @@ func (q *Proximal) Backward(coefficients []float64, d Vector) error {
 	return nil
 }
 
-// NonSmooth implements problem.NonSmooth: whether the problem has kinks of its own.
+// NonSmooth implements NonSmooth: the proximal terms are smooth.
 func (q *Proximal) NonSmooth() bool { return FeaturesOf(q.Problem).Kinks }

@@ -46,15 +46,15 @@ func ParseRegularizer(name string) (RegularizerKind, error) {
 type Regularizer struct {
 	Kind   RegularizerKind
 	Radius float64 // Ball: theta > 0
-	Lower  float64 // Box: the bounds of every coordinate, Lower <= Upper; an infinite one is none
+	Lower  float64 // Box: the bounds of every coordinate, Lower <= Upper; may be infinite
 	Upper  float64
 	Weight float64 // L1, SquaredL2, GroupL1: > 0
 	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is
-	// x[Groups[k-1]:Groups[k]], Groups[-1] = 0, the last end is n.
+	// x[Groups[k-1]:Groups[k]]. The first group begins at 0, the last ends at n.
 	Groups []int
 }
 
-// Validate reports what is wrong with r for vectors of length n.
+// Validate returns an error that wraps ErrSettings if r is not valid for vectors of length n.
 func (r Regularizer) Validate(n int) error {
 	positive := func(name string, v float64) error {
 		if !(v > 0) || math.IsInf(v, 0) {
@@ -90,8 +90,8 @@ func (r Regularizer) Validate(n int) error {
 	return fmt.Errorf("trainer: %w: %v", ErrSettings, r.Kind)
 }
 
-// Value returns r(x), 0 for the indicators (what lies outside them by rounding is feasible to a
-// tolerance, and the certificate reports the rest).
+// Value returns r(x). For Ball and Box it returns 0 for every x, because rounding may put x just
+// outside; Infeasibility measures the distance.
 func (r Regularizer) Value(x []float64) float64 {
 	sum := 0.0
 	switch r.Kind {
@@ -110,6 +110,7 @@ func (r Regularizer) Value(x []float64) float64 {
 	return 0
 }
 
+// eachGroup calls do with the first index and the end of each group.
 func (r Regularizer) eachGroup(do func(lo, hi int)) {
 	lo := 0
 	for _, hi := range r.Groups {
@@ -139,8 +140,8 @@ func (r Regularizer) Map(length float64) Map {
 }
 
 // Residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p||
-// is the distance of 0 from that set. tolerance is relative: how near to the boundary of an
-// indicator's set x counts as on it.
+// is the distance of 0 from that set. x counts as on the boundary of the ball or box if it is
+// within the relative distance tolerance of the boundary.
 func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	copy(p, v)
 	switch r.Kind {
@@ -156,8 +157,8 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 			}
 		}
 	case Box:
-		// At the lower bound r's subdifferential is (-inf, 0], at the upper [0, inf), where they meet the
-		// whole line.
+		// At the lower bound r's subdifferential is (-inf, 0], at the upper bound [0, inf), and if the
+		// bounds are equal the whole line.
 		lower, upper := r.near(tolerance)
 		for i, xi := range x {
 			if xi <= lower {
@@ -197,7 +198,7 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	}
 }
 
-// ResidualDerivative sets u to (dp/dv) u for the p and v of residual: an element of the generalised
+// ResidualDerivative sets u to (dp/dv) u for the p and v of Residual: an element of the generalised
 // derivative, symmetric and positive semidefinite, of the projection.
 func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64) {
 	switch r.Kind {
@@ -232,8 +233,8 @@ func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64)
 	}
 }
 
-// near returns the values from which a coordinate counts as at the box's bounds, infinite where
-// there is none.
+// near returns the limits of the box, moved inwards by tolerance: a coordinate at or beyond a limit
+// counts as at the bound. Infinite bounds stay infinite.
 func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 	lower, upper = r.Lower, r.Upper
 	if !math.IsInf(lower, 0) {

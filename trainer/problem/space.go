@@ -1,7 +1,7 @@
 package problem
 
-// Space is a problem's vectors with the regularizer r, and the steps of the iterate whose maps are
-// r's proximal maps.
+// Space holds a problem's vectors and its regularizer r. Its methods take steps whose maps are
+// proximal maps of r.
 type Space struct {
 	Vectors
 	Regularizer Regularizer
@@ -12,8 +12,7 @@ func (s *Space) Prox(length float64, x Vector) {
 	s.Apply(Step{Kind: ProximalStep, X: x, Map: s.Regularizer.Map(length)})
 }
 
-// Project brings the iterate to the ball or the box that r restricts it to; for other r it does
-// nothing.
+// Project projects the iterate onto the ball or box of r. For other regularizers it does nothing.
 func (s *Space) Project() {
 	switch s.Regularizer.Kind {
 	case Ball, Box:
@@ -21,7 +20,7 @@ func (s *Space) Project() {
 	}
 }
 
-// Descent is a proximal step with momentum of the iterate x (Space.Descend):
+// Descent describes a proximal step with momentum of the iterate x (see Space.Descend):
 //
 //	v = b v + d,   x+ = prox_{c r}(x - e (d + b v)).
 //

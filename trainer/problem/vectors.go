@@ -2,19 +2,18 @@ package problem
 
 import "math"
 
-// Vector is a handle on one of the vectors of a Vectors, valid for it alone.
+// Vector is the handle of a vector. It is valid only for the Vectors that returned it.
 type Vector int
 
 // Iterate is the handle of x itself.
 const Iterate Vector = 0
 
 // Vectors is a device's arithmetic on vectors of one length. Each operation is one call, so that a
-// device does it in its fewest passes. Reductions accumulate in float64. The numbers of the vectors
-// have the device's precision; results are those of the formulas up to its rounding, and
-// HostVectors with its plain loops is the reference.
+// device can carry it out in as few passes over memory as possible. Reductions accumulate in
+// float64. The elements have the device's precision, and results are rounded to that precision.
+// HostVectors with plain loops is the reference.
 //
-// A device that fails keeps its first error (Err); operations after it do nothing, and numbers they
-// return are NaN.
+// If an operation fails, Err returns its error. Later operations do nothing and return NaN.
 type Vectors interface {
 	// Len returns the length of the vectors.
 	Len() int
@@ -28,10 +27,10 @@ type Vectors interface {
 	Dot(x, y Vector) float64
 	// Distance returns the Euclidean norm of x - y.
 	Distance(x, y Vector) float64
-	// Apply takes a step.
+	// Apply carries out a step.
 	Apply(s Step)
-	// Moved returns ||x+ - x|| and ||x+|| of the last DescentStep. It is a call of its own, made when
-	// the numbers are needed, so that a device need not wait after the step.
+	// Moved returns ||x+ - x|| and ||x+|| of the last DescentStep. It is separate from Apply, so that
+	// a device waits for the step only if the caller needs the norms.
 	Moved() (distance, norm float64)
 	// Read copies v to the host (length Len).
 	Read(dst []float64, v Vector)
@@ -67,7 +66,7 @@ const (
 	AdagradStep
 )
 
-// Step is a step of a vector as data. Fields that its kind does not name are not read.
+// Step describes a step of a vector. Apply reads only the fields that the formula of Kind names.
 type Step struct {
 	Kind      StepKind
 	X         Vector // the vector that moves
@@ -102,7 +101,7 @@ type MapKind int
 const (
 	// IdentityMap is P(y) = y.
 	IdentityMap MapKind = iota
-	// ElementwiseMap acts on each number alone, a shrinkage, a projection onto a box, a soft
+	// ElementwiseMap acts on each element separately: a shrinkage, a projection onto a box or a soft
 	// threshold:
 	//
 	//	z = min(max(Scale y, Lower), Upper),   P(y) = z - min(max(z, -Threshold), Threshold).
@@ -113,18 +112,18 @@ const (
 	GroupMap
 )
 
-// Map is a proximal map as data (Regularizer.Map). Fields that its kind does not name are not read.
-// The zero value is the identity.
+// Map describes a proximal map (see Regularizer.Map). Apply reads only the fields that the formula
+// of Kind names. The zero value is the identity.
 type Map struct {
 	Kind                MapKind
 	Scale, Lower, Upper float64 // of ElementwiseMap, Scale >= 0
 	Threshold           float64 // of ElementwiseMap and GroupMap, >= 0
 	Radius              float64 // of BallMap
-	Ends                []int   // of GroupMap: the ends of consecutive groups, the last one Len
+	Ends                []int   // of GroupMap: the ends of consecutive groups; the last is Len
 }
 
-// Elementwise returns the map with the fields of an ElementwiseMap: itself, or the identity for
-// maps that need a norm first.
+// Elementwise returns the elementwise part of the map: m itself if it is an ElementwiseMap, else
+// the identity as an ElementwiseMap.
 func (m Map) Elementwise() Map {
 	if m.Kind == ElementwiseMap {
 		return m

@@ -149,7 +149,7 @@ func (a *assembly) start() (models.Weights, error) {
 func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	for i, s := range a.data.splits {
 		if i == 0 {
-			s.problem, err = a.builder.problem(s.rows, a.dtype, weights)
+			err = a.buildTraining(s, weights)
 		} else {
 			s.blocks, err = a.builder.newBlocks(s.data, a.dtype, weights)
 		}
@@ -159,6 +159,19 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 		if s.measure, err = a.builder.measurer(s.rows); err != nil {
 			return fmt.Errorf("session: %s rows: %w", s.name, err)
 		}
+	}
+	return nil
+}
+
+// buildTraining makes the problem of the training rows. If the engine stores 8-bit rows exactly, the
+// split reads them from there, and the memory that they were read to is freed.
+func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
+	if s.problem, err = a.builder.problem(s.rows, a.dtype, weights); err != nil {
+		return err
+	}
+	if own := s.problem.Stored(0); own != nil && own != s.data {
+		s.data = own
+		debug.FreeOSMemory()
 	}
 	return nil
 }

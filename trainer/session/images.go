@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
@@ -78,7 +77,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 		if err = cmp.Or(err, heldErr); err != nil {
 			return nil, err
 		}
-		l, err := loadPictures(packed, asRead, s.Normalize, on)
+		l, err := loadPictures(packed, asRead, s.Normalize)
 		if err == nil {
 			l.description.Data = sums
 		}
@@ -86,8 +85,8 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	})
 }
 
-func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
-	return loadPictures(atHand(s.Train), atHand(s.Test), s.Normalize, on)
+func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
+	return loadPictures(atHand(s.Train), atHand(s.Test), s.Normalize)
 }
 
 // atHand returns a selection as pictures.
@@ -114,25 +113,8 @@ func (r request) roomToTrain(rows, cols int) pixels {
 	return newBytes(rows, cols)
 }
 
-// packed returns training rows in the layouts of the device's products with them, or as they are if
-// the device has no such layouts. The rows are stored once: nothing keeps the original.
-func (r request) packed(x pixels) pixels {
-	bytes, ok := x.(*matrix.Bytes)
-	if !ok {
-		return x
-	}
-	own := r.roomToTrain(x.Dims())
-	if _, ok := own.(*matrix.Bytes); ok {
-		return x
-	}
-	own.SetScale(bytes.Scale)
-	own.SetRows(0, slices.Collect(slices.Chunk(bytes.Data, bytes.Cols)))
-	return own
-}
-
-// loadPictures packs and normalises the pictures.
-func loadPictures(train, test pictures, kind models.NormalizationKind, on request) (*loaded, error) {
-	train.pixels = on.packed(train.pixels)
+// loadPictures normalises the pictures.
+func loadPictures(train, test pictures, kind models.NormalizationKind) (*loaded, error) {
 	if kind == "" {
 		kind = models.NormalizeStandardize
 	}

@@ -101,7 +101,7 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	const (
-		allowance   = 24 << 20 // blocks on their way, labels, places, decompression, test rows being measured: less than a copy of the bytes
+		allowance   = 24 << 20 // blocks, labels, decompression, test rows: less than a copy of the bytes
 		layouts     = 2 * trainRows * features
 		activations = 2 * 4 * trainRows * (width + classes) // with room for their derivatives
 		records     = 2 * (4 + 8) * trainRows * classes     // the scores, read and widened, at the start and at the end

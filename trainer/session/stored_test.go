@@ -39,15 +39,19 @@ func TestStoredRows(t *testing.T) {
 	for _, c := range []struct {
 		dtype    tensor.Dtype
 		products Products
-	}{{tensor.Float32, Int8x3}, {tensor.Float32, Float32}, {tensor.Float64, ""}} {
+		hidden   int // a wide layer reads packed floats, a narrow layer plain floats
+	}{{tensor.Float32, Int8x3, 6}, {tensor.Float32, Float32, 6}, {tensor.Float32, Float32, 24}, {tensor.Float64, "", 6}, {tensor.Float64, "", 24}} {
 		for _, kind := range kinds {
 			e := onSelection(t, func(s *setup) {
-				s.Dtype, s.Products = c.dtype, c.products
+				s.Dtype, s.Products, s.Hidden = c.dtype, c.products, []int{c.hidden}
 				s.source = ImagesAtHand{Train: selection(), Test: selection(), Normalize: kind}
 			})
 			data := e.data.splits[0].data
 			if _, ok := data.(*kernel.PackedBytes); ok != (c.products == Int8x3) {
 				t.Fatalf("%+v: the training rows are a %T", c, data)
+			}
+			if _, ok := data.(*matrix.Bytes); ok {
+				t.Fatalf("%+v: the bytes are kept beside the device's rows", c)
 			}
 			want := imageRows(atHand(selection()), e.data.normalization).data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
@@ -66,12 +70,16 @@ func TestStoredRows(t *testing.T) {
 	}
 }
 
-// A run that reads the packed rows ends like a run that keeps the bytes: batches and certificate.
+// A run that reads its rows from the device ends like a run that keeps the bytes: batches and
+// certificate.
 func TestStoredRowsEndAlike(t *testing.T) {
 	needDigits(t)
-	for _, batch := range []int{0, 30} {
+	for _, c := range []struct {
+		products Products
+		batch    int
+	}{{Int8x3, 0}, {Int8x3, 30}, {Float32, 0}, {Float32, 30}} {
 		finish := func(keep bool) *Result {
-			e := onSelection(t, func(c *setup) { c.Dtype, c.Products, c.BatchSize = tensor.Float32, Int8x3, batch })
+			e := onSelection(t, func(s *setup) { s.Dtype, s.Products, s.BatchSize = tensor.Float32, c.products, c.batch })
 			if keep {
 				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
 				if b, ok := e.sampler.(smoothBatches); ok {
@@ -90,13 +98,13 @@ func TestStoredRowsEndAlike(t *testing.T) {
 			return final
 		}
 		if diff := cmp.Diff(finish(true), finish(false)); diff != "" {
-			t.Errorf("batches of %d: %s", batch, diff)
+			t.Errorf("%+v: %s", c, diff)
 		}
 	}
 }
 
-// Nothing keeps bytes that are packed as bytes: they are stored once. Products of floats need the
-// bytes for the certificate, so runs with such products keep them.
+// Nothing keeps the bytes once the device stores them. Gorgonia's machine stores floats only, and
+// its runs keep the bytes.
 func TestBytesAreFreed(t *testing.T) {
 	needDigits(t)
 	for _, c := range []struct {
@@ -104,7 +112,7 @@ func TestBytesAreFreed(t *testing.T) {
 		products Products
 		batch    int
 		kept     bool
-	}{{Plan, Int8x3, 0, false}, {Plan, Int8x3, 30, false}, {Plan, Float32, 0, true}, {Gorgonia, "", 0, true}} {
+	}{{Plan, Int8x3, 0, false}, {Plan, Int8x3, 30, false}, {Plan, Float32, 0, false}, {Plan, Float32, 30, false}, {Gorgonia, "", 0, true}} {
 		train := selection()
 		data := weak.Make(&train.Pixels.Data[0])
 		e := build(t, small(func(s *setup) {

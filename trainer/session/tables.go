@@ -140,7 +140,6 @@ func (l *loaded) packIntegers(t *datasets.Tables, on request) {
 	for k, x := range list {
 		l.splits[k].data = x.Values
 	}
-	l.splits[0].data = on.packed(list[0].Values)
 	l.center, l.scale = make([]float64, cols), make([]float64, cols)
 	for j := range cols {
 		x := list[0]

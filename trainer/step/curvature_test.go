@@ -7,7 +7,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// edge is f = x on x >= 1, undefined below, in float32, from the edge: the probe shrinks until it
+// edge is f = x on x >= 1, NaN below, in float32, started at x = 1: the probe shrinks until it
 // rounds to x_0.
 type edge struct{ *problem.HostSpace[float32] }
 
@@ -24,7 +24,7 @@ func (p edge) Backward(_ []float64, d problem.Vector) error { p.Write(d, []float
 
 func newEdge() edge { return edge{problem.NewHostSpace([]float32{1}, problem.Regularizer{})} }
 
-// Where no probe moves x the first curvature stays unknown, not 0/0.
+// If no probe moves x, the first curvature stays unknown, not 0/0.
 func TestProbeThatDoesNotMove(t *testing.T) {
 	p, at := newEdge(), &problem.Point{}
 	if err := at.Forward(p); err != nil {

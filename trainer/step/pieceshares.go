@@ -53,8 +53,8 @@ func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	return s
 }
 
-// solve computes the shares and writes the resulting coefficients of the terms. target is h - H q, one
-// number for each row of H; gram is H H^T.
+// solve computes the shares and writes the resulting coefficients of the terms. target is h - H q,
+// one number for each row of H; gram is H H^T.
 func (s *pieceShares) solve(coefficients, lambda, target []float64, gram *mat.SymDense, e float64) {
 	s.pose(target, gram, e)
 	s.scale(lambda)

@@ -26,8 +26,8 @@ import (
 // is then the multiplier of the whole move, d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+).
 // The curvature is measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
 //
-// For other maxima H has a row for each term, and y, the terms' coefficients, comes from the shares of
-// the pieces (pieceShares).
+// For other maxima H has a row for each term, and y, the terms' coefficients, comes from the shares
+// of the pieces (pieceShares).
 type ProxLinearStep struct {
 	set  Settings
 	p    problem.Piecewise

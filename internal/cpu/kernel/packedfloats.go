@@ -72,6 +72,15 @@ func (x *PackedFloats[F]) SetRow(i int, row []F) {
 	}
 }
 
+// Row returns row i in the matrix's memory: element j is elements[j*step].
+func (x *PackedFloats[F]) Row(i int) (elements []F, step int) {
+	if i < 0 || i >= x.rows {
+		panic("kernel: Row: no such row")
+	}
+	at, step := x.at(i, 0)
+	return x.data[at:], step
+}
+
 // At returns X[i, j].
 func (x *PackedFloats[F]) At(i, j int) F {
 	if i < 0 || i >= x.rows || j < 0 || j >= x.cols {

@@ -25,6 +25,9 @@ func TestMatrix(t *testing.T) {
 					if v := x.At(i, j); v != float64(100*i+j) {
 						t.Errorf("%v: X[%d,%d] = %v", s, i, j, v)
 					}
+					if row, step := x.Row(i); row[j*step] != float64(100*i+j) {
+						t.Errorf("%v: row %d has %v in column %d", s, i, row[j*step], j)
+					}
 				}
 			}
 			if rows, cols := x.Dims(); rows != s.n || cols != s.d {

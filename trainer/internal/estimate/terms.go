@@ -50,8 +50,8 @@ func (s *Terms) gradient(at *problem.Point, index int, d problem.Vector) error {
 	return s.backward(at, s.coefficients, d)
 }
 
-// backward writes coefficients[0] grad f + sum_t coefficients[1+t] grad h_t at the iterate of the last
-// Forward, and counts the gradient.
+// backward writes coefficients[0] grad f + sum_t coefficients[1+t] grad h_t at the iterate of the
+// last Forward, and counts the gradient.
 func (s *Terms) backward(at *problem.Point, coefficients []float64, d problem.Vector) error {
 	if s.pw == nil {
 		return at.Backward(s.p, coefficients, d)
