@@ -123,7 +123,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"primal=adam eta=auto", "--eta auto: the adam step does not support auto; give a number"},
 		{"primal=gradient eta-scale=fixed", "--eta auto: --eta-scale fixed does not support auto; give a number"},
 		{"method=gdpa gdpa-step=auto", "--gdpa-step auto: needs --primal nesterov"},
-		{"method=plada x-step=inner:3 primal=nesterov", "--primal nesterov: --x-step inner takes gradient steps only; choose --primal gradient"},
+		{"method=plada x-step=inner:3 primal=nesterov", "--primal nesterov: --x-step inner needs --primal gradient"},
 		{"method=plada x-step=inner:0", "--x-step inner:0: must be subgradient, proxlinear, split, or inner:N with N at least 1"},
 		{"method=plada x-step=proxlinear", "--x-step proxlinear: needs gaps |h| <= eps, which --problem mnpc does not have; choose subgradient or inner:N"},
 		{"regularizer=l1", "--regularizer-weight: missing; --regularizer l1 needs it"},

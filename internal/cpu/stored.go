@@ -6,8 +6,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// storedBytes is an 8-bit matrix s v in the memory of a leaf of floats, which holds T(s v). Its rows
-// are exactly v, so that nothing else needs to keep the values beside the floats.
+// storedBytes is an 8-bit matrix s v in the memory of a leaf of floats, which holds T(s v). Its
+// rows are exactly v, so that nothing else needs to keep the values beside the floats.
 type storedBytes[T plan.Float] struct {
 	rows, cols     int
 	scale, inverse float64                 // s and 1/s

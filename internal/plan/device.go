@@ -38,9 +38,9 @@ type Program interface {
 	// whose products read 8-bit values takes a matrix.EightBit of the same scale only: any other
 	// matrix gives an error that wraps ErrNotBytes.
 	Bind(v View, m matrix.Matrix) error
-	// Stored returns the 8-bit data of an input in the program's own memory on the host, with the same
-	// elements as the plan's data, which the caller can then free. Stored returns nil for other inputs,
-	// and if the program does not store the values exactly on the host.
+	// Stored returns the 8-bit data of an input in the program's own memory on the host, with the
+	// same elements as the plan's data, which the caller can then free. Stored returns nil for other
+	// inputs, and if the program does not store the values exactly on the host.
 	Stored(v View) matrix.EightBit
 	// Products names how products with the data are computed: a kind with digits, or the dtype.
 	Products() string

@@ -163,8 +163,8 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	return nil
 }
 
-// buildTraining makes the problem of the training rows. If the engine stores 8-bit rows exactly, the
-// split reads them from there, and the memory that they were read to is freed.
+// buildTraining makes the problem of the training rows. If the engine stores 8-bit rows exactly,
+// the split reads them from there, and the memory that they were read to is freed.
 func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
 	if s.problem, err = a.builder.problem(s.rows, a.dtype, weights); err != nil {
 		return err
