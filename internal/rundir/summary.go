@@ -11,7 +11,7 @@ import (
 
 // Summary is the content of summary.json: the result of a finished run.
 type Summary struct {
-	Schema       int                `json:"schema"` // Write sets it
+	Schema       int                `json:"schema"` // the version of the keys: the constant Schema
 	Status       string             `json:"status"` // why it stopped
 	Iterations   int                `json:"iterations"`
 	Seconds      float64            `json:"seconds"`       // of training

@@ -151,6 +151,7 @@ func (s *Session) summarise() Summary {
 func (s *Session) commonSummary(r *trainer.Result) Summary {
 	d := s.Describe()
 	sum := Summary{
+		Schema: rundir.Schema,
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: d.Bounds,
 		Device: d.deviceAndMemory(), Products: d.Products,
 		PeakBytes: rundir.PeakBytes(), Warnings: append([]string{}, s.warnings...), Version: d.Version,
