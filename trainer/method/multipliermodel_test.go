@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -122,6 +123,29 @@ func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 	}
 	if math.Abs(whole) > 0.1 {
 		t.Errorf("after 4,000 steps x = %v, want about 0", whole)
+	}
+}
+
+// The zero value trains as the options' defaults say.
+func TestMultiplierModelZeroValueHasTheDefaults(t *testing.T) {
+	train := func(m *MultiplierModel) float64 {
+		p := newTwoGroups(t)
+		if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 20}); err != nil {
+			t.Fatal(err)
+		}
+		x := []float64{0}
+		p.Space().Read(x, problem.Iterate)
+		return x[0]
+	}
+	defaults := &MultiplierModel{}
+	if err := option.SetDefaults(defaults.Options(), func(string) string { return "" }); err != nil {
+		t.Fatal(err)
+	}
+	if defaults.Step == 0 || defaults.NetworkStep == 0 || defaults.Units == 0 {
+		t.Errorf("the options leave settings at zero: %+v", defaults)
+	}
+	if zero, full := train(&MultiplierModel{}), train(defaults); zero != full {
+		t.Errorf("x = %v with the zero value, %v with the options' defaults", zero, full)
 	}
 }
 

@@ -82,7 +82,7 @@ func (f recorderFunc) Record(r *trainer.Record) error { return f(r) }
 func TestZeroValueHasTheDefaults(t *testing.T) {
 	for _, d := range method.All() {
 		if d.Name == "multiplier-model" {
-			continue // for problems that draw groups; its defaults are tested beside it
+			continue // TestMultiplierModelZeroValueHasTheDefaults: it needs groups that are drawn
 		}
 		variants := []map[string]string{nil}
 		switch d.Name {
