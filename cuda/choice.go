@@ -56,8 +56,8 @@ func (d *Device) Products(cols int) Products {
 // Stored implements plan.Program: the data are in the device's memory.
 func (p *Program) Stored(plan.View) matrix.EightBit { return nil }
 
-// Products names how products with the data are computed: the kind with digits if there is one, else
-// tf32 or the plan's dtype.
+// Products names how products with the data are computed: the kind with digits if there is one,
+// else tf32 or the plan's dtype.
 func (p *Program) Products() string {
 	for _, x := range p.eight {
 		return x.kind.String()

@@ -7,22 +7,26 @@
 //
 // Both devices refuse a wrong call with a Violation:
 //
-//	memory     every launch, copy and product stays inside one live allocation; nothing is freed twice
-//	contents   no byte is read that nothing wrote since its allocation
-//	order      two streams touch the same bytes, one of them writing, only with an event between them
-//	captures   while a stream is captured nothing is allocated, synchronized or copied with pageable host memory; every run of the
-//	           graph reads and writes again what was captured, in memory that is still allocated
-//	staging    pinned memory keeps its contents until the upload from it is done, and holds a download's bytes only after the stream
-//	           was synchronized
-//	the end    Close names what was not given back
+//	memory     every launch, copy and product stays inside one live allocation;
+//	           no allocation is freed twice
+//	contents   a byte is read only after a write since its allocation
+//	order      if two streams touch the same bytes and one of them writes, an event
+//	           lies between them
+//	captures   a captured stream does not allocate, synchronize or copy pageable host
+//	           memory; each run of the graph repeats the captured reads and writes, in
+//	           memory that is still allocated
+//	staging    pinned memory keeps its contents until the upload from it is done, and
+//	           holds a download's bytes only after the stream was synchronized
+//	the end    Close names every resource that was not freed
 //
 // A computing device also checks its kernels:
 //
 //	modules    every kernel of a module is compiled for the host, with the same parameters as in PTX
-//	bounds     nothing is written beside an allocation
+//	bounds     no kernel writes outside an allocation
 //	barriers   all threads of a block reach a barrier
-//	sums       a sum of products of integers is a 32-bit integer
-//	strict     a launch reads and writes only what it declares, and its results do not depend on the order of blocks and threads
+//	sums       a sum of products of integers fits in 32 bits
+//	strict     a launch reads and writes only the operands that it declares, and its
+//	           results do not depend on the order of blocks and threads
 //
 // A test can make the k-th call of a kind fail, and limit the memory.
 package double

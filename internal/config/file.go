@@ -14,8 +14,8 @@ import (
 	"ppal/trainer/option"
 )
 
-// ProvenanceKey is the key of a run's config.yaml that holds the run's provenance. Reading skips it,
-// so that a run's file starts the same run again.
+// ProvenanceKey is the key of a run's config.yaml that holds the run's provenance. Reading skips
+// it, so that a run's file starts the same run again.
 const ProvenanceKey = "provenance"
 
 // File holds the settings of a YAML file, not yet resolved.
@@ -30,7 +30,8 @@ type fileValue struct {
 }
 
 // ReadFile reads a YAML file. The error for an unknown key, a key given twice or a value of the
-// wrong form is an *Error with the file's line. The error for an unreadable file wraps its fs error.
+// wrong form is an *Error with the file's line. The error for an unreadable file wraps its fs
+// error.
 func ReadFile(path string) (*File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -25,16 +25,9 @@ const (
 // root is the repository's folder.
 const root = "../.."
 
-// wide lists the folders that still have lines which are too wide; /... includes the folders below.
-// Remove a folder once its lines fit; add none.
-var wide = []string{
-	"cuda/...",
-	"internal/config",
-}
-
 // TestWidth checks every comment line of Go files and every line of Markdown.
 func TestWidth(t *testing.T) {
-	found := map[string][]string{} // complaints by folder
+	var found []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -60,35 +53,16 @@ func TestWidth(t *testing.T) {
 		}
 		path, err = filepath.Rel(root, path)
 		for _, complaint := range list {
-			folder := filepath.ToSlash(filepath.Dir(path))
-			found[folder] = append(found[folder], path+":"+complaint)
+			found = append(found, path+":"+complaint)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	excused := map[string]bool{} // by entry of wide
-	for folder, list := range found {
-		if i := slices.IndexFunc(wide, func(entry string) bool { return covers(entry, folder) }); i >= 0 {
-			excused[wide[i]] = true
-			continue
-		}
-		for _, complaint := range list {
-			t.Error(complaint)
-		}
+	for _, complaint := range found {
+		t.Error(complaint)
 	}
-	for _, folder := range wide {
-		if !excused[folder] {
-			t.Logf("%s complies: remove it from the list", folder)
-		}
-	}
-}
-
-// covers reports whether an entry of wide includes a folder.
-func covers(entry, folder string) bool {
-	top, below := strings.CutSuffix(entry, "/...")
-	return folder == top || below && strings.HasPrefix(folder, top+"/")
 }
 
 // wideComments finds comments with lines above commentWidth. A comment behind code is measured
