@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -197,20 +198,20 @@ func TestBindExchangesTheRows(t *testing.T) {
 type table struct {
 	rows, cols int
 	values     []float64
-	widened    *int // rows asked for
+	widened    *atomic.Int64 // rows asked for, by all workers
 }
 
 func (t table) Dims() (rows, cols int) { return t.rows, t.cols }
 
 func (t table) Float32(dst []float32, from, to int) {
-	*t.widened += to - from
+	t.widened.Add(int64(to - from))
 	for i, v := range t.values[from*t.cols : to*t.cols] {
 		dst[i] = float32(v)
 	}
 }
 
 func (t table) Float64(dst []float64, from, to int) {
-	*t.widened += to - from
+	t.widened.Add(int64(to - from))
 	copy(dst, t.values[from*t.cols:to*t.cols])
 }
 
@@ -218,7 +219,7 @@ func (t table) Float64(dst []float64, from, to int) {
 // it too, it is widened beside.
 func TestDataMatrices(t *testing.T) {
 	build := func(e graph.Engine, watchRows bool) (*graph.Problem, int) {
-		widened := 0
+		var widened atomic.Int64
 		data := table{rows: 700, cols: 9, values: make([]float64, 6300), widened: &widened}
 		for i := range data.values {
 			data.values[i] = math.Cos(float64(i * i))
@@ -248,7 +249,7 @@ func TestDataMatrices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p, widened
+		return p, int(widened.Load())
 	}
 	want, _ := build(graph.Tape{}, false)
 	for _, watchRows := range []bool{false, true} {

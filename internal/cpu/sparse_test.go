@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -28,16 +29,16 @@ import (
 // sparseRows is a CSR that counts the rows it is asked to widen.
 type sparseRows struct {
 	*matrix.CSR
-	widened *int
+	widened *atomic.Int64 // by all workers
 }
 
 func (s sparseRows) Float32(dst []float32, from, to int) {
-	*s.widened += to - from
+	s.widened.Add(int64(to - from))
 	s.CSR.Float32(dst, from, to)
 }
 
 func (s sparseRows) Float64(dst []float64, from, to int) {
-	*s.widened += to - from
+	s.widened.Add(int64(to - from))
 	s.CSR.Float64(dst, from, to)
 }
 
@@ -130,11 +131,11 @@ func TestSparseAgreesWithGorgonia(t *testing.T) {
 		for _, level := range kernel.Levels() {
 			for _, threads := range []int{1, 2, 3} {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
-					widened := 0
+					var widened atomic.Int64
 					got := numbers(t, n.must(t, dtype, engine(t, level, threads), sparseRows{data, &widened}))
 					agree(t, fmt.Sprintf("%+v, %v, %d threads, %v", n, level, threads, dtype), got, want, bound)
-					if widened > 0 {
-						t.Errorf("%+v, %v: %d rows were widened", n, level, widened)
+					if widened.Load() > 0 {
+						t.Errorf("%+v, %v: %d rows were widened", n, level, widened.Load())
 					}
 				}
 			}
@@ -193,11 +194,11 @@ func TestFullSparseMatrixIsPacked(t *testing.T) {
 		}
 	}
 	want := numbers(t, n.must(t, tensor.Float64, graph.Tape{}, full))
-	widened := 0
+	var widened atomic.Int64
 	got := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), sparseRows{full, &widened}))
 	agree(t, "a full matrix", got, want, 1e-12)
-	if widened != 40 {
-		t.Errorf("%d rows were widened, want each of the 40 once", widened)
+	if widened.Load() != 40 {
+		t.Errorf("%d rows were widened, want each of the 40 once", widened.Load())
 	}
 }
 
@@ -220,11 +221,11 @@ func TestSparseInputReadWhole(t *testing.T) {
 		}
 		return p
 	}
-	widened := 0
+	var widened atomic.Int64
 	got, want := numbers(t, build(engine(t, kernel.Best(), 2), sparseRows{data, &widened})), numbers(t, build(graph.Tape{}, data))
 	agree(t, "an input read whole", got, want, 1e-12)
-	if widened != 500 {
-		t.Errorf("%d rows were widened, want each of the 500 once", widened)
+	if widened.Load() != 500 {
+		t.Errorf("%d rows were widened, want each of the 500 once", widened.Load())
 	}
 }
 
