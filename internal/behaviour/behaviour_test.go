@@ -39,6 +39,9 @@ type outcome struct {
 const table = "testdata/runs.json"
 
 func TestRuns(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector sees nothing of another process")
+	}
 	program := build(t)
 	want := map[string]outcome{}
 	if text, err := os.ReadFile(table); err == nil {
