@@ -184,7 +184,7 @@ func (t *run) diagnose() error {
 		return err
 	}
 	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
-		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g; the first iterations reduce it before the objective (--init starts from other weights)", v))
+		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g (--init starts from other weights)", v))
 	}
 	if t.hooks.diagnoser != nil {
 		warnings, err := t.hooks.diagnoser.Diagnose(t.full, t.fullAt)
