@@ -49,9 +49,10 @@ func ClopperPearson(hits, rows int, level float64) Interval {
 }
 
 // Gap returns an interval of the largest minus the smallest of the counts' rates. It takes the
-// Clopper-Pearson interval of each of the K rates at the level 1 - (1-level)/K (Bonferroni): for two
-// rates, both intervals have the level 1 - (1-level)/2. All K rates are in their intervals with a
-// probability of at least level, also if the rates have rows in common, and the gap is then between
+// Clopper-Pearson interval of each of the K rates at the level 1 - (1-level)/K (Bonferroni): for
+// two rates, both intervals have the level 1 - (1-level)/2. All K rates are in their intervals with
+// a probability of at least level, also if the rates have rows in common, and the gap is then
+// between
 //
 //	low  = max_a low_a - min_b high_b, at least 0
 //	high = max over a != b of high_a - low_b

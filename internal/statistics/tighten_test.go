@@ -66,8 +66,8 @@ func TestRowsFor(t *testing.T) {
 	}
 }
 
-// TestMarginHolds draws counts of two groups with a fixed seed: where the measured gap is within the
-// tightened bound, the true gap exceeds the bound in at most the tail of all draws.
+// TestMarginHolds draws counts of two groups with a fixed seed: where the measured gap is within
+// the tightened bound, the true gap exceeds the bound in at most the tail of all draws.
 func TestMarginHolds(t *testing.T) {
 	const draws, tail = 20000, 0.05
 	rng := rand.New(rand.NewPCG(3, 0x6d617267))

@@ -8,8 +8,8 @@ import (
 )
 
 // Umbrella returns the order statistic of the Neyman-Pearson umbrella algorithm. A threshold at the
-// k-th smallest score of n held-out rows leaves a share of more than bound of new rows' scores above
-// the threshold with a probability of at most
+// k-th smallest score of n held-out rows leaves a share of more than bound of new rows' scores
+// above the threshold with a probability of at most
 //
 //	v(k) = sum_{j=k}^{n} C(n,j) (1-bound)^j bound^(n-j)
 //
