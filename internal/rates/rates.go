@@ -5,6 +5,8 @@ package rates
 import (
 	"fmt"
 	"math"
+
+	"ppal/internal/statistics"
 )
 
 // Level is the confidence of the intervals.
@@ -13,10 +15,10 @@ const Level = 0.95
 // Rate is a share of rows, with the number of rows that it is a share of.
 type Rate struct {
 	Value float64 `json:"value"`
-	// Interval is the Clopper-Pearson interval of the share at confidence Level, if the rows are
-	// independent of the model: rows that were not trained on.
-	Interval [2]float64 `json:"interval"`
-	Rows     int        `json:"rows"`
+	// Interval is the Clopper-Pearson interval of the share at confidence Level; nil on rows that the
+	// model was trained on, which say nothing about new rows.
+	Interval *[2]float64 `json:"interval,omitempty"`
+	Rows     int         `json:"rows"`
 }
 
 // Rates are rates by name. A rate of no rows, such as the true positive rate of a group without
@@ -63,9 +65,10 @@ type Group struct {
 	Rows []int // indices
 }
 
-// Count counts decisions. labels and decisions are indices into classes, one for each row. It
-// returns an error if the lengths differ or an index is out of range.
-func Count(labels, decisions []int, classes []string, groups []Group) (*Table, error) {
+// Count counts decisions. labels and decisions are indices into classes, one for each row. trained
+// says that the model was trained on the rows. Count returns an error if the lengths differ or an
+// index is out of range.
+func Count(labels, decisions []int, classes []string, groups []Group, trained bool) (*Table, error) {
 	if len(labels) != len(decisions) {
 		return nil, fmt.Errorf("rates: %d labels and %d decisions", len(labels), len(decisions))
 	}
@@ -78,7 +81,7 @@ func Count(labels, decisions []int, classes []string, groups []Group) (*Table, e
 	for i := range labels {
 		all[labels[i]][decisions[i]]++
 	}
-	t := &Table{Rows: len(labels), Overall: all.rates(classes), Classes: classes, Confusion: all}
+	t := &Table{Rows: len(labels), Overall: all.rates(classes, trained), Classes: classes, Confusion: all}
 	for _, g := range groups {
 		own := newConfusion(len(classes))
 		for _, i := range g.Rows {
@@ -87,7 +90,7 @@ func Count(labels, decisions []int, classes []string, groups []Group) (*Table, e
 			}
 			own[labels[i]][decisions[i]]++
 		}
-		t.ByGroup = append(t.ByGroup, ByGroup{Group: g.Name, Rows: len(g.Rows), Rates: own.rates(classes)})
+		t.ByGroup = append(t.ByGroup, ByGroup{Group: g.Name, Rows: len(g.Rows), Rates: own.rates(classes, trained)})
 	}
 	return t, nil
 }
@@ -104,8 +107,19 @@ func newConfusion(classes int) confusion {
 }
 
 // rates returns the rates of the counted rows.
-func (c confusion) rates(classes []string) Rates {
+func (c confusion) rates(classes []string, trained bool) Rates {
 	r := Rates{}
+	set := func(name string, hits, rows int) {
+		if rows == 0 {
+			return
+		}
+		rate := Rate{Value: float64(hits) / float64(rows), Rows: rows}
+		if !trained {
+			i := statistics.ClopperPearson(hits, rows, Level)
+			rate.Interval = &[2]float64{i.Low, i.High}
+		}
+		r[name] = rate
+	}
 	all, right := 0, 0
 	actual, decided := make([]int, len(c)), make([]int, len(c))
 	for a, row := range c {
@@ -116,28 +130,19 @@ func (c confusion) rates(classes []string) Rates {
 		}
 		right += row[a]
 	}
-	r.set(Error, all-right, all)
+	set(Error, all-right, all)
 	if len(c) == 2 {
-		r.set(PositiveRate, decided[1], all)
-		r.set(TruePositiveRate, c[1][1], actual[1])
-		r.set(FalsePositiveRate, c[0][1], actual[0])
-		r.set(Precision, c[1][1], decided[1])
+		set(PositiveRate, decided[1], all)
+		set(TruePositiveRate, c[1][1], actual[1])
+		set(FalsePositiveRate, c[0][1], actual[0])
+		set(Precision, c[1][1], decided[1])
 		return r
 	}
 	for a, class := range classes {
-		r.set(RecallOf(class), c[a][a], actual[a])
-		r.set(PrecisionOf(class), c[a][a], decided[a])
+		set(RecallOf(class), c[a][a], actual[a])
+		set(PrecisionOf(class), c[a][a], decided[a])
 	}
 	return r
-}
-
-// set sets a rate of hits among rows, if there are rows.
-func (r Rates) set(name string, hits, rows int) {
-	if rows == 0 {
-		return
-	}
-	low, high := interval(hits, rows)
-	r[name] = Rate{Value: float64(hits) / float64(rows), Interval: [2]float64{low, high}, Rows: rows}
 }
 
 // Acceptance returns the share of rows that are decided as the positive class; NaN unless there are

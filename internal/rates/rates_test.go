@@ -12,7 +12,7 @@ import (
 func TestCountByHand(t *testing.T) {
 	labels := []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	decisions := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}
-	table, err := Count(labels, decisions, []string{"no", "yes"}, []Group{{"a", []int{0, 5, 7}}, {"b", []int{1, 2}}})
+	table, err := Count(labels, decisions, []string{"no", "yes"}, []Group{{"a", []int{0, 5, 7}}, {"b", []int{1, 2}}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestCountByHand(t *testing.T) {
 }
 
 func TestCountClasses(t *testing.T) {
-	table, err := Count([]int{0, 0, 1, 2, 2, 2}, []int{0, 1, 1, 2, 2, 0}, []string{"coat", "shirt", "bag"}, nil)
+	table, err := Count([]int{0, 0, 1, 2, 2, 2}, []int{0, 1, 1, 2, 2, 0}, []string{"coat", "shirt", "bag"}, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,9 @@ func TestCountClasses(t *testing.T) {
 		if table.Overall[name].Value != want {
 			t.Errorf("%s: %v, want %v", name, table.Overall[name], want)
 		}
+	}
+	if table.Overall[Error].Interval != nil {
+		t.Error("an interval of rows that the model was trained on")
 	}
 	if !math.IsNaN(table.Acceptance()) {
 		t.Error("three classes have an acceptance rate")
@@ -62,32 +65,16 @@ func TestCountClasses(t *testing.T) {
 
 func TestCountRefuses(t *testing.T) {
 	for _, bad := range []func() error{
-		func() error { _, err := Count([]int{0}, []int{0, 1}, []string{"a", "b"}, nil); return err },
-		func() error { _, err := Count([]int{0}, []int{2}, []string{"a", "b"}, nil); return err },
-		func() error { _, err := Count([]int{-1}, []int{0}, []string{"a", "b"}, nil); return err },
+		func() error { _, err := Count([]int{0}, []int{0, 1}, []string{"a", "b"}, nil, false); return err },
+		func() error { _, err := Count([]int{0}, []int{2}, []string{"a", "b"}, nil, false); return err },
+		func() error { _, err := Count([]int{-1}, []int{0}, []string{"a", "b"}, nil, false); return err },
 		func() error {
-			_, err := Count([]int{0}, []int{0}, []string{"a", "b"}, []Group{{"g", []int{1}}})
+			_, err := Count([]int{0}, []int{0}, []string{"a", "b"}, []Group{{"g", []int{1}}}, false)
 			return err
 		},
 	} {
 		if bad() == nil {
 			t.Error("accepted")
-		}
-	}
-}
-
-// The interval of no hits and of all hits has a closed form: 1 - (a/2)^(1/n). 5 of 10 is in every
-// table.
-func TestInterval(t *testing.T) {
-	for _, c := range []struct {
-		hits, rows int
-		low, high  float64
-	}{
-		{0, 20, 0, 1 - math.Pow(0.025, 1.0/20)}, {20, 20, math.Pow(0.025, 1.0/20), 1}, {5, 10, 0.187086, 0.812914},
-	} {
-		low, high := interval(c.hits, c.rows)
-		if math.Abs(low-c.low) > 1e-6 || math.Abs(high-c.high) > 1e-6 {
-			t.Errorf("%d of %d: [%v, %v], want [%v, %v]", c.hits, c.rows, low, high, c.low, c.high)
 		}
 	}
 }
