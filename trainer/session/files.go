@@ -131,10 +131,24 @@ func (s *Session) draw() error {
 	if d.Task == NameNeymanPearson {
 		bounded = "loss"
 	}
-	_, err = plots.Write(s.files.dir.Plots(), plots.Run{
-		Title: s.options.methodName() + " on " + d.Dataset, Records: records, Objective: d.Objective, Bounded: bounded,
+	title := s.options.methodName() + " on " + d.Dataset
+	if _, err = plots.Write(s.files.dir.Plots(), plots.Run{
+		Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
 		Constraints: d.Constraints, Bounds: d.Bounds,
-	})
+	}); err != nil {
+		return err
+	}
+	pictures := plots.Rates{Title: title}
+	for _, split := range s.result.Splits {
+		if split.Rates != nil {
+			pictures.Splits = append(pictures.Splits, plots.SplitRates{
+				Name: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
+		}
+	}
+	if pictures.Splits == nil {
+		return nil
+	}
+	_, err = plots.WriteRates(s.files.dir.Plots(), pictures)
 	return err
 }
 
