@@ -157,7 +157,7 @@ func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
 	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
-	sum.MaxViolation = problem.MaxViolation(r.Constraints)
+	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
 		if split.Rates != nil {
