@@ -21,6 +21,11 @@ type Rate struct {
 	Rows     int         `json:"rows"`
 }
 
+// Count returns the rate as a number of hits among rows.
+func (r Rate) Count() statistics.Count {
+	return statistics.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows}
+}
+
 // Rates are rates by name. A rate of no rows, such as the true positive rate of a group without
 // positive rows, is missing.
 type Rates map[string]Rate
@@ -37,6 +42,9 @@ const (
 
 // RecallOf names the share of the class's rows that are decided as the class.
 func RecallOf(class string) string { return "recall[" + class + "]" }
+
+// ErrorOf names the share of the class's rows that are decided as another class.
+func ErrorOf(class string) string { return "error[" + class + "]" }
 
 // PrecisionOf names the share of the class's rows among the rows that are decided as the class.
 func PrecisionOf(class string) string { return "precision[" + class + "]" }

@@ -2,10 +2,12 @@ package session
 
 import (
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -116,7 +118,45 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 	if err != nil {
 		return nil, err
 	}
-	return fairness(name, p), nil
+	s := fairness(name, p)
+	s.minimise, s.meanings = rates.Error, gapMeanings(name, attributeOf(train.groupNames()), len(p.Bounds()), form)
+	return s, nil
+}
+
+// attributeOf returns what two groups are values of: "sex" of "sex=Female" and "sex=Male"; else the
+// name of the first group.
+func attributeOf(groups []string) string {
+	first, _, equation := strings.Cut(groups[0], "=")
+	if equation && strings.HasPrefix(groups[1], first+"=") {
+		return first
+	}
+	return groups[0]
+}
+
+// gapMeanings returns the gaps of decisions that the constraints stand for: a gap is one constraint,
+// with split forms two, and the largest gap is one constraint for both.
+func gapMeanings(task, attribute string, constraintCount int, form constraints.GapForm) []meaning {
+	names := []string{rates.PositiveRate}
+	if task == NameEqualizedOdds {
+		names = []string{rates.TruePositiveRate, rates.FalsePositiveRate}
+	}
+	if form == constraints.Maximum {
+		var list []string
+		for _, name := range names {
+			list = append(list, fmt.Sprintf("gap(%s, %s)", name, attribute))
+		}
+		return []meaning{{measure: "max(" + strings.Join(list, ", ") + ")", constraints: []int{0}, interval: gapInterval(names...)}}
+	}
+	var list []meaning
+	each := constraintCount / len(names)
+	for k, name := range names {
+		m := meaning{measure: fmt.Sprintf("gap(%s, %s)", name, attribute), interval: gapInterval(name)}
+		for j := range each {
+			m.constraints = append(m.constraints, k*each+j)
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // State implements Task.
@@ -142,6 +182,14 @@ func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	s := fairness(NameIntersectional, p)
+	s.minimise = rates.Error
+	for k, name := range p.ConstraintNames() {
+		m := meaning{measure: fmt.Sprintf("error[%s] - error", name), constraints: []int{k}}
+		if form == constraints.Each {
+			m.interval = excessInterval(k)
+		}
+		s.meanings = append(s.meanings, m)
+	}
 	if t.Form == SampledGroup {
 		s.sampled = p
 	}

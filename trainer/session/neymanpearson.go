@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -41,7 +42,12 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	collapse, _ := p.CollapseThreshold()
+	var meanings []meaning
+	for j, name := range names[1:] {
+		meanings = append(meanings, meaning{measure: rates.ErrorOf(name), constraints: []int{j}, interval: classInterval(1 + j)})
+	}
 	return &Statement{
+		minimise: rates.ErrorOf(names[0]), meanings: meanings,
 		Name: NameNeymanPearson, Objective: names[0],
 		Constraints: named(p.ConstraintNames(), p.Bounds()), Outputs: len(names),
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {

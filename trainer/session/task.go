@@ -57,7 +57,9 @@ type Statement struct {
 	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	sampled *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	meanings []meaning                   // what the constraints stand for; nil: their names
+	minimise string                      // the rate that the objective stands for; "": its name
 }
 
 // State implements Task: it returns s.
