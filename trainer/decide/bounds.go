@@ -10,8 +10,8 @@ import (
 // Bound is a bound on rates, sum_r Coefficients[r] d_r + Constant <= Bound + Slack.
 type Bound struct {
 	problem.AffineRow
-	// Slack is the excess that still counts as met: the weight of one row of the smallest cell for a
-	// gap, because a gap moves in such steps; 0 for a bound on one rate.
+	// Slack is the excess that still counts as met: the weight of one row of the smallest cell for
+	// a gap, because a gap moves in such steps; 0 for a bound on one rate.
 	Slack float64
 	// Row is the weight of one row in the bound's value: the resolution of the value.
 	Row float64
@@ -19,8 +19,8 @@ type Bound struct {
 
 // Target is an objective with bounds, both linear in rates.
 type Target struct {
-	// Objective is the objective on decisions, sum_r Coefficients[r] d_r + Constant. Its Bound is not
-	// used.
+	// Objective is the objective on decisions, sum_r Coefficients[r] d_r + Constant. Its Bound is
+	// not used.
 	Objective problem.AffineRow
 	Bounds    []Bound
 

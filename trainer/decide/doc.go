@@ -9,12 +9,12 @@
 // rates approach the decisions' rates.
 //
 // Feedback (Train): a round solves the smooth problem with the bounds shifted by c, counts the
-// decisions' rates d beside the smooth rates h, and sets the next shift to c + theta ((h - d) - c).
-// The next round starts from the weights, the multipliers and the step sizes of the last. At a fixed
-// point the decisions meet the bounds, and the multipliers are zero where the decisions leave a
-// bound unused: the conditions of Cotter et al., "Optimization with Non-Differentiable Constraints
-// with Applications to Fairness, Recall, Churn, and Other Goals", JMLR 2019. Every round is a smooth
-// problem with its own certificate.
+// decisions' rates d beside the smooth rates h, and sets the next shift to c + theta ((h - d) -
+// c). The next round starts from the weights, the multipliers and the step sizes of the last. At a
+// fixed point the decisions meet the bounds, and the multipliers are zero where the decisions
+// leave a bound unused: the conditions of Cotter et al., "Optimization with Non-Differentiable
+// Constraints with Applications to Fairness, Recall, Churn, and Other Goals", JMLR 2019. Every
+// round is a smooth problem with its own certificate.
 //
 // Exact step (Threshold, Offsets): the scores are sorted once, and every threshold's rates follow
 // from the rates of the threshold before. The best threshold that meets the bounds is subtracted

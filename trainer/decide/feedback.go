@@ -17,10 +17,10 @@ const DefaultRounds = 6
 
 // Feedback describes the bounds on decisions that Train feeds back into a smooth problem.
 type Feedback struct {
-	// Smooth is the smooth problem on all rows. Its first terms are the smooth rates, in the order of
-	// Rates. Terms after the rates, such as a norm of the weights, have no decisions and count as they
-	// are. The map of Smooth holds the shifts, which Train changes. If the trained problem is a
-	// Sampler, it shares the map.
+	// Smooth is the smooth problem on all rows. Its first terms are the smooth rates, in the order
+	// of Rates. Terms after the rates, such as a norm of the weights, have no decisions and count
+	// as they are. The map of Smooth holds the shifts, which Train changes. If the trained problem
+	// is a Sampler, it shares the map.
 	Smooth *problem.Affine
 	// Rates are the rates of decisions on the rows of Smooth. Rates after the last term of Smooth
 	// belong to the objective only.
@@ -29,16 +29,16 @@ type Feedback struct {
 	Target *Target
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
-	// Rounds is the largest number of rounds after the first solution; 0 is the default, 6. A negative
-	// number means none.
+	// Rounds is the largest number of rounds after the first solution; 0 is the default, 6. A
+	// negative number means none.
 	Rounds int
-	// Resolution is the distance up to which scores count as equal in the exact step, relative to the
-	// largest absolute score.
+	// Resolution is the distance up to which scores count as equal in the exact step, relative to
+	// the largest absolute score.
 	Resolution float64
 }
 
-// Round describes a round of the feedback: a solution of the smooth problem with its shifts, and the
-// decisions there.
+// Round describes a round of the feedback: a solution of the smooth problem with its shifts, and
+// the decisions there.
 type Round struct {
 	Iteration int       // the last of the round
 	Theta     float64   // the step of the feedback that made the shifts
@@ -52,14 +52,14 @@ type Round struct {
 // Result is the result of Train.
 type Result struct {
 	// Result describes all rounds: iterations, seconds and gradients. Its point, objective and
-	// certificate are those of the smooth problem with the shifts of the best round, before the exact
-	// step.
+	// certificate are those of the smooth problem with the shifts of the best round, before the
+	// exact step.
 	*trainer.Result
-	// Rounds are the rounds in their order. A resumed run has the best earlier round, if a round had
-	// ended, and the rounds since.
+	// Rounds are the rounds in their order. A resumed run has the best earlier round, if a round
+	// had ended, and the rounds since.
 	Rounds []Round
-	// Best is the index of the round whose weights the problem holds: the one with the least violation
-	// after the exact step, then the least objective on decisions.
+	// Best is the index of the round whose weights the problem holds: the one with the least
+	// violation after the exact step, then the least objective on decisions.
 	Best int
 }
 
@@ -70,9 +70,9 @@ type Result struct {
 // decisions of such a round meet the bounds and use them. Records continue over the rounds, with
 // increasing iterations; their means are those of a round.
 //
-// The weights of the best round are the iterate of p and of Smooth at the end, and the map holds its
-// shifts. Settings.Output is not used: the best round decides. The exact step is not applied: its
-// offsets are in Round.Exact.
+// The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
+// its shifts. Settings.Output is not used: the best round decides. The exact step is not applied:
+// its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the
 // settings are the same. Errors are those of trainer.Train.
@@ -121,8 +121,9 @@ type solution struct {
 }
 
 const (
-	// solved is the largest epsilon of a round's certificate, in rows, that ends the round. Half a row
-	// is enough for the bounds, but costs 0.25 points of error on COMPAS; a twentieth costs nothing.
+	// solved is the largest epsilon of a round's certificate, in rows, that ends the round. Half a
+	// row is enough for the bounds, but costs 0.25 points of error on COMPAS; a twentieth costs
+	// nothing.
 	solved     = 0.05
 	firstShare = 1. / 3 // the first round's share of the limits
 	enough     = 0.75   // the excess must fall to this share in a round, else the step is halved

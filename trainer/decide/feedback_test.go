@@ -157,8 +157,8 @@ func (h *history) Record(r *trainer.Record) error {
 
 func (h *history) Tick(*problem.Point) { h.ticks++ }
 
-// TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups: the decisions meet the
-// bound within one row, at an error close to the best of a grid of linear models.
+// TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups: the decisions meet
+// the bound within one row, at an error close to the best of a grid of linear models.
 func TestTrainMeetsTheBound(t *testing.T) {
 	for _, groups := range []int{2, 3, 5} {
 		const bound = 0.02
@@ -212,8 +212,8 @@ func (l *lending) grid(t *testing.T) float64 {
 	return best
 }
 
-// TestFeedbackMovesTheBound checks one round by hand: the shift is the difference between the smooth
-// and the counted rates at the end of the first solution.
+// TestFeedbackMovesTheBound checks one round by hand: the shift is the difference between the
+// smooth and the counted rates at the end of the first solution.
 func TestFeedbackMovesTheBound(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	m := &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}
@@ -310,7 +310,8 @@ func TestResumeRefusesOtherBounds(t *testing.T) {
 	}
 }
 
-// TestLimits checks the limits on gradients and time, and that no rounds follow a cancelled context.
+// TestLimits checks the limits on gradients and time, and that no rounds follow a cancelled
+// context.
 func TestLimits(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 100000, Gradients: 70}, l.feedback)
@@ -332,8 +333,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEveryMethodSolvesOrRefuses runs every method as the inner solver: it trains, or the error says
-// what it needs.
+// TestEveryMethodSolvesOrRefuses runs every method as the inner solver: it trains, or the error
+// says what it needs.
 func TestEveryMethodSolvesOrRefuses(t *testing.T) {
 	for _, name := range method.Names() {
 		m, err := method.New(name)

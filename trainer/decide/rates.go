@@ -8,7 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Entry says that a rate counts a row's decision: the rate grows by Weight if the decision is Class.
+// Entry says that a rate counts a row's decision: the rate grows by Weight if the decision is
+// Class.
 type Entry struct {
 	Rate, Class int
 	Weight      float64
@@ -28,8 +29,8 @@ type Rates struct {
 	undecided []int     // the rates that decisions do not determine
 }
 
-// Undecided declares that decisions do not determine a rate, a mean loss for example. Train uses its
-// smooth value.
+// Undecided declares that decisions do not determine a rate, a mean loss for example. Train uses
+// its smooth value.
 func (r *Rates) Undecided(rate int) { r.undecided = append(r.undecided, rate) }
 
 // at returns the rates with the values h of the rates that decisions do not determine.

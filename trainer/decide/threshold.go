@@ -14,7 +14,8 @@ type Exact struct {
 	Offsets []float64
 	// Before and After are the objective on decisions without and with the offsets.
 	Before, After float64
-	// Violation is the sum of the excesses beyond the slacks with the offsets; 0: all bounds are met.
+	// Violation is the sum of the excesses beyond the slacks with the offsets; 0: all bounds are
+	// met.
 	Violation float64
 	// Moved is false if the offsets are all 0.
 	Moved bool

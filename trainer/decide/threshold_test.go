@@ -69,9 +69,9 @@ func result(r *decide.Rates, target *decide.Target, scores, offsets []float64) (
 //	label   +     +     -     +     -    -
 //	group   a     a     a     b     b    b
 //
-// At threshold 0, group a accepts 3 of 3 and group b 1 of 3: the gap is 2/3, the error 1/6. A gap of
-// 1/3 needs five accepted rows (error 2/6) or one (error 2/6): a threshold of -1.5 or of 2.25. The
-// threshold that is closer to 0 wins.
+// At threshold 0, group a accepts 3 of 3 and group b 1 of 3: the gap is 2/3, the error 1/6. A gap
+// of 1/3 needs five accepted rows (error 2/6) or one (error 2/6): a threshold of -1.5 or of 2.25.
+// The threshold that is closer to 0 wins.
 func TestThresholdByHand(t *testing.T) {
 	b := &binary{
 		labels: []int{1, 1, 0, 1, 0, 0}, groups: []int{0, 0, 0, 1, 1, 1}, count: 2,
