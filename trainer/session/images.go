@@ -16,14 +16,14 @@ type Images struct {
 	Dir          string // directory of the files; "": $PPAL_DATA, else the user's cache directory
 	Classes      []int  // numbers of the classes, the objective's first; nil: 0, 1, 2, 3
 	RowsPerClass int    // number of training rows of each class, from its first row; 0: all
-	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
+	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
 // ImagesAtHand is pictures that have been read. The session does not change the selections.
 type ImagesAtHand struct {
 	Train, Test *datasets.Selection
-	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
+	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
@@ -61,7 +61,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 		}
 		classes := s.Classes
 		if classes == nil {
-			classes = []int{0, 1, 2, 3}
+			classes = DefaultClasses()
 		}
 		toTrain, err := train.Choose(classes, s.RowsPerClass)
 		if err != nil {
@@ -115,9 +115,7 @@ func (r request) roomToTrain(rows, cols int) pixels {
 
 // loadPictures normalises the pictures.
 func loadPictures(train, test pictures, kind models.NormalizationKind) (*loaded, error) {
-	if kind == "" {
-		kind = models.NormalizeStandardize
-	}
+	kind = cmp.Or(kind, DefaultNormalize)
 	n, err := normalization(kind, train)
 	if err != nil {
 		return nil, err
