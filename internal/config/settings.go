@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -276,7 +275,7 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
-		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.deviceText,
+		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.Flag,
 			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
 			Or("auto"),
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
@@ -315,14 +314,4 @@ func (d *Device) setDevice(text string) error {
 	}
 	d.Ordinal = int(n)
 	return nil
-}
-
-func (d *Device) deviceText() string {
-	switch {
-	case d.Kind == "":
-		return "auto"
-	case d.Ordinal > 0:
-		return fmt.Sprintf("%s:%d", d.Kind, d.Ordinal)
-	}
-	return string(d.Kind)
 }

@@ -23,14 +23,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 			}
 		}
 	}
-	switch m := m.(type) { // settings of the run that a method needs
-	case *method.PPALA:
-		m.Tolerance = t.FeasibilityTolerance
-	case *method.PLADA:
-		m.Tolerance = t.FeasibilityTolerance
-	case *method.MultiplierModel:
-		m.Seed = t.Seed
-	}
+	method.SetRun(m, t.FeasibilityTolerance, t.Seed)
 	return m, nil
 }
 

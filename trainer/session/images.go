@@ -59,10 +59,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 				return nil, err
 			}
 		}
-		classes := s.Classes
-		if classes == nil {
-			classes = DefaultClasses()
-		}
+		classes := s.classes()
 		toTrain, err := train.Choose(classes, s.RowsPerClass)
 		if err != nil {
 			return nil, err
@@ -83,6 +80,14 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 		}
 		return l, err
 	})
+}
+
+// classes returns the numbers of the classes.
+func (s Images) classes() []int {
+	if s.Classes == nil {
+		return DefaultClasses()
+	}
+	return s.Classes
 }
 
 func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {

@@ -8,6 +8,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -84,8 +85,7 @@ type Options struct {
 
 // Files describes the calling program in the run's directory.
 type Files struct {
-	// Config returns the contents of config.yaml; nil writes the method, the numbers of the options
-	// and the provenance.
+	// Config returns the contents of config.yaml; nil means Options.Config.
 	Config func(p Provenance) ([]byte, error)
 	// Version is the version of the program; "": the version of its module.
 	Version string
@@ -147,11 +147,20 @@ func (o Options) withProgram() Options {
 	case o.Settings.Iterations < 0:
 		o.Settings.Iterations = 0
 	}
+	if o.Settings.FeasibilityTolerance == 0 {
+		o.Settings.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
+	}
+	if o.Method != nil {
+		method.SetRun(o.Method, o.Settings.FeasibilityTolerance, o.Settings.Seed)
+	}
 	if o.Files.Version == "" {
 		o.Files.Version = buildVersion()
 	}
 	if o.Files.Clock == nil {
 		o.Files.Clock = time.Now
+	}
+	if o.Files.Config == nil {
+		o.Files.Config = describe(o).file
 	}
 	return o
 }
