@@ -133,9 +133,14 @@ func (c *configuration) count(name string, n int)      { c.put(name, strconv.Ito
 func (c *configuration) number(name string, x float64) { c.put(name, option.Float(x)) }
 func (c *configuration) on(name string, is bool)       { c.put(name, strconv.FormatBool(is)) }
 
-func (s Images) settings(c *configuration, _ uint64) {
+func (s Images) settings(c *configuration, seed uint64) {
 	c.put(option.NameDataset, s.Dataset)
 	c.path("data-dir", s.Dir)
+	split := s.Split
+	if split == (datasets.Split{}) {
+		split = datasets.Split{Train: 100}
+	}
+	c.split(split, s.SplitSeed, seed)
 	c.count("rows-per-class", s.RowsPerClass)
 	c.put("normalize", string(cmp.Or(s.Normalize, DefaultNormalize)))
 	c.counts("classes", s.classes())
@@ -164,11 +169,16 @@ func (s Table) settings(c *configuration, seed uint64) {
 	if split == (datasets.Split{}) {
 		split = datasets.DefaultSplit
 	}
-	c.put("split", split.String())
+	c.split(split, s.Seed, seed)
 	if s.Attributes != nil {
 		c.cannot("the attributes")
 	}
-	if s.Seed != 0 && s.Seed != seed {
+}
+
+// split adds the sizes of the splits. own is the seed of the split, 0 for the run's.
+func (c *configuration) split(s datasets.Split, own, run uint64) {
+	c.put("split", s.String())
+	if own != 0 && own != run {
 		c.cannot("the seed of the split")
 	}
 }
