@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -72,7 +73,9 @@ func (s *Session) Save(dir string) error {
 	if err := s.pipeline.SaveModel(s.files.dir.Model()); err != nil {
 		return err
 	}
+	began := time.Now()
 	failure := s.draw()
+	s.spent += time.Since(began)
 	s.summary = s.summarise()
 	return with(failure, s.summary.Write(s.files.dir.Summary()))
 }
@@ -128,10 +131,24 @@ func (s *Session) draw() error {
 	if d.Task == NameNeymanPearson {
 		bounded = "loss"
 	}
-	_, err = plots.Write(s.files.dir.Plots(), plots.Run{
-		Title: s.options.methodName() + " on " + d.Dataset, Records: records, Objective: d.Objective, Bounded: bounded,
+	title := s.options.methodName() + " on " + d.Dataset
+	if _, err = plots.Write(s.files.dir.Plots(), plots.Run{
+		Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
 		Constraints: d.Constraints, Bounds: d.Bounds,
-	})
+	}); err != nil {
+		return err
+	}
+	pictures := plots.Rates{Title: title}
+	for _, split := range s.result.Splits {
+		if split.Rates != nil {
+			pictures.Splits = append(pictures.Splits, plots.SplitRates{
+				Name: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
+		}
+	}
+	if pictures.Splits == nil {
+		return nil
+	}
+	_, err = plots.WriteRates(s.files.dir.Plots(), pictures)
 	return err
 }
 
@@ -140,9 +157,15 @@ func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
 	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
-	sum.MaxViolation = problem.MaxViolation(r.Constraints)
+	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
+		if split.Rates != nil {
+			if sum.Rates == nil {
+				sum.Rates = map[Split]*RateTable{}
+			}
+			sum.Rates[split.Name] = split.Rates
+		}
 	}
 	return sum
 }
@@ -158,6 +181,8 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
+	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
+	sum.SecondsMeasuring = max(0, sum.SecondsTotal-sum.SecondsReading-sum.Seconds)
 	if b := r.BestFeasible; b != nil {
 		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
 	}
