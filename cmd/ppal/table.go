@@ -19,7 +19,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 	out := &failOnce{out: r.stdout}
 	fmt.Fprintf(out, "%s on %s, %s: %d iterations (%s)\n\n", r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, sum.Status)
 	if o := result.Outcome; o != nil {
-		r.printOutcome(out, o, result)
+		printOutcome(out, o)
 		if r.flags.byGroup {
 			printRates(out, result)
 		}
@@ -47,8 +47,8 @@ const mostLines = 12
 
 // printOutcome prints a line for each constraint, the objective and the acceptance rate, and
 // explains the column met.
-func (r *trainRun) printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
-	head := []string{"constraint", "bound", "surrogate", "train", "valid.", "test", "95% interval", "met"}
+func printOutcome(out io.Writer, o *session.Outcome) {
+	head := []string{"constraint", "bound", "train", "valid.", "test", "95% interval", "met"}
 	g := grid{head}
 	shown := closest(o.Constraints)
 	for _, j := range shown {
@@ -57,28 +57,23 @@ func (r *trainRun) printOutcome(out io.Writer, o *session.Outcome, result *sessi
 		if o.BoundsOn != session.OnSurrogate { // whose bounds are all upper bounds
 			bound = c.Relation() + " " + bound
 		}
-		g = append(g, []string{c.Measure(), bound, number(c.Surrogate),
-			number(c.Train), number(c.Validation), number(c.Test), span(c.Interval), met(o, c)})
+		g = append(g, []string{c.Measure(), bound, number(c.Train), number(c.Validation), number(c.Test), span(c.Interval), met(o, c)})
 	}
 	rest := ""
 	if n := len(o.Constraints) - len(shown); n > 0 {
 		rest = fmt.Sprintf("and %d more, further from their bounds", n)
-		g = append(g, []string{rest, "", "", "", "", "", "", ""})
+		g = append(g, []string{rest, "", "", "", "", "", ""})
 	}
-	value := func(name string, v *session.SplitValues, surrogate *float64) {
-		g = append(g, []string{name, "", number(surrogate), number(v.Train), number(v.Validation), number(v.Test), "", ""})
+	value := func(name string, v *session.SplitValues) {
+		g = append(g, []string{name, "", number(v.Train), number(v.Validation), number(v.Test), "", ""})
 	}
-	var surrogate *float64
-	if o.BoundsOn == session.OnSurrogate && len(result.Values) > 0 {
-		surrogate = &result.Values[0]
-	}
-	value(o.Objective.Name+" (minimised)", &o.Objective.SplitValues, surrogate)
+	value(o.Objective.Name+" (minimised)", &o.Objective.SplitValues)
 	if o.AcceptanceRate != nil {
-		value("accepted rows", o.AcceptanceRate, nil)
+		value("accepted rows", o.AcceptanceRate)
 	}
 	g.without().print(out)
 	fmt.Fprintln(out)
-	for _, text := range sentences(o) {
+	for _, text := range sentences(o, shown) {
 		paragraph(out, text.name, text.text)
 	}
 }
@@ -86,8 +81,8 @@ func (r *trainRun) printOutcome(out io.Writer, o *session.Outcome, result *sessi
 // sentence is a line below the table.
 type sentence struct{ name, text string }
 
-// sentences explain the outcome in words.
-func sentences(o *session.Outcome) (list []sentence) {
+// sentences explain the outcome in words. shown are the constraints of the table.
+func sentences(o *session.Outcome, shown []int) (list []sentence) {
 	add := func(name, format string, args ...any) {
 		list = append(list, sentence{name, fmt.Sprintf(format, args...)})
 	}
@@ -104,7 +99,14 @@ func sentences(o *session.Outcome) (list []sentence) {
 		values = "The values are of counted decisions."
 	}
 	if o.BoundsOn == session.OnSurrogate {
-		add("values", "%s The bounds are on the surrogates, which are smooth functions of the scores.", values)
+		add("values", "%s", values)
+		var surrogates []string
+		for _, j := range shown {
+			if v := o.Constraints[j].Surrogate; v != nil {
+				surrogates = append(surrogates, number(v))
+			}
+		}
+		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))
 	} else if len(o.Constraints) > 0 {
 		add("values", "%s Met: within the bound plus one row of the smallest group on the training rows.", values)
 	}

@@ -43,9 +43,6 @@ const (
 // RecallOf names the share of the class's rows that are decided as the class.
 func RecallOf(class string) string { return "recall[" + class + "]" }
 
-// ErrorOf names the share of the class's rows that are decided as another class.
-func ErrorOf(class string) string { return "error[" + class + "]" }
-
 // PrecisionOf names the share of the class's rows among the rows that are decided as the class.
 func PrecisionOf(class string) string { return "precision[" + class + "]" }
 

@@ -8,12 +8,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rates"
-	"ppal/models"
 	"ppal/trainer/problem"
 )
-
-// DefaultEpsilon is the default bound of the fairness tasks.
-const DefaultEpsilon = 0.01
 
 // DemographicParity bounds the gap between two groups' positive rates. See constraints.Gaps.
 type DemographicParity struct {
@@ -93,11 +89,12 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 	if err := train.pair(); err != nil {
 		return nil, err
 	}
-	phi, err := loss.or(Logistic)
+	defaults := DefaultsOf(name)
+	phi, err := loss.or(defaults.Phi)
 	if err != nil {
 		return nil, err
 	}
-	psi, err := decision.or(Sigmoid)
+	psi, err := decision.or(defaults.Psi)
 	if err != nil {
 		return nil, err
 	}
@@ -136,36 +133,34 @@ func attributeOf(groups []string) string {
 // gapMeanings returns the gaps of decisions that the constraints stand for: a gap is one constraint,
 // with split forms two, and the largest gap is one constraint for both.
 func gapMeanings(task, attribute string, constraintCount int, form constraints.GapForm) []meaning {
-	names := []string{rates.PositiveRate}
+	kinds := []func(of ...string) constraints.Rate{constraints.PositiveRate}
 	if task == NameEqualizedOdds {
-		names = []string{rates.TruePositiveRate, rates.FalsePositiveRate}
-	}
-	if form == constraints.Maximum {
-		var list []string
-		for _, name := range names {
-			list = append(list, fmt.Sprintf("gap(%s, %s)", name, attribute))
-		}
-		return []meaning{{measure: "max(" + strings.Join(list, ", ") + ")", constraints: []int{0}, interval: gapInterval(names...)}}
+		kinds = []func(of ...string) constraints.Rate{constraints.TPR, constraints.FPR}
 	}
 	var list []meaning
-	each := constraintCount / len(names)
-	for k, name := range names {
-		m := meaning{measure: fmt.Sprintf("gap(%s, %s)", name, attribute), interval: gapInterval(name)}
+	var all, names []string
+	each := constraintCount / len(kinds)
+	for k, kind := range kinds {
+		m := meaning{measure: constraints.Gap(kind, attribute).String(), interval: gapInterval(kind().Name())}
 		for j := range each {
 			m.constraints = append(m.constraints, k*each+j)
 		}
-		list = append(list, m)
+		list, all, names = append(list, m), append(all, m.measure), append(names, kind().Name())
+	}
+	if form == constraints.Maximum {
+		return []meaning{{measure: "max(" + strings.Join(all, ", ") + ")", constraints: []int{0}, interval: gapInterval(names...)}}
 	}
 	return list
 }
 
 // State implements Task.
 func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
-	phi, err := t.Phi.or(Hinge)
+	defaults := DefaultsOf(NameIntersectional)
+	phi, err := t.Phi.or(defaults.Phi)
 	if err != nil {
 		return nil, err
 	}
-	psi, err := t.Psi.or(Hinge)
+	psi, err := t.Psi.or(defaults.Psi)
 	if err != nil {
 		return nil, err
 	}
@@ -253,8 +248,4 @@ func measureFairness(p fairProblem, e *constraints.FairnessEvaluator, scores []f
 		values = append(values, m.Constraints[j]+bound)
 	}
 	return Measures{Named: named, Values: values, Decisions: append([]float64{m.Error}, m.Decisions...)}, nil
-}
-
-func (t Intersectional) defaults() taskDefaults {
-	return taskDefaults{problem: NameIntersectional, hidden: []int{64}, activation: models.ReLU}
 }

@@ -6,8 +6,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/internal/rates"
-	"ppal/models"
 	"ppal/trainer/problem"
 )
 
@@ -18,14 +16,11 @@ type NeymanPearson struct {
 	Phi   Surrogate // of the error; "" means Sigmoid
 }
 
-// DefaultKappa is the default bound of NeymanPearson.
-const DefaultKappa = 0.2
-
 var _ Task = NeymanPearson{}
 
 // State implements Task.
 func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
-	phi, err := t.Phi.or(Sigmoid)
+	phi, err := t.Phi.or(DefaultsOf(NameNeymanPearson).Phi)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +39,10 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 	collapse, _ := p.CollapseThreshold()
 	var meanings []meaning
 	for j, name := range names[1:] {
-		meanings = append(meanings, meaning{measure: rates.ErrorOf(name), constraints: []int{j}, interval: classInterval(1 + j)})
+		meanings = append(meanings, meaning{measure: constraints.Error(name).String(), constraints: []int{j}, interval: classInterval(1 + j)})
 	}
 	return &Statement{
-		minimise: rates.ErrorOf(names[0]), meanings: meanings,
+		minimise: constraints.Error(names[0]).String(), meanings: meanings,
 		Name: NameNeymanPearson, Objective: names[0],
 		Constraints: named(p.ConstraintNames(), p.Bounds()), Outputs: len(names),
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
@@ -83,11 +78,4 @@ func byClass(m constraints.Measures, classes []Class) Measures {
 	}
 	named["error"] = wrong / float64(total)
 	return Measures{Named: named, Values: m.Losses, Decisions: m.Errors}
-}
-
-func (t NeymanPearson) defaults() taskDefaults {
-	return taskDefaults{
-		problem: NameNeymanPearson, hidden: []int{256}, activation: models.Sigmoid,
-		regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
-	}
 }

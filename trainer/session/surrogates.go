@@ -48,7 +48,7 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 			for _, j := range m.constraints {
 				value = max(value, split.Decisions[1+j])
 			}
-			set(&c.SplitValues, split.Name, value)
+			setFinite(&c.SplitValues, split.Name, value)
 			if split.Name != Training && split.Rates != nil && m.interval != nil {
 				c.Interval = m.interval(split.Rates) // of the test rows, which come last
 			}
@@ -57,19 +57,19 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 		o.Constraints = append(o.Constraints, c)
 	}
 	for _, split := range r.Splits {
-		set(&o.Objective.SplitValues, split.Name, split.Decisions[0])
+		setFinite(&o.Objective.SplitValues, split.Name, split.Decisions[0])
 		if split.Rates != nil && !math.IsNaN(split.Rates.Acceptance()) {
 			if o.AcceptanceRate == nil {
 				o.AcceptanceRate = &SplitValues{}
 			}
-			set(o.AcceptanceRate, split.Name, split.Rates.Acceptance())
+			setFinite(o.AcceptanceRate, split.Name, split.Rates.Acceptance())
 		}
 	}
 	return o
 }
 
-// set sets a value that is a number.
-func set(v *SplitValues, split Split, x float64) {
+// setFinite sets a value that is a number.
+func setFinite(v *SplitValues, split Split, x float64) {
 	if !math.IsNaN(x) && !math.IsInf(x, 0) {
 		v.Set(split, x)
 	}
