@@ -17,9 +17,10 @@ import (
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
-	fmt.Fprintf(out, "%s on %s, %s: %d iterations (%s)\n\n", r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, sum.Status)
+	fmt.Fprintf(out, "%s on %s, %s: %d iterations (%s)\n", r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, sum.Status)
 	if o := result.Outcome; o != nil {
-		printOutcome(out, o)
+		fmt.Fprintln(out)
+		printOutcome(out, o, result)
 		if r.flags.byGroup {
 			printRates(out, result)
 		}
@@ -47,7 +48,7 @@ const mostLines = 12
 
 // printOutcome prints a line for each constraint, the objective and the acceptance rate, and
 // explains the column met.
-func printOutcome(out io.Writer, o *session.Outcome) {
+func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	head := []string{"constraint", "bound", "train", "valid.", "test", "95% interval", "met"}
 	g := grid{head}
 	shown := closest(o.Constraints)
@@ -75,6 +76,9 @@ func printOutcome(out io.Writer, o *session.Outcome) {
 	fmt.Fprintln(out)
 	for _, text := range sentences(o, shown) {
 		paragraph(out, text.name, text.text)
+	}
+	if note := oneSided(o, result); note != "" {
+		paragraph(out, "note", note)
 	}
 }
 
@@ -110,14 +114,6 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 	} else if len(o.Constraints) > 0 {
 		add("values", "%s Met: within the bound plus one row of the smallest group on the training rows.", values)
 	}
-	if a := o.AcceptanceRate; a != nil && a.Train != nil {
-		switch *a.Train {
-		case 0:
-			add("note", "The model rejects everybody: it decides every training row as negative.")
-		case 1:
-			add("note", "The model accepts everybody: it decides every training row as positive.")
-		}
-	}
 	if o.Threshold != 0 || o.Offsets != nil {
 		step := fmt.Sprintf("moved by %s", short(o.Threshold))
 		if o.Offsets != nil {
@@ -134,6 +130,43 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		}
 	}
 	return list
+}
+
+// oneSided says in words that the decisions on the training rows are all the same, or that a class
+// is never decided; "" if neither is so.
+func oneSided(o *session.Outcome, result *session.Result) string {
+	if a := o.AcceptanceRate; a != nil && a.Train != nil {
+		switch *a.Train {
+		case 0:
+			return "The model rejects everybody: it decides every training row as negative."
+		case 1:
+			return "The model accepts everybody: it decides every training row as positive."
+		}
+		return ""
+	}
+	if len(result.Splits) == 0 || result.Splits[0].Rates == nil {
+		return ""
+	}
+	t := result.Splits[0].Rates
+	var never, decided []string
+	for k, class := range t.Classes {
+		rows := 0
+		for _, row := range t.Confusion {
+			rows += row[k]
+		}
+		if rows == 0 {
+			never = append(never, class)
+		} else {
+			decided = append(decided, class)
+		}
+	}
+	switch {
+	case len(decided) == 1:
+		return "The model decides every training row as " + decided[0] + "."
+	case len(never) > 0:
+		return "The model decides no training row as " + strings.Join(never, ", ") + "."
+	}
+	return ""
 }
 
 // met says whether a constraint is met, and of what.
@@ -182,12 +215,14 @@ func certificate(sum session.Summary) string {
 	if c.UpperBound {
 		most = "at most "
 	}
-	text := fmt.Sprintf("epsilon %s%s, the largest KKT residual in float64", most, brief(c.Epsilon))
-	if o := sum.Outcome; o != nil && o.BoundsOn == session.OnDecisions {
-		text += ", of the smooth problem"
-		if largest := largestShift(o.BoundShifts); largest > 0 {
-			text += fmt.Sprintf("; bounds shifted by up to %s", brief(largest))
-		}
+	text := "epsilon " + most + brief(c.Epsilon)
+	o := sum.Outcome
+	if o == nil || o.BoundsOn == session.OnSurrogate {
+		return text + ", the largest KKT residual in float64"
+	}
+	text += ": KKT residual of the smooth problem"
+	if largest := largestShift(o.BoundShifts); largest > 0 {
+		text += " with bounds shifted by up to " + brief(largest)
 	}
 	return text
 }
@@ -268,7 +303,7 @@ func rateCell(of map[string]session.Rate, name string) string {
 
 // trimmed shortens the name of a group to the width of its column.
 func trimmed(name string) string {
-	const most = 24
+	const most = 20
 	if text := []rune(name); len(text) > most {
 		return string(text[:most-3]) + "..."
 	}

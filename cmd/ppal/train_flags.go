@@ -45,7 +45,9 @@ func (a *app) trainCommand() *cobra.Command {
 (config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
 Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.
 
-Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.`,
+Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
+
+` + exitText,
 		Example: `  ppal train
   ppal train --dataset fashion-mnist --rows-per-class 1000 --hidden 64 --iterations 300
   ppal train --dataset cifar10 --kappa 0.6,0.6,0.5 --heads separate
