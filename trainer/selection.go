@@ -10,10 +10,10 @@ import (
 
 // Merit says how good a recorded iterate is on some rows.
 type Merit struct {
-	// Violation is the largest violation beyond the tolerance, max(0, max_j g_j - tolerance). NaN counts
-	// as infinite.
+	// Violation is the largest violation beyond the tolerance, max(0, max_j g_j - tolerance). NaN
+	// counts as infinite.
 	Violation float64
-	// Objective is the objective; NaN counts as infinite.
+	// Objective is the objective. NaN counts as infinite.
 	Objective float64
 }
 

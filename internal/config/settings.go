@@ -267,8 +267,8 @@ func (r *Run) options() []*option.Option {
 	}
 }
 
-// defaultSelect is the choice of a run whose settings do not name one: early stopping returns to the
-// best record, unless --output chooses.
+// defaultSelect is the choice of a run whose settings do not name one: early stopping returns to
+// the best record, unless --output chooses.
 func (r *Run) defaultSelect() string {
 	if r.Patience > 0 && r.Output == trainer.OutputLast {
 		return string(trainer.OutputBestValidation)

@@ -45,7 +45,7 @@ type SplitMeasures struct {
 // Optimize implements Pipeline. The records get measures of every split.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
-	if a.part(Validation) != nil {
+	if s.TrainMerit, s.ValidationMerit = nil, nil; a.part(Validation) != nil {
 		s.ValidationMerit = a.validationMerit
 	}
 	method := a.options.Method
