@@ -46,15 +46,10 @@ type SplitMeasures struct {
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	method := a.options.Method
-	if a.sampler != nil {
-		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
-	}
-	if d := a.builder.statement.decisions; d != nil && d.on == OnDecisions {
-		return a.optimizeDecisions(ctx, s)
-	}
 	if a.sampler == nil {
 		return trainer.Train(ctx, a.problem, method, s)
 	}
+	s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
 	r, err := trainer.Train(ctx, a.sampler, method, s)
 	if err == nil { // the output is not always the iterate of the last record
 		x := a.iterate()
