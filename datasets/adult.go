@@ -79,6 +79,7 @@ const (
 func adultDesign() *sparseDesign {
 	d := &sparseDesign{groups: []int32{adultFemale, adultMale}}
 	for b, block := range adultBlocks {
+		d.titles = append(d.titles, block.name)
 		for _, category := range strings.Fields(block.categories) {
 			d.names = append(d.names, block.name+"="+category)
 			d.blocks = append(d.blocks, b)

@@ -30,7 +30,7 @@ func bank() Dataset {
 		}},
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
-		s, err := readBank(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)))
+		s, err := readBank(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err
 		}
@@ -46,10 +46,10 @@ func bank() Dataset {
 
 var bankClasses = [2]string{"y=no", "y=yes"}
 
-func readBank(path string) (*sheet, error) {
+func readBank(path string, attributes []string) (*sheet, error) {
 	design := bankDesign()
 	label := columnSpec{name: design.label, categories: []string{"no", "yes"}}
-	return readSheetFile(path, &schema{separator: ';', columns: append(design.specs(), label)})
+	return readSheetFile(path, &schema{separator: ';', columns: append(design.specs(), label), attributes: attributes})
 }
 
 func bankDesign() *design {

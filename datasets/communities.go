@@ -29,7 +29,7 @@ func communities() Dataset {
 		}},
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
-		s, err := readCommunities(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)))
+		s, err := readCommunities(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err
 		}
@@ -46,11 +46,11 @@ const (
 
 var communitiesClasses = [2]string{fmt.Sprintf("%s<%v", crimeColumn, crimeThreshold), fmt.Sprintf("%s>=%v", crimeColumn, crimeThreshold)}
 
-func readCommunities(path string) (*sheet, error) {
+func readCommunities(path string, attributes []string) (*sheet, error) {
 	design := communitiesDesign()
 	return readSheetFile(path, &schema{
 		separator: ',', header: design.header, absent: design.absent,
-		columns: append(design.specs(), columnSpec{name: crimeColumn, numeric: true}),
+		columns: append(design.specs(), columnSpec{name: crimeColumn, numeric: true}), attributes: attributes,
 	})
 }
 

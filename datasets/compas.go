@@ -26,7 +26,7 @@ func compas() Dataset {
 		}},
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
-		s, err := readCompas(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)))
+		s, err := readCompas(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err
 		}
@@ -65,9 +65,9 @@ var compasFilter = []columnSpec{
 	{name: "score_text", categories: []string{"Low", "Medium", "High", "N/A"}},
 }
 
-// readCompas reads the rows that pass the filter. The header repeats two names; their columns are
-// equal.
-func readCompas(path string) (*sheet, error) {
+// readCompas reads the columns of the features and of the attributes, in the rows that pass the
+// filter. The header repeats two names; their columns are equal.
+func readCompas(path string, attributes []string) (*sheet, error) {
 	design := compasDesign()
 	columns := append(design.specs(), columnSpec{name: design.label, categories: []string{"0", "1"}})
 	for i := range columns {
@@ -75,7 +75,9 @@ func readCompas(path string) (*sheet, error) {
 			columns[i].categories = append(columns[i].categories, "O")
 		}
 	}
-	s, err := readSheetFile(path, &schema{separator: ',', absent: []string{""}, columns: append(columns, compasFilter...)})
+	s, err := readSheetFile(path, &schema{
+		separator: ',', absent: []string{""}, columns: append(columns, compasFilter...), attributes: attributes,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -145,7 +146,8 @@ const theRest = "the rest"
 func (c *condition) test(col *column) (func(row int) bool, error) {
 	switch {
 	case col.codes != nil && c.value == "":
-		return nil, fmt.Errorf("%w %q: %s holds text, want %s=VALUE", ErrGroup, c.text, col.name, col.name)
+		return nil, fmt.Errorf("%w %q: %s holds text, want %s=VALUE with one of %s",
+			ErrGroup, c.text, col.name, col.name, listed(col.values, 20))
 	case col.codes != nil:
 		code := slices.Index(col.values, c.value)
 		if code < 0 {
@@ -168,19 +170,9 @@ func (c *condition) test(col *column) (func(row int) bool, error) {
 
 // groupsOfValues makes one group for each value of the column, in order.
 func groupsOfValues(s *sheet, col *column) ([]Group, error) {
-	var values []string
-	if col.codes != nil {
-		values = col.values
-	} else {
-		distinct := slices.Clone(col.numbers)
-		slices.Sort(distinct)
-		for _, x := range slices.Compact(distinct) {
-			values = append(values, formatNumber(x))
-		}
-	}
-	if len(values) > maxGroups {
-		return nil, fmt.Errorf("%w %q: it has %d values, want a condition, as in %s=VALUE or %s<NUMBER",
-			ErrGroup, col.name, len(values), col.name, col.name)
+	values, err := col.distinct()
+	if err != nil {
+		return nil, err
 	}
 	rows := map[string][]int{}
 	for i := range s.rows {
@@ -188,9 +180,37 @@ func groupsOfValues(s *sheet, col *column) ([]Group, error) {
 	}
 	var groups []Group
 	for _, v := range values {
-		if len(rows[v]) > 0 { // an allowed category may have no rows
-			groups = append(groups, Group{Name: col.name + "=" + v, Rows: rows[v]})
-		}
+		groups = append(groups, Group{Name: col.name + "=" + v, Rows: rows[v]})
 	}
 	return groups, nil
+}
+
+// distinct returns the values that rows have, in order. It returns ErrGroup if they are too many to
+// make groups.
+func (c *column) distinct() ([]string, error) {
+	var values []string
+	if c.codes != nil {
+		used := make([]bool, len(c.values)) // an allowed category may have no rows
+		for _, code := range c.codes {
+			if code >= 0 {
+				used[code] = true
+			}
+		}
+		for k, v := range c.values {
+			if used[k] {
+				values = append(values, v)
+			}
+		}
+	} else {
+		numbers := slices.DeleteFunc(slices.Clone(c.numbers), math.IsNaN)
+		slices.Sort(numbers)
+		for _, x := range slices.Compact(numbers) {
+			values = append(values, formatNumber(x))
+		}
+	}
+	if len(values) > maxGroups {
+		return nil, fmt.Errorf("%w %q: it has %d values, want a condition, as in %s=VALUE or %s<NUMBER",
+			ErrGroup, c.name, len(values), c.name, c.name)
+	}
+	return values, nil
 }

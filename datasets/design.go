@@ -38,6 +38,19 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	columns := slices.DeleteFunc(s.names(), func(name string) bool { return name == d.label })
+	var of []string
+	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column); err != nil {
+		return nil, err
+	}
+	switch {
+	case opts.DropSensitive && len(sensitive)+len(of) == 0:
+		return nil, errNoGroups
+	case len(of) > 0 && len(opts.Groups) == 0: // the table's own groups are not used
+		sensitive = of
+	default:
+		sensitive = append(sensitive, of...)
+	}
 	p := &Preparation{Header: d.header, Absent: d.absent}
 	for _, name := range opts.Ignore {
 		if !slices.ContainsFunc(d.encodings, func(e Encoding) bool { return e.Column == name }) {
@@ -72,11 +85,8 @@ func (d *design) group(out *source, s *sheet, opts TableOptions) (sensitive []st
 		texts = d.groups
 	}
 	if len(texts) == 0 {
-		switch {
-		case d.by != nil:
+		if d.by != nil {
 			out.by = newIntersections(s, d.by)
-		case opts.DropSensitive:
-			return nil, errNoGroups
 		}
 		return d.by, nil
 	}

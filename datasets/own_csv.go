@@ -87,7 +87,7 @@ func newOwnColumns(header []string, opts TableOptions) (*ownColumns, error) {
 			return nil, noColumn(name, header)
 		}
 	}
-	var groups []string
+	var groups, attributes []string
 	for _, text := range opts.Groups {
 		c, err := parseCondition(text, header)
 		if err != nil {
@@ -95,9 +95,17 @@ func newOwnColumns(header []string, opts TableOptions) (*ownColumns, error) {
 		}
 		groups = append(groups, c.column)
 	}
+	for _, text := range opts.Attributes {
+		c, err := parseCondition(text, header)
+		if err != nil {
+			return nil, fmt.Errorf("attribute: %w", err)
+		}
+		attributes = append(attributes, c.column)
+	}
 	for field, name := range header {
 		group, ignored := slices.Contains(groups, name), slices.Contains(opts.Ignore, name)
-		if ignored && !group {
+		attribute := slices.Contains(attributes, name)
+		if ignored && !group && !attribute {
 			continue
 		}
 		if slices.Contains(own.names, name) {
@@ -145,10 +153,12 @@ func looksNumeric(text string) bool {
 // schema returns the schema for reading the file's values.
 func (own *ownColumns) schema(opts TableOptions) *schema {
 	s := &schema{separator: opts.Separator, absent: absentTexts}
+	s.attributes = opts.Attributes
 	for i, name := range own.names {
 		s.columns = append(s.columns, columnSpec{
 			name: name, numeric: own.numeric[i], label: name == own.label,
-			missing: opts.Impute && !own.group[i] && name != own.label,
+			free:    own.ignored[i] && !own.numeric[i],
+			missing: (opts.Impute || own.ignored[i]) && !own.group[i] && name != own.label,
 		})
 	}
 	return s

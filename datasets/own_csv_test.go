@@ -203,7 +203,7 @@ func TestOwnCSVErrors(t *testing.T) {
 		says       string
 	}{
 		{"label", wages, TableOptions{Label: "pay"}, ErrColumn,
-			`own.csv: line 1: invalid column: no column "pay"; the columns are name, age`},
+			`own.csv: line 1: invalid column: no column "pay"; did you mean "paid"? the columns are name, age`},
 		{"ignored", wages, TableOptions{Label: "paid", Ignore: []string{"x"}}, ErrColumn, `no column "x"`},
 		{"categorical", wages, TableOptions{Label: "paid", Categorical: []string{"x"}}, ErrColumn, `no column "x"`},
 		{"group", wages, TableOptions{Label: "paid", Groups: []string{"x=1"}}, ErrGroup, `no column "x"`},

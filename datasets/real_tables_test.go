@@ -92,7 +92,7 @@ func countCategories(s *sheet) map[string][]int {
 
 // The stand-in has the frequencies of Bank's categories.
 func TestRealBank(t *testing.T) {
-	s, err := readBank(filepath.Join(realData(t), filepath.FromSlash(bankPath)))
+	s, err := readBank(filepath.Join(realData(t), filepath.FromSlash(bankPath)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRealBank(t *testing.T) {
 // The stand-in has the frequencies of COMPAS's categories.
 func TestRealCompas(t *testing.T) {
 	path := filepath.Join(realData(t), filepath.FromSlash(compasPath))
-	s, err := readCompas(path)
+	s, err := readCompas(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestRealCompasRepeatedColumns(t *testing.T) {
 }
 
 func TestRealCommunities(t *testing.T) {
-	s, err := readCommunities(filepath.Join(realData(t), filepath.FromSlash(communitiesPath)))
+	s, err := readCommunities(filepath.Join(realData(t), filepath.FromSlash(communitiesPath)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

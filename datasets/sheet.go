@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"ppal/trainer/option"
 )
 
 // sheet is a table as in its file: columns of numbers and of categories.
@@ -31,6 +33,7 @@ type columnSpec struct {
 	categories []string // the allowed categories; nil: any, in alphabetical order
 	missing    bool     // a value may be missing
 	label      bool     // the column must have two values
+	free       bool     // numbers if all values are numbers, else any categories
 }
 
 // schema describes which columns of a file to read, and how.
@@ -39,6 +42,8 @@ type schema struct {
 	separator rune     // 0: detect the separator
 	absent    []string // texts that mark a missing value
 	columns   []columnSpec
+	// columns or conditions; their columns are read too
+	attributes []string
 }
 
 // maxCategories is the largest number of features of one text column.
@@ -63,7 +68,16 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &sheetReader{records: records, absent: s.absent, specs: s.columns}
+	reader := &sheetReader{records: records, absent: s.absent, specs: slices.Clone(s.columns)}
+	for _, text := range s.attributes {
+		c, err := parseCondition(text, records.header)
+		if err != nil {
+			return nil, fmt.Errorf("datasets: attribute: %w", err)
+		}
+		if !slices.ContainsFunc(reader.specs, func(spec columnSpec) bool { return spec.name == c.column }) {
+			reader.specs = append(reader.specs, columnSpec{name: c.column, missing: true, free: true})
+		}
+	}
 	if err := reader.begin(); err != nil {
 		return nil, err
 	}
@@ -118,9 +132,14 @@ func (r *sheetReader) begin() error {
 	return nil
 }
 
-// noColumn returns the error for an unknown column; it lists the columns.
+// noColumn returns the error for an unknown column, with the column that has the nearest name and a
+// list of the columns.
 func noColumn(name string, header []string) error {
-	return fmt.Errorf("%w: no column %q; the columns are %s", ErrColumn, name, listed(header, 20))
+	guess := ""
+	if near := option.Nearest(name, header); near != "" {
+		guess = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Errorf("%w: no column %q; %sthe columns are %s", ErrColumn, name, guess, listed(header, 20))
 }
 
 // listed joins the names, at most most of them.
@@ -171,7 +190,7 @@ func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 	if len(c.values) == maxCategories && spec.label {
 		return 0, fmt.Errorf("%w: more than %d different values, want two", ErrLabel, maxCategories)
 	}
-	if len(c.values) == maxCategories {
+	if len(c.values) == maxCategories && !spec.free {
 		return 0, fmt.Errorf("%w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", ErrColumn, maxCategories)
 	}
 	text = strings.Clone(text) // the record refers to a larger buffer
@@ -184,7 +203,7 @@ func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 // end sorts the categories of the columns that allow any category.
 func (r *sheetReader) end() {
 	for i, c := range r.columns {
-		if r.specs[i].numeric || r.specs[i].categories != nil {
+		if r.specs[i].numeric || r.specs[i].categories != nil || r.specs[i].free && c.becomeNumbers() {
 			continue
 		}
 		slices.Sort(c.values)
@@ -198,6 +217,26 @@ func (r *sheetReader) end() {
 			}
 		}
 	}
+}
+
+// becomeNumbers replaces the categories by numbers if all categories are numbers.
+func (c *column) becomeNumbers() bool {
+	of := make([]float64, len(c.values))
+	for k, v := range c.values {
+		x, ok := number([]byte(v))
+		if !ok {
+			return false
+		}
+		of[k] = x
+	}
+	c.numbers = make([]float64, len(c.codes))
+	for i, code := range c.codes {
+		if c.numbers[i] = math.NaN(); code >= 0 {
+			c.numbers[i] = of[code]
+		}
+	}
+	c.codes, c.values = nil, nil
+	return true
 }
 
 // column returns the column with the given name, or nil.

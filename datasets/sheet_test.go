@@ -57,7 +57,7 @@ func TestReadSheetErrors(t *testing.T) {
 		says       string
 	}{
 		{"no such column", replace("job", "jobs"), ErrColumn,
-			`people: line 1: invalid column: no column "job"; the columns are town, id, age, jobs, wage, age`},
+			`people: line 1: invalid column: no column "job"; did you mean "jobs"? the columns are town, id, age, jobs, wage, age`},
 		{"not a number", replace("-7", "seven"), ErrNumber, `people: line 4, column 3: age: "seven" is not a finite number`},
 		{"not finite", replace("25.5", "-Inf"), ErrNumber, `line 3, column 3: age: "-Inf" is not a finite number`},
 		{"out of range", replace("25.5", "1e400"), ErrNumber, `line 3, column 3: age: "1e400" is not`},

@@ -9,14 +9,16 @@ import (
 
 // source is a table as read, before anything depends on the training rows.
 type source struct {
-	name     string
-	labels   []int
-	classes  [2]string
-	groups   []Group // fixed groups over all rows; empty: groups by quantile
-	by       *intersections
-	features features
-	rows     []int // each row's number in the file; nil: row i is i
-	warnings []string
+	name    string
+	labels  []int
+	classes [2]string
+	groups  []Group // fixed groups over all rows; empty: groups by quantile
+	by      *intersections
+	// over all rows
+	attributes []Attribute
+	features   features
+	rows       []int // each row's number in the file; nil: row i is i
+	warnings   []string
 }
 
 // features makes the features of some rows.
@@ -92,6 +94,9 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 			}
 		}
 		t.Groups = append(t.Groups, own)
+	}
+	for _, a := range s.attributes {
+		t.Attributes = append(t.Attributes, a.of(rows))
 	}
 	return t, s.checkPart(name, t)
 }

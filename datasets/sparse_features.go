@@ -14,7 +14,8 @@ type sparseDesign struct {
 	// block of each feature; the features of a block describe one property, such as a person's
 	// race; nil: each feature is a block
 	blocks []int
-	groups []int32 // features for the groups, if the options name none
+	titles []string // names of the blocks
+	groups []int32  // features for the groups, if the options name none
 }
 
 // name returns the name of feature j.
@@ -71,12 +72,24 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 			s.groups = append(s.groups, rest)
 		}
 	}
-	if opts.DropSensitive && len(by) == 0 {
-		return errNoGroups
+	var of []int32
+	if s.attributes, of, err = d.attributes(x, opts.Attributes); err != nil {
+		return err
 	}
 	if opts.DropSensitive {
+		sensitive := s.groups
+		if len(opts.Attributes) > 0 && len(opts.Groups) == 0 { // the table's own groups are not used
+			by, sensitive = nil, nil
+		}
+		by = append(slices.Clone(by), of...)
+		for i := range s.attributes {
+			sensitive = append(slices.Clone(sensitive), s.attributes[i].groups()...)
+		}
+		if len(by) == 0 {
+			return errNoGroups
+		}
 		dropped = append(dropped, d.sensitive(by)...)
-		for _, g := range s.groups {
+		for _, g := range sensitive {
 			dropped = append(dropped, twins(x, g)...)
 		}
 	}

@@ -20,7 +20,9 @@ type Table struct {
 	Classes  [2]string // names of -1 and +1
 	// two disjoint groups that cover all rows, or any number of groups that may overlap
 	Groups []Group
-	Source []int // each row's number in the file, or in the concatenated files, from 0
+	// the attributes that TableOptions.Attributes names, in that order
+	Attributes []Attribute
+	Source     []int // each row's number in the file, or in the concatenated files, from 0
 }
 
 // Group is a named set of rows, in increasing order.

@@ -13,9 +13,15 @@ type TableOptions struct {
 	// that meet it, and the rest. Several conditions make one group each. A column's name makes one
 	// group for each of its values.
 	Groups []string
-	// DropSensitive leaves the columns that determine the groups out of the features: the columns
-	// of the conditions; for sparse tables also features that determine a group, and for Adult all
-	// features of the same block.
+	// Attributes are columns, or conditions on columns, to keep beside the features; see
+	// Table.Attributes. The columns may be features or not, and may have missing values. They do
+	// not influence the split, so runs with different constraints have the same rows. In Adult the
+	// columns are those of the census (sex, race, ...); in LIBSVM files they are features' numbers.
+	Attributes []string
+	// DropSensitive leaves the columns that determine the groups and the attributes out of the
+	// features: the columns of the conditions; for sparse tables also features that determine a
+	// group, and for Adult all features of the same block. With Attributes and without Groups, the
+	// data set's own groups do not count.
 	DropSensitive bool
 	// Ignore names columns to exclude from the features.
 	Ignore []string

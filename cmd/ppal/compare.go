@@ -48,7 +48,7 @@ func (a *app) compareCommand() *cobra.Command {
 budgets. It writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table
 (summary.md). It accepts the flags of train; each method uses the flags that apply to it. --set gives a setting to one
 method. A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, and
-the best points on the second seed too.
+the best points on the second seed too. --set and --tune refuse settings that change the problem, such as bounds.
 
 Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
 threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,
@@ -298,6 +298,9 @@ func setOne(list []compare.Contender, text string) error {
 	name, key, value, err := config.ParseSetting(text)
 	if err != nil {
 		return err
+	}
+	if why := config.Find(name, key).WhyShared(); why != "" {
+		return &config.Error{Where: "--set " + text + ":", Problem: key + " " + why}
 	}
 	for i := range list {
 		if list[i].Name == name {

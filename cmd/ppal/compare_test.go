@@ -35,7 +35,15 @@ func TestCompareRefuses(t *testing.T) {
 	if err := os.WriteFile(grid, []byte("alm: {alm-inner: [1]}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	bound := filepath.Join(t.TempDir(), "bound.yaml")
+	if err := os.WriteFile(bound, []byte("plada:\n  epsilon: [0.005, 0.05]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for args, text := range map[string]string{
+		"--methods plada --problem dp --tune " + bound: bound + ":2: invalid comparison: epsilon changes the problem, which all methods share; " +
+			"give --epsilon to the whole comparison",
+		"--methods ppala,plada --problem dp --set plada.epsilon=0.05": "--set plada.epsilon=0.05: epsilon changes the problem, which all methods share; " +
+			"give --epsilon to the whole comparison",
 		"--methods ppala,sgd":                          "--method sgd: unknown; did you mean ssg?",
 		"--methods gdpa,penalty --alpha 3":             "--alpha: does not apply to any of the methods",
 		"--budget hours:1":                             "--budget hours:1: compare: invalid comparison: unknown budget",

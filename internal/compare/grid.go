@@ -17,7 +17,8 @@ import (
 //	  penalty: [0.1, 1]
 //
 // ReadGrid returns the points of each contender: every combination, with the values of the last key
-// varying fastest. Errors name the file and the line.
+// varying fastest. It refuses keys that change the problem (config.Key.WhyShared). Errors name the
+// file and the line.
 func ReadGrid(path string) (map[string][]config.Values, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -70,6 +71,9 @@ func cross(path, method string, points []config.Values, key, list *yaml.Node) ([
 	found := config.Find(method, key.Value)
 	if found == nil {
 		return nil, gridError(path, key, "unknown setting %s (see ppal methods %s)", key.Value, method)
+	}
+	if why := found.WhyShared(); why != "" {
+		return nil, gridError(path, key, "%s %s", key.Value, why)
 	}
 	var crossed []config.Values
 	for _, p := range points {

@@ -47,6 +47,21 @@ func (k *Key) Usage() string {
 	return strings.Replace(k.Sentence(), own, own+others, 1)
 }
 
+// WhyShared returns why all methods of a comparison share the setting; "" if each method may have
+// its own value. Methods may differ in their own settings, in the batch size and in the device. A
+// setting of the data, the model or the problem would let the method with the easiest problem win.
+func (k *Key) WhyShared() string {
+	switch {
+	case k.Name == option.NamePreset || k.Group == GroupData || k.Group == GroupModel || k.Group == GroupProblem:
+		return fmt.Sprintf("changes the problem, which all methods share; give --%s to the whole comparison", k.Name)
+	case k.Name == "feasibility-tolerance":
+		return "changes which runs count as feasible; give --feasibility-tolerance to the whole comparison"
+	case k.Name == option.NameMethod, k.Name == "threads", k.Name == "explain", k.Group == GroupRun && k.Name != "batch-size":
+		return "is the same for all methods of a comparison"
+	}
+	return ""
+}
+
 // Keys returns all settings in the order of the help.
 func Keys() []*Key {
 	var keys []*Key

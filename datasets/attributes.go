@@ -1,0 +1,141 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"ppal/datasets/matrix"
+)
+
+// Attribute is a property of the rows, for constraints on groups of rows: a column with its values,
+// or a condition with the two values "it holds" (the condition's text) and "the rest".
+type Attribute struct {
+	Name   string   // the column's name, or the condition's text
+	Values []string // in order: categories alphabetically or as published, numbers increasing
+	Of     []int    // index of each row's value in Values; -1: the value is missing
+}
+
+// attributesOf makes the attributes that the texts name: each is a column's name or a condition on
+// a column. column returns the named column with a value for each row. columns are the columns that
+// determine the attributes.
+func attributesOf(texts, names []string, column func(name string) *column) (attributes []Attribute, columns []string, err error) {
+	for _, text := range texts {
+		c, err := parseCondition(text, names)
+		if err == nil {
+			var a Attribute
+			if a, err = c.attribute(column(c.column)); err == nil {
+				attributes, columns = append(attributes, a), append(columns, c.column)
+				continue
+			}
+		}
+		return nil, nil, fmt.Errorf("datasets: attribute: %w", err)
+	}
+	return attributes, columns, nil
+}
+
+// attribute returns the attribute that the condition defines on the column.
+func (c *condition) attribute(col *column) (Attribute, error) {
+	rows := max(len(col.codes), len(col.numbers))
+	a := Attribute{Name: c.text, Of: make([]int, rows)}
+	if !c.each {
+		meets, err := c.test(col)
+		if err != nil {
+			return a, err
+		}
+		a.Values = []string{c.text, theRest}
+		for i := range a.Of {
+			switch {
+			case col.missing(i):
+				a.Of[i] = -1
+			case !meets(i):
+				a.Of[i] = 1
+			}
+		}
+		return a, nil
+	}
+	var err error
+	if a.Values, err = col.distinct(); err != nil {
+		return a, err
+	}
+	place := make(map[string]int, len(a.Values))
+	for k, v := range a.Values {
+		place[v] = k
+	}
+	for i := range a.Of {
+		if a.Of[i] = -1; !col.missing(i) {
+			a.Of[i] = place[col.text(i)]
+		}
+	}
+	return a, nil
+}
+
+// missing reports whether the row has no value.
+func (c *column) missing(row int) bool { return c.text(row) == "" }
+
+// of returns the attribute on the given rows.
+func (a *Attribute) of(rows []int) Attribute {
+	out := Attribute{Name: a.Name, Values: a.Values, Of: make([]int, len(rows))}
+	for k, i := range rows {
+		out.Of[k] = a.Of[i]
+	}
+	return out
+}
+
+// attributes makes the attributes of a sparse table that the texts name. The blocks of features are
+// its columns: sex, race=White. Without blocks, an attribute is a feature's number, with the values
+// "feature 5" (the row has an entry) and "the rest". by holds a feature of each block, or the
+// features.
+func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []Attribute, by []int32, err error) {
+	if d.blocks == nil {
+		return d.entries(x, texts)
+	}
+	attributes, columns, err := attributesOf(texts, d.titles, func(name string) *column {
+		block := slices.Index(d.titles, name)
+		c := &column{name: name, codes: slices.Repeat([]int32{-1}, x.Rows)}
+		first := slices.Index(d.blocks, block)
+		for j := first; j < len(d.blocks) && d.blocks[j] == block; j++ {
+			c.values = append(c.values, d.names[j][len(name)+len("="):])
+		}
+		for i := range x.Rows {
+			for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
+				if d.blocks[j] == block {
+					c.codes[i] = j - int32(first)
+				}
+			}
+		}
+		return c
+	})
+	for _, name := range columns {
+		by = append(by, int32(slices.Index(d.blocks, slices.Index(d.titles, name))))
+	}
+	return attributes, by, err
+}
+
+// entries makes attributes of features: whether a row has an entry.
+func (d *sparseDesign) entries(x *matrix.CSR, texts []string) (attributes []Attribute, features []int32, err error) {
+	if features, err = d.find(texts, x.Cols); err != nil {
+		return nil, nil, fmt.Errorf("datasets: attribute: %w", err)
+	}
+	for k, j := range features {
+		a := Attribute{Name: texts[k], Values: []string{"feature " + strconv.Itoa(int(j)+1), theRest}, Of: make([]int, x.Rows)}
+		for i := range a.Of {
+			if !x.Has(i, j) {
+				a.Of[i] = 1
+			}
+		}
+		attributes = append(attributes, a)
+	}
+	return attributes, features, nil
+}
+
+// groups returns the rows of each value.
+func (a *Attribute) groups() []Group {
+	groups := make([]Group, len(a.Values))
+	for i, k := range a.Of {
+		if k >= 0 {
+			groups[k].Rows = append(groups[k].Rows, i)
+		}
+	}
+	return groups
+}

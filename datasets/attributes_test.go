@@ -1,0 +1,159 @@
+package datasets
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// peopleText has numbers, categories, a column of names and missing values.
+const peopleText = `name,age,sex,race,dept,income
+Ann,20,F,White,1,1
+Bob,30,M,Black,2,0
+Cid,24,M,White,1,1
+Dora,,F,,2,0
+Eve,40,F,Asian,1,0
+`
+
+func TestAttributes(t *testing.T) {
+	opts := TableOptions{Label: "income", Impute: true, Ignore: []string{"name", "race"}, Split: Split{Train: 100},
+		Attributes: []string{"sex", "race", "age<25", "25<=age<60", "race=White", "dept", "name=Eve", "dept=2"}}
+	got, err := everything(t, peopleText, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Attribute{
+		{"sex", []string{"F", "M"}, []int{0, 1, 1, 0, 0}},
+		{"race", []string{"Asian", "Black", "White"}, []int{2, 1, 2, -1, 0}},
+		{"age<25", []string{"age<25", "the rest"}, []int{0, 1, 0, -1, 1}},
+		{"25<=age<60", []string{"25<=age<60", "the rest"}, []int{1, 0, 1, -1, 0}},
+		{"race=White", []string{"race=White", "the rest"}, []int{0, 1, 0, -1, 1}},
+		{"dept", []string{"1", "2"}, []int{0, 1, 0, 1, 0}},
+		{"name=Eve", []string{"name=Eve", "the rest"}, []int{1, 1, 1, 1, 0}},
+		{"dept=2", []string{"dept=2", "the rest"}, []int{1, 0, 1, 0, 1}},
+	}, got.Train.Attributes); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"age", "age missing", "sex=F", "sex=M", "dept"}, got.Train.Columns); diff != "" {
+		t.Error(diff)
+	}
+	opts.Attributes, opts.DropSensitive = []string{"race", "dept=1"}, true
+	if got, err = everything(t, peopleText, opts); err != nil || slices.Contains(got.Train.Columns, "dept") || len(got.Train.Columns) != 4 {
+		t.Errorf("%v, %v", err, got)
+	}
+}
+
+// TestAttributesKeepTheSplit compares the rows of runs with different attributes.
+func TestAttributesKeepTheSplit(t *testing.T) {
+	for _, name := range []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"} {
+		without, err := LoadTable("", name, TableOptions{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attributes := map[string][]string{
+			"synthetic-adult":       {"race", "sex"},
+			"synthetic-bank":        {"job", "age<25"},
+			"synthetic-compas":      {"race", "sex", "age_cat"},
+			"synthetic-communities": {"racepctblack>0.5"},
+		}[name]
+		with, err := LoadTable("", name, TableOptions{Seed: 3, Attributes: attributes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := without.Parts()
+		for k, p := range with.Parts() {
+			if p.SHA256() != parts[k].SHA256() || !slices.Equal(p.Source, parts[k].Source) || len(parts[k].Attributes) != 0 {
+				t.Errorf("%s: attributes change the %s rows", name, p.Name)
+			}
+			for i, a := range p.Attributes {
+				if a.Name != attributes[i] || len(a.Of) != p.Rows() {
+					t.Errorf("%s: attribute %d is %q with %d rows", name, i, a.Name, len(a.Of))
+				}
+			}
+		}
+	}
+}
+
+// TestAttributesOfAdult compares the attribute sex with the groups of the two sexes.
+func TestAttributesOfAdult(t *testing.T) {
+	tables, err := LoadTable("", "synthetic-adult", TableOptions{Seed: 1, Attributes: []string{"sex", "race", "sex=Female", "occupation"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range tables.Parts() {
+		sex, race := p.Attributes[0], p.Attributes[1]
+		for k, g := range sex.groups() {
+			if diff := cmp.Diff(p.Groups[k].Rows, g.Rows); diff != "" || p.Groups[k].Name != "sex="+sex.Values[k] {
+				t.Errorf("%s: %s", p.Groups[k].Name, diff)
+			}
+		}
+		if !slices.Equal(race.Values, strings.Fields("White Asian-Pac-Islander Amer-Indian-Eskimo Other Black")) || slices.Contains(race.Of, -1) {
+			t.Errorf("race has the values %q", race.Values)
+		}
+		if diff := cmp.Diff(sex.Of, p.Attributes[2].Of); diff != "" {
+			t.Error(diff)
+		}
+		if !slices.Contains(p.Attributes[3].Of, -1) {
+			t.Error("no occupation is missing")
+		}
+	}
+	dropped, err := LoadTable("", "synthetic-adult", TableOptions{Seed: 1, Attributes: []string{"race"}, DropSensitive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := strings.Join(dropped.Train.Columns, " ")
+	if strings.Contains(left, "race=") || !strings.Contains(left, "sex=Male") {
+		t.Errorf("the features are %s", left)
+	}
+}
+
+// TestAttributesOutsideTheFeatures reads columns of the published files that are not features.
+func TestAttributesOutsideTheFeatures(t *testing.T) {
+	tables, err := LoadTable(realData(t), "compas", TableOptions{Seed: 1,
+		Attributes: []string{"race", "sex", "age_cat", "decile_score>=5", "decile_score", "score_text"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := tables.Train.Attributes
+	if len(a[0].Values) != 6 || len(a[1].Values) != 2 || len(a[2].Values) != 3 || len(a[3].Values) != 2 || len(a[4].Values) != 10 {
+		t.Errorf("%d attributes", len(a))
+	}
+	for i, k := range a[3].Of {
+		if high := a[4].Of[i] >= 4; high != (k == 0) || high == (a[5].Values[a[5].Of[i]] == "Low") {
+			t.Fatalf("row %d: %d, %d, %s", i, k, a[4].Of[i], a[5].Values[a[5].Of[i]])
+		}
+	}
+	if _, err := LoadTable(realData(t), "communities", TableOptions{Attributes: []string{"state", "population>=0.5"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := LoadTable(realData(t), "bank", TableOptions{Attributes: []string{"age<25", "job"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAttributeErrors(t *testing.T) {
+	own := TableOptions{Label: "income", Impute: true, Ignore: []string{"name"}, Split: Split{Train: 100}}
+	for _, tc := range []struct {
+		text string
+		want error
+		says string
+	}{
+		{"rase", ErrColumn, `no column "rase"; did you mean "race"? the columns are name, age, sex`},
+		{"sex=X", ErrGroup, `sex is never "X", it is one of F, M`},
+		{"sex<3", ErrGroup, `sex holds text, want sex=VALUE with one of F, M`},
+		{"age=old", ErrGroup, `age holds numbers and "old" is not`},
+		{"income", ErrColumn, `no column "income"`},
+	} {
+		own.Attributes = []string{tc.text}
+		_, err := everything(t, peopleText, own)
+		checkError(t, err, tc.want, tc.says)
+	}
+	_, err := LoadTable("", "synthetic-adult", TableOptions{Attributes: []string{"sexx"}})
+	checkError(t, err, ErrColumn, `no column "sexx"; did you mean "sex"? the columns are age, workclass`)
+	_, err = LoadTable("", "synthetic-adult", TableOptions{Attributes: []string{"age<25"}})
+	checkError(t, err, ErrGroup, "age holds text, want age=VALUE with one of 17-25, 26-32")
+	_, err = LoadTable("", "synthetic-compas", TableOptions{Attributes: []string{"agecat"}})
+	checkError(t, err, ErrColumn, `did you mean "age_cat"?`)
+}

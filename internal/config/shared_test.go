@@ -1,0 +1,26 @@
+package config
+
+import (
+	"slices"
+	"testing"
+)
+
+// A comparison may vary the methods' own settings, the batch size and the device, and nothing that
+// defines the problem or the budget.
+func TestWhyShared(t *testing.T) {
+	for _, k := range Keys() {
+		free := k.Group == GroupDevice && k.Name != "threads" && k.Name != "explain" || k.Methods != nil || k.Name == "batch-size"
+		if got := k.WhyShared() == ""; got != free {
+			t.Errorf("%s (%s): free %v, want %v", k.Name, k.Group, got, free)
+		}
+	}
+	for _, name := range []string{
+		"problem", "dataset", "split", "drop-sensitive", "rows-per-class", "model", "hidden", "kappa", "epsilon", "phi", "regularizer",
+		"theta", "regularizer-weight", "box", "preset", "seed", "iterations", "feasibility-tolerance", "init",
+	} {
+		k := Keys()[slices.IndexFunc(Keys(), func(k *Key) bool { return k.Name == name })]
+		if k.WhyShared() == "" {
+			t.Errorf("%s may differ between the methods of a comparison", name)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package statistics
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a closed interval.
+type Interval struct{ Low, High float64 }
+
+// Contains reports whether x is in the interval.
+func (i Interval) Contains(x float64) bool { return i.Low <= x && x <= i.High }
+
+// Count is the number of hits among rows. Its rate is Hits/Rows.
+type Count struct{ Hits, Rows int }
+
+// Rate returns Hits/Rows, or NaN without rows.
+func (c Count) Rate() float64 { return float64(c.Hits) / float64(c.Rows) }
+
+// Interval is ClopperPearson(c.Hits, c.Rows, level).
+func (c Count) Interval(level float64) Interval { return ClopperPearson(c.Hits, c.Rows, level) }
+
+// ClopperPearson returns the exact interval of a rate after hits among rows:
+//
+//	low  = quantile (1-level)/2 of Beta(hits, rows-hits+1), 0 without hits
+//	high = quantile (1+level)/2 of Beta(hits+1, rows-hits), 1 without misses
+//
+// It contains the rate with a probability of at least level, for every rate and every number of
+// rows. Without rows, it is [0, 1]. ClopperPearson panics if hits is not in 0..rows or level is not
+// between 0 and 1. Source: Clopper and Pearson, "The use of confidence or fiducial limits
+// illustrated in the case of the binomial", 1934.
+func ClopperPearson(hits, rows int, level float64) Interval {
+	if hits < 0 || hits > rows {
+		panic(fmt.Sprintf("statistics: %d hits among %d rows", hits, rows))
+	}
+	checkProbability("level", level)
+	tail := (1 - level) / 2
+	interval := Interval{0, 1}
+	k, n := float64(hits), float64(rows)
+	if hits > 0 {
+		interval.Low = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(tail)
+	}
+	if hits < rows {
+		interval.High = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(1 - tail)
+	}
+	return interval
+}
+
+// Gap returns an interval of the largest minus the smallest of the counts' rates. It takes the
+// Clopper-Pearson interval of each of the K rates at the level 1 - (1-level)/K (Bonferroni): for
+// two rates, both intervals have the level 1 - (1-level)/2. All K rates are in their intervals with
+// a probability of at least level, also if the rates have rows in common, and the gap is then
+// between
+//
+//	low  = max_a low_a - min_b high_b, at least 0
+//	high = max over a != b of high_a - low_b
+//
+// The interval is conservative: it contains the gap more often than level. The gap of fewer than
+// two rates is 0.
+func Gap(counts []Count, level float64) Interval {
+	boxes := simultaneous(counts, level)
+	if len(boxes) < 2 {
+		return Interval{}
+	}
+	gap := Interval{}
+	for a, first := range boxes {
+		for b, second := range boxes {
+			if a != b {
+				gap.Low = max(gap.Low, first.Low-second.High)
+				gap.High = max(gap.High, first.High-second.Low)
+			}
+		}
+	}
+	return gap
+}
+
+// Ratio returns an interval of the smallest of the counts' rates divided by the largest. The
+// intervals of the rates are those of Gap. The ratio of fewer than two rates is 1, and so is the
+// ratio of rates that are all 0.
+func Ratio(counts []Count, level float64) Interval {
+	boxes := simultaneous(counts, level)
+	ratio := Interval{1, 1}
+	for a, first := range boxes {
+		for b, second := range boxes {
+			if a != b {
+				ratio.Low = min(ratio.Low, first.Low/second.High)
+				if second.Low > 0 {
+					ratio.High = min(ratio.High, first.High/second.Low)
+				}
+			}
+		}
+	}
+	return ratio
+}
+
+// Linear returns an interval of constant + sum_r coefficients[r] rate_r. It takes the
+// Clopper-Pearson interval of each rate with a coefficient other than 0, at the level
+// 1 - (1-level)/K for K such rates (Bonferroni), and adds the ends that the signs of the
+// coefficients select. The interval is conservative, also if the rates have rows in common.
+func Linear(constant float64, coefficients []float64, counts []Count, level float64) Interval {
+	var used []Count
+	var signed []float64
+	for r, c := range coefficients {
+		if c != 0 {
+			used, signed = append(used, counts[r]), append(signed, c)
+		}
+	}
+	sum := Interval{constant, constant}
+	for r, box := range simultaneous(used, level) {
+		if c := signed[r]; c > 0 {
+			sum.Low, sum.High = sum.Low+c*box.Low, sum.High+c*box.High
+		} else {
+			sum.Low, sum.High = sum.Low+c*box.High, sum.High+c*box.Low
+		}
+	}
+	return sum
+}
+
+// simultaneous returns intervals that contain all rates together with a probability of at least
+// level.
+func simultaneous(counts []Count, level float64) []Interval {
+	checkProbability("level", level)
+	intervals := make([]Interval, len(counts))
+	for i, c := range counts {
+		intervals[i] = c.Interval(1 - (1-level)/float64(len(counts)))
+	}
+	return intervals
+}
+
+func checkProbability(name string, p float64) {
+	if !(p > 0 && p < 1) || math.IsNaN(p) {
+		panic(fmt.Sprintf("statistics: the %s is %v, want a number between 0 and 1", name, p))
+	}
+}

@@ -1,0 +1,157 @@
+package problem
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/trainer/internal/vec"
+)
+
+// AffineRow is one constraint of an AffineMap, sum_r Coefficients[r] h_r + Constant <= Bound.
+type AffineRow struct {
+	Coefficients    []float64 // of h_1..h_R
+	Constant, Bound float64
+}
+
+// AffineMap maps terms h, such as rates, to constraints
+//
+//	g_j = sum_r C_jr h_r + constant_j - bound_j - shift_j,   j = 1..m.
+//
+// The map runs on the host in float64. Problems on different rows or devices may share a map. A new
+// shift changes all of them at once and recompiles nothing. A map is not safe for concurrent use.
+type AffineMap struct {
+	terms   int
+	starts  []int // row j has the entries starts[j] to starts[j+1]
+	columns []int
+	values  []float64
+	offsets []float64 // constant - bound
+	shifts  []float64
+}
+
+// NewAffineMap returns the map of the given number of terms to the rows, with shifts of 0. The
+// error wraps ErrSettings. It reports a row with another number of coefficients, and numbers that
+// are not finite.
+func NewAffineMap(terms int, rows []AffineRow) (*AffineMap, error) {
+	m := &AffineMap{terms: terms, starts: []int{0}, shifts: make([]float64, len(rows))}
+	for j, r := range rows {
+		if len(r.Coefficients) != terms {
+			return nil, fmt.Errorf("trainer: %w: row %d of the affine map has %d coefficients, want one for each of the %d terms",
+				ErrSettings, j, len(r.Coefficients), terms)
+		}
+		offset := r.Constant - r.Bound
+		if !vec.Finite(offset) || vec.FirstNonFinite(r.Coefficients) >= 0 {
+			return nil, fmt.Errorf("trainer: %w: row %d of the affine map has a number that is not finite", ErrSettings, j)
+		}
+		for t, c := range r.Coefficients {
+			if c != 0 {
+				m.columns, m.values = append(m.columns, t), append(m.values, c)
+			}
+		}
+		m.starts, m.offsets = append(m.starts, len(m.columns)), append(m.offsets, offset)
+	}
+	return m, nil
+}
+
+// Dims returns the numbers of terms and of constraints.
+func (m *AffineMap) Dims() (terms, constraints int) { return m.terms, len(m.offsets) }
+
+// Shifts returns a copy of the shifts.
+func (m *AffineMap) Shifts() []float64 { return slices.Clone(m.shifts) }
+
+// SetShifts sets the shifts, which are added to the bounds. The error wraps ErrSettings. It reports
+// another number of shifts than of constraints, and shifts that are not finite.
+func (m *AffineMap) SetShifts(shifts []float64) error {
+	if len(shifts) != len(m.shifts) {
+		return fmt.Errorf("trainer: %w: %d shifts for %d constraints", ErrSettings, len(shifts), len(m.shifts))
+	}
+	if j := vec.FirstNonFinite(shifts); j >= 0 {
+		return fmt.Errorf("trainer: %w: the shift of constraint %d is %v", ErrSettings, j, shifts[j])
+	}
+	copy(m.shifts, shifts)
+	return nil
+}
+
+// Apply writes g for the terms h, with the shifts.
+func (m *AffineMap) Apply(g, h []float64) { m.apply(g, h, m.shifts) }
+
+// ApplyUnshifted writes g for the terms h as if all shifts were 0: the distance of h from the
+// bounds of the user.
+func (m *AffineMap) ApplyUnshifted(g, h []float64) { m.apply(g, h, nil) }
+
+func (m *AffineMap) apply(g, h, shifts []float64) {
+	for j := range g {
+		sum := m.offsets[j]
+		for k := m.starts[j]; k < m.starts[j+1]; k++ {
+			sum += m.values[k] * h[m.columns[k]]
+		}
+		if shifts != nil {
+			sum -= shifts[j]
+		}
+		g[j] = sum
+	}
+}
+
+// Transpose writes dst = C^T w.
+func (m *AffineMap) Transpose(dst, w []float64) {
+	clear(dst)
+	for j, v := range w {
+		if v == 0 {
+			continue
+		}
+		for k := m.starts[j]; k < m.starts[j+1]; k++ {
+			dst[m.columns[k]] += m.values[k] * v
+		}
+	}
+}
+
+// Affine is the problem whose constraints are affine in the constraints of another problem, its
+// terms. It implements NonSmooth. It does not implement Sampler: wrap the problem of a batch.
+type Affine struct {
+	Problem      // of the terms
+	m            *AffineMap
+	h            []float64
+	coefficients []float64 // of f and the terms
+}
+
+var (
+	_ Problem   = (*Affine)(nil)
+	_ NonSmooth = (*Affine)(nil)
+)
+
+// NewAffine returns the problem whose constraints are m of the constraints of terms. The error
+// wraps ErrSettings. It says that the map is for another number of terms.
+func NewAffine(terms Problem, m *AffineMap) (*Affine, error) {
+	if n := Constraints(terms); n != m.terms {
+		return nil, fmt.Errorf("trainer: %w: the affine map is for %d terms, the problem has %d", ErrSettings, m.terms, n)
+	}
+	return &Affine{Problem: terms, m: m, h: make([]float64, m.terms), coefficients: make([]float64, 1+m.terms)}, nil
+}
+
+// Map returns the map, which other problems may share.
+func (a *Affine) Map() *AffineMap { return a.m }
+
+// Terms returns h of the last Forward (not a copy).
+func (a *Affine) Terms() []float64 { return a.h }
+
+// Dims implements Problem.
+func (a *Affine) Dims() (n, m int) { n, _ = a.Problem.Dims(); return n, len(a.m.offsets) }
+
+// Forward implements Problem.
+func (a *Affine) Forward(g []float64) (float64, error) {
+	f, err := a.Problem.Forward(a.h)
+	if err != nil {
+		return f, err
+	}
+	a.m.Apply(g, a.h)
+	return f, nil
+}
+
+// Backward implements Problem.
+func (a *Affine) Backward(coefficients []float64, d Vector) error {
+	a.coefficients[0] = coefficients[0]
+	a.m.Transpose(a.coefficients[1:], coefficients[1:])
+	return a.Problem.Backward(a.coefficients, d)
+}
+
+// NonSmooth implements NonSmooth. It reports whether the terms themselves have kinks.
+func (a *Affine) NonSmooth() bool { return FeaturesOf(a.Problem).Kinks }

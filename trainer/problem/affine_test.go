@@ -1,0 +1,233 @@
+package problem_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+// rates is a problem of three smooth terms in two variables.
+func rates(t *testing.T, start ...float64) problem.Problem {
+	t.Helper()
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	slope := func(v float64) float64 { s := sigmoid(v); return s * (1 - s) }
+	p, err := problem.Functions{
+		N: 2, M: 3,
+		F:        func(x []float64) float64 { return x[0]*x[0] + math.Sin(x[1]) },
+		Gradient: func(dst, x []float64) { dst[0], dst[1] = 2*x[0], math.Cos(x[1]) },
+		G: func(dst, x []float64) {
+			dst[0], dst[1], dst[2] = sigmoid(x[0]), sigmoid(x[1]), sigmoid(x[0]-2*x[1])
+		},
+		JacobianT: func(dst, x, w []float64) {
+			c := w[2] * slope(x[0]-2*x[1])
+			dst[0], dst[1] = w[0]*slope(x[0])+c, w[1]*slope(x[1])-2*c
+		},
+	}.New(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// gaps are the rows of a gap over three groups with bound 0.1 and a lower bound of one rate.
+func gaps() []problem.AffineRow {
+	var rows []problem.AffineRow
+	for a := range 3 {
+		for b := range 3 {
+			if a != b {
+				c := make([]float64, 3)
+				c[a], c[b] = 1, -1
+				rows = append(rows, problem.AffineRow{Coefficients: c, Bound: 0.1})
+			}
+		}
+	}
+	return append(rows, problem.AffineRow{Coefficients: []float64{0, -2, 0}, Constant: 0.25, Bound: -0.5})
+}
+
+func affineOf(t *testing.T, p problem.Problem, rows []problem.AffineRow) *problem.Affine {
+	t.Helper()
+	m, err := problem.NewAffineMap(3, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := problem.NewAffine(p, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestAffineIsTheDenseProduct compares Forward and Transpose with dense loops, with shifts.
+func TestAffineIsTheDenseProduct(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	rows := gaps()
+	for trial := range 20 {
+		terms := rates(t, rng.NormFloat64(), rng.NormFloat64())
+		a := affineOf(t, terms, rows)
+		shifts, h := make([]float64, len(rows)), make([]float64, 3)
+		for j := range shifts {
+			shifts[j] = rng.NormFloat64()
+		}
+		if err := a.Map().SetShifts(shifts); err != nil {
+			t.Fatal(err)
+		}
+		f, err := terms.Forward(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, w := make([]float64, len(rows)), make([]float64, len(rows))
+		got, err := a.Forward(g)
+		if err != nil || got != f {
+			t.Fatalf("f = %v, %v; want %v", got, err, f)
+		}
+		back := make([]float64, 3)
+		for j, r := range rows {
+			want := r.Constant - r.Bound - shifts[j]
+			for k, c := range r.Coefficients {
+				want += c * h[k]
+			}
+			if math.Abs(g[j]-want) > 1e-14 {
+				t.Errorf("trial %d: g[%d] = %v, want %v", trial, j, g[j], want)
+			}
+			w[j] = rng.NormFloat64()
+			for k, c := range r.Coefficients {
+				back[k] += c * w[j]
+			}
+		}
+		transposed := make([]float64, 3)
+		a.Map().Transpose(transposed, w)
+		for k := range back {
+			if math.Abs(transposed[k]-back[k]) > 1e-13 {
+				t.Errorf("trial %d: (C^T w)[%d] = %v, want %v", trial, k, transposed[k], back[k])
+			}
+		}
+		unshifted := make([]float64, len(rows))
+		a.Map().ApplyUnshifted(unshifted, a.Terms())
+		for j := range g {
+			if math.Abs(unshifted[j]-shifts[j]-g[j]) > 1e-14 {
+				t.Errorf("trial %d: unshifted g[%d] = %v, want %v", trial, j, unshifted[j], g[j]+shifts[j])
+			}
+		}
+	}
+}
+
+// TestAffineBackwardIsTheDerivative compares Backward with central differences of c_0 f + c.g.
+func TestAffineBackwardIsTheDerivative(t *testing.T) {
+	const step = 1e-6
+	rows, x := gaps(), []float64{0.3, -0.7}
+	a := affineOf(t, rates(t, x...), rows)
+	g, c := make([]float64, len(rows)), make([]float64, 1+len(rows))
+	for j := range c {
+		c[j] = 1 / float64(j+1)
+	}
+	value := func(x []float64) float64 {
+		a.Space().Write(problem.Iterate, x)
+		f, err := a.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := c[0] * f
+		for j, v := range g {
+			sum += c[1+j] * v
+		}
+		return sum
+	}
+	value(x)
+	d, got := a.Space().New(), make([]float64, 2)
+	if err := a.Backward(c, d); err != nil {
+		t.Fatal(err)
+	}
+	a.Space().Read(got, d)
+	for i := range x {
+		up, down := []float64{x[0], x[1]}, []float64{x[0], x[1]}
+		up[i] += step
+		down[i] -= step
+		if want := (value(up) - value(down)) / (2 * step); math.Abs(got[i]-want) > 1e-8 {
+			t.Errorf("derivative %d is %v, central differences give %v", i, got[i], want)
+		}
+	}
+}
+
+// TestAffineMapIsShared checks that a shift changes every problem that shares the map.
+func TestAffineMapIsShared(t *testing.T) {
+	m, err := problem.NewAffineMap(3, gaps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, errA := problem.NewAffine(rates(t, 1, 2), m)
+	b, errB := problem.NewAffine(rates(t, 0, 0), m)
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	n := problem.Constraints(a)
+	before, after := make([]float64, n), make([]float64, n)
+	for _, p := range []problem.Problem{a, b} {
+		if err := m.SetShifts(make([]float64, n)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Forward(before); err != nil {
+			t.Fatal(err)
+		}
+		shifts := m.Shifts()
+		shifts[0] = 0.5
+		if err := m.SetShifts(shifts); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Forward(after); err != nil {
+			t.Fatal(err)
+		}
+		if got := before[0] - after[0]; math.Abs(got-0.5) > 1e-15 || before[1] != after[1] {
+			t.Errorf("a shift of 0.5 lowers g[0] by %v and g[1] by %v, want 0.5 and 0", got, before[1]-after[1])
+		}
+	}
+}
+
+// TestAffineErrors checks the refusals.
+func TestAffineErrors(t *testing.T) {
+	for name, rows := range map[string][]problem.AffineRow{
+		"a short row":           {{Coefficients: []float64{1}}},
+		"an infinite bound":     {{Coefficients: []float64{1, 0, 0}, Bound: math.Inf(1)}},
+		"a coefficient not set": {{Coefficients: []float64{1, math.NaN(), 0}}},
+	} {
+		if _, err := problem.NewAffineMap(3, rows); !errors.Is(err, problem.ErrSettings) {
+			t.Errorf("%s: %v, want ErrSettings", name, err)
+		}
+	}
+	m, err := problem.NewAffineMap(3, gaps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetShifts([]float64{1}); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("one shift for 7 constraints: %v, want ErrSettings", err)
+	}
+	bad := m.Shifts()
+	bad[3] = math.NaN()
+	if err := m.SetShifts(bad); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("a shift of NaN: %v, want ErrSettings", err)
+	}
+	other, err := problem.NewAffineMap(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := problem.NewAffine(rates(t, 0, 0), other); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("a map of 2 terms on a problem of 3: %v, want ErrSettings", err)
+	}
+}
+
+// TestAffineDoesNotAllocate checks that an iteration on an affine problem allocates nothing.
+func TestAffineDoesNotAllocate(t *testing.T) {
+	a := affineOf(t, rates(t, 1, 2), gaps())
+	g, c, d := make([]float64, 7), make([]float64, 8), a.Space().New()
+	c[0], c[3] = 1, 2
+	if n := testing.AllocsPerRun(10, func() {
+		_, errF := a.Forward(g)
+		if errB := a.Backward(c, d); errF != nil || errB != nil {
+			t.Fatal(errF, errB)
+		}
+	}); n != 0 {
+		t.Errorf("a forward and a backward pass allocate %v times", n)
+	}
+}
