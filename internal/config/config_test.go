@@ -169,6 +169,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp epsilon=0.1,0.2", "--epsilon 0.1,0.2: 2 values; give one, or two with --problem eo"},
 		{"problem=dp split=50/60/0", "--split 50/60/0: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
 		{"problem=dp split=0/50/50", "--split 0/50/50: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
+		{"split=80/10/10", "--split 80/10/10: pictures have test rows of their own; the third percentage must be 0, as in 90/10/0"},
 		{"iterations=99999999999999999999", "--iterations 99999999999999999999: out of the range of a whole number"},
 		{"problem=dp eo-form=max", "--eo-form max: used only with --problem eo (now dp)"},
 		{"problem=eo eo-form=max", "--eo-form max: a constraint with a kink; ppala needs smooth constraints, use --eo-form two"},

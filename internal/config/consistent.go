@@ -77,7 +77,12 @@ func (t *Train) consistentClasses(refuse refusal) error {
 		}
 	}
 	constraints := len(t.Classes) - 1
+	split, err := datasets.ParseSplit(t.Split)
 	switch {
+	case err != nil:
+		return err
+	case split.Test != 0:
+		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
 	case constraints < 1:
 		return refuse("classes", "give at least two classes")
 	case len(t.Kappa) != 1 && len(t.Kappa) != constraints:

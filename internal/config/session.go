@@ -55,11 +55,11 @@ func (t Train) spec() *models.Spec {
 
 // source is where the rows come from.
 func (t Train) source(dataDir string) (session.Source, error) {
+	split, err := datasets.ParseSplit(t.Split)
 	if t.Data.Problem == session.NameNeymanPearson {
 		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
-			Normalize: t.Normalize}, nil
+			Normalize: t.Normalize, Split: split}, err
 	}
-	split, err := datasets.ParseSplit(t.Split)
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: datasets.TableOptions{
 		Seed: t.Seed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
 		File: t.File, Label: t.Label, Categorical: t.Categorical, Impute: t.Missing == "impute", Separator: t.SeparatorRune(),

@@ -90,7 +90,8 @@ func (d *Data) options() []*option.Option {
 			"set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
 		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 		option.Custom("split", "70/15/15", d.setSplit, func() string { return d.Split },
-			"set the percentages of training, validation and test rows").Or(datasets.DefaultSplit.String()).With(tables),
+			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
+				" from the others").Or(datasets.DefaultSplit.String()).For("100/0/0", option.OnImages()),
 		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
 			Or("0").With(option.OnImages()),
 		option.Choice("normalize", &d.Normalize, "transform the pixels before training",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -72,7 +73,9 @@ func (s *Session) Save(dir string) error {
 	if err := s.pipeline.SaveModel(s.files.dir.Model()); err != nil {
 		return err
 	}
+	began := time.Now()
 	failure := s.draw()
+	s.spent += time.Since(began)
 	s.summary = s.summarise()
 	return with(failure, s.summary.Write(s.files.dir.Summary()))
 }
@@ -143,6 +146,12 @@ func (s *Session) summarise() Summary {
 	sum.MaxViolation = problem.MaxViolation(r.Constraints)
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
+		if split.Rates != nil {
+			if sum.Rates == nil {
+				sum.Rates = map[Split]*RateTable{}
+			}
+			sum.Rates[split.Name] = split.Rates
+		}
 	}
 	return sum
 }
@@ -158,6 +167,8 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
+	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
+	sum.SecondsMeasuring = max(0, sum.SecondsTotal-sum.SecondsReading-sum.Seconds)
 	if b := r.BestFeasible; b != nil {
 		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
 	}

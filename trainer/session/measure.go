@@ -31,6 +31,12 @@ type SplitMeasures struct {
 	// Decisions are Result.Values computed from the model's decisions, such as error rates; nil if
 	// the task has none.
 	Decisions []float64
+	// Rates are the rates of all rows and of each group; nil if the task's scores are no decisions on
+	// the classes.
+	Rates *RateTable
+	// ROC is the curve of the rates over all thresholds, with about 400 points at most; nil unless
+	// there are one score and two classes.
+	ROC []ROCPoint
 }
 
 // Optimize implements Pipeline. The records get measures of every split.
@@ -68,18 +74,23 @@ func (a *assembly) measure() (map[string]float64, error) {
 // measured evaluates a split at the iterate. The training rows' scores are those of the last
 // forward pass.
 func (a *assembly) measured(s *split) (Measures, error) {
-	if s.blocks != nil {
-		scores, err := s.blocks.scores(a.iterate())
-		if err != nil {
-			return Measures{}, err
-		}
-		return s.measure(scores)
-	}
-	v, err := s.problem.Watched(0)
+	scores, err := a.scores(s)
 	if err != nil {
 		return Measures{}, err
 	}
-	return s.measure(Float64s(v))
+	return s.measure(scores)
+}
+
+// scores returns the scores of a split at the iterate, row by row.
+func (a *assembly) scores(s *split) ([]float64, error) {
+	if s.blocks != nil {
+		return s.blocks.scores(a.iterate())
+	}
+	v, err := s.problem.Watched(0)
+	if err != nil {
+		return nil, err
+	}
+	return Float64s(v), nil
 }
 
 // iterate returns a copy of the iterate.
@@ -124,14 +135,22 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	for _, s := range a.data.splits {
-		m, err := a.measured(s)
+		scores, err := a.scores(s)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.measure(scores)
 		if err != nil {
 			return nil, err
 		}
 		if s == train {
 			result.Values = m.Values
 		}
-		result.Splits = append(result.Splits, SplitMeasures{s.name, m.Named, m.Decisions})
+		measures := SplitMeasures{Name: s.name, Named: m.Named, Decisions: m.Decisions}
+		if err := a.measureRates(s, &measures, scores); err != nil {
+			return nil, err
+		}
+		result.Splits = append(result.Splits, measures)
 	}
 	return result, nil
 }
