@@ -13,8 +13,11 @@ import (
 // them on several cores.
 type NewRows struct {
 	// Preparation describes how columns become features. Its Encodings need text of separated
-	// fields, its Numbers need rows in LIBSVM's format.
+	// fields, its Numbers need rows in LIBSVM's format. nil: the rows are pictures.
 	Preparation *Preparation
+	// Pixels is the number of bytes of a picture, and Scale is multiplied by them.
+	Pixels int
+	Scale  float64
 	// IgnoreUnknown leaves the features of an unknown category at 0 and skips an unknown feature of
 	// a row in LIBSVM's format; otherwise they are errors.
 	IgnoreUnknown bool
@@ -43,14 +46,18 @@ type Block struct {
 // more: a share of a core's cache.
 const featureBytes = 256 << 10
 
-// Read reads plain or gzip text from r to its end. name is used in errors. The columns may be in
-// any order, and the file may have columns that the preparation does not need.
+// Read reads a plain or gzip file from r to its end: text, or pictures of 8 bits in the IDX format
+// with any shape of Pixels bytes. name is used in errors. The columns of a text may be in any order,
+// and the file may have columns that the preparation does not need.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated (also a file without rows),
 // ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or they come from r, Work or Emit. Blocks
 // before the first error in the file are emitted.
 func (n *NewRows) Read(r io.Reader, name string) error {
-	if len(n.Preparation.Numbers) > 0 {
+	switch {
+	case n.Preparation == nil:
+		return n.readPictures(r, name)
+	case len(n.Preparation.Numbers) > 0:
 		return n.readLIBSVM(r, name)
 	}
 	return n.readText(r, name)

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,11 +112,14 @@ func (d Dir) WriteModel(m Model) error {
 	if m.Constraints == nil {
 		m.Constraints = []string{}
 	}
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
+	var data bytes.Buffer
+	out := json.NewEncoder(&data)
+	out.SetEscapeHTML(false) // constraints have <=
+	out.SetIndent("", "  ")
+	if err := out.Encode(m); err != nil {
 		return fmt.Errorf("rundir: the model's description: %w", err)
 	}
-	return WriteFile(d.ModelDescription(), append(data, '\n'))
+	return WriteFile(d.ModelDescription(), data.Bytes())
 }
 
 // ReadModel reads model.json. Errors wrap ErrIncomplete if the directory has none, or has the

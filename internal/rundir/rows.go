@@ -10,22 +10,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-
-	"ppal/datasets"
+	"strings"
 )
 
-// Membership lists the rows of each split.
-type Membership struct {
-	// Files are the files whose rows Rows numbers one after the other; with one file or none, the
-	// file rows.csv has no column for it.
-	Files []datasets.FileRows
-	// Rows are the rows' numbers in the files, from 0, by split.
-	Rows map[Split][]int
+// Members are rows of one split in one file.
+type Members struct {
+	Split Split
+	File  string // its name, "" if all rows are in one file
+	Rows  []int  // the rows' numbers in the file, from 0
 }
 
 // compressAbove is the number of rows above which rows.csv is compressed.
-const compressAbove = 100_000
+const compressAbove = 50_000
 
 // The names of the file of rows.
 const (
@@ -35,21 +33,12 @@ const (
 
 // WriteRows writes the split of every row, in the order of the source, as rows.csv, and returns the
 // file's name. Its columns are row (the row's number in its file, from 1, without the header), file
-// (with several files) and split (train, validation, test). With more than 100,000 rows the file is
-// rows.csv.gz, which takes about a byte for each row.
-func (d Dir) WriteRows(m Membership) (name string, err error) {
-	total, last := 0, -1
-	for _, rows := range m.Rows {
-		total += len(rows)
-		for _, i := range rows {
-			last = max(last, i)
-		}
-	}
-	splits := make([]Split, last+1)
-	for split, rows := range m.Rows {
-		for _, i := range rows {
-			splits[i] = split
-		}
+// (with several files) and split (train, validation, test). With more than 50,000 rows the file is
+// rows.csv.gz, which takes about three bytes for each row.
+func (d Dir) WriteRows(list []Members) (name string, err error) {
+	total := 0
+	for _, m := range list {
+		total += len(m.Rows)
 	}
 	var out bytes.Buffer
 	var w io.Writer = &out
@@ -59,7 +48,7 @@ func (d Dir) WriteRows(m Membership) (name string, err error) {
 		w = zip
 	}
 	buffered := bufio.NewWriter(w)
-	if err := writeRows(buffered, m.Files, splits); err != nil {
+	if err := writeRows(buffered, list); err != nil {
 		return "", fmt.Errorf("rundir: %s: %w", name, err)
 	}
 	if err := buffered.Flush(); err != nil {
@@ -73,45 +62,64 @@ func (d Dir) WriteRows(m Membership) (name string, err error) {
 	return name, WriteFile(filepath.Join(string(d), name), out.Bytes())
 }
 
-// writeRows writes the lines. Rows without a split, such as rows that a filter dropped, are left
-// out.
-func writeRows(w io.Writer, files []datasets.FileRows, splits []Split) error {
+// writeRows writes the lines, file by file in the order of the list. Rows without a split, such as
+// rows that a filter dropped, are left out.
+func writeRows(w *bufio.Writer, list []Members) error {
+	splits := map[string][]Split{} // of each file's rows
+	var files []string
+	for _, m := range list {
+		of, ok := splits[m.File]
+		if !ok {
+			files = append(files, m.File)
+		}
+		if last := slices.Max(append([]int{-1}, m.Rows...)); last >= len(of) {
+			of = append(of, make([]Split, last+1-len(of))...)
+		}
+		for _, i := range m.Rows {
+			of[i] = m.Split
+		}
+		splits[m.File] = of
+	}
 	several := len(files) > 1
-	header, names := "row,split\n", make([]string, len(files))
+	header := "row,split\n"
 	if several {
 		header = "row,file,split\n"
-		for k, f := range files {
-			var quoted bytes.Buffer
-			c := csv.NewWriter(&quoted)
-			if err := c.Write([]string{f.Name, ""}); err != nil {
-				return err
-			}
-			c.Flush()
-			names[k] = string(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))
-		}
 	}
-	if _, err := io.WriteString(w, header); err != nil {
+	if _, err := w.WriteString(header); err != nil {
 		return err
 	}
 	var line []byte
-	file, first := 0, 0
-	for i, split := range splits {
-		for several && file+1 < len(files) && i >= first+files[file].Rows {
-			first += files[file].Rows
-			file++
-		}
-		if split == "" {
-			continue
-		}
-		line = append(strconv.AppendInt(line[:0], int64(i-first+1), 10), ',')
+	for _, file := range files {
+		name := ""
 		if several {
-			line = append(line, names[file]...)
+			var err error
+			if name, err = field(file); err != nil {
+				return err
+			}
 		}
-		if _, err := w.Write(append(append(line, split...), '\n')); err != nil {
-			return err
+		for i, split := range splits[file] {
+			if split == "" {
+				continue
+			}
+			line = append(strconv.AppendInt(line[:0], int64(i+1), 10), ',')
+			line = append(append(append(line, name...), split...), '\n')
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// field returns the text as a field of a CSV with the comma after it.
+func field(text string) (string, error) {
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	if err := w.Write([]string{text, ""}); err != nil {
+		return "", err
+	}
+	w.Flush()
+	return strings.TrimSuffix(out.String(), "\n"), w.Error()
 }
 
 // Row is a line of rows.csv.
