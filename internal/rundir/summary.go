@@ -30,6 +30,9 @@ type Summary struct {
 	Train            map[string]float64 `json:"train"`
 	Validation       map[string]float64 `json:"validation"`
 	Test             map[string]float64 `json:"test"`
+	// Outcome has the keys decisions, objective_on_decisions, acceptance_rate and so on; a task of the
+	// caller's own without decisions has none of these keys.
+	*Outcome
 	// Rates are the rates of decisions on each split, of all rows and by group.
 	Rates  map[Split]*rates.Table `json:"rates,omitempty"`
 	Device string                 `json:"device"`

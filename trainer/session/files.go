@@ -131,10 +131,24 @@ func (s *Session) draw() error {
 	if d.Task == NameNeymanPearson {
 		bounded = "loss"
 	}
-	_, err = plots.Write(s.files.dir.Plots(), plots.Run{
-		Title: s.options.methodName() + " on " + d.Dataset, Records: records, Objective: d.Objective, Bounded: bounded,
+	title := s.options.methodName() + " on " + d.Dataset
+	if _, err = plots.Write(s.files.dir.Plots(), plots.Run{
+		Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
 		Constraints: d.Constraints, Bounds: d.Bounds,
-	})
+	}); err != nil {
+		return err
+	}
+	pictures := plots.Rates{Title: title}
+	for _, split := range s.result.Splits {
+		if split.Rates != nil {
+			pictures.Splits = append(pictures.Splits, plots.SplitRates{
+				Name: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
+		}
+	}
+	if pictures.Splits == nil {
+		return nil
+	}
+	_, err = plots.WriteRates(s.files.dir.Plots(), pictures)
 	return err
 }
 
@@ -143,7 +157,7 @@ func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
 	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
-	sum.MaxViolation = problem.MaxViolation(r.Constraints)
+	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
 		if split.Rates != nil {

@@ -22,6 +22,9 @@ type Result struct {
 	Constraints []float64       // g
 	Values      []float64       // f, then g + bound, as the training run computes them
 	Splits      []SplitMeasures // the training rows first
+	// Outcome is the result in the user's terms: each constraint on decisions, the objective and the
+	// acceptance rate; nil if the task does not say what its decisions are.
+	Outcome *Outcome
 }
 
 // SplitMeasures are the measures of one split.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
+	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -62,6 +63,11 @@ func TestRatesOfATable(t *testing.T) {
 	}
 	if diff := cmp.Diff(r.Splits[2].Rates, sum.Rates[Test]); diff != "" {
 		t.Error(diff)
+	}
+	for _, name := range []string{plots.GroupRatesFile, plots.ROCFile} {
+		if _, err := os.Stat(filepath.Join(rundir.Dir(dir).Plots(), name)); err != nil {
+			t.Error(err)
+		}
 	}
 	parts := sum.Seconds + sum.SecondsReading + sum.SecondsMeasuring
 	if sum.SecondsReading <= 0 || sum.SecondsMeasuring <= 0 || math.Abs(parts-sum.SecondsTotal) > 1e-9 {
