@@ -30,8 +30,8 @@ func (l *Label) Values() [2]string {
 	return [2]string{"not " + l.Positive, l.Positive}
 }
 
-// Classes returns the classes of labels in new rows: 0 for class -1, and 1 for class +1. Numbers may
-// be written in another way than in the table: "1.0" is "1". Errors wrap ErrLabel, ErrNumber or
+// Classes returns the classes of labels in new rows: 0 for class -1, and 1 for class +1. Numbers
+// may be written in another way than in the table: "1.0" is "1". Errors wrap ErrLabel, ErrNumber or
 // ErrGroup, and name the row from 1.
 func (l *Label) Classes(texts []string) ([]int, error) {
 	of := l.class

@@ -28,10 +28,10 @@ type Batch struct {
 	Unknown   int        // number of unknown categories that were ignored
 }
 
-// Read reads rows in the format of the run's data (CSV or TSV, LIBSVM, or IDX; plain or gzip) to the
-// end of r, prepares and scores them on several cores, and passes them to each in the order of the
-// file. The memory does not grow with the number of rows. A batch is valid until each returns. name
-// is used in errors.
+// Read reads rows in the format of the run's data (CSV or TSV, LIBSVM, or IDX; plain or gzip) to
+// the end of r, prepares and scores them on several cores, and passes them to each in the order of
+// the file. The memory does not grow with the number of rows. A batch is valid until each returns.
+// name is used in errors.
 //
 // A text may have its columns in any order and other columns beside; the label's may be absent.
 // Missing values are treated as in training. Errors are those of datasets.NewRows.Read, which names
