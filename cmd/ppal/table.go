@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/trainer"
 	"ppal/trainer/session"
 )
 
@@ -28,7 +29,11 @@ func (r *trainRun) printTable(result *session.Result) error {
 	fmt.Fprintln(out)
 	paragraph(out, "certificate", certificate(sum))
 	if sum.OutputIteration != sum.Iterations {
-		paragraph(out, "output", fmt.Sprintf("iteration %d (--output %s)", sum.OutputIteration, r.cfg.Output))
+		flag, chosen := "output", r.cfg.Output
+		if r.cfg.Select != trainer.OutputLast {
+			flag, chosen = "select", r.cfg.Select
+		}
+		paragraph(out, "output", fmt.Sprintf("iteration %d (--%s %s)", sum.OutputIteration, flag, chosen))
 	}
 	paragraph(out, "time", fmt.Sprintf("%s s: reading %s s, training %s s, measuring and plots %s s",
 		seconds(sum.SecondsTotal), seconds(sum.SecondsReading), seconds(sum.Seconds), seconds(sum.SecondsMeasuring)))

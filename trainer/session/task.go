@@ -57,10 +57,9 @@ type Statement struct {
 	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	sampled   *constraints.Intersectional // draws one group at each iteration; nil: all groups count
-	decisions *decisions                  // the constraints on rates of decisions, of which the nodes are the rates; nil: none
-	meanings  []meaning                   // what constraints on surrogates stand for; nil: their names
-	minimise  string                      // the rate that an objective on surrogates stands for; "": its name
+	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	meanings []meaning                   // what constraints on surrogates stand for; nil: their names
+	minimise string                      // the rate that an objective on surrogates stands for; "": its name
 }
 
 // State implements Task: it returns s.
@@ -126,13 +125,10 @@ func (s *Statement) check() error {
 // complete returns the problem with the statement's constraints. The constraints of p are the
 // nodes.
 func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
-	switch {
-	case s.decisions != nil:
-		return problem.NewAffine(p, s.decisions.bounds)
-	case s.Pieces != nil:
-		return problem.MakePiecewise(p, s.Pieces)
+	if s.Pieces == nil {
+		return p, nil
 	}
-	return p, nil
+	return problem.MakePiecewise(p, s.Pieces)
 }
 
 // named makes constraints of names and bounds.
