@@ -124,7 +124,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"primal=gradient eta-scale=fixed", "--eta auto: --eta-scale fixed does not support auto; give a number"},
 		{"method=gdpa gdpa-step=auto", "--gdpa-step auto: needs --primal nesterov"},
 		{"method=plada x-step=inner:3 primal=nesterov", "--primal nesterov: --x-step inner needs --primal gradient"},
-		{"method=plada x-step=inner:0", "--x-step inner:0: must be subgradient, proxlinear, split, or inner:N with N at least 1"},
+		{"method=plada x-step=inner:0", "--x-step inner:0: must be subgradient, proxlinear, split, auto, or inner:N with N at least 1"},
 		{"method=plada x-step=proxlinear", "--x-step proxlinear: needs gaps |h| <= eps, which --problem mnpc does not have; choose subgradient or inner:N"},
 		{"regularizer=l1", "--regularizer-weight: missing; --regularizer l1 needs it"},
 		{"regularizer=box", "--box: missing; --regularizer box needs it"},

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -104,9 +105,9 @@ func (t *Train) consistentMethod(refuse refusal) error {
 	switch {
 	case (xStep == "proxlinear" || xStep == "split") && !gaps:
 		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
-	case xStep == "proxlinear" && t.Problem.Regularizer != "none":
+	case xStep == "proxlinear" && t.Problem.Regularizer != problem.NoRegularizer:
 		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer)
-	case t.EOForm == "max" && method.Smooth(m):
+	case t.EOForm == session.LargestGap && method.Smooth(m):
 		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
 	}
 	switch m.(type) {
@@ -116,7 +117,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != option.NeymanPearson || t.Model.Model != "linear" || t.Phi != session.Logistic:
+		case t.Data.Problem != option.NeymanPearson || t.Model.Model != Linear || t.Phi != session.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
 		case t.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")

@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -44,7 +42,7 @@ func (s *Session) Open(dir string) error {
 func (s *Session) begin() error {
 	d, dir := s.Describe(), s.files.dir
 	d.Provenance.Schema = rundir.Schema
-	config, err := s.options.config(d.Provenance)
+	config, err := s.options.Files.Config(d.Provenance)
 	if err != nil {
 		return err
 	}
@@ -237,25 +235,6 @@ func (o Options) methodName() string {
 		return "own"
 	}
 	return o.Method.Name()
-}
-
-// config returns the contents of config.yaml.
-func (o Options) config(p Provenance) ([]byte, error) {
-	if o.Files.Config != nil {
-		return o.Files.Config(p)
-	}
-	data, err := yaml.Marshal(struct {
-		Method     string
-		Iterations int
-		Seed       uint64
-		BatchSize  int    `yaml:"batch-size"`
-		Init       string `yaml:",omitempty"`
-		Provenance Provenance
-	}{o.methodName(), o.Settings.Iterations, o.Settings.Seed, o.BatchSize, o.Init, p})
-	if err != nil {
-		return nil, fmt.Errorf("session: config.yaml: %w", err)
-	}
-	return append([]byte("# A session of a Go program. The program's source holds all settings.\n"), data...), nil
 }
 
 // buildVersion returns the version of the program's module.

@@ -14,14 +14,14 @@ import (
 type Images struct {
 	Dataset      string // its name in package datasets: "synthetic", "fashion-mnist", "cifar10"
 	Dir          string // directory of the files; "": $PPAL_DATA, else the user's cache directory
-	Classes      []int  // numbers of the classes, the objective's first; nil: 0, 1, 2, 3
+	Classes      []int  // numbers of the classes, the objective's first; nil: DefaultClasses
 	RowsPerClass int    // number of training rows of each class, from its first row; 0: all
 	// Split takes validation rows from those training rows: {90, 10, 0} takes a tenth of each class.
 	// The test rows are the set's own. The zero value takes no validation rows.
 	Split datasets.Split
 	// SplitSeed seeds the choice of the validation rows; 0 is the session's seed.
 	SplitSeed uint64
-	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
+	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
@@ -29,7 +29,7 @@ type Images struct {
 // Validation may be nil.
 type ImagesAtHand struct {
 	Train, Validation, Test *datasets.Selection
-	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
+	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
@@ -65,10 +65,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 				return nil, err
 			}
 		}
-		classes := s.Classes
-		if classes == nil {
-			classes = []int{0, 1, 2, 3}
-		}
+		classes := s.classes()
 		toTrain, err := train.Choose(classes, s.RowsPerClass)
 		if err != nil {
 			return nil, err
@@ -89,6 +86,14 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 		}
 		return l, err
 	})
+}
+
+// classes returns the numbers of the classes.
+func (s Images) classes() []int {
+	if s.Classes == nil {
+		return DefaultClasses()
+	}
+	return s.Classes
 }
 
 func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
@@ -146,9 +151,7 @@ func (r request) roomToTrain(rows, cols int) pixels {
 
 // loadPictures normalises the pictures. validation may be nil.
 func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*loaded, error) {
-	if kind == "" {
-		kind = models.NormalizeStandardize
-	}
+	kind = cmp.Or(kind, DefaultNormalize)
 	n, err := normalization(kind, train)
 	if err != nil {
 		return nil, err
