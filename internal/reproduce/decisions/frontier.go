@@ -19,9 +19,9 @@ func signed(kind Kind, totals, accepted Counts, split int) []float64 {
 
 // EqualGap returns the mixture of at most two of a contender's classifiers that has the least
 // training error among those whose training values are at most limit. A mixture uses its first
-// classifier with probability 1 - t and its second one with probability t: a contender that stops
-// short of the measured gap, or beyond it, is compared at the gap. It returns false if no mixture is
-// within the limit.
+// classifier with probability 1 - t and its second one with probability t, so that a contender
+// with classifiers on either side of a gap is compared at the gap. EqualGap returns false if no
+// mixture is within the limit.
 func EqualGap(kind Kind, totals Counts, points []Counts, limit float64) (Counts, bool) {
 	var best Counts
 	least, found := math.Inf(1), false

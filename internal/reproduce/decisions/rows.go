@@ -52,8 +52,8 @@ func LoadRows(dir string, d Dataset, seed uint64) (*Rows, error) {
 func (r *Rows) Totals() Counts { return r.totals }
 
 // Write writes the rows as NumPy files to a directory: features.npy [rows, columns] in float64,
-// labels.npy, groups.npy and splits.npy [rows] in uint8. The features are those that ppal trains on,
-// prepared and standardised.
+// labels.npy, groups.npy and splits.npy [rows] in uint8. ppal trains on the same features, prepared
+// and standardised.
 func (r *Rows) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -83,8 +83,12 @@ func (c *comparison) count() int {
 		n += ownRepeats * c.Splits
 		for _, contender := range c.Contenders {
 			grid := contender.Grid(p)
-			if len(grid) > 0 {
-				n += len(grid) + c.Splits*len(contender.Final(p, grid[0]))
+			if len(grid) == 0 {
+				continue
+			}
+			n += c.Splits * len(contender.Final(p, grid[0]))
+			if p.Bound == p.Searched().Bound {
+				n += len(grid)
 			}
 		}
 	}
@@ -137,6 +141,7 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 		if p.Data.Name != d.Name {
 			continue
 		}
+		p = p.Searched()
 		for _, contender := range c.Contenders {
 			for _, s := range contender.Grid(p) {
 				if err := c.fit(ctx, p, contender, s, 1, 0); err != nil {
@@ -241,6 +246,7 @@ const indifferent = 5e-4
 // Chosen returns the setting of the search with the best training decisions on the first split. It
 // returns false if the contender has no form of the problem, or if all its runs failed.
 func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
+	p = p.Searched()
 	var best, inner *Fit
 	of := func(f *Fit) Counts {
 		point, _ := f.Best(p)
