@@ -18,8 +18,8 @@ func (s *System) Inequalities(j int, bound float64) []Inequality {
 
 // Share returns the share of rows that an inequality of System.Bounds bounds, for counts of the
 // rates as in Counted. ok is false if the inequality combines several shares, as that of a gap
-// does, or bounds a loss or the l1 norm. A rate that is bounded from below is the share of the other
-// decisions, bounded from above:
+// does, or bounds a loss or the l1 norm. A rate that is bounded from below is the share of the
+// other decisions, bounded from above:
 //
 //	rate >= b  <=>  (rows - hits) / rows <= 1 - b.
 //
@@ -51,8 +51,8 @@ func (s *System) Share(b Inequality, hits, rows []int) (share Share, ok bool) {
 }
 
 // Thresholded reports whether the inequality bounds the share of the rows that a threshold decides
-// to be of a class: the share then grows or falls with the threshold. There are two classes, and the
-// share is no error, precision or agreement with earlier decisions over rows of both classes.
+// to be of a class: the share then grows or falls with the threshold. There are two classes, and
+// the share is no error, precision or agreement with earlier decisions over rows of both classes.
 func (s *System) Thresholded(b Inequality) bool {
 	used := -1
 	for k, c := range b.Coefficients {

@@ -53,8 +53,8 @@ func (p *Plan) statistical(b constraints.Inequality) bool {
 	return !p.system.L1 || b.Coefficients[len(p.system.Rates)] == 0
 }
 
-// ByThreshold reports whether every promise holds for any threshold that the validation rows choose,
-// because all inequalities bound shares that are monotone in the threshold.
+// ByThreshold reports whether every promise holds for any threshold that the validation rows
+// choose, because all inequalities bound shares that are monotone in the threshold.
 func (p *Plan) ByThreshold() bool {
 	for _, b := range p.system.Bounds {
 		if p.statistical(b) && !p.system.Thresholded(b) {
@@ -64,8 +64,8 @@ func (p *Plan) ByThreshold() bool {
 	return true
 }
 
-// Tightened returns the bounds of System.Bounds tightened for validation rows on which the rates are
-// about terms. A bound that the rows cannot support stays as it is.
+// Tightened returns the bounds of System.Bounds tightened for validation rows on which the rates
+// are about terms. A bound that the rows cannot support stays as it is.
 func (p *Plan) Tightened(terms []float64) []float64 {
 	hits := make([]int, len(p.rows))
 	for k, n := range p.rows {

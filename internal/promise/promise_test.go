@@ -101,8 +101,8 @@ func TestUmbrellaPromise(t *testing.T) {
 	}
 }
 
-// TestShares checks that bounds from below, of the other class and of precisions are the same promises
-// as the bounds from above that they mean.
+// TestShares checks that bounds from below, of the other class and of precisions are the same
+// promises as the bounds from above that they mean.
 func TestShares(t *testing.T) {
 	p := bank(300, 500)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -203,8 +203,8 @@ func TestRatioPromise(t *testing.T) {
 	}
 }
 
-// TestSentences checks that a promise that cannot hold says which bound the rows support and how many
-// rows are needed.
+// TestSentences checks that a promise that cannot hold says which bound the rows support and how
+// many rows are needed.
 func TestSentences(t *testing.T) {
 	p := bank(60, 120)
 	for _, c := range []struct {
@@ -263,8 +263,9 @@ func TestLossRefused(t *testing.T) {
 	}
 }
 
-// TestPromisesHold draws decisions of a fixed model on validation rows, with a fixed seed, and counts
-// how often a promise is made although the model breaks the bound: at most the tail of all draws.
+// TestPromisesHold draws decisions of a fixed model on validation rows, with a fixed seed, and
+// counts how often a promise is made although the model breaks the bound: at most the tail of all
+// draws.
 func TestPromisesHold(t *testing.T) {
 	const draws, tail = 2000, 0.1
 	for _, c := range []struct {
