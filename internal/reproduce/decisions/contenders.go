@@ -165,7 +165,7 @@ func Contenders() []Contender {
 				if p.Kind == EqualizedOdds { // a grid in two dimensions
 					return []Axis{learner, fixed("grid_size", 85), numbers("grid_limit", 0.05, 0.15, 0.5)}
 				}
-				return []Axis{learner, fixed("grid_size", 41), numbers("grid_limit", 0.5, 1, 2)}
+				return []Axis{learner, fixed("grid_size", 41), numbers("grid_limit", 0.5, 1, 2, 4)}
 			})},
 		{Name: "ThresholdOptimizer", Worker: "fairlearn", Call: "threshold-optimizer", NeedsGroup: true,
 			grid: gapsOnly(func(p Problem) []Axis {
