@@ -171,7 +171,7 @@ func (own *ownColumns) design(s *sheet) (*design, error) {
 	if err != nil {
 		return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("column %q: %w", own.label, err)}
 	}
-	negative := slices.DeleteFunc(slices.Clone(label.values), func(v string) bool { return v == positive })
+	negative := without(label.values, positive)
 	d := &design{label: own.label, positive: positive, absent: absentTexts,
 		classes: [2]string{own.label + "=" + listed(negative, 3), own.label + "=" + positive}}
 	for i, name := range own.names {
