@@ -63,7 +63,7 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 // build does the steps of assemble that come after the device is open.
 func (a *assembly) build(ctx context.Context) (err error) {
 	seed := a.options.Settings.Seed
-	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed}); err != nil {
+	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed, a.options.needs()}); err != nil {
 		return err
 	}
 	if err := a.checkSelection(); err != nil {
@@ -83,6 +83,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	}
 	weights, err := a.start()
 	if err != nil {
+		return err
+	}
+	if a.builder.terms, err = a.builder.newParameterTerms(weights); err != nil {
 		return err
 	}
 	if err := a.buildSplits(weights); err != nil {

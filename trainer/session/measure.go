@@ -87,6 +87,11 @@ func (a *assembly) measured(s *split) (Measures, error) {
 	if err != nil {
 		return Measures{}, err
 	}
+	if a.builder.terms != nil {
+		if _, err := a.builder.terms.at(a.iterate()); err != nil {
+			return Measures{}, err
+		}
+	}
 	return s.measure(scores)
 }
 
