@@ -50,8 +50,12 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+	on, err := t.boundsOn()
+	if err != nil {
+		return nil, err
+	}
 	s := &Statement{
-		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system,
+		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := rows.sample(system)
 			if err != nil {
@@ -86,6 +90,17 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		s.ParameterNodes = l1Norm
 	}
 	return s, nil
+}
+
+// boundsOn returns what the bounds hold for.
+func (t Decisions) boundsOn() (BoundsOn, error) {
+	switch t.BoundsOn {
+	case "":
+		return OnDecisions, nil
+	case OnDecisions, OnSurrogate:
+		return t.BoundsOn, nil
+	}
+	return "", &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, OnDecisions, OnSurrogate)}
 }
 
 // minimize returns the objective.
