@@ -202,7 +202,7 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 // checkProducts refuses products of digits if the training rows are not 8-bit data.
 func (a *assembly) checkProducts(train rows) error {
 	_, a.eightBit = train.data.(matrix.EightBit)
-	if p := a.options.Device.Products; p.ofBytes() && !a.eightBit {
+	if p := a.options.Device.Products; p.Digits() > 0 && !a.eightBit {
 		return &OptionError{Option: "products", Problem: fmt.Sprintf(
 			"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", p, a.data.name())}
 	}

@@ -10,6 +10,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
@@ -109,7 +110,7 @@ func (a *assembly) scores(s *split) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Float64s(v), nil
+	return graph.Float64s(v), nil
 }
 
 // iterate returns a copy of the iterate.

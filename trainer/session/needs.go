@@ -22,8 +22,8 @@ func (o *Options) needs() constraints.Needs {
 	return constraints.Needs{}
 }
 
-// loadTable reads the table with the attributes that constraints name. A value without its attribute,
-// such as Female, is looked up among the categories of the columns, and the table is read again.
+// loadTable reads the table with the attributes that constraints name. It looks up a value without
+// an attribute, such as Female, among the categories of the columns, and reads the table again.
 func loadTable(dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
 	options.Attributes = slices.Clone(options.Attributes)
 	add := func(name string) bool {
@@ -116,8 +116,9 @@ func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	return nil
 }
 
-// readDecisions reads earlier decisions as ppal predict writes them: separated text with the columns
-// row, from 1, and decision or class, a class's name. The result has the class's index by row.
+// readDecisions reads earlier decisions as ppal predict writes them: text with the columns row,
+// from 1, and decision or class, the name of a class. The result has the index of the class by
+// row.
 func readDecisions(file string, classes []string) (map[int]int, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// parameterTerms computes the terms of a statement's ParameterNodes in float64, apart from the rows.
+// parameterTerms computes the terms of a statement's ParameterNodes in float64, without the rows.
 type parameterTerms struct {
 	problem  *graph.Problem // the first term is the objective, the others are the constraints
 	used     [][2]int       // the ranges of the stacked weights on which the terms depend
