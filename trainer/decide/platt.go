@@ -12,9 +12,9 @@ import (
 //
 //	p(s) = 1/(1 + e^-(Slope s + Intercept)),   Slope > 0.
 //
-// The scores are those of the saved model, from which the threshold is already subtracted. Because p
-// increases with s, the decision s > 0 is the decision p > AtThreshold: the threshold is carried
-// along, and no decision changes.
+// The scores are those of the saved model, from which the threshold is already subtracted.
+// Because p increases with s, the decision s > 0 is the decision p > AtThreshold: the threshold
+// is carried along, and no decision changes.
 type Platt struct {
 	Slope, Intercept float64
 }

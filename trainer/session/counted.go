@@ -100,8 +100,8 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 }
 
 // probability fits the probability of the positive class to the validation rows, or to the training
-// rows if there are none. It returns nil if the scores give no probabilities, and with more than two
-// classes.
+// rows if there are none. It returns nil if the scores give no probabilities, and with more than
+// two classes.
 func (a *assembly) probability(scores [][]float64) *Probability {
 	on := 0
 	for k, s := range a.data.splits {

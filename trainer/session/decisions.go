@@ -14,7 +14,8 @@ import (
 // Decisions minimises a rate of the model's decisions under constraints in the language of package
 // constraints:
 //
-//	Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, "sex").AtMost(0.02)}}
+//	bound := constraints.Gap(constraints.TPR, "sex").AtMost(0.02)
+//	Decisions{SubjectTo: []constraints.Constraint{bound}}
 //
 // The smooth problem replaces each decision by a probability, the same in the objective and in the
 // constraints: the sigmoid of the score, with more than two classes the softmax. Of two classes the

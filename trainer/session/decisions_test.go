@@ -31,8 +31,8 @@ func subject(t testing.TB, texts ...string) (list []constraints.Constraint) {
 	return list
 }
 
-// TestDecisionsTrain trains on surrogates under constraints of every kind. It compares the values of
-// the certificate and of the host with those of the training problem.
+// TestDecisionsTrain trains on surrogates under constraints of every kind. It compares the values
+// of the certificate and of the host with those of the training problem.
 func TestDecisionsTrain(t *testing.T) {
 	table := Table{Dataset: "synthetic-adult"}
 	for _, tc := range []struct {

@@ -184,6 +184,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		result.Splits = append(result.Splits, measures)
 	}
 	if decided == nil {
+		result.Outcome = a.surrogateOutcome(result)
 		return result, nil
 	}
 	result.Outcome, err = a.outcome(r, all)
