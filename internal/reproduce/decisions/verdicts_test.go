@@ -120,8 +120,11 @@ func TestChosen(t *testing.T) {
 			t.Errorf("eps %v: at the edge on %v", c.want, edges)
 		}
 	}
-	if _, ok := Chosen(parity, eg(), []Fit{with(ExponentiatedGradient, Setting{"eps": 1.}, 1, 0, 1)}); ok {
-		t.Error("a search without a result chose a setting")
+	for what, fit := range map[string]Fit{"a failed run": with(ExponentiatedGradient, Setting{"eps": 1.}, 1, 0, 1),
+		"a setting of an older grid": with(ExponentiatedGradient, Setting{"eps": 9.}, 1, 0, 1, fair)} {
+		if best, ok := Chosen(parity, eg(), []Fit{fit}); ok {
+			t.Errorf("%s: chose %v", what, best)
+		}
 	}
 }
 
