@@ -194,11 +194,14 @@ func Contenders() []Contender {
 				if small(p) {
 					objective = choice("objective", "logistic", "sigmoid")
 				}
-				dual := numbers("dual_rate", 0.001, 0.01, 0.1)
+				rate, dual := numbers("rate", 0.03, 0.1, 0.3, 1), numbers("dual_rate", 0.001, 0.01, 0.1, 1)
+				if p.Data.Name == "adult" { // the features are not standardised
+					rate = numbers("rate", 0.003, 0.01, 0.03, 0.1)
+				}
 				if p.Kind == NeymanPearson {
 					dual = numbers("dual_rate", 0.1, 1, 10)
 				}
-				return []Axis{objective, numbers("rate", 0.03, 0.1, 0.3, 1), dual, fixed("iterations", 500)}
+				return []Axis{objective, rate, dual, fixed("iterations", 500)}
 			}},
 		{Name: "moved threshold", Worker: "thresholds", Call: "moved-threshold", Deterministic: true,
 			grid: func(Problem) []Axis {

@@ -74,7 +74,7 @@ func TestVerdictOnErrors(t *testing.T) {
 		}
 	}
 	o := compared([2]float64{50, 50}, [2]float64{1, 1}, [2]float64{1, 1})
-	o.Fits[4].Points[0].Accepted = cells(0, 50, 0, 0) // their gap is beyond ppal's on split 2
+	o.Fits[4].Points[0].Accepted = cells(0, 50, 0, 0) // a gap of 1/3 on split 2, ppal's is 0
 	if v := o.Errors(parity); v.Ruling != NotJudged {
 		t.Error(v)
 	}
