@@ -1,75 +1,49 @@
 package plots
 
 import (
-	"cmp"
-	"slices"
+	"math"
+	"path/filepath"
 
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 )
 
-// TradeOff is the curve of an objective against a bounded measure.
-type TradeOff struct {
-	Title, Objective, Measure string
-	Curves                    []TradeOffCurve
+// Tradeoff is a picture of several models: an error against a bounded value.
+type Tradeoff struct {
+	Title string
+	X, Y  string  // labels of the axes
+	Bound float64 // on the x-axis
+	// Clouds has one element for each method; the first one is drawn in black.
+	Clouds []Cloud
 }
 
-// TradeOffCurve is the curve on one split.
-type TradeOffCurve struct {
-	Split  string // training, validation, test
-	Points []TradeOffPoint
+// Cloud holds the points of one method, such as one point for each split.
+type Cloud struct {
+	Name string
+	X, Y []float64
 }
 
-// TradeOffPoint is the result for one bound.
-type TradeOffPoint struct {
-	Rate, Objective float64
-	Interval        *[2]float64 // of the objective; nil: none
-}
-
-// TradeOffFile is the file name of the picture.
-const TradeOffFile = "trade-off.svg"
-
-// Size of the picture.
-const (
-	tradeOffWidth  = 7.2 * vg.Inch
-	tradeOffHeight = 4.4 * vg.Inch
-)
-
-// WriteTradeOff draws the objective over the measure on each split, with a mark for each bound and a
-// band of the objective's 95% intervals, into the folder dir, which it creates. It returns the names
-// of the files.
-func WriteTradeOff(dir string, t TradeOff) ([]string, error) {
-	f, err := newFolder(dir)
+// WriteTradeoff draws the picture to a file, whose directory it creates.
+func WriteTradeoff(path string, t Tradeoff) error {
+	f, err := newFolder(filepath.Dir(path))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &chart{title: t.Title, axis: t.Measure, label: t.Objective, percent: true, below: true}
-	for _, own := range t.Curves {
-		points := slices.Clone(own.Points)
-		slices.SortStableFunc(points, func(a, b TradeOffPoint) int { return cmp.Compare(a.Rate, b.Rate) })
-		line := curve{name: own.Split + " rows", style: splitStyle(own.Split).fill, marked: true}
-		var high plotter.XYs
-		for _, p := range points {
-			line.points = append(line.points, plotter.XY{X: p.Rate, Y: p.Objective})
-			if p.Interval != nil {
-				line.band = append(line.band, plotter.XY{X: p.Rate, Y: p.Interval[0]})
-				high = append(high, plotter.XY{X: p.Rate, Y: p.Interval[1]})
-			}
+	c := &chart{title: t.Title, axis: t.X, label: t.Y}
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, cloud := range t.Clouds {
+		line := objectiveStyle()
+		if i > 0 {
+			line = constraintStyle(i - 1)
 		}
-		if len(line.band) > 1 {
-			line.name += ", band: 95% interval"
-			slices.Reverse(high)
-			line.band = append(line.band, high...)
-		} else {
-			line.band = nil
+		name := cloud.Name
+		for k := range cloud.X {
+			low, high = min(low, cloud.Y[k]), max(high, cloud.Y[k])
+			c.curves = append(c.curves, curve{name: name, style: line, points: plotter.XYs{{X: cloud.X[k], Y: cloud.Y[k]}}})
+			name = "" // one entry in the legend for all points
 		}
-		c.curves = append(c.curves, line)
 	}
-	c.finish()
-	legend, err := c.legendHeight(tradeOffWidth)
-	if err != nil {
-		return nil, err
+	if low <= high {
+		c.curves = append(c.curves, curve{name: "bound", style: levelStyle(), points: plotter.XYs{{X: t.Bound, Y: low}, {X: t.Bound, Y: high}}})
 	}
-	err = f.save(TradeOffFile, tradeOffWidth, tradeOffHeight+legend, c.draw)
-	return f.names, err
+	return f.saveChart(filepath.Base(path), c.finish())
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -26,27 +27,26 @@ type Point struct {
 	// Slope is the change of the smooth objective for each unit of the bound: the multiplier, negative
 	// for a bound from above and positive for a bound from below. nil for a ratio, whose bound
 	// multiplies a rate.
-	Slope               *float64 `json:"slope"`
-	Epsilon             float64  `json:"epsilon"` // of the certificate
-	Status              string   `json:"status"`
-	Iterations          int      `json:"iterations"`
-	GradientEvaluations int      `json:"gradient_evaluations"`
-	Seconds             float64  `json:"seconds"`       // of training
-	SecondsTotal        float64  `json:"seconds_total"` // wall time of the run
-	Run                 string   `json:"run"`           // the run's directory in the sweep's
-	Warnings            []string `json:"warnings"`
+	Slope        *float64 `json:"slope"`
+	Epsilon      float64  `json:"epsilon"` // of the certificate
+	Status       string   `json:"status"`
+	Iterations   int      `json:"iterations"`
+	Seconds      float64  `json:"seconds"`       // of training
+	SecondsTotal float64  `json:"seconds_total"` // wall time of the run
+	Run          string   `json:"run"`           // the run's directory in the sweep's
+	Warnings     []string `json:"warnings"`
 }
 
 // newPoint returns the point of a saved run.
 func newPoint(bound float64, run string, s *session.Session, result *session.Result) *Point {
 	sum := s.Summary()
 	p := &Point{Bound: bound, Outcome: result.Outcome, Epsilon: sum.Certificate.Epsilon, Status: sum.Status, Iterations: sum.Iterations,
-		GradientEvaluations: result.Outcome.GradientEvaluations, Seconds: sum.Seconds, SecondsTotal: sum.SecondsTotal, Run: run, Warnings: sum.Warnings}
+		Seconds: sum.Seconds, SecondsTotal: sum.SecondsTotal, Run: run, Warnings: sum.Warnings}
 	for _, c := range result.Outcome.Constraints {
 		p.Multipliers = append(p.Multipliers, c.Multiplier)
 	}
 	swept := p.Swept()
-	slope := -swept.Multiplier
+	slope := 0 - swept.Multiplier // never -0
 	switch {
 	case isRatio(swept):
 		return p
@@ -59,7 +59,7 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 
 // isRatio reports whether the constraint bounds a ratio.
 func isRatio(c *session.ConstraintOutcome) bool {
-	return bytes.HasPrefix([]byte(c.Constraint), []byte("ratio("))
+	return strings.HasPrefix(c.Constraint, "ratio(")
 }
 
 // Swept returns the constraint whose bound varies.

@@ -65,10 +65,10 @@ func (d Dir) run(k int, bound float64) string {
 // state returns the path of the state after run k.
 func (d Dir) state(k int) string { return filepath.Join(string(d), fmt.Sprintf("state-%02d", k+1)) }
 
-// Do runs the sweep in the directory dir. The directory is new, or holds an earlier, interrupted run
-// of the same sweep, which Do continues with the same result as without the interruption. If ctx is
-// cancelled, Do returns the context's error and keeps the finished points. Errors wrap ErrSweep if
-// the directory holds another sweep.
+// Do runs the sweep in the directory dir. The directory is new, or holds an earlier, interrupted
+// run of the same sweep, which Do continues with the same result as without the interruption. If
+// ctx is cancelled, Do returns the context's error and keeps the finished points. Errors wrap
+// ErrSweep if the directory holds another sweep.
 func (s *Sweep) Do(ctx context.Context, dir Dir) ([]Point, error) {
 	points, err := s.claim(dir)
 	if err != nil {
@@ -208,21 +208,21 @@ func (r *runner) train(ctx context.Context, s *session.Session, k int) (*Point, 
 
 // draw writes the picture of the points.
 func (s *Sweep) draw(dir Dir, points []Point) error {
-	t := plots.TradeOff{Title: s.Title, Objective: points[0].Objective.Name, Measure: s.Over.Measure().String()}
+	t := plots.Sweep{Title: s.Title, Objective: points[0].Objective.Name, Measure: s.Over.Measure().String()}
 	for _, split := range rundir.Splits() {
-		c := plots.TradeOffCurve{Split: split.Word()}
+		c := plots.SweepCurve{Split: split.Word()}
 		for k := range points {
 			p := &points[k]
 			x, y := p.Swept().Of(split), p.Objective.Of(split)
 			if x == nil || y == nil {
 				continue
 			}
-			c.Points = append(c.Points, plots.TradeOffPoint{Rate: *x, Objective: *y, Interval: p.ObjectiveInterval(split)})
+			c.Points = append(c.Points, plots.SweepPoint{Rate: *x, Objective: *y, Interval: p.ObjectiveInterval(split)})
 		}
 		if c.Points != nil {
 			t.Curves = append(t.Curves, c)
 		}
 	}
-	_, err := plots.WriteTradeOff(dir.Plots(), t)
+	_, err := plots.WriteSweep(dir.Plots(), t)
 	return err
 }

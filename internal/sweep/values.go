@@ -85,9 +85,9 @@ func rounded(x float64) float64 {
 	return y
 }
 
-// ParseOver reads the measure whose bound varies: "gap(positive_rate, sex)". A direction may follow,
-// as in "recall[shirt] >=". Without it, a ratio, a true rate, a precision and an accuracy are bounded
-// from below, and everything else from above. The constraint has the bound 0.
+// ParseOver reads the measure whose bound varies: "gap(positive_rate, sex)". A direction may
+// follow, as in "recall[shirt] >=". Without it, a ratio, a true rate, a precision and an accuracy
+// are bounded from below, and everything else from above. The constraint has the bound 0.
 func ParseOver(text string) (constraints.Constraint, error) {
 	text = strings.TrimSpace(text)
 	words, direction := text, ""

@@ -77,8 +77,8 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 	return o
 }
 
-// objectiveIntervals sets the intervals of the minimised rate on held-out rows, if it is a rate of all
-// rows or of a class.
+// objectiveIntervals sets the intervals of the minimised rate on held-out rows, if it is a rate of
+// all rows or of a class.
 func objectiveIntervals(o *Outcome, splits []SplitMeasures) {
 	for _, split := range splits {
 		if split.Rates == nil || split.Name == Training {
