@@ -32,7 +32,7 @@ func (o *tableOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.File, "file", "", "csv, libsvm: read your `FILE`, plain or gzip")
 	f.StringVar(&o.Label, "label", "", "csv: label `COLUMN`, or COLUMN=VALUE with the value of class +1")
 	f.StringSliceVar(&o.Categorical, "categorical", nil, "csv: treat numeric `COLUMNS` as categories")
-	f.BoolVar(&o.Impute, "impute", false, "csv: replace missing values by the mean and add a flag; otherwise they are errors")
+	f.StringVar(&o.Missing, "missing", "", "csv: refuse, impute, drop or flag missing values")
 }
 
 // resolve returns the options for the named data set, and an error if a flag does not apply to it.

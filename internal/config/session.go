@@ -62,7 +62,7 @@ func (t Train) source(dataDir string) (session.Source, error) {
 	split, err := datasets.ParseSplit(t.Split)
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: datasets.TableOptions{
 		Seed: t.Seed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
-		File: t.File, Label: t.Label, Categorical: t.Categorical, Impute: t.Missing == "impute", Separator: t.SeparatorRune(),
+		File: t.File, Label: t.Label, Categorical: t.Categorical, Missing: t.Missing, Separator: t.SeparatorRune(),
 	}}, err
 }
 
