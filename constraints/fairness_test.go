@@ -70,9 +70,9 @@ func solved(t testing.TB, p fairProblem, dt tensor.Dtype, rows Rows, scores []fl
 func TestFairnessByHand(t *testing.T) {
 	ab, abcd := []string{"a", "b"}, []string{"a", "b", "c", "all"}
 	type list = []float64
-	dp := []Measure{{"dp_gap", 1. / 6}}
-	eo := append(dp[:1:1], Measure{"tpr_gap", 0.5}, Measure{"fpr_gap", 1})
-	groups := []Measure{{"group_error_gap_max", 1. / 3}, {"group_error_violation_mean", (1./3 - 0.1) / 2}, {"group_error_violation_max", 1./3 - 0.1},
+	dp := []NamedMeasure{{"dp_gap", 1. / 6}}
+	eo := append(dp[:1:1], NamedMeasure{"tpr_gap", 0.5}, NamedMeasure{"fpr_gap", 1})
+	groups := []NamedMeasure{{"group_error_gap_max", 1. / 3}, {"group_error_violation_mean", (1./3 - 0.1) / 2}, {"group_error_violation_max", 1./3 - 0.1},
 		{"group_loss_violation_mean", (9.5/6 - 0.1) / 4}, {"group_loss_violation_max", 9.5/6 - 0.1}, {"groups_without_rows", 0}}
 	each := list{-6.5/6 - 0.1, 9.5/6 - 0.1, 0.5/6 - 0.1, -0.1}
 	for _, tc := range []struct {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Measure is a named number of a problem on a set of rows.
-type Measure struct {
+// NamedMeasure is a named number of a problem on a set of rows.
+type NamedMeasure struct {
 	Name  string
 	Value float64
 }
@@ -19,15 +19,15 @@ type FairnessMeasures struct {
 	Terms       []float64 // the smooth terms h of Gaps; for other problems equal to Constraints
 	Constraints []float64 // g, with the bounds subtracted
 
-	Error     float64   // 0-1 error: the share of rows whose decision differs from their label
-	AUC       float64   // area under the ROC curve
-	Decisions []float64 // each constraint evaluated on decisions, without subtracting the bound
-	Hard      []Measure // a summary of Decisions, by name
+	Error     float64        // 0-1 error: the share of rows whose decision differs from their label
+	AUC       float64        // area under the ROC curve
+	Decisions []float64      // each constraint evaluated on decisions, without subtracting the bound
+	Hard      []NamedMeasure // a summary of Decisions, by name
 }
 
 // Named returns Error, AUC and Hard as a list of named measures.
-func (m FairnessMeasures) Named() []Measure {
-	return append([]Measure{{"error", m.Error}, {"auc", m.AUC}}, m.Hard...)
+func (m FairnessMeasures) Named() []NamedMeasure {
+	return append([]NamedMeasure{{"error", m.Error}, {"auc", m.AUC}}, m.Hard...)
 }
 
 // FairnessEvaluator measures a fairness problem on the host, on one set of rows, from the scores of
@@ -114,12 +114,12 @@ func (p *Gaps) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 	}
 	e.constraints = func(m *FairnessMeasures) { m.Constraints = p.form.values(m.Terms, p.eps) }
 	e.decisions = func(m *FairnessMeasures, rows decided) {
-		m.Hard = append(m.Hard, Measure{"dp_gap", math.Abs(rows.gap(parity))})
+		m.Hard = append(m.Hard, NamedMeasure{"dp_gap", math.Abs(rows.gap(parity))})
 		gaps := make([]float64, len(p.gaps))
 		for t, g := range p.gaps {
 			gaps[t] = rows.gap(sides[t])
 			if g.label != 0 {
-				m.Hard = append(m.Hard, Measure{g.measure, math.Abs(gaps[t])})
+				m.Hard = append(m.Hard, NamedMeasure{g.measure, math.Abs(gaps[t])})
 			}
 		}
 		m.Decisions = p.form.values(gaps, make([]float64, len(gaps)))

@@ -122,7 +122,7 @@ func TestGroupsWithoutRows(t *testing.T) {
 	got := must(must(p.NewEvaluator(rows)).Measures(sixScores))
 	g := []float64{-6.5/6 - 0.1, -0.2, 0.5/6 - 0.3, -0.4}
 	want := FairnessMeasures{Objective: 8.5 / 6, Terms: g, Constraints: g, Error: 4. / 6, AUC: 4. / 9, Decisions: []float64{-1. / 3, 0, 1. / 3, 0},
-		Hard: []Measure{{"group_error_gap_max", 1. / 3},
+		Hard: []NamedMeasure{{"group_error_gap_max", 1. / 3},
 			{"group_error_violation_mean", (1./3 - 0.3) / 3}, {"group_error_violation_max", 1./3 - 0.3},
 			{"group_loss_violation_mean", 0}, {"group_loss_violation_max", 0}, {"groups_without_rows", 1}}}
 	if d := cmp.Diff(want, got, near); d != "" {

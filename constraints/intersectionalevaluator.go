@@ -54,7 +54,7 @@ func (p *Intersectional) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 		if p.form == Each {
 			m.Decisions = p.scatter(errors, at, make([]float64, len(p.groups)))
 		}
-		m.Hard = []Measure{
+		m.Hard = []NamedMeasure{
 			{"group_error_gap_max", maxAbove(errors, nil)},
 			{"group_error_violation_mean", meanAbove(errors, eps)},
 			{"group_error_violation_max", max(0, maxAbove(errors, eps))},

@@ -118,7 +118,7 @@ func (r *Report) countImages(dir string, seed uint64) error {
 		return err
 	}
 	for _, p := range []*Pictures{train, test} {
-		if _, err := p.read(slices.Repeat([]int{-1}, len(p.Labels)), nil); err != nil {
+		if _, err := p.read(slices.Repeat([]int{-1}, len(p.Labels)), 0, nil); err != nil {
 			return err
 		}
 	}

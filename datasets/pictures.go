@@ -42,7 +42,7 @@ func (p *Pictures) Images() (*Images, error) {
 	for i := range places {
 		places[i] = i
 	}
-	if _, err := p.read(places, set.Pixels); err != nil {
+	if _, err := p.read(places, len(places), set.Pixels); err != nil {
 		return nil, err
 	}
 	return set, nil
@@ -59,8 +59,9 @@ type block struct {
 }
 
 // read stores row i as row places[i] of the store, or nowhere if places[i] is negative. One
-// goroutine reads; others store blocks of rows and add up their sums.
-func (p *Pictures) read(places []int, to matrix.RowStore) (*matrix.Tally, error) {
+// goroutine reads; others store blocks of rows and add up the sums of the first counted rows of the
+// store.
+func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.Tally, error) {
 	if len(p.sections) == 0 {
 		panic("datasets: pixels that have been read already")
 	}
@@ -80,7 +81,9 @@ func (p *Pictures) read(places []int, to matrix.RowStore) (*matrix.Tally, error)
 				rows = p.place(rows[:0], b, places)
 				put(rows, to)
 				for _, r := range rows {
-					tallies[w].Add(r.pixels)
+					if r.at < counted {
+						tallies[w].Add(r.pixels)
+					}
 				}
 				empty <- b.bytes[:cap(b.bytes)]
 			}

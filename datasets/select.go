@@ -71,13 +71,13 @@ func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
 }
 
 // Dims returns the numbers of rows and columns.
-func (c *Choice) Dims() (rows, cols int) { return c.Offsets[len(c.Classes)], c.from.Shape.Pixels() }
+func (c *Choice) Dims() (rows, cols int) { return c.Rows(), c.from.Shape.Pixels() }
 
 // Read reads the images once and passes each selected row to the store while the next rows are
 // being read. Its errors about files are those of OpenImages; after an error the store has some of
 // the rows.
 func (c *Choice) Read(to matrix.RowStore) (err error) {
-	c.sums, err = c.from.read(c.places, to)
+	c.sums, err = c.from.read(c.places, c.Rows(), to)
 	return err
 }
 

@@ -22,6 +22,7 @@ func TestDependencies(t *testing.T) {
 		"certify":      {"problem", vec, setting, qp},
 		"certify/near": {"problem", "certify", vec, setting, qp, estimate},
 		"":             {"option", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
+		"decide":       {"", "option", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
 		"method":       {"", "option", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
 	} {
 		self := strings.TrimSuffix("ppal/trainer/"+room, "/")

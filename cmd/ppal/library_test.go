@@ -9,10 +9,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
 
+	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -54,6 +59,62 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 	}
 }
 
+// A run of the library leaves a config.yaml with which the command does the same run, to the bit.
+func TestCommandRepeatsALibrarysRun(t *testing.T) {
+	for name, options := range map[string]session.Options{
+		"defaults": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
+		"images": {Data: session.Images{Dataset: "synthetic", RowsPerClass: 30, Classes: []int{2, 0}, Normalize: models.NormalizeCenter},
+			Task: session.NeymanPearson{Kappa: []float64{0.4}, Phi: session.Logistic}, Model: &models.Spec{Hidden: []int{6}, Activation: models.Tanh},
+			Regularizer: &problem.Regularizer{Kind: problem.L1, Weight: 1e-3}, Method: &method.PPALA{}, BatchSize: 20,
+			Device: session.Device{Kind: session.CPU, Products: session.Float32, Threads: 1}},
+		"gaps": {Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.Split{Train: 60, Validation: 20, Test: 20}}},
+			Task: session.EqualizedOdds{Epsilon: []float64{0.02, 0.03}}, Method: &method.PLADA{Sigma0: 0.5},
+			Device: session.Device{Dtype: tensor.Float64, Threads: 1}, Settings: trainer.Settings{Output: trainer.OutputBest}},
+		"groups": {Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{Form: session.SampledGroup},
+			Method: &method.MultiplierModel{Units: 7}, Device: session.Device{Engine: session.Gorgonia}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options.Settings.Iterations, options.Settings.Seed = 12, 3
+			s, err := session.New(t.Context(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := s.Train(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			library, command := rundir.Dir(filepath.Join(t.TempDir(), "library")), rundir.Dir(filepath.Join(t.TempDir(), "command"))
+			if err := s.Save(string(library)); err != nil {
+				t.Fatal(err)
+			}
+			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
+				"train", "--quiet", "--config", library.Config(), "--out", string(command))
+			if got.status != exitDone {
+				t.Fatalf("%+v", got)
+			}
+			compareRuns(t, command, library)
+		})
+	}
+}
+
+// The command refuses the config.yaml of a run that only its program can repeat.
+func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
+	rows := session.Matrices{Train: &session.Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{-1, 1}}}
+	data, err := session.Options{Data: rows, Task: &session.Statement{Name: "own"}}.Config(session.Provenance{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := commandOn(t.Context(), func(*app) {}, "train", "--config", path)
+	want := path + ":1: only-in-program: no flag expresses the task, the rows of this run; start the program that wrote the file"
+	if got.status != exitUsage || !strings.Contains(got.stderr, want) {
+		t.Errorf("%+v, want %s", got, want)
+	}
+}
+
 // compareRuns compares the files of two runs, except the program's version and measured times.
 func compareRuns(t *testing.T, command, library rundir.Dir) {
 	t.Helper()
@@ -78,6 +139,7 @@ func compareRuns(t *testing.T, command, library rundir.Dir) {
 			t.Fatal(err)
 		}
 		s.Seconds, s.PeakBytes, s.Version = 0, 0, ""
+		s.SecondsReading, s.SecondsMeasuring, s.SecondsTotal = 0, 0, 0
 		summaries[i] = s
 	}
 	if diff := cmp.Diff(summaries[0], summaries[1]); diff != "" {

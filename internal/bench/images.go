@@ -104,9 +104,9 @@ func onImages(run *session.Session, s setting, data string) *workload {
 // all heads, or the scores.
 func width(cfg config.Train) int {
 	switch {
-	case cfg.Model.Model == "mlp" && cfg.Heads == "separate":
+	case cfg.Model.Model == config.Network && cfg.Heads == models.Separate:
 		return len(cfg.Classes) * cfg.Hidden[0]
-	case cfg.Model.Model == "mlp":
+	case cfg.Model.Model == config.Network:
 		return cfg.Hidden[0]
 	case cfg.Data.Problem == session.NameNeymanPearson:
 		return len(cfg.Classes)

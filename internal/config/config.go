@@ -9,6 +9,7 @@ package config
 import (
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -45,11 +46,20 @@ type Data struct {
 
 // Model describes the scores.
 type Model struct {
-	Model      string // linear, mlp
+	Model      ModelKind
 	Hidden     []int
 	Activation models.Activation
 	Heads      models.Heads
 }
+
+// ModelKind selects the form of the scores.
+type ModelKind string
+
+// The kinds of models.
+const (
+	Linear  ModelKind = "linear"
+	Network ModelKind = "mlp"
+)
 
 // Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {
@@ -58,9 +68,9 @@ type Problem struct {
 	Phi               session.Surrogate
 	Epsilon           []float64
 	Psi               session.Surrogate // of the constraints
-	EOForm            string            // two, max
+	EOForm            session.GapForm   // LargestGap for max, "" for two: as the method needs
 	IFForm            session.GroupForm
-	Regularizer       string // none, ball, box, l1, l2, group-l1
+	Regularizer       problem.RegularizerKind
 	Theta             float64
 	RegularizerWeight float64
 	Box               []float64 // lower, upper

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -77,7 +78,12 @@ func (t *Train) consistentClasses(refuse refusal) error {
 		}
 	}
 	constraints := len(t.Classes) - 1
+	split, err := datasets.ParseSplit(t.Split)
 	switch {
+	case err != nil:
+		return err
+	case split.Test != 0:
+		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
 	case constraints < 1:
 		return refuse("classes", "give at least two classes")
 	case len(t.Kappa) != 1 && len(t.Kappa) != constraints:
@@ -99,9 +105,9 @@ func (t *Train) consistentMethod(refuse refusal) error {
 	switch {
 	case (xStep == "proxlinear" || xStep == "split") && !gaps:
 		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
-	case xStep == "proxlinear" && t.Problem.Regularizer != "none":
+	case xStep == "proxlinear" && t.Problem.Regularizer != problem.NoRegularizer:
 		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer)
-	case t.EOForm == "max" && method.Smooth(m):
+	case t.EOForm == session.LargestGap && method.Smooth(m):
 		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
 	}
 	switch m.(type) {
@@ -111,7 +117,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != option.NeymanPearson || t.Model.Model != "linear" || t.Phi != session.Logistic:
+		case t.Data.Problem != option.NeymanPearson || t.Model.Model != Linear || t.Phi != session.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
 		case t.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")

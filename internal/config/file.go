@@ -11,12 +11,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ppal/internal/rundir"
 	"ppal/trainer/option"
 )
-
-// ProvenanceKey is the key of a run's config.yaml that holds the run's provenance. Reading skips
-// it, so that a run's file starts the same run again.
-const ProvenanceKey = "provenance"
 
 // File holds the settings of a YAML file, not yet resolved.
 type File struct {
@@ -63,8 +60,15 @@ func parseFile(path string, data []byte) (*File, error) {
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		name, value := top.Content[i], top.Content[i+1]
 		where := fmt.Sprintf("%s:%d: %s", path, name.Line, name.Value)
-		if name.Value == ProvenanceKey {
+		switch name.Value {
+		case rundir.ProvenanceKey:
 			continue
+		case rundir.ProgramKey:
+			parts, err := scalarText(value)
+			if err != nil {
+				return nil, &Error{where + ":", err.Error()}
+			}
+			return nil, &Error{where + ":", "no flag expresses " + strings.ReplaceAll(parts, ",", ", ") + " of this run; start the program that wrote the file"}
 		}
 		if !known[name.Value] {
 			return nil, &Error{fmt.Sprintf("%s:%d:", path, name.Line), unknown(name.Value, "") + " (the keys are the flags of ppal train --help-all)"}
@@ -134,48 +138,23 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 	for _, n := range t.Notes() {
 		notes[n.Key] = n.Text
 	}
-	top := &yaml.Node{Kind: yaml.MappingNode}
-	group := ""
+	var list []rundir.Setting
 	settings := t.bind()
 	for _, k := range Keys() {
-		text := settings.lookup(k.Name)
-		if k.Name == "out" || text == "" {
-			continue
+		if text := settings.lookup(k.Name); k.Name != "out" && text != "" {
+			list = append(list, rundir.Setting{Name: k.Name, Value: k.inFile(text), Group: k.Group, Note: notes[k.Name]})
 		}
-		name := &yaml.Node{Kind: yaml.ScalarNode, Value: k.Name}
-		if k.Group != group {
-			group, name.HeadComment = k.Group, k.Group
-		}
-		value := k.node(text)
-		value.LineComment = notes[k.Name]
-		top.Content = append(top.Content, name, value)
 	}
-	if provenance != nil {
-		var value yaml.Node
-		if err := value.Encode(provenance); err != nil {
-			return nil, fmt.Errorf("config: provenance: %w", err)
-		}
-		name := &yaml.Node{Kind: yaml.ScalarNode, Value: ProvenanceKey, HeadComment: "Where the run came from; not read back"}
-		top.Content = append(top.Content, name, &value)
-	}
-	data, err := yaml.Marshal(top)
-	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	return data, nil
+	return rundir.ConfigFile(list, provenance)
 }
 
-// node is a value in YAML.
-func (k *Key) node(text string) *yaml.Node {
+// inFile returns a value for config.yaml.
+func (k *Key) inFile(text string) any {
 	switch {
 	case k.Several():
-		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, item := range option.Split(text) {
-			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: item})
-		}
-		return list
+		return option.Split(text)
 	case k.Free(): // a path: a string even where it looks like a number
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+		return rundir.Text(text)
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+	return text
 }

@@ -47,7 +47,7 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 // spec is the model's shape.
 func (t Train) spec() *models.Spec {
 	s := &models.Spec{Activation: t.Activation, Heads: t.Heads}
-	if t.Model.Model == "mlp" {
+	if t.Model.Model == Network {
 		s.Hidden = t.Hidden
 	}
 	return s
@@ -55,11 +55,11 @@ func (t Train) spec() *models.Spec {
 
 // source is where the rows come from.
 func (t Train) source(dataDir string) (session.Source, error) {
+	split, err := datasets.ParseSplit(t.Split)
 	if t.Data.Problem == session.NameNeymanPearson {
 		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
-			Normalize: t.Normalize}, nil
+			Normalize: t.Normalize, Split: split}, err
 	}
-	split, err := datasets.ParseSplit(t.Split)
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: datasets.TableOptions{
 		Seed: t.Seed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
 		File: t.File, Label: t.Label, Categorical: t.Categorical, Missing: t.Missing, Separator: t.SeparatorRune(),
@@ -68,17 +68,13 @@ func (t Train) source(dataDir string) (session.Source, error) {
 
 // task is what is learnt.
 func (t Train) task() (session.Task, error) {
-	var gaps session.GapForm // as the method needs
-	if t.EOForm == "max" {
-		gaps = session.LargestGap
-	}
 	switch t.Data.Problem {
 	case session.NameNeymanPearson:
 		return session.NeymanPearson{Kappa: t.Kappa, Phi: t.Phi}, nil
 	case session.NameDemographicParity:
-		return session.DemographicParity{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: gaps}, nil
+		return session.DemographicParity{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi}, nil
 	case session.NameEqualizedOdds:
-		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: gaps}, nil
+		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: t.EOForm}, nil
 	case session.NameIntersectional:
 		return session.Intersectional{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Form: t.IFForm}, nil
 	}

@@ -1,8 +1,8 @@
 package config
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -47,6 +48,35 @@ var everyday = []string{
 type group struct {
 	name    string
 	options []*option.Option
+}
+
+// ofTask sets the default of an option that the problem decides. text returns the default of a
+// problem of the list; the help shows the first problem's as the usual default.
+func ofTask(o *option.Option, text func(d session.Defaults) string, problems []string) *option.Option {
+	first := text(session.DefaultsOf(problems[0]))
+	o.Or(first)
+	var others []string // defaults that differ from the first
+	names := map[string][]string{}
+	for _, p := range problems[1:] {
+		d := text(session.DefaultsOf(p))
+		if d != first && names[d] == nil {
+			others = append(others, d)
+		}
+		names[d] = append(names[d], p)
+	}
+	for _, d := range others {
+		o.For(d, option.Problem(names[d]...))
+	}
+	return o
+}
+
+// counts returns whole numbers as the text of an option.
+func counts(list []int) string {
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(texts, ",")
 }
 
 // none is the default of a text that the program replaces where it uses the text.
@@ -90,12 +120,13 @@ func (d *Data) options() []*option.Option {
 			"set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
 		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 		option.Custom("split", "70/15/15", d.setSplit, func() string { return d.Split },
-			"set the percentages of training, validation and test rows").Or(datasets.DefaultSplit.String()).With(tables),
+			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
+				" from the others").Or(datasets.DefaultSplit.String()).For("100/0/0", option.OnImages()),
 		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
 			Or("0").With(option.OnImages()),
 		option.Choice("normalize", &d.Normalize, "transform the pixels before training",
 			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
-			Or("standardize").For("none", option.Paper()).With(option.OnImages()),
+			Or(string(session.DefaultNormalize)).For("none", option.Paper()).With(option.OnImages()),
 	}
 }
 
@@ -136,17 +167,22 @@ func (d *Data) setSplit(text string) error {
 }
 
 func (m *Model) options() []*option.Option {
-	network := option.If("model", "mlp")
+	layers := option.If("model", string(Network))
 	return []*option.Option{
-		option.Choice("model", &m.Model, "choose linear scores or a network of hidden layers", "linear", "mlp").
-			Or("mlp").For("linear", option.OnGaps()),
-		option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head").
-			Or("256").For("64", option.OnTables()).With(network),
-		option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh).
-			For("relu", option.OnTables()).With(network),
+		ofTask(option.Choice("model", &m.Model, "choose linear scores or a network of hidden layers", Linear, Network),
+			func(d session.Defaults) string {
+				if d.Linear {
+					return string(Linear)
+				}
+				return string(Network)
+			}, option.Problems()),
+		ofTask(option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head"),
+			func(d session.Defaults) string { return counts(d.Hidden) }, option.Problems()).With(layers),
+		ofTask(option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh),
+			func(d session.Defaults) string { return string(d.Activation) }, option.Problems()).With(layers),
 		option.Choice("heads", &m.Heads, "train one shared network for all classes, or a separate one for each class",
 			models.Shared, models.Separate).
-			For("separate", option.Paper()).With(network, option.OnImages()),
+			For("separate", option.Paper()).With(layers, option.OnImages()),
 	}
 }
 
@@ -155,26 +191,38 @@ func (p *Problem) options() []*option.Option {
 	regularizer := func(kinds ...string) option.Condition { return option.If("regularizer", kinds...) }
 	return []*option.Option{
 		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "name the classes by number; the first class's loss is the objective").
-			Or("0,1,2,3").With(option.OnImages()),
+			Or(counts(session.DefaultClasses())).With(option.OnImages()),
 		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
-			Or("0.2").For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.OnImages()),
-		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").Or("0.01").With(option.OnTables()),
-		option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", session.Sigmoid, session.Logistic, session.Hinge).
-			For("logistic", option.OnGaps()).For("hinge", option.Problem(option.Intersectional)),
-		option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", session.Sigmoid, session.Hinge).
-			For("hinge", option.Problem(option.Intersectional)).With(option.OnTables()),
-		option.Choice("eo-form", &p.EOForm, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", "max").
+			Or(option.Float(session.DefaultKappa)).For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.OnImages()),
+		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").
+			Or(option.Float(session.DefaultEpsilon)).With(option.OnTables()),
+		ofTask(option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", session.Sigmoid, session.Logistic, session.Hinge),
+			func(d session.Defaults) string { return string(d.Phi) }, option.Problems()),
+		ofTask(option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", session.Sigmoid, session.Hinge),
+			func(d session.Defaults) string { return string(d.Psi) }, option.OnTables().Values).With(option.OnTables()),
+		option.Words("eo-form", p.eoForm, p.setEOForm,
+			"two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(session.LargestGap)).
 			With(option.Problem(option.EqualizedOdds)),
 		option.Choice("if-form", &p.IFForm, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
 			session.EachGroup, session.AverageGroup, session.SampledGroup).
 			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
 			With(option.Problem(option.Intersectional)),
-		option.Choice("regularizer", &p.Regularizer, "choose the convex term r on the weights", "none", "ball", "box", "l1", "l2", "group-l1").
-			For("ball", option.OnImages()),
-		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").Or("40").For("1", paper).With(regularizer("ball")),
+		ofTask(option.Enum("regularizer", &p.Regularizer, "choose the convex term r on the weights", problem.RegularizerNames()...),
+			func(d session.Defaults) string { return d.Regularizer.Kind.String() }, append(option.OnTables().Values, option.NeymanPearson)),
+		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").
+			Or(option.Float(session.DefaultsOf(option.NeymanPearson).Regularizer.Radius)).For("1", paper).With(regularizer("ball")),
 		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "set the factor of the regularizer").
 			With(regularizer("l1", "l2", "group-l1")),
 		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "set the bounds of every weight").With(regularizer("box")),
+	}
+}
+
+// eoForm returns the word of --eo-form.
+func (p *Problem) eoForm() string { return cmp.Or(string(p.EOForm), "two") }
+
+func (p *Problem) setEOForm(word string) {
+	if p.EOForm = ""; word == string(session.LargestGap) {
+		p.EOForm = session.LargestGap
 	}
 }
 
@@ -188,7 +236,8 @@ func (m *Method) options() []*option.Option {
 
 func (r *Run) options() []*option.Option {
 	return []*option.Option{
-		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").Or("1000"),
+		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").
+			Or(strconv.Itoa(session.DefaultIterations)),
 		option.Custom("time-limit", "TIME|none", r.setTimeLimit, func() string { return r.TimeLimit }, "stop after this training time, such as 90s or 10m", "none").Or("none"),
 		option.Number("tolerance", &r.Tolerance, option.AtLeast(0),
 			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
@@ -227,7 +276,7 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
-		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.deviceText,
+		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.Flag,
 			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
 			Or("auto"),
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
@@ -266,14 +315,4 @@ func (d *Device) setDevice(text string) error {
 	}
 	d.Ordinal = int(n)
 	return nil
-}
-
-func (d *Device) deviceText() string {
-	switch {
-	case d.Kind == "":
-		return "auto"
-	case d.Ordinal > 0:
-		return fmt.Sprintf("%s:%d", d.Kind, d.Ordinal)
-	}
-	return string(d.Kind)
 }

@@ -23,14 +23,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 			}
 		}
 	}
-	switch m := m.(type) { // settings of the run that a method needs
-	case *method.PPALA:
-		m.Tolerance = t.FeasibilityTolerance
-	case *method.PLADA:
-		m.Tolerance = t.FeasibilityTolerance
-	case *method.MultiplierModel:
-		m.Seed = t.Seed
-	}
+	method.SetRun(m, t.FeasibilityTolerance, t.Seed)
 	return m, nil
 }
 
@@ -45,12 +38,8 @@ func (t *Train) newMethod() method.Method {
 
 // TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.
 func (t Train) TrainerRegularizer() (problem.Regularizer, error) {
-	kind, err := problem.ParseRegularizer(t.Problem.Regularizer)
-	if err != nil {
-		return problem.Regularizer{}, err
-	}
-	r := problem.Regularizer{Kind: kind, Radius: t.Theta, Weight: t.RegularizerWeight}
-	if kind == problem.Box {
+	r := problem.Regularizer{Kind: t.Problem.Regularizer, Radius: t.Theta, Weight: t.RegularizerWeight}
+	if r.Kind == problem.Box {
 		if len(t.Box) != 2 {
 			return r, fmt.Errorf("config: %w: box %v", problem.ErrSettings, t.Box)
 		}

@@ -18,6 +18,8 @@ import (
 type chart struct {
 	title, axis, label string
 	logarithmic        bool
+	percent            bool // both axes are shares, labelled in percent
+	below              bool // the legend is below the plot, also if it is narrow
 	curves             []curve
 	levels             []level
 	floor              float64 // lower end of a logarithmic axis, where zeros are drawn
@@ -29,6 +31,8 @@ type curve struct {
 	style  style
 	points plotter.XYs
 	band   plotter.XYs // the band's outline: the lower edge, then the upper edge backwards
+	large  bool        // a single point is a large mark
+	marked bool        // every point of a line has a mark
 }
 
 // finish sets the fields that depend on all curves.
@@ -63,7 +67,7 @@ func (c *chart) draw(canvas draw.Canvas) error {
 	canvas.Fill(canvas.Rectangle.Path())
 	inside := draw.Crop(canvas, edge, -edge, edge, -edge)
 	inside = drawTitle(inside, p.Title.TextStyle, c.heading())
-	if size := legend.Rectangle(inside).Size(); tooWide(size.X, canvas.Max.X-canvas.Min.X) {
+	if size := legend.Rectangle(inside).Size(); c.below || tooWide(size.X, canvas.Max.X-canvas.Min.X) {
 		legend.Top = false
 		legend.Draw(inside)
 		inside = draw.Crop(inside, 0, 0, size.Y+edge, 0)
@@ -83,7 +87,7 @@ func (c *chart) legendHeight(width vg.Length) (vg.Length, error) {
 		return 0, err
 	}
 	size := legend.Rectangle(draw.NewCanvas(vgsvg.New(width, width), width, width)).Size()
-	if !tooWide(size.X, width) {
+	if !c.below && !tooWide(size.X, width) {
 		return 0, nil
 	}
 	return size.Y + 2*edge, nil
@@ -138,6 +142,9 @@ func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
 
 	if c.logarithmic {
 		p.Y.Tick.Marker = decades{}
+	}
+	if c.percent {
+		p.X.Tick.Marker, p.Y.Tick.Marker = percentTicks{}, percentTicks{}
 	}
 	for _, s := range c.curves {
 		if err := c.addBand(p, s); err != nil {
@@ -211,6 +218,9 @@ func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
 			return err
 		}
 		mark.GlyphStyle = s.style.mark()
+		if s.large {
+			mark.GlyphStyle.Radius = vg.Points(5)
+		}
 		shown = mark
 	} else {
 		line, err := plotter.NewLine(points)
@@ -219,6 +229,14 @@ func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
 		}
 		line.LineStyle = s.style.line()
 		shown = line
+		if s.marked {
+			marks, err := plotter.NewScatter(points)
+			if err != nil {
+				return err
+			}
+			marks.GlyphStyle = s.style.mark()
+			p.Add(marks)
+		}
 	}
 	p.Add(shown)
 	if s.name != "" {

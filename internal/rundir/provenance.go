@@ -39,6 +39,14 @@ const (
 	Test       Split = "test"
 )
 
+// Word names the split in a sentence: training, validation or test.
+func (s Split) Word() string {
+	if s == Training {
+		return "training"
+	}
+	return string(s)
+}
+
 // Splits lists the splits in their order.
 func Splits() []Split { return []Split{Training, Validation, Test} }
 

@@ -176,7 +176,7 @@ func TestSummary(t *testing.T) {
 	}
 	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
-		"residual_decay schema seconds status test train validation version warnings")
+		"residual_decay schema seconds seconds_measuring seconds_reading seconds_total status test train validation version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)
 	}

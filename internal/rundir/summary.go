@@ -6,25 +6,36 @@ import (
 	"math"
 	"os"
 
+	"ppal/internal/rates"
 	"ppal/trainer"
 )
 
 // Summary is the content of summary.json: the result of a finished run.
 type Summary struct {
-	Schema       int                `json:"schema"` // the version of the keys: the constant Schema
-	Status       string             `json:"status"` // why it stopped
-	Iterations   int                `json:"iterations"`
-	Seconds      float64            `json:"seconds"`       // of training
-	Objective    float64            `json:"objective"`     // f + r
-	Constraints  []float64          `json:"constraints"`   // g
-	Bounds       []float64          `json:"bounds"`        // kappa
-	MaxViolation float64            `json:"max_violation"` // max_j max(0, g_j)
-	Certificate  Certificate        `json:"certificate"`
-	BestFeasible *BestFeasible      `json:"best_feasible"`
-	Train        map[string]float64 `json:"train"`
-	Validation   map[string]float64 `json:"validation"`
-	Test         map[string]float64 `json:"test"`
-	Device       string             `json:"device"`
+	Schema     int     `json:"schema"` // the version of the keys: the constant Schema
+	Status     string  `json:"status"` // why it stopped
+	Iterations int     `json:"iterations"`
+	Seconds    float64 `json:"seconds"` // of training
+	// Reading is the time to read the data and to build the problem. Measuring is the time of records,
+	// certificate, measures and plots. Total is the wall time of all.
+	SecondsReading   float64            `json:"seconds_reading"`
+	SecondsMeasuring float64            `json:"seconds_measuring"`
+	SecondsTotal     float64            `json:"seconds_total"`
+	Objective        float64            `json:"objective"`     // f + r
+	Constraints      []float64          `json:"constraints"`   // g
+	Bounds           []float64          `json:"bounds"`        // kappa
+	MaxViolation     float64            `json:"max_violation"` // max_j max(0, g_j)
+	Certificate      Certificate        `json:"certificate"`
+	BestFeasible     *BestFeasible      `json:"best_feasible"`
+	Train            map[string]float64 `json:"train"`
+	Validation       map[string]float64 `json:"validation"`
+	Test             map[string]float64 `json:"test"`
+	// Outcome has the keys decisions, objective_on_decisions, acceptance_rate and so on; a task of the
+	// caller's own without decisions has none of these keys.
+	*Outcome
+	// Rates are the rates of decisions on each split, of all rows and by group.
+	Rates  map[Split]*rates.Table `json:"rates,omitempty"`
+	Device string                 `json:"device"`
 	// kind of products with the data matrix that ran: int8x3, float32, ...
 	Products  string   `json:"products"`
 	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory

@@ -32,7 +32,7 @@ type MultiplierModel struct {
 	Step, NetworkStep float64
 	// Units is the number of hidden units of the network; 0 is the default, 50.
 	Units int
-	// Seed seeds the first weights of the network.
+	// Seed seeds the first weights of the network. A session replaces 0 by the seed of the run.
 	Seed uint64
 
 	group        problem.DrawnGroup

@@ -69,6 +69,12 @@ func (s Perturbation) Rho() float64 {
 	return s.Alpha / (1 + s.Alpha*s.Beta)
 }
 
+// defaultTau returns the default of Tau, slackRatio/rho.
+func (s Perturbation) defaultTau(slackRatio float64) float64 {
+	s = s.withDefaults(deltaSlow)
+	return slackRatio * (1 + s.Alpha*s.Beta) / s.Alpha
+}
+
 // The defaults of Perturbation. DefaultPPALASlackRatio and DefaultPLADASlackRatio are the defaults
 // of tau rho; DefaultDeltaP returns the default of p.
 const (
@@ -162,7 +168,7 @@ func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []floa
 		u: make([]float64, m), lambda: make([]float64, m), mu: make([]float64, m), nu: make([]float64, m)}
 	d.rho, d.tau = set.Rho(), set.Tau
 	if d.tau == 0 {
-		d.tau = slackRatio / d.rho
+		d.tau = set.defaultTau(slackRatio)
 	}
 	for j := range d.u {
 		if !set.ZeroSlack {
@@ -298,10 +304,7 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 			Or(option.Float(DefaultBeta)).
 			For("0.2", option.Problem(option.NeymanPearson)).For("0.5", option.Problem(option.Intersectional)),
 		option.Number("tau", &s.Tau, option.Positive, "set the step size of the slack").
-			OrRule(rule, func() string {
-				set := s.withDefaults(deltaSlow)
-				return option.Float(slackRatio * (1 + set.Alpha*set.Beta) / set.Alpha)
-			}, "alpha", "beta").
+			OrRule(rule, func() string { return option.Float(s.defaultTau(slackRatio)) }, "alpha", "beta").
 			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
 		option.Enum("delta", &s.Delta, "choose the sequence delta_k: power: 1/(p k^q + 1); harmonic: delta0/(k+1)^q", deltaNames[:]...).
 			For("harmonic", option.Paper(), option.OnTables()),

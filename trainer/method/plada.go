@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -62,8 +63,8 @@ type PLADA struct {
 	// BoxStep selects the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)),
 	// without 1/rho. A run with s > 1 ends with a warning.
 	BoxStep bool
-	// Tolerance is the largest violation that counts as met in the closing warnings; 0 is the default,
-	// 1e-3.
+	// Tolerance is the largest violation that counts as met in the closing warnings. A session
+	// replaces 0 by the feasibility tolerance of the run; elsewhere 0 is the default, 1e-3.
 	Tolerance float64
 
 	firstOrder
@@ -238,9 +239,10 @@ func (m *PLADA) Options() []*option.Option {
 	})
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
 	return append(list,
-		option.Custom("x-step", "subgradient|proxlinear|split|inner:N", m.setXStep, m.xStepText,
+		option.Custom("x-step", "STEP", m.setXStep, m.xStepText,
 			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
-				" smooth constraints of each gap; inner:N: N steps on the exact subproblem", "subgradient", "proxlinear", "split").
+				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: proxlinear if it applies to at most 4 gaps,"+
+				" else subgradient", "subgradient", "proxlinear", "split", "auto").
 			Or("subgradient").
 			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
 		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
@@ -253,7 +255,7 @@ var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient",
 // xStepText is the x-step as setXStep reads it.
 func (m *PLADA) xStepText() string {
 	if m.XStep == Inner {
-		return "inner:" + strconv.Itoa(m.InnerSteps)
+		return "inner:" + strconv.Itoa(cmp.Or(m.InnerSteps, DefaultInnerSteps))
 	}
 	return xStepNames[m.XStep]
 }
@@ -261,7 +263,7 @@ func (m *PLADA) xStepText() string {
 // setXStep reads the x-step, for Inner with the number of steps.
 func (m *PLADA) setXStep(text string) error {
 	for step, name := range xStepNames {
-		if name == text && step != XStepAuto {
+		if name == text {
 			m.XStep, m.InnerSteps = step, 0
 			return nil
 		}
@@ -269,7 +271,7 @@ func (m *PLADA) setXStep(text string) error {
 	steps, inner := strings.CutPrefix(text, "inner:")
 	n, err := strconv.Atoi(steps)
 	if !inner || err != nil || n < 1 {
-		return fmt.Errorf("must be subgradient, proxlinear, split, or inner:N with N at least 1")
+		return fmt.Errorf("must be subgradient, proxlinear, split, auto, or inner:N with N at least 1")
 	}
 	m.XStep, m.InnerSteps = Inner, n
 	return nil

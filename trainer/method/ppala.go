@@ -29,8 +29,8 @@ import (
 type PPALA struct {
 	Perturbation
 	Primal step.Settings
-	// Tolerance is the largest violation that counts as met in the closing warnings; 0 is the default,
-	// 1e-3.
+	// Tolerance is the largest violation that counts as met in the closing warnings. A session
+	// replaces 0 by the feasibility tolerance of the run; elsewhere 0 is the default, 1e-3.
 	Tolerance float64
 
 	firstOrder

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 
 	"ppal/trainer"
@@ -93,6 +94,19 @@ func New(name string) (Method, error) {
 		return nil, err
 	}
 	return d.New(), nil
+}
+
+// SetRun sets the fields of m that follow settings of the run and are 0: the feasibility tolerance
+// of the closing warnings, and the seed.
+func SetRun(m trainer.Method, tolerance float64, seed uint64) {
+	switch m := m.(type) {
+	case *PPALA:
+		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
+	case *PLADA:
+		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
+	case *MultiplierModel:
+		m.Seed = cmp.Or(m.Seed, seed)
+	}
 }
 
 // Smooth reports whether the method takes differentiable constraints only: gaps |h| <= eps enter it

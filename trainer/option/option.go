@@ -153,6 +153,11 @@ func (o *Option) Default(in Lookup) (text string, ok bool) {
 // SetDefaults gives each of a struct's options its default in the runs whose other settings in
 // returns. Options that such a run does not have keep their values. The error names the option.
 func SetDefaults(options []*Option, in Lookup) error {
+	return Complete(options, func(string) bool { return false }, in)
+}
+
+// Complete is SetDefaults for the options that given does not name. The others keep their values.
+func Complete(options []*Option, given func(name string) bool, in Lookup) error {
 	done := map[string]bool{}
 	var failure error
 	var lookup Lookup
@@ -161,7 +166,7 @@ func SetDefaults(options []*Option, in Lookup) error {
 			return
 		}
 		done[o.Name] = true
-		if _, unmet := o.Unmet(lookup); unmet {
+		if _, unmet := o.Unmet(lookup); unmet || given(o.Name) {
 			return
 		}
 		text, ok := o.Default(lookup)

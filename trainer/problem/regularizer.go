@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ppal/trainer/internal/vec"
 )
@@ -30,6 +31,9 @@ func (k RegularizerKind) String() string {
 	}
 	return regularizerNames[k]
 }
+
+// RegularizerNames returns the names of all kinds in their order.
+func RegularizerNames() []string { return slices.Clone(regularizerNames[:]) }
 
 // ParseRegularizer is the inverse of RegularizerKind.String.
 func ParseRegularizer(name string) (RegularizerKind, error) {

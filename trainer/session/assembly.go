@@ -27,9 +27,10 @@ type assembly struct {
 	problem    problem.Problem // on all training rows
 	sampler    sampler         // the problem that is trained, if it is not problem; else nil
 	parameters int
-	products   string   // kind of products with the training rows
-	device     string   // the device in words
-	notes      []string // decisions between loading the data and building the problem
+	products   string    // kind of products with the training rows
+	device     string    // the device in words
+	solved     *solution // of bounds on decisions; nil before Optimize, and for other tasks
+	notes      []string  // decisions between loading the data and building the problem
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.

@@ -111,6 +111,17 @@ func (p Products) onGPUOnly() bool { return slices.Contains(GPUProducts(), p) }
 // ofBytes reports whether the products need 8-bit data.
 func (p Products) ofBytes() bool { return p == Int8x3 || p == Int8x2 || p == BF16x3 || p == BF16x2 }
 
+// Flag returns the value of ppal's flag --device that selects the device: "auto", "cpu", "cuda:1".
+func (d Device) Flag() string {
+	switch {
+	case d.Kind == "":
+		return "auto"
+	case d.Ordinal > 0:
+		return fmt.Sprintf("%s:%d", d.Kind, d.Ordinal)
+	}
+	return string(d.Kind)
+}
+
 // validate refuses unknown values.
 func (d Device) validate() error {
 	refuse := func(option string, value any) error {

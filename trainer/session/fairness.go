@@ -6,12 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/models"
 	"ppal/trainer/problem"
 )
-
-// DefaultEpsilon is the default bound of the fairness tasks.
-const DefaultEpsilon = 0.01
 
 // DemographicParity bounds the gap between two groups' positive rates. See constraints.Gaps.
 type DemographicParity struct {
@@ -91,11 +87,12 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 	if err := train.pair(); err != nil {
 		return nil, err
 	}
-	phi, err := loss.or(Logistic)
+	defaults := DefaultsOf(name)
+	phi, err := loss.or(defaults.Phi)
 	if err != nil {
 		return nil, err
 	}
-	psi, err := decision.or(Sigmoid)
+	psi, err := decision.or(defaults.Psi)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +118,12 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 
 // State implements Task.
 func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
-	phi, err := t.Phi.or(Hinge)
+	defaults := DefaultsOf(NameIntersectional)
+	phi, err := t.Phi.or(defaults.Phi)
 	if err != nil {
 		return nil, err
 	}
-	psi, err := t.Psi.or(Hinge)
+	psi, err := t.Psi.or(defaults.Psi)
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +203,4 @@ func measureFairness(p fairProblem, e *constraints.FairnessEvaluator, scores []f
 		values = append(values, m.Constraints[j]+bound)
 	}
 	return Measures{Named: named, Values: values, Decisions: append([]float64{m.Error}, m.Decisions...)}, nil
-}
-
-func (t Intersectional) defaults() taskDefaults {
-	return taskDefaults{problem: NameIntersectional, hidden: []int{64}, activation: models.ReLU}
 }

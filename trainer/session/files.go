@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-
-	"go.yaml.in/yaml/v3"
+	"time"
 
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
@@ -43,7 +42,7 @@ func (s *Session) Open(dir string) error {
 func (s *Session) begin() error {
 	d, dir := s.Describe(), s.files.dir
 	d.Provenance.Schema = rundir.Schema
-	config, err := s.options.config(d.Provenance)
+	config, err := s.options.Files.Config(d.Provenance)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,9 @@ func (s *Session) Save(dir string) error {
 	if err := s.pipeline.SaveModel(s.files.dir.Model()); err != nil {
 		return err
 	}
+	began := time.Now()
 	failure := s.draw()
+	s.spent += time.Since(began)
 	s.summary = s.summarise()
 	return with(failure, s.summary.Write(s.files.dir.Summary()))
 }
@@ -128,10 +129,24 @@ func (s *Session) draw() error {
 	if d.Task == NameNeymanPearson {
 		bounded = "loss"
 	}
-	_, err = plots.Write(s.files.dir.Plots(), plots.Run{
-		Title: s.options.methodName() + " on " + d.Dataset, Records: records, Objective: d.Objective, Bounded: bounded,
+	title := s.options.methodName() + " on " + d.Dataset
+	if _, err = plots.Write(s.files.dir.Plots(), plots.Run{
+		Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
 		Constraints: d.Constraints, Bounds: d.Bounds,
-	})
+	}); err != nil {
+		return err
+	}
+	pictures := plots.Rates{Title: title}
+	for _, split := range s.result.Splits {
+		if split.Rates != nil {
+			pictures.Splits = append(pictures.Splits, plots.SplitRates{
+				Name: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
+		}
+	}
+	if pictures.Splits == nil {
+		return nil
+	}
+	_, err = plots.WriteRates(s.files.dir.Plots(), pictures)
 	return err
 }
 
@@ -140,9 +155,15 @@ func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
 	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
-	sum.MaxViolation = problem.MaxViolation(r.Constraints)
+	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
+		if split.Rates != nil {
+			if sum.Rates == nil {
+				sum.Rates = map[Split]*RateTable{}
+			}
+			sum.Rates[split.Name] = split.Rates
+		}
 	}
 	return sum
 }
@@ -158,6 +179,8 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
+	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
+	sum.SecondsMeasuring = max(0, sum.SecondsTotal-sum.SecondsReading-sum.Seconds)
 	if b := r.BestFeasible; b != nil {
 		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
 	}
@@ -212,25 +235,6 @@ func (o Options) methodName() string {
 		return "own"
 	}
 	return o.Method.Name()
-}
-
-// config returns the contents of config.yaml.
-func (o Options) config(p Provenance) ([]byte, error) {
-	if o.Files.Config != nil {
-		return o.Files.Config(p)
-	}
-	data, err := yaml.Marshal(struct {
-		Method     string
-		Iterations int
-		Seed       uint64
-		BatchSize  int    `yaml:"batch-size"`
-		Init       string `yaml:",omitempty"`
-		Provenance Provenance
-	}{o.methodName(), o.Settings.Iterations, o.Settings.Seed, o.BatchSize, o.Init, p})
-	if err != nil {
-		return nil, fmt.Errorf("session: config.yaml: %w", err)
-	}
-	return append([]byte("# A session of a Go program. The program's source holds all settings.\n"), data...), nil
 }
 
 // buildVersion returns the version of the program's module.

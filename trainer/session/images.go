@@ -14,16 +14,22 @@ import (
 type Images struct {
 	Dataset      string // its name in package datasets: "synthetic", "fashion-mnist", "cifar10"
 	Dir          string // directory of the files; "": $PPAL_DATA, else the user's cache directory
-	Classes      []int  // numbers of the classes, the objective's first; nil: 0, 1, 2, 3
+	Classes      []int  // numbers of the classes, the objective's first; nil: DefaultClasses
 	RowsPerClass int    // number of training rows of each class, from its first row; 0: all
-	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
+	// Split takes validation rows from those training rows: {90, 10, 0} takes a tenth of each class.
+	// The test rows are the set's own. The zero value takes no validation rows.
+	Split datasets.Split
+	// SplitSeed seeds the choice of the validation rows; 0 is the session's seed.
+	SplitSeed uint64
+	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
 // ImagesAtHand is pictures that have been read. The session does not change the selections.
+// Validation may be nil.
 type ImagesAtHand struct {
-	Train, Test *datasets.Selection
-	// Normalize says how to normalise the pixels; "" means models.NormalizeStandardize.
+	Train, Validation, Test *datasets.Selection
+	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
@@ -59,10 +65,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 				return nil, err
 			}
 		}
-		classes := s.Classes
-		if classes == nil {
-			classes = []int{0, 1, 2, 3}
-		}
+		classes := s.classes()
 		toTrain, err := train.Choose(classes, s.RowsPerClass)
 		if err != nil {
 			return nil, err
@@ -72,12 +75,12 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 			return nil, err
 		}
 		reading := meanwhile(func() (pictures, error) { return read(held, newBytes) })
-		packed, err := read(toTrain, on.roomToTrain)
+		packed, validation, err := s.readToTrain(toTrain, on)
 		asRead, heldErr := reading()
 		if err = cmp.Or(err, heldErr); err != nil {
 			return nil, err
 		}
-		l, err := loadPictures(packed, asRead, s.Normalize)
+		l, err := loadPictures(packed, validation, &asRead, s.Normalize)
 		if err == nil {
 			l.description.Data = sums
 		}
@@ -85,8 +88,21 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	})
 }
 
+// classes returns the numbers of the classes.
+func (s Images) classes() []int {
+	if s.Classes == nil {
+		return DefaultClasses()
+	}
+	return s.Classes
+}
+
 func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
-	return loadPictures(atHand(s.Train), atHand(s.Test), s.Normalize)
+	train, test := atHand(s.Train), atHand(s.Test)
+	if s.Validation == nil {
+		return loadPictures(train, nil, &test, s.Normalize)
+	}
+	validation := atHand(s.Validation)
+	return loadPictures(train, &validation, &test, s.Normalize)
 }
 
 // atHand returns a selection as pictures.
@@ -101,6 +117,26 @@ func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error
 	return pictures{c.Selection, x, c.Moments}, c.Read(x)
 }
 
+// readToTrain reads the chosen training rows into the memory of roomToTrain, and the validation
+// rows that Split takes from them, if any, as they are.
+func (s Images) readToTrain(c *datasets.Choice, on request) (train pictures, validation *pictures, err error) {
+	if s.Split == (datasets.Split{}) || s.Split == (datasets.Split{Train: 100}) {
+		train, err = read(c, on.roomToTrain)
+		return train, nil, err
+	}
+	seed := s.SplitSeed
+	if seed == 0 {
+		seed = on.seed
+	}
+	d, err := c.Divide(s.Split, seed)
+	if err != nil {
+		return pictures{}, nil, err
+	}
+	_, cols := c.Dims()
+	x, held := on.roomToTrain(d.Train.Rows(), cols), newBytes(d.Validation.Rows(), cols)
+	return pictures{d.Train, x, d.Moments}, &pictures{Selection: d.Validation, pixels: held}, d.Read(x, held)
+}
+
 // newBytes returns memory for rows as they are read, one after the other.
 func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
 
@@ -113,17 +149,17 @@ func (r request) roomToTrain(rows, cols int) pixels {
 	return newBytes(rows, cols)
 }
 
-// loadPictures normalises the pictures.
-func loadPictures(train, test pictures, kind models.NormalizationKind) (*loaded, error) {
-	if kind == "" {
-		kind = models.NormalizeStandardize
-	}
+// loadPictures normalises the pictures. validation may be nil.
+func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*loaded, error) {
+	kind = cmp.Or(kind, DefaultNormalize)
 	n, err := normalization(kind, train)
 	if err != nil {
 		return nil, err
 	}
 	l := &loaded{normalization: n, center: scaledCenter(n)}
-	l.splits = []*split{{name: Training, rows: imageRows(train, n)}, {name: Test, rows: imageRows(test, n)}}
+	for name, part := range inSplits(&train, validation, test) {
+		l.splits = append(l.splits, &split{name: name, rows: imageRows(*part, n)})
+	}
 	l.description.Normalization = string(kind)
 	if kind == models.NormalizeStandardize {
 		l.description.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", kind, n.Deviation)

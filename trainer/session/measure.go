@@ -22,6 +22,9 @@ type Result struct {
 	Constraints []float64       // g
 	Values      []float64       // f, then g + bound, as the training run computes them
 	Splits      []SplitMeasures // the training rows first
+	// Outcome is the result in the user's terms: each constraint on decisions, the objective and the
+	// acceptance rate; nil if the task does not say what its decisions are.
+	Outcome *Outcome
 }
 
 // SplitMeasures are the measures of one split.
@@ -31,16 +34,27 @@ type SplitMeasures struct {
 	// Decisions are Result.Values computed from the model's decisions, such as error rates; nil if
 	// the task has none.
 	Decisions []float64
+	// Rates are the rates of all rows and of each group; nil if the task's scores are no decisions on
+	// the classes.
+	Rates *RateTable
+	// ROC is the curve of the rates over all thresholds, with about 400 points at most; nil unless
+	// there are one score and two classes.
+	ROC []ROCPoint
 }
 
 // Optimize implements Pipeline. The records get measures of every split.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	method := a.options.Method
+	if a.sampler != nil {
+		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
+	}
+	if d := a.builder.statement.decisions; d != nil && d.on == OnDecisions {
+		return a.optimizeDecisions(ctx, s)
+	}
 	if a.sampler == nil {
 		return trainer.Train(ctx, a.problem, method, s)
 	}
-	s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
 	r, err := trainer.Train(ctx, a.sampler, method, s)
 	if err == nil { // the output is not always the iterate of the last record
 		x := a.iterate()
@@ -68,18 +82,23 @@ func (a *assembly) measure() (map[string]float64, error) {
 // measured evaluates a split at the iterate. The training rows' scores are those of the last
 // forward pass.
 func (a *assembly) measured(s *split) (Measures, error) {
-	if s.blocks != nil {
-		scores, err := s.blocks.scores(a.iterate())
-		if err != nil {
-			return Measures{}, err
-		}
-		return s.measure(scores)
-	}
-	v, err := s.problem.Watched(0)
+	scores, err := a.scores(s)
 	if err != nil {
 		return Measures{}, err
 	}
-	return s.measure(Float64s(v))
+	return s.measure(scores)
+}
+
+// scores returns the scores of a split at the iterate, row by row.
+func (a *assembly) scores(s *split) ([]float64, error) {
+	if s.blocks != nil {
+		return s.blocks.scores(a.iterate())
+	}
+	v, err := s.problem.Watched(0)
+	if err != nil {
+		return nil, err
+	}
+	return Float64s(v), nil
 }
 
 // iterate returns a copy of the iterate.
@@ -124,14 +143,22 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	for _, s := range a.data.splits {
-		m, err := a.measured(s)
+		scores, err := a.scores(s)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.measure(scores)
 		if err != nil {
 			return nil, err
 		}
 		if s == train {
 			result.Values = m.Values
 		}
-		result.Splits = append(result.Splits, SplitMeasures{s.name, m.Named, m.Decisions})
+		measures := SplitMeasures{Name: s.name, Named: m.Named, Decisions: m.Decisions}
+		if err := a.measureRates(s, &measures, scores); err != nil {
+			return nil, err
+		}
+		result.Splits = append(result.Splits, measures)
 	}
 	return result, nil
 }

@@ -6,7 +6,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/models"
 	"ppal/trainer/problem"
 )
 
@@ -17,14 +16,11 @@ type NeymanPearson struct {
 	Phi   Surrogate // of the error; "" means Sigmoid
 }
 
-// DefaultKappa is the default bound of NeymanPearson.
-const DefaultKappa = 0.2
-
 var _ Task = NeymanPearson{}
 
 // State implements Task.
 func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
-	phi, err := t.Phi.or(Sigmoid)
+	phi, err := t.Phi.or(DefaultsOf(NameNeymanPearson).Phi)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +73,4 @@ func byClass(m constraints.Measures, classes []Class) Measures {
 	}
 	named["error"] = wrong / float64(total)
 	return Measures{Named: named, Values: m.Losses, Decisions: m.Errors}
-}
-
-func (t NeymanPearson) defaults() taskDefaults {
-	return taskDefaults{
-		problem: NameNeymanPearson, hidden: []int{256}, activation: models.Sigmoid,
-		regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
-	}
 }

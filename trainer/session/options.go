@@ -9,7 +9,6 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -60,13 +59,11 @@ type Options struct {
 	// Task is the objective and the constraints: NeymanPearson, DemographicParity, EqualizedOdds,
 	// Intersectional, or the caller's own *Statement.
 	Task Task
-	// Model is the model; the session sets its Inputs and Outputs. nil is the default of the task:
-	// a network of 256 sigmoid units for NeymanPearson, a network of 64 ReLU units for
-	// Intersectional, else a linear model.
+	// Model is the model; the session sets its Inputs and Outputs. nil is the default of the task,
+	// see DefaultsOf.
 	Model *models.Spec
 	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
-	// model is a group. nil is the default of the task: a ball of radius 40 for NeymanPearson, else
-	// none.
+	// model is a group. nil is the default of the task, see DefaultsOf.
 	Regularizer *problem.Regularizer
 	// Method is the method; a value serves one session. nil is PPALA with practical settings.
 	Method trainer.Method
@@ -86,13 +83,9 @@ type Options struct {
 	Files Files
 }
 
-// DefaultIterations is the default limit on iterations.
-const DefaultIterations = 1000
-
 // Files describes the calling program in the run's directory.
 type Files struct {
-	// Config returns the contents of config.yaml; nil writes the method, the numbers of the options
-	// and the provenance.
+	// Config returns the contents of config.yaml; nil means Options.Config.
 	Config func(p Provenance) ([]byte, error)
 	// Version is the version of the program; "": the version of its module.
 	Version string
@@ -128,20 +121,17 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
 	}
-	var d taskDefaults
-	if t, ok := o.Task.(interface{ defaults() taskDefaults }); ok {
-		d = t.defaults()
-	}
+	task := nameOf(o.Task)
+	d := DefaultsOf(task)
 	if o.Model == nil {
-		o.Model = &models.Spec{Hidden: d.hidden, Activation: d.activation}
+		o.Model = d.spec()
 	}
 	if o.Regularizer == nil {
-		o.Regularizer = &d.regularizer
+		o.Regularizer = &d.Regularizer
 	}
 	if o.Method == nil {
-		m := &method.PPALA{}
-		settings := map[string]string{option.NameProblem: d.problem, option.NamePreset: option.PresetPractical}
-		if err := option.SetDefaults(m.Options(), func(name string) string { return settings[name] }); err != nil {
+		m, err := defaultMethod(task)
+		if err != nil {
 			return o, err
 		}
 		o.Method = m
@@ -157,19 +147,20 @@ func (o Options) withProgram() Options {
 	case o.Settings.Iterations < 0:
 		o.Settings.Iterations = 0
 	}
+	if o.Settings.FeasibilityTolerance == 0 {
+		o.Settings.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
+	}
+	if o.Method != nil {
+		method.SetRun(o.Method, o.Settings.FeasibilityTolerance, o.Settings.Seed)
+	}
 	if o.Files.Version == "" {
 		o.Files.Version = buildVersion()
 	}
 	if o.Files.Clock == nil {
 		o.Files.Clock = time.Now
 	}
+	if o.Files.Config == nil {
+		o.Files.Config = describe(o).file
+	}
 	return o
-}
-
-// taskDefaults are a task's defaults of options.
-type taskDefaults struct {
-	problem     string // its name, for the defaults of PPALA
-	hidden      []int
-	activation  models.Activation
-	regularizer problem.Regularizer
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -42,11 +43,14 @@ type Session struct {
 	training *trainer.Result // nil before Optimize
 	result   *Result         // nil before Certify
 	summary  Summary         // the zero value before Save
+	reading  time.Duration   // wall time of New
+	spent    time.Duration   // wall time of New, Optimize, Certify and Save
 }
 
 // New loads the data, initialises the model and builds the problem. If ctx is cancelled, New
 // returns the context's error after the step that is running. The caller closes the session.
 func New(ctx context.Context, o Options) (*Session, error) {
+	began := time.Now()
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -55,7 +59,10 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run(a, a.options), nil
+	s := run(a, a.options)
+	s.reading = time.Since(began)
+	s.spent = s.reading
+	return s, nil
 }
 
 // Run returns a session on the caller's pipeline. Of the options it uses Method, Settings and
@@ -118,7 +125,9 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 			tell(warning)
 		}
 	}
+	began := time.Now()
 	r, err := s.pipeline.Optimize(ctx, set)
+	s.spent += time.Since(began)
 	if err == nil {
 		err = s.files.closeMetrics()
 	}
@@ -134,6 +143,8 @@ func (s *Session) Certify() (*Result, error) {
 	if s.training == nil {
 		return nil, errors.New("session: nothing has been trained")
 	}
+	began := time.Now()
+	defer func() { s.spent += time.Since(began) }()
 	var err error
 	s.result, err = s.pipeline.Certify(s.training)
 	return s.result, err

@@ -16,6 +16,9 @@ import (
 type Source interface {
 	// load reads the rows for a device.
 	load(ctx context.Context, on request) (*loaded, error)
+	// settings adds the settings of the source to a run's configuration, or notes that no flag
+	// expresses them. seed is the run's.
+	settings(c *configuration, seed uint64)
 }
 
 // request holds the properties of a run on which the form of the rows depends.

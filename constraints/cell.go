@@ -1,0 +1,158 @@
+package constraints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cell is an elementary rate: the share of some rows on which the decision equals a target,
+//
+//	rate = (number of rows i with decision_i = target_i) / (number of rows),
+//
+// or the mean loss of some rows. A Cell names classes and groups, so that it applies to any rows.
+type Cell struct {
+	Name  string
+	where []condition
+	// class restricts the rows to a class, or with not to the other classes; -1: all rows.
+	class int
+	not   bool
+	// target is the decision that counts: an index of a class, ownClass or earlierDecision.
+	target int
+	// joint counts a row only if its label is the target (jointRight) or another class (jointWrong).
+	joint jointLabel
+	file  string // of earlierDecision
+	loss  bool
+}
+
+// The targets that depend on the row.
+const (
+	ownClass        = -1 // the label of the row
+	earlierDecision = -2 // the row's decision in file
+)
+
+// jointLabel is what a row's label must be for the row to count.
+type jointLabel uint8
+
+const (
+	jointNone jointLabel = iota
+	jointRight
+	jointWrong
+)
+
+// condition restricts rows to a value of an attribute.
+type condition struct{ attribute, value string }
+
+// IsLoss reports whether the cell is a mean loss, which decisions do not determine.
+func (c *Cell) IsLoss() bool { return c.loss }
+
+// key identifies the rate apart from its name.
+func (c *Cell) key() string {
+	return fmt.Sprintf("%q %d %t %d %d %q %t", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss)
+}
+
+// named sets the name from the parts.
+func (c *Cell) named(classes []string) {
+	var of []string
+	kind := "share decided "
+	switch {
+	case c.loss:
+		kind = string(kindLoss)
+	case c.target == ownClass:
+		kind = string(kindAccuracy)
+	case c.target == earlierDecision:
+		kind = "decisions as in " + c.file
+	default:
+		kind += classes[c.target]
+	}
+	switch {
+	case c.joint == jointRight:
+		kind += ", rightly"
+	case c.joint == jointWrong:
+		kind += ", wrongly"
+	}
+	if c.class >= 0 {
+		label := classes[c.class]
+		if c.not {
+			label = "not " + label
+		}
+		of = append(of, "class "+label)
+	}
+	for _, w := range c.where {
+		of = append(of, w.attribute+"="+w.value)
+	}
+	c.Name = kind
+	if len(of) > 0 {
+		c.Name += " of " + strings.Join(of, ", ")
+	}
+}
+
+// boundCell is a Cell on the rows of a population.
+type boundCell struct {
+	*Cell
+	rows    []int32
+	labels  []int
+	earlier []int
+}
+
+// on finds the cell's rows.
+func (c *Cell) on(p *Population) (boundCell, error) {
+	b := boundCell{Cell: c, labels: p.Labels}
+	type filter struct {
+		of    []int
+		value int
+	}
+	var filters []filter
+	for _, w := range c.where {
+		a := p.attribute(w.attribute)
+		if a == nil {
+			return b, fmt.Errorf("constraints: the rows have no attribute %q", w.attribute)
+		}
+		filters = append(filters, filter{a.Of, slices.Index(a.Values, w.value)})
+	}
+	if c.target == earlierDecision {
+		var ok bool
+		if b.earlier, ok = p.Earlier[c.file]; !ok {
+			return b, fmt.Errorf("constraints: the rows have no earlier decisions of %s", c.file)
+		}
+	}
+rows:
+	for i, y := range p.Labels {
+		if c.class >= 0 && (y == c.class) == c.not || b.earlier != nil && b.earlier[i] < 0 {
+			continue
+		}
+		for _, f := range filters {
+			if f.value < 0 || f.of[i] != f.value {
+				continue rows
+			}
+		}
+		b.rows = append(b.rows, int32(i))
+	}
+	return b, nil
+}
+
+// targetOf returns the decision that counts on row i, or -1 if no decision counts.
+func (b *boundCell) targetOf(i int32) int {
+	switch b.target {
+	case ownClass:
+		return b.labels[i]
+	case earlierDecision:
+		return b.earlier[i]
+	}
+	right := b.labels[i] == b.target
+	if b.joint == jointRight && !right || b.joint == jointWrong && right {
+		return -1
+	}
+	return b.target
+}
+
+// hits counts the rows on which the decision is the target.
+func (b *boundCell) hits(decisions []int) int {
+	n := 0
+	for _, i := range b.rows {
+		if t := b.targetOf(i); t >= 0 && decisions[i] == t {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,237 @@
+package constraints
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Counted is the result of counting decisions on a set of rows.
+type Counted struct {
+	// Hits and Rows are the numerators and denominators of System.Rates. For a loss Hits is 0.
+	Hits, Rows []int
+	// Terms are h of the decisions: Hits / Rows, followed by the l1 norm if System.L1 is true. Losses
+	// and the norm are the smooth values. A rate without rows has the value 0.
+	Terms []float64
+	// Values are the values of the user's constraints, in the order of System.Subject.
+	Values []Value
+	// Objective is the value of System.Minimize.
+	Objective Value
+	// Accepted is the share of the rows that are decided to be of each class. With two classes
+	// Accepted[1] is the acceptance rate.
+	Accepted []float64
+
+	system *System
+}
+
+// Value is a value on counted decisions.
+type Value struct {
+	// Value is the rate; the largest gap; the smallest ratio; for a constraint on each class or group
+	// the value that is closest to breaking the bound.
+	Value float64
+	// Defined is false if there are no rows to count: no rows in the cell, fewer than two groups with
+	// rows, or no row that is decided positive for a precision. Value is then 0.
+	Defined bool
+	// Rates are the rates behind the value: one, or one for each class or group. nil for l1.
+	Rates []CountedRate
+}
+
+// CountedRate is a rate as two counts, of which the value is the quotient. Of a loss Hits is 0.
+type CountedRate struct {
+	Name       string
+	Value      float64
+	Hits, Rows int
+}
+
+// ErrNeedsSmooth says that decisions do not determine a loss or the l1 norm of the weights.
+var ErrNeedsSmooth = errors.New("constraints: a loss and l1(weights) are no rates of decisions: pass the smooth values, too")
+
+// Count counts the rates of the decisions, indices into Population.Classes. It returns
+// ErrNeedsSmooth if System.NeedsSmooth is true: see CountWith.
+func (s *Sample) Count(decisions []int) (Counted, error) { return s.CountWith(decisions, nil) }
+
+// CountWith is Count for any system. smooth is h of the same rows and weights, System.Terms numbers
+// of which Counted takes the losses and the l1 norm; nil if System.NeedsSmooth is false.
+func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
+	y := s.system
+	switch {
+	case len(decisions) != s.p.Len():
+		return Counted{}, fmt.Errorf("constraints: %d decisions for %d rows", len(decisions), s.p.Len())
+	case smooth == nil && y.NeedsSmooth():
+		return Counted{}, ErrNeedsSmooth
+	case smooth != nil && len(smooth) != y.Terms():
+		return Counted{}, fmt.Errorf("constraints: %d smooth values, want %d", len(smooth), y.Terms())
+	}
+	c := Counted{Terms: make([]float64, y.Terms()), Accepted: make([]float64, len(s.p.Classes)), system: y}
+	for i, d := range decisions {
+		if d < 0 || d >= len(s.p.Classes) {
+			return Counted{}, fmt.Errorf("constraints: row %d has decision %d, want 0..%d", i, d, len(s.p.Classes)-1)
+		}
+		c.Accepted[d]++
+	}
+	for k := range c.Accepted {
+		c.Accepted[k] /= float64(len(decisions))
+	}
+	for k := range s.cells {
+		cell := &s.cells[k]
+		hits, rows := 0, len(cell.rows)
+		switch {
+		case cell.loss:
+			c.Terms[k] = smooth[k]
+		case rows > 0:
+			hits = cell.hits(decisions)
+			c.Terms[k] = float64(hits) / float64(rows)
+		}
+		c.Hits, c.Rows = append(c.Hits, hits), append(c.Rows, rows)
+	}
+	if y.L1 {
+		c.Terms[len(y.Rates)] = smooth[len(y.Rates)]
+	}
+	c.Objective = c.one(y.objective)
+	for j := range y.Subject {
+		c.Values = append(c.Values, c.value(j))
+	}
+	return c, nil
+}
+
+// value returns the value of constraint j.
+func (c *Counted) value(j int) Value {
+	m, con := c.system.measured[j], c.system.Subject[j]
+	if m.l1 {
+		return Value{Value: c.Terms[len(c.system.Rates)], Defined: true}
+	}
+	var all Value
+	for _, set := range m.sets {
+		var v Value
+		switch con.measure.form {
+		case formGap, formRatio:
+			v = c.spread(set, con.measure.form)
+		default:
+			v = c.one(set[0])
+		}
+		all.Rates = append(all.Rates, v.Rates...)
+		lower := con.atLeast
+		if v.Defined && (!all.Defined || lower && v.Value < all.Value || !lower && v.Value > all.Value) {
+			all.Value, all.Defined = v.Value, true
+		}
+	}
+	return all
+}
+
+// one returns the value of one rate.
+func (c *Counted) one(l linear) Value {
+	r := CountedRate{Name: l.name}
+	if l.precision {
+		r.Hits = c.Hits[l.parts[0].cell]
+		r.Rows = r.Hits + c.Hits[l.parts[1].cell]
+		if r.Rows > 0 {
+			r.Value = float64(r.Hits) / float64(r.Rows)
+		}
+	} else { // all other rates have one cell
+		k := l.parts[0].cell
+		r.Hits, r.Rows = c.Hits[k], c.Rows[k]
+		switch {
+		case c.system.Rates[k].loss:
+			r.Value = l.value(c.Terms)
+		case r.Rows > 0:
+			if l.parts[0].coefficient < 0 {
+				r.Hits = r.Rows - r.Hits
+			}
+			r.Value = float64(r.Hits) / float64(r.Rows)
+		}
+	}
+	return Value{Value: r.Value, Defined: r.Rows > 0, Rates: []CountedRate{r}}
+}
+
+// spread returns the gap or the ratio of the groups that have rows.
+func (c *Counted) spread(set []linear, form form) Value {
+	var v Value
+	smallest, largest, groups := math.Inf(1), math.Inf(-1), 0
+	for _, l := range set {
+		one := c.one(l)
+		v.Rates = append(v.Rates, one.Rates...)
+		if one.Defined {
+			groups++
+			smallest, largest = min(smallest, one.Value), max(largest, one.Value)
+		}
+	}
+	if groups < 2 {
+		return v
+	}
+	v.Defined = true
+	switch {
+	case form == formGap:
+		v.Value = largest - smallest
+	case largest == 0:
+		v.Value = 1 // all rates are 0, hence equal
+	default:
+		v.Value = smallest / largest
+	}
+	return v
+}
+
+// The tolerances of Met for numbers that are no counts.
+const (
+	roundOff      = 1e-12 // of sums of quotients
+	lossTolerance = 1e-3  // of a loss, and relative of the l1 norm: the default feasibility tolerance
+)
+
+// OneRow returns what Met allows beyond the bound of constraint j: one row of the smallest cell of
+// the constraint on these rows. For a loss it is 0.001, for the l1 norm a thousandth of the bound.
+func (c *Counted) OneRow(j int) float64 {
+	m := c.system.measured[j]
+	if m.l1 {
+		return lossTolerance * c.system.Subject[j].bound
+	}
+	least := 0
+	for _, set := range m.sets {
+		for _, l := range set {
+			for _, p := range l.parts {
+				if c.system.Rates[p.cell].loss {
+					return lossTolerance
+				}
+				if n := c.Rows[p.cell]; n > 0 && (least == 0 || n < least) {
+					least = n
+				}
+			}
+		}
+	}
+	if least == 0 {
+		return 0
+	}
+	return 1 / float64(least)
+}
+
+// Excess returns the largest amount by which the decisions exceed an inequality of constraint j, at
+// most 0 if the bound is met exactly. The unit is that of the inequality: for a precision and a
+// ratio a difference of shares.
+func (c *Counted) Excess(j int) float64 {
+	worst := math.Inf(-1)
+	for _, b := range c.system.Bounds {
+		if b.Constraint != j {
+			continue
+		}
+		v, counts := b.Constant-b.Bound, true
+		for k, w := range b.Coefficients {
+			if w == 0 {
+				continue
+			}
+			if k < len(c.Rows) && c.Rows[k] == 0 {
+				counts = false // a group without rows here
+			}
+			v += w * c.Terms[k]
+		}
+		if counts {
+			worst = max(worst, v)
+		}
+	}
+	return worst
+}
+
+// Met reports whether constraint j holds on these decisions: no inequality is exceeded by more than
+// one row of the smallest cell. It is false if there are no rows to count. A precision of decisions
+// that accept nobody is met, because no decision is wrong.
+func (c *Counted) Met(j int) bool {
+	e := c.Excess(j)
+	return !math.IsInf(e, -1) && e <= c.OneRow(j)+roundOff
+}

@@ -1,0 +1,419 @@
+package constraints
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ppal/trainer/option"
+)
+
+// The language:
+//
+//	constraint = measure ( "<=" | ">=" ) number
+//	measure    = rate
+//	           | ( "gap" | "ratio" ) "(" rate "," attributes [ "," "min" integer ] ")"
+//	           | "l1" "(" "weights" ")"
+//	           | "churn" "(" file ")"
+//	rate       = name [ "[" selector { "," selector } [ "," "min" integer ] "]" ]
+//	selector   = "*" | value | attribute "=" ( value | "*" )
+//	attributes = attribute { "*" attribute }
+//	number     = decimal [ "%" ]
+//
+// Words that stand side by side form one name: recall[ankle boot]. A name in double quotes may hold
+// any character.
+
+// Parse reads a constraint. The error is a *SyntaxError.
+func Parse(text string) (Constraint, error) {
+	p := newParser(text)
+	m, err := p.measure()
+	if err != nil {
+		return Constraint{}, err
+	}
+	return p.compared(m)
+}
+
+// ParseRate reads a rate, such as fpr[Female]. The error is a *SyntaxError.
+func ParseRate(text string) (Rate, error) {
+	p := newParser(text)
+	first := p.peek()
+	if w := strings.ToLower(first.text); first.kind == tokenWord && slices.Contains(otherMeasures(), w) {
+		return Rate{}, p.failed(first, w+" is not a rate", "give a rate: "+strings.Join(RateNames(), ", "))
+	}
+	m, err := p.measure()
+	if err == nil {
+		err = p.end()
+	}
+	if err == nil && m.minimum > 0 {
+		err = p.failed(first, "min is for a constraint on each group", "leave it out")
+	}
+	if err != nil {
+		return Rate{}, err
+	}
+	return m.rate, nil
+}
+
+// ParseMeasure reads what a constraint bounds, without the bound. The error is a *SyntaxError.
+func ParseMeasure(text string) (Measure, error) {
+	p := newParser(text)
+	m, err := p.measure()
+	if err == nil {
+		err = p.end()
+	}
+	if err != nil {
+		return Measure{}, err
+	}
+	return m, nil
+}
+
+// otherMeasures are the names of the measures that are no rates.
+func otherMeasures() []string { return []string{wordGap, wordRatio, wordL1, wordChurn} }
+
+// parser reads tokens.
+type parser struct {
+	text   string
+	tokens []token
+	next   int
+	depth  int // 1: the text stands between brackets
+}
+
+func newParser(text string) *parser {
+	p := &parser{text: text}
+	p.lex()
+	return p
+}
+
+// between returns a parser for text that stands between brackets.
+func between(text string) *parser {
+	p := &parser{text: text, depth: 1}
+	p.lex()
+	return p
+}
+
+func (p *parser) peek() token { return p.tokens[p.next] }
+
+func (p *parser) take() token {
+	t := p.tokens[p.next]
+	if t.kind != tokenEnd {
+		p.next++
+	}
+	return t
+}
+
+// symbol takes the given symbol if it comes next.
+func (p *parser) symbol(s string) bool {
+	if t := p.peek(); t.kind == tokenSymbol && t.text == s {
+		p.next++
+		return true
+	}
+	return false
+}
+
+func (p *parser) failed(at token, problem, hint string) error {
+	return &SyntaxError{Text: p.text, At: at.at, Problem: problem, Hint: hint}
+}
+
+// unexpected says what stands where something else must.
+func (p *parser) unexpected(want string) error {
+	switch t := p.peek(); t.kind {
+	case tokenEnd:
+		return p.failed(t, "the text ends", want)
+	case tokenBad:
+		return p.failed(t, "the quote does not end", `add a closing "`)
+	default:
+		return p.failed(t, fmt.Sprintf("unexpected %q", t.text), want)
+	}
+}
+
+func (p *parser) end() error {
+	if p.peek().kind != tokenEnd {
+		return p.unexpected("nothing may follow here")
+	}
+	return nil
+}
+
+// measure reads a rate, gap, ratio, l1 or churn.
+func (p *parser) measure() (Measure, error) {
+	t := p.peek()
+	if t.kind != tokenWord {
+		return Measure{}, p.unexpected("begin with a rate such as fpr, or with gap, ratio, l1 or churn")
+	}
+	word := strings.ToLower(t.text)
+	if !slices.Contains(otherMeasures(), word) {
+		return p.rate(true)
+	}
+	p.take()
+	if !p.symbol("(") {
+		return Measure{}, p.unexpected("write " + usageOf(word))
+	}
+	m := Measure{form: map[string]form{wordGap: formGap, wordRatio: formRatio, wordL1: formL1, wordChurn: formChurn}[word]}
+	var err error
+	switch m.form {
+	case formL1:
+		if w := p.peek(); w.kind != tokenWord || w.text != wordWeights {
+			return Measure{}, p.unexpected("write l1(weights)")
+		}
+		p.take()
+	case formChurn:
+		m.file, err = p.name("give the file of the earlier decisions, as in churn(old.csv)")
+	default:
+		err = p.compare(&m, word)
+	}
+	if err != nil {
+		return Measure{}, err
+	}
+	if !p.symbol(")") {
+		return Measure{}, p.unexpected("close with ), as in " + usageOf(word))
+	}
+	return m, nil
+}
+
+// usageOf returns an example of a measure.
+func usageOf(word string) string {
+	switch word {
+	case wordL1:
+		return "l1(weights)"
+	case wordChurn:
+		return "churn(old.csv)"
+	}
+	return word + "(tpr, sex)"
+}
+
+// compare reads a rate, attributes and a minimum size between the parentheses of a gap or a ratio.
+func (p *parser) compare(m *Measure, word string) error {
+	at := p.peek()
+	if w := strings.ToLower(at.text); at.kind == tokenWord && slices.Contains(otherMeasures(), w) {
+		return p.failed(at, w+" is not a rate", "a "+word+" compares a rate, as in "+usageOf(word))
+	}
+	rate, err := p.rate(false)
+	if err != nil {
+		return err
+	}
+	m.rate = rate.rate
+	if !p.symbol(",") {
+		return p.unexpected("add the attribute whose groups are compared, as in " + word + "(" + rate.String() + ", sex)")
+	}
+	names, err := p.attributes()
+	if err != nil {
+		return err
+	}
+	m.attributes = formatNames(names)
+	if p.symbol(",") {
+		least, err := p.minimum()
+		if err != nil {
+			return err
+		}
+		*m = m.MinRows(least)
+	}
+	return nil
+}
+
+// rate reads a rate's name and selectors; a minimum size only if that is allowed.
+func (p *parser) rate(sized bool) (Measure, error) {
+	t := p.peek()
+	if t.kind != tokenWord {
+		return Measure{}, p.unexpected("give a rate: " + strings.Join(RateNames(), ", "))
+	}
+	kind, err := p.kindOf(t, sized)
+	if err != nil {
+		return Measure{}, err
+	}
+	p.take()
+	m := Measure{form: formRate, rate: Rate{kind: kind}}
+	if !p.symbol("[") {
+		return m, nil
+	}
+	list, err := p.selectors()
+	if err != nil {
+		return Measure{}, err
+	}
+	m.rate.of = formatSelectors(list)
+	if p.minimumFollows() {
+		at := p.peek()
+		least, err := p.minimum()
+		switch {
+		case err != nil:
+			return Measure{}, err
+		case !sized:
+			return Measure{}, p.failed(at, "min stands with the attributes", "as in gap(tpr, sex*race, min 100)")
+		}
+		m = m.MinRows(least)
+	}
+	if !p.symbol("]") {
+		return Measure{}, p.unexpected("close with ], or add another selector after a comma")
+	}
+	return m, nil
+}
+
+// kindOf returns the kind of rate that a word names.
+func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
+	word := strings.ToLower(t.text)
+	if kind, ok := aliases()[word]; ok {
+		return kind, nil
+	}
+	if kind := rateKind(word); slices.Contains(rateKinds(), kind) {
+		return kind, nil
+	}
+	names := RateNames()
+	if measures {
+		names = append(names, otherMeasures()...)
+	}
+	hint := "the rates are " + strings.Join(RateNames(), ", ")
+	if near := option.Nearest(word, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return "", p.failed(t, fmt.Sprintf("unknown rate %q", t.text), hint)
+}
+
+// minimumFollows takes the comma before min and reports whether the words are a minimum size.
+func (p *parser) minimumFollows() bool {
+	if t := p.peek(); t.kind != tokenSymbol || t.text != "," {
+		return false
+	}
+	p.take()
+	return true
+}
+
+// isMinimum reports whether the next tokens are the word min and one number.
+func (p *parser) isMinimum() bool {
+	t := p.peek()
+	if t.kind != tokenWord || !strings.EqualFold(t.text, wordMin) {
+		return false
+	}
+	n := p.tokens[p.next+1]
+	return n.kind == tokenWord && strings.Trim(n.text, "0123456789") == ""
+}
+
+// minimum reads "min 100".
+func (p *parser) minimum() (int, error) {
+	if !p.isMinimum() {
+		return 0, p.unexpected("only min and a number of rows may follow, as in min 100")
+	}
+	p.take()
+	t := p.take()
+	n, err := strconv.Atoi(t.text)
+	if err != nil || n < 1 || n > 1<<31-1 {
+		return 0, p.failed(t, fmt.Sprintf("%s is not a number of rows", t.text), "give a whole number of at least 1")
+	}
+	return n, nil
+}
+
+// name reads one name: a quoted name, or words side by side.
+func (p *parser) name(want string) (string, error) {
+	t := p.peek()
+	switch t.kind {
+	case tokenQuoted:
+		p.take()
+		if t.text == "" {
+			return "", p.failed(t, "the name is empty", want)
+		}
+		return t.text, nil
+	case tokenWord:
+		words := []string{p.take().text}
+		for p.peek().kind == tokenWord {
+			words = append(words, p.take().text)
+		}
+		return strings.Join(words, " "), nil
+	}
+	return "", p.unexpected(want)
+}
+
+// attributes reads names that are joined by *.
+func (p *parser) attributes() ([]string, error) {
+	var list []string
+	for {
+		at := p.peek()
+		name, err := p.name("give an attribute, such as sex")
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(list, name) {
+			return nil, p.failed(at, fmt.Sprintf("the attribute %s is given twice", name), "give each attribute once")
+		}
+		list = append(list, name)
+		if !p.symbol("*") {
+			return list, nil
+		}
+	}
+}
+
+// compared reads the comparison and the bound of a constraint.
+func (p *parser) compared(m Measure) (Constraint, error) {
+	t := p.peek()
+	if t.kind != tokenCompare {
+		return Constraint{}, p.unexpected("compare with a bound: <= 0.05 or >= 0.9")
+	}
+	c := Constraint{measure: m}
+	switch t.text {
+	case "<=", "≤":
+	case ">=", "≥":
+		c.atLeast = true
+	case "<":
+		return Constraint{}, p.failed(t, "a constraint cannot be strict", "write <=")
+	case ">":
+		return Constraint{}, p.failed(t, "a constraint cannot be strict", "write >=")
+	default:
+		return Constraint{}, p.failed(t, fmt.Sprintf("unknown comparison %q", t.text), "write <= or >=")
+	}
+	p.take()
+	at := p.peek()
+	if at.kind != tokenWord {
+		return Constraint{}, p.unexpected("give the bound, such as 0.05 or 5%")
+	}
+	p.take()
+	percent := p.symbol("%")
+	b, err := bound(at.text, percent)
+	if err != nil {
+		return Constraint{}, p.failed(at, fmt.Sprintf("%q is not a bound", at.text), "give a number such as 0.05 or 5%")
+	}
+	c.bound = b
+	if problem, hint := c.checkBound(); problem != "" {
+		return Constraint{}, p.failed(at, problem, hint)
+	}
+	return c, p.end()
+}
+
+// bound reads a decimal number, as a percentage or not.
+func bound(text string, percent bool) (float64, error) {
+	if strings.Trim(text, "+-.0123456789eE") != "" {
+		return 0, strconv.ErrSyntax // names such as Inf, and other notations
+	}
+	if percent && !strings.ContainsAny(text, "eE") {
+		text += "e-2" // rounds once
+		percent = false
+	}
+	b, err := strconv.ParseFloat(text, 64)
+	if percent {
+		b /= 100
+	}
+	if b == 0 {
+		b = 0 // no negative zero
+	}
+	return b, err
+}
+
+// checkBound returns what is wrong with the bound, or "".
+func (c Constraint) checkBound() (problem, hint string) {
+	name, b := c.measure.String(), strconv.FormatFloat(c.bound, 'g', -1, 64)
+	loss := c.measure.form == formRate && c.measure.rate.kind == kindLoss
+	switch {
+	case c.bound != c.bound || c.bound-c.bound != 0:
+		return fmt.Sprintf("the bound %s is not a finite number", b), "give a number such as 0.05 or 5%"
+	case c.bound < 0:
+		return fmt.Sprintf("the bound %s is negative", b), name + " is never negative"
+	case c.bound > 1 && c.measure.form != formL1 && !loss:
+		hint = "give a share such as 0.05 or 5%"
+		if c.bound <= 100 {
+			hint = fmt.Sprintf("did you mean %s%%?", b)
+		}
+		return fmt.Sprintf("the bound %s is more than 1, the largest value of %s", b, name), hint
+	case c.atLeast && c.measure.form == formGap:
+		return "a gap cannot be bounded from below", "use <="
+	case c.atLeast && c.measure.form == formL1:
+		return "l1(weights) cannot be bounded from below", "use <="
+	case !c.atLeast && c.measure.form == formRatio:
+		return "a ratio cannot be bounded from above", "use >=: the ratio is the smallest rate over the largest"
+	}
+	return "", ""
+}

@@ -1,0 +1,116 @@
+package constraints
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tokenKind is the kind of a token.
+type tokenKind uint8
+
+const (
+	tokenEnd     tokenKind = iota
+	tokenWord              // a name or a number
+	tokenQuoted            // a name in double quotes
+	tokenSymbol            // one of ( ) [ ] , * = %
+	tokenCompare           // one of <= >= < > == = at depth 0
+	tokenBad               // a quote that does not end
+)
+
+// token is a piece of the text.
+type token struct {
+	kind tokenKind
+	text string // of a quoted name: without quotes
+	at   int    // the byte where it begins
+}
+
+// lex splits the text into tokens. Between brackets or parentheses, < and > are letters of a name,
+// as in age<25; outside they compare.
+func (p *parser) lex() {
+	depth := p.depth
+	for at := 0; at < len(p.text); {
+		c, size := utf8.DecodeRuneInString(p.text[at:])
+		rest := p.text[at:]
+		switch {
+		case unicode.IsSpace(c):
+			at += size
+			continue
+		case c == '"':
+			text, length := unquote(rest)
+			kind := tokenQuoted
+			if length == 0 {
+				kind, length = tokenBad, len(rest)
+			}
+			p.tokens = append(p.tokens, token{kind, text, at})
+			at += length
+			continue
+		case depth == 0 && strings.ContainsRune("<>=≤≥!", c):
+			text := rest[:size]
+			if c != '≤' && c != '≥' && len(rest) > size && rest[size] == '=' {
+				text = rest[:size+1]
+			}
+			p.tokens = append(p.tokens, token{tokenCompare, text, at})
+			at += len(text)
+			continue
+		case strings.ContainsRune("()[],*=%", c):
+			switch c {
+			case '(', '[':
+				depth++
+			case ')', ']':
+				depth = max(0, depth-1)
+			}
+			p.tokens = append(p.tokens, token{tokenSymbol, rest[:size], at})
+			at += size
+			continue
+		}
+		length := wordLength(rest, depth)
+		p.tokens = append(p.tokens, token{tokenWord, rest[:length], at})
+		at += length
+	}
+	p.tokens = append(p.tokens, token{tokenEnd, "", len(p.text)})
+}
+
+// wordLength returns the number of bytes of the word at the beginning of the text.
+func wordLength(text string, depth int) int {
+	for at := 0; at < len(text); {
+		c, size := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case unicode.IsSpace(c) || strings.ContainsRune(`"()[],*%`, c):
+			return at
+		case depth == 0 && strings.ContainsRune("<>=≤≥!", c):
+			return at
+		case c == '=' && (at == 0 || !strings.ContainsRune("<>!", rune(text[at-1]))):
+			return at // separates an attribute from its value, but belongs to <= and >=
+		}
+		at += size
+	}
+	return len(text)
+}
+
+// unquote reads a name in double quotes, in which \" and \\ stand for a quote and a backslash. The
+// length is 0 if the quote does not end.
+func unquote(text string) (name string, length int) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return b.String(), i + 1
+		case c == '\\' && i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\\'):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", 0
+}
+
+// quoted returns a name as the language writes it between brackets: in quotes if it is more than
+// one word or could be read as something else.
+func quoted(name string) string {
+	if name != "" && wordLength(name, 1) == len(name) && utf8.ValidString(name) && !strings.EqualFold(name, wordMin) && !strings.Contains(name, "\\") {
+		return name
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+}

@@ -1,0 +1,146 @@
+package constraints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// linear is a rate as a linear function of cells, constant + sum of coefficient times rate. A
+// precision is a ratio of two cells instead: right / (right + wrong).
+type linear struct {
+	name      string
+	constant  float64
+	parts     []part
+	precision bool // parts are the cells right and wrong
+}
+
+// part is a cell, by its index in System.Rates, with a coefficient.
+type part struct {
+	cell        int
+	coefficient float64
+}
+
+// rate resolves the rate kind of one slice. It adds the cells that the rate needs.
+func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
+	positive := of.class
+	if positive < 0 && len(s.classes) == 2 {
+		positive = 1
+	}
+	name := string(kind)
+	if len(of.label) > 0 {
+		name += "[" + strings.Join(of.label, ", ") + "]"
+	}
+	l := linear{name: name}
+	switch kind {
+	case kindError, kindAccuracy, kindLoss: // of all classes, or of the rows of one class
+	default:
+		if positive < 0 {
+			return l, r.failed("", fmt.Sprintf("%s needs a class, because there are %d classes", kind, len(s.classes)),
+				fmt.Sprintf("write %s[%s], or %s[*] for each class", kind, quoted(s.classes[0]), kind))
+		}
+	}
+	c := Cell{where: of.where, class: -1, target: positive}
+	one := func(constant, coefficient float64) {
+		l.constant, l.parts = constant, []part{{s.cell(c), coefficient}}
+	}
+	switch kind {
+	case kindPositiveRate:
+		one(0, 1)
+	case kindTPR, kindFNR:
+		c.class = positive
+		if kind == kindTPR {
+			one(0, 1)
+		} else {
+			one(1, -1)
+		}
+	case kindFPR, kindTNR:
+		c.class, c.not = positive, true
+		if kind == kindFPR {
+			one(0, 1)
+		} else {
+			one(1, -1)
+		}
+	case kindError, kindAccuracy:
+		c.class, c.target = of.class, ownClass
+		if of.class >= 0 {
+			c.target = of.class // the label of all these rows
+		}
+		if kind == kindAccuracy {
+			one(0, 1)
+		} else {
+			one(1, -1)
+		}
+	case kindLoss:
+		c.class, c.target, c.loss = of.class, ownClass, true
+		one(0, 1)
+	case kindPrecision:
+		l.precision = true
+		for _, joint := range []jointLabel{jointRight, jointWrong} {
+			c.joint = joint
+			l.parts = append(l.parts, part{s.cell(c), 1})
+		}
+	}
+	return l, nil
+}
+
+// cell returns the index of the cell in Rates. It adds the cell if it is new.
+func (s *System) cell(c Cell) int {
+	key := c.key()
+	k, known := s.index[key]
+	if !known {
+		c.where = slices.Clone(c.where)
+		c.named(s.classes)
+		k = len(s.Rates)
+		s.index[key], s.Rates = k, append(s.Rates, c)
+		s.sizes = append(s.sizes, 0)
+		if b, err := c.on(s.train); err == nil {
+			s.sizes[k] = len(b.rows)
+		}
+	}
+	return k
+}
+
+// rows returns the number of training rows in the smallest cell of the rate.
+func (s *System) rows(l linear) int {
+	least := s.sizes[l.parts[0].cell]
+	for _, p := range l.parts {
+		least = min(least, s.sizes[p.cell])
+	}
+	return least
+}
+
+// atMost returns the row and the constant of the inequality l <= b, or of l >= b, in the form
+// row h + constant <= bound. For a precision it is
+//
+//	precision >= b  <=>  b (share decided wrongly) - (1 - b) (share decided rightly) <= 0.
+func (l linear) inequality(n int, atLeast bool, b float64) (row []float64, constant, limit float64) {
+	row = make([]float64, n)
+	sign := 1.0
+	if atLeast {
+		sign = -1
+	}
+	if l.precision {
+		row[l.parts[0].cell] += sign * (1 - b)
+		row[l.parts[1].cell] -= sign * b
+		return row, 0, 0
+	}
+	l.add(row, sign)
+	return row, sign * l.constant, sign * b
+}
+
+// add adds factor times the rate's coefficients to the row.
+func (l linear) add(row []float64, factor float64) {
+	for _, p := range l.parts {
+		row[p.cell] += factor * p.coefficient
+	}
+}
+
+// value returns the rate for the values of the cells.
+func (l linear) value(h []float64) float64 {
+	v := l.constant
+	for _, p := range l.parts {
+		v += p.coefficient * h[p.cell]
+	}
+	return v
+}

@@ -1,0 +1,160 @@
+package constraints
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Measure is a number that a constraint bounds: a rate, the gap or the ratio of a rate between
+// groups, the l1 norm of the weights, or the churn. Measures are comparable.
+type Measure struct {
+	form       form
+	rate       Rate
+	attributes string // of a gap or ratio, in canonical text: sex*race
+	minimum    int    // the least number of rows of a group; 0: 1
+	file       string // of a churn
+}
+
+// form is the kind of a measure.
+type form uint8
+
+const (
+	formNone form = iota
+	formRate
+	formGap
+	formRatio
+	formL1
+	formChurn
+)
+
+// The names of the measures that are no rates.
+const (
+	wordGap     = "gap"
+	wordRatio   = "ratio"
+	wordL1      = "l1"
+	wordChurn   = "churn"
+	wordMin     = "min"
+	wordWeights = "weights"
+)
+
+// Gap returns the largest minus the smallest rate over the values of an attribute. Several
+// attributes give their intersections. The rate may have selectors of its own:
+//
+//	Gap(TPR, "sex")
+//	Gap(TPR, "sex", "race").MinRows(100)
+//	Gap(func(...string) Rate { return TPR("shirt") }, "sex")
+func Gap(rate func(of ...string) Rate, attributes ...string) Measure {
+	return Measure{form: formGap, rate: rate(), attributes: formatAttributes(attributes)}
+}
+
+// Ratio returns the smallest over the largest rate over the values of an attribute. Several
+// attributes give their intersections.
+func Ratio(rate func(of ...string) Rate, attributes ...string) Measure {
+	return Measure{form: formRatio, rate: rate(), attributes: formatAttributes(attributes)}
+}
+
+// L1 returns the sum of the absolute values of the model's weights, without the biases, as they are
+// trained: on prepared features.
+func L1() Measure { return Measure{form: formL1} }
+
+// Churn returns the share of the rows whose decision differs from an earlier decision, which the
+// file gives. Rows without an earlier decision do not count.
+func Churn(file string) Measure { return Measure{form: formChurn, file: file} }
+
+// MinRows leaves out the groups in which the rate counts fewer than n training rows. The default
+// is 1.
+func (m Measure) MinRows(n int) Measure {
+	m.minimum = max(0, n)
+	if m.minimum == 1 {
+		m.minimum = 0
+	}
+	return m
+}
+
+// AtMost returns the constraint measure <= b.
+func (m Measure) AtMost(b float64) Constraint { return Constraint{measure: m, bound: b} }
+
+// AtLeast returns the constraint measure >= b.
+func (m Measure) AtLeast(b float64) Constraint {
+	return Constraint{measure: m, atLeast: true, bound: b}
+}
+
+// String returns the measure in the language: gap(tpr, sex*race, min 100).
+func (m Measure) String() string {
+	switch m.form {
+	case formRate:
+		if m.minimum == 0 {
+			return m.rate.String()
+		}
+		return fmt.Sprintf("%s[%s, %s %d]", m.rate.kind, m.rate.of, wordMin, m.minimum)
+	case formGap, formRatio:
+		name := wordGap
+		if m.form == formRatio {
+			name = wordRatio
+		}
+		parts := []string{m.rate.String(), m.attributes}
+		if m.minimum > 0 {
+			parts = append(parts, wordMin+" "+strconv.Itoa(m.minimum))
+		}
+		return name + "(" + strings.Join(parts, ", ") + ")"
+	case formL1:
+		return wordL1 + "(" + wordWeights + ")"
+	case formChurn:
+		return wordChurn + "(" + quoted(m.file) + ")"
+	}
+	return ""
+}
+
+// attributeNames returns the attributes of a gap or a ratio.
+func (m Measure) attributeNames() []string {
+	if m.attributes == "" {
+		return nil
+	}
+	p := between(m.attributes)
+	list, _ := p.attributes() // canonical text parses
+	return list
+}
+
+// formatAttributes returns the attributes of a Go program in the language: sex*race.
+func formatAttributes(names []string) string {
+	var list []string
+	for _, text := range names {
+		p := between(text)
+		if read, err := p.attributes(); err == nil && p.end() == nil {
+			list = append(list, read...)
+		} else {
+			list = append(list, text)
+		}
+	}
+	return formatNames(list)
+}
+
+// Constraint bounds a measure from above or from below. The zero value is no constraint.
+// Constraints are comparable, and Parse(c.String()) returns c.
+type Constraint struct {
+	measure Measure
+	atLeast bool
+	bound   float64
+}
+
+// Measure returns what the constraint bounds.
+func (c Constraint) Measure() Measure { return c.measure }
+
+// Bound returns the bound.
+func (c Constraint) Bound() float64 { return c.bound }
+
+// IsAtLeast reports whether the bound is a lower bound.
+func (c Constraint) IsAtLeast() bool { return c.atLeast }
+
+// WithBound returns the constraint with another bound.
+func (c Constraint) WithBound(b float64) Constraint { c.bound = b; return c }
+
+// String returns the constraint in the language: gap(tpr, sex) <= 0.02.
+func (c Constraint) String() string {
+	sense := " <= "
+	if c.atLeast {
+		sense = " >= "
+	}
+	return c.measure.String() + sense + strconv.FormatFloat(c.bound, 'g', -1, 64)
+}

@@ -1,0 +1,114 @@
+package constraints
+
+import (
+	"fmt"
+	"math"
+)
+
+// Population describes rows for the constraint language, without features and scores.
+type Population struct {
+	// Labels has the class of each row, an index into Classes.
+	Labels []int
+	// Classes names the classes. Of two classes the last is the positive class.
+	Classes []string
+	// Attributes are the attributes that constraints name: sex, race, ...
+	Attributes []Attribute
+	// Earlier has, for each file that a churn names, the earlier decision of each row, an index
+	// into Classes, or -1 for none.
+	Earlier map[string][]int
+}
+
+// Attribute is a categorical attribute of the rows.
+type Attribute struct {
+	Name   string
+	Values []string
+	Of     []int // the index of each row's value, -1: missing
+}
+
+// Len returns the number of rows.
+func (p *Population) Len() int { return len(p.Labels) }
+
+// Decide returns the decision of each row, an index into Classes, by the scores row by row. With
+// one score for each row, the decision is class 1 if the score is above 0, else class 0. Otherwise
+// the decision is the class with the largest score, the first of equal ones.
+func (p *Population) Decide(scores []float64) ([]int, error) {
+	n, c := p.Len(), len(p.Classes)
+	decisions := make([]int, n)
+	for i, s := range scores {
+		if math.IsNaN(s) {
+			return nil, fmt.Errorf("constraints: score %d of row %d is NaN", i%max(1, len(scores)/n), i/max(1, len(scores)/n))
+		}
+	}
+	switch {
+	case len(scores) == n && c == 2:
+		for i, s := range scores {
+			if s > 0 {
+				decisions[i] = 1
+			}
+		}
+	case len(scores) == n*c:
+		for i := range decisions {
+			decisions[i] = argmax(scores[i*c:][:c])
+		}
+	default:
+		return nil, fmt.Errorf("constraints: %d scores for %d rows of %d classes", len(scores), n, c)
+	}
+	return decisions, nil
+}
+
+// check refuses a population whose parts do not fit together.
+func (p *Population) check() error {
+	if p == nil || len(p.Labels) == 0 {
+		return fmt.Errorf("constraints: no rows")
+	}
+	if len(p.Classes) < 2 {
+		return fmt.Errorf("constraints: decisions need at least 2 classes, got %d", len(p.Classes))
+	}
+	if err := checkNames("class", p.Classes); err != nil {
+		return err
+	}
+	for i, y := range p.Labels {
+		if y < 0 || y >= len(p.Classes) {
+			return fmt.Errorf("constraints: row %d has label %d, want 0..%d", i, y, len(p.Classes)-1)
+		}
+	}
+	names := make(map[string]bool, len(p.Attributes))
+	for _, a := range p.Attributes {
+		if names[a.Name] {
+			return fmt.Errorf("constraints: attribute %q is given twice", a.Name)
+		}
+		names[a.Name] = true
+		if err := p.checkIndices(a.Of, len(a.Values)); err != nil {
+			return fmt.Errorf("constraints: attribute %q: %w", a.Name, err)
+		}
+	}
+	for file, of := range p.Earlier {
+		if err := p.checkIndices(of, len(p.Classes)); err != nil {
+			return fmt.Errorf("constraints: earlier decisions of %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// checkIndices refuses a list that does not have an index below count, or -1, for each row.
+func (p *Population) checkIndices(of []int, count int) error {
+	if len(of) != len(p.Labels) {
+		return fmt.Errorf("%d rows, want %d", len(of), len(p.Labels))
+	}
+	for i, v := range of {
+		if v < -1 || v >= count {
+			return fmt.Errorf("row %d has value %d, want -1..%d", i, v, count-1)
+		}
+	}
+	return nil
+}
+
+// attribute returns the attribute of the name, or nil.
+func (p *Population) attribute(name string) *Attribute {
+	for k := range p.Attributes {
+		if p.Attributes[k].Name == name {
+			return &p.Attributes[k]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package constraints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppal/trainer/option"
+)
+
+// resolver finds the classes and groups that a constraint names.
+type resolver struct {
+	p    *Population
+	text string // the canonical text of the constraint
+}
+
+// failed reports a name of the constraint.
+func (r *resolver) failed(name, problem, hint string) error {
+	e := &SyntaxError{Text: r.text, Problem: problem, Hint: hint}
+	p := newParser(r.text)
+	for k, t := range p.tokens {
+		// A name stands after a bracket, a comma, a star or an equals sign.
+		if k > 0 && p.tokens[k-1].kind == tokenSymbol && (t.kind == tokenWord || t.kind == tokenQuoted) && t.text == name {
+			e.At = t.at
+		}
+	}
+	return e
+}
+
+// className is the attribute name that selects a class, if no attribute has that name.
+const className = "class"
+
+// slice restricts a rate to a class and to rows.
+type slice struct {
+	class int // -1: none
+	where []condition
+	label []string // the selectors as text
+}
+
+func (s slice) with(c condition) slice {
+	s.where = append(slices.Clone(s.where), c)
+	slices.SortFunc(s.where, func(a, b condition) int { return strings.Compare(a.attribute, b.attribute) })
+	s.label = append(slices.Clone(s.label), selector{attribute: c.attribute, value: c.value}.String())
+	return s
+}
+
+func (s slice) ofClass(k int, name string) slice {
+	s.class = k
+	s.label = append(slices.Clone(s.label), quoted(name))
+	return s
+}
+
+// slices resolves the selectors of a rate: one slice, or with * one for each class or group. each
+// reports whether a selector was *.
+func (r *resolver) slices(rate Rate) (list []slice, each bool, err error) {
+	list = []slice{{class: -1}}
+	for _, s := range rate.selectors() {
+		var next []slice
+		add, err := r.selector(s)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, old := range list {
+			for _, f := range add {
+				grown, err := f(old)
+				if err != nil {
+					return nil, false, err
+				}
+				next = append(next, grown)
+			}
+		}
+		list, each = next, each || s.each
+	}
+	return list, each, nil
+}
+
+// narrow adds a selector to a slice.
+type narrow func(slice) (slice, error)
+
+// selector returns the ways in which a selector narrows a slice.
+func (r *resolver) selector(s selector) ([]narrow, error) {
+	classes := s.attribute == "" && s.each || s.attribute == className && r.p.attribute(className) == nil
+	switch {
+	case classes && s.each:
+		var list []narrow
+		for k := range r.p.Classes {
+			list = append(list, r.class(k))
+		}
+		return list, nil
+	case classes:
+		k := match(s.value, r.p.Classes)
+		if k < 0 {
+			return nil, r.failed(s.value, fmt.Sprintf("there is no class %q", s.value), r.hint(s.value, "the classes are ", r.p.Classes))
+		}
+		return []narrow{r.class(k)}, nil
+	case s.attribute == "":
+		return r.bare(s.value)
+	}
+	a, err := r.attribute(s.attribute)
+	if err != nil {
+		return nil, err
+	}
+	if s.each {
+		var list []narrow
+		for _, v := range a.Values {
+			list = append(list, r.value(a.Name, v))
+		}
+		return list, nil
+	}
+	k := match(s.value, a.Values)
+	if k < 0 {
+		return nil, r.failed(s.value, fmt.Sprintf("%s has no value %q", a.Name, s.value), r.hint(s.value, "its values are ", a.Values))
+	}
+	return []narrow{r.value(a.Name, a.Values[k])}, nil
+}
+
+// bare resolves a value without its attribute.
+func (r *resolver) bare(value string) ([]narrow, error) {
+	var found []narrow
+	var full, known []string
+	for _, exact := range []bool{true, false} {
+		if k := matchIf(value, r.p.Classes, exact); k >= 0 {
+			found, full = append(found, r.class(k)), append(full, className+"="+quoted(r.p.Classes[k]))
+		}
+		for _, a := range r.p.Attributes {
+			if k := matchIf(value, a.Values, exact); k >= 0 {
+				found, full = append(found, r.value(a.Name, a.Values[k])), append(full, selector{attribute: a.Name, value: a.Values[k]}.String())
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found, nil
+	case 0:
+		known = slices.Clone(r.p.Classes)
+		for _, a := range r.p.Attributes {
+			known = append(known, a.Values...)
+		}
+		return nil, r.failed(value, fmt.Sprintf("there is no class or group %q", value), r.hint(value, "known are ", known))
+	}
+	return nil, r.failed(value, fmt.Sprintf("%q is ambiguous", value), "write "+strings.Join(full, " or "))
+}
+
+// attribute finds an attribute by its name.
+func (r *resolver) attribute(name string) (*Attribute, error) {
+	var names []string
+	for _, a := range r.p.Attributes {
+		names = append(names, a.Name)
+	}
+	k := match(name, names)
+	if k < 0 {
+		hint := "the rows have no attributes"
+		if len(names) > 0 {
+			hint = r.hint(name, "the attributes are ", names)
+		}
+		return nil, r.failed(name, fmt.Sprintf("there is no attribute %q", name), hint)
+	}
+	return &r.p.Attributes[k], nil
+}
+
+func (r *resolver) class(k int) narrow {
+	return func(s slice) (slice, error) {
+		if s.class >= 0 && s.class != k {
+			return s, r.failed(r.p.Classes[k], "a rate has one class", "write a constraint for each class")
+		}
+		return s.ofClass(k, r.p.Classes[k]), nil
+	}
+}
+
+func (r *resolver) value(attribute, value string) narrow {
+	return func(s slice) (slice, error) {
+		for _, w := range s.where {
+			if w.attribute == attribute {
+				return s, r.failed(value, fmt.Sprintf("no row has two values of %s", attribute), "give one value of each attribute")
+			}
+		}
+		return s.with(condition{attribute, value}), nil
+	}
+}
+
+// mostNames bounds the names that a hint lists.
+const mostNames = 12
+
+// hint proposes the nearest name, or lists the names.
+func (r *resolver) hint(name, intro string, names []string) string {
+	if near := nearest(name, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	texts := make([]string, 0, len(names))
+	for _, n := range names {
+		texts = append(texts, quoted(n))
+	}
+	if len(texts) > mostNames {
+		return fmt.Sprintf("%s%s and %d others", intro, strings.Join(texts[:mostNames], ", "), len(texts)-mostNames)
+	}
+	return intro + strings.Join(texts, ", ")
+}
+
+// nearest returns the name that is most like the word, whatever the case; "" if none is.
+func nearest(word string, names []string) string {
+	lower := make([]string, len(names))
+	for i, n := range names {
+		lower[i] = strings.ToLower(n)
+	}
+	near := option.Nearest(strings.ToLower(word), lower)
+	if near == "" {
+		return ""
+	}
+	return names[slices.Index(lower, near)]
+}
+
+// match returns the index of the name: an exact match, else the only match in another case; -1.
+func match(name string, names []string) int {
+	if k := matchIf(name, names, true); k >= 0 {
+		return k
+	}
+	return matchIf(name, names, false)
+}
+
+func matchIf(name string, names []string, exact bool) int {
+	if exact {
+		return slices.Index(names, name)
+	}
+	found := -1
+	for k, n := range names {
+		if strings.EqualFold(n, name) {
+			if found >= 0 {
+				return -1
+			}
+			found = k
+		}
+	}
+	return found
+}

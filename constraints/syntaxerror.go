@@ -1,0 +1,47 @@
+package constraints
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrSyntax marks text that is no constraint, rate or measure. The error is a *SyntaxError.
+var ErrSyntax = errors.New("constraints: invalid constraint")
+
+// SyntaxError reports text that is no constraint, or a name in it that the rows do not have.
+type SyntaxError struct {
+	Text    string // the text that was read
+	At      int    // the byte in Text where the problem is
+	Problem string
+	Hint    string // the nearest right word, or what to write; may be ""
+}
+
+// Error gives one line: the text with its column, the problem and the hint.
+func (e *SyntaxError) Error() string {
+	text := fmt.Sprintf("%q, column %d: %s", e.Text, e.Column(), e.Problem)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Is reports whether target is ErrSyntax.
+func (e *SyntaxError) Is(target error) bool { return target == ErrSyntax }
+
+// Column returns the place of the problem in characters from 1.
+func (e *SyntaxError) Column() int {
+	return utf8.RuneCountInString(e.Text[:min(e.At, len(e.Text))]) + 1
+}
+
+// Caret returns the text and, on a second line, a caret below the problem.
+func (e *SyntaxError) Caret() string {
+	text := strings.Map(func(r rune) rune { // one column for each character
+		if r == '\t' || r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, e.Text)
+	return text + "\n" + strings.Repeat(" ", e.Column()-1) + "^"
+}

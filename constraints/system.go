@@ -1,0 +1,361 @@
+package constraints
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// System is an objective and constraints in the language, resolved on the training rows: classes
+// and groups are known and fixed. Every rate is linear in decisions,
+//
+//	rate_r = (1/n_r) sum over the rows of cell r of 1[decision_i = target_i],
+//
+// and the smooth rate has a probability in place of the indicator: sigmoid(s_i) of one score, the
+// softmax of several. With h the rates, followed by the l1 norm of the weights if a constraint
+// names it, the constraints are
+//
+//	sum_r Coefficients_jr h_r + Constant_j <= Bound_j,   j = 1..m.
+//
+// A gap over K groups gives K (K - 1) of these rows, rate_a - rate_b <= bound for each ordered
+// pair; a ratio likewise, b rate_c - rate_a <= 0.
+type System struct {
+	Minimize Rate
+	Subject  []Constraint
+	// Rates are the elementary rates h_1..h_R.
+	Rates []Cell
+	// L1 reports whether h has one more element, the l1 norm of the weights.
+	L1 bool
+	// Bounds are the inequalities of the smooth problem.
+	Bounds []Inequality
+	// Notes say which groups the constraints leave out, and why.
+	Notes []string
+
+	classes   []string
+	train     *Population
+	index     map[string]int // of a cell's key in Rates
+	sizes     []int          // training rows of each cell
+	objective linear
+	measured  []measured // for each constraint of the user
+}
+
+// Inequality is one row of the smooth constraints.
+type Inequality struct {
+	Constraint   int    // index in System.Subject
+	Name         string // the user's constraint, and which part of it
+	Coefficients []float64
+	Constant     float64
+	Bound        float64
+}
+
+// measured is how the value of a user's constraint follows from cells.
+type measured struct {
+	sets  [][]linear // rates: sets of one; gaps and ratios: the groups that are compared
+	churn bool       // the rate is 1 - the agreement
+	l1    bool
+}
+
+// mostGroups bounds the groups of a gap or a ratio, whose pairs become inequalities.
+const mostGroups = 100
+
+// ErrNotLinear marks a rate that is not linear in decisions where it must be.
+var ErrNotLinear = errors.New("constraints: not linear in decisions")
+
+// NewSystem resolves an objective and constraints on the training rows. The objective is error,
+// fnr, fpr or loss, with selectors or without. The error is a *SyntaxError if the rows do not have
+// a name of the constraints, wraps ErrNotLinear if a constraint cannot be linear, and wraps
+// ErrEmptyGroup if a rate has no training rows.
+func NewSystem(minimize Rate, subject []Constraint, train *Population) (*System, error) {
+	if err := train.check(); err != nil {
+		return nil, err
+	}
+	s := &System{Minimize: minimize, Subject: slices.Clone(subject), classes: train.Classes, train: train, index: map[string]int{}}
+	if err := s.setObjective(); err != nil {
+		return nil, err
+	}
+	for j, c := range s.Subject {
+		m, err := s.resolve(c)
+		if err != nil {
+			return nil, err
+		}
+		for k := range j {
+			if s.Subject[k] == c {
+				return nil, fmt.Errorf("constraints: %q is given twice", c)
+			}
+		}
+		s.measured = append(s.measured, m)
+		s.L1 = s.L1 || m.l1
+	}
+	for j := range s.Subject { // now that all cells are known
+		s.bound(j)
+	}
+	s.train = nil
+	return s, nil
+}
+
+// Objectives returns the names of the rates that can be minimised.
+func Objectives() []string {
+	return []string{string(kindError), string(kindFNR), string(kindFPR), string(kindLoss)}
+}
+
+// setObjective resolves the objective.
+func (s *System) setObjective() error {
+	r := &resolver{s.train, s.Minimize.String()}
+	if s.Minimize.kind == "" {
+		return fmt.Errorf("constraints: no objective: minimize one of %s", strings.Join(Objectives(), ", "))
+	}
+	if !slices.Contains(Objectives(), string(s.Minimize.kind)) {
+		hint := "minimize one of " + strings.Join(Objectives(), ", ")
+		opposite := map[rateKind]rateKind{kindTPR: kindFNR, kindTNR: kindFPR, kindAccuracy: kindError}
+		if k, ok := opposite[s.Minimize.kind]; ok {
+			hint = fmt.Sprintf("minimize %s, which is 1 - %s", k, s.Minimize.kind)
+		}
+		return &SyntaxError{Text: r.text, Problem: string(s.Minimize.kind) + " cannot be minimized", Hint: hint}
+	}
+	list, each, err := r.slices(s.Minimize)
+	if err != nil {
+		return err
+	}
+	if each {
+		return &SyntaxError{Text: r.text, At: strings.Index(r.text, "*"), Problem: "the objective is one rate", Hint: "name one class or group"}
+	}
+	if s.objective, err = s.rate(r, s.Minimize.kind, list[0]); err != nil {
+		return err
+	}
+	return s.nonEmpty(s.objective, r.text)
+}
+
+// nonEmpty refuses a rate without training rows.
+func (s *System) nonEmpty(l linear, text string) error {
+	if s.rows(l) == 0 {
+		return fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, text, l.name)
+	}
+	return nil
+}
+
+// resolve finds the rates that a constraint bounds.
+func (s *System) resolve(c Constraint) (m measured, err error) {
+	text := c.String()
+	if problem, hint := c.checkBound(); problem != "" {
+		return m, &SyntaxError{Text: text, At: strings.LastIndex(text, " ") + 1, Problem: problem, Hint: hint}
+	}
+	r := &resolver{s.train, text}
+	switch c.measure.form {
+	case formL1:
+		m.l1 = true
+		return m, nil
+	case formChurn:
+		m.churn = true
+		if _, ok := s.train.Earlier[c.measure.file]; !ok {
+			return m, fmt.Errorf("constraints: %s: there are no earlier decisions of %s", text, c.measure.file)
+		}
+		cell := Cell{class: -1, target: earlierDecision, file: c.measure.file}
+		l := linear{name: c.measure.String(), constant: 1, parts: []part{{s.cell(cell), -1}}}
+		m.sets = [][]linear{{l}}
+		return m, s.nonEmpty(l, text)
+	case formRate, formGap, formRatio:
+	default:
+		return m, errors.New("constraints: the zero value is no constraint")
+	}
+	list, each, err := r.slices(c.measure.rate)
+	if err != nil {
+		return m, err
+	}
+	if c.measure.form == formRate {
+		m.sets, err = s.eachOf(r, c.measure, list, each)
+		return m, err
+	}
+	if c.measure.rate.kind == kindPrecision {
+		return m, fmt.Errorf("%w: %s: precision is a ratio of decisions, so a difference or ratio of two precisions is not linear; "+
+			"bound the precision of each group instead: precision[%s=*] >= 0.8", ErrNotLinear, text, c.measure.attributeNames()[0])
+	}
+	for _, of := range list {
+		set, err := s.groups(r, c.measure, of)
+		if err != nil {
+			return m, err
+		}
+		m.sets = append(m.sets, set)
+	}
+	return m, nil
+}
+
+// eachOf returns the rates of a constraint on one rate, or with * on several.
+func (s *System) eachOf(r *resolver, m Measure, list []slice, each bool) (sets [][]linear, err error) {
+	var out []string
+	for _, of := range list {
+		l, err := s.rate(r, m.rate.kind, of)
+		if err != nil {
+			return nil, err
+		}
+		n := s.rows(l)
+		if !each {
+			if err := s.nonEmpty(l, r.text); err != nil {
+				return nil, err
+			}
+			if n < m.minimum {
+				return nil, fmt.Errorf("constraints: %s: %s counts %d training rows, fewer than %s %d", r.text, l.name, n, wordMin, m.minimum)
+			}
+		}
+		if n < max(1, m.minimum) {
+			out = append(out, fmt.Sprintf("%s (%s)", l.name, countRows(n)))
+			continue
+		}
+		sets = append(sets, []linear{l})
+	}
+	if len(sets) == 0 {
+		return nil, fmt.Errorf("%w: %s: no class or group has %d training rows", ErrEmptyGroup, r.text, max(1, m.minimum))
+	}
+	s.leftOut(r.text, out, m)
+	return sets, nil
+}
+
+// groups returns the rates of the groups that a gap or a ratio compares.
+func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err error) {
+	list := []slice{of}
+	for _, name := range m.attributeNames() {
+		a, err := r.attribute(name)
+		if err != nil {
+			return nil, err
+		}
+		var next []slice
+		for _, old := range list {
+			for _, v := range a.Values {
+				grown, err := r.value(a.Name, v)(old)
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, grown)
+			}
+		}
+		list = next
+	}
+	var out []string
+	for _, of := range list {
+		l, err := s.rate(r, m.rate.kind, of)
+		if err != nil {
+			return nil, err
+		}
+		if n := s.rows(l); n < max(1, m.minimum) {
+			out = append(out, fmt.Sprintf("%s (%s)", l.name, countRows(n)))
+			continue
+		}
+		set = append(set, l)
+	}
+	switch {
+	case len(set) < 2:
+		return nil, fmt.Errorf("%w: %s compares groups, and %d of the %d groups %s", ErrEmptyGroup, r.text, len(set), len(list), sized(len(set), m))
+	case len(set) > mostGroups:
+		return nil, fmt.Errorf("constraints: %s compares %d groups, at most %d are supported: leave out small groups, as in %s",
+			r.text, len(set), mostGroups, m.MinRows(max(2*m.minimum, 100)))
+	}
+	s.leftOut(r.text, out, m)
+	return set, nil
+}
+
+// sized says how many rows a group has, for a number of groups.
+func sized(groups int, m Measure) string {
+	has := "have"
+	if groups == 1 {
+		has = "has"
+	}
+	if m.minimum > 1 {
+		return fmt.Sprintf("%s at least %d training rows that the rate counts", has, m.minimum)
+	}
+	return has + " training rows that the rate counts"
+}
+
+func countRows(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+// leftOut notes groups that a constraint does not bound.
+func (s *System) leftOut(text string, out []string, m Measure) {
+	if len(out) == 0 {
+		return
+	}
+	n := len(out)
+	if n > mostNames {
+		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
+	}
+	note := fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, countRows(max(1, m.minimum)), strings.Join(out, ", "))
+	if !slices.Contains(s.Notes, note) {
+		s.Notes = append(s.Notes, note)
+	}
+}
+
+// bound adds the inequalities of constraint j.
+func (s *System) bound(j int) {
+	c, m, n := s.Subject[j], s.measured[j], s.Terms()
+	text := c.String()
+	add := func(name string, row []float64, constant, bound float64) {
+		s.Bounds = append(s.Bounds, Inequality{j, name, row, constant, bound})
+	}
+	if m.l1 {
+		row := make([]float64, n)
+		row[len(s.Rates)] = 1
+		add(text, row, 0, c.bound)
+		return
+	}
+	for _, set := range m.sets {
+		if c.measure.form != formGap && c.measure.form != formRatio {
+			row, constant, limit := set[0].inequality(n, c.atLeast, c.bound)
+			name := text
+			if len(m.sets) > 1 {
+				name = set[0].name + strings.TrimPrefix(text, c.measure.String())
+			}
+			add(name, row, constant, limit)
+			continue
+		}
+		for a, x := range set {
+			for b, y := range set {
+				if a == b {
+					continue
+				}
+				row := make([]float64, n)
+				if c.measure.form == formGap {
+					x.add(row, 1)
+					y.add(row, -1)
+					add(fmt.Sprintf("%s: %s - %s", text, x.name, y.name), row, x.constant-y.constant, c.bound)
+				} else {
+					y.add(row, c.bound)
+					x.add(row, -1)
+					add(fmt.Sprintf("%s: %s / %s", text, x.name, y.name), row, c.bound*y.constant-x.constant, 0)
+				}
+			}
+		}
+	}
+}
+
+// Terms returns the length of h: the rates, and the l1 norm if L1 is true.
+func (s *System) Terms() int {
+	if s.L1 {
+		return len(s.Rates) + 1
+	}
+	return len(s.Rates)
+}
+
+// NeedsSmooth reports whether decisions do not determine all values, because the objective or a
+// constraint is a loss or the l1 norm.
+func (s *System) NeedsSmooth() bool {
+	return s.L1 || slices.ContainsFunc(s.Rates, func(c Cell) bool { return c.loss })
+}
+
+// SmallestCell returns the number of training rows in the smallest cell of constraint j, 0 for the
+// l1 norm.
+func (s *System) SmallestCell(j int) int {
+	least := math.MaxInt
+	for _, set := range s.measured[j].sets {
+		for _, l := range set {
+			least = min(least, s.rows(l))
+		}
+	}
+	if least == math.MaxInt {
+		return 0
+	}
+	return least
+}

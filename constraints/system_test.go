@@ -1,0 +1,446 @@
+package constraints_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/constraints"
+)
+
+// people are ten rows with decisions that the tests count by hand.
+//
+//	row       0 1 2 3 4 5 6 7 8 9
+//	label     + + + - - - + + - -
+//	decision  + - + + - - + + + -
+//	sex       F F F F F M M M M M
+//	race      a a b b - a a b b c
+//	before    + + + - - - - + + .
+func people() (*constraints.Population, []int) {
+	return &constraints.Population{
+		Labels:  []int{1, 1, 1, 0, 0, 0, 1, 1, 0, 0},
+		Classes: []string{"no", "yes"},
+		Attributes: []constraints.Attribute{
+			{Name: "sex", Values: []string{"Female", "Male"}, Of: []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}},
+			{Name: "race", Values: []string{"a", "b", "c"}, Of: []int{0, 0, 1, 1, -1, 0, 0, 1, 1, 2}},
+		},
+		Earlier: map[string][]int{"old.csv": {1, 1, 1, 0, 0, 0, 0, 1, 1, -1}},
+	}, []int{1, 0, 1, 1, 0, 0, 1, 1, 1, 0}
+}
+
+// clothes are eight rows of three classes.
+//
+//	row       0 1 2 3 4 5 6 7
+//	label     s s s c c b b b
+//	decision  s s c c s b b s
+func clothes() (*constraints.Population, []int) {
+	return &constraints.Population{
+		Labels: []int{0, 0, 0, 1, 1, 2, 2, 2}, Classes: []string{"Shirt", "Coat", "Ankle boot"},
+		Attributes: []constraints.Attribute{{Name: "shop", Values: []string{"x", "y"}, Of: []int{0, 1, 0, 1, 0, 1, 0, 1}}},
+	}, []int{0, 0, 1, 1, 0, 2, 2, 0}
+}
+
+// TestCountedByHand compares every measure with a count by hand.
+func TestCountedByHand(t *testing.T) {
+	for _, test := range []struct {
+		data func() (*constraints.Population, []int)
+		text string
+		want float64
+		rows int  // of the smallest cell
+		met  bool // with the bound of the text
+	}{
+		{people, "positive_rate <= 0.5", 6. / 10, 10, true}, // one row of ten more
+		{people, "positive_rate <= 0.49", 6. / 10, 10, false},
+		{people, "positive_rate[no] <= 0.4", 4. / 10, 10, true},
+		{people, "positive_rate[Female] <= 0.6", 3. / 5, 5, true},
+		{people, "tpr >= 0.8", 4. / 5, 5, true},
+		{people, "recall[no] >= 0.6", 3. / 5, 5, true},
+		{people, "fpr <= 0.05", 2. / 5, 5, false},
+		{people, "fpr[Female] <= 0.05", 1. / 2, 2, true}, // one row of two
+		{people, "fpr[sex=Male, race=b] <= 0.4", 1, 1, true},
+		{people, "tnr >= 0.9", 3. / 5, 5, false},
+		{people, "fnr <= 0.1", 1. / 5, 5, true},
+		{people, "fnr[no] <= 0.1", 2. / 5, 5, false},
+		{people, "precision >= 0.7", 4. / 6, 10, true},
+		{people, "precision >= 0.9", 4. / 6, 10, false},
+		{people, "precision[no] >= 0.9", 3. / 4, 10, true}, // 0.9 x 1 wrong - 0.1 x 3 right = 0.6 rows
+		{people, "precision[Male] <= 0.5", 2. / 3, 5, true},
+		{people, "error <= 0.3", 3. / 10, 10, true},
+		{people, "error[yes] <= 0.1", 1. / 5, 5, true},
+		{people, "error[*] <= 0.1", 2. / 5, 5, false},
+		{people, "error[race=*] <= 0.1", 2. / 4, 1, true}, // race c has one row
+		{people, "error[race=*, min 2] <= 0.1", 2. / 4, 4, false},
+		{people, "accuracy >= 0.8", 7. / 10, 10, true},
+		{people, "gap(positive_rate, sex) <= 0.01", 0, 5, true},
+		{people, "gap(positive_rate, race, min 2) <= 0.01", 1. - 2./4, 4, false},
+		{people, "gap(tpr, sex) <= 0.01", 1. / 3, 2, true},
+		{people, "gap(fpr, race) <= 0.01", 1, 1, true},
+		{people, "gap(tpr, sex*race) <= 0.01", 1. / 2, 1, true},
+		{people, "gap(tpr[Female], race) <= 0.01", 1. / 2, 1, true},
+		{people, "gap(tpr[class=no], sex) <= 0.01", 2./3 - 1./2, 2, true},
+		{people, "gap(error, sex) <= 0.01", 2./5 - 1./5, 5, true},
+		{people, "ratio(positive_rate, sex) >= 0.8", 1, 5, true},
+		{people, "ratio(positive_rate, race, min 2) >= 0.8", 2. / 4, 4, false},
+		{people, "ratio(tpr, sex) >= 0.9", 2. / 3, 2, true},
+		{people, "churn(old.csv) <= 0.1", 3. / 9, 9, false},
+		{people, "churn(old.csv) <= 0.3", 3. / 9, 9, true},
+		{clothes, "error <= 0.1", 3. / 8, 8, false},
+		{clothes, "error[shirt] <= 0.4", 1. / 3, 3, true},
+		{clothes, "error[*] <= 0.4", 1. / 2, 2, true},
+		{clothes, "recall[Ankle boot] >= 0.9", 2. / 3, 3, true},
+		{clothes, "recall[*] >= 0.9", 1. / 2, 2, true},
+		{clothes, "fpr[shirt] <= 0.1", 2. / 5, 5, false},
+		{clothes, "tnr[shirt] >= 0.5", 3. / 5, 5, true},
+		{clothes, "fnr[Coat] <= 0.5", 1. / 2, 2, true},
+		{clothes, "positive_rate[Shirt] <= 0.5", 4. / 8, 8, true},
+		{clothes, "positive_rate[Shirt] >= 0.9", 4. / 8, 8, false},
+		{clothes, "precision[shirt] >= 0.5", 2. / 4, 8, true},
+		{clothes, "gap(recall[shirt], shop) <= 0.1", 1 - 1./2, 1, true},
+		{clothes, "gap(error, shop) <= 0.1", 2./4 - 1./4, 4, true},
+		{clothes, "gap(error, shop) <= 0", 2./4 - 1./4, 4, true},
+		{clothes, "precision[Coat, shop=x] >= 0.5", 0, 4, true},
+	} {
+		p, decisions := test.data()
+		c, err := constraints.Parse(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		counted := count(t, s, p, decisions)
+		v := counted.Values[0]
+		if !v.Defined || math.Abs(v.Value-test.want) > 1e-15 {
+			t.Errorf("%s: %+v, want %v", test.text, v, test.want)
+		}
+		if got := s.SmallestCell(0); got != test.rows || math.Abs(counted.OneRow(0)-1/float64(test.rows)) > 1e-15 {
+			t.Errorf("%s: the smallest cell has %d rows (one row is %v), want %d", test.text, got, counted.OneRow(0), test.rows)
+		}
+		if counted.Met(0) != test.met {
+			t.Errorf("%s: met %t with value %v", test.text, counted.Met(0), v.Value)
+		}
+	}
+}
+
+func count(t *testing.T, s *constraints.System, p *constraints.Population, decisions []int) constraints.Counted {
+	t.Helper()
+	sample, err := s.On(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := sample.Count(decisions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counted
+}
+
+// TestObjectiveAndAcceptance counts what a run reports beside its constraints.
+func TestObjectiveAndAcceptance(t *testing.T) {
+	p, decisions := people()
+	for _, test := range []struct {
+		minimize   constraints.Rate
+		name       string
+		hits, rows int
+	}{
+		{constraints.Error(), "error", 3, 10},
+		{constraints.FNR(), "fnr", 1, 5},
+		{constraints.FPR("Male"), "fpr[sex=Male]", 1, 3},
+	} {
+		s, err := constraints.NewSystem(test.minimize, nil, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := count(t, s, p, decisions)
+		r := c.Objective.Rates[0]
+		if r.Name != test.name || r.Hits != test.hits || r.Rows != test.rows || c.Objective.Value != float64(test.hits)/float64(test.rows) {
+			t.Errorf("%v: %+v", test.minimize, c.Objective)
+		}
+		if !slices.Equal(c.Accepted, []float64{0.4, 0.6}) {
+			t.Errorf("accepted %v", c.Accepted)
+		}
+	}
+}
+
+// TestInequalitiesAgainstBruteForce checks, for random rows and decisions, that the inequalities
+// hold at the counted rates exactly if the user's constraint does.
+func TestInequalitiesAgainstBruteForce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	kinds := []string{"positive_rate", "tpr", "fpr", "tnr", "fnr", "precision", "error", "accuracy"}
+	for trial := range 3000 {
+		p := randomPopulation(rng)
+		n := p.Len()
+		decisions := make([]int, n)
+		for i := range decisions {
+			decisions[i] = rng.IntN(len(p.Classes))
+		}
+		kind := kinds[rng.IntN(len(kinds))]
+		class := 1
+		of := ""
+		if len(p.Classes) > 2 || rng.IntN(2) == 0 {
+			class = rng.IntN(len(p.Classes))
+			of = fmt.Sprintf("[class=c%d]", class)
+		}
+		b := float64(rng.IntN(21)) / 20
+		form := rng.IntN(3)
+		var text string
+		var values []float64
+		add := func(member func(i int) bool) {
+			if v, rows := bruteRate(p, decisions, kind, class, of != "", member); rows > 0 {
+				values = append(values, v)
+			}
+		}
+		sense := []string{"<=", ">="}[rng.IntN(2)]
+		switch {
+		case form == 0 || kind == "precision":
+			text = fmt.Sprintf("%s%s %s %v", kind, of, sense, b)
+			add(func(int) bool { return true })
+		default:
+			for v := range p.Attributes[0].Values {
+				for w := range p.Attributes[1].Values {
+					add(func(i int) bool { return p.Attributes[0].Of[i] == v && p.Attributes[1].Of[i] == w })
+				}
+			}
+			text, sense = fmt.Sprintf("gap(%s%s, u*v) <= %v", kind, of, b), "<="
+			if form == 2 {
+				text, sense = fmt.Sprintf("ratio(%s%s, u*v) >= %v", kind, of, b), ">="
+			}
+		}
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+		if err != nil {
+			if !errors.Is(err, constraints.ErrEmptyGroup) || len(values) > 1 {
+				t.Fatalf("trial %d: %s: %v, values %v", trial, text, err, values)
+			}
+			continue
+		}
+		if len(values) == 0 { // nobody is accepted: the precision is undefined, and met
+			if counted := count(t, s, p, decisions); counted.Values[0].Defined || !counted.Met(0) {
+				t.Fatalf("%s: %+v", text, counted.Values[0])
+			}
+			continue
+		}
+		want := values[0]
+		switch {
+		case form == 1 && kind != "precision":
+			want = slices.Max(values) - slices.Min(values)
+		case form == 2 && kind != "precision":
+			if want = 1; slices.Max(values) > 0 {
+				want = slices.Min(values) / slices.Max(values)
+			}
+		}
+		holds := want <= b+1e-12
+		if sense == ">=" {
+			holds = want >= b-1e-12
+		}
+		counted := count(t, s, p, decisions)
+		if got := counted.Values[0]; !got.Defined || math.Abs(got.Value-want) > 1e-12 {
+			t.Fatalf("trial %d: %s is %+v, want %v", trial, text, got, want)
+		}
+		if got := counted.Excess(0) <= 1e-12; got != holds {
+			t.Fatalf("trial %d: %s with value %v: the inequalities hold: %t\n%+v", trial, text, want, got, s.Bounds)
+		}
+		pairs := len(values) * (len(values) - 1)
+		if form == 0 || kind == "precision" {
+			pairs = 1
+		}
+		if len(s.Bounds) != pairs {
+			t.Fatalf("%s: %d inequalities, want %d", text, len(s.Bounds), pairs)
+		}
+	}
+}
+
+// randomPopulation draws rows with 2 or 3 classes and two attributes with missing values.
+func randomPopulation(rng *rand.Rand) *constraints.Population {
+	n, k := 12+rng.IntN(40), 2+rng.IntN(2)
+	p := &constraints.Population{}
+	for c := range k {
+		p.Classes = append(p.Classes, fmt.Sprintf("c%d", c))
+	}
+	p.Attributes = []constraints.Attribute{{Name: "u", Values: []string{"x", "y"}}, {Name: "v", Values: []string{"1", "2", "3"}}}
+	for range n {
+		p.Labels = append(p.Labels, rng.IntN(k))
+		for a := range p.Attributes {
+			p.Attributes[a].Of = append(p.Attributes[a].Of, rng.IntN(len(p.Attributes[a].Values)+1)-1)
+		}
+	}
+	return p
+}
+
+// bruteRate computes a rate from its definition.
+func bruteRate(p *constraints.Population, decisions []int, kind string, class int, selected bool, member func(i int) bool) (value float64, rows int) {
+	hits := 0
+	for i, y := range p.Labels {
+		if !member(i) {
+			continue
+		}
+		d := decisions[i]
+		in, hit := true, false
+		switch kind {
+		case "positive_rate":
+			hit = d == class
+		case "tpr":
+			in, hit = y == class, d == class
+		case "fnr":
+			in, hit = y == class, d != class
+		case "fpr":
+			in, hit = y != class, d == class
+		case "tnr":
+			in, hit = y != class, d != class
+		case "precision":
+			in, hit = d == class, y == class
+		case "error":
+			in, hit = !selected || y == class, d != y
+		case "accuracy":
+			in, hit = !selected || y == class, d == y
+		}
+		if in {
+			rows++
+			if hit {
+				hits++
+			}
+		}
+	}
+	return float64(hits) / float64(max(1, rows)), rows
+}
+
+// TestNames checks the errors of names that the rows do not have.
+func TestNames(t *testing.T) {
+	for _, test := range []struct {
+		data              func() (*constraints.Population, []int)
+		text, at, problem string
+		hint              string
+	}{
+		{people, "gap(tpr, rase) <= 0.02", "rase", `there is no attribute "rase"`, "did you mean race?"},
+		{people, "gap(tpr, sex*rase) <= 0.02", "rase", "no attribute", "did you mean race?"},
+		{people, "gap(tpr, height) <= 0.02", "height", "no attribute", "the attributes are sex, race"},
+		{people, "fpr[femal] <= 0.02", "femal", "no class or group", "did you mean Female?"},
+		{people, "fpr[sex=Mal] <= 0.02", "Mal", `sex has no value "Mal"`, "did you mean Male?"},
+		{people, "fpr[se=Male] <= 0.02", "se", "no attribute", "did you mean sex?"},
+		{people, "fpr[class=perhaps] <= 0.02", "perhaps", "no class", "the classes are no, yes"},
+		{people, "fpr[Female, Male] <= 0.02", "Male", "no row has two values of sex", ""},
+		{people, "fpr[yes, no] <= 0.02", "no", "a rate has one class", ""},
+		{clothes, "recall[shirtt] >= 0.5", "shirtt", "no class or group", "did you mean Shirt?"},
+		{clothes, "fpr <= 0.5", "fpr", "fpr needs a class", "fpr[Shirt], or fpr[*]"},
+		{clothes, "recall[ankel boot] >= 0.5", `"ankel boot"`, "no class or group", "did you mean Ankle boot?"},
+	} {
+		c, err := constraints.Parse(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := test.data()
+		_, err = constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+		var e *constraints.SyntaxError
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		if !strings.HasPrefix(e.Text[e.At:], test.at) || !strings.Contains(e.Problem, test.problem) || !strings.Contains(e.Hint, test.hint) {
+			t.Errorf("%s: at %d: %v", test.text, e.At, err)
+		}
+	}
+	p, _ := people()
+	p.Attributes = append(p.Attributes, constraints.Attribute{Name: "boss", Values: []string{"Male", "yes"}, Of: make([]int, 10)})
+	for text, want := range map[string]string{
+		"fpr[Male] <= 0.1": "sex=Male or boss=Male", "fpr[yes] <= 0.1": "class=yes or boss=yes",
+	} {
+		c, _ := constraints.Parse(text)
+		if _, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestRefusals checks the constraints and objectives that cannot be.
+func TestRefusals(t *testing.T) {
+	p, _ := people()
+	one := func(minimize constraints.Rate, list ...constraints.Constraint) error {
+		_, err := constraints.NewSystem(minimize, list, p)
+		return err
+	}
+	fpr := constraints.FPR().AtMost(0.1)
+	for _, test := range []struct {
+		err  error
+		is   error
+		want string
+	}{
+		{one(constraints.Error(), constraints.Gap(constraints.Precision, "sex").AtMost(0.1)), constraints.ErrNotLinear, "precision[sex=*] >= 0.8"},
+		{one(constraints.Error(), constraints.Ratio(constraints.Precision, "sex").AtLeast(0.1)), constraints.ErrNotLinear, "not linear"},
+		{one(constraints.Precision()), constraints.ErrSyntax, "precision cannot be minimized"},
+		{one(constraints.TPR()), constraints.ErrSyntax, "minimize fnr, which is 1 - tpr"},
+		{one(constraints.Error("*")), constraints.ErrSyntax, "the objective is one rate"},
+		{one(constraints.Rate{}), nil, "minimize one of error, fnr, fpr, loss"},
+		{one(constraints.Error(), constraints.Constraint{}), nil, "the zero value is no constraint"},
+		{one(constraints.Error(), fpr, fpr), nil, "given twice"},
+		{one(constraints.Error(), constraints.FPR("race=c", "Female").AtMost(0.1)), constraints.ErrEmptyGroup, "counts no training row"},
+		{one(constraints.Error(), constraints.Gap(constraints.TPR, "sex").MinRows(3).AtMost(0.1)), constraints.ErrEmptyGroup, "1 of the 2 groups has at least 3 training rows"},
+		{one(constraints.Error(), constraints.FPR().AtMost(math.NaN())), constraints.ErrSyntax, "not a finite number"},
+		{one(constraints.Error(), constraints.FPR().AtMost(5)), constraints.ErrSyntax, "did you mean 5%?"},
+		{one(constraints.Error(), constraints.Churn("new.csv").AtMost(0.1)), nil, "no earlier decisions of new.csv"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) || test.is != nil && !errors.Is(test.err, test.is) {
+			t.Errorf("%v, want %q", test.err, test.want)
+		}
+	}
+}
+
+// TestGroupsLeftOut checks the notes about small groups.
+func TestGroupsLeftOut(t *testing.T) {
+	p, _ := people()
+	for text, want := range map[string]string{
+		"gap(fpr, sex*race) <= 0.1":            "left out because the rate counts fewer than 1 row: fpr[sex=Female, race=a] (0 rows), fpr[sex=Female, race=c] (0 rows)",
+		"gap(positive_rate, race, min 2) <= 0": "left out because the rate counts fewer than 2 rows: positive_rate[race=c] (1 row)",
+		"error[race=*, min 2] <= 0":            "fewer than 2 rows: error[race=c] (1 row)",
+	} {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Notes) != 1 || !strings.Contains(s.Notes[0], want) {
+			t.Errorf("%s: %q, want %q", text, s.Notes, want)
+		}
+	}
+}
+
+// TestOtherRows binds a system to rows with other values, and without some groups.
+func TestOtherRows(t *testing.T) {
+	p, _ := people()
+	c, _ := constraints.Parse("gap(tpr, race) <= 0.1")
+	s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &constraints.Population{
+		Labels: []int{1, 1, 1, 0}, Classes: p.Classes,
+		Attributes: []constraints.Attribute{{Name: "race", Values: []string{"b", "d", "a"}, Of: []int{0, 0, 2, 1}}},
+	}
+	if v := count(t, s, other, []int{1, 0, 1, 1}).Values[0]; !v.Defined || v.Value != 0.5 {
+		t.Errorf("%+v, want 0.5", v)
+	}
+	other.Attributes[0].Of = []int{0, 0, 1, 1}
+	one := count(t, s, other, []int{1, 0, 1, 1})
+	if one.Values[0].Defined || one.Met(0) {
+		t.Errorf("one group only: %+v", one.Values[0])
+	}
+	other.Attributes = nil
+	if _, err := s.On(other); err == nil || !strings.Contains(err.Error(), `no attribute "race"`) {
+		t.Errorf("%v", err)
+	}
+	other.Classes = []string{"yes", "no"}
+	if _, err := s.On(other); err == nil || !strings.Contains(err.Error(), "classes") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,140 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
+)
+
+// A division reads every chosen row once, to its part. Each part has its share of every class, and
+// the moments are those of the training rows.
+func TestDivision(t *testing.T) {
+	for name, dir := range pictureSets(t) {
+		if strings.HasPrefix(name, "cifar10") {
+			continue // the fixtures have one row of most classes
+		}
+		for _, processors := range []int{1, 3} {
+			t.Run(fmt.Sprint(name, processors), func(t *testing.T) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+				checkDivision(t, dir, strings.Fields(name)[0])
+			})
+		}
+	}
+}
+
+func checkDivision(t *testing.T, dir, dataset string) {
+	set, _, err := LoadImages(dir, dataset, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := []int{2, 0, 3}
+	whole, err := Select(set, classes, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, _, err := OpenImages(dir, dataset, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := open.Choose(classes, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.Divide(Split{Train: 70, Validation: 30}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cols := set.Pixels.Cols
+	train, validation := matrix.NewBytes(d.Train.Rows(), cols, PixelScale), matrix.NewBytes(d.Validation.Rows(), cols, PixelScale)
+	if err := d.Read(train, validation); err != nil {
+		t.Fatal(err)
+	}
+	for k := range classes {
+		all, part := whole.Offsets[k+1]-whole.Offsets[k], d.Validation.Offsets[k+1]-d.Validation.Offsets[k]
+		if diff := 10*part - 3*all; diff < -10 || diff > 10 {
+			t.Errorf("class %d: %d of %d rows are validation rows, want 30 %%", classes[k], part, all)
+		}
+		rows := slices.Concat(ofClass(train, &d.Train, k), ofClass(validation, &d.Validation, k))
+		want := ofClass(whole.Pixels, whole, k)
+		slices.Sort(rows)
+		slices.Sort(want)
+		if !slices.Equal(rows, want) {
+			t.Errorf("class %d: the rows of both parts are not the chosen rows", classes[k])
+		}
+	}
+	center, deviation := d.Moments()
+	wantCenter, wantDeviation := matrix.Moments(train)
+	if !cmp.Equal(center, wantCenter) || deviation != wantDeviation {
+		t.Errorf("the moments are not those of the training rows: deviation %v, want %v", deviation, wantDeviation)
+	}
+}
+
+// ofClass returns the pixels of each row of a class as text.
+func ofClass(x *matrix.Bytes, s *Selection, k int) []string {
+	var rows []string
+	for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
+		rows = append(rows, string(x.Data[i*x.Cols:(i+1)*x.Cols]))
+	}
+	return rows
+}
+
+// The same seed divides in the same way, another seed in another way, and 100/0/0 keeps all rows.
+func TestDivisionSeed(t *testing.T) {
+	divide := func(s Split, seed uint64) *Division {
+		open, _, err := OpenImages("", "synthetic", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := open.Choose([]int{0, 1}, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.Divide(s, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	a, b, other := divide(Split{80, 20, 0}, 1), divide(Split{80, 20, 0}, 1), divide(Split{80, 20, 0}, 2)
+	if !slices.Equal(a.places, b.places) {
+		t.Error("the same seed divides in two ways")
+	}
+	if slices.Equal(a.places, other.places) {
+		t.Error("two seeds divide in the same way")
+	}
+	if whole := divide(Split{Train: 100}, 1); whole.Train.Rows() != 100 || whole.Validation.Rows() != 0 {
+		t.Errorf("100/0/0 divides into %d and %d rows", whole.Train.Rows(), whole.Validation.Rows())
+	}
+}
+
+func TestDivisionErrors(t *testing.T) {
+	for _, c := range []struct {
+		split   Split
+		rows    int
+		message string
+	}{
+		{Split{80, 10, 10}, 0, "images have test rows of their own"},
+		{Split{80, 10, 0}, 0, "must add up to 100"},
+		{Split{0, 100, 0}, 0, "there must be training rows"},
+		{Split{99, 1, 0}, 3, "has no validation rows left"},
+	} {
+		open, _, err := OpenImages("", "synthetic", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		choice, err := open.Choose([]int{0, 1}, c.rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := choice.Divide(c.split, 1); !errors.Is(err, ErrSplit) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%v: %v, want %q", c.split, err, c.message)
+		}
+	}
+}

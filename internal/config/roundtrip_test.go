@@ -1,0 +1,82 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/trainer/method"
+	"ppal/trainer/session"
+)
+
+// programs are settings of the program that are no options of a session.
+var programs = []string{"preset", "data-dir", "out", "log-format", "quiet", "explain"}
+
+// The options of a session, written as the session writes them, resolve to the settings that made
+// the options. Together the cases cover every setting.
+func TestSessionWritesWhatTheCommandReads(t *testing.T) {
+	covered := map[string]bool{}
+	for _, name := range programs {
+		covered[name] = true
+	}
+	cases := []string{
+		"", "preset=paper", "preset=paper dataset=cifar10 heads=separate rows-per-class=7 classes=3,1,2", "problem=dp", "problem=eo", "problem=if",
+		"problem=eo method=plada eo-form=max x-step=subgradient", "problem=dp preset=paper", "problem=dp model=mlp hidden=5,4 activation=tanh",
+		"problem=if preset=paper if-form=expectation epsilon=0.1 phi=logistic psi=sigmoid", "problem=if if-form=sampled method=multiplier-model",
+		"problem=dp dataset=csv file=a.csv label=y=1 group=race=White categorical=zip,code ignore=id missing=impute separator=; drop-sensitive=true split=60/20/20",
+		"problem=dp dataset=csv file=7 label=y separator=tab", "problem=dp dataset=libsvm file=b.txt group=3",
+		"model=linear regularizer=l1 regularizer-weight=1e-4 phi=logistic method=nl-iapial", "regularizer=box box=-1,2 normalize=center",
+		"regularizer=group-l1 regularizer-weight=0.3", "regularizer=none kappa=0.1,0.2,0.3",
+		"iterations=0", "iterations=7 time-limit=1m30s tolerance=1e-5 batch-size=64 seed=18446744073709551615 output=best feasibility-tolerance=1e-2",
+		"record-every=3 near-stationarity=2 init=start.safetensors output=random", "device=cuda:2 products=tf32 micro-batch=100",
+		"device=cpu simd=avx2 products=int8x2 threads=3", "engine=gorgonia dtype=float64",
+		"method=plada delta=harmonic mu-step=box sigma0=0.5 slack-cap=3 slack-start=zero", "method=plada x-step=inner:4",
+		"primal=adam", "primal=gradient eta-scale=fixed eta=0.01", "momentum=0.9 alpha=3 beta=0.3 tau=0.1 delta-p=0.2 delta-q=0.9",
+		"method=gdpa primal=nesterov gdpa-step=auto gdpa-ratio=1.01", "method=gdpa gdpa-step-decay=constant gdpa-penalty=2 gdpa-perturbation=0.2",
+		"problem=dp method=ssg ssg-violation-rule=decay ssg-step-rule=constant ssg-step=0.2", "problem=if method=ipp-ssg ipp-ssg-rho=2 ipp-ssg-bound=3",
+		"problem=dp method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4",
+	}
+	for _, name := range method.Names() {
+		if name != "multiplier-model" && name != "nl-iapial" {
+			cases = append(cases, "method="+name)
+		}
+	}
+	for _, flags := range cases {
+		t.Run(flags, func(t *testing.T) {
+			want, err := Resolve(set(strings.Fields(flags)...), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := want.SessionOptions("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := o.Config(session.Provenance{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, err := parseFile("config.yaml", data)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, data)
+			}
+			got, err := Resolve(nil, file)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, data)
+			}
+			got.Preset = want.Preset
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b tensor.Dtype) bool { return a == b })); diff != "" {
+				t.Error(diff)
+			}
+			for name := range file.values {
+				covered[name] = true
+			}
+		})
+	}
+	for _, k := range Keys() {
+		if !covered[k.Name] {
+			t.Errorf("a session does not write %s", k.Name)
+		}
+	}
+}

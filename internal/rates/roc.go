@@ -1,0 +1,58 @@
+package rates
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Point is a point of an ROC curve: the rates if exactly the rows with larger scores than some
+// threshold are accepted.
+type Point struct{ FPR, TPR float64 }
+
+// ROC returns the curve of the scores of rows, from (0, 0) to (1, 1), one point for each different
+// score, or about most points evenly spread if there are more. positive says which rows are of the
+// positive class. It returns nil unless both classes have rows.
+func ROC(scores []float64, positive []bool, most int) []Point {
+	order := make([]int, len(scores))
+	positives := 0
+	for i := range order {
+		order[i] = i
+		if positive[i] {
+			positives++
+		}
+	}
+	negatives := len(order) - positives
+	if positives == 0 || negatives == 0 {
+		return nil
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	curve := []Point{{}}
+	tp, fp := 0, 0
+	for k, i := range order {
+		if positive[i] {
+			tp++
+		} else {
+			fp++
+		}
+		if k+1 == len(order) || scores[order[k+1]] != scores[i] { // equal scores are accepted together
+			curve = append(curve, Point{float64(fp) / float64(negatives), float64(tp) / float64(positives)})
+		}
+	}
+	return thin(curve, most)
+}
+
+// thin keeps the first and the last point, and about most points that are evenly spread along the
+// curve.
+func thin(curve []Point, most int) []Point {
+	if len(curve) <= most {
+		return curve
+	}
+	step := 2 / float64(most) // FPR + TPR grows from 0 to 2
+	kept := curve[:1]
+	for _, p := range curve[1 : len(curve)-1] {
+		if last := kept[len(kept)-1]; p.FPR+p.TPR-last.FPR-last.TPR >= step {
+			kept = append(kept, p)
+		}
+	}
+	return append(kept, curve[len(curve)-1])
+}

@@ -1,0 +1,106 @@
+package rundir
+
+// BoundsOn says which values a run's bounds apply to.
+type BoundsOn string
+
+// The values to which bounds apply.
+const (
+	OnDecisions BoundsOn = "decisions" // rates of counted decisions
+	OnSurrogate BoundsOn = "surrogate" // smooth functions of the scores, as in the published problems
+)
+
+// Outcome is what a run achieved in the user's terms. All rates are of decisions, which are
+// counted. The keys are those of summary.json.
+type Outcome struct {
+	BoundsOn    BoundsOn            `json:"bounds_on"`
+	Constraints []ConstraintOutcome `json:"decisions"`
+	Objective   ObjectiveOutcome    `json:"objective_on_decisions"`
+	// AcceptanceRate is the share of rows that are decided as the positive class; nil unless there
+	// are two classes.
+	AcceptanceRate *SplitValues `json:"acceptance_rate"`
+	// Threshold is the amount that the exact threshold step subtracted from the scores of a binary
+	// model; the weights contain it, so that a positive decision is a score above 0.
+	Threshold float64 `json:"threshold"`
+	// Offsets are the amounts that the step subtracted from the score of each class; nil for a binary
+	// model.
+	Offsets []float64 `json:"offsets,omitempty"`
+	// ThresholdCost is the increase of the objective on training decisions by the threshold step.
+	ThresholdCost float64 `json:"threshold_cost"`
+	// BoundShifts are the amounts that the feedback added to the bounds of the smooth constraints, to
+	// which the certificate refers.
+	BoundShifts         []float64 `json:"bound_shifts"`
+	GradientEvaluations int       `json:"gradient_evaluations"`
+}
+
+// ConstraintOutcome is what became of one constraint of the user's.
+type ConstraintOutcome struct {
+	Constraint string  `json:"constraint"` // in the user's words
+	Bound      float64 `json:"bound"`
+	AtLeast    bool    `json:"at_least,omitempty"` // the value must be at least the bound
+	SplitValues
+	// Interval is the 95% interval of the value on new rows, computed from the test rows, or from the
+	// validation rows if there are no test rows; nil without held-out rows.
+	Interval *[2]float64 `json:"interval"`
+	// Met says that the training decisions are within the bound plus one row of the smallest cell.
+	Met bool `json:"met"`
+	// Surrogate is the value of the smooth constraint on training rows, and SurrogateMet says whether
+	// it is within the bound plus the feasibility tolerance; nil if bounds are on decisions.
+	Surrogate    *float64 `json:"surrogate,omitempty"`
+	SurrogateMet *bool    `json:"surrogate_met,omitempty"`
+}
+
+// ObjectiveOutcome is the minimised rate.
+type ObjectiveOutcome struct {
+	Name string `json:"name"` // error, fnr, ...
+	SplitValues
+}
+
+// SplitValues are a value on each split; nil where there are no rows.
+type SplitValues struct {
+	Train      *float64 `json:"train"`
+	Validation *float64 `json:"validation"`
+	Test       *float64 `json:"test"`
+}
+
+// Of returns the value on a split.
+func (v *SplitValues) Of(split Split) *float64 {
+	switch split {
+	case Training:
+		return v.Train
+	case Validation:
+		return v.Validation
+	case Test:
+		return v.Test
+	}
+	return nil
+}
+
+// Set sets the value on a split.
+func (v *SplitValues) Set(split Split, x float64) {
+	switch split {
+	case Training:
+		v.Train = &x
+	case Validation:
+		v.Validation = &x
+	case Test:
+		v.Test = &x
+	}
+}
+
+// Met reports whether the run's bounds hold: of counted decisions, or of the surrogates if the
+// bounds are on surrogates.
+func (o *Outcome) Met() bool { return len(o.Unmet()) == 0 }
+
+// Unmet returns the constraints that do not hold.
+func (o *Outcome) Unmet() (list []ConstraintOutcome) {
+	for _, c := range o.Constraints {
+		met := c.Met
+		if o.BoundsOn == OnSurrogate && c.SurrogateMet != nil {
+			met = *c.SurrogateMet
+		}
+		if !met {
+			list = append(list, c)
+		}
+	}
+	return list
+}

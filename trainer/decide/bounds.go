@@ -1,0 +1,85 @@
+package decide
+
+import (
+	"fmt"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// Bound is a bound on rates, sum_r Coefficients[r] d_r + Constant <= Bound + Slack.
+type Bound struct {
+	problem.AffineRow
+	// Slack is the excess that still counts as met: the weight of one row of the smallest cell for
+	// a gap, because a gap moves in such steps; 0 for a bound on one rate.
+	Slack float64
+	// Row is the weight of one row in the bound's value: the resolution of the value.
+	Row float64
+}
+
+// Target is an objective with bounds, both linear in rates.
+type Target struct {
+	// Objective is the objective on decisions, sum_r Coefficients[r] d_r + Constant. Its Bound is
+	// not used.
+	Objective problem.AffineRow
+	Bounds    []Bound
+
+	starts []int // rate r has the entries starts[r] to starts[r+1]
+	rows   []int // the bound of an entry
+	values []float64
+}
+
+// rounding absorbs the rounding of sums of rates. It is far below the weight of one row.
+const rounding = 1e-9
+
+// index prepares the target for searches over rates.
+func (t *Target) index(rates int) error {
+	list := append([]Bound{{AffineRow: t.Objective}}, t.Bounds...)
+	for j, b := range list {
+		if len(b.Coefficients) != rates || vec.FirstNonFinite(b.Coefficients) >= 0 || !vec.Finite(b.Constant) || !vec.Finite(b.Bound) {
+			return fmt.Errorf("decide: %w: bound %d (0 is the objective) has %d coefficients, want finite numbers, one for each of the %d rates",
+				problem.ErrSettings, j, len(b.Coefficients), rates)
+		}
+	}
+	t.starts, t.rows, t.values = []int{0}, nil, nil
+	for r := range rates {
+		for j, b := range t.Bounds {
+			if c := b.Coefficients[r]; c != 0 {
+				t.rows, t.values = append(t.rows, j), append(t.values, c)
+			}
+		}
+		t.starts = append(t.starts, len(t.rows))
+	}
+	return nil
+}
+
+// Excess writes g_j = sum_r C_jr d_r + constant_j - bound_j of the rates d.
+func (t *Target) Excess(g, d []float64) {
+	for j, b := range t.Bounds {
+		g[j] = b.Constant - b.Bound + dot(b.Coefficients, d)
+	}
+}
+
+// Value returns the objective at the rates d.
+func (t *Target) Value(d []float64) float64 {
+	return t.Objective.Constant + dot(t.Objective.Coefficients, d)
+}
+
+// Violation returns the sum of the excesses beyond the slacks; 0 if all bounds are met.
+func (t *Target) Violation(g []float64) float64 {
+	sum := 0.0
+	for j, v := range g {
+		if over := v - t.Bounds[j].Slack; over > rounding {
+			sum += over
+		}
+	}
+	return sum
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}

@@ -1,0 +1,348 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// DefaultRounds is the default of Feedback.Rounds.
+const DefaultRounds = 6
+
+// Feedback describes the bounds on decisions that Train feeds back into a smooth problem.
+type Feedback struct {
+	// Smooth is the smooth problem on all rows. Its first terms are the smooth rates, in the order
+	// of Rates. Terms after the rates, such as a norm of the weights, have no decisions and count
+	// as they are. The map of Smooth holds the shifts, which Train changes. If the trained problem
+	// is a Sampler, it shares the map.
+	Smooth *problem.Affine
+	// Rates are the rates of decisions on the rows of Smooth. Rates after the last term of Smooth
+	// belong to the objective only.
+	Rates *Rates
+	// Target is the objective on decisions, and the bounds of the map with their slacks.
+	Target *Target
+	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
+	Scores func() ([]float64, error)
+	// Rounds is the largest number of rounds after the first solution; 0 is the default, 6. A
+	// negative number means none.
+	Rounds int
+	// Resolution is the distance up to which scores count as equal in the exact step, relative to
+	// the largest absolute score.
+	Resolution float64
+}
+
+// Round describes a round of the feedback: a solution of the smooth problem with its shifts, and
+// the decisions there.
+type Round struct {
+	Iteration int       // the last of the round
+	Theta     float64   // the step of the feedback that made the shifts
+	Shifts    []float64 // c of the round
+	Smooth    []float64 // sum_r C_jr h_r + constant_j - bound_j of the smooth rates h
+	Decisions []float64 // the same of the rates of decisions
+	Objective float64   // on decisions, before the exact step
+	Exact     Exact     // what the exact step makes of the round
+}
+
+// Result is the result of Train.
+type Result struct {
+	// Result describes all rounds: iterations, seconds and gradients. Its point, objective and
+	// certificate are those of the smooth problem with the shifts of the best round, before the
+	// exact step.
+	*trainer.Result
+	// Rounds are the rounds in their order. A resumed run has the best earlier round, if a round
+	// had ended, and the rounds since.
+	Rounds []Round
+	// Best is the index of the round whose weights the problem holds: the one with the least
+	// violation after the exact step, then the least objective on decisions.
+	Best int
+}
+
+// Train solves p by rounds of m until the decisions meet the bounds; the package comment has the
+// method. The limits of the settings are for all rounds together. The first round gets a third of
+// the iterations, the gradients and the time, and the later rounds share the rest equally. A round
+// also ends at a record whose epsilon is at most a twentieth of a row, and the run ends if the
+// decisions of such a round meet the bounds and use them. Records continue over the rounds, with
+// increasing iterations; their means are those of a round.
+//
+// The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
+// its shifts. Settings.Output is not used: the best round decides. The exact step is not applied:
+// its offsets are in Round.Exact.
+//
+// Result.State continues a run at its last iterate in the same round, to the same bits, if the
+// settings are the same. Errors are those of trainer.Train.
+func Train(ctx context.Context, p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback) (*Result, error) {
+	l, err := newLoop(p, m, s, f)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		again, err := l.round(ctx)
+		if err != nil {
+			return l.result, err
+		}
+		if !again {
+			return l.result, l.finish()
+		}
+	}
+}
+
+// loop is the state of the rounds.
+type loop struct {
+	p   problem.Problem
+	m   trainer.Method
+	set trainer.Settings
+	f   Feedback
+
+	result   *Result
+	rounds   int     // that have ended
+	theta    float64 // step of the feedback
+	before   float64 // largest excess beyond a row at the end of the last round
+	shifts   []float64
+	best     *solution      // the best round; nil: none
+	state    *trainer.State // where the next round starts; nil: at the iterate
+	at       problem.Point  // the last iteration and the count of gradients
+	seconds  float64
+	warnings warnings
+}
+
+// solution is the end of a round.
+type solution struct {
+	round  Round
+	x      []float64 // the weights: those that the method returns, or the iterate
+	state  *trainer.State
+	nu     []float64
+	result *trainer.Result // nil after a resume
+}
+
+const (
+	// solved is the largest epsilon of a round's certificate, in rows, that ends the round. Half a
+	// row is enough for the bounds, but costs 0.25 points of error on COMPAS; a twentieth costs
+	// nothing.
+	solved     = 0.05
+	firstShare = 1. / 3 // the first round's share of the limits
+	enough     = 0.75   // the excess must fall to this share in a round, else the step is halved
+	unusedPart = 0.1    // share of a bound that may stay unused although its multiplier is positive
+	multiplier = 1e-6   // a multiplier above this counts as positive
+)
+
+func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback) (*loop, error) {
+	_, constraints := f.Smooth.Map().Dims()
+	switch {
+	case len(f.Target.Bounds) != constraints:
+		return nil, fmt.Errorf("decide: %w: the smooth problem has %d constraints, the target %d bounds", problem.ErrSettings, constraints, len(f.Target.Bounds))
+	case f.Rounds == 0:
+		f.Rounds = DefaultRounds
+	case f.Rounds < 0:
+		f.Rounds = 0
+	}
+	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(), result: &Result{Best: -1}}
+	l.warnings.tell = s.Warn
+	l.set.Output, l.set.Warn = trainer.OutputLast, l.warnings.warn
+	l.set.Tolerance = math.Max(s.Tolerance, solved*f.Target.row())
+	if s.RecordEvery == 0 && s.TimeLimit == 0 {
+		l.set.RecordEvery = max(1, s.Iterations/200) // the default of a run, not of a round
+	}
+	if s.Resume != nil {
+		return l, l.resume()
+	}
+	return l, nil
+}
+
+// share returns the share of the limits that is used at the end of the current round.
+func (l *loop) share() float64 {
+	if l.rounds >= l.f.Rounds {
+		return 1
+	}
+	return firstShare + (1-firstShare)*float64(l.rounds)/float64(l.f.Rounds)
+}
+
+// round runs the method for one round, and prepares the next. It returns false if no round follows.
+func (l *loop) round(ctx context.Context) (again bool, err error) {
+	status, err := l.solve(ctx)
+	if err != nil {
+		return false, err
+	}
+	l.result.State = l.save()
+	r, err := l.measure()
+	if err != nil {
+		return false, err
+	}
+	if l.best == nil || better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After) {
+		l.best = &solution{round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.Nu), result: l.result.Result}
+		l.result.Best = len(l.result.Rounds) - 1
+	}
+	l.rounds++
+	excess, unused := l.excess(r)
+	if status == trainer.Interrupted || l.spent() || l.rounds > l.f.Rounds || status == trainer.Converged && excess <= 0 && !unused {
+		return false, nil
+	}
+	from := r
+	if excess > 0 && excess > enough*l.before {
+		l.theta /= 2
+		from, l.state = &l.best.round, l.best.state
+	}
+	l.before = excess
+	for j, c := range from.Shifts {
+		l.shifts[j] = c + l.theta*(from.Smooth[j]-from.Decisions[j]-c)
+	}
+	l.state = warm(l.state)
+	return true, nil
+}
+
+// spent reports whether a limit of the settings is reached.
+func (l *loop) spent() bool {
+	s := &l.set
+	return l.at.Iteration >= s.Iterations || s.TimeLimit > 0 && l.seconds >= s.TimeLimit.Seconds() ||
+		s.Gradients > 0 && l.at.GradientEvaluations >= s.Gradients
+}
+
+// solve runs the method up to the end of the current round.
+func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
+	if err := l.f.Smooth.Map().SetShifts(l.shifts); err != nil {
+		return trainer.Failed, err
+	}
+	s, share := l.set, l.share()
+	s.Iterations = int(math.Ceil(share * float64(s.Iterations)))
+	if s.Gradients > 0 {
+		s.Gradients = max(l.at.GradientEvaluations+1, int(math.Ceil(share*float64(s.Gradients))))
+	}
+	if s.TimeLimit > 0 {
+		s.TimeLimit = max(1, duration(share*s.TimeLimit.Seconds()-l.seconds))
+	}
+	s.Resume, s.ResumeAt = l.state, l.at
+	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated(), warnings: &l.warnings}
+	l.warnings.begin()
+	r, err := trainer.Train(ctx, l.p, l.m, s)
+	if r != nil {
+		l.seconds += r.Seconds
+		r.Seconds = l.seconds
+		l.at.Iteration, l.at.GradientEvaluations = r.Iterations, r.Point.GradientEvaluations
+		l.state, l.result.Result = r.State, r
+	}
+	if err != nil {
+		return trainer.Failed, err
+	}
+	return r.Status, nil
+}
+
+// repeated returns the iteration whose record a round repeats, -1 if there is none.
+func (l *loop) repeated() int {
+	if l.result.Result == nil {
+		return -1
+	}
+	return l.at.Iteration
+}
+
+// measure counts the decisions at the iterate and appends the round.
+func (l *loop) measure() (*Round, error) {
+	all, m := l.f.Smooth, len(l.shifts)
+	if l.p != problem.Problem(all) { // the run has copied the iterate at its last record; be independent of it
+		all.Space().Write(problem.Iterate, iterate(l.p))
+	}
+	r := Round{Iteration: l.at.Iteration, Theta: l.theta, Shifts: slices.Clone(l.shifts), Smooth: make([]float64, m), Decisions: make([]float64, m)}
+	if _, err := all.Forward(make([]float64, m)); err != nil {
+		return nil, err
+	}
+	scores, err := l.f.Scores()
+	if err != nil {
+		return nil, err
+	}
+	rates, h := l.f.Rates.at(all.Terms()), all.Terms()
+	decisions, counted := make([]int32, rates.Rows()), make([]float64, rates.Len())
+	Decide(decisions, scores, nil)
+	rates.Count(counted, decisions)
+	d := slices.Clone(h)
+	copy(d, counted)
+	all.Map().ApplyUnshifted(r.Smooth, h)
+	all.Map().ApplyUnshifted(r.Decisions, d)
+	exact, err := Offsets(rates, l.f.Target, scores, l.f.Resolution)
+	if err != nil {
+		return nil, err
+	}
+	r.Objective, r.Exact = l.f.Target.Value(counted), *exact
+	l.result.Rounds = append(l.result.Rounds, r)
+	return &l.result.Rounds[len(l.result.Rounds)-1], nil
+}
+
+// iterate returns a copy of the iterate.
+func iterate(p problem.Problem) []float64 {
+	x := make([]float64, p.Space().Len())
+	p.Space().Read(x, problem.Iterate)
+	return x
+}
+
+// excess returns the largest excess of the decisions beyond one row, and whether a bound with a
+// positive multiplier stays unused by more than a row and a tenth of the bound.
+func (l *loop) excess(r *Round) (largest float64, unused bool) {
+	largest = math.Inf(-1)
+	nu := l.result.Certificate.Nu
+	for j, g := range r.Decisions {
+		b := &l.f.Target.Bounds[j]
+		largest = math.Max(largest, g-math.Max(b.Row, b.Slack)-rounding)
+		if j < len(nu) && nu[j] > multiplier && -g > math.Max(b.Row, unusedPart*math.Abs(b.Bound)) {
+			unused = true
+		}
+	}
+	return largest, unused
+}
+
+// row returns the least weight of one row in a bound. It returns 0 if no bound has decisions.
+func (t *Target) row() float64 {
+	row := math.Inf(1)
+	for _, b := range t.Bounds {
+		if b.Row > 0 {
+			row = math.Min(row, b.Row)
+		}
+	}
+	if !vec.Finite(row) {
+		return 0
+	}
+	return row
+}
+
+// finish makes the best round's weights the iterate, with its shifts and certificate.
+func (l *loop) finish() error {
+	last := l.result.Result
+	status := last.Status
+	if l.at.Iteration < l.set.Iterations && status == trainer.IterationLimit {
+		status = trainer.Converged // the decisions met the bounds before the limit
+	}
+	r := *last
+	if l.best.result != nil {
+		r = *l.best.result
+	}
+	r.Status, r.Iterations, r.Seconds, r.State, r.Output = status, last.Iterations, l.seconds, l.result.State, l.best.round.Iteration
+	l.result.Result = &r
+	if l.best.result != last {
+		l.shifts = slices.Clone(l.best.round.Shifts)
+		if err := l.f.Smooth.Map().SetShifts(l.shifts); err != nil {
+			return err
+		}
+		l.p.Space().Write(problem.Iterate, l.best.x)
+		l.f.Smooth.Space().Write(problem.Iterate, l.best.x)
+	}
+	at := problem.NewPoint(l.f.Smooth)
+	at.Iteration, at.GradientEvaluations = l.best.round.Iteration, l.at.GradientEvaluations
+	if err := at.Forward(l.f.Smooth); err != nil {
+		return err
+	}
+	if l.best.result == nil { // resumed: the certificate was not kept
+		c, err := certify.Measure(l.f.Smooth, &at, l.best.nu, l.set.Certificate)
+		if err != nil {
+			return err
+		}
+		r.Certificate, r.Objective = c, at.Objective+l.f.Smooth.Space().Regularizer.Value(l.best.x)
+		if err := at.Forward(l.f.Smooth); err != nil {
+			return err
+		}
+	}
+	r.Point = at
+	r.Warnings = l.warnings.finish(r.Warnings)
+	return nil
+}

@@ -1,0 +1,356 @@
+package decide_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/decide"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// lending is a linear model on two features of n rows in groups: the objective is the mean sigmoid
+// of -y s, the terms are the groups' mean sigmoids of s.
+type lending struct {
+	x        [][2]float64
+	rows     binary
+	sizes    []float64
+	problem  problem.Problem
+	smooth   *problem.Affine
+	feedback decide.Feedback
+}
+
+func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+
+// newLending draws rows whose second feature depends on the group, and bounds the gaps of the
+// groups' positive rates.
+func newLending(t testing.TB, n, groups int, bound float64) *lending {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(7, uint64(groups)))
+	l := &lending{sizes: make([]float64, groups)}
+	l.rows.count = groups
+	for i := range n {
+		g := i % groups
+		x := [2]float64{rng.NormFloat64(), rng.NormFloat64() + float64(g)}
+		y := 0
+		if x[0]+x[1]+0.7*rng.NormFloat64() > 1 {
+			y = 1
+		}
+		l.x, l.rows.groups, l.rows.labels = append(l.x, x), append(l.rows.groups, g), append(l.rows.labels, y)
+		l.sizes[g]++
+	}
+	terms, err := problem.Functions{
+		N: 3, M: groups, Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 1e-5},
+		F: func(w []float64) float64 {
+			sum := 0.0
+			for i := range l.x {
+				sum += sigmoid(-l.sign(i) * l.score(w, i))
+			}
+			return sum / float64(n)
+		},
+		Gradient: func(dst, w []float64) {
+			clear(dst)
+			for i := range l.x {
+				p := sigmoid(l.score(w, i))
+				l.add(dst, i, -l.sign(i)*p*(1-p)/float64(n))
+			}
+		},
+		G: func(dst, w []float64) {
+			clear(dst)
+			for i, g := range l.rows.groups {
+				dst[g] += sigmoid(l.score(w, i)) / l.sizes[g]
+			}
+		},
+		JacobianT: func(dst, w, c []float64) {
+			clear(dst)
+			for i, g := range l.rows.groups {
+				p := sigmoid(l.score(w, i))
+				l.add(dst, i, c[g]*p*(1-p)/l.sizes[g])
+			}
+		},
+	}.New(make([]float64, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slack := 1 / slices.Min(l.sizes)
+	target := l.rows.gap(bound, slack)
+	var list []problem.AffineRow
+	for _, b := range target.Bounds {
+		row := b.AffineRow
+		row.Coefficients = row.Coefficients[:groups]
+		list = append(list, row)
+	}
+	m, err := problem.NewAffineMap(groups, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.smooth, err = problem.NewAffine(terms, m); err != nil {
+		t.Fatal(err)
+	}
+	l.problem = l.smooth
+	l.feedback = decide.Feedback{Smooth: l.smooth, Rates: l.rows.rates(t), Target: target, Scores: func() ([]float64, error) { return l.scores(), nil }}
+	return l
+}
+
+func (l *lending) score(w []float64, i int) float64 { return w[0]*l.x[i][0] + w[1]*l.x[i][1] + w[2] }
+func (l *lending) sign(i int) float64               { return float64(2*l.rows.labels[i] - 1) }
+func (l *lending) add(dst []float64, i int, c float64) {
+	dst[0] += c * l.x[i][0]
+	dst[1] += c * l.x[i][1]
+	dst[2] += c
+}
+
+// weights returns the iterate.
+func (l *lending) weights() []float64 {
+	w := make([]float64, 3)
+	l.smooth.Space().Read(w, problem.Iterate)
+	return w
+}
+
+func (l *lending) scores() []float64 {
+	w, s := l.weights(), make([]float64, len(l.x))
+	for i := range s {
+		s[i] = l.score(w, i)
+	}
+	return s
+}
+
+// check counts the decisions of the best round with its offsets.
+func (l *lending) check(t *testing.T, name string, r *decide.Result) {
+	t.Helper()
+	best := r.Rounds[r.Best]
+	violation, objective := result(l.feedback.Rates, l.feedback.Target, l.scores(), best.Exact.Offsets)
+	if violation != best.Exact.Violation || math.Abs(objective-best.Exact.After) > 1e-12 {
+		t.Errorf("%s: the weights give violation %v and error %v, the best round says %v and %v", name, violation, objective, best.Exact.Violation, best.Exact.After)
+	}
+	if !slices.Equal(best.Shifts, l.smooth.Map().Shifts()) {
+		t.Errorf("%s: the map has the shifts %v, the best round %v", name, l.smooth.Map().Shifts(), best.Shifts)
+	}
+	for k, round := range r.Rounds {
+		if round.Exact.Violation < best.Exact.Violation || round.Exact.Violation == best.Exact.Violation && round.Exact.After < best.Exact.After-1e-8 {
+			t.Errorf("%s: round %d is better than the best round %d", name, k, r.Best)
+		}
+	}
+	if len(r.Rounds) > 1+decide.DefaultRounds {
+		t.Errorf("%s: %d rounds", name, len(r.Rounds))
+	}
+}
+
+// history keeps the iterations and the largest violations of the records.
+type history struct {
+	iterations []int
+	seconds    []float64
+	ticks      int
+}
+
+func (h *history) Record(r *trainer.Record) error {
+	h.iterations, h.seconds = append(h.iterations, r.Iteration), append(h.seconds, r.Seconds)
+	return nil
+}
+
+func (h *history) Tick(*problem.Point) { h.ticks++ }
+
+// TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups: the decisions meet
+// the bound within one row, at an error close to the best of a grid of linear models.
+func TestTrainMeetsTheBound(t *testing.T) {
+	for _, groups := range []int{2, 3, 5} {
+		const bound = 0.02
+		for name, m := range map[string]func() trainer.Method{
+			"ppala": func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} },
+			"plada": func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} },
+		} {
+			l := newLending(t, 1200, groups, bound)
+			h := &history{}
+			r, err := decide.Train(t.Context(), l.problem, m(), trainer.Settings{Iterations: 1500, Recorder: h}, l.feedback)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.check(t, name, r)
+			best := r.Rounds[r.Best].Exact
+			if best.Violation > 0 {
+				t.Errorf("%s, %d groups: the violation is %v", name, groups, best.Violation)
+			}
+			if grid := l.grid(t); best.After > grid+0.02 {
+				t.Errorf("%s, %d groups: the error is %v; a grid of models has %v", name, groups, best.After, grid)
+			}
+			if !slices.IsSorted(h.iterations) || len(slices.Compact(slices.Clone(h.iterations))) != len(h.iterations) {
+				t.Errorf("%s: the records' iterations do not increase: %v", name, h.iterations)
+			}
+			if !slices.IsSorted(h.seconds) || h.ticks != r.Iterations || h.iterations[len(h.iterations)-1] != r.Iterations || r.Iterations > 1500 {
+				t.Errorf("%s: seconds %v, %d ticks, %d iterations", name, h.seconds, h.ticks, r.Iterations)
+			}
+			if c := r.Certificate; math.IsNaN(c.Epsilon) || c.Infeasibility > 0.01 {
+				t.Errorf("%s: the certificate is %+v", name, c)
+			}
+		}
+	}
+}
+
+// grid returns the least error of decisions over the directions of the weights and all thresholds.
+func (l *lending) grid(t *testing.T) float64 {
+	best, scores := math.Inf(1), make([]float64, len(l.x))
+	for k := range 360 {
+		angle := float64(k) * math.Pi / 180
+		for i := range scores {
+			scores[i] = l.score([]float64{math.Cos(angle), math.Sin(angle), 0}, i)
+		}
+		e, err := decide.Offsets(l.feedback.Rates, l.feedback.Target, scores, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Violation == 0 {
+			best = math.Min(best, e.After)
+		}
+	}
+	return best
+}
+
+// TestFeedbackMovesTheBound checks one round by hand: the shift is the difference between the
+// smooth and the counted rates at the end of the first solution.
+func TestFeedbackMovesTheBound(t *testing.T) {
+	l := newLending(t, 600, 2, 0.02)
+	m := &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}
+	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 60}, l.feedback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rounds) < 2 {
+		t.Fatalf("%d rounds, want the decisions of 20 iterations to need another", len(r.Rounds))
+	}
+	first, second := r.Rounds[0], r.Rounds[1]
+	for j := range first.Shifts {
+		if first.Shifts[j] != 0 || second.Shifts[j] != first.Smooth[j]-first.Decisions[j] || second.Theta != 1 {
+			t.Errorf("bound %d: shifts %v and %v, want 0 and %v (theta %v)", j, first.Shifts[j], second.Shifts[j], first.Smooth[j]-first.Decisions[j], second.Theta)
+		}
+	}
+	if first.Iteration != 20 {
+		t.Errorf("the first round ends at iteration %d, want a third of 60", first.Iteration)
+	}
+	if r.Status != trainer.IterationLimit || r.Iterations != 60 || r.Rounds[len(r.Rounds)-1].Iteration != 60 {
+		t.Errorf("%s after %d iterations, the last round ends at %d", r.Status, r.Iterations, r.Rounds[len(r.Rounds)-1].Iteration)
+	}
+}
+
+// stopping cancels the run at an iteration.
+type stopping struct {
+	at   int
+	stop context.CancelFunc
+}
+
+func (s *stopping) Record(*trainer.Record) error { return nil }
+func (s *stopping) Tick(at *problem.Point) {
+	if at.Iteration == s.at {
+		s.stop()
+	}
+}
+
+// TestResumeRepeatsTheBits interrupts a run in every round and resumes it: the weights, the shifts
+// and the decisions are those of the run without the interruption.
+func TestResumeRepeatsTheBits(t *testing.T) {
+	for name, fresh := range map[string]func() trainer.Method{
+		"ppala": func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} },
+		"plada": func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} },
+	} {
+		settings := trainer.Settings{Iterations: 210, RecordEvery: 5}
+		whole := newLending(t, 600, 3, 0.02)
+		want, err := decide.Train(t.Context(), whole.problem, fresh(), settings, whole.feedback)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int{33, 77, 101, 155, 201} {
+			ctx, stop := context.WithCancel(t.Context())
+			l := newLending(t, 600, 3, 0.02)
+			set := settings
+			set.Recorder = &stopping{at, stop}
+			part, err := decide.Train(ctx, l.problem, fresh(), set, l.feedback)
+			if err != nil || part.Status != trainer.Interrupted || part.Iterations != at {
+				t.Fatalf("%s: %v, %v", name, part, err)
+			}
+			l.check(t, name, part)
+			next := newLending(t, 600, 3, 0.02)
+			set = settings
+			set.Resume, set.ResumeAt = part.State, problem.Point{Iteration: part.Iterations, GradientEvaluations: part.Point.GradientEvaluations}
+			got, err := decide.Train(t.Context(), next.problem, fresh(), set, next.feedback)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.check(t, name, got)
+			if !slices.Equal(next.weights(), whole.weights()) || !slices.Equal(next.smooth.Map().Shifts(), whole.smooth.Map().Shifts()) {
+				t.Errorf("%s, resumed at %d: weights %v, want %v", name, at, next.weights(), whole.weights())
+			}
+			if a, b := got.Rounds[got.Best], want.Rounds[want.Best]; a.Iteration != b.Iteration || a.Exact.After != b.Exact.After ||
+				got.Point.GradientEvaluations != want.Point.GradientEvaluations || got.Certificate.Epsilon != want.Certificate.Epsilon {
+				t.Errorf("%s, resumed at %d: best %+v, want %+v", name, at, a, b)
+			}
+			if !maps.EqualFunc(got.State.Numbers, want.State.Numbers, slices.Equal) {
+				t.Errorf("%s, resumed at %d: another state of the rounds", name, at)
+			}
+		}
+	}
+}
+
+// TestResumeRefusesOtherBounds checks the error of a state of another problem.
+func TestResumeRefusesOtherBounds(t *testing.T) {
+	l := newLending(t, 300, 2, 0.02)
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 30}, l.feedback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := newLending(t, 300, 3, 0.02)
+	_, err = decide.Train(t.Context(), other.problem, &method.PPALA{}, trainer.Settings{Iterations: 60, Resume: r.State}, other.feedback)
+	if !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("a state of 2 bounds for 6: %v", err)
+	}
+}
+
+// TestLimits checks the limits on gradients and time, and that no rounds follow a cancelled
+// context.
+func TestLimits(t *testing.T) {
+	l := newLending(t, 600, 2, 0.02)
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 100000, Gradients: 70}, l.feedback)
+	if err != nil || r.Status != trainer.GradientLimit || r.Point.GradientEvaluations > 72 || len(r.Rounds) < 2 {
+		t.Errorf("%v after %d gradients and %d rounds, %v", r.Status, r.Point.GradientEvaluations, len(r.Rounds), err)
+	}
+	l = newLending(t, 600, 2, 0.02)
+	r, err = decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1 << 30, TimeLimit: 200e6}, l.feedback)
+	if err != nil || r.Status != trainer.TimeLimit && r.Status != trainer.Converged || r.Seconds > 2 {
+		t.Errorf("%v after %v seconds, %v", r.Status, r.Seconds, err)
+	}
+	l.check(t, "time", r)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l = newLending(t, 600, 2, 0.02)
+	r, err = decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 100}, l.feedback)
+	if err != nil || r.Status != trainer.Interrupted || len(r.Rounds) != 1 || r.Iterations != 0 {
+		t.Errorf("a cancelled context: %v, %v", r, err)
+	}
+}
+
+// TestEveryMethodSolvesOrRefuses runs every method as the inner solver: it trains, or the error
+// says what it needs.
+func TestEveryMethodSolvesOrRefuses(t *testing.T) {
+	for _, name := range method.Names() {
+		m, err := method.New(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLending(t, 400, 2, 0.02)
+		r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 150}, l.feedback)
+		if err != nil {
+			if !errors.Is(err, problem.ErrSettings) {
+				t.Errorf("%s: %v", name, err)
+			}
+			t.Logf("%s is refused: %v", name, err)
+			continue
+		}
+		l.check(t, name, r)
+		t.Logf("%s: %s, violation %v, error %v", name, r.Status, r.Rounds[r.Best].Exact.Violation, r.Rounds[r.Best].Exact.After)
+	}
+}

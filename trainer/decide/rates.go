@@ -1,0 +1,143 @@
+package decide
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"ppal/trainer/problem"
+)
+
+// Entry says that a rate counts a row's decision: the rate grows by Weight if the decision is
+// Class.
+type Entry struct {
+	Rate, Class int
+	Weight      float64
+}
+
+// Rates are numbers that are linear in the decisions of n rows:
+//
+//	d_r = constant_r + sum over the entries of rate r, row i, of Weight 1[decision_i = Class].
+//
+// Many rows have the same entries: rows of one class and one group, for example. They are stored
+// once.
+type Rates struct {
+	classes   int
+	constants []float64
+	kinds     [][]Entry // the distinct lists of entries
+	kind      []int32   // of each row, an index into kinds
+	undecided []int     // the rates that decisions do not determine
+}
+
+// Undecided declares that decisions do not determine a rate, a mean loss for example. Train uses
+// its smooth value.
+func (r *Rates) Undecided(rate int) { r.undecided = append(r.undecided, rate) }
+
+// at returns the rates with the values h of the rates that decisions do not determine.
+func (r *Rates) at(h []float64) *Rates {
+	if r.undecided == nil {
+		return r
+	}
+	own := *r
+	own.constants = append([]float64{}, r.constants...)
+	for _, k := range r.undecided {
+		own.constants[k] = h[k]
+	}
+	return &own
+}
+
+// NewRates returns the rates of rows with the given constants. The function entries returns the
+// entries of a row; it may use one slice for all rows. With two classes, class 1 is the positive
+// decision. The error wraps problem.ErrSettings. It reports an entry with an unknown rate or class,
+// or with a weight that is not finite.
+func NewRates(rows, classes int, constants []float64, entries func(row int) []Entry) (*Rates, error) {
+	if rows <= 0 || classes < 2 {
+		return nil, fmt.Errorf("decide: %w: %d rows and %d classes, want rows and at least two classes", problem.ErrSettings, rows, classes)
+	}
+	r := &Rates{classes: classes, constants: append([]float64{}, constants...), kind: make([]int32, rows)}
+	known, key := map[string]int32{}, []byte(nil)
+	for i := range rows {
+		list := entries(i)
+		key = key[:0]
+		for _, e := range list {
+			if e.Rate < 0 || e.Rate >= len(constants) || e.Class < 0 || e.Class >= classes || math.IsNaN(e.Weight) || math.IsInf(e.Weight, 0) {
+				return nil, fmt.Errorf("decide: %w: row %d has an entry of rate %d and class %d with the weight %v (there are %d rates and %d classes)",
+					problem.ErrSettings, i, e.Rate, e.Class, e.Weight, len(constants), classes)
+			}
+			key = binary.AppendUvarint(key, uint64(e.Rate))
+			key = binary.AppendUvarint(key, uint64(e.Class))
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(e.Weight))
+		}
+		k, ok := known[string(key)]
+		if !ok {
+			k = int32(len(r.kinds))
+			known[string(key)] = k
+			r.kinds = append(r.kinds, append([]Entry{}, list...))
+		}
+		r.kind[i] = k
+	}
+	return r, nil
+}
+
+// Rows returns the number of rows.
+func (r *Rates) Rows() int { return len(r.kind) }
+
+// Len returns the number of rates.
+func (r *Rates) Len() int { return len(r.constants) }
+
+// Classes returns the number of classes.
+func (r *Rates) Classes() int { return r.classes }
+
+// Outputs returns the number of scores of a row: 1 for two classes, else the number of classes.
+func (r *Rates) Outputs() int {
+	if r.classes == 2 {
+		return 1
+	}
+	return r.classes
+}
+
+// Count writes the rates of the decisions into d. A decision is the index of a class.
+func (r *Rates) Count(d []float64, decisions []int32) {
+	copy(d, r.constants)
+	counts := make([]int, len(r.kinds)*r.classes)
+	for i, k := range r.kind {
+		counts[int(k)*r.classes+int(decisions[i])]++
+	}
+	for k, list := range r.kinds {
+		for _, e := range list {
+			d[e.Rate] += e.Weight * float64(counts[k*r.classes+e.Class])
+		}
+	}
+}
+
+// Decide writes the decisions of scores [n, outputs] plus offsets: with one score 1 if the score is
+// above 0, else the first class with the largest score. nil offsets are 0.
+func Decide(decisions []int32, scores, offsets []float64) {
+	n := len(decisions)
+	if n == 0 {
+		return
+	}
+	outputs := len(scores) / n
+	at := func(i, k int) float64 {
+		if offsets == nil {
+			return scores[i*outputs+k]
+		}
+		return scores[i*outputs+k] + offsets[k]
+	}
+	for i := range decisions {
+		if outputs == 1 {
+			decisions[i] = 0
+			if at(i, 0) > 0 {
+				decisions[i] = 1
+			}
+			continue
+		}
+		best := 0
+		for k := 1; k < outputs; k++ {
+			if at(i, k) > at(i, best) {
+				best = k
+			}
+		}
+		decisions[i] = int32(best)
+	}
+}

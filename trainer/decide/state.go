@@ -1,0 +1,114 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// The parts of a saved state that belong to the rounds. bestPrefix precedes the parts of the state
+// of the best round.
+const (
+	prefix     = "decisions."
+	bestPrefix = prefix + "best."
+)
+
+// warm returns a copy of a method's state for a problem with new shifts. The weights, the
+// multipliers, the momentum and the measured curvature stay. The schedule of the auxiliary
+// multiplier starts again, so that the multipliers follow the new bounds quickly. The first change
+// of the gradient is not measured as curvature, because the new shifts cause it.
+func warm(s *trainer.State) *trainer.State {
+	numbers := maps.Clone(s.Numbers)
+	for _, name := range []string{"dual.k", "curvature.distance"} {
+		if numbers[name] != nil {
+			numbers[name] = []float64{0}
+		}
+	}
+	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
+}
+
+// save returns the state of the method at the last iterate, with the state of the rounds before the
+// end of the current round.
+func (l *loop) save() *trainer.State {
+	s := &trainer.State{Method: l.state.Method, Numbers: maps.Clone(l.state.Numbers), Vectors: maps.Clone(l.state.Vectors)}
+	s.Numbers[prefix+"loop"] = []float64{float64(l.rounds), l.theta, l.before}
+	s.Numbers[prefix+"shifts"] = slices.Clone(l.shifts)
+	if l.best == nil {
+		return s
+	}
+	b := &l.best.round
+	s.Numbers[bestPrefix+"round"] = []float64{float64(b.Iteration), b.Theta, b.Objective, b.Exact.Before, b.Exact.After, b.Exact.Violation}
+	s.Numbers[bestPrefix+"shifts"], s.Numbers[bestPrefix+"smooth"], s.Numbers[bestPrefix+"decisions"] = b.Shifts, b.Smooth, b.Decisions
+	s.Numbers[bestPrefix+"offsets"] = b.Exact.Offsets
+	s.Numbers[bestPrefix+"nu"] = l.best.nu
+	s.Vectors[bestPrefix+"output"] = l.best.x
+	for name, v := range l.best.state.Numbers {
+		s.Numbers[bestPrefix+"state."+name] = v
+	}
+	for name, v := range l.best.state.Vectors {
+		s.Vectors[bestPrefix+"state."+name] = v
+	}
+	return s
+}
+
+// resume restores what save returned. A state without rounds, of a checkpoint within the first
+// round, continues the first round.
+func (l *loop) resume() error {
+	own, rounds, best := split(l.set.Resume)
+	l.state, l.at = own, l.set.ResumeAt
+	if rounds["loop"] == nil {
+		return nil
+	}
+	if len(rounds["loop"]) != 3 || len(rounds["shifts"]) != len(l.shifts) {
+		return fmt.Errorf("decide: %w: the state has %d shifts for %d bounds: it belongs to another problem", problem.ErrSettings, len(rounds["shifts"]), len(l.shifts))
+	}
+	v := rounds["loop"]
+	l.rounds, l.theta, l.before = int(v[0]), v[1], v[2]
+	copy(l.shifts, rounds["shifts"])
+	if best == nil {
+		return nil
+	}
+	v = rounds["best.round"]
+	r := Round{Shifts: rounds["best.shifts"], Smooth: rounds["best.smooth"], Decisions: rounds["best.decisions"]}
+	if len(v) != 6 || len(r.Shifts) != len(l.shifts) || len(r.Smooth) != len(l.shifts) || len(r.Decisions) != len(l.shifts) ||
+		len(rounds["best.output"]) != l.p.Space().Len() {
+		return fmt.Errorf("decide: %w: the state of the best round belongs to another problem", problem.ErrSettings)
+	}
+	r.Iteration, r.Theta, r.Objective = int(v[0]), v[1], v[2]
+	r.Exact = Exact{Offsets: rounds["best.offsets"], Before: v[3], After: v[4], Violation: v[5]}
+	r.Exact.Moved = slices.ContainsFunc(r.Exact.Offsets, func(b float64) bool { return b != 0 })
+	l.best = &solution{round: r, x: rounds["best.output"], state: best, nu: rounds["best.nu"]}
+	l.result.Rounds, l.result.Best = []Round{r}, 0
+	return nil
+}
+
+// split separates the state of the method from the state of the rounds, whose names lose their
+// prefix, and from the state of the best round, nil if there is none.
+func split(s *trainer.State) (own *trainer.State, rounds map[string][]float64, best *trainer.State) {
+	own = &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
+	kept := &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
+	rounds = map[string][]float64{}
+	for name, v := range s.Numbers {
+		if of, ok := strings.CutPrefix(name, bestPrefix+"state."); ok {
+			kept.Numbers[of] = v
+		} else if of, ok := strings.CutPrefix(name, prefix); ok {
+			rounds[of] = v
+		} else {
+			own.Numbers[name] = v
+		}
+	}
+	for name, v := range s.Vectors {
+		if of, ok := strings.CutPrefix(name, bestPrefix+"state."); ok {
+			kept.Vectors[of], best = v, kept
+		} else if of, ok := strings.CutPrefix(name, prefix); ok {
+			rounds[of] = v
+		} else {
+			own.Vectors[name] = v
+		}
+	}
+	return own, rounds, best
+}

@@ -1,0 +1,246 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer/problem"
+)
+
+// Exact is the result of an exact step on counted decisions.
+type Exact struct {
+	// Offsets are added to the scores; with one score, Offsets[0] is minus the threshold.
+	Offsets []float64
+	// Before and After are the objective on decisions without and with the offsets.
+	Before, After float64
+	// Violation is the sum of the excesses beyond the slacks with the offsets; 0: all bounds are
+	// met.
+	Violation float64
+	// Moved is false if the offsets are all 0.
+	Moved bool
+}
+
+// Cost returns what the exact step adds to the objective. It is negative if the step also lowers
+// the objective.
+func (e *Exact) Cost() float64 { return e.After - e.Before }
+
+// better compares two results: the violation counts first, then the objective.
+func better(violation, objective, otherViolation, otherObjective float64) bool {
+	if math.Abs(violation-otherViolation) > rounding {
+		return violation < otherViolation
+	}
+	return objective < otherObjective-rounding
+}
+
+// passes is the largest number of passes over the classes.
+const passes = 20
+
+// Offsets finds the offsets of the scores whose decisions meet the bounds with the least objective.
+// If no offsets meet them, it finds those with the least violation. The scores are [n, outputs].
+// Two scores whose distance is at most resolution times the largest absolute score count as equal,
+// and equal scores get the same decision, so that the decisions survive the rounding of the weights
+// with the offsets.
+//
+// With one score, the offset is minus a threshold. All thresholds are compared: one sort of the
+// scores, then each row changes the rates of its entries, O(n log n + n J) for J bounds.
+//
+// With C scores, the decision is the class with the largest score plus offset. For scores that are
+// logarithms of class probabilities, e^offset is the cost of the errors of a class. A classifier of
+// this form minimises a weighted error under bounds on the errors of classes: Tian and Feng,
+// "Neyman-Pearson Multi-class Classification via Cost-sensitive Learning", JASA 2025
+// (arXiv:2111.04597); Narasimhan, "Learning with Complex Loss Functions and Constraints", AISTATS
+// 2018. The search changes one offset at a time. With the others fixed, each row changes its
+// decision to the class at one value of the offset: the search for a class is the search for a
+// threshold, exact on the counted decisions. It ends when no class improves the result, which may
+// be a local optimum.
+func Offsets(rates *Rates, target *Target, scores []float64, resolution float64) (*Exact, error) {
+	n, outputs := rates.Rows(), rates.Outputs()
+	if len(scores) != n*outputs {
+		return nil, fmt.Errorf("decide: %w: %d scores for %d rows of %d", problem.ErrSettings, len(scores), n, outputs)
+	}
+	if i := slices.IndexFunc(scores, func(s float64) bool { return math.IsNaN(s) || math.IsInf(s, 0) }); i >= 0 {
+		return nil, &problem.NonFiniteError{Term: fmt.Sprintf("score of row %d", i/outputs+1), Value: scores[i]}
+	}
+	if err := target.index(rates.Len()); err != nil {
+		return nil, err
+	}
+	largest := 0.0
+	for _, s := range scores {
+		largest = math.Max(largest, math.Abs(s))
+	}
+	resolution *= largest
+	l := newLine(rates, target)
+	e := &Exact{Offsets: make([]float64, outputs)}
+	decisions, d, g := make([]int32, n), make([]float64, rates.Len()), make([]float64, len(target.Bounds))
+	Decide(decisions, scores, nil)
+	rates.Count(d, decisions)
+	target.Excess(g, d)
+	e.Before, e.Violation = target.Value(d), target.Violation(g)
+	e.After = e.Before
+	if outputs == 1 {
+		for i, s := range scores {
+			l.moves[i] = move{s, int32(i), 0, 1}
+		}
+		if t, found := l.search(e, resolution); found {
+			e.Offsets[0], e.Moved = -t, t != 0
+		}
+		return e, nil
+	}
+	for range passes {
+		improved := false
+		for k := range outputs {
+			for i := range n {
+				l.moves[i] = against(scores[i*outputs:(i+1)*outputs], e.Offsets, k)
+				l.moves[i].row = int32(i)
+			}
+			if t, found := l.search(e, resolution); found && t != 0 {
+				e.Offsets[k] -= t
+				e.Moved, improved = true, true
+			}
+		}
+		if !improved {
+			break
+		}
+	}
+	return e, nil
+}
+
+// against returns the move of a row to class k: its margin over the best other class, and that
+// class.
+func against(scores, offsets []float64, k int) move {
+	other := -1
+	for j := range scores {
+		if j != k && (other < 0 || scores[j]+offsets[j] > scores[other]+offsets[other]) {
+			other = j
+		}
+	}
+	return move{margin: scores[k] + offsets[k] - scores[other] - offsets[other], from: int32(other), to: int32(k)}
+}
+
+// move is a row whose decision is the class to if its margin is above a threshold, else from.
+type move struct {
+	margin   float64
+	row      int32
+	from, to int32
+}
+
+// line compares all thresholds of a list of moves.
+type line struct {
+	rates    *Rates
+	target   *Target
+	moves    []move
+	g        []float64 // excess beyond the slack
+	violated int
+	sum      float64 // of the excesses beyond the slacks
+	value    float64 // the objective
+	scratch  []int32
+}
+
+func newLine(rates *Rates, target *Target) *line {
+	n := rates.Rows()
+	return &line{rates: rates, target: target, moves: make([]move, n), g: make([]float64, len(target.Bounds)), scratch: make([]int32, n)}
+}
+
+// search returns the best threshold t, and improves e. It returns false if no threshold is better
+// than e. If t = 0 is among the best thresholds, it returns 0.
+func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
+	slices.SortFunc(l.moves, func(a, b move) int {
+		switch {
+		case a.margin > b.margin:
+			return -1
+		case a.margin < b.margin:
+			return 1
+		}
+		return int(a.row) - int(b.row)
+	})
+	l.reset()
+	n := len(l.moves)
+	for k := 0; ; k++ { // the k largest margins are above the threshold
+		if k == n || k == 0 || l.moves[k-1].margin-l.moves[k].margin > resolution {
+			violation := l.sum
+			if l.violated == 0 {
+				violation = 0
+			}
+			cut := l.cut(k)
+			if better(violation, l.value, e.Violation, e.After) ||
+				found && math.Abs(cut) < math.Abs(t) && !better(e.Violation, e.After, violation, l.value) {
+				t, found = cut, true
+				e.Violation, e.After = violation, l.value
+			}
+		}
+		if k == n {
+			return t, found
+		}
+		l.accept(&l.moves[k])
+	}
+}
+
+// cut returns a threshold below the k largest margins and above the others: 0 if possible, else the
+// middle.
+func (l *line) cut(k int) float64 {
+	n := len(l.moves)
+	low, high := math.Inf(-1), math.Inf(1)
+	if k > 0 {
+		high = l.moves[k-1].margin
+	}
+	if k < n {
+		low = l.moves[k].margin
+	}
+	switch {
+	case low <= 0 && 0 < high:
+		return 0
+	case k == 0:
+		return low + 1
+	case k == n:
+		return high - 1
+	}
+	return low + (high-low)/2
+}
+
+// reset sets the state in which no row has moved.
+func (l *line) reset() {
+	d := make([]float64, l.rates.Len())
+	for _, m := range l.moves {
+		l.scratch[m.row] = m.from
+	}
+	l.rates.Count(d, l.scratch)
+	l.target.Excess(l.g, d)
+	l.value, l.sum, l.violated = l.target.Value(d), 0, 0
+	for j := range l.g {
+		l.g[j] -= l.target.Bounds[j].Slack
+		if l.g[j] > rounding {
+			l.sum += l.g[j]
+			l.violated++
+		}
+	}
+}
+
+// accept moves a row to its new class.
+func (l *line) accept(m *move) {
+	for _, e := range l.rates.kinds[l.rates.kind[m.row]] {
+		change := 0.0
+		switch int32(e.Class) {
+		case m.to:
+			change = e.Weight
+		case m.from:
+			change = -e.Weight
+		default:
+			continue
+		}
+		l.value += change * l.target.Objective.Coefficients[e.Rate]
+		for k := l.target.starts[e.Rate]; k < l.target.starts[e.Rate+1]; k++ {
+			j := l.target.rows[k]
+			old := l.g[j]
+			l.g[j] += change * l.target.values[k]
+			if old > rounding {
+				l.sum -= old
+				l.violated--
+			}
+			if l.g[j] > rounding {
+				l.sum += l.g[j]
+				l.violated++
+			}
+		}
+	}
+}

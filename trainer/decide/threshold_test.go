@@ -1,0 +1,314 @@
+package decide_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"ppal/trainer/decide"
+	"ppal/trainer/problem"
+)
+
+// binary describes rows of two classes with a group each: the rates are the positive rate of every
+// group, then the error.
+type binary struct {
+	labels, groups []int
+	scores         []float64
+	count          int // of groups
+}
+
+func (b *binary) rates(t testing.TB) *decide.Rates {
+	t.Helper()
+	sizes := make([]int, b.count)
+	for _, g := range b.groups {
+		sizes[g]++
+	}
+	n := len(b.labels)
+	r, err := decide.NewRates(n, 2, make([]float64, b.count+1), func(i int) []decide.Entry {
+		return []decide.Entry{
+			{Rate: b.groups[i], Class: 1, Weight: 1 / float64(sizes[b.groups[i]])},
+			{Rate: b.count, Class: 1 - b.labels[i], Weight: 1 / float64(n)},
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// gap bounds every difference of two groups' positive rates, and minimises the error.
+func (b *binary) gap(bound, slack float64) *decide.Target {
+	target := &decide.Target{Objective: problem.AffineRow{Coefficients: make([]float64, b.count+1)}}
+	target.Objective.Coefficients[b.count] = 1
+	for i := range b.count {
+		for j := range b.count {
+			if i != j {
+				c := make([]float64, b.count+1)
+				c[i], c[j] = 1, -1
+				target.Bounds = append(target.Bounds, decide.Bound{AffineRow: problem.AffineRow{Coefficients: c, Bound: bound}, Slack: slack, Row: slack})
+			}
+		}
+	}
+	return target
+}
+
+// result counts the decisions of offsets.
+func result(r *decide.Rates, target *decide.Target, scores, offsets []float64) (violation, objective float64) {
+	decisions, d, g := make([]int32, r.Rows()), make([]float64, r.Len()), make([]float64, len(target.Bounds))
+	decide.Decide(decisions, scores, offsets)
+	r.Count(d, decisions)
+	target.Excess(g, d)
+	return target.Violation(g), target.Value(d)
+}
+
+// TestThresholdByHand moves the threshold of six rows by hand.
+//
+//	score   2.5   2     1     0.5  -1   -2
+//	label   +     +     -     +     -    -
+//	group   a     a     a     b     b    b
+//
+// At threshold 0, group a accepts 3 of 3 and group b 1 of 3: the gap is 2/3, the error 1/6. A gap
+// of 1/3 needs five accepted rows (error 2/6) or one (error 2/6): a threshold of -1.5 or of 2.25.
+// The threshold that is closer to 0 wins.
+func TestThresholdByHand(t *testing.T) {
+	b := &binary{
+		labels: []int{1, 1, 0, 1, 0, 0}, groups: []int{0, 0, 0, 1, 1, 1}, count: 2,
+		scores: []float64{2.5, 2, 1, 0.5, -1, -2},
+	}
+	e, err := decide.Offsets(b.rates(t), b.gap(1./3, 0), b.scores, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(e.Before-1./6) > 1e-12 || math.Abs(e.After-2./6) > 1e-12 || e.Violation != 0 || !e.Moved || math.Abs(e.Cost()-1./6) > 1e-12 {
+		t.Errorf("%+v", e)
+	}
+	if e.Offsets[0] != 1.5 {
+		t.Errorf("the threshold is %v, want -1.5, between -1 and -2", -e.Offsets[0])
+	}
+	// Within one row of the bound 0.01 no threshold is better than the ends, which accept everybody
+	// or nobody.
+	e, err = decide.Offsets(b.rates(t), b.gap(0.01, 0), b.scores, 0)
+	if err != nil || e.Violation != 0 || math.Abs(e.After-0.5) > 1e-12 {
+		t.Errorf("%+v, %v: want the error 1/2 of a constant decision", e, err)
+	}
+	// Threshold 0 stays if it is as good as any.
+	e, err = decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 0)
+	if err != nil || e.Moved || e.Offsets[0] != 0 || e.Cost() != 0 {
+		t.Errorf("%+v, %v: want the threshold 0", e, err)
+	}
+}
+
+// TestThresholdIsTheBest compares the sorted search with all thresholds, one by one, on random rows
+// with ties, for two to five groups.
+func TestThresholdIsTheBest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	infeasible := 0
+	for trial := range 300 {
+		n := 5 + rng.IntN(60)
+		b := &binary{count: 2 + rng.IntN(4)}
+		for i := range n {
+			b.labels = append(b.labels, rng.IntN(2))
+			b.groups = append(b.groups, i%b.count)
+			b.scores = append(b.scores, math.Round(4*rng.NormFloat64()+float64(b.labels[i]))/4) // with ties
+		}
+		r, target := b.rates(t), b.gap(0.3*rng.Float64(), 0.2*rng.Float64())
+		if trial%4 == 0 { // one group must be accepted, another not: often infeasible
+			low, high := make([]float64, b.count+1), make([]float64, b.count+1)
+			low[0], high[1] = -1, 1
+			target.Bounds = append(target.Bounds, decide.Bound{AffineRow: problem.AffineRow{Coefficients: low, Bound: -0.6}},
+				decide.Bound{AffineRow: problem.AffineRow{Coefficients: high, Bound: 0.4}})
+		}
+		e, err := decide.Offsets(r, target, b.scores, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		violation, objective := result(r, target, b.scores, e.Offsets)
+		if math.Abs(violation-e.Violation) > 1e-9 || math.Abs(objective-e.After) > 1e-9 {
+			t.Fatalf("trial %d: the offsets give violation %v and objective %v, the result says %v and %v", trial, violation, objective, e.Violation, e.After)
+		}
+		bestViolation, best := math.Inf(1), math.Inf(1)
+		sorted := slices.Clone(b.scores)
+		slices.Sort(sorted)
+		cuts := []float64{sorted[0] - 1, sorted[n-1]}
+		for i := range n - 1 {
+			cuts = append(cuts, (sorted[i]+sorted[i+1])/2)
+		}
+		for _, cut := range cuts {
+			v, f := result(r, target, b.scores, []float64{-cut})
+			if v < bestViolation-1e-9 || v < bestViolation+1e-9 && f < best {
+				bestViolation, best = v, f
+			}
+		}
+		if math.Abs(bestViolation-e.Violation) > 1e-9 || math.Abs(best-e.After) > 1e-9 {
+			t.Errorf("trial %d: violation %v, objective %v; the best threshold has %v and %v", trial, e.Violation, e.After, bestViolation, best)
+		}
+		if bestViolation > 0 {
+			infeasible++
+		}
+	}
+	if infeasible == 0 || infeasible > 200 {
+		t.Errorf("%d of 300 cases are infeasible: the test covers too little", infeasible)
+	}
+}
+
+// TestSingleRateStaysWithinTheBound checks that a bound on one rate has no slack: with 20 negatives
+// and a bound of 0.05 exactly one is accepted.
+func TestSingleRateStaysWithinTheBound(t *testing.T) {
+	const negatives = 20
+	n := 2 * negatives
+	scores := make([]float64, n)
+	for i := range scores {
+		scores[i] = float64(n - i)
+	}
+	r, err := decide.NewRates(n, 2, []float64{0, 1}, func(i int) []decide.Entry {
+		if i%2 == 0 {
+			return []decide.Entry{{Rate: 0, Class: 1, Weight: 1. / negatives}}
+		}
+		return []decide.Entry{{Rate: 1, Class: 1, Weight: -1. / negatives}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, bound := range []float64{0, 0.05, 0.1, 0.15} {
+		target := &decide.Target{Objective: problem.AffineRow{Coefficients: []float64{0, 1}},
+			Bounds: []decide.Bound{{AffineRow: problem.AffineRow{Coefficients: []float64{1, 0}, Bound: bound}, Row: 1. / negatives}}}
+		e, err := decide.Offsets(r, target, scores, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decisions, d := make([]int32, n), make([]float64, 2)
+		decide.Decide(decisions, scores, e.Offsets)
+		r.Count(d, decisions)
+		if got := math.Round(d[0] * negatives); int(got) != k || e.Violation != 0 {
+			t.Errorf("bound %v: %v of %d negatives are accepted, want %d", bound, got, negatives, k)
+		}
+	}
+}
+
+// TestTiesStayTogether checks that scores within the resolution get one decision.
+func TestTiesStayTogether(t *testing.T) {
+	b := &binary{labels: []int{1, 0, 1, 0}, groups: []int{0, 1, 0, 1}, count: 2, scores: []float64{100, 3.0001, 3, -1}}
+	for _, resolution := range []float64{0, 1e-5} {
+		e, err := decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, resolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		between := -e.Offsets[0] > 3 && -e.Offsets[0] < 3.0001
+		if between {
+			t.Errorf("resolution %v: the threshold %v separates 3 and 3.0001", resolution, -e.Offsets[0])
+		}
+	}
+	b.labels[1], b.labels[2] = 1, 0 // now separating the two is best
+	e, err := decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 0)
+	if err != nil || !(-e.Offsets[0] > 3 && -e.Offsets[0] < 3.0001) {
+		t.Errorf("%+v, %v: want a threshold between 3 and 3.0001", e, err)
+	}
+	e, err = decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 1e-5)
+	if err != nil || -e.Offsets[0] > 3 && -e.Offsets[0] < 3.0001 {
+		t.Errorf("%+v, %v: the threshold separates scores within the resolution", e, err)
+	}
+}
+
+// classErrors are rows of three classes with a bound on the recall of each class.
+func classErrors(t testing.TB, labels []int, recall []float64) (*decide.Rates, *decide.Target) {
+	t.Helper()
+	classes := len(recall)
+	sizes := make([]int, classes)
+	for _, y := range labels {
+		sizes[y]++
+	}
+	constants := make([]float64, classes+1)
+	constants[classes] = 1
+	r, err := decide.NewRates(len(labels), classes, constants, func(i int) []decide.Entry {
+		y := labels[i]
+		return []decide.Entry{{Rate: y, Class: y, Weight: 1 / float64(sizes[y])}, {Rate: classes, Class: y, Weight: -1 / float64(len(labels))}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := &decide.Target{Objective: problem.AffineRow{Coefficients: make([]float64, classes+1)}}
+	target.Objective.Coefficients[classes] = 1
+	for k, b := range recall {
+		if b > 0 {
+			c := make([]float64, classes+1)
+			c[k] = -1
+			target.Bounds = append(target.Bounds, decide.Bound{AffineRow: problem.AffineRow{Coefficients: c, Bound: -b}, Row: 1 / float64(sizes[k])})
+		}
+	}
+	return r, target
+}
+
+// TestOffsetsOfClasses compares the search over the offsets of three classes with a grid.
+func TestOffsetsOfClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	for trial := range 20 {
+		const n = 90
+		labels, scores := make([]int, n), make([]float64, 3*n)
+		for i := range n {
+			labels[i] = rng.IntN(3)
+			for k := range 3 {
+				scores[3*i+k] = rng.NormFloat64()
+			}
+			scores[3*i+labels[i]] += 1.2
+		}
+		r, target := classErrors(t, labels, []float64{0.8, 0, 0.5})
+		e, err := decide.Offsets(r, target, scores, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		violation, objective := result(r, target, scores, e.Offsets)
+		if math.Abs(violation-e.Violation) > 1e-9 || math.Abs(objective-e.After) > 1e-9 {
+			t.Fatalf("trial %d: counted %v and %v, the result says %v and %v", trial, violation, objective, e.Violation, e.After)
+		}
+		grid := math.Inf(1)
+		for a := -3.; a <= 3; a += 0.1 {
+			for b := -3.; b <= 3; b += 0.1 {
+				if v, f := result(r, target, scores, []float64{a, b, 0}); v == 0 {
+					grid = math.Min(grid, f)
+				}
+			}
+		}
+		if e.Violation > 0 || e.After > grid+3.5/n {
+			t.Errorf("trial %d: violation %v, error %v; the best of a grid of offsets has %v", trial, e.Violation, e.After, grid)
+		}
+	}
+}
+
+// TestOffsetsRefuse checks the errors.
+func TestOffsetsRefuse(t *testing.T) {
+	b := &binary{labels: []int{1, 0}, groups: []int{0, 1}, count: 2, scores: []float64{1, math.NaN()}}
+	if _, err := decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 0); !errors.Is(err, problem.ErrNonFinite) {
+		t.Errorf("a score of NaN: %v", err)
+	}
+	if _, err := decide.Offsets(b.rates(t), b.gap(1, 0), []float64{1}, 0); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("one score for two rows: %v", err)
+	}
+	short := &decide.Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}
+	if _, err := decide.Offsets(b.rates(t), short, []float64{1, 2}, 0); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("an objective of one rate: %v", err)
+	}
+	for name, e := range map[string]decide.Entry{"rate": {Rate: 1, Weight: 1}, "class": {Class: 2, Weight: 1}, "weight": {Weight: math.Inf(1)}} {
+		if _, err := decide.NewRates(1, 2, []float64{0}, func(int) []decide.Entry { return []decide.Entry{e} }); !errors.Is(err, problem.ErrSettings) {
+			t.Errorf("a bad %s: %v", name, err)
+		}
+	}
+}
+
+// BenchmarkThreshold measures the search on a million rows.
+func BenchmarkThreshold(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	rows := &binary{count: 5}
+	for i := range 1_000_000 {
+		rows.labels = append(rows.labels, rng.IntN(2))
+		rows.groups = append(rows.groups, i%5)
+		rows.scores = append(rows.scores, rng.NormFloat64())
+	}
+	r, target := rows.rates(b), rows.gap(0.01, 1e-5)
+	for b.Loop() {
+		if _, err := decide.Offsets(r, target, rows.scores, 1e-7); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

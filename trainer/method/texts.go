@@ -1,0 +1,82 @@
+package method
+
+import (
+	"reflect"
+	"slices"
+
+	"ppal/trainer"
+	"ppal/trainer/option"
+)
+
+// Text is a setting of a method as text.
+type Text struct{ Name, Value string }
+
+// Texts returns the settings of m that apply to a run, as the texts of its options. An option whose
+// field is 0 gets the default that 0 stands for. run returns the other settings of the run by name;
+// tolerance and seed are those of SetRun.
+//
+// beyond names the fields whose value no option expresses: a method that is made of the texts
+// differs from m there. ok is false if m is not a method of this package.
+func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) (texts []Text, beyond []string, ok bool) {
+	d, err := Lookup(m.Name())
+	own, described := m.(Method)
+	if err != nil || !described || reflect.TypeOf(d.New()) != reflect.TypeOf(m) {
+		return nil, nil, false
+	}
+	full := d.New()
+	options := full.Options()
+	given := map[string]bool{}
+	for i, o := range own.Options() {
+		given[o.Name] = options[i].Set(o.Text()) == nil
+	}
+	for _, o := range options {
+		given[o.Name] = given[o.Name] && o.Conflict() == ""
+	}
+	// The zero value has the defaults of a run without a problem and a preset.
+	if err := option.Complete(options, func(name string) bool { return given[name] }, func(string) string { return "" }); err != nil {
+		return nil, nil, false
+	}
+	var lookup option.Lookup
+	lookup = func(name string) string {
+		i := slices.IndexFunc(options, func(o *option.Option) bool { return o.Name == name })
+		switch {
+		case i < 0:
+			return run(name)
+		case unmet(options[i], lookup):
+			return ""
+		}
+		return options[i].Text()
+	}
+	for _, o := range options {
+		if !unmet(o, lookup) {
+			texts = append(texts, Text{o.Name, o.Text()})
+		}
+	}
+	SetRun(full, tolerance, seed)
+	return texts, differences(reflect.ValueOf(m).Elem(), reflect.ValueOf(full).Elem()), true
+}
+
+// unmet reports whether the run does not have the option.
+func unmet(o *option.Option, in option.Lookup) bool {
+	_, is := o.Unmet(in)
+	return is
+}
+
+// differences returns the names of the exported fields of a that are not zero and differ in b.
+func differences(a, b reflect.Value) (names []string) {
+	for i := range a.NumField() {
+		f := a.Type().Field(i)
+		x, y := a.Field(i), b.Field(i)
+		if x.Kind() == reflect.Pointer && !x.IsNil() && !y.IsNil() {
+			x, y = x.Elem(), y.Elem()
+		}
+		switch {
+		case !f.IsExported():
+		case x.Kind() == reflect.Struct && y.Kind() == reflect.Struct:
+			names = append(names, differences(x, y)...)
+		case !x.IsZero() && !reflect.DeepEqual(x.Interface(), y.Interface()):
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}

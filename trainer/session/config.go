@@ -1,0 +1,352 @@
+package session
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ppal/datasets"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/certify/near"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+	"ppal/trainer/problem"
+)
+
+// Config returns the contents of config.yaml: every option under the name of its flag, with the
+// defaults filled in, and the provenance. `ppal train --config` repeats the run. Parts of the run
+// that no flag expresses, such as a task of the caller's own, stand under the key only-in-program,
+// and `ppal train` refuses the file.
+func (o Options) Config(p Provenance) ([]byte, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return describe(o).file(p)
+}
+
+// configuration collects the settings of a run for config.yaml.
+type configuration struct {
+	group    string // of the next settings
+	settings []rundir.Setting
+	beyond   []string // the parts that no flag expresses
+}
+
+// describe returns the configuration of complete options.
+func describe(o Options) *configuration {
+	c := &configuration{}
+	c.group = "Data"
+	task, ok := o.Task.(interface {
+		settings(c *configuration, smooth bool)
+	})
+	if ok {
+		c.put(option.NameProblem, nameOf(o.Task))
+	} else {
+		c.cannot("the task")
+	}
+	if o.Data == nil {
+		c.cannot("the rows")
+	} else {
+		o.Data.settings(c, o.Settings.Seed)
+	}
+	c.group = "Model"
+	if o.Model != nil {
+		c.model(*o.Model, nameOf(o.Task) == NameNeymanPearson)
+	}
+	c.group = "Problem"
+	if ok {
+		task.settings(c, method.Smooth(o.Method))
+	}
+	if o.Regularizer != nil {
+		c.regularizer(*o.Regularizer)
+	}
+	c.group = "Method"
+	c.method(o.Method, o.Settings)
+	c.group = "Run"
+	c.run(o)
+	c.group = "Device"
+	c.device(o.Device)
+	return c
+}
+
+// file returns the contents of config.yaml.
+func (c *configuration) file(p Provenance) ([]byte, error) {
+	settings := c.settings
+	if c.beyond != nil {
+		settings = slices.Concat([]rundir.Setting{{Name: rundir.ProgramKey, Value: c.beyond}}, settings)
+	}
+	return rundir.ConfigFile(settings, p)
+}
+
+// put adds a setting with its text, a path or a list.
+func (c *configuration) put(name string, value any) {
+	c.settings = append(c.settings, rundir.Setting{Name: name, Value: value, Group: c.group})
+}
+
+// cannot notes a part of the run that no flag expresses.
+func (c *configuration) cannot(part string) { c.beyond = append(c.beyond, part) }
+
+// path adds a path unless it is empty.
+func (c *configuration) path(name, path string) {
+	if path != "" {
+		c.put(name, rundir.Text(path))
+	}
+}
+
+// names adds a list of texts unless it is empty. A flag separates them by commas.
+func (c *configuration) names(name string, list []string) {
+	switch {
+	case slices.ContainsFunc(list, func(text string) bool { return strings.Contains(text, ",") }):
+		c.cannot("the commas in " + name)
+	case len(list) > 0:
+		c.put(name, list)
+	}
+}
+
+// numbers adds a list of numbers; other replaces an empty list.
+func (c *configuration) numbers(name string, list []float64, other ...float64) {
+	if list == nil {
+		list = other
+	}
+	texts := make([]string, len(list))
+	for i, x := range list {
+		texts[i] = option.Float(x)
+	}
+	c.put(name, texts)
+}
+
+// counts adds a list of whole numbers.
+func (c *configuration) counts(name string, list []int) {
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = strconv.Itoa(n)
+	}
+	c.put(name, texts)
+}
+
+func (c *configuration) count(name string, n int)      { c.put(name, strconv.Itoa(n)) }
+func (c *configuration) number(name string, x float64) { c.put(name, option.Float(x)) }
+func (c *configuration) on(name string, is bool)       { c.put(name, strconv.FormatBool(is)) }
+
+func (s Images) settings(c *configuration, seed uint64) {
+	c.put(option.NameDataset, s.Dataset)
+	c.path("data-dir", s.Dir)
+	split := s.Split
+	if split == (datasets.Split{}) {
+		split = datasets.Split{Train: 100}
+	}
+	c.split(split, s.SplitSeed, seed)
+	c.count("rows-per-class", s.RowsPerClass)
+	c.put("normalize", string(cmp.Or(s.Normalize, DefaultNormalize)))
+	c.counts("classes", s.classes())
+}
+
+func (s Table) settings(c *configuration, seed uint64) {
+	c.put(option.NameDataset, s.Dataset)
+	c.path("data-dir", s.Dir)
+	c.path("file", s.File)
+	if s.Label != "" {
+		c.put("label", rundir.Text(s.Label))
+	}
+	c.names("group", s.Groups)
+	c.names("categorical", s.Categorical)
+	c.names("ignore", s.Ignore)
+	if s.Impute {
+		c.put("missing", "impute")
+	}
+	if s.Separator == '\t' {
+		c.put("separator", "tab")
+	} else if s.Separator != 0 {
+		c.put("separator", rundir.Text(string(s.Separator)))
+	}
+	c.on("drop-sensitive", s.DropSensitive)
+	split := s.Split
+	if split == (datasets.Split{}) {
+		split = datasets.DefaultSplit
+	}
+	c.split(split, s.Seed, seed)
+	if s.Attributes != nil {
+		c.cannot("the attributes")
+	}
+}
+
+// split adds the sizes of the splits. own is the seed of the split, 0 for the run's.
+func (c *configuration) split(s datasets.Split, own, run uint64) {
+	c.put("split", s.String())
+	if own != 0 && own != run {
+		c.cannot("the seed of the split")
+	}
+}
+
+func (ImagesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") }
+func (TablesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") }
+func (Matrices) settings(c *configuration, _ uint64)     { c.cannot("the rows") }
+
+// model adds the model's shape. onImages says whether the flags let the heads be chosen.
+func (c *configuration) model(s models.Spec, onImages bool) {
+	if len(s.Hidden) == 0 {
+		c.put("model", "linear")
+		return
+	}
+	c.put("model", "mlp")
+	c.counts("hidden", s.Hidden)
+	c.put("activation", string(cmp.Or(s.Activation, models.Sigmoid)))
+	if heads := cmp.Or(s.Heads, models.Shared); onImages || heads != models.Shared {
+		c.put("heads", string(heads))
+	}
+}
+
+func (t NeymanPearson) settings(c *configuration, _ bool) {
+	c.numbers("kappa", t.Kappa, DefaultKappa)
+	c.put("phi", string(cmp.Or(t.Phi, DefaultsOf(NameNeymanPearson).Phi)))
+}
+
+func (t DemographicParity) settings(c *configuration, smooth bool) {
+	c.fairness(NameDemographicParity, t.Epsilon, t.Phi, t.Psi)
+	c.gaps(t.Gaps, smooth)
+}
+
+func (t EqualizedOdds) settings(c *configuration, smooth bool) {
+	c.fairness(NameEqualizedOdds, t.Epsilon, t.Phi, t.Psi)
+	if t.Gaps == LargestGap {
+		c.put("eo-form", string(t.Gaps))
+		return
+	}
+	c.put("eo-form", "two")
+	c.gaps(t.Gaps, smooth)
+}
+
+func (t Intersectional) settings(c *configuration, _ bool) {
+	c.fairness(NameIntersectional, t.Epsilon, t.Phi, t.Psi)
+	c.put("if-form", string(cmp.Or(t.Form, EachGroup)))
+}
+
+// fairness adds the settings that the fairness tasks share.
+func (c *configuration) fairness(task string, epsilon []float64, phi, psi Surrogate) {
+	d := DefaultsOf(task)
+	c.numbers("epsilon", epsilon, DefaultEpsilon)
+	c.put("phi", string(cmp.Or(phi, d.Phi)))
+	c.put("psi", string(cmp.Or(psi, d.Psi)))
+}
+
+// gaps notes a form of gaps that is not the method's own.
+func (c *configuration) gaps(form GapForm, smooth bool) {
+	own := AbsoluteGaps
+	if smooth {
+		own = SplitGaps
+	}
+	if form != "" && form != own {
+		c.cannot("the form of the gaps")
+	}
+}
+
+// regularizer adds r.
+func (c *configuration) regularizer(r problem.Regularizer) {
+	c.put("regularizer", r.Kind.String())
+	switch r.Kind {
+	case problem.Ball:
+		c.number("theta", r.Radius)
+	case problem.Box:
+		if math.IsInf(r.Lower, 0) || math.IsInf(r.Upper, 0) {
+			c.cannot("the box with an infinite bound")
+			return
+		}
+		c.numbers("box", []float64{r.Lower, r.Upper})
+	case problem.L1, problem.SquaredL2, problem.GroupL1:
+		c.number("regularizer-weight", r.Weight)
+		if r.Groups != nil {
+			c.cannot("the groups of the regularizer")
+		}
+	}
+}
+
+// method adds the method and its settings.
+func (c *configuration) method(m trainer.Method, s trainer.Settings) {
+	if m == nil {
+		c.cannot("the method")
+		return
+	}
+	texts, beyond, ok := method.Texts(m, s.FeasibilityTolerance, s.Seed, c.text)
+	if !ok {
+		c.cannot("the method")
+		return
+	}
+	c.put(option.NameMethod, m.Name())
+	for _, t := range texts {
+		c.put(t.Name, t.Value)
+	}
+	for _, field := range beyond {
+		c.cannot("the method's field " + field)
+	}
+}
+
+// text returns the text of a setting so far; "" if there is none.
+func (c *configuration) text(name string) string {
+	for _, s := range c.settings {
+		if text, ok := s.Value.(string); ok && s.Name == name {
+			return text
+		}
+	}
+	return ""
+}
+
+// run adds the settings of the training loop and of the run.
+func (c *configuration) run(o Options) {
+	s := o.Settings
+	c.count("iterations", s.Iterations)
+	limit := "none"
+	if s.TimeLimit > 0 {
+		limit = s.TimeLimit.String()
+	}
+	c.put("time-limit", limit)
+	c.number("tolerance", s.Tolerance)
+	c.count("batch-size", o.BatchSize)
+	c.put("seed", strconv.FormatUint(s.Seed, 10))
+	c.put("output", string(cmp.Or(s.Output, trainer.OutputLast)))
+	c.number("feasibility-tolerance", s.FeasibilityTolerance)
+	if s.RecordEvery > 0 {
+		c.count("record-every", s.RecordEvery)
+	}
+	c.count("near-stationarity", s.NearEvery)
+	c.path("init", o.Init)
+	if s.Gradients > 0 {
+		c.cannot("the limit on gradient evaluations")
+	}
+	if s.Resume != nil {
+		c.cannot("the state that the run resumes")
+	}
+	if s.Certificate != (certify.Settings{}) {
+		c.cannot("the tolerances of the certificate")
+	}
+	if s.Near != (near.Settings{}) {
+		c.cannot("the settings of near stationarity")
+	}
+}
+
+// device adds the settings of the device.
+func (c *configuration) device(d Device) {
+	const auto = "auto"
+	c.put("device", d.Flag())
+	if d.Kind == "" && d.Ordinal > 0 {
+		c.cannot("the number of a GPU with automatic devices")
+	}
+	engine := cmp.Or(d.Engine, Plan)
+	c.put("engine", string(engine))
+	if engine == Plan || d.SIMD != "" {
+		c.put("simd", cmp.Or(string(d.SIMD), auto))
+	}
+	c.put("products", cmp.Or(string(d.Products), auto))
+	if engine == Plan || d.MicroBatch > 0 {
+		c.count("micro-batch", d.MicroBatch)
+	}
+	c.put("dtype", d.dtype().String())
+	c.count("threads", d.Threads)
+	if d.OpenGPU != nil {
+		c.cannot("the GPU that the program opens")
+	}
+}

@@ -1,0 +1,195 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// configOf returns the contents of config.yaml.
+func configOf(t *testing.T, o Options) string {
+	t.Helper()
+	data, err := o.Config(Provenance{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// set gives a field a value that differs from every default, and reports whether the type is known.
+func set(v reflect.Value) bool {
+	if v.Type() == reflect.TypeFor[tensor.Dtype]() {
+		v.Set(reflect.ValueOf(tensor.Float64))
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(v.Int() + 3)
+	case reflect.Uint64:
+		v.SetUint(v.Uint() + 3)
+	case reflect.Float64:
+		v.SetFloat(v.Float() + 0.25)
+	case reflect.String:
+		v.SetString("another")
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		return set(v.Index(0))
+	default:
+		return false
+	}
+	return true
+}
+
+// Every field of the options changes config.yaml: no setting of a library's run is lost. A new
+// field fails this test until the file has it.
+func TestConfigHasEveryOption(t *testing.T) {
+	// The caller's functions, and the fields that the session sets itself.
+	skipped := []string{
+		"Files", "Settings.Recorder", "Settings.Measure", "Settings.Warn", "Settings.Full", "Settings.CollapseAbove", "Settings.IterationsPerEpoch",
+		"Settings.ResumeAt", "Model.Inputs", "Model.Outputs",
+	}
+	options := map[string]func() Options{
+		"images": func() Options {
+			return Options{Data: &Images{}, Task: &NeymanPearson{}, Model: &models.Spec{Hidden: []int{2}},
+				Regularizer: &problem.Regularizer{Kind: problem.Ball, Radius: 1}, Method: &method.PPALA{Primal: step.Settings{Eta: 1}}}
+		},
+		"parity": func() Options {
+			return Options{Data: &Table{Dataset: "csv"}, Task: &DemographicParity{}, Regularizer: &problem.Regularizer{Kind: problem.Box}, Method: &method.GDPA{}}
+		},
+		"odds": func() Options {
+			return Options{Data: &Table{Dataset: "csv"}, Task: &EqualizedOdds{}, Regularizer: &problem.Regularizer{Kind: problem.L1},
+				Method: &method.PLADA{XStep: method.Inner}}
+		},
+		"intersectional": func() Options {
+			return Options{Data: &Table{Dataset: "csv"}, Task: &Intersectional{}, Regularizer: &problem.Regularizer{Kind: problem.GroupL1}, Method: &method.SSG{}}
+		},
+	}
+	for name, fresh := range options {
+		t.Run(name, func(t *testing.T) {
+			plain := configOf(t, fresh())
+			var visit func(path string, field func(o *Options) reflect.Value)
+			visit = func(path string, field func(o *Options) reflect.Value) {
+				if slices.Contains(skipped, path) || strings.HasPrefix(path, "Method.") || strings.HasPrefix(path, "Regularizer.") && irrelevant(path, fresh().Regularizer.Kind) {
+					return
+				}
+				o := fresh()
+				v := field(&o)
+				if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[tensor.Dtype]() {
+					for i := range v.NumField() {
+						if f := v.Type().Field(i); f.IsExported() {
+							visit(strings.TrimPrefix(path+"."+f.Name, "."), func(o *Options) reflect.Value { return reach(field(o).Field(i)) })
+						}
+					}
+					return
+				}
+				if !set(v) {
+					return // functions and interfaces: TestConfigNamesWhatNoFlagExpresses
+				}
+				if data, err := o.Config(Provenance{}); err == nil && string(data) == plain {
+					t.Errorf("%s = %v does not change config.yaml", path, v)
+				}
+			}
+			visit("", func(o *Options) reflect.Value { return reflect.ValueOf(o).Elem() })
+		})
+	}
+}
+
+// reach follows pointers and interfaces.
+func reach(v reflect.Value) reflect.Value {
+	for (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
+		v = v.Elem()
+	}
+	return v
+}
+
+// irrelevant reports whether a field means nothing for the kind of regularizer.
+func irrelevant(path string, kind problem.RegularizerKind) bool {
+	switch strings.TrimPrefix(path, "Regularizer.") {
+	case "Radius":
+		return kind != problem.Ball
+	case "Lower", "Upper":
+		return kind != problem.Box
+	case "Weight":
+		return kind == problem.Ball || kind == problem.Box
+	case "Groups":
+		return kind != problem.GroupL1
+	}
+	return false
+}
+
+// A run with a part that no flag expresses says so in its first key.
+func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
+	table := Table{Dataset: "synthetic-adult"}
+	other := table
+	other.TableOptions = datasets.TableOptions{Seed: 9}
+	commas := table
+	commas.Groups = []string{"a,b"}
+	for want, o := range map[string]Options{
+		"the task":   {Data: table, Task: &Statement{Name: "own"}},
+		"the rows":   {Data: Matrices{Train: &Matrix{Features: &matrix.Dense{}}}, Task: DemographicParity{}},
+		"the method": {Data: table, Task: DemographicParity{}, Method: ownMethod{&method.PPALA{}}},
+		"the method's field Primal": {Data: table, Task: DemographicParity{},
+			Method: &method.GDPA{Primal: &step.Settings{Kind: step.Gradient}}},
+		"the method's field Seed": {Data: table, Task: Intersectional{Form: SampledGroup}, Method: &method.MultiplierModel{Seed: 5}},
+		"the seed of the split":   {Data: other, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1}},
+		"the commas in group":     {Data: commas, Task: DemographicParity{}},
+		"the form of the gaps":    {Data: table, Task: DemographicParity{Gaps: AbsoluteGaps}},
+		"the box with an infinite bound": {Data: table, Task: DemographicParity{},
+			Regularizer: &problem.Regularizer{Kind: problem.Box, Upper: math.Inf(1)}},
+		"the groups of the regularizer": {Data: table, Task: DemographicParity{},
+			Regularizer: &problem.Regularizer{Kind: problem.GroupL1, Weight: 1, Groups: []int{3}}},
+		"the limit on gradient evaluations": {Data: table, Task: DemographicParity{}, Settings: trainer.Settings{Gradients: 10}},
+		"the state that the run resumes":    {Data: table, Task: DemographicParity{}, Settings: trainer.Settings{Resume: &trainer.State{}}},
+		"the GPU that the program opens": {Data: table, Task: DemographicParity{},
+			Device: Device{OpenGPU: func(GPUOptions) (GPU, error) { return nil, nil }}},
+	} {
+		first, _, _ := strings.Cut(configOf(t, o), "\n")
+		if first != fmt.Sprintf("only-in-program: [%s]", want) && first != fmt.Sprintf("only-in-program: [%q]", want) {
+			t.Errorf("%s, want %s", first, want)
+		}
+	}
+	if text := configOf(t, Options{Data: table, Task: DemographicParity{}}); strings.Contains(text, "only-in-program") {
+		t.Error(text)
+	}
+}
+
+// ownMethod is a method of the caller's.
+type ownMethod struct{ trainer.Method }
+
+func (ownMethod) Name() string { return "ppala-with-a-twist" }
+
+// The defaults that a session uses are those that DefaultsOf returns.
+func TestDefaultsOf(t *testing.T) {
+	for _, task := range []Task{NeymanPearson{}, DemographicParity{}, EqualizedOdds{}, Intersectional{}} {
+		o, err := Options{Data: Table{}, Task: task}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := DefaultsOf(nameOf(task))
+		if linear := len(o.Model.Hidden) == 0; linear != d.Linear || !linear && !slices.Equal(o.Model.Hidden, d.Hidden) || o.Regularizer.Kind != d.Regularizer.Kind {
+			t.Errorf("%T: %+v, %+v, want %+v", task, o.Model, o.Regularizer, d)
+		}
+	}
+	own := &Statement{Name: "own", Nodes: func(*gorgonia.Node, Rows) (*gorgonia.Node, gorgonia.Nodes, error) { return nil, nil, context.Canceled }}
+	o, err := Options{Data: Table{}, Task: own}.withDefaults()
+	if err != nil || o.Model.Hidden != nil || o.Regularizer.Kind != problem.NoRegularizer {
+		t.Errorf("%+v, %+v, %v", o.Model, o.Regularizer, err)
+	}
+}

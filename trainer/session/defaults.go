@@ -1,0 +1,81 @@
+package session
+
+import (
+	"ppal/models"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+	"ppal/trainer/problem"
+)
+
+// The defaults that do not depend on the task.
+const (
+	// DefaultIterations is the default limit on iterations.
+	DefaultIterations = 1000
+	// DefaultKappa is the default bound of NeymanPearson.
+	DefaultKappa = 0.2
+	// DefaultEpsilon is the default bound of the fairness tasks.
+	DefaultEpsilon = 0.01
+	// DefaultNormalize is the default normalisation of pictures.
+	DefaultNormalize = models.NormalizeStandardize
+)
+
+// DefaultClasses returns the default classes of Images.
+func DefaultClasses() []int { return []int{0, 1, 2, 3} }
+
+// Defaults are the options that a session chooses for a task if the caller leaves them zero.
+type Defaults struct {
+	Linear      bool              // the model is linear, not a network
+	Hidden      []int             // widths of a network
+	Activation  models.Activation // of a network
+	Regularizer problem.Regularizer
+	Phi         Surrogate // of the error, in the objective
+	Psi         Surrogate // in the constraints; "" for NeymanPearson, whose constraints have Phi
+}
+
+// DefaultsOf returns the defaults of the named task. For any other name, which is that of a
+// Statement, the model is linear and there is no regularizer.
+func DefaultsOf(task string) Defaults {
+	table := Defaults{Hidden: []int{64}, Activation: models.ReLU}
+	switch task {
+	case NameNeymanPearson:
+		return Defaults{
+			Hidden: []int{256}, Activation: models.Sigmoid, Phi: Sigmoid,
+			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
+		}
+	case NameDemographicParity, NameEqualizedOdds:
+		table.Linear, table.Phi, table.Psi = true, Logistic, Sigmoid
+		return table
+	case NameIntersectional:
+		table.Phi, table.Psi = Hinge, Hinge
+		return table
+	}
+	return Defaults{Linear: true}
+}
+
+// spec returns the default model.
+func (d Defaults) spec() *models.Spec {
+	if d.Linear {
+		return &models.Spec{}
+	}
+	return &models.Spec{Hidden: d.Hidden, Activation: d.Activation}
+}
+
+func (NeymanPearson) taskName() string     { return NameNeymanPearson }
+func (DemographicParity) taskName() string { return NameDemographicParity }
+func (EqualizedOdds) taskName() string     { return NameEqualizedOdds }
+func (Intersectional) taskName() string    { return NameIntersectional }
+
+// nameOf returns the task's name; "" for a task of the caller's own.
+func nameOf(t Task) string {
+	if n, ok := t.(interface{ taskName() string }); ok {
+		return n.taskName()
+	}
+	return ""
+}
+
+// defaultMethod returns PPALA with the practical settings for the task.
+func defaultMethod(task string) (*method.PPALA, error) {
+	m := &method.PPALA{}
+	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
+	return m, option.SetDefaults(m.Options(), func(name string) string { return run[name] })
+}

@@ -1,0 +1,89 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+)
+
+// TestPicturesWithValidation checks that a split of pictures gives validation rows of every class,
+// measures on them, and their sizes in the description.
+func TestPicturesWithValidation(t *testing.T) {
+	a := build(t, small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }))
+	var names []Split
+	for _, s := range a.data.splits {
+		names = append(names, s.name)
+	}
+	if want := []Split{Training, Validation, Test}; !slices.Equal(names, want) {
+		t.Fatalf("splits %v, want %v", names, want)
+	}
+	for _, class := range a.Describe().Classes {
+		if class.Train != 30 || class.Validation != 10 {
+			t.Errorf("class %s has %d training and %d validation rows, want 30 and 10", class.Name, class.Train, class.Validation)
+		}
+	}
+	all, err := a.measure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, measured := all["validation_error"]; !measured {
+		t.Errorf("no validation_error among %v", all)
+	}
+}
+
+// TestPicturesWithoutValidation checks that no split, 100/0/0 and rows at hand are the same run.
+func TestPicturesWithoutValidation(t *testing.T) {
+	want := finished(t, build(t, small(nil)))
+	got := finished(t, build(t, small(func(c *setup) { c.Split = datasets.Split{Train: 100} })))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSplitSeed checks that the seed of the split chooses the validation rows, and not the weights.
+func TestSplitSeed(t *testing.T) {
+	split := func(seed uint64) *assembly {
+		return build(t, small(func(c *setup) { c.Split, c.SplitSeed = datasets.Split{Train: 75, Validation: 25}, seed }))
+	}
+	bytes := func(a *assembly) []float64 {
+		x := a.data.splits[1].data
+		rows, cols := x.Dims()
+		values := make([]float64, rows*cols)
+		x.Float64(values, 0, rows)
+		return values
+	}
+	a, same, other := split(0), split(1), split(2)
+	if !slices.Equal(bytes(a), bytes(same)) {
+		t.Error("a split seed of 0 is not the session's seed, 1")
+	}
+	if slices.Equal(bytes(a), bytes(other)) {
+		t.Error("two split seeds choose the same validation rows")
+	}
+	if !slices.Equal(a.iterate(), other.iterate()) {
+		t.Error("the split seed changes the initial weights")
+	}
+}
+
+// TestValidationPicturesAtHand checks that validation rows at hand are measured.
+func TestValidationPicturesAtHand(t *testing.T) {
+	train, test, err := datasets.LoadImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choose := func(set *datasets.Images, rows int) *datasets.Selection {
+		s, err := datasets.Select(set, []int{2, 0, 3}, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a := build(t, small(func(c *setup) {
+		c.source = ImagesAtHand{Train: choose(train, 40), Validation: choose(test, 10), Test: choose(test, 0)}
+	}))
+	if got := a.Describe().Rows; got.Validation != 30 || got.Test <= 30 {
+		t.Errorf("%+v, want 30 validation rows", got)
+	}
+}

@@ -1,0 +1,23 @@
+package session
+
+import "ppal/internal/rundir"
+
+// The outcome of a run in the user's terms.
+type (
+	// Outcome is what a run achieved, counted on decisions.
+	Outcome = rundir.Outcome
+	// ConstraintOutcome is what became of one constraint.
+	ConstraintOutcome = rundir.ConstraintOutcome
+	// ObjectiveOutcome is the minimised rate on each split.
+	ObjectiveOutcome = rundir.ObjectiveOutcome
+	// SplitValues are a value on each split.
+	SplitValues = rundir.SplitValues
+	// BoundsOn says which values the bounds apply to. The empty string means OnDecisions.
+	BoundsOn = rundir.BoundsOn
+)
+
+// The values to which bounds apply.
+const (
+	OnDecisions = rundir.OnDecisions
+	OnSurrogate = rundir.OnSurrogate
+)

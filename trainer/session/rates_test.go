@@ -1,0 +1,127 @@
+package session
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// The rates of a run on a table agree with its measures, and every group has them in summary.json.
+// The times of the summary add up.
+func TestRatesOfATable(t *testing.T) {
+	s, err := New(t.Context(), Options{
+		Data: Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+		Task: EqualizedOdds{}, Settings: trainer.Settings{Iterations: 30},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range r.Splits {
+		if split.Rates == nil || split.ROC == nil {
+			t.Fatalf("%s: no rates", split.Name)
+		}
+		if d := math.Abs(split.Rates.Overall["error"].Value - split.Named["error"]); d > 1e-12 {
+			t.Errorf("%s: the error differs by %v from the measure", split.Name, d)
+		}
+		if n := len(split.Rates.ByGroup); n != 2 {
+			t.Fatalf("%s: %d groups", split.Name, n)
+		}
+		a, b := split.Rates.ByGroup[0], split.Rates.ByGroup[1]
+		gap := a.Rates["tpr"].Value - b.Rates["tpr"].Value
+		if d := math.Abs(math.Abs(gap) - math.Abs(split.Named["tpr_gap"])); d > 1e-12 {
+			t.Errorf("%s: the gap of the true positive rates is %v, the measure %v", split.Name, gap, split.Named["tpr_gap"])
+		}
+		if held := split.Name != Training; held != (a.Rates["tpr"].Interval != nil) {
+			t.Errorf("%s: interval %v", split.Name, a.Rates["tpr"].Interval)
+		}
+		at := ROCPoint{FPR: split.Rates.Overall["fpr"].Value, TPR: split.Rates.Overall["tpr"].Value}
+		if d := distance(split.ROC, at); d > 0.02 {
+			t.Errorf("%s: the chosen threshold %v is %v from the ROC curve", split.Name, at, d)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r.Splits[2].Rates, sum.Rates[Test]); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{plots.GroupRatesFile, plots.ROCFile} {
+		if _, err := os.Stat(filepath.Join(rundir.Dir(dir).Plots(), name)); err != nil {
+			t.Error(err)
+		}
+	}
+	parts := sum.Seconds + sum.SecondsReading + sum.SecondsMeasuring
+	if sum.SecondsReading <= 0 || sum.SecondsMeasuring <= 0 || math.Abs(parts-sum.SecondsTotal) > 1e-9 {
+		t.Errorf("%v s of training, %v of reading, %v of measuring, %v in all", sum.Seconds, sum.SecondsReading, sum.SecondsMeasuring, sum.SecondsTotal)
+	}
+	data, err := os.ReadFile(rundir.Dir(dir).Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys struct {
+		Rates map[string]struct {
+			ByGroup []struct {
+				Group string
+				Rates map[string]struct {
+					Value    float64
+					Interval []float64
+				}
+			} `json:"by_group"`
+		}
+	}
+	if err := json.Unmarshal(data, &keys); err != nil {
+		t.Fatal(err)
+	}
+	if g := keys.Rates["test"].ByGroup; len(g) != 2 || len(g[0].Rates["fpr"].Interval) != 2 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// distance returns the distance from a point to the nearest segment's end.
+func distance(curve []ROCPoint, p ROCPoint) float64 {
+	least := math.Inf(1)
+	for _, q := range curve {
+		least = min(least, math.Hypot(q.FPR-p.FPR, q.TPR-p.TPR))
+	}
+	return least
+}
+
+// Decisions need one score and two classes, or a score for each class.
+func TestDecisions(t *testing.T) {
+	two := rows{labels: make([]int, 3), classes: make([]Class, 2)}
+	three := rows{labels: make([]int, 2), classes: make([]Class, 3)}
+	for _, c := range []struct {
+		r      rows
+		scores []float64
+		want   []int
+	}{
+		{two, []float64{-1, 0, 1}, []int{0, 0, 1}},
+		{two, []float64{1, 0, 0, 1, 2, 2}, []int{0, 1, 0}},
+		{three, []float64{0, 1, 0, 3, 1, 2}, []int{1, 0}},
+		{three, []float64{1, 2}, nil},
+		{three, []float64{1, 2, 3}, nil},
+	} {
+		if diff := cmp.Diff(c.want, c.r.decisions(c.scores)); diff != "" {
+			t.Errorf("%v: %s", c.scores, diff)
+		}
+	}
+}
