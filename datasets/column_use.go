@@ -18,7 +18,7 @@ type ColumnUse struct {
 // Text describes the use in a few words: "category of 3 levels, group".
 func (u ColumnUse) Text() string {
 	text := u.Became
-	if u.Levels > 0 && u.Became != "label" {
+	if u.Levels > 0 && u.Became != "label" && u.Became != "ignored" {
 		text += fmt.Sprintf(" of %d levels", u.Levels)
 	}
 	if u.Detail != "" {
@@ -81,16 +81,17 @@ func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
 }
 
 // uses describes the columns of a published table.
-func (d *design) uses(s *sheet) []ColumnUse {
+func (d *design) uses(s *sheet, p *Preparation) []ColumnUse {
 	var uses []ColumnUse
 	for _, col := range s.columns {
 		u := ColumnUse{Name: col.name, Became: "ignored", Levels: len(col.values), Missing: col.countMissing()}
+		feature := slices.ContainsFunc(p.Encodings, func(e Encoding) bool { return e.Column == col.name })
 		switch {
 		case col.name == d.label:
 			u.Became = "label"
-		case slices.Contains(d.names(), col.name) && col.codes == nil:
+		case feature && col.codes == nil:
 			u.Became = "number"
-		case slices.Contains(d.names(), col.name):
+		case feature:
 			u.Became = "category"
 		}
 		uses = append(uses, u)

@@ -65,7 +65,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	if len(p.Encodings) == 0 {
 		return nil, fmt.Errorf("datasets: %w: no column is left for features", ErrColumn)
 	}
-	out.features, out.uses = &encoded{sheet: s, by: p}, d.uses(s)
+	out.features, out.uses = &encoded{sheet: s, by: p}, d.uses(s, p)
 	return out, nil
 }
 

@@ -135,6 +135,13 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		return nil, err
 	}
 	out.assigned, out.uses = parts, t.uses
+	kept := out.features.preparation().Encodings
+	for i := range out.uses {
+		u := &out.uses[i]
+		if c := t.column(u.Name); c != nil && c.feature && !slices.ContainsFunc(kept, func(e Encoding) bool { return e.Column == u.Name }) {
+			u.Became, u.Detail = "ignored", u.Detail+", excluded from the features because it is sensitive"
+		}
+	}
 	out.notes, out.warnings = append(t.notes, out.notes...), append(t.warnings, out.warnings...)
 	return out, nil
 }

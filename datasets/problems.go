@@ -55,13 +55,7 @@ func (p *Problems) found(ignorable []string) error {
 	case missing:
 		p.Advice = "to keep all of these columns: --missing impute or --missing flag"
 	case len(ignorable) > 1:
-		quoted := slices.Clone(ignorable)
-		for i, name := range quoted {
-			if strings.ContainsAny(name, ",\"") {
-				quoted[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-			}
-		}
-		p.Advice = fmt.Sprintf("to ignore these %d columns: --ignore '%s'", len(ignorable), strings.Join(quoted, ","))
+		p.Advice = fmt.Sprintf("to ignore these %d columns: --ignore %s", len(ignorable), shellName(strings.Join(ignorable, ",")))
 	}
 	return p
 }

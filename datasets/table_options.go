@@ -56,6 +56,14 @@ type TableOptions struct {
 	SplitColumn string
 }
 
+// OwnFiles returns the paths of the user's files.
+func (o *TableOptions) OwnFiles() []string {
+	if o.TestFile == "" {
+		return []string{o.File}
+	}
+	return []string{o.File, o.TestFile}
+}
+
 // errNoGroups refuses to drop the columns of groups if there are no groups.
 var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", ErrOption)
 

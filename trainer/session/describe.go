@@ -19,7 +19,8 @@ type Description struct {
 	Rows         SplitSizes
 	Preparation  *datasets.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
-	DeviceBytes  int64 // peak of the GPU memory in use so far; 0 without a GPU
+	Columns      []datasets.ColumnUse // what each column of a table's file became; nil for other data
+	DeviceBytes  int64                // peak of the GPU memory in use so far; 0 without a GPU
 }
 
 // Describe implements Pipeline.
