@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: run build test race lint bench peers bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # Train a Neyman-Pearson network with PPALA on the built-in images.
 run: build
@@ -62,6 +62,9 @@ lint:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
 	$(GO) run $(BENCHSTAT) bench.txt
+
+# Make the Python environment of bench-peers and of `ppal reproduce decisions`.
+peers: .venv-peers/made
 
 # Compare with PyTorch, JAX, NumPy and Cooper, in their own virtual environment: internal/peers/README.md.
 # PEERS_FLAGS="--quick" is a short comparison; PEERS_FLAGS="--help" lists the flags.

@@ -31,7 +31,7 @@ func adult() Dataset {
 		},
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
-		s := &source{classes: adultClasses}
+		s := &source{classes: adultClasses, label: adultLabel()}
 		var parts []*matrix.CSR
 		for _, file := range d.Files {
 			path := filepath.Join(dir, filepath.FromSlash(file.Path))
@@ -41,11 +41,15 @@ func adult() Dataset {
 			}
 			parts = append(parts, part)
 			s.labels = append(s.labels, labels...)
+			s.files = append(s.files, FileRows{file.Path, len(labels)})
 		}
 		return s, s.sparse(matrix.Stack(parts...), adultDesign(), opts)
 	}
 	return d
 }
+
+// adultLabel returns the label in the files.
+func adultLabel() Label { return Label{Positive: "+1", Negative: []string{"-1"}} }
 
 // readAdult reads one of the files. A row with an unknown label, or with neither or both sexes, is
 // an error.

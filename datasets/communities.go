@@ -66,7 +66,11 @@ func communitiesTable(s *sheet, opts TableOptions) (*source, error) {
 		label.codes = append(label.codes, code)
 	}
 	s.columns = append(s.columns, label)
-	return communitiesDesign().table(s, opts)
+	out, err := communitiesDesign().table(s, opts)
+	if err == nil {
+		out.label = Label{Column: crimeColumn, Condition: communitiesClasses[1], Otherwise: communitiesClasses[0]}
+	}
+	return out, err
 }
 
 func communitiesDesign() *design {

@@ -46,30 +46,40 @@ type delimited struct {
 	header []string
 }
 
-// newDelimited returns a reader of r, plain or gzip. A separator of 0 is detected from the first
-// lines. header names the fields of a file without a header line.
-func newDelimited(r io.Reader, name string, separator rune, header []string) (*delimited, error) {
+// openText returns the text of r, plain or gzip, without its byte order mark, and the separator. A
+// separator of 0 is detected from the first lines.
+func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, error) {
 	c, err := newContent(r, name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	buffered := bufio.NewReaderSize(c, sniffBytes)
 	head, err := buffered.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
-		return nil, c.fail(err)
+		return nil, 0, c.fail(err)
 	}
 	if err := checkEncoding(head, name); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		head = head[len(byteOrderMark):]
 		_, _ = buffered.Discard(len(byteOrderMark)) // these bytes are in the buffer
 	}
 	if len(bytes.TrimSpace(head)) == 0 {
-		return nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)}
+		return nil, 0, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)}
 	}
 	if separator == 0 {
 		separator = sniffSeparator(head)
+	}
+	return buffered, separator, nil
+}
+
+// newDelimited returns a reader of r, plain or gzip. A separator of 0 is detected from the first
+// lines. header names the fields of a file without a header line.
+func newDelimited(r io.Reader, name string, separator rune, header []string) (*delimited, error) {
+	buffered, separator, err := openText(r, name, separator)
+	if err != nil {
+		return nil, err
 	}
 	d := &delimited{name: name, csv: newCSVReader(buffered, separator), header: header}
 	if header != nil {

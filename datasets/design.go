@@ -25,8 +25,9 @@ func (d *design) specs() []columnSpec { return (&Preparation{Encodings: d.encodi
 
 // table makes the source from the sheet.
 func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
-	out := &source{classes: d.classes, rows: s.source, labels: make([]int, s.rows)}
 	label := s.column(d.label)
+	out := &source{classes: d.classes, rows: s.source, labels: make([]int, s.rows),
+		label: Label{Column: d.label, Positive: d.positive, Negative: without(label.values, d.positive)}}
 	positive := int32(slices.Index(label.values, d.positive))
 	for i, code := range label.codes {
 		out.labels[i] = -1

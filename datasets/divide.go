@@ -36,6 +36,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 	for k, part := range []*Selection{&d.Train, &d.Validation} {
 		for i, row := range parts[k] {
 			at[row] = k*len(parts[0]) + i
+			part.Source = append(part.Source, c.Source[row])
 			part.Offsets[labels[row]+1]++
 		}
 		for class := range c.Classes {

@@ -69,6 +69,15 @@ func checkDivision(t *testing.T, dir, dataset string) {
 			t.Errorf("class %d: the rows of both parts are not the chosen rows", classes[k])
 		}
 	}
+	for i, r := range slices.Concat(d.Train.Source, d.Validation.Source) { // the rows of the set
+		part, at := train, i
+		if i >= train.Rows {
+			part, at = validation, i-train.Rows
+		}
+		if !slices.Equal(part.Data[at*cols:(at+1)*cols], set.Pixels.Data[r*cols:(r+1)*cols]) {
+			t.Fatalf("row %d is not row %d of the set", i, r)
+		}
+	}
 	center, deviation := d.Moments()
 	wantCenter, wantDeviation := matrix.Moments(train)
 	if !cmp.Equal(center, wantCenter) || deviation != wantDeviation {

@@ -44,6 +44,11 @@ func (c *content) readIDXHeader(what string, ndims int) (dims []int, total uint6
 		return nil, 0, &FileError{Path: c.name, Offset: 0,
 			Err: fmt.Errorf("%w: magic number % x, IDX %s start with % x", ErrFormat, magic, what, want)}
 	}
+	return c.readIDXSizes(ndims)
+}
+
+// readIDXSizes reads the dimensions, after the magic number.
+func (c *content) readIDXSizes(ndims int) (dims []int, total uint64, err error) {
 	header, err := c.readExactly(uint64(4*ndims), "the dimensions")
 	if err != nil {
 		return nil, 0, err

@@ -77,30 +77,39 @@ func (p *libsvmParser) query(digits []byte, given bool) error {
 // entry adds the entry "index:value" and returns its index, which must be larger than the previous
 // index.
 func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) {
-	colon := bytes.IndexByte(field, ':')
-	if colon < 0 {
-		return 0, fmt.Errorf("%w: %s does not have the form index:value", ErrFormat, quoted(field))
-	}
-	index, ok := wholeNumber(field[:colon])
-	switch {
-	case !ok:
-		return 0, fmt.Errorf("%w: the index of %s is not a whole number up to %d", ErrIndex, quoted(field), maxIndex)
-	case index == 0:
-		return 0, fmt.Errorf("%w: %s: indices start at 1", ErrIndex, quoted(field))
-	case p.cols > 0 && index > p.cols:
-		return 0, fmt.Errorf("%w: %s: there are %d features", ErrIndex, quoted(field), p.cols)
-	case index <= previous:
-		return 0, fmt.Errorf("%w: %s follows index %d: indices increase along a line", ErrIndex, quoted(field), previous)
-	}
-	value, ok := number(field[colon+1:])
-	if !ok {
-		return 0, fmt.Errorf("the value of %s is %w", quoted(field), ErrNumber)
+	index, value, err := parseEntry(field, previous, p.cols)
+	if err != nil {
+		return 0, err
 	}
 	p.largest = max(p.largest, index)
 	if value != 0 {
 		p.add(int32(index-1), value)
 	}
 	return index, nil
+}
+
+// parseEntry parses an entry "index:value". The index must be larger than the previous index, and
+// at most cols unless cols is 0.
+func parseEntry(field []byte, previous, cols int) (index int, value float64, err error) {
+	colon := bytes.IndexByte(field, ':')
+	if colon < 0 {
+		return 0, 0, fmt.Errorf("%w: %s does not have the form index:value", ErrFormat, quoted(field))
+	}
+	index, ok := wholeNumber(field[:colon])
+	switch {
+	case !ok:
+		return 0, 0, fmt.Errorf("%w: the index of %s is not a whole number up to %d", ErrIndex, quoted(field), maxIndex)
+	case index == 0:
+		return 0, 0, fmt.Errorf("%w: %s: indices start at 1", ErrIndex, quoted(field))
+	case cols > 0 && index > cols:
+		return 0, 0, fmt.Errorf("%w: %s: there are %d features", ErrIndex, quoted(field), cols)
+	case index <= previous:
+		return 0, 0, fmt.Errorf("%w: %s follows index %d: indices increase along a line", ErrIndex, quoted(field), previous)
+	}
+	if value, ok = number(field[colon+1:]); !ok {
+		return 0, 0, fmt.Errorf("the value of %s is %w", quoted(field), ErrNumber)
+	}
+	return index, value, nil
 }
 
 // add appends an entry. Values are stored from the first value that is not 1.

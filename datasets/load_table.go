@@ -7,8 +7,17 @@ type Tables struct {
 	Train, Validation, Test *Table       // nil if the split gives this set no rows
 	Preparation             *Preparation // how the columns became features
 	Uses                    []ColumnUse  // what each column of the file became; nil for sparse tables
-	Notes                   []string     // sentences about automatic decisions
-	Warnings                []string     // sentences about possible problems
+	Label                   Label        // how the label gives the class
+	// Files are the files whose rows Table.Source numbers one after the other; nil: one file
+	Files    []FileRows
+	Notes    []string // sentences about automatic decisions
+	Warnings []string // sentences about possible problems
+}
+
+// FileRows is a file with its number of rows.
+type FileRows struct {
+	Name string
+	Rows int
 }
 
 // Part is one of the tables with its name: training, validation or test.

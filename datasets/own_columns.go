@@ -36,6 +36,7 @@ type ownTable struct {
 	positive string       // the value of class +1 as given; may be empty
 	when     *condition   // the condition of class +1; nil: positive decides
 	uses     []ColumnUse  // of all columns
+	files    []FileRows   // nil: one file
 	notes    []string
 	warnings []string
 }

@@ -134,6 +134,10 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.when != nil {
+		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Decimal: t.column(t.label).decimal}
+	}
+	out.files = t.files
 	out.assigned, out.uses = parts, t.uses
 	kept := out.features.preparation().Encodings
 	for i := range out.uses {
@@ -154,7 +158,7 @@ func (t *ownTable) classes(d *design, s *sheet) error {
 		if err != nil {
 			return err
 		}
-		negative := slices.DeleteFunc(slices.Clone(label.values), func(v string) bool { return v == positive })
+		negative := without(label.values, positive)
 		d.positive, d.classes = positive, [2]string{t.label + "=" + listed(negative, 3), t.label + "=" + positive}
 		return nil
 	}

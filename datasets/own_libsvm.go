@@ -28,6 +28,7 @@ func ownLIBSVM() Dataset {
 			if s.labels, s.classes, err = signs(opts.File, file.Labels); err != nil {
 				return nil, err
 			}
+			s.label = Label{Positive: formatNumber(slices.Max(file.Labels)), Negative: []string{formatNumber(slices.Min(file.Labels))}}
 			return s, s.sparse(file.X, &sparseDesign{}, opts)
 		},
 	}

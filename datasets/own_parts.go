@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,7 +46,9 @@ func (t *ownTable) parts(s **sheet) ([]int8, error) {
 	for i := range test.rows {
 		parts[known.rows+i] = 2
 	}
-	*s = known.with(test)
+	inFile := t.columns[0].profile.rows
+	*s = known.with(test, inFile)
+	t.files = []FileRows{{t.opts.File, inFile}, {t.opts.TestFile, 1 + slices.Max((*s).source) - inFile}}
 	return parts, nil
 }
 
@@ -61,14 +64,15 @@ func (t *ownTable) testSchema(known *sheet) *schema {
 	return s
 }
 
-// with returns a sheet with the rows of s, then those of more, which has the same columns.
-func (s *sheet) with(more *sheet) *sheet {
+// with returns a sheet with the rows of s, then those of more, which has the same columns. The rows
+// of more are numbered from first.
+func (s *sheet) with(more *sheet, first int) *sheet {
 	out := &sheet{name: s.name, rows: s.rows + more.rows, flag: s.flag}
 	for i := range out.rows {
 		if i < s.rows {
 			out.source = append(out.source, s.number(i))
 		} else {
-			out.source = append(out.source, more.number(i-s.rows))
+			out.source = append(out.source, first+more.number(i-s.rows))
 		}
 	}
 	for _, c := range s.columns {

@@ -29,7 +29,10 @@ func TestTestFile(t *testing.T) {
 	if got.Train.Rows() != 80 || got.Validation.Rows() != 20 || got.Test.Rows() != 2 {
 		t.Errorf("%d, %d, %d rows", got.Train.Rows(), got.Validation.Rows(), got.Test.Rows())
 	}
-	if diff := cmp.Diff([]int{0, 1}, got.Test.Source); diff != "" {
+	if diff := cmp.Diff([]int{100, 101}, got.Test.Source); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]FileRows{{opts.File, 100}, {test, 2}}, got.Files); diff != "" {
 		t.Error(diff)
 	}
 	if !slices.Equal(got.Test.Labels, []int{1, -1}) || !slices.Equal(got.Test.Groups[0].Rows, []int{1}) || !slices.Equal(got.Test.Attributes[0].Of, []int{1, 0}) {

@@ -394,3 +394,66 @@ func TestLabelConditions(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// streamed prepares new rows in blocks, as prediction does.
+func streamed(t *testing.T, p *Preparation, text string) []float64 {
+	t.Helper()
+	var all []float64
+	n := &NewRows{
+		Preparation: p,
+		Work:        func(features, results []float64) ([]float64, error) { return append(results, features...), nil },
+		Emit: func(b *Block) error {
+			all = append(all, b.Results...)
+			return nil
+		},
+	}
+	if err := n.Read(strings.NewReader(text), "new"); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestNewRowsOfAnyTable checks that prediction prepares rows as training does: dates, decimal
+// commas and columns without a name.
+func TestNewRowsOfAnyTable(t *testing.T) {
+	text := rowsText(";when;wage;g;y", 40, func(i int) string {
+		return fmt.Sprintf("%d;%d.%d.2023;1.%03d,%d;%c;%d", 7*i%40, 1+i%28, 1+i%12, i*i%1000, i%10, 'a'+i%3, i%2)
+	})
+	got, err := everything(t, text, TableOptions{Label: "y", Dates: DatesExpanded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"column 1", "when day", "when month", "when weekday", "wage", "g=a", "g=b", "g=c"}, got.Train.Columns); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(denseOf(t, got).Data, streamed(t, got.Preparation, text)); diff != "" {
+		t.Error(diff)
+	}
+	latin := strings.Replace(text, ";a;", ";\xe4;", 1)
+	n := &NewRows{Preparation: got.Preparation, Work: func(_, r []float64) ([]float64, error) { return r, nil }, Emit: func(*Block) error { return nil }}
+	checkError(t, n.Read(strings.NewReader(latin), "new"), ErrFormat, `line 2, column 4: wrong format: "\xe4" is not in UTF-8, probably the text is in ISO-8859-1`)
+}
+
+// TestLabelsOfNewRows checks that a condition's label gives new rows their classes.
+func TestLabelsOfNewRows(t *testing.T) {
+	text := "mass;marital;z;y\n3.000,5;single;1;a\n4.000,5;married;2;b\n5.000,0;single;3;c\n"
+	for label, want := range map[string][]int{"mass>=4000": {0, 1, 1}, "marital!=married": {1, 0, 1}, "marital=single": {1, 0, 1}} {
+		got, err := everything(t, text, TableOptions{Label: label, Features: []string{"z"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{"3.000,5", "4.000,5", "5.000,0"}
+		if strings.HasPrefix(label, "marital") {
+			texts = []string{"single", "married", "single"}
+		}
+		classes, err := got.Label.Classes(texts)
+		if err != nil || !slices.Equal(classes, want) {
+			t.Errorf("%s: %v, %v", label, classes, err)
+		}
+		for i, class := range classes {
+			if got.Train.Labels[i] != 2*class-1 {
+				t.Errorf("%s: the training labels are %v", label, got.Train.Labels)
+			}
+		}
+	}
+}

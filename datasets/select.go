@@ -14,6 +14,7 @@ type Selection struct {
 	Classes []int    // the set's class numbers, in the order asked for
 	Names   []string // their names
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
+	Source  []int    // each row's number in the set, from 0; nil: not known
 }
 
 // Labels returns the rows' classes, as indices into Classes.
@@ -102,7 +103,8 @@ func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) 
 		sel.Names = append(sel.Names, declared[class])
 		sel.Offsets = append(sel.Offsets, sel.Offsets[i]+len(byClass[i]))
 	}
-	return sel, slices.Concat(byClass...), nil
+	sel.Source = slices.Concat(byClass...)
+	return sel, sel.Source, nil
 }
 
 // checkClasses returns an error for requests that no rows can meet.

@@ -30,10 +30,10 @@ func TestSelect(t *testing.T) {
 	}{
 		{"all rows, order given", []int{2, 0}, 0, Selection{
 			Pixels: &matrix.Bytes{Rows: 6, Cols: 1, Data: []uint8{0, 3, 5, 1, 4, 6}, Scale: PixelScale},
-			Names:  []string{"c", "a"}, Offsets: []int{0, 3, 6}}, []int{0, 0, 0, 1, 1, 1}},
+			Names:  []string{"c", "a"}, Offsets: []int{0, 3, 6}, Source: []int{0, 3, 5, 1, 4, 6}}, []int{0, 0, 0, 1, 1, 1}},
 		{"first two of each, what there is of b", []int{0, 1, 2}, 2, Selection{
 			Pixels: &matrix.Bytes{Rows: 5, Cols: 1, Data: []uint8{1, 4, 2, 0, 3}, Scale: PixelScale},
-			Names:  []string{"a", "b", "c"}, Offsets: []int{0, 2, 3, 5}}, []int{0, 0, 1, 2, 2}},
+			Names:  []string{"a", "b", "c"}, Offsets: []int{0, 2, 3, 5}, Source: []int{1, 4, 2, 0, 3}}, []int{0, 0, 1, 2, 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Select(fewImages(), test.classes, test.rows)

@@ -12,7 +12,9 @@ type source struct {
 	name    string
 	labels  []int
 	classes [2]string
-	groups  []Group // fixed groups over all rows; empty: groups by quantile
+	label   Label
+	files   []FileRows // nil: one file
+	groups  []Group    // fixed groups over all rows; empty: groups by quantile
 	by      *intersections
 	// over all rows
 	attributes []Attribute
@@ -43,7 +45,7 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tables{Preparation: s.features.preparation(), Uses: s.uses, Notes: append(s.notes, notes...), Warnings: s.warnings}
+	t := &Tables{Preparation: s.features.preparation(), Label: s.label, Files: s.files, Uses: s.uses, Notes: append(s.notes, notes...), Warnings: s.warnings}
 	groups := s.groups
 	if s.by != nil {
 		var note string

@@ -14,7 +14,7 @@ func syntheticAdult() Dataset {
 	return standInFor(adult(), func(opts TableOptions) (*source, error) {
 		const rows, positives = 48842, 11687
 		t := newStandIn(rows, opts.Seed)
-		s := &source{classes: adultClasses, labels: t.labels(positives)}
+		s := &source{classes: adultClasses, label: adultLabel(), labels: t.labels(positives)}
 		blocks := make([][]int32, len(adultBlocks))
 		entries := 0
 		for b, block := range adultBlocks {

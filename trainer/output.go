@@ -37,7 +37,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
 	r.Point = *t.fullAt
-	for _, v := range []problem.Vector{t.bestAt, t.drawnAt, t.iterateAt} {
+	for _, v := range []problem.Vector{t.selection.at, t.drawnAt, t.iterateAt} {
 		if v != problem.Iterate {
 			t.p.Space().Free(v)
 		}
@@ -50,8 +50,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 func (t *run) choose(r *Result) error {
 	from, nu := problem.Iterate, []float64(nil)
 	switch {
-	case t.set.Output == OutputBest && t.best != nil:
-		from, nu, r.Output = t.bestAt, t.bestNu, t.best.Iteration
+	case t.selection.chosen:
+		from, nu, r.Output = t.selection.at, t.selection.nu, t.selection.iteration
 	case t.set.Output == OutputBest:
 		t.warn("no recorded iterate was feasible: the output is the last iterate (use more iterations or a larger --feasibility-tolerance)")
 	case t.set.Output == OutputRandom && t.drawn > 0:

@@ -3,7 +3,6 @@ package trainer
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/vec"
@@ -61,11 +60,8 @@ func (t *run) recordIterate(ending bool) error {
 	}
 	if r.MaxViolation <= t.set.FeasibilityTolerance && (t.best == nil || r.Objective < t.best.Objective) {
 		t.best = &Best{r.Iteration, r.Objective}
-		if t.set.Output == OutputBest {
-			t.p.Space().Combine(t.bestAt, 1, problem.Iterate, 0, problem.Iterate)
-			t.bestNu = slices.Clone(report.Nu)
-		}
 	}
+	t.selects(&r, report.Nu)
 	t.last, t.recorded = r, t.at.Iteration
 	if t.set.Recorder == nil {
 		return nil

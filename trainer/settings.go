@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"ppal/trainer/certify"
@@ -17,7 +18,17 @@ const (
 	OutputLast   Output = "last"
 	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective, or the last if none is feasible
 	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly, or with the weights of a Weigher
+
+	// The recorded iterate, after the start, with the best Merit on the training rows, or on the
+	// validation rows.
+	OutputBestTrain      Output = "best-train"
+	OutputBestValidation Output = "best-validation"
 )
+
+// outputs are the values of Settings.Output.
+func outputs() []Output {
+	return []Output{OutputLast, OutputBest, OutputRandom, OutputBestTrain, OutputBestValidation}
+}
 
 // Settings are the settings of a run. The zero value evaluates and records the start alone.
 type Settings struct {
@@ -41,8 +52,18 @@ type Settings struct {
 	// Measure evaluates further measures, such as error rates, at a record. Its time does not count as
 	// training time. nil is the default: no measures.
 	Measure func() (map[string]float64, error)
-	// Output selects the iterate that the run leaves in the problem; "" is the default, OutputLast.
+	// Output selects the iterate that the run leaves in the problem. "" is the default: OutputLast, or
+	// OutputBestValidation with a Patience.
 	Output Output
+	// Patience stops the run after this number of records in a row without a better ValidationMerit; 0
+	// is the default: never.
+	Patience int
+	// TrainMerit returns the merit of the record that Measure has just measured, on the training rows.
+	// nil is the default: the record's objective, and its constraints with FeasibilityTolerance.
+	TrainMerit func() Merit
+	// ValidationMerit returns the merit of the record that Measure has just measured, on validation
+	// rows. Patience and OutputBestValidation need it. nil is the default: no validation rows.
+	ValidationMerit func() Merit
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
 	// CollapseAbove is the objective at or above which a stationary point is worthless (every margin
@@ -96,8 +117,8 @@ func (s Settings) validate(p problem.Problem, n int) error {
 			problem.ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
 	case s.NearEvery < 0:
 		return fmt.Errorf("trainer: %w: near stationarity every %d records, want a number of at least 0", problem.ErrSettings, s.NearEvery)
-	case s.Output != "" && s.Output != OutputLast && s.Output != OutputBest && s.Output != OutputRandom:
-		return fmt.Errorf("trainer: %w: unknown output %q (supported: last, best, random)", problem.ErrSettings, s.Output)
+	case s.Output != "" && !slices.Contains(outputs(), s.Output):
+		return fmt.Errorf("trainer: %w: unknown output %q (supported: %q)", problem.ErrSettings, s.Output, outputs())
 	}
 	return p.Space().Regularizer.Validate(n)
 }

@@ -22,6 +22,7 @@ const (
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
 	Converged      Status = "tolerance reached" // the certificate's epsilon at a record is at most Settings.Tolerance
+	NoImprovement  Status = "no improvement"    // Settings.Patience records in a row without one on validation rows
 	Interrupted    Status = "interrupted"       // the context was cancelled
 	Failed         Status = "failed"            // an error, which Train also returns
 )
@@ -85,8 +86,7 @@ type run struct {
 	x         []float64
 	rng       *rand.Rand
 	best      *Best
-	bestAt    problem.Vector
-	bestNu    []float64 // a copy of Report.Nu at the best record
+	selection *selection
 	drawn     int
 	weight    float64 // sum of a Weigher's weights of all iterates
 	drawnAt   problem.Vector
@@ -97,6 +97,10 @@ type run struct {
 
 func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	n, _ := p.Dims()
+	s, err := s.withOutput()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.validate(p, n); err != nil {
 		return nil, err
 	}
@@ -119,10 +123,8 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 			t.share = s.TimeLimit.Seconds() / defaultRecords
 		}
 	}
-	switch s.Output {
-	case OutputBest:
-		t.bestAt = p.Space().New()
-	case OutputRandom:
+	t.selection = newSelection(p, &t.set)
+	if s.Output == OutputRandom {
 		t.drawnAt = p.Space().New()
 	}
 	p.Space().Project()
@@ -207,6 +209,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			if err := t.record(last || overtime || spent || interrupted); err != nil {
 				return Failed, err
 			}
+			patient := t.set.Patience == 0 || t.selection.waited < t.set.Patience
 			switch {
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil
@@ -218,6 +221,8 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 				return GradientLimit, nil
 			case interrupted:
 				return Interrupted, nil
+			case !patient:
+				return NoImprovement, nil
 			}
 		}
 		began := time.Now()

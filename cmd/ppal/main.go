@@ -30,7 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the program immediately
 	a := &app{
-		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		columns:  columns,
 		open:     session.New,
@@ -43,6 +43,7 @@ func main() {
 
 // app is the program with its environment.
 type app struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool       // whether stderr is a terminal
 	columns        func() int // its current width; nil: 80

@@ -14,11 +14,12 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/reproduce"
+	"ppal/internal/reproduce/decisions"
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
 	var o reproduce.Options
-	var out string
+	var out, checkout string
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
@@ -26,9 +27,14 @@ func (a *app) reproduceCommand() *cobra.Command {
 		Long: `Reproduce runs all methods of one figure of the paper twice: with the published gradient steps, after a search over the same
 number of settings for each method; and with the same automatic primal step for every method that supports it. It writes every
 record (results.jsonl), plots, and summary.md with the tables and, for each claim of the paper, a verdict with its numbers.
-To continue an interrupted experiment, repeat the command with the same --out.`,
+To continue an interrupted experiment, repeat the command with the same --out.
+
+The experiment decisions compares ppal with other libraries on constraints that hold on decisions. It runs in a checkout of
+ppal, whose "make peers" makes the Python environment of the other libraries; without it, only ppal is measured. It writes
+every run (results.jsonl), plots, and summary.md with the tables and verdicts. One run computes at a time, on one thread.`,
 		Example: `  ppal reproduce --list
   ppal reproduce dp-adult
+  ppal reproduce decisions
   ppal reproduce mnpc-fashion-mnist --full --seeds 5 --out runs/mnpc`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if list {
@@ -44,6 +50,12 @@ To continue an interrupted experiment, repeat the command with the same --out.`,
 			if list {
 				return a.listFigures()
 			}
+			if args[0] == decisions.Name {
+				if !cmd.Flags().Changed("seeds") {
+					o.Seeds = decisions.Splits
+				}
+				return a.reproduceDecisions(cmd.Context(), o, out, checkout)
+			}
 			return a.reproduce(cmd.Context(), args[0], o, out)
 		}),
 	}
@@ -51,11 +63,12 @@ To continue an interrupted experiment, repeat the command with the same --out.`,
 	flags.SortFlags = false
 	flags.BoolVar(&list, "list", false, "list the experiments")
 	flags.BoolVar(&o.Full, "full", false, "use all data and the full width")
-	flags.IntVar(&o.Seeds, "seeds", 3, "run each method with the seeds 1 to N")
+	flags.IntVar(&o.Seeds, "seeds", 3, "run each method with the seeds 1 to N (decisions: 5)")
 	flags.IntVar(&o.Workers, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
 	flags.StringVar(&out, "out", "", "write to this directory (default runs/reproduce-NAME)")
 	flags.StringVar(&o.Device, "device", "", "use this device, as in ppal train; on a GPU runs are executed one after the other (default auto)")
 	flags.StringVar(&o.DataDir, "data-dir", "", "look for the data sets' files in this directory (default $PPAL_DATA, else the user's cache directory)")
+	flags.StringVar(&checkout, "checkout", ".", "decisions: find the other libraries in this checkout of ppal")
 	return cmd
 }
 
@@ -64,7 +77,7 @@ func figureNames() []string {
 	for _, f := range reproduce.Figures() {
 		names = append(names, f.Name)
 	}
-	return names
+	return append(names, decisions.Name)
 }
 
 func (a *app) listFigures() error {
@@ -77,6 +90,7 @@ func (a *app) listFigures() error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, title, f.Source)
 	}
+	fmt.Fprintf(w, "%s\t%s\tnone: a comparison with other libraries\n", decisions.Name, decisions.Title)
 	return w.Flush()
 }
 
@@ -118,5 +132,41 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, o
 		}
 	}
 	_, err = io.WriteString(a.stdout, strings.Join(lines, "\n"))
+	return err
+}
+
+// reproduceDecisions compares ppal with other libraries on constraints that hold on decisions.
+func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, checkout string) error {
+	if err := checkRuns(o.Seeds, 0); err != nil {
+		return err
+	}
+	if out == "" {
+		out = filepath.Join("runs", "reproduce-"+decisions.Name)
+	}
+	dir, err := datasets.Dir(o.DataDir, a.getenv)
+	if err != nil {
+		return err
+	}
+	options := decisions.Options{Splits: o.Seeds, Threads: 1, DataDir: dir, Out: out,
+		Python: decisions.FindPython(checkout, filepath.Join(out, "python.log"), 1)}
+	missing := options.Python.Check()
+	if missing != nil {
+		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", missing)
+		options.Python = nil
+	}
+	progress, finish := a.studyProgress(decisions.Title)
+	options.Progress = func(done, total int, running string) { progress(float64(done), total, running) }
+	outcome, err := decisions.Run(ctx, options)
+	finish()
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", out, out)
+	}
+	if err != nil {
+		return err
+	}
+	if err := outcome.Write(out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), out)
 	return err
 }

@@ -57,3 +57,17 @@ func TestReproduceRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Without the Python environment the comparison says so and how to make it. Without the data it
+// ends there.
+func TestReproduceDecisionsRefuses(t *testing.T) {
+	out, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
+	got := command(t.Context(), nil, "reproduce", "decisions", "--checkout", data, "--data-dir", data, "--out", out)
+	if got.status == exitDone || !strings.Contains(got.stderr, "only ppal is measured") || !strings.Contains(got.stderr, "make peers") ||
+		!strings.Contains(got.stderr, "ppal data fetch adult") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+	if got := command(t.Context(), nil, "reproduce", "decisions", "--seeds", "0"); got.status == exitDone || !strings.Contains(got.stderr, "--seeds 0: must be at least 1") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+}

@@ -29,7 +29,7 @@ with a KKT certificate, which measures how close the result is to optimality and
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.methodsCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
+	root.AddCommand(a.trainCommand(), a.predictCommand(), a.methodsCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
 		a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"ppal/trainer"
 	"ppal/trainer/session"
 )
 
@@ -33,7 +34,11 @@ func (r *trainRun) printTable(result *session.Result) error {
 	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, infeasibility %s, complementarity %s)\n",
 		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Infeasibility), short(c.Complementarity))
 	if sum.OutputIteration != sum.Iterations {
-		fmt.Fprintf(w, "output\titeration %d (--output %s)\n", sum.OutputIteration, r.cfg.Output)
+		flag, chosen := "output", r.cfg.Output
+		if r.cfg.Select != trainer.OutputLast {
+			flag, chosen = "select", r.cfg.Select
+		}
+		fmt.Fprintf(w, "output\titeration %d (--%s %s)\n", sum.OutputIteration, flag, chosen)
 	}
 	fmt.Fprintf(w, "memory\t%.0f MB at most\n", float64(sum.PeakBytes)/1e6)
 	if len(sum.Warnings) == 0 {

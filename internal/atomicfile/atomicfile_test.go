@@ -30,3 +30,43 @@ func TestWrite(t *testing.T) {
 		t.Errorf("in no folder: %v", err)
 	}
 }
+
+// A new file replaces the old one when it is committed, and not before.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, commit := range []bool{false, true} {
+		f, err := Create(path, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
+			t.Errorf("before the end: %q, %v", got, err)
+		}
+		want := "old"
+		if commit {
+			want = "new"
+			if err := f.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Discard(); err != nil {
+			t.Error(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("commit %v: %q, %v", commit, got, err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("%v, %v: want the file alone", entries, err)
+		}
+	}
+	if _, err := Create(filepath.Join(dir, "none", "file"), 0o600); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("in no folder: %v", err)
+	}
+}

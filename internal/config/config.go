@@ -99,7 +99,9 @@ type Run struct {
 	Tolerance            float64
 	BatchSize            int // 0: all rows
 	Seed                 uint64
-	Output               trainer.Output
+	Output               trainer.Output // last, best, random
+	Select               trainer.Output // last, best-train, best-validation
+	Patience             int            // records; 0: no early stopping
 	FeasibilityTolerance float64
 	Out                  string // "": runs/<time>-<problem>-<method>
 	RecordEvery          int

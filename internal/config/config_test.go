@@ -169,6 +169,9 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp epsilon=0.1,0.2", "--epsilon 0.1,0.2: 2 values; give one, or two with --problem eo"},
 		{"problem=dp split=50/60/0", "--split 50/60/0: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
 		{"problem=dp split=0/50/50", "--split 0/50/50: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
+		{"select=best-train output=best", "--select best-train: --output best chooses the saved weights too; give one of the two"},
+		{"select=best", "--select best: unknown; did you mean last? (choose last, best-train or best-validation)"},
+		{"patience=-1", "--patience -1: must be at least 0"},
 		{"split=80/10/10", "--split 80/10/10: pictures have test rows of their own; the third percentage must be 0, as in 90/10/0"},
 		{"iterations=99999999999999999999", "--iterations 99999999999999999999: out of the range of a whole number"},
 		{"problem=dp eo-form=max", "--eo-form max: used only with --problem eo (now dp)"},
@@ -390,6 +393,34 @@ func TestDevices(t *testing.T) {
 		}
 		if cfg.Kind != want.kind || cfg.Ordinal != want.ordinal || cfg.Text("device") != want.written {
 			t.Errorf("%s: %q number %d, written %s", text, cfg.Kind, cfg.Ordinal, cfg.Text("device"))
+		}
+	}
+}
+
+// TestSelection checks which iterate --output, --select and --patience choose together.
+func TestSelection(t *testing.T) {
+	for _, c := range []struct {
+		flags    Values
+		output   trainer.Output
+		patience int
+	}{
+		{nil, trainer.OutputLast, 0},
+		{Values{"output": "random"}, trainer.OutputRandom, 0},
+		{Values{"select": "best-train"}, trainer.OutputBestTrain, 0},
+		{Values{"patience": "5"}, trainer.OutputBestValidation, 5},
+		{Values{"patience": "5", "select": "last"}, trainer.OutputLast, 5},
+		{Values{"patience": "5", "output": "best"}, trainer.OutputBest, 5},
+	} {
+		cfg, err := Resolve(c.flags, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := cfg.TrainerSettings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Output != c.output || s.Patience != c.patience {
+			t.Errorf("%v: output %s and patience %d, want %s and %d", c.flags, s.Output, s.Patience, c.output, c.patience)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
+	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
@@ -34,6 +35,9 @@ func (r *resolver) consistent() error {
 		if err := check(refuse); err != nil {
 			return err
 		}
+	}
+	if t.Select != trainer.OutputLast && t.Output != trainer.OutputLast {
+		return refuse("select", "--output %s chooses the saved weights too; give one of the two", t.Output)
 	}
 	if t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]) {
 		return refuse("box", "must be LO,HI with LO at most HI")

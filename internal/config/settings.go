@@ -38,10 +38,10 @@ func Groups() []string {
 // everyday are the settings of the short help.
 var everyday = []string{
 	"problem", "dataset", "data-dir", "file", "label", "group", "drop-sensitive", "split", "rows-per-class",
-	"model", "hidden", "activation", "heads",
+	"model", "hidden", "activation",
 	"classes", "kappa", "epsilon", "phi", "regularizer", "theta",
 	"method", "preset", "primal", "eta", "alpha", "beta",
-	"iterations", "time-limit", "tolerance", "batch-size", "seed", "output", "out", "init", "quiet",
+	"iterations", "time-limit", "tolerance", "batch-size", "seed", "select", "patience", "out", "init", "quiet",
 	"device", "products",
 }
 
@@ -290,6 +290,12 @@ func (r *Run) options() []*option.Option {
 		option.Seed("seed", &r.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
 		option.Choice("output", &r.Output, "save the last iterate, the feasible record with the smallest objective, or a random iterate",
 			trainer.OutputLast, trainer.OutputBest, trainer.OutputRandom),
+		option.Choice("select", &r.Select,
+			"save the last iterate, or the record with the smallest violation, and then the smallest objective, on the training or validation rows",
+			trainer.OutputLast, trainer.OutputBestTrain, trainer.OutputBestValidation).
+			OrRule("last; with --patience best-validation", r.defaultSelect, "patience", "output"),
+		option.Count("patience", &r.Patience, option.AtLeast(0),
+			"stop after N records in a row without an improvement on the validation rows; 0: never").Or("0").In("records"),
 		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
 			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
 		option.Text("out", &r.Out, "DIR", "write the run to this new directory").
@@ -303,6 +309,15 @@ func (r *Run) options() []*option.Option {
 		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
 		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
 	}
+}
+
+// defaultSelect is the choice of a run whose settings do not name one: early stopping returns to
+// the best record, unless --output chooses.
+func (r *Run) defaultSelect() string {
+	if r.Patience > 0 && r.Output == trainer.OutputLast {
+		return string(trainer.OutputBestValidation)
+	}
+	return string(trainer.OutputLast)
 }
 
 func (r *Run) setTimeLimit(text string) error {

@@ -52,7 +52,7 @@ func (t Train) TrainerRegularizer() (problem.Regularizer, error) {
 func (t Train) TrainerSettings() (trainer.Settings, error) {
 	s := trainer.Settings{
 		Iterations: t.Iterations, Tolerance: t.Tolerance, RecordEvery: t.RecordEvery,
-		NearEvery: t.NearStationarity, Output: t.Output, FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
+		NearEvery: t.NearStationarity, Output: t.chosenOutput(), Patience: t.Patience, FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
 	}
 	if t.TimeLimit != "none" {
 		d, err := time.ParseDuration(t.TimeLimit)
@@ -62,4 +62,12 @@ func (t Train) TrainerSettings() (trainer.Settings, error) {
 		s.TimeLimit = d
 	}
 	return s, nil
+}
+
+// chosenOutput is the iterate that --output or --select chooses. At most one of them is not last.
+func (t Train) chosenOutput() trainer.Output {
+	if t.Select != "" && t.Select != trainer.OutputLast {
+		return t.Select
+	}
+	return t.Output
 }

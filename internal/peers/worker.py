@@ -20,6 +20,10 @@ PEERS = {
     "torch": ("torch_peer", "TorchPeer"),
     "jax": ("jax_peer", "JaxPeer"),
     "cooper": ("cooper_peer", "CooperPeer"),
+    "fairlearn": ("decisions.fairness", "FairlearnPeer"),
+    "thresholds": ("decisions.thresholds", "ThresholdsPeer"),
+    "proxy-lagrangian": ("decisions.games", "ProxyLagrangianPeer"),
+    "cooper-proxy": ("decisions.proxies", "CooperProxyPeer"),
 }
 
 

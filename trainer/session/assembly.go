@@ -27,10 +27,11 @@ type assembly struct {
 	problem    problem.Problem // on all training rows
 	sampler    sampler         // the problem that is trained, if it is not problem; else nil
 	parameters int
-	products   string    // kind of products with the training rows
-	device     string    // the device in words
-	solved     *solution // of bounds on decisions; nil before Optimize, and for other tasks
-	notes      []string  // decisions between loading the data and building the problem
+	products   string // kind of products with the training rows
+	device     string // the device in words
+	// measures of the last record on the validation rows, if there are any
+	onValidation Measures
+	notes        []string // decisions between loading the data and building the problem
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
@@ -63,6 +64,9 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 func (a *assembly) build(ctx context.Context) (err error) {
 	seed := a.options.Settings.Seed
 	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed}); err != nil {
+		return err
+	}
+	if err := a.checkSelection(); err != nil {
 		return err
 	}
 	a.options.Data = nil // rows at hand can be freed once the device has its own copy

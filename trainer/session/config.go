@@ -322,7 +322,7 @@ func (c *configuration) run(o Options) {
 	c.number("tolerance", s.Tolerance)
 	c.count("batch-size", o.BatchSize)
 	c.put("seed", strconv.FormatUint(s.Seed, 10))
-	c.put("output", string(cmp.Or(s.Output, trainer.OutputLast)))
+	c.output(s)
 	c.number("feasibility-tolerance", s.FeasibilityTolerance)
 	if s.RecordEvery > 0 {
 		c.count("record-every", s.RecordEvery)
@@ -364,4 +364,22 @@ func (c *configuration) device(d Device) {
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")
 	}
+}
+
+// output adds the choice of the saved weights, which two flags share, and early stopping.
+func (c *configuration) output(s trainer.Settings) {
+	output, selected := trainer.OutputLast, trainer.OutputLast
+	switch s.Output {
+	case trainer.OutputBestTrain, trainer.OutputBestValidation:
+		selected = s.Output
+	case "":
+		if s.Patience > 0 {
+			selected = trainer.OutputBestValidation
+		}
+	default:
+		output = s.Output
+	}
+	c.put("output", string(output))
+	c.put("select", string(selected))
+	c.count("patience", s.Patience)
 }

@@ -63,7 +63,7 @@ func TestConfigHasEveryOption(t *testing.T) {
 	// The caller's functions, and the fields that the session sets itself.
 	skipped := []string{
 		"Files", "Settings.Recorder", "Settings.Measure", "Settings.Warn", "Settings.Full", "Settings.CollapseAbove", "Settings.IterationsPerEpoch",
-		"Settings.ResumeAt", "Model.Inputs", "Model.Outputs",
+		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Model.Inputs", "Model.Outputs",
 	}
 	options := map[string]func() Options{
 		"images": func() Options {

@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/plan"
+	"ppal/internal/rundir"
 )
 
 // Description describes a run: the provenance that config.yaml holds, and more.
@@ -19,8 +20,10 @@ type Description struct {
 	Rows         SplitSizes
 	Preparation  *datasets.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
-	Columns      []datasets.ColumnUse // what each column of a table's file became; nil for other data
+	Model        rundir.Model         // model.json; the zero value if the pipeline has no such model
+	Members      []rundir.Members     // the split of each row; nil: the rows have no source
 	DeviceBytes  int64                // peak of the GPU memory in use so far; 0 without a GPU
+	Columns      []datasets.ColumnUse // what each column of a table's file became; nil for other data
 }
 
 // Describe implements Pipeline.
@@ -43,6 +46,7 @@ func (a *assembly) Describe() Description {
 	}
 	d.Warnings = concat(d.Warnings, st.Warnings)
 	d.Notes = concat(d.Notes, a.notes, a.productsNote())
+	d.Model, d.Members = a.model(d), a.members()
 	return d
 }
 

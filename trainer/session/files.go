@@ -68,7 +68,7 @@ func (s *Session) Save(dir string) error {
 	if err := s.openToSave(dir); err != nil {
 		return err
 	}
-	if err := s.pipeline.SaveModel(s.files.dir.Model()); err != nil {
+	if err := s.saveModel(); err != nil {
 		return err
 	}
 	began := time.Now()

@@ -81,10 +81,11 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 			return nil, err
 		}
 		l, err := loadPictures(packed, validation, &asRead, s.Normalize)
-		if err == nil {
-			l.description.Data = sums
+		if err != nil {
+			return nil, err
 		}
-		return l, err
+		l.description.Data, l.shape = sums, train.Shape
+		return l, nil
 	})
 }
 
@@ -186,7 +187,7 @@ func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
-	r := rows{data: s.pixels, labels: s.Labels()}
+	r := rows{data: s.pixels, labels: s.Labels(), source: s.Source}
 	for k, name := range s.Names {
 		r.classes = append(r.classes, Class{Name: name, Label: k, Number: s.Classes[k]})
 		var class []int

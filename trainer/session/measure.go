@@ -45,16 +45,14 @@ type SplitMeasures struct {
 // Optimize implements Pipeline. The records get measures of every split.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
+	if s.TrainMerit, s.ValidationMerit = nil, nil; a.part(Validation) != nil {
+		s.ValidationMerit = a.validationMerit
+	}
 	method := a.options.Method
-	if a.sampler != nil {
-		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
-	}
-	if d := a.builder.statement.decisions; d != nil && d.on == OnDecisions {
-		return a.optimizeDecisions(ctx, s)
-	}
 	if a.sampler == nil {
 		return trainer.Train(ctx, a.problem, method, s)
 	}
+	s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
 	r, err := trainer.Train(ctx, a.sampler, method, s)
 	if err == nil { // the output is not always the iterate of the last record
 		x := a.iterate()
@@ -74,6 +72,9 @@ func (a *assembly) measure() (map[string]float64, error) {
 		}
 		for name, v := range m.Named {
 			all[rundir.MeasureKey(s.name, name)] = v
+		}
+		if s.name == Validation {
+			a.onValidation = m
 		}
 	}
 	return all, nil

@@ -69,8 +69,9 @@ type Options struct {
 	Method trainer.Method
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
 	// negative number evaluates the start only. Seed is also the seed of the initial weights, the
-	// mini-batches, the split of a table and built-in data. The session sets Measure, Full,
-	// IterationsPerEpoch and CollapseAbove.
+	// mini-batches, the split of a table and built-in data. The session sets Measure,
+	// TrainMerit, ValidationMerit, Full, IterationsPerEpoch and CollapseAbove. Output and Patience
+	// may choose on validation rows.
 	Settings trainer.Settings
 	// BatchSize is the number of rows of a mini-batch; 0: all rows. Batches keep the classes'
 	// shares.

@@ -17,6 +17,7 @@ type rows struct {
 	groups  []constraints.Group
 	levels  [][]float64 // the quantiles that describe each intersectional group
 	strata  [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
+	source  []int       // each row's number in its files, from 0; nil: not known
 }
 
 // public returns the labels, classes and groups for a task.

@@ -40,6 +40,9 @@ type loaded struct {
 	center, scale []float64 // of the columns, applied in the first layer; nil: none
 	normalization models.Normalization
 	description   Description // files, preparation, normalisation, notes and warnings
+	label         *datasets.Label
+	shape         datasets.Shape      // of pictures; zero if not known
+	files         []datasets.FileRows // that the rows' sources number one after the other; nil: one
 }
 
 // name returns the name of the data set, for messages.

@@ -102,7 +102,10 @@ func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 
 // loadTables returns the rows of a table.
 func loadTables(t *datasets.Tables, on request) *loaded {
-	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}}
+	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files}
+	if t.Label.Positive != "" || t.Label.Condition != "" {
+		l.label = &t.Label
+	}
 	l.description.Notes, l.description.Warnings = slices.Clone(t.Notes), slices.Clone(t.Warnings)
 	l.description.Normalization = "the columns' own (see notes)"
 	l.description.Columns = t.Uses
@@ -111,7 +114,7 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		l.description.FeatureNames = t.Preparation.Columns()
 	}
 	for name, part := range inSplits(t.Train, t.Validation, t.Test) {
-		r := rows{data: part.Features, labels: part.Labels}
+		r := rows{data: part.Features, labels: part.Labels, source: part.Source}
 		for k, class := range part.Classes {
 			r.classes = append(r.classes, Class{Name: class, Label: 2*k - 1})
 		}

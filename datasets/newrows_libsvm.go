@@ -1,0 +1,135 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// readLIBSVM reads rows in LIBSVM's format. A row may lack its label, unless the label is kept.
+func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
+	c, err := newContent(r, name)
+	if err != nil {
+		return err
+	}
+	from := &chunker{r: c, line: 1, unquoted: true}
+	p := n.Preparation
+	place := make([]int, p.Indices) // the feature of each index; -1: none
+	for j := range place {
+		place[j] = -1
+	}
+	for feature, index := range p.Numbers {
+		place[index-1] = feature
+	}
+	keep := make([]int, len(n.Keep)) // the kept indices; 0: the label
+	for k, text := range n.Keep {
+		if text == "" {
+			continue
+		}
+		if index, ok := wholeNumber([]byte(text)); ok && index >= 1 && index <= p.Indices {
+			keep[k] = index
+			continue
+		}
+		return &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, p.Indices)}
+	}
+	return n.pipeline(name, chunk{}, from.next, func() worker {
+		return &libsvmWorker{results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: map[string]string{}}
+	})
+}
+
+// libsvmWorker prepares rows in LIBSVM's format.
+type libsvmWorker struct {
+	*results
+	place []int
+	keep  []int
+	texts map[string]string // one copy of each label
+}
+
+// do implements worker.
+func (w *libsvmWorker) do(c chunk, b *Block) error {
+	w.begin(b)
+	for number, text := c.line, c.text; len(text) > 0; number++ {
+		line := text
+		if end := bytes.IndexByte(text, '\n'); end >= 0 {
+			line, text = text[:end], text[end+1:]
+		} else if text = nil; len(line) > maxLine {
+			return w.fail(&fieldError{line: number, err: errLongRecord})
+		}
+		if at := bytes.IndexByte(line, '#'); at >= 0 {
+			line = line[:at]
+		}
+		if field, _ := nextField(line); len(field) == 0 {
+			continue
+		}
+		if err := w.line(line, b); err != nil {
+			return w.fail(&fieldError{line: number, err: err})
+		}
+		if err := w.add(); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// line adds the row of a line that is not empty.
+func (w *libsvmWorker) line(line []byte, b *Block) error {
+	field, rest := nextField(line)
+	label := ""
+	if bytes.IndexByte(field, ':') < 0 {
+		if _, ok := number(field); !ok {
+			return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
+		}
+		var ok bool
+		if label, ok = w.texts[string(field)]; !ok {
+			label = string(field)
+			w.texts[label] = label
+		}
+		field, rest = nextField(rest)
+	}
+	if bytes.HasPrefix(field, []byte("qid:")) {
+		field, rest = nextField(rest)
+	}
+	row := w.row()
+	has := make([]bool, len(w.keep))
+	for previous := 0; len(field) > 0; field, rest = nextField(rest) {
+		most := len(w.place)
+		if w.of.IgnoreUnknown {
+			most = 0
+		}
+		index, value, err := parseEntry(field, previous, most)
+		if err != nil {
+			return err
+		}
+		if previous = index; index > len(w.place) {
+			b.Unknown++
+			continue
+		}
+		if place := w.place[index-1]; place >= 0 {
+			row[place] = value
+		}
+		if k := slices.Index(w.keep, index); k >= 0 {
+			has[k] = value != 0
+		}
+	}
+	for k, index := range w.keep {
+		switch {
+		case index > 0:
+			b.Kept[k] = append(b.Kept[k], strconv.Itoa(indicator(has[k])))
+		case label == "":
+			return fmt.Errorf("%w: the row has no label", ErrMissing)
+		default:
+			b.Kept[k] = append(b.Kept[k], label)
+		}
+	}
+	return nil
+}
+
+// indicator returns 1 for true.
+func indicator(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,349 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
+)
+
+// newRows collects what NewRows reads: the features and the kept texts.
+func newRows(p *Preparation, r io.Reader, set NewRows) (x *matrix.Dense, kept [][]string, unknown int, err error) {
+	x = &matrix.Dense{Cols: len(p.Columns())}
+	kept = make([][]string, len(set.Keep))
+	set.Preparation = p
+	set.Work = func(features, results []float64) ([]float64, error) { return append(results, features...), nil }
+	set.Emit = func(b *Block) error {
+		if b.First != x.Rows || len(b.Results) != b.Rows*x.Cols {
+			return fmt.Errorf("a block of %d rows from %d with %d numbers, after %d rows", b.Rows, b.First, len(b.Results), x.Rows)
+		}
+		x.Data, x.Rows, unknown = append(x.Data, b.Results...), x.Rows+b.Rows, unknown+b.Unknown
+		for k, texts := range b.Kept {
+			if len(texts) != b.Rows {
+				return fmt.Errorf("%d texts of %d rows", len(texts), b.Rows)
+			}
+			kept[k] = append(kept[k], texts...)
+		}
+		return nil
+	}
+	err = set.Read(r, "file")
+	return x, kept, unknown, err
+}
+
+// newColumns has a column of each kind.
+func newColumns() *Preparation {
+	return &Preparation{Absent: []string{"", "NA"}, Encodings: []Encoding{
+		{Column: "x", Center: 1, Scale: 2},
+		{Column: "y", Center: 3, Scale: 1, Missing: true},
+		{Column: "c", Categories: []string{"a", "b b", "z"}, Levels: []string{"b b", "a"}},
+		{Column: "d", Categories: []string{"p", "q"}, Missing: true},
+	}}
+}
+
+// Columns may be in another order, other columns may be there, and the label may be absent.
+func TestNewRows(t *testing.T) {
+	p := newColumns()
+	want := []float64{
+		1, 2, 0, 0, 1, 1, 0, 0,
+		-0.5, 0, 1, 1, 0, 0, 0, 1,
+		0, -1, 0, 0, 0, 0, 1, 0,
+	}
+	for name, text := range map[string]string{
+		"as trained":   "x,y,c,d\n3,5,a,p\n0,NA,b b,\n1,2,z,q\n",
+		"other order":  "d,y,c,x\np,5,a,3\n,NA,b b,0\nq,2,z,1\n",
+		"more columns": ",d,note,y,c,label,x\n0,p,u,5,a,1,3\n1,,u,NA,b b,1,0\n2,q,\"v,\"\"w\n\",2,z,0,1\n",
+		"tabs, CRLF":   "x\ty\tc\td\r\n3\t5\ta\tp\r\n0\tNA\tb b\t\r\n1\t2\tz\tq\r\n",
+		"quotes":       "\"x\";y;c;d\n\"3\";5;\"a\";p\n0;\"NA\"; \"b b\" ;\"\"\n1;2;z;q",
+		"gzip":         string(gzipped([]byte("x,y,c,d\n3,5,a,p\n0,NA,b b,\n1,2,z,q\n"))),
+	} {
+		text = strings.ReplaceAll(text, `"b b" ;`, `"b b";`)
+		x, _, _, err := newRows(p, strings.NewReader(text), NewRows{})
+		if err != nil || x.Rows != 3 {
+			t.Fatalf("%s: %d rows, %v", name, x.Rows, err)
+		}
+		if diff := cmp.Diff(want, x.Data); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// An error names line and column, and the rows before it are emitted.
+func TestNewRowsErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want error
+		says string
+		rows int
+	}{
+		"category":    {"x,y,c,d\n3,5,a,p\n3,5,astronaut,p\n", ErrCategory, `file: line 3, column 3: c: unknown category "astronaut", want one of a, b b, z`, 1},
+		"number":      {"x,y,c,d\nfive,5,a,p\n", ErrNumber, `line 2, column 1: x: "five" is not a finite number`, 0},
+		"infinite":    {"x,y,c,d\n1e308,5,a,p\n", nil, "", 1},
+		"missing":     {"x,y,c,d\nNA,5,a,p\n", ErrMissing, `line 2, column 1: x: missing value: "NA"`, 0},
+		"missing too": {"x,y,c,d\n1,5,,p\n", ErrMissing, `line 2, column 3: c: missing value: ""`, 0},
+		"column":      {"x,y,c\n1,5,a\n", ErrColumn, `line 1: invalid column: no column "d"`, 0},
+		"fields":      {"x,y,c,d\n1,5,a\n1,5,a,p\n", ErrFormat, "line 2: wrong format: 3 fields, want 4", 0},
+		"cut":         {"x,y,c,d\n1,5,a,p\n1,5", ErrTruncated, "line 3: truncated: the last line has only 2 of 4 fields", 1},
+		"bare quote":  {"x,y,c,d\n1,5,a,p\n1,5,a\"b,p\n1,5,a,p\n", ErrFormat, `line 3, column 3: wrong format: bare "`, 1},
+		"open quote":  {"x,y,c,d\n1,5,\"a,p\n1,5,a,p\n", ErrTruncated, "line 2, column 3: truncated", 0},
+		"empty":       {"", ErrTruncated, "empty", 0},
+		"no rows":     {"x,y,c,d\n\n", ErrTruncated, "the file has no rows", 0},
+		"no gzip":     {"\x1f\x8b\x08\x00", ErrTruncated, "ends too early", 0},
+	} {
+		x, _, _, err := newRows(newColumns(), strings.NewReader(tc.text), NewRows{})
+		if x.Rows != tc.rows {
+			t.Errorf("%s: %d rows, want %d", name, x.Rows, tc.rows)
+		}
+		if tc.want == nil {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var at *FileError
+		if !errors.Is(err, tc.want) || !errors.As(err, &at) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, want %v: %s", name, err, tc.want, tc.says)
+		}
+	}
+	small := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1e-10}, {Column: "y", Scale: 1}}}
+	if _, _, _, err := newRows(small, strings.NewReader("x,y\n1e308,1\n"), NewRows{}); !errors.Is(err, ErrNumber) ||
+		!strings.Contains(err.Error(), "out of range once standardised") {
+		t.Errorf("an infinite feature: %v", err)
+	}
+}
+
+// Unknown categories are 0 in all indicators, and their number is counted.
+func TestNewRowsIgnoreUnknown(t *testing.T) {
+	x, _, unknown, err := newRows(newColumns(), strings.NewReader("x,y,c,d\n1,3,astronaut,p\n1,3,a,new\n"), NewRows{IgnoreUnknown: true})
+	if err != nil || unknown != 2 {
+		t.Fatalf("%d unknown, %v", unknown, err)
+	}
+	if diff := cmp.Diff([]float64{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}, x.Data); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, _, err := newRows(newColumns(), strings.NewReader("x,y,c,d\n,3,a,p\n"), NewRows{IgnoreUnknown: true}); !errors.Is(err, ErrMissing) {
+		t.Errorf("a missing value is not an unknown category: %v", err)
+	}
+}
+
+// The blocks keep the texts of columns.
+func TestNewRowsKeep(t *testing.T) {
+	_, kept, _, err := newRows(newColumns(), strings.NewReader("x,label,y,c,d\n1, yes ,3,a,p\n1,no,3,a,q\n"), NewRows{Keep: []string{"label", "d"}})
+	if diff := cmp.Diff([][]string{{"yes", "no"}, {"p", "q"}}, kept); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if _, _, _, err := newRows(newColumns(), strings.NewReader("x,y,c,d\n1,3,a,p\n"), NewRows{Keep: []string{"label"}}); !errors.Is(err, ErrColumn) {
+		t.Errorf("no such column: %v", err)
+	}
+}
+
+// manyRows has n rows, with a quoted line end in every third row.
+func manyRows(n int) string {
+	var text strings.Builder
+	text.WriteString("note,c,d,y,x\n")
+	for i := range n {
+		note := strings.Repeat("n", i%50)
+		if i%3 == 0 {
+			note = `"two` + "\n" + `lines, ""` + note + `"""`
+		}
+		fmt.Fprintf(&text, "%s,%s,%s,%d.%02d,%g\n", note, []string{"a", `"b b"`, "z"}[i%3], []string{"p", "", "q"}[i%3], i, i%100, float64(i)/7)
+	}
+	return text.String()
+}
+
+// Chunks of every size, and rows in several blocks, give the rows that Preparation.Read gives.
+func TestNewRowsChunks(t *testing.T) {
+	const n = 20000
+	p, text := newColumns(), manyRows(n)
+	want, err := p.Read(strings.NewReader(text), "file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]io.Reader{"at once": strings.NewReader(text), "bit by bit": iotest.HalfReader(strings.NewReader(text))} {
+		x, _, _, err := newRows(p, r, NewRows{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, x); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	bad := strings.Replace(text, "15000.00,", "15000.00x,", 1)
+	_, err = p.Read(strings.NewReader(bad), "file")
+	x, _, _, own := newRows(p, strings.NewReader(bad), NewRows{})
+	if err == nil || own == nil || err.Error() != own.Error() || x.Rows != 15000 {
+		t.Errorf("%d rows, %v, want %v", x.Rows, own, err)
+	}
+}
+
+// A record longer than a chunk is read; one that never ends is an error.
+func TestNewRowsLongRecord(t *testing.T) {
+	long := "note,x,y,c,d\n" + strings.Repeat("n", 3*chunkBytes) + ",1,3,a,p\n\"" + strings.Repeat("\n", 2*chunkBytes) + "\",1,3,a,p\n"
+	if x, _, _, err := newRows(newColumns(), strings.NewReader(long), NewRows{}); err != nil || x.Rows != 2 {
+		t.Errorf("%d rows, %v", x.Rows, err)
+	}
+}
+
+// Errors of Work and Emit come back as they are.
+func TestNewRowsStops(t *testing.T) {
+	broken := errors.New("broken pipe")
+	text := manyRows(50000)
+	for name, set := range map[string]NewRows{
+		"emit": {Emit: func(*Block) error { return broken },
+			Work: func(_, results []float64) ([]float64, error) { return results, nil }},
+		"work": {Emit: func(*Block) error { return nil },
+			Work: func(_, results []float64) ([]float64, error) { return nil, broken }},
+	} {
+		set.Preparation = newColumns()
+		if err := set.Read(strings.NewReader(text), "file"); err != broken {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	set := NewRows{Preparation: newColumns(), Emit: func(*Block) error { return nil },
+		Work: func(_, results []float64) ([]float64, error) { return results, nil }}
+	torn := io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))
+	if err := set.Read(torn, "file"); !errors.Is(err, broken) {
+		t.Errorf("an error while reading: %v", err)
+	}
+}
+
+// Rows in LIBSVM's format, with and without labels.
+func TestNewRowsLIBSVM(t *testing.T) {
+	p := &Preparation{Numbers: []int{2, 5}, Indices: 6}
+	text := "+1 qid:3 2:0.5 5:2 6:1 # note\n\n2:1\r\n-1 5:4"
+	x, _, _, err := newRows(p, strings.NewReader(text), NewRows{})
+	if diff := cmp.Diff([]float64{0.5, 2, 1, 0, 0, 4}, x.Data); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	_, kept, _, err := newRows(p, strings.NewReader("+1 2:1 6:1\n-1 6:0\n"), NewRows{Keep: []string{"", "6"}})
+	if diff := cmp.Diff([][]string{{"+1", "-1"}, {"1", "0"}}, kept); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	x, _, unknown, err := newRows(p, strings.NewReader("1 2:1 9:1\n"), NewRows{IgnoreUnknown: true})
+	if diff := cmp.Diff([]float64{1, 0}, x.Data); err != nil || diff != "" || unknown != 1 {
+		t.Error(err, diff, unknown)
+	}
+	for text, want := range map[string]error{
+		"1 2:1\n1 7:1\n": ErrIndex, "1 2:1\nx 2:1\n": ErrNumber, "1 2:1\n1 2:1 2:1\n": ErrIndex, "1 2:1\n1 2\n": ErrFormat, "": ErrTruncated,
+	} {
+		x, _, _, err := newRows(p, strings.NewReader(text), NewRows{})
+		if !errors.Is(err, want) || text != "" && !strings.Contains(err.Error(), "file: line 2: ") || x.Rows != min(1, len(text)) {
+			t.Errorf("%q: %d rows, %v", text, x.Rows, err)
+		}
+	}
+	if _, _, _, err := newRows(p, strings.NewReader("2:1\n"), NewRows{Keep: []string{""}}); !errors.Is(err, ErrMissing) {
+		t.Errorf("no label: %v", err)
+	}
+	if _, _, _, err := newRows(p, strings.NewReader("1 2:1\n"), NewRows{Keep: []string{"7"}}); !errors.Is(err, ErrColumn) {
+		t.Errorf("no such feature: %v", err)
+	}
+}
+
+// NewRows and Preparation.Read accept the same texts and make the same features.
+func FuzzNewRows(f *testing.F) {
+	for _, text := range []string{
+		"x,y,c,d\n3,5,a,p\n0,NA,b b,\n", "x;y;c;d\n\"3\";5;\"a\"\n", "x\ty\tc\td\r\n3\t5\ta\tp\r", "x,y,c,d\n1,2,\"a\n\",p\n",
+		"x,y,c,d\n\n1, \"2\",\"a\"\"\",p", "x,y,c,d\n1,2,a\"b,p\n\"", manyRows(9),
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := newColumns()
+		want, wantErr := p.Read(strings.NewReader(text), "file")
+		x, _, _, err := newRows(p, iotest.OneByteReader(strings.NewReader(text)), NewRows{})
+		if wantErr == nil {
+			if diff := cmp.Diff(want, x); err != nil || diff != "" {
+				t.Fatal(err, diff)
+			}
+			return
+		}
+		for _, of := range []string{"the column has no name", "name is not in UTF-8", "only one column", "the first line holds numbers"} {
+			if strings.Contains(wantErr.Error(), of) { // a table to train on needs more of its header
+				return
+			}
+		}
+		if err == nil {
+			t.Fatalf("accepted, want %v", wantErr)
+		}
+		kinds := []error{ErrFormat, ErrTruncated, ErrColumn, ErrNumber, ErrCategory, ErrMissing}
+		kind := func(err error) int { return slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) }) }
+		var at, own *FileError
+		if errors.As(wantErr, &at) && errors.As(err, &own) && at.Line > 1 && at.Line < own.Line {
+			t.Fatalf("%v, want %v", err, wantErr)
+		}
+		if kind(err) < 0 {
+			t.Fatalf("%v has no kind", err)
+		}
+	})
+}
+
+// idxFile is an IDX file of pictures of 2 x 3 bytes.
+func idxFile(rows int) string {
+	header := []byte{0, 0, 8, 3, 0, 0, byte(rows >> 8), byte(rows), 0, 0, 0, 2, 0, 0, 0, 3}
+	for i := range 6 * rows {
+		header = append(header, byte(i%251))
+	}
+	return string(header)
+}
+
+func TestNewRowsPictures(t *testing.T) {
+	const rows = 60000
+	for name, text := range map[string]string{"plain": idxFile(rows), "gzip": string(gzipped([]byte(idxFile(rows))))} {
+		n := 0
+		set := NewRows{Pixels: 6, Scale: 0.5,
+			Work: func(features, results []float64) ([]float64, error) { return append(results, features...), nil },
+			Emit: func(b *Block) error {
+				for i, x := range b.Results {
+					if want := float64((6*b.First+i)%251) * 0.5; x != want {
+						return fmt.Errorf("number %d from row %d is %v, want %v", i, b.First, x, want)
+					}
+				}
+				n += b.Rows
+				return nil
+			}}
+		if err := set.Read(strings.NewReader(text), "file"); err != nil || n != rows {
+			t.Errorf("%s: %d rows, %v", name, n, err)
+		}
+	}
+	set := NewRows{Pixels: 6, Work: func(_, results []float64) ([]float64, error) { return results, nil }, Emit: func(*Block) error { return nil }}
+	for name, tc := range map[string]struct {
+		text string
+		want error
+	}{
+		"cut": {idxFile(9)[:60], ErrTruncated}, "longer": {idxFile(9) + "x", ErrTrailing}, "magic": {"P5 28 28", ErrFormat},
+		"empty": {"", ErrTruncated}, "labels": {"\x00\x00\x08\x01\x00\x00\x00\x01\x05", ErrFormat},
+		"shape": {strings.Replace(idxFile(9), "\x00\x00\x00\x03\x00", "\x00\x00\x00\x04\x00", 1), ErrFormat},
+	} {
+		if err := set.Read(strings.NewReader(tc.text), "file"); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v, want %v", name, err, tc.want)
+		}
+	}
+}
+
+func TestLabel(t *testing.T) {
+	for name, tc := range map[string]struct {
+		label  Label
+		values [2]string
+		texts  []string
+		want   []int
+		err    error
+	}{
+		"words":     {Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, [2]string{"no", "yes"}, []string{"no", "yes"}, []int{0, 1}, nil},
+		"numbers":   {Label{Positive: "+1", Negative: []string{"-1"}}, [2]string{"-1", "+1"}, []string{"1", "-1.0", "+1"}, []int{1, 0, 1}, nil},
+		"several":   {Label{Positive: "a", Negative: []string{"b", "c"}}, [2]string{"not a", "a"}, []string{"c", "b", "a"}, []int{0, 0, 1}, nil},
+		"unknown":   {Label{Positive: "a", Negative: []string{"b"}}, [2]string{"b", "a"}, []string{"x"}, nil, ErrLabel},
+		"condition": {Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, [2]string{"x<0.28", "x>=0.28"}, []string{"0.28", "0.2"}, []int{1, 0}, nil},
+		"no number": {Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, [2]string{"x<0.28", "x>=0.28"}, []string{"?"}, nil, ErrNumber},
+	} {
+		got, err := tc.label.Classes(tc.texts)
+		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || tc.label.Values() != tc.values {
+			t.Errorf("%s: %v, %v, %s", name, tc.label.Values(), err, diff)
+		}
+	}
+}

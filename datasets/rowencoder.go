@@ -1,0 +1,116 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// rowEncoder makes the features of records, as Preparation.features makes them of columns.
+type rowEncoder struct {
+	columns []encodedColumn
+	width   int
+	names   []string // of the features
+	// absent has the texts that mark a missing value
+	absent map[string]bool
+	// numbersFirst: no such text is a number, so a field that is a number is not missing
+	numbersFirst bool
+	// ignoreUnknown leaves the features of an unknown category at 0
+	ignoreUnknown bool
+	unknown       int // number of unknown categories so far
+}
+
+// encodedColumn is a column and the place of its features.
+type encodedColumn struct {
+	*Encoding
+	field int // index in a record
+	at    int // index of the first feature
+	// place of each category's feature, from at; -1: none; for numbers nil
+	places map[string]int
+}
+
+// newRowEncoder finds the columns that the features need in the header.
+func (p *Preparation) newRowEncoder(header []string, ignoreUnknown bool) (*rowEncoder, error) {
+	e := &rowEncoder{names: p.Columns(), absent: map[string]bool{}, numbersFirst: true, ignoreUnknown: ignoreUnknown}
+	for _, text := range p.Absent {
+		e.absent[text] = true
+		if _, ok := number([]byte(text)); ok {
+			e.numbersFirst = false
+		}
+	}
+	for i := range p.Encodings {
+		c := encodedColumn{Encoding: &p.Encodings[i], at: e.width}
+		if c.field = slices.Index(header, c.Column); c.field < 0 {
+			return nil, noColumn(c.Column, header)
+		}
+		if !c.numeric() {
+			c.places = map[string]int{}
+			for _, category := range c.Categories {
+				c.places[category] = slices.Index(c.levels(), category)
+			}
+		}
+		e.columns = append(e.columns, c)
+		e.width += c.width()
+	}
+	return e, nil
+}
+
+// encode writes the features of a record to out, whose elements are 0. After an error it returns
+// the index of the field.
+func (e *rowEncoder) encode(fields [][]byte, out []float64) (field int, err error) {
+	for i := range e.columns {
+		c := &e.columns[i]
+		text := fields[c.field]
+		if c.places == nil {
+			err = e.number(c, text, out)
+		} else {
+			err = e.category(c, text, out)
+		}
+		if err != nil {
+			return c.field, fmt.Errorf("%s: %w", c.Column, err)
+		}
+	}
+	return 0, nil
+}
+
+// number writes the features of a number.
+func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error {
+	x, ok := c.value(text)
+	if (!ok || !e.numbersFirst) && e.absent[string(text)] {
+		return c.missing(text, out, 1)
+	}
+	if !ok {
+		return fmt.Errorf("%s is %w", quoted(text), ErrNumber)
+	}
+	if x = (x - c.Center) / c.Scale; math.IsInf(x, 0) { // far from the training rows
+		return fmt.Errorf("%w: %s is out of range once standardised", ErrNumber, quoted(text))
+	}
+	out[c.at] = x
+	return nil
+}
+
+// category writes the features of a category.
+func (e *rowEncoder) category(c *encodedColumn, text []byte, out []float64) error {
+	if e.absent[string(text)] {
+		return c.missing(text, out, len(c.levels()))
+	}
+	place, ok := c.places[string(text)]
+	switch {
+	case !ok && !e.ignoreUnknown:
+		return fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted(text), listed(c.Categories, 20))
+	case !ok:
+		e.unknown++
+	case place >= 0:
+		out[c.at+place] = 1
+	}
+	return nil
+}
+
+// missing writes the features of a missing value, whose flag is the feature at the given place.
+func (c *encodedColumn) missing(text []byte, out []float64, flag int) error {
+	if !c.Missing {
+		return fmt.Errorf("%w: %q", ErrMissing, text)
+	}
+	out[c.at+flag] = 1
+	return nil
+}

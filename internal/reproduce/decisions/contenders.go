@@ -1,0 +1,213 @@
+package decisions
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Contender is a method of another library, with the grid of its settings.
+type Contender struct {
+	Name   string // in tables
+	Worker string // the Python process that serves it
+	Call   string // its name there
+	// Deterministic is false for a classifier that draws its decisions. NeedsGroup says that the
+	// classifier reads the group of a row that it decides.
+	Deterministic, NeedsGroup bool
+	// grid returns the axes of the search for a problem; nil: the contender has no form of it.
+	grid func(p Problem) []Axis
+	// wider is the axis on which the next larger value than the best runs too, because the two
+	// values lie on either side of the measured gap; "": none.
+	wider string
+}
+
+// Axis is one setting with the values that a search tries.
+type Axis struct {
+	Name   string
+	Values []any
+	// Ordered says that the best value should lie inside the grid.
+	Ordered bool
+}
+
+// Setting is one point of a grid.
+type Setting map[string]any
+
+// Key identifies a setting: JSON with sorted names.
+func (s Setting) Key() string {
+	text, err := json.Marshal(s)
+	if err != nil { // numbers and texts only
+		panic(err)
+	}
+	return string(text)
+}
+
+// Text describes the setting's values on the axes that have several values.
+func (s Setting) Text(axes []Axis) string {
+	var parts []string
+	for _, a := range axes {
+		if len(a.Values) < 2 {
+			continue
+		}
+		value := fmt.Sprint(s[a.Name])
+		if x, ok := s[a.Name].(float64); ok {
+			value = strconv.FormatFloat(x, 'g', 4, 64)
+		}
+		if s[a.Name] == nil {
+			value = "none"
+		}
+		parts = append(parts, strings.ReplaceAll(a.Name, "_", " ")+" "+value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Grid returns all settings of the search; none if the contender has no form of the problem.
+func (c Contender) Grid(p Problem) []Setting {
+	axes := c.grid(p)
+	if axes == nil {
+		return nil
+	}
+	list := []Setting{{}}
+	for _, a := range axes {
+		var next []Setting
+		for _, s := range list {
+			for _, v := range a.Values {
+				with := Setting{a.Name: v}
+				for k, x := range s {
+					with[k] = x
+				}
+				next = append(next, with)
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// AtEdge returns the ordered axes on which a setting is at an end of the grid.
+func (c Contender) AtEdge(p Problem, s Setting) []string {
+	var names []string
+	for _, a := range c.grid(p) {
+		if i := slices.Index(a.Values, s[a.Name]); a.Ordered && (i == 0 || i == len(a.Values)-1) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Final returns the settings that run on every split: the best one, and the next larger value on
+// the axis that brackets the measured gap.
+func (c Contender) Final(p Problem, best Setting) []Setting {
+	list := []Setting{best}
+	for _, a := range c.grid(p) {
+		if i := slices.Index(a.Values, best[a.Name]); a.Name == c.wider && i >= 0 && i+1 < len(a.Values) {
+			next := Setting{}
+			for k, v := range best {
+				next[k] = v
+			}
+			next[a.Name] = a.Values[i+1]
+			list = append(list, next)
+		}
+	}
+	return list
+}
+
+// numbers returns the values of an ordered axis.
+func numbers(name string, values ...float64) Axis {
+	a := Axis{Name: name, Ordered: true}
+	for _, v := range values {
+		a.Values = append(a.Values, v)
+	}
+	return a
+}
+
+// fixed returns an axis of one value.
+func fixed(name string, value any) Axis { return Axis{Name: name, Values: []any{value}} }
+
+// choice returns an axis without an order.
+func choice(name string, values ...any) Axis { return Axis{Name: name, Values: values} }
+
+// gapsOnly returns the axes of f for the problems that bound gaps.
+func gapsOnly(f func(p Problem) []Axis) func(p Problem) []Axis {
+	return func(p Problem) []Axis {
+		if p.Kind == NeymanPearson {
+			return nil
+		}
+		return f(p)
+	}
+}
+
+// ExponentiatedGradient is the name of the contender with which ppal's time is compared.
+const ExponentiatedGradient = "ExponentiatedGradient"
+
+// Contenders returns the methods of the other libraries. fairlearn gets the solver of its own
+// examples, which is the fastest of scikit-learn's here.
+//
+// The grids have more axes on COMPAS, the smallest table. There the eps of ExponentiatedGradient
+// changes the training error by less than 0.05 points, and the sigmoid is a better objective than
+// the logistic loss for Cooper and than the hinge for the proxy-Lagrangian, so that the larger
+// tables search only the remaining axes.
+func Contenders() []Contender {
+	small := func(p Problem) bool { return p.Data.Name == "compas" }
+	learner := choice("solver", "liblinear")
+	return []Contender{
+		{Name: ExponentiatedGradient, Worker: "fairlearn", Call: "exponentiated-gradient", wider: "difference_bound",
+			grid: gapsOnly(func(p Problem) []Axis {
+				eps := fixed("eps", 0.01)
+				if small(p) {
+					eps = numbers("eps", 0.0025, 0.01, 0.04)
+				}
+				return []Axis{learner, numbers("difference_bound", p.Bound/4, p.Bound/2, p.Bound, 2*p.Bound), eps, fixed("max_iter", 50)}
+			})},
+		{Name: "GridSearch", Worker: "fairlearn", Call: "grid-search", Deterministic: true,
+			grid: gapsOnly(func(p Problem) []Axis {
+				if p.Kind == EqualizedOdds { // a grid in two dimensions
+					return []Axis{learner, fixed("grid_size", 85), numbers("grid_limit", 0.05, 0.15, 0.5)}
+				}
+				return []Axis{learner, fixed("grid_size", 41), numbers("grid_limit", 0.5, 1, 2)}
+			})},
+		{Name: "ThresholdOptimizer", Worker: "fairlearn", Call: "threshold-optimizer", NeedsGroup: true,
+			grid: gapsOnly(func(p Problem) []Axis {
+				axes := []Axis{learner, fixed("grid_size", 1000)}
+				if p.Kind == DemographicParity { // equalized odds has no tolerance
+					axes = append(axes, numbers("tol", p.Bound/2, p.Bound, 2*p.Bound))
+				}
+				return axes
+			})},
+		{Name: "proxy-Lagrangian (TFCO)", Worker: "proxy-lagrangian", Call: "proxy-lagrangian",
+			grid: func(p Problem) []Axis {
+				surrogate := fixed("surrogate", "sigmoid")
+				if small(p) {
+					surrogate = choice("surrogate", "hinge", "sigmoid")
+				}
+				return []Axis{surrogate, numbers("rate", 0.001, 0.003, 0.01, 0.03, 0.1), fixed("epochs", 40)}
+			}},
+		{Name: "Cooper", Worker: "cooper-proxy", Call: "cooper", Deterministic: true,
+			grid: func(p Problem) []Axis {
+				objective := fixed("objective", "sigmoid")
+				if small(p) {
+					objective = choice("objective", "logistic", "sigmoid")
+				}
+				dual := numbers("dual_rate", 0.001, 0.01, 0.1, 1)
+				if p.Kind == NeymanPearson {
+					dual = numbers("dual_rate", 0.1, 1, 10, 100)
+				}
+				return []Axis{objective, numbers("rate", 0.03, 0.1, 0.3, 1), dual, fixed("iterations", 500)}
+			}},
+		{Name: "moved threshold", Worker: "thresholds", Call: "moved-threshold", Deterministic: true,
+			grid: func(Problem) []Axis {
+				return []Axis{fixed("solver", "newton-cholesky"), numbers("C", 0.001, 0.01, 0.1, 1, 10, 100),
+					choice("class_weight", nil, "balanced")}
+			}},
+	}
+}
+
+// Searched returns the problem on which the search for p runs. The three bounds on a false positive
+// rate share the search at 5 %.
+func (p Problem) Searched() Problem {
+	if p.Kind == NeymanPearson {
+		p.Bound = 0.05
+	}
+	return p
+}

@@ -1,0 +1,71 @@
+package decisions
+
+import "math"
+
+// Counts holds a number for each cell: split (training, validation, test), group and label. It is a
+// number of rows, or the expected number of accepted rows of a classifier that may be randomised.
+type Counts [3][2][2]float64
+
+// Measured are the values of a problem on the decisions of one split.
+type Measured struct {
+	// Error is the error rate; of a Neyman-Pearson problem the false negative rate.
+	Error float64
+	// Rates are the bounded values: the gap of the positive rates; the gaps of the true and of the
+	// false positive rates; or the false positive rate.
+	Rates []float64
+	// Acceptance is the share of accepted rows.
+	Acceptance float64
+}
+
+// Largest returns the largest bounded value.
+func (m Measured) Largest() float64 {
+	largest := 0.0
+	for _, r := range m.Rates {
+		largest = max(largest, r)
+	}
+	return largest
+}
+
+// Measure computes a problem's values on one split from the accepted rows.
+func Measure(kind Kind, totals, accepted Counts, split int) Measured {
+	n, a := totals[split], accepted[split]
+	rate := func(group, label int) float64 { return a[group][label] / n[group][label] }
+	both := func(c [2][2]float64, label int) float64 { return c[0][label] + c[1][label] }
+	rows := both(n, 0) + both(n, 1)
+	m := Measured{Acceptance: (both(a, 0) + both(a, 1)) / rows, Error: (both(a, 0) + both(n, 1) - both(a, 1)) / rows}
+	switch kind {
+	case DemographicParity:
+		positive := func(g int) float64 { return (a[g][0] + a[g][1]) / (n[g][0] + n[g][1]) }
+		m.Rates = []float64{math.Abs(positive(1) - positive(0))}
+	case EqualizedOdds:
+		m.Rates = []float64{math.Abs(rate(1, 1) - rate(0, 1)), math.Abs(rate(1, 0) - rate(0, 0))}
+	case NeymanPearson:
+		m.Rates = []float64{both(a, 0) / both(n, 0)}
+		m.Error = 1 - both(a, 1)/both(n, 1)
+	}
+	return m
+}
+
+// OneRow returns the change of a bounded value when one row of the smallest cell changes its
+// decision.
+func OneRow(kind Kind, totals Counts, split int) float64 {
+	n := totals[split]
+	smallest := math.Inf(1)
+	switch kind {
+	case DemographicParity:
+		smallest = min(n[0][0]+n[0][1], n[1][0]+n[1][1])
+	case EqualizedOdds:
+		smallest = min(n[0][0], n[0][1], n[1][0], n[1][1])
+	case NeymanPearson:
+		smallest = n[0][0] + n[1][0]
+	}
+	return 1 / smallest
+}
+
+// rounding is the tolerance for the rounding of a quotient of counts.
+const rounding = 1e-9
+
+// Met reports whether all bounded values are at most the bound plus one row of the smallest cell.
+func (m Measured) Met(p Problem, totals Counts, split int) bool {
+	return m.Largest() <= p.Bound+OneRow(p.Kind, totals, split)+rounding
+}

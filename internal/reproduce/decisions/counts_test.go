@@ -1,0 +1,57 @@
+package decisions
+
+import (
+	"math"
+	"testing"
+)
+
+// cells returns the same counts for every split: group 0 with labels 0 and 1, then group 1.
+func cells(n00, n01, n10, n11 float64) Counts {
+	var c Counts
+	for s := range c {
+		c[s] = [2][2]float64{{n00, n01}, {n10, n11}}
+	}
+	return c
+}
+
+// total has 100 and 50 rows of group 0, 40 and 20 rows of group 1.
+func total() Counts { return cells(100, 50, 40, 20) }
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	accepted := cells(10, 40, 8, 12)
+	dp := Measure(DemographicParity, total(), accepted, 0)
+	near(t, "error", dp.Error, (10+8+10+8)/210.)
+	near(t, "gap of positive rates", dp.Rates[0], 50/150.-20/60.)
+	near(t, "acceptance", dp.Acceptance, 70/210.)
+	eo := Measure(EqualizedOdds, total(), accepted, 2)
+	near(t, "gap of true positive rates", eo.Rates[0], 0.8-0.6)
+	near(t, "gap of false positive rates", eo.Rates[1], 0.2-0.1)
+	near(t, "larger gap", eo.Largest(), 0.2)
+	np := Measure(NeymanPearson, total(), accepted, 1)
+	near(t, "false positive rate", np.Largest(), 18/140.)
+	near(t, "false negative rate", np.Error, 1-52/70.)
+}
+
+func TestOneRow(t *testing.T) {
+	near(t, "dp", OneRow(DemographicParity, total(), 0), 1/60.)
+	near(t, "eo", OneRow(EqualizedOdds, total(), 0), 1/20.)
+	near(t, "np", OneRow(NeymanPearson, total(), 0), 1/140.)
+}
+
+// A bound is met up to one row of the smallest cell, and not by two.
+func TestMetToOneRow(t *testing.T) {
+	p := Problem{Kind: NeymanPearson, Bound: 0.05} // 7 of 140 rows
+	for accepted, want := range map[float64]bool{7: true, 8: true, 9: false} {
+		m := Measure(p.Kind, total(), cells(accepted, 50, 0, 20), 0)
+		if m.Met(p, total(), 0) != want {
+			t.Errorf("%v of 140 false positives for 5 %%: met is %v", accepted, !want)
+		}
+	}
+}

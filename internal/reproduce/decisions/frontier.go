@@ -1,0 +1,76 @@
+package decisions
+
+import "math"
+
+// signed returns the linear functions of the accepted rows that a problem bounds: each gap with its
+// sign, or the false positive rate.
+func signed(kind Kind, totals, accepted Counts, split int) []float64 {
+	n, a := totals[split], accepted[split]
+	switch kind {
+	case DemographicParity:
+		rate := func(g int) float64 { return (a[g][0] + a[g][1]) / (n[g][0] + n[g][1]) }
+		return []float64{rate(1) - rate(0)}
+	case EqualizedOdds:
+		return []float64{a[1][1]/n[1][1] - a[0][1]/n[0][1], a[1][0]/n[1][0] - a[0][0]/n[0][0]}
+	default:
+		return []float64{(a[0][0] + a[1][0]) / (n[0][0] + n[1][0])}
+	}
+}
+
+// EqualGap returns the mixture of at most two of a contender's classifiers that has the least
+// training error among those whose training values are at most limit. A mixture uses its first
+// classifier with probability 1 - t and its second one with probability t, so that a contender
+// with classifiers on either side of a gap is compared at the gap. EqualGap returns false if no
+// mixture is within the limit.
+func EqualGap(kind Kind, totals Counts, points []Counts, limit float64) (Counts, bool) {
+	var best Counts
+	least, found := math.Inf(1), false
+	for i, a := range points {
+		for _, b := range points[i:] {
+			from, to, ok := within(signed(kind, totals, a, 0), signed(kind, totals, b, 0), limit+rounding)
+			if !ok {
+				continue
+			}
+			for _, t := range []float64{from, to} {
+				m := mix(a, b, t)
+				if e := Measure(kind, totals, m, 0).Error; e < least {
+					best, least, found = m, e, true
+				}
+			}
+		}
+	}
+	return best, found
+}
+
+// within returns the interval of t in [0, 1] on which |(1-t) a_j + t b_j| <= limit for every j.
+func within(a, b []float64, limit float64) (from, to float64, ok bool) {
+	from, to = 0, 1
+	for j := range a {
+		slope := b[j] - a[j]
+		if slope == 0 {
+			if math.Abs(a[j]) > limit {
+				return 0, 0, false
+			}
+			continue
+		}
+		low, high := (-limit-a[j])/slope, (limit-a[j])/slope
+		if low > high {
+			low, high = high, low
+		}
+		from, to = max(from, low), min(to, high)
+	}
+	return from, to, from <= to
+}
+
+// mix returns (1-t) a + t b.
+func mix(a, b Counts, t float64) Counts {
+	var m Counts
+	for s := range m {
+		for g := range m[s] {
+			for y := range m[s][g] {
+				m[s][g][y] = (1-t)*a[s][g][y] + t*b[s][g][y]
+			}
+		}
+	}
+	return m
+}

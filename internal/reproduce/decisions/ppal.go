@@ -1,0 +1,86 @@
+package decisions
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// Own is the name of ppal among the contenders.
+const Own = "ppal"
+
+// train runs ppal on rows in memory. The time is that of the whole session: from the rows to the
+// certified model with its threshold, with the measures of all splits. The decisions are counted
+// from the saved weights.
+func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) error {
+	dir, err := os.MkdirTemp("", "ppal-decisions")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	wall, cpu := time.Now(), cpuSeconds()
+	s, err := session.New(ctx, session.Options{
+		Data: session.TablesAtHand{Tables: rows.Tables}, Task: task(p),
+		Device:   session.Device{Kind: session.CPU, Threads: threads},
+		Settings: trainer.Settings{Seed: into.Split, RecordEvery: session.DefaultIterations},
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if _, err := s.Train(ctx); err != nil {
+		return err
+	}
+	into.Seconds, into.CPU = time.Since(wall).Seconds(), cpuSeconds()-cpu
+	run := filepath.Join(dir, "run")
+	if err := s.Save(run); err != nil {
+		return err
+	}
+	accepted, err := decide(rundir.Dir(run).Model(), rows)
+	if err != nil {
+		return fmt.Errorf("ppal on %s: %w", p.Data.Name, err)
+	}
+	into.Points = []Point{{Models: 1, Accepted: accepted}}
+	return nil
+}
+
+// task states a problem for ppal.
+func task(p Problem) session.Task {
+	if p.Kind == EqualizedOdds {
+		return session.EqualizedOdds{Epsilon: []float64{p.Bound}, Phi: session.Sigmoid}
+	}
+	return session.DemographicParity{Epsilon: []float64{p.Bound}, Phi: session.Sigmoid}
+}
+
+// decide counts the rows with a positive score of the saved model.
+func decide(path string, rows *Rows) (Counts, error) {
+	var accepted Counts
+	model, err := models.LoadFile(path, nil)
+	if err != nil {
+		return accepted, err
+	}
+	at := 0
+	for _, part := range rows.Tables.Parts() {
+		_, cols := part.Features.Dims()
+		block := make([]float64, part.Rows()*cols)
+		part.Features.Float64(block, 0, part.Rows())
+		scores, err := models.Predict(model.Spec, model.Weights, block)
+		if err != nil {
+			return accepted, err
+		}
+		for _, score := range scores {
+			if score > 0 {
+				accepted[rows.splits[at]][rows.groups[at]][rows.labels[at]]++
+			}
+			at++
+		}
+	}
+	return accepted, nil
+}

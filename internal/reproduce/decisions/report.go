@@ -1,0 +1,169 @@
+package decisions
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+)
+
+// Title names the problem.
+func (p Problem) Title() string {
+	data := map[string]string{"adult": "Adult", "bank": "Bank", "compas": "COMPAS"}[p.Data.Name]
+	switch p.Kind {
+	case DemographicParity:
+		return "demographic parity on " + data
+	case EqualizedOdds:
+		return "equalized odds on " + data
+	default:
+		return fmt.Sprintf("false positives at most %g %% on %s", 100*p.Bound, data)
+	}
+}
+
+// name is the problem's name in file names.
+func (p Problem) name() string {
+	if p.Kind == NeymanPearson {
+		return fmt.Sprintf("%s-%s-%g", p.Kind, p.Data.Name, 100*p.Bound)
+	}
+	return string(p.Kind) + "-" + p.Data.Name
+}
+
+// Markdown returns the verdicts and the tables.
+func (o *Outcome) Markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Constraints that hold on decisions\n\n`ppal reproduce decisions`, %d splits, %d thread(s) for every contender", o.Options.Splits, o.Options.Threads)
+	for _, name := range slices.Sorted(maps.Keys(o.Versions)) {
+		fmt.Fprintf(&out, ", %s %s", name, o.Versions[name])
+	}
+	out.WriteString("\n\n## Verdicts\n\n")
+	out.WriteString(o.verdicts())
+	for _, p := range o.Options.Problems {
+		fmt.Fprintf(&out, "\n## %s\n\n%s", capital(p.Title()), o.tableText(p))
+	}
+	var edges []string
+	for _, p := range o.Options.Problems {
+		edges = append(edges, o.Edges(p)...)
+	}
+	if len(edges) > 0 {
+		fmt.Fprintf(&out, "\n## Settings at an end of their grid\n\n")
+		for _, e := range edges {
+			fmt.Fprintf(&out, "- %s\n", e)
+		}
+	}
+	return out.String()
+}
+
+// verdicts returns the table of the three claims, with a line for each problem.
+func (o *Outcome) verdicts() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "| problem | bound met on training decisions | test error at most the best other's | at least %d times faster than %s |\n|---|---|---|---|\n",
+		Speedup, ExponentiatedGradient)
+	for _, p := range o.Options.Problems {
+		cell := func(v Verdict) string { return fmt.Sprintf("**%s**: %s", v.Ruling, v.Numbers) }
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.Title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.Times(p)))
+	}
+	return out.String()
+}
+
+// tableText returns the lines of a problem.
+func (o *Outcome) tableText(p Problem) string {
+	value, failure := "gap", "error"
+	switch p.Kind {
+	case EqualizedOdds:
+		value = "larger gap"
+	case NeymanPearson:
+		value, failure = "rate", "missed positives"
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "| contender | met | training %s | %s | validation %s | %s | test %s | %s | seconds | CPU | models | test %s at equal %s |\n",
+		failure, value, failure, value, failure, value, failure, value)
+	out.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, r := range o.Table(p) {
+		fmt.Fprintf(&out, "| %s |", r.label(p))
+		if len(r.Seconds) == 0 {
+			reason := "not measured"
+			if len(r.Failures) > 0 {
+				reason = "failed: " + r.Failures[0]
+			}
+			fmt.Fprintf(&out, " %s |%s\n", reason, strings.Repeat(" |", 10))
+			continue
+		}
+		fmt.Fprintf(&out, " %d of %d |", r.Met, o.Options.Splits)
+		for s := range r.At {
+			mean, standard := meanError(each(r.At[s], func(m Measured) float64 { return m.Error }))
+			gap, _ := meanError(each(r.At[s], Measured.Largest))
+			fmt.Fprintf(&out, " %.2f ± %.2f | %.2f |", 100*mean, 100*standard, 100*gap)
+		}
+		fmt.Fprintf(&out, " %.2f | %.2f | %g | %s |\n", median(r.Seconds), median(r.CPU), median(r.Models), r.excess())
+	}
+	return out.String()
+}
+
+// label names a contender with its setting, and marks classifiers that draw their decisions or need
+// the group.
+func (r Row) label(p Problem) string {
+	text := r.Contender.Name
+	if r.Setting != nil {
+		if s := r.Setting.Text(r.Contender.grid(p)); s != "" {
+			text += " (" + s + ")"
+		}
+	}
+	if r.Contender.NeedsGroup {
+		text += " [needs the group]"
+	}
+	if len(r.Models) > 0 && !r.Contender.Deterministic {
+		text += " [draws]"
+	}
+	return text
+}
+
+// excess describes the difference to ppal at equal measured gap.
+func (r Row) excess() string {
+	switch {
+	case r.Contender.Name == Own:
+		return ""
+	case len(r.Excess) == 0:
+		return "not reached"
+	}
+	mean, standard := meanError(r.Excess)
+	text := fmt.Sprintf("%s ± %.2f", signedPoints(mean), 100*standard)
+	if r.Unreached > 0 {
+		text += fmt.Sprintf(" (%d of %d)", len(r.Excess), len(r.Excess)+r.Unreached)
+	}
+	return text
+}
+
+// capital returns the text with a capital first letter.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// Write writes summary.md and a picture for each problem.
+func (o *Outcome) Write(dir string) error {
+	for _, p := range o.Options.Problems {
+		if err := plots.WriteTradeoff(filepath.Join(dir, "plots", p.name()+".svg"), o.picture(p)); err != nil {
+			return err
+		}
+	}
+	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
+}
+
+// picture shows the test error against the measured value on test rows: a point for each split.
+func (o *Outcome) picture(p Problem) plots.Tradeoff {
+	t := plots.Tradeoff{Title: capital(p.Title()) + ", test rows", X: "gap (points)", Y: "error (%)", Bound: 100 * p.Bound}
+	if p.Kind == NeymanPearson {
+		t.X, t.Y = "false positive rate (%)", "missed positives (%)"
+	}
+	for _, r := range o.Table(p) {
+		s := plots.Cloud{Name: r.Contender.Name}
+		for _, m := range r.At[2] {
+			s.X, s.Y = append(s.X, 100*m.Largest()), append(s.Y, 100*m.Error)
+		}
+		if len(s.X) > 0 {
+			t.Clouds = append(t.Clouds, s)
+		}
+	}
+	return t
+}

@@ -1,0 +1,277 @@
+package decisions
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+)
+
+// The name and the title of the experiment, and its number of splits.
+const (
+	Name   = "decisions"
+	Title  = "constraints that hold on decisions"
+	Splits = 5
+)
+
+// Options describe a comparison.
+type Options struct {
+	Problems   []Problem   // nil: Problems()
+	Contenders []Contender // nil: Contenders()
+	Splits     int         // the seeds of the splits are 1 to Splits
+	Threads    int         // of every contender
+	DataDir    string      // directory of the data sets' files
+	Out        string      // directory of the results
+	// Python is the environment of the other libraries. If it is nil, only ppal runs.
+	Python *Python
+	// Progress is called before each run.
+	Progress func(done, total int, running string)
+}
+
+// ownRepeats is the number of runs of ppal on each split, spread over the turn of the others. ppal
+// is fast, so that a single time would be noisy.
+const ownRepeats = 3
+
+// comparison is a running comparison.
+type comparison struct {
+	Options
+	journal *journal
+	workers map[string]*worker
+	rows    *Rows // of one data set and split
+	folder  string
+	done    int
+	total   int
+}
+
+// Run measures what the directory of the results does not hold yet: the search on the first split,
+// then all contenders in turns on every split. One process computes at a time.
+func Run(ctx context.Context, o Options) (*Outcome, error) {
+	if o.Problems == nil {
+		o.Problems = Problems()
+	}
+	if o.Contenders == nil {
+		o.Contenders = Contenders()
+	}
+	if o.Python == nil {
+		o.Contenders = nil
+	}
+	j, err := openJournal(o.Out)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{Options: o, journal: j, workers: map[string]*worker{}}
+	defer c.close()
+	c.total = c.count()
+	for _, d := range Datasets(o.Problems) {
+		if err := c.search(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	for split := range uint64(o.Splits) {
+		for _, d := range Datasets(o.Problems) {
+			if err := c.turns(ctx, d, split+1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &Outcome{Options: o, Fits: j.fits, Versions: c.versions()}, nil
+}
+
+// count returns the number of runs.
+func (c *comparison) count() int {
+	n := 0
+	for _, p := range c.Problems {
+		n += ownRepeats * c.Splits
+		for _, contender := range c.Contenders {
+			grid := contender.Grid(p)
+			if len(grid) == 0 {
+				continue
+			}
+			n += c.Splits * len(contender.Final(p, grid[0]))
+			if p.Bound == p.Searched().Bound {
+				n += len(grid)
+			}
+		}
+	}
+	return n
+}
+
+// close ends the workers.
+func (c *comparison) close() {
+	for _, w := range c.workers {
+		w.close()
+	}
+}
+
+// versions returns the versions of all libraries.
+func (c *comparison) versions() map[string]string {
+	all := map[string]string{}
+	for _, w := range c.workers {
+		for name, version := range w.versions {
+			all[name] = version
+		}
+	}
+	return all
+}
+
+// load loads the rows of a split and writes them for the workers.
+func (c *comparison) load(d Dataset, split uint64) error {
+	rows, err := LoadRows(c.DataDir, d, split)
+	if err != nil {
+		return err
+	}
+	c.rows, c.folder = rows, filepath.Join(c.Out, "rows", fmt.Sprintf("%s-%d", d.Name, split))
+	if c.Python == nil {
+		return nil
+	}
+	if c.folder, err = filepath.Abs(c.folder); err != nil {
+		return err
+	}
+	return rows.Write(c.folder)
+}
+
+// search runs all settings of the other libraries on the first split.
+func (c *comparison) search(ctx context.Context, d Dataset) error {
+	if len(c.Contenders) == 0 {
+		return nil
+	}
+	if err := c.load(d, 1); err != nil {
+		return err
+	}
+	for _, p := range c.Problems {
+		if p.Data.Name != d.Name {
+			continue
+		}
+		p = p.Searched()
+		for _, contender := range c.Contenders {
+			for _, s := range contender.Grid(p) {
+				if err := c.fit(ctx, p, contender, s, 1, 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// turns runs all contenders on one split, with ppal before, between and after the others.
+func (c *comparison) turns(ctx context.Context, d Dataset, split uint64) error {
+	if err := c.load(d, split); err != nil {
+		return err
+	}
+	for _, p := range c.Problems {
+		if p.Data.Name != d.Name {
+			continue
+		}
+		own := 0
+		ppal := func() error {
+			own++
+			return c.own(ctx, p, split, own)
+		}
+		if err := ppal(); err != nil {
+			return err
+		}
+		for i, contender := range c.Contenders {
+			best, ok := Chosen(p, contender, c.journal.fits)
+			if !ok {
+				continue
+			}
+			for _, s := range contender.Final(p, best) {
+				if err := c.fit(ctx, p, contender, s, split, 1); err != nil {
+					return err
+				}
+			}
+			if i == 0 {
+				if err := ppal(); err != nil {
+					return err
+				}
+			}
+		}
+		for own < ownRepeats {
+			if err := ppal(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fit runs another library, unless the journal has the run.
+func (c *comparison) fit(ctx context.Context, p Problem, contender Contender, s Setting, split uint64, repeat int) error {
+	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: contender.Name, Setting: s, Repeat: repeat}
+	return c.once(ctx, f, func(f *Fit) error {
+		w := c.workers[contender.Worker]
+		if w == nil {
+			var err error
+			if w, err = c.Python.start(ctx, contender.Worker); err != nil {
+				return err
+			}
+			c.workers[contender.Worker] = w
+		}
+		return w.fit(contender.Call, c.folder, f)
+	})
+}
+
+// own runs ppal, unless the journal has the run.
+func (c *comparison) own(ctx context.Context, p Problem, split uint64, repeat int) error {
+	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: Own, Repeat: repeat}
+	return c.once(ctx, f, func(f *Fit) error { return train(ctx, p, c.rows, c.Threads, f) })
+}
+
+// once does a run and appends it to the journal, unless the journal has it.
+func (c *comparison) once(ctx context.Context, f Fit, do func(f *Fit) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.done++
+	if _, done := c.journal.find(f); done {
+		return nil
+	}
+	if c.Progress != nil {
+		c.Progress(c.done, c.total, fmt.Sprintf("%s on %s, split %d, %s", f.Kind, f.Dataset, f.Split, f.Contender))
+	}
+	f.Totals = c.rows.Totals()
+	if err := do(&f); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err // an interrupted run is not a result
+	}
+	return c.journal.add(f)
+}
+
+// indifferent is the difference of training errors up to which a setting inside the grid is chosen
+// before a setting at its end: half a tenth of a point.
+const indifferent = 5e-4
+
+// Chosen returns the setting of the search with the best training decisions on the first split. It
+// returns false if the contender has no form of the problem, or if all its runs failed.
+func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
+	p = p.Searched()
+	var best, inner *Fit
+	of := func(f *Fit) Counts {
+		point, _ := f.Best(p)
+		return point.Accepted
+	}
+	for i := range fits {
+		f := &fits[i]
+		if !f.of(p) || f.Contender != c.Name || f.Repeat != 0 || len(f.Points) == 0 {
+			continue
+		}
+		if best == nil || better(p, f.Totals, of(f), of(best)) {
+			best = f
+		}
+		if len(c.AtEdge(p, f.Setting)) == 0 && (inner == nil || better(p, f.Totals, of(f), of(inner))) {
+			inner = f
+		}
+	}
+	if best == nil {
+		return nil, false
+	}
+	if inner != nil {
+		a, b := Measure(p.Kind, best.Totals, of(inner), 0), Measure(p.Kind, best.Totals, of(best), 0)
+		if a.Met(p, best.Totals, 0) == b.Met(p, best.Totals, 0) && a.Error <= b.Error+indifferent {
+			best = inner
+		}
+	}
+	return best.Setting, true
+}

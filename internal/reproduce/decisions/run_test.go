@@ -1,0 +1,149 @@
+package decisions
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// standIn is a table that needs no files, with the columns of COMPAS.
+var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American"}
+
+// The files have NumPy's format, with the rows of all splits in order.
+func TestRowsWrite(t *testing.T) {
+	rows, err := LoadRows("", standIn, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := rows.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name, header string) []byte {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := 10 + int(binary.LittleEndian.Uint16(data[8:]))
+		if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01\x00")) || length%64 != 0 || data[length-1] != '\n' || !bytes.Contains(data[:length], []byte(header)) {
+			t.Errorf("%s: header %q, want %s", name, data[:length], header)
+		}
+		return data[length:]
+	}
+	n := len(rows.labels)
+	_, cols := rows.Tables.Train.Features.Dims()
+	features := read("features.npy", "'descr': '<f8'")
+	if len(features) != 8*n*cols {
+		t.Fatalf("%d bytes of features, want %d rows of %d numbers", len(features), n, cols)
+	}
+	row := make([]float64, cols)
+	rows.Tables.Test.Features.Float64(row, 0, 1)
+	at := (rows.Tables.Train.Rows() + rows.Tables.Validation.Rows()) * cols
+	for j, want := range row {
+		if got := math.Float64frombits(binary.LittleEndian.Uint64(features[8*(at+j):])); got != want {
+			t.Errorf("column %d of the first test row is %v, want %v", j, got, want)
+		}
+	}
+	labels, groups, splits := read("labels.npy", "'|u1'"), read("groups.npy", "'|u1'"), read("splits.npy", "'|u1'")
+	var totals Counts
+	for i := range labels {
+		totals[splits[i]][groups[i]][labels[i]]++
+	}
+	if len(labels) != n || totals != rows.Totals() {
+		t.Errorf("%d rows with %v, want %d with %v", len(labels), totals, n, rows.Totals())
+	}
+	if protected := rows.Tables.Train.Groups[0]; protected.Name != standIn.Group || groups[protected.Rows[0]] != 1 {
+		t.Errorf("group %s of row %d is %d, want 1 for %s", protected.Name, protected.Rows[0], groups[protected.Rows[0]], standIn.Group)
+	}
+}
+
+// library writes a program that answers like a worker: every fit accepts the same rows.
+func library(t *testing.T, answer string) *Python {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in for Python is a shell script")
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho '{\"result\": {\"library\": \"1.0\"}}'\nwhile read -r line; do echo \"$line\" >> " + filepath.Join(dir, "requests") + "; echo '" + answer + "'; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return &Python{Interpreter: filepath.Join(dir, "python"), Modules: dir, Threads: 1, Log: filepath.Join(dir, "log")}
+}
+
+const accepting = `{"result": {"seconds": 3, "cpu": 2, "notes": ["slow"], "points": [{"name": "last", "models": 2,
+ "accepted": [[[1, 2], [3, 4]], [[0, 1], [0, 1]], [[0, 0], [1, 1]]]}]}}`
+
+// One problem on a stand-in: the search, the turns, and the same call again, which runs nothing.
+func TestRun(t *testing.T) {
+	p := Problem{DemographicParity, standIn, 0.01}
+	python := library(t, strings.ReplaceAll(accepting, "\n", ""))
+	contender := Contender{Name: "library", Worker: "fairlearn", Call: "fitted", grid: func(Problem) []Axis { return []Axis{numbers("rate", 1, 2, 3)} }, wider: "rate"}
+	runs := 0
+	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 1, Threads: 1, Out: t.TempDir(), Python: python,
+		Progress: func(int, int, string) { runs++ }}
+	outcome, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the search, ppal, and the best setting with the next larger one
+	if want := 3 + ownRepeats + 2; runs != want {
+		t.Errorf("%d runs, want %d", runs, want)
+	}
+	rows := outcome.Table(p)
+	if len(rows) != 2 || len(rows[0].Seconds) != 1 || rows[1].Seconds[0] != 3 || rows[1].CPU[0] != 2 || rows[1].Models[0] != 2 || rows[1].Notes[0] != "slow" {
+		t.Errorf("%+v", rows)
+	}
+	if outcome.Versions["library"] != "1.0" {
+		t.Error(outcome.Versions)
+	}
+	requests, err := os.ReadFile(filepath.Join(filepath.Dir(python.Log), "requests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"call":"fit"`, `"contender":"fitted"`, `"kind":"dp"`, `"bound":0.01`, `"setting":{"rate":3}`, `synthetic-compas-1"`} {
+		if !strings.Contains(string(requests), want) {
+			t.Errorf("no %s in %s", want, requests)
+		}
+	}
+	runs = 0
+	if _, err := Run(t.Context(), o); err != nil || runs != 0 {
+		t.Errorf("%v; %d runs were repeated", err, runs)
+	}
+}
+
+// A library that fails is a result; a process that ends is an error.
+func TestFailures(t *testing.T) {
+	p := Problem{DemographicParity, standIn, 0.01}
+	contender := Contender{Name: "library", Worker: "w", grid: func(Problem) []Axis { return []Axis{fixed("rate", 1.)} }}
+	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 0, Threads: 1, Out: t.TempDir(), Python: library(t, `{"error": "ValueError: no"}`)}
+	outcome, err := Run(t.Context(), o)
+	if err != nil || len(outcome.Fits) != 1 || outcome.Fits[0].Failure != "w: ValueError: no" {
+		t.Errorf("%v %+v", err, outcome)
+	}
+	o.Python, o.Out = library(t, "half a"), t.TempDir()
+	if _, err := Run(t.Context(), o); err == nil {
+		t.Error("an answer that is no JSON is no error")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o.Python, o.Out = library(t, accepting), t.TempDir()
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that the call was cancelled", err)
+	}
+}
+
+// Without the environment the reason says how to make it.
+func TestNoPython(t *testing.T) {
+	err := FindPython(t.TempDir(), "", 1).Check()
+	if !errors.Is(err, ErrNoPython) || !strings.Contains(err.Error(), "make peers") {
+		t.Error(err)
+	}
+}

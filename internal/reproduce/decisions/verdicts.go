@@ -1,0 +1,101 @@
+package decisions
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Ruling says whether the measurements support a claim.
+type Ruling string
+
+// The rulings.
+const (
+	Confirmed    Ruling = "confirmed"
+	NotConfirmed Ruling = "not confirmed"
+	NotJudged    Ruling = "not judged"
+)
+
+// Verdict is the ruling on a claim about one problem, with its numbers.
+type Verdict struct {
+	Problem Problem
+	Ruling  Ruling
+	Numbers string
+}
+
+// Speedup is the claimed ratio of ExponentiatedGradient's wall time to ppal's.
+const Speedup = 10
+
+// Bounds judges the claim that ppal meets the bound on the training decisions of every split to one
+// row.
+func (o *Outcome) Bounds(p Problem) Verdict {
+	own := o.Table(p)[0]
+	v := Verdict{p, Confirmed, fmt.Sprintf("met on %d of %d splits", own.Met, o.Options.Splits)}
+	switch {
+	case len(own.At[0]) < o.Options.Splits:
+		v.Ruling, v.Numbers = NotJudged, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
+	case own.Met < o.Options.Splits:
+		v.Ruling = NotConfirmed
+	}
+	return v
+}
+
+// Errors judges the claim that ppal's test error is at most that of the best other contender at
+// equal measured gap, up to two standard errors of the paired differences.
+func (o *Outcome) Errors(p Problem) Verdict {
+	var best *Row
+	least := 0.0
+	rows := o.Table(p)
+	for i := range rows[1:] {
+		r := &rows[1+i]
+		if len(r.Excess) < o.Options.Splits {
+			continue // a mean over other splits is not comparable
+		}
+		if mean, _ := meanError(r.Excess); best == nil || mean < least {
+			best, least = r, mean
+		}
+	}
+	if best == nil {
+		return Verdict{p, NotJudged, "no other contender reaches ppal's measured gap on every split"}
+	}
+	mean, standard := meanError(best.Excess)
+	ruling := Confirmed
+	if mean < 0 && -mean > 2*standard {
+		ruling = NotConfirmed
+	}
+	return Verdict{p, ruling, fmt.Sprintf("%s's test error minus ppal's is %s points (standard error %.2f)", best.Contender.Name, signedPoints(mean), 100*standard)}
+}
+
+// Times judges the claim that ppal is at least Speedup times faster than ExponentiatedGradient in
+// wall time: the median over the splits of the ratio in one turn.
+func (o *Outcome) Times(p Problem) Verdict {
+	rows := o.Table(p)
+	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == ExponentiatedGradient })
+	if at < 0 || len(rows[at].Seconds) == 0 || len(rows[at].Seconds) != len(rows[0].Seconds) {
+		return Verdict{p, NotJudged, ExponentiatedGradient + " was not measured"}
+	}
+	var ratios []float64
+	for i, s := range rows[at].Seconds {
+		ratios = append(ratios, s/rows[0].Seconds[i])
+	}
+	ratio := median(ratios)
+	ruling := Confirmed
+	if ratio < Speedup {
+		ruling = NotConfirmed
+	}
+	return Verdict{p, ruling, fmt.Sprintf("%.1f times (%.1f to %.1f), %.2f s against %.2f s", ratio, slices.Min(ratios), slices.Max(ratios),
+		median(rows[0].Seconds), median(rows[at].Seconds))}
+}
+
+// Edges returns a sentence for each contender whose best setting is at an end of its grid.
+func (o *Outcome) Edges(p Problem) []string {
+	var list []string
+	for _, r := range o.Table(p)[1:] {
+		for _, axis := range r.Contender.AtEdge(p, r.Setting) {
+			list = append(list, fmt.Sprintf("%s on %s: %s %v is at an end of its grid", r.Contender.Name, p.Title(), axis, r.Setting[axis]))
+		}
+	}
+	return list
+}
+
+// signedPoints formats a difference of rates in percentage points.
+func signedPoints(x float64) string { return fmt.Sprintf("%+.2f", 100*x) }

@@ -1,0 +1,156 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ppal/datasets"
+)
+
+// ModelSchema is the version of the keys of model.json. A key that changes its meaning or goes
+// raises the version; a key that comes does not.
+const ModelSchema = 1
+
+// Model is the content of model.json: what a program needs to use the weights of
+// model.safetensors on new rows. The files that it names are in the same directory.
+type Model struct {
+	Schema  int    `json:"schema"`  // the version of the keys: the constant ModelSchema
+	Version string `json:"version"` // of the program that trained
+	Task    string `json:"task"`
+	Dataset string `json:"dataset,omitempty"` // "" for data at hand
+	Kind    string `json:"kind"`              // linear or network
+	Weights string `json:"weights"`           // the weights' file, for rows before any normalization
+	Input   Input  `json:"input"`
+	// Decision is how scores give a class.
+	Decision Decision `json:"decision"`
+	// Normalization of the rows in training. It is folded into the weights.
+	Normalization string `json:"normalization"`
+	// Objective and Constraints are the texts of the problem, and Attributes the attributes that
+	// the constraints use, with their values among the training rows.
+	Objective   string           `json:"objective"`
+	Constraints []string         `json:"constraints"`
+	Attributes  []ModelAttribute `json:"attributes,omitempty"`
+	// Rows is the file that says to which split each row went; "" for data at hand.
+	Rows string `json:"rows,omitempty"`
+}
+
+// Input describes the rows that the model takes.
+type Input struct {
+	Format   Format `json:"format"`
+	Features int    `json:"features"` // number of inputs of the model
+	// Preparation is the file that says how columns become features; "" for pictures and matrices.
+	Preparation string `json:"preparation,omitempty"`
+	// Shape is that of a picture: channels, height and width. Scale is multiplied by its bytes.
+	Shape []int   `json:"shape,omitempty"`
+	Scale float64 `json:"scale,omitempty"`
+}
+
+// Format names the format of a model's rows.
+type Format string
+
+// The formats.
+const (
+	FormatText     Format = "text"     // separated fields, CSV or TSV
+	FormatLIBSVM   Format = "libsvm"   // LIBSVM's format
+	FormatPictures Format = "pictures" // bytes, IDX
+	FormatMatrix   Format = "matrix"   // features as the calling program had them
+)
+
+// Decision says how the scores of a row give its class.
+type Decision struct {
+	// Rule is "sign", with one score that decides for the last of two classes if it is above 0, or
+	// "largest", with one score for each class.
+	Rule    string  `json:"rule"`
+	Classes []Class `json:"classes"` // in the order of the scores; two classes: negative, positive
+	// Label is how a file's label gives the class; nil for pictures and matrices.
+	Label *datasets.Label `json:"label,omitempty"`
+	// Threshold has been subtracted from the bias after training, so that the rule holds.
+	Threshold float64 `json:"threshold"`
+	// Probability gives the probability of the positive class; nil if it was not fitted.
+	Probability *Sigmoid `json:"probability,omitempty"`
+}
+
+// The rules of decision.
+const (
+	RuleSign    = "sign"
+	RuleLargest = "largest"
+)
+
+// Class is a class of the rows.
+type Class struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // what a prediction says: the label's value
+	// Number is the class's number in the labels' file of pictures.
+	Number *int `json:"number,omitempty"`
+}
+
+// Sigmoid is the function 1/(1 + exp(-(Slope score + Intercept))) of a score (Platt scaling).
+type Sigmoid struct {
+	Slope     float64 `json:"slope"`
+	Intercept float64 `json:"intercept"`
+}
+
+// ModelAttribute is an attribute of the rows with its values.
+type ModelAttribute struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// ErrIncomplete says that a directory does not hold a complete run.
+var ErrIncomplete = errors.New("not a complete run directory")
+
+// ModelDescription returns the path of model.json.
+func (d Dir) ModelDescription() string { return filepath.Join(string(d), "model.json") }
+
+// WriteModel writes model.json, with the version of its keys.
+func (d Dir) WriteModel(m Model) error {
+	m.Schema = ModelSchema
+	if m.Constraints == nil {
+		m.Constraints = []string{}
+	}
+	var data bytes.Buffer
+	out := json.NewEncoder(&data)
+	out.SetEscapeHTML(false) // constraints have <=
+	out.SetIndent("", "  ")
+	if err := out.Encode(m); err != nil {
+		return fmt.Errorf("rundir: the model's description: %w", err)
+	}
+	return WriteFile(d.ModelDescription(), data.Bytes())
+}
+
+// ReadModel reads model.json. Errors wrap ErrIncomplete if the directory has none, or has the
+// description of a later version.
+func (d Dir) ReadModel() (Model, error) {
+	var m Model
+	data, err := os.ReadFile(d.ModelDescription())
+	switch {
+	case err == nil:
+	case !errors.Is(err, os.ErrNotExist):
+		return m, fmt.Errorf("rundir: %w", err)
+	case !exists(string(d)):
+		return m, fmt.Errorf("rundir: %s: %w: there is no such directory", d, ErrIncomplete)
+	case exists(d.Model()):
+		return m, fmt.Errorf("rundir: %s: %w: an earlier version of ppal wrote it, without model.json; "+
+			"`ppal train --config %s --init %s --iterations 0 --out NEW` writes a complete one with the same weights",
+			d, ErrIncomplete, d.Config(), d.Model())
+	default:
+		return m, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("rundir: %s: %w: %w", d.ModelDescription(), ErrIncomplete, err)
+	}
+	if m.Schema != ModelSchema {
+		return m, fmt.Errorf("rundir: %s: %w: its schema is %d, this program reads schema %d; use a newer ppal",
+			d.ModelDescription(), ErrIncomplete, m.Schema, ModelSchema)
+	}
+	return m, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

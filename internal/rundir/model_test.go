@@ -1,0 +1,122 @@
+package rundir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+)
+
+func TestModelRoundTrip(t *testing.T) {
+	number := 3
+	want := Model{Schema: ModelSchema, Version: "v", Task: "decisions", Dataset: "csv", Kind: "linear", Weights: "model.safetensors",
+		Input: Input{Format: FormatText, Features: 2, Preparation: "preparation.yaml"},
+		Decision: Decision{Rule: RuleSign, Classes: []Class{{Name: "y=no", Value: "no"}, {Name: "y=yes", Value: "yes", Number: &number}},
+			Label: &datasets.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &Sigmoid{2, -1}},
+		Normalization: "none", Objective: "error", Constraints: []string{"fpr <= 0.05"},
+		Attributes: []ModelAttribute{{"sex", []string{"Female", "Male"}}}, Rows: "rows.csv"}
+	d := Dir(t.TempDir())
+	if err := d.WriteModel(want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.ReadModel()
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if text, err := os.ReadFile(d.ModelDescription()); err != nil || !strings.Contains(string(text), `"fpr <= 0.05"`) {
+		t.Errorf("%v: not readable:\n%s", err, text)
+	}
+}
+
+func TestReadModelErrors(t *testing.T) {
+	empty, old := Dir(t.TempDir()), Dir(t.TempDir())
+	if err := os.WriteFile(old.Model(), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check := func(d Dir, says string) {
+		t.Helper()
+		if _, err := d.ReadModel(); !errors.Is(err, ErrIncomplete) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	check(Dir(filepath.Join(string(empty), "none")), "there is no such directory")
+	check(empty, "there is no model.json")
+	check(old, "an earlier version of ppal wrote it")
+	for content, says := range map[string]string{`{"schema": 2}`: "its schema is 2", `{"schema"`: "unexpected end", `[]`: "cannot unmarshal"} {
+		if err := os.WriteFile(old.ModelDescription(), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		check(old, says)
+	}
+}
+
+func TestRows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		list []Members
+		want string
+	}{
+		"one file": {[]Members{{Training, "", []int{3, 0}}, {Test, "", []int{1}}}, "row,split\n1,train\n2,test\n4,train\n"},
+		"several": {[]Members{{Training, "a,b", []int{0}}, {Validation, "a,b", []int{1}}, {Test, "c", []int{0}}},
+			"row,file,split\n1,\"a,b\",train\n2,\"a,b\",validation\n1,c,test\n"},
+	} {
+		d := Dir(t.TempDir())
+		file, err := d.WriteRows(tc.list)
+		if err != nil || file != "rows.csv" {
+			t.Fatalf("%s: %s, %v", name, file, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(string(d), file)); err != nil || string(text) != tc.want {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+		rows, err := d.ReadRows(file)
+		if err != nil || len(rows) != 3 || rows[0].Number != 1 || rows[0].Split != Training || rows[2].File != tc.list[len(tc.list)-1].File {
+			t.Errorf("%s: %v, %v", name, rows, err)
+		}
+	}
+}
+
+// The file of many rows is compressed, and takes at most 4 bytes for each row.
+func TestRowsCompressed(t *testing.T) {
+	const rows = 200_000
+	var train, test []int
+	state := uint32(1)
+	for i := range rows {
+		if state = state*1664525 + 1013904223; state>>24 < 180 {
+			train = append(train, i)
+		} else {
+			test = append(test, i)
+		}
+	}
+	d := Dir(t.TempDir())
+	file, err := d.WriteRows([]Members{{Split: Training, Rows: train}, {Split: Test, Rows: test}})
+	if err != nil || file != "rows.csv.gz" {
+		t.Fatalf("%s, %v", file, err)
+	}
+	if info, err := os.Stat(filepath.Join(string(d), file)); err != nil || info.Size() > 4*rows {
+		t.Errorf("%v, %v", info, err)
+	}
+	got, err := d.ReadRows(file)
+	if err != nil || len(got) != rows {
+		t.Fatalf("%d rows, %v", len(got), err)
+	}
+	for i, row := range got {
+		if row.Number != i+1 {
+			t.Fatalf("line %d is row %d", i+1, row.Number)
+		}
+	}
+	for _, i := range train {
+		if got[i].Split != Training {
+			t.Fatalf("row %d: %v", i, got[i])
+		}
+	}
+	if err := os.Truncate(filepath.Join(string(d), file), 1000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.ReadRows(file); err == nil {
+		t.Error("read a file that was cut")
+	}
+}

@@ -1,0 +1,172 @@
+package rundir
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Members are rows of one split in one file.
+type Members struct {
+	Split Split
+	File  string // its name, "" if all rows are in one file
+	Rows  []int  // the rows' numbers in the file, from 0
+}
+
+// compressAbove is the number of rows above which rows.csv is compressed.
+const compressAbove = 50_000
+
+// The names of the file of rows.
+const (
+	rowsName       = "rows.csv"
+	rowsCompressed = rowsName + ".gz"
+)
+
+// WriteRows writes the split of every row, in the order of the source, as rows.csv, and returns the
+// file's name. Its columns are row (the row's number in its file, from 1, without the header), file
+// (with several files) and split (train, validation, test). With more than 50,000 rows the file is
+// rows.csv.gz, which takes about three bytes for each row.
+func (d Dir) WriteRows(list []Members) (name string, err error) {
+	total := 0
+	for _, m := range list {
+		total += len(m.Rows)
+	}
+	var out bytes.Buffer
+	var w io.Writer = &out
+	var zip *gzip.Writer
+	if name = rowsName; total > compressAbove {
+		name, zip = rowsCompressed, gzip.NewWriter(&out)
+		w = zip
+	}
+	buffered := bufio.NewWriter(w)
+	if err := writeRows(buffered, list); err != nil {
+		return "", fmt.Errorf("rundir: %s: %w", name, err)
+	}
+	if err := buffered.Flush(); err != nil {
+		return "", fmt.Errorf("rundir: %s: %w", name, err)
+	}
+	if zip != nil {
+		if err := zip.Close(); err != nil {
+			return "", fmt.Errorf("rundir: %s: %w", name, err)
+		}
+	}
+	return name, WriteFile(filepath.Join(string(d), name), out.Bytes())
+}
+
+// writeRows writes the lines, file by file in the order of the list. Rows without a split, such as
+// rows that a filter dropped, are left out.
+func writeRows(w *bufio.Writer, list []Members) error {
+	splits := map[string][]Split{} // of each file's rows
+	var files []string
+	for _, m := range list {
+		of, ok := splits[m.File]
+		if !ok {
+			files = append(files, m.File)
+		}
+		if last := slices.Max(append([]int{-1}, m.Rows...)); last >= len(of) {
+			of = append(of, make([]Split, last+1-len(of))...)
+		}
+		for _, i := range m.Rows {
+			of[i] = m.Split
+		}
+		splits[m.File] = of
+	}
+	several := len(files) > 1
+	header := "row,split\n"
+	if several {
+		header = "row,file,split\n"
+	}
+	if _, err := w.WriteString(header); err != nil {
+		return err
+	}
+	var line []byte
+	for _, file := range files {
+		name := ""
+		if several {
+			var err error
+			if name, err = field(file); err != nil {
+				return err
+			}
+		}
+		for i, split := range splits[file] {
+			if split == "" {
+				continue
+			}
+			line = append(strconv.AppendInt(line[:0], int64(i+1), 10), ',')
+			line = append(append(append(line, name...), split...), '\n')
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// field returns the text as a field of a CSV with the comma after it.
+func field(text string) (string, error) {
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	if err := w.Write([]string{text, ""}); err != nil {
+		return "", err
+	}
+	w.Flush()
+	return strings.TrimSuffix(out.String(), "\n"), w.Error()
+}
+
+// Row is a line of rows.csv.
+type Row struct {
+	Number int    // in its file, from 1
+	File   string // "" with one file
+	Split  Split
+}
+
+// ReadRows reads the file of the given name that WriteRows wrote.
+func (d Dir) ReadRows(name string) ([]Row, error) {
+	f, err := os.Open(filepath.Join(string(d), name))
+	if err != nil {
+		return nil, fmt.Errorf("rundir: %w", err)
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if name == rowsCompressed {
+		zip, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+		}
+		in = zip
+	}
+	r := csv.NewReader(in)
+	r.ReuseRecord = true
+	header, err := r.Read()
+	if err != nil {
+		return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+	}
+	fields := len(header)
+	var rows []Row
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+		}
+		row := Row{Split: Split(record[fields-1])}
+		if row.Number, err = strconv.Atoi(record[0]); err != nil {
+			return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+		}
+		if fields > 2 {
+			row.File = record[1]
+		}
+		rows = append(rows, row)
+	}
+}

@@ -1,0 +1,323 @@
+package predictor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppal/datasets"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/models/predictor"
+	"ppal/trainer/session"
+)
+
+// people is a table with numbers, a category with missing values and a label.
+func people(rows int) string {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	text.WriteString("id,age,income,job,member\n")
+	for i := range rows {
+		age, job := 18+rng.IntN(60), []string{"clerk", "nurse", "NA"}[rng.IntN(3)]
+		income := strconv.FormatFloat(1000*rng.Float64(), 'f', 2, 64)
+		if rng.IntN(20) == 0 {
+			income = ""
+		}
+		member := "no"
+		if float64(age)+30*rng.NormFloat64() > 45 != (job == "nurse") {
+			member = "yes"
+		}
+		fmt.Fprintf(&text, "%d,%d,%s,%s,%s\n", i, age, income, job, member)
+	}
+	return text.String()
+}
+
+// train trains on the data and returns the run's directory and result.
+func train(t testing.TB, data session.Source, task session.Task, hidden ...int) (string, *session.Result) {
+	t.Helper()
+	o := session.Options{Data: data, Task: task, Model: &models.Spec{Hidden: hidden}}
+	o.Settings.Iterations, o.Settings.Seed = 40, 3
+	s, err := session.New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := s.Train(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir, r
+}
+
+// write writes a file and returns its path.
+func write(t testing.TB, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "people.csv")
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// errors counts the wrong decisions of each split, by the file of rows.
+func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch) []int, o predictor.Options) map[rundir.Split]float64 {
+	t.Helper()
+	m, err := predictor.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[int]rundir.Split{}
+	for _, r := range rows {
+		of[r.Number] = r.Split
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	wrong, all := map[rundir.Split]float64{}, map[rundir.Split]float64{}
+	err = m.Read(f, file, o, func(b *predictor.Batch) error {
+		truth := labels(b)
+		for i, decision := range b.Decisions {
+			split := of[b.First+i+1]
+			all[split]++
+			if decision != truth[i] {
+				wrong[split]++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for split := range wrong {
+		wrong[split] /= all[split]
+	}
+	return wrong
+}
+
+// The decisions of a loaded run have exactly the errors that the session measured on its splits.
+func TestErrors(t *testing.T) {
+	file := write(t, people(2000))
+	for name, hidden := range map[string][]int{"linear": nil, "network": {8}} {
+		source := session.CSV(file, "member", "age<40")
+		source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+		dir, result := train(t, source, session.DemographicParity{}, hidden...)
+		m, err := predictor.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		label := m.Description().Decision.Label
+		got := wrong(t, dir, file, func(b *predictor.Batch) []int {
+			classes, err := label.Classes(b.Kept[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return classes
+		}, predictor.Options{Keep: []string{"member"}})
+		for _, split := range result.Splits {
+			if want := split.Named["error"]; got[split.Name] != want {
+				t.Errorf("%s: %s error %v, the session measured %v", name, split.Name, got[split.Name], want)
+			}
+		}
+		if classes := m.Classes(); classes[0] != "no" || classes[1] != "yes" {
+			t.Errorf("%s: classes %v", name, classes)
+		}
+	}
+}
+
+// Scores of prepared rows are those of Read, and Decide is the rule of Read.
+func TestScores(t *testing.T) {
+	file := write(t, people(300))
+	source := session.CSV(file, "member", "age<40")
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	dir, _ := train(t, source, session.DemographicParity{})
+	m, err := predictor.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := m.Preparation().Read(strings.NewReader(people(300)), "people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores, err := m.Scores(x.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions := m.Decide(scores)
+	err = m.Read(strings.NewReader(people(300)), "people", predictor.Options{}, func(b *predictor.Batch) error {
+		for i, s := range b.Scores {
+			if s != scores[b.First+i] || b.Decisions[i] != decisions[b.First+i] || (s > 0) != (b.Decisions[i] == 1) {
+				return fmt.Errorf("row %d: score %v, decision %d", b.First+i+1, s, b.Decisions[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, ok := m.Probability(1); ok {
+		t.Error("a probability without a fitted sigmoid")
+	}
+	if len(m.Features()) != x.Cols {
+		t.Errorf("features %v", m.Features())
+	}
+}
+
+// The files of a run must fit each other.
+func TestLoadErrors(t *testing.T) {
+	file := write(t, people(300))
+	source := session.CSV(file, "member", "age<40")
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	dir, _ := train(t, source, session.DemographicParity{})
+	change := func(old, with string) {
+		t.Helper()
+		path := rundir.Dir(dir).ModelDescription()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, with, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range [][3]string{
+		{`"features": 6`, `"features": 5`, "model.json has 5 features, the weights have 6"},
+		{`"rule": "sign"`, `"rule": "largest"`, "1 scores and 2 classes"},
+		{`"rule": "sign"`, `"rule": "coin"`, `unknown rule of decision "coin"`},
+	} {
+		change(tc[0], tc[1])
+		if _, err := predictor.Load(dir); !errors.Is(err, predictor.ErrModel) || !strings.Contains(err.Error(), tc[2]) {
+			t.Errorf("%s: %v", tc[1], err)
+		}
+		change(tc[1], tc[0])
+	}
+	if _, err := predictor.Load(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(rundir.Dir(dir).Preparation()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := predictor.Load(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no preparation: %v", err)
+	}
+	if err := os.Remove(rundir.Dir(dir).ModelDescription()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := predictor.Load(dir); !errors.Is(err, rundir.ErrIncomplete) {
+		t.Errorf("no description: %v", err)
+	}
+}
+
+// Rows of every format of the built-in and of published data sets.
+func TestPublished(t *testing.T) {
+	data := os.Getenv(datasets.EnvData)
+	if data == "" {
+		t.Skip(datasets.EnvData + " is not set")
+	}
+	for _, tc := range []struct {
+		dataset, file string
+		task          session.Task
+	}{
+		{"bank", "bank/bank-additional-full.csv", session.DemographicParity{}},
+		{"communities", "communities/communities.data", session.Intersectional{}},
+		{"adult", "adult/a9a", session.DemographicParity{}},
+		{"compas", "compas/compas-scores-two-years.csv", session.EqualizedOdds{}},
+	} {
+		dir, result := train(t, session.Table{Dataset: tc.dataset, Dir: data}, tc.task)
+		m, err := predictor.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		label := m.Description().Decision.Label
+		rows, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.dataset == "adult" { // two files
+			files := map[string]int{}
+			for _, r := range rows {
+				files[r.File]++
+			}
+			if files["adult/a9a"] != 32561 || files["adult/a9a.t"] != 16281 {
+				t.Errorf("rows by file: %v", files)
+			}
+			continue
+		}
+		got := wrong(t, dir, filepath.Join(data, tc.file), func(b *predictor.Batch) []int {
+			classes, err := label.Classes(b.Kept[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return classes
+		}, predictor.Options{Keep: []string{label.Column}, IgnoreUnknown: true})
+		for _, split := range result.Splits {
+			if want := split.Named["error"]; got[split.Name] != want {
+				t.Errorf("%s: %s error %v, the session measured %v", tc.dataset, split.Name, got[split.Name], want)
+			}
+		}
+	}
+}
+
+// A model of pictures scores IDX files.
+func TestPictures(t *testing.T) {
+	data := os.Getenv(datasets.EnvData)
+	if data == "" {
+		t.Skip(datasets.EnvData + " is not set")
+	}
+	dir, result := train(t, session.Images{Dataset: "fashion-mnist", Dir: data, RowsPerClass: 500, Classes: []int{0, 2, 4, 9}},
+		session.NeymanPearson{}, 16)
+	m, err := predictor.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(data, "fashion-mnist/t10k-labels-idx1-ubyte.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	labels, err := datasets.ReadIDXLabels(f, f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(filepath.Join(data, "fashion-mnist/t10k-images-idx3-ubyte.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	wrong, all := 0.0, 0.0
+	err = m.Read(in, in.Name(), predictor.Options{}, func(b *predictor.Batch) error {
+		for i, decision := range b.Decisions {
+			for k, c := range m.Description().Decision.Classes {
+				if *c.Number == int(labels[b.First+i]) {
+					all++
+					if decision != k {
+						wrong++
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := result.Splits[len(result.Splits)-1].Named["error"]
+	if got := wrong / all; all != 4000 || got < want-1e-9 || got > want+1e-9 {
+		t.Errorf("error %v of %v rows, the session measured %v", got, all, want)
+	}
+}

@@ -1,0 +1,130 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer/problem"
+)
+
+// Merit says how good a recorded iterate is on some rows.
+type Merit struct {
+	// Violation is the largest violation beyond the tolerance, max(0, max_j g_j - tolerance). NaN
+	// counts as infinite.
+	Violation float64
+	// Objective is the objective. NaN counts as infinite.
+	Objective float64
+}
+
+// Better reports whether m comes before other: by the violation, and by the objective among equal
+// violations.
+func (m Merit) Better(other Merit) bool {
+	if a, b := orInf(m.Violation), orInf(other.Violation); a != b {
+		return a < b
+	}
+	return orInf(m.Objective) < orInf(other.Objective)
+}
+
+// orInf returns x, or infinity if x is NaN.
+func orInf(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.Inf(1)
+	}
+	return x
+}
+
+// MeritOf returns the merit of an objective and constraints g at a tolerance.
+func MeritOf(objective float64, g []float64, tolerance float64) Merit {
+	m := Merit{Objective: objective}
+	for _, v := range g {
+		m.Violation = max(m.Violation, v-tolerance) // NaN if v is NaN
+	}
+	return m
+}
+
+// selection keeps the recorded iterate that Settings.Output selects, and counts the records without
+// an improvement on the validation rows.
+type selection struct {
+	at        problem.Vector // copy of the selected iterate; problem.Iterate: no copy
+	nu        []float64      // its certified multiplier
+	iteration int
+	chosen    bool  // the copy is set
+	merit     Merit // of the selected iterate
+	started   bool  // a record after the start has been selected
+
+	validation Merit // the best on the validation rows
+	waited     int   // records since then
+}
+
+// newSelection returns the selection of a run. A run whose output is chosen among its records has a
+// vector for the copy.
+func newSelection(p problem.Problem, s *Settings) *selection {
+	c := &selection{validation: Merit{math.Inf(1), math.Inf(1)}}
+	switch s.Output {
+	case OutputBest, OutputBestTrain, OutputBestValidation:
+		c.at = p.Space().New()
+	}
+	return c
+}
+
+// withOutput replaces the default of Output, and refuses validation without validation rows.
+func (s Settings) withOutput() (Settings, error) {
+	if s.Output == "" && s.Patience > 0 {
+		s.Output = OutputBestValidation
+	}
+	switch {
+	case s.Patience < 0:
+		return s, fmt.Errorf("trainer: %w: a patience of %d records, want a number of at least 0", problem.ErrSettings, s.Patience)
+	case s.ValidationMerit == nil && s.Patience > 0:
+		return s, fmt.Errorf("trainer: %w: a patience of %d records needs ValidationMerit", problem.ErrSettings, s.Patience)
+	case s.ValidationMerit == nil && s.Output == OutputBestValidation:
+		return s, fmt.Errorf("trainer: %w: the output %s needs ValidationMerit", problem.ErrSettings, s.Output)
+	}
+	return s, nil
+}
+
+// selects updates the selection after a record. The start counts only until the next record: every
+// problem has trivial weights that violate nothing.
+func (t *run) selects(r *Record, nu []float64) {
+	tolerance := t.set.FeasibilityTolerance
+	c, chosen := t.selection, false
+	switch t.set.Output {
+	case OutputBest:
+		chosen = t.best != nil && t.best.Iteration == r.Iteration
+	case OutputBestTrain:
+		merit := MeritOf(r.Objective, r.Constraints, tolerance)
+		if t.set.TrainMerit != nil {
+			merit = t.set.TrainMerit()
+		}
+		chosen = c.takes(r, merit)
+	case OutputBestValidation:
+		chosen = c.takes(r, t.set.ValidationMerit())
+	}
+	if chosen {
+		c.chosen, c.iteration, c.nu = true, r.Iteration, slices.Clone(nu)
+		t.p.Space().Combine(c.at, 1, problem.Iterate, 0, problem.Iterate)
+	}
+	if t.set.Patience > 0 {
+		c.waits(r, t.set.ValidationMerit())
+	}
+}
+
+// takes reports whether the record is better than the selected one, and then keeps its merit.
+func (c *selection) takes(r *Record, merit Merit) bool {
+	if c.started && !merit.Better(c.merit) {
+		return false
+	}
+	c.merit, c.started = merit, r.Iteration > 0
+	return true
+}
+
+// waits counts the records since the best one on the validation rows.
+func (c *selection) waits(r *Record, merit Merit) {
+	if c.waited++; r.Iteration == 0 || merit.Better(c.validation) {
+		c.waited = 0
+		if r.Iteration > 0 {
+			c.validation = merit
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"ppal/datasets"
+	"ppal/trainer"
+)
+
+// records keeps the records of a run.
+type records []trainer.Record
+
+func (r *records) Record(record *trainer.Record) error {
+	*r = append(*r, *record)
+	return nil
+}
+
+// withValidation is a small run on pictures with validation rows.
+func withValidation(output trainer.Output, patience int, recorder trainer.Recorder) Options {
+	o := small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }).options()
+	o.Settings.Iterations, o.Settings.RecordEvery = 60, 3
+	o.Settings.Output, o.Settings.Patience, o.Settings.Recorder = output, patience, recorder
+	return o
+}
+
+// trained trains and certifies a run.
+func trained(t *testing.T, o Options) *Result {
+	t.Helper()
+	s, err := New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := s.Train(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestSelectBestValidation checks that the selected record is the best one on the validation rows:
+// its measures are the result's, no other record is better, and the records are those of a run that
+// keeps its last iterate.
+func TestSelectBestValidation(t *testing.T) {
+	var plain, l records
+	trained(t, withValidation(trainer.OutputLast, 0, &plain))
+	r := trained(t, withValidation(trainer.OutputBestValidation, 0, &l))
+	if len(plain) != len(l) {
+		t.Fatalf("%d records, want %d", len(l), len(plain))
+	}
+	const bound, tolerance = 0.3, 0.1 // 10 validation rows a class
+	var chosen *trainer.Record
+	merit := func(r *trainer.Record) trainer.Merit {
+		m := r.Measures
+		return trainer.MeritOf(m["validation_loss_2"], []float64{m["validation_loss_0"] - bound, m["validation_loss_3"] - bound}, tolerance)
+	}
+	for i := range l {
+		if l[i].Objective != plain[i].Objective || l[i].MaxViolation != plain[i].MaxViolation {
+			t.Errorf("record %d differs from that of a run without a selection", i)
+		}
+		if i > 0 && (chosen == nil || merit(&l[i]).Better(merit(chosen))) {
+			chosen = &l[i]
+		}
+	}
+	if r.Training.Output != chosen.Iteration || chosen.Iteration == 60 {
+		t.Errorf("output %d, want record %d, and not the last one", r.Training.Output, chosen.Iteration)
+	}
+	for _, s := range r.Splits {
+		if s.Name == Validation && s.Named["loss_2"] != chosen.Measures["validation_loss_2"] {
+			t.Errorf("the loss on the validation rows is %v, of the record %v", s.Named["loss_2"], chosen.Measures["validation_loss_2"])
+		}
+	}
+}
+
+// TestPatienceOfSession checks that early stopping ends the run and returns to the best record.
+func TestPatienceOfSession(t *testing.T) {
+	var l records
+	o := withValidation("", 4, &l)
+	o.Settings.Iterations = 3000
+	r := trained(t, o)
+	if r.Training.Status != trainer.NoImprovement || r.Training.Output != r.Training.Iterations-4*3 {
+		t.Errorf("%s after %d iterations, output %d; want an output 4 records before the end", r.Training.Status, r.Training.Iterations, r.Training.Output)
+	}
+}
+
+// TestSelectionWithoutValidation checks that a choice on validation rows that do not exist is
+// refused, and says where to get them.
+func TestSelectionWithoutValidation(t *testing.T) {
+	for name, settings := range map[string]trainer.Settings{
+		"select": {Output: trainer.OutputBestValidation}, "patience": {Patience: 3},
+	} {
+		o := small(nil).options()
+		o.Settings.Output, o.Settings.Patience = settings.Output, settings.Patience
+		_, err := New(context.Background(), o)
+		var refused *OptionError
+		if !errors.As(err, &refused) || refused.Option != name || !strings.Contains(err.Error(), "--split") {
+			t.Errorf("%s: %v, want an *OptionError that names --split", name, err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/rundir"
+)
+
+// The kinds of models in model.json.
+const (
+	kindLinear  = "linear"
+	kindNetwork = "network"
+)
+
+// The names of the picture sets' parts in rows.csv.
+const (
+	trainingSet = "train"
+	testSet     = "test"
+)
+
+// model describes the trained model for model.json, all but what training decides.
+func (a *assembly) model(d Description) rundir.Model {
+	m := rundir.Model{
+		Task: d.Task, Dataset: a.data.dataset, Kind: kindLinear, Normalization: d.Normalization, Objective: d.Objective,
+		Input:    rundir.Input{Format: rundir.FormatMatrix, Features: d.Features},
+		Decision: rundir.Decision{Rule: rundir.RuleSign, Label: a.data.label},
+	}
+	if len(a.builder.spec.Hidden) > 0 {
+		m.Kind = kindNetwork
+	}
+	if a.builder.spec.Outputs > 1 {
+		m.Decision.Rule = rundir.RuleLargest
+	}
+	for j, name := range d.Constraints {
+		m.Constraints = append(m.Constraints, fmt.Sprintf("%s <= %v", name, d.Bounds[j]))
+	}
+	train := a.data.splits[0]
+	pictures := a.pictures()
+	switch {
+	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
+		m.Input.Format = rundir.FormatLIBSVM
+	case d.Preparation != nil:
+		m.Input.Format = rundir.FormatText
+	case pictures:
+		m.Input.Format, m.Input.Scale = rundir.FormatPictures, datasets.PixelScale
+		if s := a.data.shape; s.Pixels() > 0 {
+			m.Input.Shape = []int{s.Channels, s.Height, s.Width}
+		}
+	}
+	for k, c := range train.classes {
+		class := rundir.Class{Name: c.Name, Value: c.Name}
+		if a.data.label != nil && k < 2 {
+			class.Value = a.data.label.Values()[k]
+		}
+		if pictures {
+			number := c.Number
+			class.Number = &number
+		}
+		m.Decision.Classes = append(m.Decision.Classes, class)
+	}
+	return m
+}
+
+// pictures reports whether the rows are pictures of 8 bits.
+func (a *assembly) pictures() bool {
+	_, bytes := a.data.splits[0].data.(matrix.EightBit)
+	return bytes && a.data.description.Preparation == nil && a.data.label == nil && a.data.splits[0].source != nil
+}
+
+// members lists the rows of each split and file. The sources of tables number the rows of several
+// files one after the other; those of pictures number the rows of the training or the test set.
+func (a *assembly) members() []rundir.Members {
+	var list []rundir.Members
+	pictures, files := a.pictures(), a.data.files
+	for _, s := range a.data.splits {
+		switch {
+		case s.source == nil:
+			return nil
+		case pictures && s.name == Test:
+			list = append(list, rundir.Members{Split: s.name, File: testSet, Rows: s.source})
+		case pictures:
+			list = append(list, rundir.Members{Split: s.name, File: trainingSet, Rows: s.source})
+		case len(files) < 2:
+			list = append(list, rundir.Members{Split: s.name, Rows: s.source})
+		default:
+			list = append(list, byFile(s, files)...)
+		}
+	}
+	// file by file
+	slices.SortStableFunc(list, func(a, b rundir.Members) int { return place(files, a.File) - place(files, b.File) })
+	return list
+}
+
+// byFile lists the rows of a split by file. The sources increase.
+func byFile(s *split, files []datasets.FileRows) []rundir.Members {
+	var list []rundir.Members
+	first, at := 0, 0
+	for _, f := range files {
+		m := rundir.Members{Split: s.name, File: f.Name}
+		for ; at < len(s.source) && s.source[at] < first+f.Rows; at++ {
+			m.Rows = append(m.Rows, s.source[at]-first)
+		}
+		list, first = append(list, m), first+f.Rows
+	}
+	return list
+}
+
+// place returns the index of the file with the given name, or -1.
+func place(files []datasets.FileRows, name string) int {
+	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
+}
+
+// saveModel writes the weights, rows.csv and, last, model.json.
+func (s *Session) saveModel() error {
+	dir := s.files.dir
+	if err := s.pipeline.SaveModel(dir.Model()); err != nil {
+		return err
+	}
+	d := s.Describe()
+	m := d.Model
+	if m.Kind == "" {
+		return nil
+	}
+	m.Version, m.Weights = d.Version, filepath.Base(dir.Model())
+	if d.Preparation != nil {
+		m.Input.Preparation = filepath.Base(dir.Preparation())
+	}
+	if d.Members != nil {
+		var err error
+		if m.Rows, err = dir.WriteRows(d.Members); err != nil {
+			return err
+		}
+	}
+	return dir.WriteModel(m)
+}
