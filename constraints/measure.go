@@ -80,6 +80,9 @@ func (m Measure) AtLeast(b float64) Constraint {
 	return Constraint{measure: m, atLeast: true, bound: b}
 }
 
+// Compares reports whether the measure is a gap or a ratio of a rate between groups.
+func (m Measure) Compares() bool { return m.form == formGap || m.form == formRatio }
+
 // String returns the measure in the language: gap(tpr, sex*race, min 100).
 func (m Measure) String() string {
 	switch m.form {
@@ -157,4 +160,11 @@ func (c Constraint) String() string {
 		sense = " >= "
 	}
 	return c.measure.String() + sense + strconv.FormatFloat(c.bound, 'g', -1, 64)
+}
+
+// Vacuous reports whether every model meets the bound, because it is the smallest or largest value
+// of a rate, a gap or a ratio.
+func (c Constraint) Vacuous() bool {
+	share := c.measure.form != formL1 && (c.measure.form != formRate || c.measure.rate.kind != kindLoss)
+	return c.atLeast && c.bound <= 0 || !c.atLeast && share && c.bound >= 1
 }

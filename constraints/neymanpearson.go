@@ -2,7 +2,6 @@ package constraints
 
 import (
 	"fmt"
-	"math"
 
 	"gorgonia.org/gorgonia"
 )
@@ -29,32 +28,17 @@ func NewNeymanPearson(classes []string, kappa []float64, phi Phi) (*NeymanPearso
 	if err := phi.valid(); err != nil {
 		return nil, err
 	}
-	m := len(classes) - 1
-	if m < 1 {
+	if len(classes) < 2 {
 		return nil, fmt.Errorf("constraints: Neyman-Pearson needs at least 2 classes, got %d", len(classes))
 	}
-	seen := make(map[string]bool, len(classes))
-	for _, name := range classes {
-		if seen[name] {
-			return nil, fmt.Errorf("constraints: class %q is given twice", name)
-		}
-		seen[name] = true
+	if err := checkNames("class", classes); err != nil {
+		return nil, err
 	}
-	if len(kappa) != 1 && len(kappa) != m {
-		return nil, fmt.Errorf("constraints: %d bounds kappa for %d constrained classes: give one, or one for each", len(kappa), m)
+	bounds, err := expandBounds("kappa", kappa, classes[1:])
+	if err != nil {
+		return nil, err
 	}
-	p := &NeymanPearson{classes: append([]string(nil), classes...), bounds: make([]float64, m), phi: phi}
-	for k := range p.bounds {
-		bound := kappa[0]
-		if len(kappa) == m {
-			bound = kappa[k]
-		}
-		if math.IsNaN(bound) || math.IsInf(bound, 0) || bound < 0 {
-			return nil, fmt.Errorf("constraints: kappa of class %q is %v, want a finite number >= 0", classes[k+1], bound)
-		}
-		p.bounds[k] = bound
-	}
-	return p, nil
+	return &NeymanPearson{classes: append([]string(nil), classes...), bounds: bounds, phi: phi}, nil
 }
 
 // Classes returns the names of the classes, the objective's class first.

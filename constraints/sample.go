@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -44,3 +45,79 @@ func (s *Sample) Rows() []int {
 	}
 	return list
 }
+
+// Entry says that a rate counts a row: the rate grows by Weight if the decision is Class.
+type Entry struct {
+	Rate, Class int
+	Weight      float64
+}
+
+// Entries returns a function that returns the entries of a row, so that without losses
+//
+//	rate_r = sum over the rows i and the entries of rate r of Weight 1[decision_i = Class].
+//
+// The function may be called once for each row, in increasing order; the next call reuses the
+// result. Losses have no entries, and a cell without rows has none.
+func (s *Sample) Entries() func(row int) []Entry {
+	next := make([]int, len(s.cells)) // the place in each cell's rows
+	var list []Entry
+	return func(row int) []Entry {
+		list = list[:0]
+		for k := range s.cells {
+			c := &s.cells[k]
+			for next[k] < len(c.rows) && int(c.rows[next[k]]) < row {
+				next[k]++
+			}
+			if c.loss || next[k] == len(c.rows) || int(c.rows[next[k]]) != row {
+				continue
+			}
+			if t := c.targetOf(int32(row)); t >= 0 {
+				list = append(list, Entry{k, t, 1 / float64(len(c.rows))})
+			}
+		}
+		return list
+	}
+}
+
+// Smooth computes the smooth problem on the host in float64, by the formulas of Nodes: the
+// objective and the rates. scores are row by row. A cell without rows has the value 0.
+func (s *Sample) Smooth(scores []float64) (objective float64, rates []float64, err error) {
+	n, c := s.p.Len(), len(s.p.Classes)
+	binary := len(scores) == n && c == 2
+	if !binary && len(scores) != n*c {
+		return 0, nil, fmt.Errorf("constraints: %d scores for %d rows of %d classes", len(scores), n, c)
+	}
+	probability := func(i, class int) float64 { return softmaxOf(scores[i*c:][:c], class) }
+	loss := func(i int) float64 { return -logSoftmaxOf(scores[i*c:][:c], s.p.Labels[i]) }
+	if binary {
+		probability = func(i, class int) float64 { return Sigmoid.Value(float64(1-2*class) * scores[i]) }
+		loss = func(i int) float64 { return Logistic.Value(float64(2*s.p.Labels[i]-1) * scores[i]) }
+	}
+	rates = make([]float64, len(s.cells))
+	for k := range s.cells {
+		cell := &s.cells[k]
+		for _, i := range cell.rows {
+			if cell.loss {
+				rates[k] += loss(int(i))
+			} else if t := cell.targetOf(i); t >= 0 {
+				rates[k] += probability(int(i), t)
+			}
+		}
+		if len(cell.rows) > 0 {
+			rates[k] /= float64(len(cell.rows))
+		}
+	}
+	return s.system.objective.value(rates), rates, nil
+}
+
+// logSoftmaxOf returns the log of the class's softmax probability.
+func logSoftmaxOf(row []float64, class int) float64 {
+	largest, sum := slices.Max(row), 0.0
+	for _, s := range row {
+		sum += math.Exp(s - largest)
+	}
+	return row[class] - largest - math.Log(sum)
+}
+
+// softmaxOf returns the class's softmax probability.
+func softmaxOf(row []float64, class int) float64 { return math.Exp(logSoftmaxOf(row, class)) }

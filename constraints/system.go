@@ -359,3 +359,11 @@ func (s *System) SmallestCell(j int) int {
 	}
 	return least
 }
+
+// ObjectiveRow returns the objective as a linear function of h: coefficients of length Terms, and a
+// constant.
+func (s *System) ObjectiveRow() (coefficients []float64, constant float64) {
+	coefficients = make([]float64, s.Terms())
+	s.objective.add(coefficients, 1)
+	return coefficients, s.objective.constant
+}

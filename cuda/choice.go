@@ -33,7 +33,7 @@ func hasIntegers(i driver.Info) bool { return i.Major >= integersMajor }
 // checkProducts returns an error for products that the device does not support.
 func checkProducts(p Products, i driver.Info) error {
 	switch {
-	case p > BF16x2:
+	case !p.Known():
 		return fmt.Errorf("cuda: unknown products %v", p)
 	case p.Integers() && !hasIntegers(i):
 		return fmt.Errorf("cuda: %w", &plan.ProductsError{Products: p, Needs: fmt.Sprintf("compute capability %d.0", integersMajor),

@@ -97,8 +97,8 @@ func TestOpenRefuses(t *testing.T) {
 		major int
 		o     Options
 	}{
-		"unknown products Products(9)": {9, Options{Products: 9}},
-		"-1 rows":                      {9, Options{MicroBatch: -1}},
+		"unknown products int8x1": {9, Options{Products: "int8x1"}},
+		"-1 rows":                 {9, Options{MicroBatch: -1}},
 		"int8x2 products need compute capability 8.0; old has 7.0": {7, Options{Products: Int8x2}},
 	} {
 		r := double.New(double.Options{Info: driver.Info{Name: "old", Major: c.major}})

@@ -175,7 +175,7 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 		{"g", func(fn *problem.Functions) {
 			fn.M = 2
 			fn.G = func(dst, x []float64) { dst[0], dst[1] = x[0]-1, after(1+2, math.NaN(), -1) }
-		}, "constraint 1", 3},
+		}, "constraint 2", 3},
 		{"gradient", func(fn *problem.Functions) {
 			fn.F = func([]float64) float64 { return 0 }
 			fn.G = func(dst, _ []float64) { dst[0] = -1 }

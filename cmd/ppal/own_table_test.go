@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,5 +112,8 @@ func TestChangedData(t *testing.T) {
 // forReal runs the program with training.
 func forReal(t *testing.T, args ...string) outcome {
 	t.Helper()
+	if args[0] == "train" {
+		args = append(slices.Clone(args), "--allow-violation")
+	}
 	return commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)
 }

@@ -17,7 +17,6 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
-	"ppal/trainer/session"
 )
 
 // precision is a way to compute, with its largest error relative to float64 on the CPU.
@@ -237,7 +236,7 @@ func Numbers(p *graph.Problem) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return [][]float64{append(g, f), d, session.Float64s(scores)}, nil
+	return [][]float64{append(g, f), d, graph.Float64s(scores)}, nil
 }
 
 // Distance returns ||a - b||/||b||.

@@ -9,35 +9,44 @@ import (
 // Products is how a device multiplies matrices in plans of float32. Plans of float64 multiply in
 // float64. The kinds with digits are for data of 8-bit values: the other factor is quantized to 3
 // or 2 digits, each of 8 bits of its mantissa, and each digit's product with the data is exact.
-type Products uint8
+type Products string
 
 // The kinds of products. A device supports some of them.
 const (
-	AutoProducts Products = iota // Int8x3 for 8-bit data where that is fast, else Float32
-	Float32                      // in float32
-	TF32                         // float32 rounded to 10 bits of mantissa, on tensor cores
-	Int8x3                       // three digits in integers: float32's accuracy
-	Int8x2                       // two digits in integers: an error of 3e-5 of the largest weight
-	BF16x3                       // three digits in bfloat16, with sums of float32
-	BF16x2                       // two digits in bfloat16
+	AutoProducts Products = ""        // Int8x3 for 8-bit data where that is fast, else Float32
+	Float32      Products = "float32" // in float32
+	TF32         Products = "tf32"    // float32 rounded to 10 bits of mantissa, on tensor cores
+	Int8x3       Products = "int8x3"  // three digits in integers: float32's accuracy
+	Int8x2       Products = "int8x2"  // two digits in integers: an error of 3e-5 of the largest weight
+	BF16x3       Products = "bf16x3"  // three digits in bfloat16, with sums of float32
+	BF16x2       Products = "bf16x2"  // two digits in bfloat16
 )
 
-var productNames = [...]string{"auto", "float32", "tf32", "int8x3", "int8x2", "bf16x3", "bf16x2"}
+// AllProducts lists the kinds of products.
+func AllProducts() []Products {
+	return []Products{AutoProducts, Float32, TF32, Int8x3, Int8x2, BF16x3, BF16x2}
+}
+
+// Known reports whether p is one of the kinds.
+func (p Products) Known() bool { return slices.Contains(AllProducts(), p) }
 
 // String is the name in settings and reports.
 func (p Products) String() string {
-	if int(p) >= len(productNames) {
-		return fmt.Sprintf("Products(%d)", uint8(p))
+	if p == AutoProducts {
+		return "auto"
 	}
-	return productNames[p]
+	return string(p)
 }
 
 // ParseProducts is the inverse of Products.String.
 func ParseProducts(name string) (Products, error) {
-	if i := slices.Index(productNames[:], name); i >= 0 {
-		return Products(i), nil
+	var names []string
+	for _, p := range AllProducts() {
+		if names = append(names, p.String()); p.String() == name {
+			return p, nil
+		}
 	}
-	return AutoProducts, fmt.Errorf("plan: unknown products %q, want one of %s", name, strings.Join(productNames[:], ", "))
+	return AutoProducts, fmt.Errorf("plan: unknown products %q, want one of %s", name, strings.Join(names, ", "))
 }
 
 // Digits is the number of digits of the second factor, 0 for products without digits.

@@ -66,9 +66,9 @@ const gramLimit = 32
 func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
-	c := &certifier{p: p, at: at, set: s, x: make([]float64, n), residual: make([]float64, n)}
+	c := &certifier{p: p, at: at, set: s, scratch: problem.NewScratch(p.Space()), x: make([]float64, n), residual: make([]float64, n)}
 	p.Space().Read(c.x, problem.Iterate)
-	defer c.free()
+	defer c.scratch.Free()
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
 	var err error
@@ -80,7 +80,7 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		err = c.smooth(cert.Nu, nu != nil)
 	}
 	if err != nil {
-		return Certificate{}, fmt.Errorf("trainer: the certificate's residual: %w", err)
+		return Certificate{}, fmt.Errorf("certify: the certificate's residual: %w", err)
 	}
 	cert.Stationarity = vec.Norm(c.residual)
 	violated := 0.0
@@ -103,19 +103,7 @@ type certifier struct {
 	at          *problem.Point
 	set         Settings
 	x, residual []float64 // on the host
-	vectors     []problem.Vector
-}
-
-func (c *certifier) vector() problem.Vector {
-	v := c.p.Space().New()
-	c.vectors = append(c.vectors, v)
-	return v
-}
-
-func (c *certifier) free() {
-	for _, v := range c.vectors {
-		c.p.Space().Free(v)
-	}
+	scratch     *problem.Scratch
 }
 
 // measure sets residual to the smallest element of v + subdifferential of r.
@@ -127,7 +115,7 @@ func (c *certifier) measure(v problem.Vector) {
 // smooth certifies with nu if given, and otherwise finds nu.
 func (c *certifier) smooth(nu []float64, given bool) error {
 	m := len(nu)
-	v := c.vector()
+	v := c.scratch.New()
 	if !given && m > 0 {
 		if m > gramLimit {
 			if err := c.projectedGradient(nu); err != nil {
@@ -156,7 +144,7 @@ func (c *certifier) columns(count int, backward func(coefficients []float64, d p
 	for i := range coefficients {
 		clear(coefficients)
 		coefficients[i] = 1
-		v := c.vector()
+		v := c.scratch.New()
 		if err := backward(coefficients, v); err != nil {
 			return nil, err
 		}
@@ -220,14 +208,14 @@ func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) err
 			return true
 		})
 	}
-	columns := []problem.Vector{c.vector()}
+	columns := []problem.Vector{c.scratch.New()}
 	if err := p.BackwardTerms(base, columns[0]); err != nil {
 		return err
 	}
 	for _, b := range active {
 		clear(base)
 		base[1+b.Term] = b.Sign
-		columns = append(columns, c.vector())
+		columns = append(columns, c.scratch.New())
 		if err := p.BackwardTerms(base, columns[len(columns)-1]); err != nil {
 			return err
 		}

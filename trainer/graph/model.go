@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -79,11 +80,13 @@ func (m *model) load(parameters []gorgonia.ValueGrad) error {
 			return fmt.Errorf("graph: the gradient of parameter %d: %w", i, err)
 		}
 		n := max(1, p.Value().Shape().TotalSize())
-		fits := at+n <= len(m.x)
-		if fits && m.dtype == tensor.Float32 {
-			fits = copyWide[float32](m.x[at:at+n], p.Value(), &changed) && copyWide[float32](m.gradient[at:at+n], gradient, nil)
-		} else if fits {
-			fits = copyWide[float64](m.x[at:at+n], p.Value(), &changed) && copyWide[float64](m.gradient[at:at+n], gradient, nil)
+		fits := at+n <= len(m.x) && p.Value().Dtype() == m.dtype && gradient.Dtype() == m.dtype
+		if fits {
+			x, scratch := m.x[at:at+n], m.gradient[at:at+n]
+			fits = fill(scratch, p.Value()) == nil
+			changed = changed || !slices.Equal(x, scratch) // unequal if an element is NaN
+			copy(x, scratch)
+			fits = fits && fill(scratch, gradient) == nil
 		}
 		if !fits {
 			return fmt.Errorf("graph: parameter %d holds %v of %v and its gradient %v of %v, want dense tensors of %v and unchanged shapes",
@@ -126,28 +129,6 @@ func (m *model) store(parameters []gorgonia.ValueGrad) error {
 		}
 	}
 	return nil
-}
-
-// copyWide copies the elements of a dense tensor of T, or of a scalar, to dst and sets changed if
-// an element differs. It returns false if the value has another type or another number of elements.
-func copyWide[T float32 | float64](dst []float64, v gorgonia.Value, changed *bool) bool {
-	var one [1]T
-	data, ok := v.Data().([]T)
-	if !ok {
-		if one[0], ok = v.Data().(T); ok {
-			data = one[:]
-		}
-	}
-	if len(data) != len(dst) {
-		return false
-	}
-	for i, x := range data {
-		if changed != nil && dst[i] != float64(x) { // true for NaN
-			*changed = true
-		}
-		dst[i] = float64(x)
-	}
-	return true
 }
 
 // narrowTo rounds the first elements of src to dst and returns their number.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
@@ -119,13 +118,7 @@ func (o *Optimizer) computeCoefficients(values []gorgonia.Value) error {
 	at := 0
 	for j, v := range values {
 		n := max(1, v.Shape().TotalSize())
-		var err error
-		if v.Dtype() == tensor.Float32 {
-			err = widen[float32](o.g[at:at+n], v)
-		} else {
-			err = widen[float64](o.g[at:at+n], v)
-		}
-		if err != nil {
+		if err := fill(o.g[at:at+n], v); err != nil {
 			return fmt.Errorf("graph: constraint node %d: %w", j, err)
 		}
 		at += n

@@ -130,19 +130,19 @@ func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	if err := p.forward.run(); err != nil {
 		return 0, fmt.Errorf("graph: forward: %w", err)
 	}
-	f, err := scalar[T](p.l.Objective.Value())
-	if err != nil {
-		return 0, err
+	var f [1]float64
+	if err := fill(f[:], p.l.Objective.Value()); err != nil {
+		return 0, fmt.Errorf("graph: the objective: %w", err)
 	}
 	at := 0
 	for j, n := range p.l.Constraints {
 		size := p.l.Sizes[j]
-		if err := widen[T](g[at:at+size], n.Value()); err != nil {
+		if err := fill(g[at:at+size], n.Value()); err != nil {
 			return 0, fmt.Errorf("graph: constraint node %d: %w", j, err)
 		}
 		at += size
 	}
-	return f, nil
+	return f[0], nil
 }
 
 func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) error {
@@ -192,32 +192,3 @@ func (p *tapeProblem[T]) Products() string { return p.l.Dtype.String() }
 
 // Explain implements Compiled: the machine has no steps to show.
 func (p *tapeProblem[T]) Explain() string { return "" }
-
-// scalar reads a scalar value.
-func scalar[T float32 | float64](v gorgonia.Value) (float64, error) {
-	var one [1]float64
-	err := widen[T](one[:], v)
-	return one[0], err
-}
-
-// widen copies a scalar or a dense tensor.
-func widen[T float32 | float64](dst []float64, v gorgonia.Value) error {
-	if v == nil {
-		return fmt.Errorf("no value")
-	}
-	switch data := v.Data().(type) {
-	case T:
-		dst[0] = float64(data)
-		return nil
-	case []T:
-		if len(data) != len(dst) {
-			return fmt.Errorf("%d values, want %d", len(data), len(dst))
-		}
-		for i, x := range data {
-			dst[i] = float64(x)
-		}
-		return nil
-	default:
-		return fmt.Errorf("value of type %T", data)
-	}
-}

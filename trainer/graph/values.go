@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -21,6 +23,47 @@ func Values(v gorgonia.Value) (matrix.Matrix, error) {
 		return &values[float64]{rows, cols, data}, nil
 	}
 	return nil, fmt.Errorf("graph: a value of type %T is not a dense tensor of floats", v.Data())
+}
+
+// Float64s returns the elements of a tensor of float32 or float64, or of such a scalar, and nil for
+// any other value. For a tensor of float64 the result is the tensor's own memory.
+func Float64s(v gorgonia.Value) []float64 {
+	if own, ok := v.Data().([]float64); ok {
+		return own
+	}
+	list, _ := appendFloat64s(nil, v)
+	return list
+}
+
+// appendFloat64s appends the elements of a tensor of float32 or float64, or of such a scalar.
+func appendFloat64s(dst []float64, v gorgonia.Value) ([]float64, error) {
+	if v == nil {
+		return dst, errors.New("no value")
+	}
+	switch data := v.Data().(type) {
+	case float32:
+		return append(dst, float64(data)), nil
+	case float64:
+		return append(dst, data), nil
+	case []float32:
+		dst = slices.Grow(dst, len(data))
+		for _, x := range data {
+			dst = append(dst, float64(x))
+		}
+		return dst, nil
+	case []float64:
+		return append(dst, data...), nil
+	}
+	return dst, fmt.Errorf("a value of type %T", v.Data())
+}
+
+// fill sets dst to the elements of a tensor of float32 or float64, or of such a scalar.
+func fill(dst []float64, v gorgonia.Value) error {
+	list, err := appendFloat64s(dst[:0:len(dst)], v)
+	if err == nil && len(list) != len(dst) {
+		err = fmt.Errorf("%d values, want %d", len(list), len(dst))
+	}
+	return err
 }
 
 // dims returns the numbers of rows and columns of a shape read as a matrix.

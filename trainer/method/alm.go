@@ -49,7 +49,7 @@ func (m *ALM) Init(p problem.Problem, at *problem.Point) error { return m.init(m
 // StartDual implements trainer.DualRule.
 func (m *ALM) StartDual(g []float64) error {
 	if !setting.IsSize(m.Penalty) || m.Inner < 0 {
-		return fmt.Errorf("trainer: %w: ALM's penalty is %v and the number of inner steps %d, want positive numbers",
+		return fmt.Errorf("method: %w: ALM's penalty is %v and the number of inner steps %d, want positive numbers",
 			problem.ErrSettings, m.Penalty, m.Inner)
 	}
 	m.k, m.lambda = 0, make([]float64, len(g))

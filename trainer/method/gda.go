@@ -41,7 +41,7 @@ func (m *GDA) Init(p problem.Problem, at *problem.Point) error { return m.init(m
 
 // StartDual implements trainer.DualRule.
 func (m *GDA) StartDual(g []float64) error {
-	if err := setting.Check(setting.Of("the dual step", m.DualStep)); err != nil {
+	if err := checkNumbers(number{"the dual step", m.DualStep}); err != nil {
 		return err
 	}
 	m.lambda = make([]float64, len(g))

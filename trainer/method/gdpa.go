@@ -55,17 +55,17 @@ func (m *GDPA) Init(p problem.Problem, at *problem.Point) error { return m.init(
 
 // StartDual implements trainer.DualRule.
 func (m *GDPA) StartDual(g []float64) error {
-	if err := setting.Check(setting.Of("GDPA's step", m.Step), setting.Of("GDPA's penalty", m.Penalty), setting.Of("GDPA's ratio", m.Ratio)); err != nil {
+	if err := checkNumbers(number{"GDPA's step", m.Step}, number{"GDPA's penalty", m.Penalty}, number{"GDPA's ratio", m.Ratio}); err != nil {
 		return err
 	}
 	if !(m.Perturbation >= 0 && m.Perturbation < 1) {
-		return fmt.Errorf("trainer: %w: GDPA's perturbation is %v, want a number in (0, 1)", problem.ErrSettings, m.Perturbation)
+		return fmt.Errorf("method: %w: GDPA's perturbation is %v, want a number in (0, 1)", problem.ErrSettings, m.Perturbation)
 	}
 	if m.Ratio != 0 && m.Ratio < 1 {
-		return fmt.Errorf("trainer: %w: GDPA's penalty ratio is %v, want at least 1", problem.ErrSettings, m.Ratio)
+		return fmt.Errorf("method: %w: GDPA's penalty ratio is %v, want at least 1", problem.ErrSettings, m.Ratio)
 	}
 	if s := m.PrimalStep(); m.Automatic && (s.Fixed || s.Kind == step.Adam) {
-		return fmt.Errorf("trainer: %w: GDPA's automatic step needs a primal step with the curvature rule", problem.ErrSettings)
+		return fmt.Errorf("method: %w: GDPA's automatic step needs a primal step with the curvature rule", problem.ErrSettings)
 	}
 	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
 	return nil

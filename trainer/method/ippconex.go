@@ -7,7 +7,6 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/setting"
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
@@ -73,7 +72,7 @@ func (m *IPPConEx) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
-	if err := setting.Check(setting.Of("ipp-conex's t0", m.T0), setting.Of("ipp-conex's bound", m.Bound)); err != nil {
+	if err := checkNumbers(number{"ipp-conex's t0", m.T0}, number{"ipp-conex's bound", m.Bound}); err != nil {
 		return err
 	}
 	m.loop = newProximalLoop(m.ProximalPoint, m.T0 == 0, p)

@@ -64,7 +64,7 @@ func (m *IPPSSG) Init(p problem.Problem, at *problem.Point) error {
 	if err := m.validate(m.Name()); err != nil {
 		return err
 	}
-	if err := setting.Check(setting.Of("ipp-ssg's tolerance", m.Tolerance), setting.Of("ipp-ssg's bound", m.Bound)); err != nil {
+	if err := checkNumbers(number{"ipp-ssg's tolerance", m.Tolerance}, number{"ipp-ssg's bound", m.Bound}); err != nil {
 		return err
 	}
 	m.loop, m.d, m.coefficients = newProximalLoop(m.ProximalPoint, m.Bound == 0, p), p.Space().New(), make([]float64, 1+len(at.Constraints))

@@ -63,12 +63,12 @@ func (m *MultiplierModel) Needs() trainer.Needs {
 
 // Init implements trainer.Method.
 func (m *MultiplierModel) Init(p problem.Problem, at *problem.Point) error {
-	if err := setting.Check(setting.Of("the multiplier model's step", m.Step),
-		setting.Of("the step of the multiplier model's network", m.NetworkStep)); err != nil {
+	if err := checkNumbers(number{"the multiplier model's step", m.Step},
+		number{"the step of the multiplier model's network", m.NetworkStep}); err != nil {
 		return err
 	}
 	if m.Units < 0 {
-		return fmt.Errorf("trainer: %w: the number of hidden units of the multiplier model is %d, want a positive number", problem.ErrSettings, m.Units)
+		return fmt.Errorf("method: %w: the number of hidden units of the multiplier model is %d, want a positive number", problem.ErrSettings, m.Units)
 	}
 	units := m.Units
 	if units == 0 {

@@ -65,12 +65,12 @@ func (m *NLIAPIAL) Name() string { return "nl-iapial" }
 
 // Init implements trainer.Method.
 func (m *NLIAPIAL) Init(p problem.Problem, at *problem.Point) error {
-	if err := setting.Check(setting.Of("nl-iapial's penalty", m.Penalty), setting.Of("nl-iapial's modulus", m.Modulus),
-		setting.Of("nl-iapial's Lipschitz constant", m.Lipschitz), setting.Of("nl-iapial's tolerance", m.Tolerance)); err != nil {
+	if err := checkNumbers(number{"nl-iapial's penalty", m.Penalty}, number{"nl-iapial's modulus", m.Modulus},
+		number{"nl-iapial's Lipschitz constant", m.Lipschitz}, number{"nl-iapial's tolerance", m.Tolerance}); err != nil {
 		return err
 	}
 	if !(m.Sigma >= 0 && m.Sigma < 1) || m.Inner < 0 {
-		return fmt.Errorf("trainer: %w: nl-iapial's sigma is %v and the number of inner steps %d, want sigma in (0, 1) and a positive number of steps",
+		return fmt.Errorf("method: %w: nl-iapial's sigma is %v and the number of inner steps %d, want sigma in (0, 1) and a positive number of steps",
 			problem.ErrSettings, m.Sigma, m.Inner)
 	}
 	m.q = problem.NewProximal(p, 0)

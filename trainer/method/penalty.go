@@ -52,11 +52,11 @@ func (m *Penalty) Init(p problem.Problem, at *problem.Point) error { return m.in
 func (m *Penalty) StartDual(g []float64) error {
 	switch {
 	case !setting.IsSize(m.Coefficient):
-		return fmt.Errorf("trainer: %w: the penalty coefficient is %v, want a positive number", problem.ErrSettings, m.Coefficient)
+		return fmt.Errorf("method: %w: the penalty coefficient is %v, want a positive number", problem.ErrSettings, m.Coefficient)
 	case m.Growth != 0 && !(m.Growth >= 1) || math.IsInf(m.Growth, 0):
-		return fmt.Errorf("trainer: %w: the penalty's growth is %v, want at least 1", problem.ErrSettings, m.Growth)
+		return fmt.Errorf("method: %w: the penalty's growth is %v, want at least 1", problem.ErrSettings, m.Growth)
 	case m.Period < 0:
-		return fmt.Errorf("trainer: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
+		return fmt.Errorf("method: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
 	}
 	m.k, m.w = 0, make([]float64, len(g))
 	m.Coefficients(m.w, g)

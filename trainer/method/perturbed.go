@@ -7,7 +7,6 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/setting"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -38,7 +37,7 @@ func ParseDelta(name string) (DeltaKind, error) {
 	if k := slices.Index(deltaNames[:], name); k >= 0 {
 		return DeltaKind(k), nil
 	}
-	return 0, fmt.Errorf("trainer: %w: unknown delta %q (supported: power, harmonic)", problem.ErrSettings, name)
+	return 0, fmt.Errorf("method: %w: unknown delta %q (supported: power, harmonic)", problem.ErrSettings, name)
 }
 
 // Perturbation holds the settings that PPALA and PLADA share: the parameters of the
@@ -122,18 +121,18 @@ func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 }
 
 func (s Perturbation) validate() error {
-	if err := setting.Check(setting.Of("alpha", s.Alpha), setting.Of("beta", s.Beta), setting.Of("tau", s.Tau), setting.Of("delta p", s.DeltaP),
-		setting.Of("delta q", s.DeltaQ), setting.Of("delta0", s.Delta0), setting.Of("slack cap", s.SlackCap)); err != nil {
+	if err := checkNumbers(number{"alpha", s.Alpha}, number{"beta", s.Beta}, number{"tau", s.Tau}, number{"delta p", s.DeltaP},
+		number{"delta q", s.DeltaQ}, number{"delta0", s.Delta0}, number{"slack cap", s.SlackCap}); err != nil {
 		return err
 	}
 	if s.Delta < DeltaPower || s.Delta > DeltaHarmonic {
-		return fmt.Errorf("trainer: %w: %v", problem.ErrSettings, s.Delta)
+		return fmt.Errorf("method: %w: %v", problem.ErrSettings, s.Delta)
 	}
 	if s.DeltaQ > 1 {
-		return fmt.Errorf("trainer: %w: delta q is %v, want it in (2/3, 1]: the sum of delta_k must be infinite", problem.ErrSettings, s.DeltaQ)
+		return fmt.Errorf("method: %w: delta q is %v, want it in (2/3, 1]: the sum of delta_k must be infinite", problem.ErrSettings, s.DeltaQ)
 	}
 	if s.Delta0 > 1 {
-		return fmt.Errorf("trainer: %w: delta0 is %v, want it in (0, 1]", problem.ErrSettings, s.Delta0)
+		return fmt.Errorf("method: %w: delta0 is %v, want it in (0, 1]", problem.ErrSettings, s.Delta0)
 	}
 	return nil
 }

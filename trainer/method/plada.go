@@ -95,9 +95,9 @@ func (m *PLADA) Name() string { return "plada" }
 func (m *PLADA) validate() error {
 	switch {
 	case !setting.IsSize(m.Sigma0) || m.InnerSteps < 0:
-		return fmt.Errorf("trainer: %w: sigma0 is %v and the number of inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
+		return fmt.Errorf("method: %w: sigma0 is %v and the number of inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
 	case m.XStep < XStepAuto || m.XStep > Split:
-		return fmt.Errorf("trainer: %w: unknown x-step %d of PLADA", problem.ErrSettings, m.XStep)
+		return fmt.Errorf("method: %w: unknown x-step %d of PLADA", problem.ErrSettings, m.XStep)
 	}
 	return nil
 }

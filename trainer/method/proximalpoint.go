@@ -44,7 +44,7 @@ func (s ProximalPoint) validate(name string) error {
 		return err
 	}
 	if s.Inner < 0 {
-		return fmt.Errorf("trainer: %w: the number of inner steps of %s is %d, want a positive number", problem.ErrSettings, name, s.Inner)
+		return fmt.Errorf("method: %w: the number of inner steps of %s is %d, want a positive number", problem.ErrSettings, name, s.Inner)
 	}
 	return nil
 }

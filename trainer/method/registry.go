@@ -136,5 +136,5 @@ func Lookup(name string) (Description, error) {
 			return d, nil
 		}
 	}
-	return Description{}, fmt.Errorf("trainer: %w: unknown method %q (supported: %s)", problem.ErrSettings, name, option.List(Names(), "and"))
+	return Description{}, fmt.Errorf("method: %w: unknown method %q (supported: %s)", problem.ErrSettings, name, option.List(Names(), "and"))
 }

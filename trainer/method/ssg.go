@@ -76,30 +76,30 @@ const (
 func (m *SSG) Name() string { return "ssg" }
 
 func (m *SSG) validate() error {
-	if err := setting.Check(setting.Of("SSG's tolerance", m.Tolerance), setting.Of("SSG's step", m.Step),
-		setting.Of("SSG's step on the constraints", m.ViolationStep)); err != nil {
+	if err := checkNumbers(number{"SSG's tolerance", m.Tolerance}, number{"SSG's step", m.Step},
+		number{"SSG's step on the constraints", m.ViolationStep}); err != nil {
 		return err
 	}
 	switch m.StepRule {
 	case "", StepDecay:
 	case StepConstant:
 		if m.Step == 0 {
-			return fmt.Errorf("trainer: %w: SSG's constant step needs a step size", problem.ErrSettings)
+			return fmt.Errorf("method: %w: SSG's constant step needs a step size", problem.ErrSettings)
 		}
 	default:
-		return fmt.Errorf("trainer: %w: unknown step rule %q of SSG (supported: decay, constant)", problem.ErrSettings, m.StepRule)
+		return fmt.Errorf("method: %w: unknown step rule %q of SSG (supported: decay, constant)", problem.ErrSettings, m.StepRule)
 	}
 	switch m.ViolationRule {
 	case "", StepPolyak:
 		if m.ViolationStep != 0 {
-			return fmt.Errorf("trainer: %w: SSG's Polyak step on the constraints does not take a step size", problem.ErrSettings)
+			return fmt.Errorf("method: %w: SSG's Polyak step on the constraints does not take a step size", problem.ErrSettings)
 		}
 	case StepConstant, StepDecay:
 		if m.ViolationStep == 0 {
-			return fmt.Errorf("trainer: %w: SSG's %s step on the constraints needs a step size", problem.ErrSettings, m.ViolationRule)
+			return fmt.Errorf("method: %w: SSG's %s step on the constraints needs a step size", problem.ErrSettings, m.ViolationRule)
 		}
 	default:
-		return fmt.Errorf("trainer: %w: unknown violation rule %q of SSG (supported: polyak, constant, decay)", problem.ErrSettings, m.ViolationRule)
+		return fmt.Errorf("method: %w: unknown violation rule %q of SSG (supported: polyak, constant, decay)", problem.ErrSettings, m.ViolationRule)
 	}
 	return nil
 }

@@ -13,7 +13,9 @@ const (
 	NeymanPearson     = "mnpc" // multi-class Neyman-Pearson classification
 	DemographicParity = "dp"
 	EqualizedOdds     = "eo"
-	Intersectional    = "if" // intersectional group fairness
+	Intersectional    = "if"          // intersectional group fairness
+	Rates             = "rates"       // rates of decisions, of tables
+	ClassRates        = "class-rates" // rates of decisions, of pictures
 )
 
 // Problems returns the names of the problems.

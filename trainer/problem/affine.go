@@ -35,12 +35,12 @@ func NewAffineMap(terms int, rows []AffineRow) (*AffineMap, error) {
 	m := &AffineMap{terms: terms, starts: []int{0}, shifts: make([]float64, len(rows))}
 	for j, r := range rows {
 		if len(r.Coefficients) != terms {
-			return nil, fmt.Errorf("trainer: %w: row %d of the affine map has %d coefficients, want one for each of the %d terms",
+			return nil, fmt.Errorf("problem: %w: row %d of the affine map has %d coefficients, want one for each of the %d terms",
 				ErrSettings, j, len(r.Coefficients), terms)
 		}
 		offset := r.Constant - r.Bound
 		if !vec.Finite(offset) || vec.FirstNonFinite(r.Coefficients) >= 0 {
-			return nil, fmt.Errorf("trainer: %w: row %d of the affine map has a number that is not finite", ErrSettings, j)
+			return nil, fmt.Errorf("problem: %w: row %d of the affine map has a number that is not finite", ErrSettings, j)
 		}
 		for t, c := range r.Coefficients {
 			if c != 0 {
@@ -62,10 +62,10 @@ func (m *AffineMap) Shifts() []float64 { return slices.Clone(m.shifts) }
 // another number of shifts than of constraints, and shifts that are not finite.
 func (m *AffineMap) SetShifts(shifts []float64) error {
 	if len(shifts) != len(m.shifts) {
-		return fmt.Errorf("trainer: %w: %d shifts for %d constraints", ErrSettings, len(shifts), len(m.shifts))
+		return fmt.Errorf("problem: %w: %d shifts for %d constraints", ErrSettings, len(shifts), len(m.shifts))
 	}
 	if j := vec.FirstNonFinite(shifts); j >= 0 {
-		return fmt.Errorf("trainer: %w: the shift of constraint %d is %v", ErrSettings, j, shifts[j])
+		return fmt.Errorf("problem: %w: the shift of constraint %d is %v", ErrSettings, j, shifts[j])
 	}
 	copy(m.shifts, shifts)
 	return nil
@@ -122,7 +122,7 @@ var (
 // wraps ErrSettings. It says that the map is for another number of terms.
 func NewAffine(terms Problem, m *AffineMap) (*Affine, error) {
 	if n := Constraints(terms); n != m.terms {
-		return nil, fmt.Errorf("trainer: %w: the affine map is for %d terms, the problem has %d", ErrSettings, m.terms, n)
+		return nil, fmt.Errorf("problem: %w: the affine map is for %d terms, the problem has %d", ErrSettings, m.terms, n)
 	}
 	return &Affine{Problem: terms, m: m, h: make([]float64, m.terms), coefficients: make([]float64, 1+m.terms)}, nil
 }

@@ -15,7 +15,7 @@ var (
 
 // NonFiniteError reports a term that is infinite or not a number. The error ends the run.
 type NonFiniteError struct {
-	Term       string // "objective", "constraint 2", ...
+	Term       string // "objective", "constraint 2" (counted from 1), ...
 	Iteration  int
 	Value      float64
 	Constraint int // the constraint's number in g, counted from 1; 0 for other terms
@@ -23,7 +23,7 @@ type NonFiniteError struct {
 
 // Error names the term, the iteration and what to do.
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("trainer: the %s is %v at iteration %d: use a smaller step size or check the data", e.Term, e.Value, e.Iteration)
+	return fmt.Sprintf("problem: the %s is %v at iteration %d: use a smaller step size or check the data", e.Term, e.Value, e.Iteration)
 }
 
 // Is reports whether target is ErrNonFinite.

@@ -25,11 +25,11 @@ type Functions struct {
 func (fn Functions) New(start []float64) (Problem, error) {
 	switch {
 	case fn.N <= 0 || fn.M < 0:
-		return nil, fmt.Errorf("trainer: %w: Functions has N = %d and M = %d, want N > 0 and M >= 0", ErrSettings, fn.N, fn.M)
+		return nil, fmt.Errorf("problem: %w: Functions has N = %d and M = %d, want N > 0 and M >= 0", ErrSettings, fn.N, fn.M)
 	case len(start) != fn.N:
-		return nil, fmt.Errorf("trainer: %w: the start has %d numbers, want N = %d", ErrSettings, len(start), fn.N)
+		return nil, fmt.Errorf("problem: %w: the start has %d numbers, want N = %d", ErrSettings, len(start), fn.N)
 	case fn.F == nil || fn.Gradient == nil || fn.M > 0 && (fn.G == nil || fn.JacobianT == nil):
-		return nil, fmt.Errorf("trainer: %w: a function is nil: Functions needs F and Gradient, and if M > 0 also G and JacobianT", ErrSettings)
+		return nil, fmt.Errorf("problem: %w: a function is nil: Functions needs F and Gradient, and if M > 0 also G and JacobianT", ErrSettings)
 	}
 	if err := fn.Regularizer.Validate(fn.N); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 	m := 0
 	for i, p := range pieces {
 		if p.Term < 0 || p.Term >= terms || p.Constraint < 0 || p.Constraint > m || i > 0 && p.Constraint < pieces[i-1].Constraint {
-			return nil, fmt.Errorf("trainer: %w: piece %d has constraint %d and term %d of %d: order pieces by constraint, from 0 without gaps, and count terms from 0",
+			return nil, fmt.Errorf("problem: %w: piece %d has constraint %d and term %d of %d: order pieces by constraint, from 0 without gaps, and count terms from 0",
 				ErrSettings, i, p.Constraint, p.Term, terms)
 		}
 		m = p.Constraint + 1

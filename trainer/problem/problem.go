@@ -132,7 +132,7 @@ func (at *Point) Check() error {
 		return &NonFiniteError{Term: "objective", Iteration: at.Iteration, Value: at.Objective}
 	}
 	if j := vec.FirstNonFinite(at.Constraints); j >= 0 {
-		return &NonFiniteError{Term: fmt.Sprintf("constraint %d", j), Iteration: at.Iteration, Value: at.Constraints[j], Constraint: j + 1}
+		return &NonFiniteError{Term: fmt.Sprintf("constraint %d", j+1), Iteration: at.Iteration, Value: at.Constraints[j], Constraint: j + 1}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func ParseRegularizer(name string) (RegularizerKind, error) {
 			return RegularizerKind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("trainer: %w: regularizer %q (none, ball, box, l1, l2, group-l1)", ErrSettings, name)
+	return 0, fmt.Errorf("problem: %w: regularizer %q (none, ball, box, l1, l2, group-l1)", ErrSettings, name)
 }
 
 // Regularizer is the convex term r of the objective, over the whole stacked vector x. The zero
@@ -62,7 +62,7 @@ type Regularizer struct {
 func (r Regularizer) Validate(n int) error {
 	positive := func(name string, v float64) error {
 		if !(v > 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("trainer: %w: the %s's %s is %v, want a positive number", ErrSettings, r.Kind, name, v)
+			return fmt.Errorf("problem: %w: the %s's %s is %v, want a positive number", ErrSettings, r.Kind, name, v)
 		}
 		return nil
 	}
@@ -73,7 +73,7 @@ func (r Regularizer) Validate(n int) error {
 		return positive("radius", r.Radius)
 	case Box:
 		if !(r.Lower <= r.Upper) || math.IsInf(r.Lower, 1) || math.IsInf(r.Upper, -1) {
-			return fmt.Errorf("trainer: %w: the box's bounds %v, %v, want lower <= upper", ErrSettings, r.Lower, r.Upper)
+			return fmt.Errorf("problem: %w: the box's bounds %v, %v, want lower <= upper", ErrSettings, r.Lower, r.Upper)
 		}
 		return nil
 	case L1, SquaredL2:
@@ -82,16 +82,16 @@ func (r Regularizer) Validate(n int) error {
 		last := 0
 		for _, end := range r.Groups {
 			if end <= last {
-				return fmt.Errorf("trainer: %w: group-l1's ends %v, want an increasing list", ErrSettings, r.Groups)
+				return fmt.Errorf("problem: %w: group-l1's ends %v, want an increasing list", ErrSettings, r.Groups)
 			}
 			last = end
 		}
 		if last != n {
-			return fmt.Errorf("trainer: %w: group-l1's groups end at %d, want the number of variables %d", ErrSettings, last, n)
+			return fmt.Errorf("problem: %w: group-l1's groups end at %d, want the number of variables %d", ErrSettings, last, n)
 		}
 		return positive("weight", r.Weight)
 	}
-	return fmt.Errorf("trainer: %w: %v", ErrSettings, r.Kind)
+	return fmt.Errorf("problem: %w: %v", ErrSettings, r.Kind)
 }
 
 // Value returns r(x). For Ball and Box it returns 0 for every x, because rounding may put x just

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/trainer"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
@@ -30,7 +31,7 @@ func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	}
 	gradient := make([]float64, len(x))
 	p.Space().Read(gradient, d)
-	return [3][]float64{append(g, f), append([]float64{}, Float64s(v)...), gradient}
+	return [3][]float64{append(g, f), append([]float64{}, graph.Float64s(v)...), gradient}
 }
 
 func relative(a, b []float64) float64 {

@@ -63,7 +63,7 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 // build does the steps of assemble that come after the device is open.
 func (a *assembly) build(ctx context.Context) (err error) {
 	seed := a.options.Settings.Seed
-	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed}); err != nil {
+	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed, a.options.needs()}); err != nil {
 		return err
 	}
 	if err := a.checkSelection(); err != nil {
@@ -83,6 +83,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	}
 	weights, err := a.start()
 	if err != nil {
+		return err
+	}
+	if a.builder.terms, err = a.builder.newParameterTerms(weights); err != nil {
 		return err
 	}
 	if err := a.buildSplits(weights); err != nil {
@@ -198,7 +201,7 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 // checkProducts refuses products of digits if the training rows are not 8-bit data.
 func (a *assembly) checkProducts(train rows) error {
 	_, a.eightBit = train.data.(matrix.EightBit)
-	if p := a.options.Device.Products; p.ofBytes() && !a.eightBit {
+	if p := a.options.Device.Products; p.Digits() > 0 && !a.eightBit {
 		return &OptionError{Option: "products", Problem: fmt.Sprintf(
 			"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", p, a.data.name())}
 	}

@@ -129,5 +129,21 @@ func (r rows) pick(list []int) rows {
 		}
 		part.groups = append(part.groups, own)
 	}
+	pickOf := func(of []int) []int {
+		own := make([]int, len(list))
+		for at, i := range list {
+			own[at] = of[i]
+		}
+		return own
+	}
+	for _, a := range r.attributes {
+		part.attributes = append(part.attributes, constraints.Attribute{Name: a.Name, Values: a.Values, Of: pickOf(a.Of)})
+	}
+	for file, of := range r.earlier {
+		if part.earlier == nil {
+			part.earlier = map[string][]int{}
+		}
+		part.earlier[file] = pickOf(of)
+	}
 	return part
 }

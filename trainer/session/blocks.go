@@ -83,7 +83,7 @@ func (b *blocks) scores(x []float64) ([]float64, error) {
 	err := b.each(x, func(at, from int) error {
 		v, err := b.block.Watched(0)
 		if err == nil {
-			scores = append(scores, Float64s(v)[(at-from)*b.outputs:]...)
+			scores = append(scores, graph.Float64s(v)[(at-from)*b.outputs:]...)
 		}
 		return err
 	})

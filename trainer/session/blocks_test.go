@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/models"
+	"ppal/trainer/graph"
 )
 
 // The scores of blocks of rows equal the scores of all rows at once, also in the last block.
@@ -31,7 +32,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(Float64s(v), got); diff != "" {
+				if diff := cmp.Diff(graph.Float64s(v), got); diff != "" {
 					t.Errorf("%v, %d rows at a time: %s", dtype, block, diff)
 				}
 				for i := range x {

@@ -19,8 +19,9 @@ type builder struct {
 	statement   *Statement
 	regularizer problem.Regularizer
 	devices     *devices
-	center      []float64 // c/s of the columns; nil: no centring
-	scale       []float64 // factors of the columns; nil: none
+	center      []float64       // c/s of the columns; nil: no centring
+	scale       []float64       // factors of the columns; nil: none
+	terms       *parameterTerms // the terms of the statement's ParameterNodes; nil: none
 }
 
 // problem builds the task on rows for the training device, at the given weights as trained. The
@@ -34,6 +35,13 @@ func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*
 		f, c, err := b.statement.Nodes(scores, r.public())
 		if err != nil {
 			return graph.Definition{}, err
+		}
+		if b.statement.ParameterNodes != nil {
+			terms, err := b.statement.ParameterNodes(net.Parameters())
+			if err != nil {
+				return graph.Definition{}, err
+			}
+			c = append(c, terms...)
 		}
 		return graph.Definition{
 			Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
@@ -74,6 +82,13 @@ func (b *builder) head(r rows) (*graph.Problem, error) {
 // measurer returns the function that evaluates scores of the rows: the statement's own measures, or
 // f and g by the statement's nodes.
 func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), error) {
+	if b.statement.measures != nil {
+		measure, err := b.statement.measures(r.public())
+		if err != nil {
+			return nil, err
+		}
+		return func(scores []float64) (Measures, error) { return measure(scores, b.terms.last()) }, nil
+	}
 	if b.statement.Measures != nil {
 		return b.statement.Measures(r.public())
 	}

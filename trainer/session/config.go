@@ -355,7 +355,7 @@ func (c *configuration) device(d Device) {
 	if engine == Plan || d.SIMD != "" {
 		c.put("simd", cmp.Or(string(d.SIMD), auto))
 	}
-	c.put("products", cmp.Or(string(d.Products), auto))
+	c.put("products", d.Products.String())
 	if engine == Plan || d.MicroBatch > 0 {
 		c.count("micro-batch", d.MicroBatch)
 	}

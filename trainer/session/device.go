@@ -49,7 +49,7 @@ type GPU interface {
 // GPUOptions say which GPU a session opens, and how that GPU computes.
 type GPUOptions struct {
 	Ordinal    int // counted from 0
-	Products   plan.Products
+	Products   Products
 	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
 }
 
@@ -84,19 +84,19 @@ const (
 	NoSIMD SIMD = "go"
 )
 
-// Products selects how float32 products with the data are computed. The empty string means the
-// fastest way that is as accurate as Float32.
-type Products string
+// Products selects how float32 products with the data are computed, a string. The empty string
+// means the fastest way that is as accurate as Float32.
+type Products = plan.Products
 
 // The products. The products of digits are for 8-bit data: they quantize the other factor to three
 // or two int8 or bfloat16 digits. Three digits reach the accuracy of float32.
 const (
-	Float32 Products = "float32"
-	Int8x3  Products = "int8x3"
-	Int8x2  Products = "int8x2"
-	TF32    Products = "tf32"   // GPU only
-	BF16x3  Products = "bf16x3" // GPU only
-	BF16x2  Products = "bf16x2" // GPU only
+	Float32 = plan.Float32 // "float32"
+	Int8x3  = plan.Int8x3  // "int8x3"
+	Int8x2  = plan.Int8x2  // "int8x2"
+	TF32    = plan.TF32    // "tf32", GPU only
+	BF16x3  = plan.BF16x3  // "bf16x3", GPU only
+	BF16x2  = plan.BF16x2  // "bf16x2", GPU only
 )
 
 // CPUProducts lists the products that every device supports.
@@ -106,10 +106,7 @@ func CPUProducts() []Products { return []Products{Float32, Int8x3, Int8x2} }
 func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
 
 // onGPUOnly reports whether the CPU does not support the products.
-func (p Products) onGPUOnly() bool { return slices.Contains(GPUProducts(), p) }
-
-// ofBytes reports whether the products need 8-bit data.
-func (p Products) ofBytes() bool { return p == Int8x3 || p == Int8x2 || p == BF16x3 || p == BF16x2 }
+func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
 
 // Flag returns the value of ppal's flag --device that selects the device: "auto", "cpu", "cuda:1".
 func (d Device) Flag() string {
@@ -132,7 +129,7 @@ func (d Device) validate() error {
 		return refuse("device", d.Kind)
 	case d.Engine != "" && d.Engine != Plan && d.Engine != Gorgonia:
 		return refuse("engine", d.Engine)
-	case d.Products != "" && d.Products != Float32 && !d.Products.ofBytes() && !d.Products.onGPUOnly():
+	case !d.Products.Known():
 		return refuse("products", d.Products)
 	case d.Dtype.Type != nil && d.Dtype != tensor.Float32 && d.Dtype != tensor.Float64:
 		return refuse("dtype", d.Dtype)
@@ -159,14 +156,10 @@ func (d Device) OpenCPU() (*cpu.Device, error) {
 		}
 	}
 	opened, err := cpu.New(level, d.Threads)
-	if err != nil || d.Products == "" || d.Products.onGPUOnly() {
+	if err != nil || d.Products == plan.AutoProducts || onGPUOnly(d.Products) {
 		return opened, err
 	}
-	products, err := plan.ParseProducts(string(d.Products))
-	if err != nil {
-		return nil, err
-	}
-	return opened.With(products)
+	return opened.With(d.Products)
 }
 
 // devices are the open devices of a session.
@@ -193,7 +186,7 @@ func openDevices(o Device) (*devices, error) {
 		if err == nil || o.Kind == CUDA || !errors.Is(err, driver.ErrUnavailable) {
 			return d, productsError(err)
 		}
-		if o.Products.onGPUOnly() || o.MicroBatch > 0 {
+		if onGPUOnly(o.Products) || o.MicroBatch > 0 {
 			return nil, fmt.Errorf("session: the products tf32, bf16x3 and bf16x2 and micro-batches need a GPU: %w", err)
 		}
 	}
@@ -217,17 +210,11 @@ func (d *devices) openGPU() error {
 	if err != nil {
 		return err
 	}
-	products := plan.AutoProducts
-	if d.options.Products != "" {
-		if products, err = plan.ParseProducts(string(d.options.Products)); err != nil {
-			return err
-		}
-	}
 	open := d.options.OpenGPU
 	if open == nil {
 		open = openGPU
 	}
-	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: products, MicroBatch: d.options.MicroBatch})
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: d.options.Products, MicroBatch: d.options.MicroBatch})
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (d *draws) DecisionViolation() (float64, error) {
 	}
 	wrong := make([]bool, d.rows.len())
 	all := 0
-	for i, s := range Float64s(v) {
+	for i, s := range graph.Float64s(v) {
 		if wrong[i] = (s > 0) != (d.rows.labels[i] > 0); wrong[i] {
 			all++
 		}

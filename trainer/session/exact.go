@@ -10,8 +10,8 @@ import (
 
 // exact is the task in float64, one block of rows at a time. A forward pass computes the scores
 // S(x) block by block, then f and g of all scores. A backward pass computes D = d(w_0 f + w.g)/dS
-// for all scores, then sums the blocks' gradients of <D, S(x)>. Certificates use it: it is slow and
-// needs little memory.
+// for all scores, then sums the blocks' gradients of <D, S(x)>. The terms of the parameters follow
+// the terms of the scores. Certificates use it: it is slow and needs little memory.
 type exact struct {
 	*problem.HostSpace[float64]
 	b         *builder
@@ -43,7 +43,7 @@ func newExact(b *builder, r rows, x []float64) (*exact, error) {
 // Dims implements problem.Problem.
 func (e *exact) Dims() (n, m int) {
 	_, m = e.head.Dims()
-	return len(e.Slice(problem.Iterate)), m
+	return len(e.Slice(problem.Iterate)), m + e.b.terms.len()
 }
 
 // NonSmooth implements problem.NonSmooth.
@@ -55,17 +55,26 @@ func (e *exact) Forward(g []float64) (f float64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	own, err := e.b.terms.at(e.Slice(problem.Iterate))
+	if err != nil {
+		return 0, err
+	}
+	copy(g[len(g)-len(own):], own)
 	e.head.Space().Write(problem.Iterate, scores)
-	return e.head.Forward(g)
+	return e.head.Forward(g[:len(g)-len(own)])
 }
 
 // Backward implements problem.Problem.
 func (e *exact) Backward(coefficients []float64, d problem.Vector) error {
-	if err := e.head.Backward(coefficients, e.direction); err != nil {
+	ofScores := coefficients[:len(coefficients)-e.b.terms.len()]
+	if err := e.head.Backward(ofScores, e.direction); err != nil {
 		return err
 	}
 	n, _ := e.head.Dims()
 	direction := make([]float64, n)
 	e.head.Space().Read(direction, e.direction)
-	return e.blocks.pullBack(e.Slice(d), e.Slice(problem.Iterate), direction)
+	if err := e.blocks.pullBack(e.Slice(d), e.Slice(problem.Iterate), direction); err != nil {
+		return err
+	}
+	return e.b.terms.addGradient(e.Slice(d), coefficients[len(ofScores):])
 }

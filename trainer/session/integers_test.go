@@ -13,6 +13,7 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
@@ -109,5 +110,5 @@ func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	}
 	gradient := make([]float64, len(x))
 	p.Space().Read(gradient, d)
-	return [2][]float64{append([]float64{}, Float64s(v)...), gradient}
+	return [2][]float64{append([]float64{}, graph.Float64s(v)...), gradient}
 }

@@ -10,6 +10,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
@@ -87,6 +88,11 @@ func (a *assembly) measured(s *split) (Measures, error) {
 	if err != nil {
 		return Measures{}, err
 	}
+	if a.builder.terms != nil {
+		if _, err := a.builder.terms.at(a.iterate()); err != nil {
+			return Measures{}, err
+		}
+	}
 	return s.measure(scores)
 }
 
@@ -99,7 +105,7 @@ func (a *assembly) scores(s *split) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Float64s(v), nil
+	return graph.Float64s(v), nil
 }
 
 // iterate returns a copy of the iterate.
@@ -161,6 +167,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		}
 		result.Splits = append(result.Splits, measures)
 	}
+	result.Outcome = a.surrogateOutcome(result)
 	return result, nil
 }
 

@@ -40,19 +40,3 @@ func Number(scores *gorgonia.Node, x float64) *gorgonia.Node {
 	}
 	return gorgonia.NewConstant(x)
 }
-
-// Float64s returns the elements of a tensor of float32 or float64, and nil for any other value. For
-// float64 the result is the tensor's own memory.
-func Float64s(v gorgonia.Value) []float64 {
-	switch data := v.Data().(type) {
-	case []float32:
-		wide := make([]float64, len(data))
-		for i, x := range data {
-			wide[i] = float64(x)
-		}
-		return wide
-	case []float64:
-		return data
-	}
-	return nil
-}

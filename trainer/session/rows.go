@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -15,13 +16,18 @@ type rows struct {
 	labels  []int // pictures: the index of the class in classes; tables: -1 or +1
 	classes []Class
 	groups  []constraints.Group
-	levels  [][]float64 // the quantiles that describe each intersectional group
-	strata  [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
-	source  []int       // each row's number in its files, from 0; nil: not known
+	// attributes and earlier are those of Rows
+	attributes []constraints.Attribute
+	earlier    map[string][]int
+	levels     [][]float64 // the quantiles that describe each intersectional group
+	strata     [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
+	source     []int       // each row's number in its files, from 0; nil: not known
 }
 
 // public returns the labels, classes and groups for a task.
-func (r rows) public() Rows { return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups} }
+func (r rows) public() Rows {
+	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier}
+}
 
 // len returns the number of rows.
 func (r rows) len() int { return len(r.labels) }
@@ -40,6 +46,11 @@ func (r rows) check() error {
 	for i, y := range r.labels {
 		if !slices.ContainsFunc(r.classes, func(c Class) bool { return c.Label == y }) {
 			return fmt.Errorf("%w: row %d has label %d, which is not a class", ErrOptions, i, y)
+		}
+	}
+	for _, a := range r.attributes {
+		if len(a.Of) != len(r.labels) {
+			return fmt.Errorf("%w: the attribute %s has %d rows of %d", ErrOptions, a.Name, len(a.Of), len(r.labels))
 		}
 	}
 	for _, g := range r.groups {
@@ -66,6 +77,9 @@ func (r rows) ofLabel(label int) int {
 // byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap.
 // Empty sets are left out.
 func (r rows) byGroupAndLabel() [][]int {
+	if len(r.attributes) > 0 {
+		return r.byAttributesAndLabel()
+	}
 	group := make([]int, r.len()) // of each row, from 1
 	for k, g := range r.groups {
 		for _, i := range g.Rows {
@@ -76,6 +90,26 @@ func (r rows) byGroupAndLabel() [][]int {
 		}
 	}
 	return r.strataOf(group)
+}
+
+// byAttributesAndLabel returns the rows of each label and combination of the attributes' values, in
+// the order of their first rows.
+func (r rows) byAttributesAndLabel() (all [][]int) {
+	place := map[string]int{}
+	var key []byte
+	for i, y := range r.labels {
+		key = binary.AppendVarint(key[:0], int64(y))
+		for _, a := range r.attributes {
+			key = binary.AppendVarint(key, int64(a.Of[i]))
+		}
+		k, known := place[string(key)]
+		if !known {
+			k = len(all)
+			place[string(key)], all = k, append(all, nil)
+		}
+		all[k] = append(all[k], i)
+	}
+	return all
 }
 
 // strataOf returns the rows of each group and class. group[i] is the group of row i, from 1, or 0.

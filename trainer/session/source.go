@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -26,6 +27,7 @@ type request struct {
 	devices *devices
 	dtype   tensor.Dtype
 	seed    uint64
+	needs   constraints.Needs // of the task
 }
 
 // packs reports whether the device multiplies data with cols columns as integers.

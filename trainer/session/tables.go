@@ -58,6 +58,9 @@ type Matrix struct {
 	Features matrix.Matrix
 	Labels   []int
 	Groups   []constraints.Group
+	// Attributes and Earlier are for the constraints of a Decisions task: see Rows.
+	Attributes []constraints.Attribute
+	Earlier    map[string][]int
 }
 
 // inSplits yields the parts that are not nil, with their splits.
@@ -82,11 +85,14 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 		if options.Seed == 0 {
 			options.Seed = on.seed
 		}
-		t, err := datasets.LoadTable(dir, s.Dataset, options)
+		t, err := loadTable(dir, s.Dataset, options, on.needs)
 		if err != nil {
 			return nil, err
 		}
 		l := loadTables(t, on)
+		if err := l.addEarlier(t, on.needs.Files); err != nil {
+			return nil, err
+		}
 		if builtIn(s.Dataset) {
 			for _, p := range t.Parts() {
 				l.description.Data = append(l.description.Data, DataFile{Name: s.Dataset + " " + p.Name, SHA256: p.SHA256()})
@@ -97,7 +103,8 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 }
 
 func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
-	return loadTables(s.Tables, on), nil
+	l := loadTables(s.Tables, on)
+	return l, l.addEarlier(s.Tables, on.needs.Files)
 }
 
 // loadTables returns the rows of a table.
@@ -121,6 +128,9 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		for _, g := range part.Groups {
 			r.groups = append(r.groups, constraints.Group{Name: g.Name, Rows: g.Rows})
 			r.levels = append(r.levels, g.Levels)
+		}
+		for _, a := range part.Attributes {
+			r.attributes = append(r.attributes, constraints.Attribute(a))
 		}
 		r.strata = r.byGroupAndLabel()
 		l.splits = append(l.splits, &split{name: name, rows: r})
@@ -159,7 +169,8 @@ func (s Matrices) load(context.Context, request) (*loaded, error) {
 	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}}
 	l.description.Normalization, l.description.FeatureNames = string(models.NormalizeNone), s.Columns
 	for name, m := range inSplits(s.Train, s.Validation, s.Test) {
-		r := rows{data: m.Features, labels: m.Labels, groups: m.Groups, classes: s.classes(), levels: make([][]float64, len(m.Groups))}
+		r := rows{data: m.Features, labels: m.Labels, groups: m.Groups, classes: s.classes(), levels: make([][]float64, len(m.Groups)),
+			attributes: m.Attributes, earlier: m.Earlier}
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w", name, err)
 		}

@@ -49,6 +49,13 @@ type Statement struct {
 	NonSmooth bool
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
+	// ParameterNodes adds terms of the model's parameters to the graph, such as a norm of the weights.
+	// They follow the nodes of the scores. The parameters are in the order of
+	// models.Spec.Parameters. nil: there are none.
+	ParameterNodes func(parameters gorgonia.Nodes) (gorgonia.Nodes, error)
+	// Affine maps the nodes to the constraints, on the host: problem.NewAffine. nil: the nodes are
+	// g, or the terms of Pieces. All problems of the session share the map and so its shifts.
+	Affine *problem.AffineMap
 	// Measures returns a function that evaluates the scores of the rows. nil reports f, g and the
 	// largest violation, which the nodes compute in float64.
 	Measures func(rows Rows) (func(scores []float64) (Measures, error), error)
@@ -57,7 +64,13 @@ type Statement struct {
 	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	sampled *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	// system is the system of a Decisions task; nil for other tasks.
+	system *constraints.System
+	// measures replaces Measures if values need the terms of ParameterNodes, too.
+	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
+	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	meanings []meaning                   // what constraints on surrogates stand for; nil: their names
+	minimise string                      // the rate that an objective on surrogates stands for; "": its name
 }
 
 // State implements Task: it returns s.
@@ -92,6 +105,11 @@ type Rows struct {
 	Labels  []int   // of each row. Pictures: the index of the class in Classes; tables: -1 or +1
 	Classes []Class // in the order of the source
 	Groups  []constraints.Group
+	// Attributes are the attributes that constraints of a Decisions task name.
+	Attributes []constraints.Attribute
+	// Earlier has the earlier decisions of the rows, by the file of a churn: the index of a class in
+	// Classes, or -1 for none.
+	Earlier map[string][]int
 }
 
 // bounds returns the bounds of the constraints.
@@ -117,16 +135,22 @@ func (s *Statement) check() error {
 	if s.Name == "" || s.Nodes == nil {
 		return fmt.Errorf("session: %w: a statement needs a Name and Nodes", ErrOptions)
 	}
+	if s.Affine != nil && s.Pieces != nil {
+		return fmt.Errorf("session: %w: a statement has Affine or Pieces, not both", ErrOptions)
+	}
 	return nil
 }
 
 // complete returns the problem with the statement's constraints. The constraints of p are the
 // nodes.
 func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
-	if s.Pieces == nil {
-		return p, nil
+	switch {
+	case s.Affine != nil:
+		return problem.NewAffine(p, s.Affine)
+	case s.Pieces != nil:
+		return problem.MakePiecewise(p, s.Pieces)
 	}
-	return problem.MakePiecewise(p, s.Pieces)
+	return p, nil
 }
 
 // named makes constraints of names and bounds.

@@ -34,7 +34,7 @@ type innerStep struct {
 // NewInner returns PLADA's x-step with the given number of inner steps.
 func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	if set.Momentum != 0 || set.Kind == Adam {
-		return nil, fmt.Errorf("trainer: %w: the x-step inner supports neither momentum nor Adam", problem.ErrSettings)
+		return nil, fmt.Errorf("step: %w: the x-step inner supports neither momentum nor Adam", problem.ErrSettings)
 	}
 	m := problem.Constraints(p)
 	s := &innerStep{set: set, steps: steps, step: math.NaN(), g: make([]float64, m), coefficients: make([]float64, 1+m),

@@ -93,10 +93,10 @@ func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
 // reports false or the settings ask for Adam.
 func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	if !ProxLinearApplies(p) {
-		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear needs constraints that are maxima of smooth pieces, and no regularizer", problem.ErrSettings)
+		return nil, fmt.Errorf("step: %w: the x-step proxlinear needs constraints that are maxima of smooth pieces, and no regularizer", problem.ErrSettings)
 	}
 	if set.Kind == Adam {
-		return nil, fmt.Errorf("trainer: %w: the x-step proxlinear does not support Adam", problem.ErrSettings)
+		return nil, fmt.Errorf("step: %w: the x-step proxlinear does not support Adam", problem.ErrSettings)
 	}
 	pw := problem.FeaturesOf(p).Pieces
 	terms, absolute := RowTerms(pw)

@@ -37,7 +37,7 @@ func Parse(name string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("trainer: %w: unknown primal step %q (supported: nesterov, gradient, adam)", problem.ErrSettings, name)
+	return 0, fmt.Errorf("step: %w: unknown primal step %q (supported: nesterov, gradient, adam)", problem.ErrSettings, name)
 }
 
 // Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is
@@ -65,15 +65,15 @@ const DefaultMomentum = 0.99
 func (s Settings) Validate() error {
 	switch {
 	case s.Kind < Nesterov || s.Kind > Adam:
-		return fmt.Errorf("trainer: %w: unknown primal step %v", problem.ErrSettings, s.Kind)
+		return fmt.Errorf("step: %w: unknown primal step %v", problem.ErrSettings, s.Kind)
 	case !setting.IsSize(s.Eta):
-		return fmt.Errorf("trainer: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
+		return fmt.Errorf("step: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
 	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
-		return fmt.Errorf("trainer: %w: a fixed step size needs a positive eta", problem.ErrSettings)
+		return fmt.Errorf("step: %w: a fixed step size needs a positive eta", problem.ErrSettings)
 	case s.Momentum != 0 && s.Kind != Nesterov:
-		return fmt.Errorf("trainer: %w: the %v step does not support momentum", problem.ErrSettings, s.Kind)
+		return fmt.Errorf("step: %w: the %v step does not support momentum", problem.ErrSettings, s.Kind)
 	case !(s.Momentum >= 0 && s.Momentum < 1):
-		return fmt.Errorf("trainer: %w: momentum is %v, want a number in (0, 1)", problem.ErrSettings, s.Momentum)
+		return fmt.Errorf("step: %w: momentum is %v, want a number in (0, 1)", problem.ErrSettings, s.Momentum)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, 
 	uncounted := *at
 	measured, err := estimate.Curvatures(p, &uncounted, true)
 	if err != nil {
-		return Stationarity{}, fmt.Errorf("trainer: near stationarity: %w", err)
+		return Stationarity{}, fmt.Errorf("near: near stationarity: %w", err)
 	}
 	if set.RhoHat > 0 && set.RhoHat <= measured.Weak {
 		return Stationarity{Distance: math.NaN(), RhoHat: set.RhoHat, Reason: fmt.Sprintf(
@@ -86,7 +86,7 @@ func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, 
 		err = e
 	}
 	if err != nil {
-		return Stationarity{}, fmt.Errorf("trainer: near stationarity: %w", err)
+		return Stationarity{}, fmt.Errorf("near: near stationarity: %w", err)
 	}
 	return result, nil
 }
@@ -94,7 +94,7 @@ func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, 
 // Validate returns an error that wraps problem.ErrSettings for settings out of their range.
 func (s Settings) Validate() error {
 	if !(s.Tolerance >= 0) || s.Iterations < 0 {
-		return fmt.Errorf("trainer: %w: near stationarity's tolerance is %v and the number of iterations %d, want positive numbers",
+		return fmt.Errorf("near: %w: near stationarity's tolerance is %v and the number of iterations %d, want positive numbers",
 			problem.ErrSettings, s.Tolerance, s.Iterations)
 	}
 	return estimate.CheckProximity("near stationarity", s.RhoHat, s.Modulus)

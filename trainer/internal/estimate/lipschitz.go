@@ -42,9 +42,9 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coeffic
 func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	m := problem.Constraints(p)
 	e := newDifference(p)
-	defer e.free()
+	defer e.scratch.Free()
 	w := make([]float64, 1+m)
-	d := e.vector()
+	d := e.scratch.New()
 	direction := func(into problem.Vector) error {
 		clear(w)
 		w[0] = 1
@@ -84,7 +84,7 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 // power iterations on J^T J: 12 gradients, counted. It restores the iterate and its forward pass.
 func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
 	e, terms := newDifference(p), NewTerms(p)
-	defer e.free()
+	defer e.scratch.Free()
 	return e.jacobian(len(terms.coefficients)-1, terms.values, func(w []float64, d problem.Vector) error { return terms.backward(at, w, d) })
 }
 
@@ -92,29 +92,17 @@ func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
 type difference struct {
 	p       problem.Problem
 	x, v    problem.Vector
-	vectors []problem.Vector
+	scratch *problem.Scratch
 	h       float64
 	g       []float64 // g at the last point
 }
 
 func newDifference(p problem.Problem) *difference {
-	e := &difference{p: p, g: make([]float64, problem.Constraints(p))}
-	e.x, e.v = e.vector(), e.vector()
+	e := &difference{p: p, scratch: problem.NewScratch(p.Space()), g: make([]float64, problem.Constraints(p))}
+	e.x, e.v = e.scratch.New(), e.scratch.New()
 	p.Space().Combine(e.x, 1, problem.Iterate, 0, problem.Iterate)
 	e.h = DifferenceLength(p, e.x)
 	return e
-}
-
-func (e *difference) vector() problem.Vector {
-	v := e.p.Space().New()
-	e.vectors = append(e.vectors, v)
-	return v
-}
-
-func (e *difference) free() {
-	for _, v := range e.vectors {
-		e.p.Space().Free(v)
-	}
 }
 
 // shift evaluates at x + t v.

@@ -18,9 +18,9 @@ const (
 func CheckProximity(name string, rhoHat, modulus float64) error {
 	switch {
 	case !setting.IsSize(rhoHat) || !setting.IsSize(modulus):
-		return fmt.Errorf("trainer: %w: rho^ of %s is %v and the modulus %v, want positive numbers", problem.ErrSettings, name, rhoHat, modulus)
+		return fmt.Errorf("estimate: %w: rho^ of %s is %v and the modulus %v, want positive numbers", problem.ErrSettings, name, rhoHat, modulus)
 	case rhoHat > 0 && rhoHat <= modulus:
-		return fmt.Errorf("trainer: %w: rho^ of %s is %v, want a number above the modulus %v", problem.ErrSettings, name, rhoHat, modulus)
+		return fmt.Errorf("estimate: %w: rho^ of %s is %v, want a number above the modulus %v", problem.ErrSettings, name, rhoHat, modulus)
 	}
 	return nil
 }

@@ -1,0 +1,127 @@
+package promise
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/constraints"
+	"ppal/internal/statistics"
+)
+
+// Promise says whether a constraint holds on new rows at the confidence.
+type Promise struct {
+	// Holds reports that the validation rows promise the bound.
+	Holds bool
+	// Supported is the tightest bound that the decisions on the validation rows promise.
+	Supported float64
+	// Least is the tightest bound that the validation rows could promise if the decisions were the
+	// best for it: no bad rows in a share, equal rates in a gap or a ratio.
+	Least float64
+	// Rows is the number of validation rows in the smallest cell of the constraint, and Needed the
+	// number with which the bound could be promised for the best decisions; 0: no number is enough.
+	Rows, Needed int
+}
+
+// Check returns the promise of each constraint of System.Subject, for counts on validation rows.
+func (p *Plan) Check(hits []int) []Promise {
+	list := make([]Promise, len(p.system.Subject))
+	for j, c := range p.system.Subject {
+		own := p.system.Inequalities(j, c.Bound())
+		r := &list[j]
+		if len(own) == 1 && !p.statistical(own[0]) { // the l1 norm
+			*r = Promise{Holds: true, Supported: c.Bound(), Least: c.Bound()}
+			continue
+		}
+		r.Holds = p.every(j, c.Bound(), hits, p.holds)
+		r.Supported = p.tightest(j, hits, p.holds)
+		r.Least = p.tightest(j, hits, p.possible)
+		r.Rows, r.Needed = p.needed(own, hits)
+	}
+	return list
+}
+
+// every reports whether all inequalities of constraint j with a bound pass a test.
+func (p *Plan) every(j int, bound float64, hits []int, test func(constraints.Inequality, []int) bool) bool {
+	for _, b := range p.system.Inequalities(j, bound) {
+		if !test(b, hits) {
+			return false
+		}
+	}
+	return true
+}
+
+// halvings is the number of steps of the search for a bound between 0 and 1.
+const halvings = 40
+
+// tightest returns the tightest bound between 0 and 1 whose inequalities pass a test; the loosest
+// bound if none does.
+func (p *Plan) tightest(j int, hits []int, test func(constraints.Inequality, []int) bool) float64 {
+	tight, loose := 0.0, 1.0
+	if p.system.Subject[j].IsAtLeast() {
+		tight, loose = 1, 0
+	}
+	for range halvings {
+		if middle := (tight + loose) / 2; p.every(j, middle, hits, test) {
+			loose = middle
+		} else {
+			tight = middle
+		}
+	}
+	return loose
+}
+
+// needed returns the rows of the smallest cell of inequalities, and the rows there that the bound
+// needs for the best decisions.
+func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed int) {
+	rows = math.MaxInt
+	for _, b := range list {
+		if share, one := p.system.Share(b, hits, p.rows); one {
+			if share.Rows < rows {
+				rows = share.Rows
+			}
+			n := statistics.UmbrellaRows(share.Most, p.tail)
+			if n == 0 {
+				return rows, 0
+			}
+			needed = max(needed, n)
+			continue
+		}
+		least := math.MaxInt
+		for k, n := range p.rows {
+			if b.Coefficients[k] != 0 {
+				least = min(least, n)
+			}
+		}
+		rows = min(rows, least)
+		value, margin := p.equalRates(b, hits)
+		n := statistics.RowsFor(least, margin, b.Bound-value)
+		if n == 0 {
+			return rows, 0
+		}
+		needed = max(needed, n)
+	}
+	return rows, needed
+}
+
+// Sentence says in one sentence why constraint j is not promised, which bound the rows support, and
+// how many rows the bound needs. It returns "" for a promise that holds.
+func (p *Plan) Sentence(j int, r Promise) string {
+	if r.Holds {
+		return ""
+	}
+	c := p.system.Subject[j]
+	percent := fmt.Sprintf("%g%% confidence", 100*p.Confidence)
+	start := fmt.Sprintf("%s is not promised for new rows: ", c)
+	side := "below"
+	if c.IsAtLeast() {
+		side = "above"
+	}
+	switch {
+	case r.Needed == 0:
+		return start + "no number of validation rows is enough for this bound; loosen the bound"
+	case r.Needed > r.Rows:
+		return start + fmt.Sprintf("the smallest set of validation rows that it counts, %d rows, supports no bound %s %.3g with %s; the bound needs at least %d rows there"+
+			" (use a larger validation share in --split, or more data)", r.Rows, side, r.Least, percent, r.Needed)
+	}
+	return start + fmt.Sprintf("the decisions on the validation rows support the bound %.3g with %s; use more validation rows (--split) or a looser bound", r.Supported, percent)
+}

@@ -1,0 +1,299 @@
+package promise
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/internal/statistics"
+)
+
+// bank is a population of two groups with the given numbers of rows; every fourth row is positive.
+func bank(female, male int) *constraints.Population {
+	p := &constraints.Population{Classes: []string{"no", "yes"}, Attributes: []constraints.Attribute{{Name: "sex", Values: []string{"Female", "Male"}}}}
+	for i := range female + male {
+		y, sex := 0, 0
+		if i%4 == 0 {
+			y = 1
+		}
+		if i >= female {
+			sex = 1
+		}
+		p.Labels, p.Attributes[0].Of = append(p.Labels, y), append(p.Attributes[0].Of, sex)
+	}
+	return p
+}
+
+// plan resolves constraints on the rows and plans their promises on the same rows.
+func plan(t *testing.T, p *constraints.Population, confidence float64, texts ...string) (*Plan, *constraints.System, *constraints.Sample) {
+	t.Helper()
+	var list []constraints.Constraint
+	for _, text := range texts {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	s, err := constraints.NewSystem(constraints.Error(), list, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := s.On(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := New(s, sample.Rows(), confidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan, s, sample
+}
+
+// decide accepts each row with the probability of its sex and label.
+func decide(p *constraints.Population, rng *rand.Rand, rate func(sex, label int) float64) []int {
+	list := make([]int, p.Len())
+	for i, y := range p.Labels {
+		if rng.Float64() < rate(p.Attributes[0].Of[i], y) {
+			list[i] = 1
+		}
+	}
+	return list
+}
+
+// TestUmbrellaPromise compares promises of one rate with the order statistic: the allowed number of
+// false positives keeps the promise, one more breaks it.
+func TestUmbrellaPromise(t *testing.T) {
+	p := bank(2000, 2000) // 3000 negative rows
+	plan, s, sample := plan(t, p, 0.95, "fpr <= 0.05")
+	k, _ := statistics.Umbrella(3000, 0.05, 0.05)
+	for _, accepted := range []int{0, 3000 - k, 3000 - k + 1} {
+		decisions := make([]int, p.Len())
+		left := accepted
+		for i, y := range p.Labels {
+			if y == 0 && left > 0 {
+				decisions[i], left = 1, left-1
+			}
+		}
+		c, err := sample.Count(decisions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := plan.Check(c.Hits)[0]
+		if want := accepted <= 3000-k; got.Holds != want {
+			t.Errorf("%d of 3000 rows: promised %v, want %v", accepted, got.Holds, want)
+		}
+		if got.Holds != (got.Supported <= 0.05+1e-9) {
+			t.Errorf("%d of 3000 rows: promised %v, and the supported bound is %v", accepted, got.Holds, got.Supported)
+		}
+		if want := statistics.UmbrellaBound(3000, 0.05); math.Abs(got.Least-want) > 1e-9 || got.Rows != 3000 || got.Needed != 59 {
+			t.Errorf("least bound %v, %d rows, %d needed; want %v, 3000, 59", got.Least, got.Rows, got.Needed, want)
+		}
+	}
+	if !plan.ByThreshold() {
+		t.Error("a false positive rate is monotone in the threshold")
+	}
+	if got, want := plan.Tightened(make([]float64, len(s.Rates)))[0], float64(3000-k)/3000; math.Abs(got-want) > 1e-12 {
+		t.Errorf("tightened bound %v, want %v", got, want)
+	}
+}
+
+// TestShares checks that bounds from below, of the other class and of precisions are the same
+// promises as the bounds from above that they mean.
+func TestShares(t *testing.T) {
+	p := bank(300, 500)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		decisions := decide(p, rng, func(_, y int) float64 { return []float64{0.06, 0.93}[y] })
+		var got [6]Promise
+		for i, text := range []string{"tpr >= 0.9", "fnr <= 0.1", "tnr >= 0.9", "fpr <= 0.1", "error[yes] <= 0.1", "recall[no] >= 0.9"} {
+			plan, _, sample := plan(t, p, 0.9, text)
+			c, err := sample.Count(decisions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[i] = plan.Check(c.Hits)[0]
+			if i%2 == 0 && i < 4 || i == 5 {
+				got[i].Supported, got[i].Least = 1-got[i].Supported, 1-got[i].Least
+			}
+		}
+		for _, pair := range [][2]int{{0, 1}, {2, 3}, {0, 4}, {2, 5}} {
+			a, b := got[pair[0]], got[pair[1]]
+			if a.Holds != b.Holds || math.Abs(a.Supported-b.Supported) > 1e-9 || math.Abs(a.Least-b.Least) > 1e-9 || a.Rows != b.Rows || a.Needed != b.Needed {
+				t.Errorf("%+v and %+v differ", a, b)
+			}
+		}
+	}
+	plan, s, sample := plan(t, p, 0.95, "precision >= 0.7")
+	decisions := decide(p, rng, func(_, y int) float64 { return []float64{0.05, 0.9}[y] })
+	c, err := sample.Count(decisions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := c.Values[0].Rates[0]
+	k, _ := statistics.Umbrella(rate.Rows, 0.3, 0.05)
+	if got := plan.Check(c.Hits)[0]; got.Holds != (rate.Rows-rate.Hits <= rate.Rows-k) || got.Rows != rate.Rows {
+		t.Errorf("precision of %d right among %d rows: %+v", rate.Hits, rate.Rows, got)
+	}
+	if plan.ByThreshold() || s.Thresholded(s.Bounds[0]) {
+		t.Error("a precision is not monotone in the threshold")
+	}
+}
+
+// TestGapPromise compares a promise of a gap with the margin of its two inequalities.
+func TestGapPromise(t *testing.T) {
+	p := bank(1500, 2500)
+	plan, _, sample := plan(t, p, 0.95, "gap(positive_rate, sex) <= 0.06")
+	decisions := decide(p, rand.New(rand.NewPCG(2, 2)), func(int, int) float64 { return 0.3 })
+	c, err := sample.Count(decisions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gap := c.Values[0].Value
+	var counts []statistics.Count
+	for _, r := range c.Values[0].Rates {
+		counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
+	}
+	margin := statistics.Margin([]float64{1, -1}, counts, 0.025)
+	got := plan.Check(c.Hits)[0]
+	if math.Abs(got.Supported-gap-margin) > 1e-9 || got.Holds != (gap+margin <= 0.06) {
+		t.Errorf("gap %v and margin %v: %+v", gap, margin, got)
+	}
+	if math.Abs(got.Least-margin) > 1e-3 || got.Rows != 1500 {
+		t.Errorf("the least bound is %v of %d rows, want about %v of 1500", got.Least, got.Rows, margin)
+	}
+	// As many rows as it says make the margin of equal rates the bound.
+	grown := float64(got.Needed) / 1500
+	for i := range counts {
+		counts[i] = statistics.Count{Hits: int(0.3 * grown * float64(counts[i].Rows)), Rows: int(grown * float64(counts[i].Rows))}
+	}
+	if m := statistics.Margin([]float64{1, -1}, counts, 0.025); math.Abs(m-0.06) > 2e-3 {
+		t.Errorf("%d rows have the margin %v, want 0.06", got.Needed, m)
+	}
+	if got := plan.Tightened(c.Terms); math.Abs(got[0]-0.06+margin) > 1e-3 || math.Abs(got[1]-0.06+margin) > 1e-3 {
+		t.Errorf("tightened bounds %v, want %v", got, 0.06-margin)
+	}
+}
+
+// TestRatioPromise checks that the supported bound of a ratio is below the measured ratio, and that
+// the promise holds exactly for bounds below it.
+func TestRatioPromise(t *testing.T) {
+	p := bank(1500, 2500)
+	decisions := decide(p, rand.New(rand.NewPCG(3, 3)), func(sex, _ int) float64 { return 0.3 + 0.05*float64(sex) })
+	supported := 0.0
+	for i, text := range []string{"ratio(positive_rate, sex) >= 0.8", "ratio(positive_rate, sex) >= 0.5", "ratio(positive_rate, sex) >= 0.84"} {
+		plan, _, sample := plan(t, p, 0.95, text)
+		c, err := sample.Count(decisions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := plan.Check(c.Hits)[0]
+		if i == 0 {
+			supported = got.Supported
+		}
+		if got.Supported != supported || got.Supported >= c.Values[0].Value-0.02 || got.Least <= got.Supported || got.Least >= 1 {
+			t.Errorf("%s: measured %v, %+v", text, c.Values[0].Value, got)
+		}
+		if got.Holds != (plan.system.Subject[0].Bound() <= supported) {
+			t.Errorf("%s: promised %v, supported %v", text, got.Holds, supported)
+		}
+	}
+}
+
+// TestSentences checks that a promise that cannot hold says which bound the rows support and how
+// many rows are needed.
+func TestSentences(t *testing.T) {
+	p := bank(60, 120)
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"fpr <= 0.01", []string{"fpr <= 0.01 is not promised", "135 rows", "no bound below 0.0219", "95% confidence", "299 rows", "--split"}},
+		{"tpr >= 0.99", []string{"45 rows", "no bound above 0.936", "299 rows"}},
+		{"gap(positive_rate, sex) <= 0.01", []string{"60 rows", "no bound below 0.", "needs at least "}},
+		{"ratio(positive_rate, sex) >= 1", []string{"no number of validation rows is enough"}},
+		{"error <= 0.1", []string{"the decisions on the validation rows support the bound 0.", "use more validation rows"}},
+	} {
+		plan, _, sample := plan(t, p, 0.95, c.text)
+		counted, err := sample.Count(decide(p, rand.New(rand.NewPCG(4, 4)), func(int, int) float64 { return 0.4 }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := plan.Check(counted.Hits)[0]
+		text := plan.Sentence(0, r)
+		for _, part := range c.want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %q has no %q", c.text, text, part)
+			}
+		}
+		if r.Holds || strings.Contains(text, "\n") {
+			t.Errorf("%s: %+v: %q", c.text, r, text)
+		}
+		if (c.text != "error <= 0.1") != (plan.Tightened(counted.Terms)[0] == plan.system.Bounds[0].Bound) {
+			t.Errorf("%s: tightened to %v", c.text, plan.Tightened(counted.Terms))
+		}
+	}
+}
+
+// TestLossRefused checks that a bound on a loss is refused, and that the l1 norm needs no rows.
+func TestLossRefused(t *testing.T) {
+	c, err := constraints.Parse("loss <= 0.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, bank(40, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(s, make([]int, len(s.Rates)), 0.95); !errors.Is(err, ErrLoss) || !strings.Contains(err.Error(), "loss <= 0.3") {
+		t.Errorf("error %v, want ErrLoss", err)
+	}
+	p, s, _ := plan(t, bank(4000, 4000), 0.95, "l1(weights) <= 3", "fpr <= 0.05")
+	if r := p.Check(make([]int, len(s.Rates))); !r[0].Holds || p.Sentence(0, r[0]) != "" {
+		t.Errorf("l1: %+v", r[0])
+	}
+	if got := p.Tightened(make([]float64, s.Terms())); got[0] != 3 {
+		t.Errorf("l1 is tightened to %v", got[0])
+	}
+	if !p.ByThreshold() {
+		t.Error("the l1 norm does not depend on the threshold")
+	}
+}
+
+// TestPromisesHold draws decisions of a fixed model on validation rows, with a fixed seed, and
+// counts how often a promise is made although the model breaks the bound: at most the tail of all
+// draws.
+func TestPromisesHold(t *testing.T) {
+	const draws, tail = 2000, 0.1
+	for _, c := range []struct {
+		texts []string
+		rate  func(sex, label int) float64
+	}{
+		{[]string{"fpr <= 0.1"}, func(_, y int) float64 { return []float64{0.1001, 0.7}[y] }},
+		{[]string{"gap(positive_rate, sex) <= 0.1"}, func(sex, _ int) float64 { return 0.2 + 0.1001*float64(sex) }},
+		{[]string{"ratio(positive_rate, sex) >= 0.6"}, func(sex, _ int) float64 { return 0.2 + 0.1334*float64(sex) }},
+		{[]string{"precision >= 0.8"}, func(_, y int) float64 { return []float64{0.05001, 0.6}[y] }},
+		{[]string{"fpr <= 0.1", "gap(fpr, sex) <= 0.1"}, func(sex, y int) float64 {
+			return []float64{0.02 + 0.1001*float64(sex), 0.7}[y]
+		}},
+	} {
+		p := bank(280, 520)
+		plan, _, sample := plan(t, p, 1-tail, c.texts...)
+		rng, wrong := rand.New(rand.NewPCG(5, 5)), 0
+		for range draws {
+			counted, err := sample.Count(decide(p, rng, c.rate))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := plan.Check(counted.Hits); r[len(r)-1].Holds {
+				wrong++
+			}
+		}
+		if share := float64(wrong) / draws; share > tail+0.025 {
+			t.Errorf("%v: promised wrongly in %v of the draws, want at most %v", c.texts, share, tail)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package graph
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// The elements of tensors and scalars of both dtypes are read as float64, and other values are
+// refused.
+func TestFloat64s(t *testing.T) {
+	double := tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float64{1, 0.1}))
+	single := tensor.New(tensor.WithShape(2), tensor.WithBacking([]float32{1, 0.1}))
+	f32, f64 := gorgonia.F32(0.1), gorgonia.F64(0.1)
+	for _, c := range []struct {
+		v    gorgonia.Value
+		want []float64
+	}{
+		{double, []float64{1, 0.1}}, {single, []float64{1, float64(float32(0.1))}},
+		{&f32, []float64{float64(float32(0.1))}}, {&f64, []float64{0.1}},
+	} {
+		got := Float64s(c.v)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.v, got, c.want)
+		}
+		dst := []float64{math.NaN(), math.NaN()}[:len(c.want)]
+		if err := fill(dst, c.v); err != nil || !slices.Equal(dst, c.want) {
+			t.Errorf("fill %v: %v, %v, want %v", c.v, dst, err, c.want)
+		}
+	}
+	if got := Float64s(double); &got[0] != &double.Data().([]float64)[0] {
+		t.Error("a copy of a float64 tensor")
+	}
+	if got := Float64s(tensor.New(tensor.WithBacking([]int{1}))); got != nil {
+		t.Errorf("integers give %v", got)
+	}
+}
+
+// fill refuses another number of elements, another type and no value.
+func TestFillRefuses(t *testing.T) {
+	three := tensor.New(tensor.WithBacking([]float32{1, 2, 3}))
+	for want, v := range map[string]gorgonia.Value{"3 values, want 2": three, "a value of type []int": tensor.New(tensor.WithBacking([]int{1, 2})), "no value": nil} {
+		behind := []float64{1, 2, 7}
+		if err := fill(behind[:2], v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if behind[2] != 7 {
+			t.Error("fill wrote behind the end")
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+
+	"ppal/constraints"
+	"ppal/trainer/option"
+	"ppal/trainer/problem"
+)
+
+// Decisions minimises a rate of the model's decisions under constraints in the language of package
+// constraints:
+//
+//	Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, "sex").AtMost(0.02)}}
+//
+// The smooth problem replaces each decision by a probability, the same in the objective and in the
+// constraints: the sigmoid of the score, with more than two classes the softmax. Of two classes the
+// model has one score.
+type Decisions struct {
+	Minimize  constraints.Rate // error, fnr, fpr or loss; the zero value is the error
+	SubjectTo []constraints.Constraint
+	BoundsOn  BoundsOn // what the bounds hold for; "": OnDecisions
+	// Confidence is the probability with which the bounds hold on new rows; 0: the bounds hold on the
+	// training rows.
+	Confidence float64
+}
+
+var _ Task = Decisions{}
+
+// The names of the Decisions task in a run's files: on tables and on pictures.
+const (
+	NameRates      = option.Rates
+	NameClassRates = option.ClassRates
+)
+
+// State implements Task. The error is an *OptionError for subject-to or minimize; errors.As finds a
+// *constraints.SyntaxError if the rows do not have a name of the constraints.
+func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
+	p, err := train.population()
+	if err != nil {
+		return nil, err
+	}
+	if len(t.SubjectTo) == 0 {
+		return nil, &OptionError{Option: "subject-to", Problem: "names no constraint"}
+	}
+	system, err := constraints.NewSystem(t.minimize(), t.SubjectTo, p)
+	if err != nil {
+		return nil, err
+	}
+	s := &Statement{
+		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system,
+		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
+			sample, err := rows.sample(system)
+			if err != nil {
+				return nil, nil, err
+			}
+			f, rates, err := sample.Nodes(scores)
+			return f, gorgonia.Nodes{rates}, err
+		},
+		measures: func(rows Rows) (func(scores, parameters []float64) (Measures, error), error) {
+			sample, err := rows.sample(system)
+			if err != nil {
+				return nil, err
+			}
+			return func(scores, parameters []float64) (Measures, error) {
+				return measureRates(system, sample, scores, parameters)
+			}, nil
+		},
+		Warnings: append(append([]string{}, system.Notes...), warningsOf(system)...),
+	}
+	if len(p.Classes) > 2 {
+		s.Name, s.Outputs = NameClassRates, len(p.Classes)
+	}
+	rows := make([]problem.AffineRow, len(system.Bounds))
+	for j, b := range system.Bounds {
+		rows[j] = problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}
+		s.Constraints = append(s.Constraints, Constraint{b.Name, b.Bound})
+	}
+	if s.Affine, err = problem.NewAffineMap(system.Terms(), rows); err != nil {
+		return nil, err
+	}
+	if system.L1 {
+		s.ParameterNodes = l1Norm
+	}
+	return s, nil
+}
+
+// minimize returns the objective.
+func (t Decisions) minimize() constraints.Rate {
+	if t.Minimize == (constraints.Rate{}) {
+		return constraints.Error()
+	}
+	return t.Minimize
+}
+
+// needs returns what the constraints need to know of the rows.
+func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
+
+// population returns the rows for the constraint language.
+func (r Rows) population() (*constraints.Population, error) {
+	p := &constraints.Population{Labels: make([]int, len(r.Labels)), Attributes: r.Attributes, Earlier: r.Earlier}
+	place := make(map[int]int, len(r.Classes)) // of a label in Classes
+	for k, c := range r.Classes {
+		place[c.Label] = k
+		p.Classes = append(p.Classes, c.Name)
+	}
+	for i, y := range r.Labels {
+		k, known := place[y]
+		if !known {
+			return nil, fmt.Errorf("session: %w: row %d has label %d, which is not a class", ErrOptions, i, y)
+		}
+		p.Labels[i] = k
+	}
+	return p, nil
+}
+
+// sample returns the system on the rows.
+func (r Rows) sample(s *constraints.System) (*constraints.Sample, error) {
+	p, err := r.population()
+	if err != nil {
+		return nil, err
+	}
+	return s.On(p)
+}
+
+// measureRates computes the smooth values and counts the decisions. parameters is the l1 norm, or
+// empty.
+func measureRates(system *constraints.System, sample *constraints.Sample, scores, parameters []float64) (Measures, error) {
+	decisions, err := sample.Decide(scores)
+	if err != nil {
+		return Measures{}, err
+	}
+	f, h, err := sample.Smooth(scores)
+	if err != nil {
+		return Measures{}, err
+	}
+	h = append(h, parameters...)
+	counted, err := sample.CountWith(decisions, h)
+	if err != nil {
+		return Measures{}, err
+	}
+	m := Measures{
+		Named:  map[string]float64{"objective": f},
+		Values: []float64{f}, Decisions: []float64{counted.Objective.Value},
+	}
+	worst := 0.0
+	for _, b := range system.Bounds {
+		smooth, hard := b.Constant, b.Constant
+		for k, c := range b.Coefficients {
+			smooth += c * h[k]
+			hard += c * counted.Terms[k]
+		}
+		worst = max(worst, smooth-b.Bound)
+		m.Values, m.Decisions = append(m.Values, smooth), append(m.Decisions, hard)
+	}
+	m.Named["max_violation"] = worst
+	if counted.Objective.Defined {
+		m.Named[system.Minimize.String()] = counted.Objective.Value
+	}
+	for j, c := range system.Subject {
+		if v := counted.Values[j]; v.Defined {
+			m.Named[c.Measure().String()] = v.Value
+		}
+	}
+	if len(counted.Accepted) == 2 {
+		m.Named["acceptance_rate"] = counted.Accepted[1]
+	}
+	return m, nil
+}
+
+// l1Norm returns the sum of the absolute values of the weights without the biases.
+func l1Norm(parameters gorgonia.Nodes) (gorgonia.Nodes, error) {
+	var sum *gorgonia.Node
+	for k, p := range parameters {
+		if k%2 == 1 { // biases stand after weights: models.Spec.Parameters
+			continue
+		}
+		abs, err := gorgonia.Abs(p)
+		if err != nil {
+			return nil, fmt.Errorf("session: l1(weights): %w", err)
+		}
+		norm, err := gorgonia.Sum(abs)
+		if err == nil && sum != nil {
+			norm, err = gorgonia.Add(sum, norm)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("session: l1(weights): %w", err)
+		}
+		sum = norm
+	}
+	return gorgonia.Nodes{sum}, nil
+}
+
+// warningsOf returns sentences about unsuitable bounds.
+func warningsOf(s *constraints.System) []string {
+	var tight, vacuous []string
+	for _, c := range s.Subject {
+		switch {
+		case c.Measure().Compares() && !c.IsAtLeast() && c.Bound() == 0, c.Measure().Compares() && c.IsAtLeast() && c.Bound() == 1:
+			tight = append(tight, c.String())
+		case c.Vacuous():
+			vacuous = append(vacuous, c.String())
+		}
+	}
+	var out []string
+	if len(tight) > 0 {
+		out = append(out, strings.Join(tight, ", ")+": only equal rates meet the bound, so no interior exists and the multipliers may grow without limit; "+
+			"use a looser bound (--subject-to)")
+	}
+	if len(vacuous) > 0 {
+		out = append(out, strings.Join(vacuous, ", ")+": every model meets the bound; use a tighter bound (--subject-to)")
+	}
+	return out
+}

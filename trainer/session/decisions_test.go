@@ -1,0 +1,214 @@
+package session
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// subject parses constraints.
+func subject(t testing.TB, texts ...string) (list []constraints.Constraint) {
+	t.Helper()
+	for _, text := range texts {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestDecisionsTrain trains on surrogates under constraints of every kind. It compares the values
+// of the certificate and of the host with those of the training problem.
+func TestDecisionsTrain(t *testing.T) {
+	table := Table{Dataset: "synthetic-adult"}
+	for _, tc := range []struct {
+		name  string
+		task  Decisions
+		o     func(o *Options)
+		count int // of inequalities
+	}{
+		{"gaps, rates and ratios", Decisions{SubjectTo: subject(t, "gap(tpr, race, min 20) <= 0.1", "gap(positive_rate, sex) <= 0.05", "fpr <= 0.1",
+			"precision >= 0.5", "ratio(tnr, sex) >= 0.8", "error[sex=*] <= 0.4", "loss <= 0.7")}, nil, 20 + 2 + 1 + 1 + 2 + 2 + 1},
+		{"Neyman-Pearson with an l1 budget", Decisions{Minimize: constraints.FNR(), SubjectTo: subject(t, "fpr <= 5%", "l1(weights) <= 10")}, nil, 2},
+		{"a group by its value alone", Decisions{SubjectTo: subject(t, "fpr[Female] <= 0.2")}, nil, 1},
+		{"loss, a network, mini-batches", Decisions{Minimize: constraints.Loss(), SubjectTo: subject(t, "gap(fpr, sex) <= 0.05", "loss[sex=Female] <= 0.7",
+			"l1(weights) <= 100")}, func(o *Options) { narrow(o); o.BatchSize = 500 }, 4},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := onTable(tc.task, table, tc.o)
+			o.Device.Dtype = tensor.Float64
+			e := buildOptions(t, o)
+			r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 60})
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := e.Certify(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(final.Constraints) != tc.count {
+				t.Errorf("%d inequalities, want %d: %v", len(final.Constraints), tc.count, e.builder.statement.names())
+			}
+			if worst := problem.MaxViolation(final.Constraints); math.IsNaN(worst) || worst > 0.3 {
+				t.Errorf("the violation is %v", worst)
+			}
+			// the host's smooth rates are those of the graph
+			g := make([]float64, len(final.Constraints))
+			f, err := e.problem.Forward(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []float64{f}
+			for j, v := range g {
+				want = append(want, v+e.builder.statement.Constraints[j].Bound)
+			}
+			nearly(t, "smooth values", final.Values, want)
+			sameAsTheBlocks(t, e)
+		})
+	}
+}
+
+// sameAsTheBlocks compares f, g and a gradient in blocks of rows with those of all rows at once.
+func sameAsTheBlocks(t *testing.T, e *assembly) {
+	t.Helper()
+	smooth, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.builder.statement.complete(smooth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, m := p.Dims()
+	g, want := make([]float64, m), make([]float64, m)
+	f, err := p.Forward(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := e.problem.Forward(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearly(t, "f, g", append(g, f), append(want, whole))
+	weights := make([]float64, 1+m)
+	for j := range weights {
+		weights[j] = 1 / float64(1+j)
+	}
+	a, b := p.Space().New(), e.problem.Space().New()
+	if err := p.Backward(weights, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.problem.Backward(weights, b); err != nil {
+		t.Fatal(err)
+	}
+	x, y := make([]float64, n), make([]float64, n)
+	p.Space().Read(x, a)
+	e.problem.Space().Read(y, b)
+	nearly(t, "gradient", x, y)
+}
+
+// TestDecisionsOfClasses trains a network for pictures of three classes under class constraints.
+func TestDecisionsOfClasses(t *testing.T) {
+	task := Decisions{SubjectTo: subject(t, "recall[*] >= 0.8", "precision[C] >= 0.5", "fpr[S] <= 0.2", "loss[o] <= 1")}
+	o := Options{Data: Images{Dataset: "synthetic", Classes: []int{0, 1, 2}, RowsPerClass: 100}, Task: task, Model: &models.Spec{Hidden: []int{8}},
+		Device: Device{Dtype: tensor.Float64}}
+	e := buildOptions(t, o)
+	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 150})
+	if err != nil {
+		t.Fatal(err)
+	}
+	final, err := e.Certify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if worst := problem.MaxViolation(final.Constraints); len(final.Constraints) != 6 || worst > 0.1 {
+		t.Errorf("%d inequalities, the violation is %v", len(final.Constraints), worst)
+	}
+	if got := final.Splits[0].Named["error"]; got > 0.2 {
+		t.Errorf("the training error is %v", got)
+	}
+	sameAsTheBlocks(t, e)
+}
+
+// TestDecisionsRefuse checks the errors of constraints that do not fit the rows.
+func TestDecisionsRefuse(t *testing.T) {
+	table := Table{Dataset: "synthetic-adult"}
+	for _, tc := range []struct {
+		task Decisions
+		want string
+	}{
+		{Decisions{}, "subject-to names no constraint"},
+		{Decisions{SubjectTo: subject(t, "gap(tpr, rase) <= 0.1")}, `did you mean "race"?`},
+		{Decisions{SubjectTo: subject(t, "fpr[Femal] <= 0.1")}, "there is no class or group"},
+		{Decisions{SubjectTo: subject(t, "fpr[sex=Femal] <= 0.1")}, "did you mean Female?"},
+		{Decisions{SubjectTo: subject(t, "gap(precision, sex) <= 0.1")}, "not linear"},
+		{Decisions{SubjectTo: subject(t, "churn(none.csv) <= 0.1")}, "none.csv"},
+	} {
+		_, err := New(context.Background(), onTable(tc.task, table, nil))
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v, want %q", tc.task, err, tc.want)
+		}
+	}
+}
+
+// TestChurn reads earlier decisions from a file.
+func TestChurn(t *testing.T) {
+	tables, err := datasets.LoadTable("", "synthetic-adult", datasets.TableOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "old.csv")
+	text := "row,score,decision\n"
+	kept := 0
+	for _, part := range tables.Parts() {
+		for i, row := range part.Source {
+			if part.Name == "training" && i%3 == 0 {
+				continue // rows without an earlier decision
+			}
+			decision := part.Classes[0]
+			if i%5 == 0 {
+				decision = part.Classes[1]
+			}
+			text += strings.Join([]string{strconv.Itoa(row + 1), "0", decision}, ",") + "\n"
+			if part.Name == "training" {
+				kept++
+			}
+		}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	task := Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}
+	e := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
+	if n := e.builder.statement.system.SmallestCell(0); n != kept {
+		t.Errorf("%d training rows have an earlier decision, want %d", n, kept)
+	}
+	for _, tc := range []struct{ text, want string }{
+		{"a,b\n1,2\n", "want the columns row and decision"},
+		{"row,decision\nx,y\n", `row is "x"`},
+		{"row,decision\n1,perhaps\n", `decision is "perhaps"`},
+		{"row,decision\n1," + tables.Train.Classes[0] + "\n1," + tables.Train.Classes[0] + "\n", "has a decision already"},
+		{"row,decision\n99999999," + tables.Train.Classes[0] + "\n", "no decision is of a training row"},
+	} {
+		if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(context.Background(), onTable(task, Table{Dataset: "synthetic-adult"}, nil)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}
