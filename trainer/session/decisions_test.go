@@ -49,6 +49,7 @@ func TestDecisionsTrain(t *testing.T) {
 			"l1(weights) <= 100")}, func(o *Options) { narrow(o); o.BatchSize = 500 }, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			tc.task.BoundsOn = OnSurrogate
 			o := onTable(tc.task, table, tc.o)
 			o.Device.Dtype = tensor.Float64
 			e := buildOptions(t, o)
