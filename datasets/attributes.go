@@ -141,8 +141,8 @@ func (a *Attribute) groups() []Group {
 	return groups
 }
 
-// NewAttribute makes the attribute of a text, a column's name or a condition on the column, from the
-// column's texts in new rows. absent are the texts of missing values.
+// NewAttribute makes the attribute of a text, the column's name or a condition on the column, from
+// the column's texts in new rows. absent are the texts of missing values.
 func NewAttribute(text, name string, texts, absent []string) (Attribute, error) {
 	own := &column{name: name}
 	codes := map[string]int32{}

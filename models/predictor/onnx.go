@@ -27,8 +27,8 @@ const (
 	onnxProbability = "probability"
 )
 
-// ONNX returns the model as an ONNX file, with the preparation of its rows, in double precision. Its
-// inputs are
+// ONNX returns the model as an ONNX file, with the preparation of its rows, in double precision.
+// Its inputs are
 //
 //	text      one for each column, by its name, [rows, 1]: doubles, NaN for a missing number, or
 //	          strings, one of the texts of missing values for a missing category; a part of a date
