@@ -1,5 +1,7 @@
 package rundir
 
+import "strings"
+
 // BoundsOn says which values a run's bounds apply to.
 type BoundsOn string
 
@@ -47,6 +49,20 @@ type ConstraintOutcome struct {
 	// it is within the bound plus the feasibility tolerance; nil if bounds are on decisions.
 	Surrogate    *float64 `json:"surrogate,omitempty"`
 	SurrogateMet *bool    `json:"surrogate_met,omitempty"`
+}
+
+// Relation returns the direction of the bound, "<=" or ">=".
+func (c *ConstraintOutcome) Relation() string {
+	if c.AtLeast {
+		return ">="
+	}
+	return "<="
+}
+
+// Measure returns the user's words without the bound: "gap(tpr, sex)".
+func (c *ConstraintOutcome) Measure() string {
+	measure, _, _ := strings.Cut(c.Constraint, " "+c.Relation()+" ")
+	return measure
 }
 
 // ObjectiveOutcome is the minimised rate.

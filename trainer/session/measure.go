@@ -167,6 +167,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		}
 		result.Splits = append(result.Splits, measures)
 	}
+	result.Outcome = a.surrogateOutcome(result)
 	return result, nil
 }
 

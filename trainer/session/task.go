@@ -69,6 +69,8 @@ type Statement struct {
 	// measures replaces Measures if values need the terms of ParameterNodes, too.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	meanings []meaning                   // what constraints on surrogates stand for; nil: their names
+	minimise string                      // the rate that an objective on surrogates stands for; "": its name
 }
 
 // State implements Task: it returns s.
