@@ -141,7 +141,7 @@ func (a *Attribute) groups() []Group {
 	return groups
 }
 
-// NewAttribute makes the attribute of a text, the column's name or a condition on the column, from
+// NewAttribute makes the attribute of a text, a column's name or a condition on the column, from
 // the column's texts in new rows. absent are the texts of missing values.
 func NewAttribute(text, name string, texts, absent []string) (Attribute, error) {
 	own := &column{name: name}

@@ -32,6 +32,19 @@ type Outcome struct {
 	// which the certificate refers.
 	BoundShifts         []float64 `json:"bound_shifts"`
 	GradientEvaluations int       `json:"gradient_evaluations"`
+	// Probability gives probabilities without a change of a decision; nil with more than two classes,
+	// or if the scores do not rank the positive rows higher.
+	Probability *Probability `json:"probability,omitempty"`
+}
+
+// Probability is the probability of the positive class, 1/(1 + exp(-(Slope s + Intercept))) for the
+// score s of the saved model (Platt scaling). The threshold is carried along: s > 0 is the same as
+// a probability above AtThreshold.
+type Probability struct {
+	Slope       float64 `json:"slope"`
+	Intercept   float64 `json:"intercept"`
+	AtThreshold float64 `json:"at_threshold"`
+	Rows        Split   `json:"rows"` // the rows of the fit: validation, or train without validation rows
 }
 
 // ConstraintOutcome is what became of one constraint of the user's.

@@ -64,8 +64,10 @@ type Statement struct {
 	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	// system is the system of a Decisions task; nil for other tasks.
-	system *constraints.System
+	// system is the system of a Decisions task; nil for other tasks. boundsOn says what its
+	// bounds hold for.
+	system   *constraints.System
+	boundsOn BoundsOn
 	// measures replaces Measures if values need the terms of ParameterNodes, too.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
