@@ -73,7 +73,7 @@ func TestEvaluateErrors(t *testing.T) {
 		says   string
 	}{
 		"no label":      {"age,job\n1,nurse\n", []string{run}, exitUsage, `no column "member"`},
-		"unknown":       {"age,job,member\n1,pilot,no\n", []string{run}, exitFailed, "use --unknown ignore"},
+		"unknown":       {"age,job,member\n1,pilot,no\n", []string{run}, exitUsage, "use --unknown ignore"},
 		"by":            {members(9), []string{run, "--by", "sex"}, exitUsage, `no column "sex"`},
 		"labels":        {members(9), []string{run, "--labels", "x"}, exitUsage, "--labels: the run is for tables"},
 		"no labels":     {"", []string{pictures}, exitUsage, "--labels: the run is for pictures"},
