@@ -270,7 +270,9 @@ func TestSmallGroupsAreNamed(t *testing.T) {
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(tpr, race) <= 0.0001")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 10
 	s, _, _ := decideOn(t, o)
-	if !slices.ContainsFunc(s.Warnings(), func(w string) bool { return strings.Contains(w, "leave small groups out, as in gap(tpr, race, min 10000) <= 0.0001") }) {
+	if !slices.ContainsFunc(s.Warnings(), func(w string) bool {
+		return strings.Contains(w, "leave small groups out, as in gap(tpr, race, min 10000) <= 0.0001")
+	}) {
 		t.Errorf("warnings %q", s.Warnings())
 	}
 }
