@@ -225,6 +225,29 @@ func (o *Option) Several() bool {
 	return ok
 }
 
+// Separator returns what separates the items of a list in a text: a comma, or a semicolon for
+// statements.
+func (o *Option) Separator() string {
+	if o.Repeats() {
+		return StatementSeparator
+	}
+	return ","
+}
+
+// Repeats reports whether the flag may be repeated, each time with one more item.
+func (o *Option) Repeats() bool {
+	_, ok := o.value.(*statementsValue)
+	return ok
+}
+
+// Items returns the items of a list.
+func (o *Option) Items(text string) []string {
+	if o.Repeats() {
+		return SplitStatements(text)
+	}
+	return Split(text)
+}
+
 // Free reports whether the value is any text, such as a path.
 func (o *Option) Free() bool {
 	_, ok := o.value.(*textValue)
