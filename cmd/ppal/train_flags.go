@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer/method"
+	"ppal/trainer/option"
 )
 
 // helpWidth is the column at which the flags' descriptions are wrapped.
@@ -143,6 +144,9 @@ func (s *setting) Type() string {
 	return s.key.Placeholder()
 }
 func (s *setting) Set(text string) error {
+	if before, given := s.values[s.key.Name]; given && s.key.Repeats() {
+		text = before + option.StatementSeparator + text
+	}
 	s.values[s.key.Name] = text
 	return nil
 }

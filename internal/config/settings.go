@@ -106,7 +106,7 @@ func (d *Data) options() []*option.Option {
 			option.Problems()...).Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
-			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
+			For("synthetic-adult", option.Problem(option.DemographicParity, option.EqualizedOdds, option.Rates)).For("synthetic-communities", option.Problem(option.Intersectional)).
 			Reserve("mslr", "mq2008"),
 		option.Text("data-dir", &d.DataDir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", none),

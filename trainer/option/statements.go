@@ -2,6 +2,7 @@ package option
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -16,9 +17,13 @@ type statementsValue struct {
 
 func (v *statementsValue) set(text string) error {
 	var list []string
-	for _, s := range SplitStatements(text) {
+	statements := SplitStatements(text)
+	for _, s := range statements {
 		canonical, err := v.read(s)
-		if err != nil {
+		switch {
+		case err != nil && len(statements) > 1:
+			return fmt.Errorf("%q: %w", s, err)
+		case err != nil:
 			return err
 		}
 		list = append(list, canonical)
