@@ -79,8 +79,8 @@ func (s *Sample) Entries() func(row int) []Entry {
 	}
 }
 
-// Smooth computes the smooth problem on the host in float64, by the formulas of Nodes: the objective
-// and the rates. scores are row by row. A cell without rows has the value 0.
+// Smooth computes the smooth problem on the host in float64, by the formulas of Nodes: the
+// objective and the rates. scores are row by row. A cell without rows has the value 0.
 func (s *Sample) Smooth(scores []float64) (objective float64, rates []float64, err error) {
 	n, c := s.p.Len(), len(s.p.Classes)
 	binary := len(scores) == n && c == 2

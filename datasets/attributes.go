@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ppal/datasets/matrix"
 )
@@ -138,4 +139,47 @@ func (a *Attribute) groups() []Group {
 		}
 	}
 	return groups
+}
+
+// NewAttribute makes the attribute of a text, a column's name or a condition on the column, from
+// the column's texts in new rows. absent are the texts of missing values.
+func NewAttribute(text, name string, texts, absent []string) (Attribute, error) {
+	own := &column{name: name}
+	codes := map[string]int32{}
+	for _, v := range texts {
+		code, ok := codes[v]
+		switch {
+		case ok:
+		case slices.Contains(absent, v):
+			code = -1
+		default:
+			code = int32(len(own.values))
+			own.values = append(own.values, v)
+		}
+		codes[v] = code
+		own.codes = append(own.codes, code)
+	}
+	if !own.becomeNumbers() {
+		own.sortValues(codes)
+	}
+	c, err := parseCondition(text, []string{name})
+	if err != nil {
+		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
+	}
+	a, err := c.attribute(own)
+	if err != nil {
+		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
+	}
+	return a, nil
+}
+
+// SparseAttributes makes attributes of rows in LIBSVM's format, for the named data set: see
+// Table.Attributes.
+func SparseAttributes(dataset string, x *matrix.CSR, texts []string) ([]Attribute, error) {
+	d := &sparseDesign{}
+	if strings.HasSuffix(dataset, adult().Name) {
+		d = adultDesign()
+	}
+	attributes, _, err := d.attributes(x, texts)
+	return attributes, err
 }

@@ -23,8 +23,9 @@ type NewRows struct {
 	IgnoreUnknown bool
 	// Separator separates the fields; 0: detect it.
 	Separator rune
-	// Keep names columns whose texts the blocks keep, such as the label's. In LIBSVM's format "" is
-	// the label and a number is the text "1" for rows with that feature, else "0".
+	// Keep names columns whose texts the blocks keep, such as the label's, or has conditions, whose
+	// columns the blocks keep. In LIBSVM's format "" is the label and a number is the text "1" for
+	// rows with that feature, else "0".
 	Keep []string
 	// Work computes the results of the features [rows, width] and appends them to results. Several
 	// goroutines call it at the same time, each with rows in the order of the file.
@@ -39,6 +40,7 @@ type Block struct {
 	Rows    int        // number of rows
 	Results []float64  // as Work returned them
 	Kept    [][]string // texts of each column in NewRows.Keep
+	Columns []string   // names of these columns
 	Unknown int        // number of unknown categories and features that were ignored
 }
 
@@ -86,16 +88,19 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 		first.text, first.line, fields.want = fields.text, fields.line, len(header)
 	}
 	encoder, err := n.Preparation.newRowEncoder(header, n.IgnoreUnknown)
-	keep := make([]int, len(n.Keep))
+	keep, columns := make([]int, len(n.Keep)), slices.Clone(n.Keep)
 	for k, column := range n.Keep {
-		if keep[k] = slices.Index(header, column); keep[k] < 0 && err == nil {
+		if c, bad := parseCondition(column, header); bad == nil {
+			columns[k] = c.column
+		}
+		if keep[k] = slices.Index(header, columns[k]); keep[k] < 0 && err == nil {
 			err = noColumn(column, header)
 		}
 	}
 	if err != nil {
 		return &FileError{Path: name, Offset: -1, Line: 1, Err: err}
 	}
-	return n.pipeline(name, first, from.next, func() worker {
+	return n.pipeline(name, columns, first, from.next, func() worker {
 		own := *encoder
 		return &textWorker{results: n.newResults(own.width), fields: newFieldReader(chunk{}, byte(separator), len(header)),
 			encoder: &own, keep: keep, texts: map[string]string{}}
@@ -131,11 +136,11 @@ type job struct {
 
 // pipeline passes chunks through several workers and emits their blocks in order. One goroutine
 // reads. At most 2 chunks for each worker are in memory.
-func (n *NewRows) pipeline(name string, first chunk, next func(buffer []byte) (chunk, error), newWorker func() worker) error {
+func (n *NewRows) pipeline(name string, columns []string, first chunk, next func(buffer []byte) (chunk, error), newWorker func() worker) error {
 	workers := runtime.GOMAXPROCS(0)
 	free := make(chan *job, 2*workers)
 	for range cap(free) {
-		free <- &job{done: make(chan struct{}, 1)}
+		free <- &job{block: Block{Columns: columns}, done: make(chan struct{}, 1)}
 	}
 	todo, order := make(chan *job, cap(free)), make(chan *job, cap(free))
 	stop := make(chan struct{})

@@ -34,7 +34,7 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		}
 		return &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, p.Indices)}
 	}
-	return n.pipeline(name, chunk{}, from.next, func() worker {
+	return n.pipeline(name, n.Keep, chunk{}, from.next, func() worker {
 		return &libsvmWorker{results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: map[string]string{}}
 	})
 }

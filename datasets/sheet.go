@@ -206,15 +206,20 @@ func (r *sheetReader) end() {
 		if r.specs[i].numeric || r.specs[i].categories != nil || r.specs[i].free && c.becomeNumbers() {
 			continue
 		}
-		slices.Sort(c.values)
-		place := make([]int32, len(c.values))
-		for k, v := range c.values {
-			place[r.codes[i][v]] = int32(k)
-		}
-		for row, code := range c.codes {
-			if code >= 0 {
-				c.codes[row] = place[code]
-			}
+		c.sortValues(r.codes[i])
+	}
+}
+
+// sortValues sorts the categories, whose codes so far are given.
+func (c *column) sortValues(codes map[string]int32) {
+	slices.Sort(c.values)
+	place := make([]int32, len(c.values))
+	for k, v := range c.values {
+		place[codes[v]] = int32(k)
+	}
+	for row, code := range c.codes {
+		if code >= 0 {
+			c.codes[row] = place[code]
 		}
 	}
 }

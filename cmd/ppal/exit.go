@@ -18,13 +18,18 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The exit statuses.
+// The exit statuses. exitText describes them in the help.
 const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitUnmet       = 3
 	exitInterrupted = 130
 )
+
+// exitText is the help's description of the exit statuses.
+const exitText = `Exit status: 0 done; 1 failed; 2 the command or its input is wrong; 3 finished, but a constraint is not met (0 with
+--allow-violation); 130 interrupted.`
 
 // interrupted is the error of a run that Ctrl-C stopped after its files were written.
 type interrupted struct {
@@ -47,6 +52,8 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	switch {
 	case ctx.Err() != nil:
 		status = exitInterrupted
+	case errors.As(err, new(*unmet)):
+		status = exitUnmet
 	case isUsage(err):
 		status = exitUsage
 	case !a.started: // cobra refused the arguments
@@ -63,7 +70,8 @@ type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// isUsage reports whether the error is in the arguments, and not in the run.
+// isUsage reports whether the command or its input is wrong: the arguments, a settings file, or the
+// contents of a data file. All other errors are failures of the run.
 func isUsage(err error) bool {
 	var marked usage
 	if errors.As(err, &marked) {
@@ -73,6 +81,8 @@ func isUsage(err error) bool {
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings,
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		rundir.ErrIncomplete, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
+		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,
+		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty,
 	} {
 		if errors.Is(err, target) {
 			return true

@@ -37,7 +37,7 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			command := rundir.Dir(filepath.Join(t.TempDir(), "command"))
 			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
-				append([]string{"train", "--quiet", "--iterations", "25", "--out", string(command)}, strings.Fields(flags)...)...)
+				append([]string{"train", "--quiet", "--allow-violation", "--iterations", "25", "--out", string(command)}, strings.Fields(flags)...)...)
 			if got.status != exitDone {
 				t.Fatalf("%+v", got)
 			}
@@ -88,7 +88,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
-				"train", "--quiet", "--config", library.Config(), "--out", string(command))
+				"train", "--quiet", "--allow-violation", "--config", library.Config(), "--out", string(command))
 			if got.status != exitDone {
 				t.Fatalf("%+v", got)
 			}

@@ -36,19 +36,31 @@ const (
 
 func (f *rowsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.input, "input", standard, "read the rows from `FILE`, plain or gzip (- is the standard input)")
-	cmd.Flags().StringVar(&f.unknown, "unknown", unknownRefuse, "unknown categories: `refuse` the file, or ignore them (all indicators are 0)")
+	addUnknown(cmd, &f.unknown)
 	cmd.Flags().StringVar(&f.separator, "separator", "", "separator of the fields, a `CHARACTER` or tab [default: detected]")
+}
+
+// addUnknown adds the flag --unknown.
+func addUnknown(cmd *cobra.Command, field *string) {
+	cmd.Flags().StringVar(field, "unknown", unknownRefuse, "unknown categories: `refuse` them, or ignore them (all indicators are 0)")
 	complete(cmd, "unknown", []string{unknownRefuse, unknownIgnore})
+}
+
+// ignoresUnknown returns the value of --unknown.
+func ignoresUnknown(text string) (bool, error) {
+	switch text {
+	case unknownRefuse, unknownIgnore:
+		return text == unknownIgnore, nil
+	}
+	return false, usage{fmt.Errorf("--unknown %s: must be %s or %s", text, unknownRefuse, unknownIgnore)}
 }
 
 // options returns the flags' values for a predictor.
 func (f *rowsFlags) options() (predictor.Options, error) {
 	var o predictor.Options
-	switch f.unknown {
-	case unknownRefuse, unknownIgnore:
-		o.IgnoreUnknown = f.unknown == unknownIgnore
-	default:
-		return o, usage{fmt.Errorf("--unknown %s: must be %s or %s", f.unknown, unknownRefuse, unknownIgnore)}
+	var err error
+	if o.IgnoreUnknown, err = ignoresUnknown(f.unknown); err != nil {
+		return o, err
 	}
 	switch separator := f.separator; {
 	case separator == "tab":
@@ -147,7 +159,7 @@ func (a *app) predict(run string, flags rowsFlags, output string) error {
 	defer in.Close()
 	out, err := a.create(output)
 	if err != nil {
-		return err
+		return fmt.Errorf("--output: %w", err)
 	}
 	defer out.discard()
 	w := newPredictions(m, out)
@@ -202,13 +214,13 @@ func (a *app) create(name string) (*destination, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, fmt.Errorf("--output: %w", err)
+			return nil, err
 		}
 		return &destination{f, f.Close, func() {}}, nil
 	}
 	f, err := atomicfile.Create(name, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("--output: %w", err)
+		return nil, err
 	}
 	return &destination{f, f.Commit, func() { _ = f.Discard() }}, nil
 }

@@ -110,7 +110,7 @@ func TestPredictUnknown(t *testing.T) {
 	run := membersRun(t)
 	out := filepath.Join(t.TempDir(), "scores.csv")
 	got := with("age,job\n20,nurse\n30,pilot\n40,baker\n", "predict", run, "--output", out)
-	if got.status != exitFailed || !strings.Contains(got.stderr,
+	if got.status != exitUsage || !strings.Contains(got.stderr,
 		`standard input: line 3, column 2: job: unknown category "pilot", want one of clerk, nurse, smith; use --unknown ignore`) {
 		t.Errorf("%+v", got)
 	}
@@ -137,9 +137,9 @@ func TestPredictErrors(t *testing.T) {
 		"unknown":         {"", []string{"predict", run, "--unknown", "guess"}, exitUsage, "--unknown guess: must be refuse or ignore"},
 		"separator":       {"", []string{"predict", run, "--separator", "ab"}, exitUsage, "must be one ASCII character, or tab"},
 		"output":          {"age,job\n1,nurse\n", []string{"predict", run, "--output", "none/x"}, exitFailed, "--output: "},
-		"missing":         {"age,job\n,nurse\n", []string{"predict", run}, exitFailed, `line 2, column 1: age: missing value: ""`},
+		"missing":         {"age,job\n,nurse\n", []string{"predict", run}, exitUsage, `line 2, column 1: age: missing value: ""`},
 		"column":          {"age,work\n1,nurse\n", []string{"predict", run}, exitUsage, `no column "job"`},
-		"empty":           {"", []string{"predict", run}, exitFailed, "standard input"},
+		"empty":           {"", []string{"predict", run}, exitUsage, "standard input"},
 	} {
 		if got := with(tc.stdin, tc.args...); got.status != tc.status || !strings.Contains(got.stderr, tc.says) {
 			t.Errorf("%s: %+v, want %d: %s", name, got, tc.status, tc.says)

@@ -16,9 +16,12 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ppal",
 		Short: "Train models under constraints",
-		Long: `Ppal trains models under constraints. For example, it minimises the loss of one class and keeps the losses of the other
-classes below their bounds. It uses proximal-perturbed Lagrangian methods (Moon et al.) or rival methods. Every run ends
-with a KKT certificate, which measures how close the result is to optimality and by how much it exceeds its bounds.`,
+		Long: `Ppal trains models under constraints. For example, it minimises the error and keeps the difference between the positive
+rates of two groups below a bound. It uses proximal-perturbed Lagrangian methods (Moon et al.) or rival methods. Every run
+ends with the values of the constraints on counted decisions, and with a KKT certificate, which measures how close the
+result is to optimality.
+
+` + exitText,
 		Example: `  ppal train                                          train on built-in data
   ppal data fetch fashion-mnist                       download a data set
   ppal train --dataset fashion-mnist --method gdpa    use another data set and method`,
@@ -29,7 +32,7 @@ with a KKT certificate, which measures how close the result is to optimality and
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.predictCommand(), a.methodsCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
+	root.AddCommand(a.trainCommand(), a.predictCommand(), a.exportCommand(), a.methodsCommand(), a.compareCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
 		a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

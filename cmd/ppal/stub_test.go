@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"os"
+	"testing"
 
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -20,6 +22,10 @@ type stub struct {
 	f       float64             // spoils the objective from iteration 3 on where it is not 0
 	g       float64             // is the first constraint where it is not 0
 	notes   []string            // of the result
+	outcome *session.Outcome    // of the result; nil: both constraints on surrogates, met
+
+	t     *testing.T // of rates
+	rates func(t *testing.T, trained bool) *session.RateTable
 }
 
 func newStub(method trainer.Method) (*stub, error) {
@@ -99,15 +105,35 @@ func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 	c := r.Certificate
 	c.Epsilon, c.Stationarity, c.Infeasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
 	c.Nu = []float64{round(c.Nu[0]), round(c.Nu[1])}
-	return &session.Result{
+	result := &session.Result{
 		Training: r, Certificate: c, Objective: round(r.Objective),
 		Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},
 		Values:      []float64{1, 1, 2},
+		Outcome:     cmp.Or(s.outcome, s.surrogates()),
 		Splits: []session.SplitMeasures{
 			{Name: session.Training, Named: map[string]float64{"error": 0.25}, Decisions: []float64{0.1, 0.25, 0.5}},
 			{Name: session.Test, Named: map[string]float64{"error": 0.5}, Decisions: []float64{0.2, 0.4, 1}},
 		},
-	}, nil
+	}
+	if s.rates != nil {
+		for i := range result.Splits {
+			result.Splits[i].Rates = s.rates(s.t, i == 0)
+		}
+	}
+	return result, nil
+}
+
+// surrogates is an outcome that meets the stub's constraints.
+func (s *stub) surrogates() *session.Outcome {
+	met, first, second := true, 1.0, 2.0
+	split := func(train, test float64) session.SplitValues { return session.SplitValues{Train: &train, Test: &test} }
+	return &session.Outcome{BoundsOn: session.OnSurrogate,
+		Constraints: []session.ConstraintOutcome{
+			{Constraint: "error[trouser] <= 1", Bound: 1, SplitValues: split(0.25, 0.4), Met: true, Surrogate: &first, SurrogateMet: &met},
+			{Constraint: "error[dress] <= 3", Bound: 3, SplitValues: split(0.5, 1), Met: true, Surrogate: &second, SurrogateMet: &met},
+		},
+		Objective: session.ObjectiveOutcome{Name: "error[shirt]", SplitValues: split(0.1, 0.2)},
+	}
 }
 
 func (s *stub) SaveModel(path string) error { return os.WriteFile(path, []byte("weights"), 0o644) }

@@ -4,148 +4,354 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
 
-// printTable prints the result of the run on stdout.
+// printTable prints the result of the run on stdout: the constraints and the objective on
+// decisions, what the threshold step did, the certificate, times and files.
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
-	fmt.Fprintf(out, "%s on %s, %s: %d iterations in %s s (%s)\n\n",
-		r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, short(sum.Seconds), sum.Status)
-	r.printConstraints(out, sum, result)
-	r.printMeasures(out, result)
-	c := sum.Certificate
-	kinks := "" // with kinks the stationarity is an upper bound
-	if c.UpperBound {
-		kinks = "at most "
+	fmt.Fprintf(out, "%s on %s, %s: %d iterations (%s)\n", r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, sum.Status)
+	if o := result.Outcome; o != nil {
+		fmt.Fprintln(out)
+		printOutcome(out, o, result)
+		if r.flags.byGroup {
+			printRates(out, result)
+		}
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nobjective\t%s\n", short(sum.Objective))
-	fmt.Fprintf(w, "violation\t%s (%s counts as met)\n", short(sum.MaxViolation), short(r.cfg.FeasibilityTolerance))
-	fmt.Fprintf(w, "certificate\tepsilon %s (stationarity %s%s, infeasibility %s, complementarity %s)\n",
-		short(c.Epsilon), kinks, short(c.Stationarity), short(c.Infeasibility), short(c.Complementarity))
+	fmt.Fprintln(out)
+	paragraph(out, "certificate", certificate(sum))
 	if sum.OutputIteration != sum.Iterations {
 		flag, chosen := "output", r.cfg.Output
 		if r.cfg.Select != trainer.OutputLast {
 			flag, chosen = "select", r.cfg.Select
 		}
-		fmt.Fprintf(w, "output\titeration %d (--%s %s)\n", sum.OutputIteration, flag, chosen)
+		paragraph(out, "output", fmt.Sprintf("iteration %d (--%s %s)", sum.OutputIteration, flag, chosen))
 	}
-	fmt.Fprintf(w, "memory\t%.0f MB at most\n", float64(sum.PeakBytes)/1e6)
+	paragraph(out, "time", fmt.Sprintf("%s s: reading %s s, training %s s, measuring and plots %s s",
+		seconds(sum.SecondsTotal), seconds(sum.SecondsReading), seconds(sum.Seconds), seconds(sum.SecondsMeasuring)))
+	paragraph(out, "memory", fmt.Sprintf("%.0f MB at most", float64(sum.PeakBytes)/1e6))
 	if len(sum.Warnings) == 0 {
-		fmt.Fprintf(w, "warnings\tnone\n")
+		paragraph(out, "warnings", "none")
 	}
 	for i, warning := range sum.Warnings {
-		fmt.Fprintf(w, "%s\t%s\n", []string{"warnings", ""}[min(i, 1)], warning)
+		paragraph(out, []string{"warnings", ""}[min(i, 1)], warning)
 	}
-	fmt.Fprintf(w, "files\t%s\n", r.session.Dir())
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	paragraph(out, "files", r.session.Dir())
 	return out.err
 }
 
 // mostLines is the number of constraints that the table shows: those closest to their bounds.
 const mostLines = 12
 
-// printConstraints prints a line for the objective and for each constraint.
-func (r *trainRun) printConstraints(out io.Writer, sum session.Summary, result *session.Result) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	d := r.session.Describe()
-	title, decisions := "term\tvalue", "decided"
-	if r.byClass() {
-		title, decisions = "class\tloss", "error"
-	}
-	title += "\tbound\tmet\tmultiplier nu"
-	for _, split := range result.Splits {
-		title += "\t" + splitTitle(split.Name, decisions)
-	}
-	fmt.Fprintln(w, title)
-	line := func(name string, k int, bound, met, nu string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", name, short(result.Values[k]), bound, met, nu)
-		for _, split := range result.Splits {
-			fmt.Fprintf(w, "\t%s", percent(split.Decisions[k]))
-		}
-		fmt.Fprintln(w)
-	}
-	line(d.Objective, 0, "-", "objective", "-")
-	names, shown := d.Constraints, worst(sum.Constraints)
+// printOutcome prints a line for each constraint, the objective and the acceptance rate, and
+// explains the column met.
+func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
+	head := []string{"constraint", "bound", "train", "valid.", "test", "95% interval", "met"}
+	g := grid{head}
+	shown := closest(o.Constraints)
 	for _, j := range shown {
-		met := "yes"
-		if over := sum.Constraints[j]; over > r.cfg.FeasibilityTolerance {
-			met = "no, " + short(over) + " over"
+		c := &o.Constraints[j]
+		bound := strconv.FormatFloat(c.Bound, 'g', -1, 64)
+		if o.BoundsOn != session.OnSurrogate { // whose bounds are all upper bounds
+			bound = c.Relation() + " " + bound
 		}
-		line(names[j], 1+j, short(sum.Bounds[j]), met, short(sum.Certificate.Nu[j]))
+		g = append(g, []string{c.Measure(), bound, number(c.Train), number(c.Validation), number(c.Test), span(c.Interval), met(o, c)})
 	}
-	_ = w.Flush() // out keeps the error
-	if rest := len(names) - len(shown); rest > 0 {
-		fmt.Fprintf(out, "and %d more, further below their bounds\n", rest)
+	rest := ""
+	if n := len(o.Constraints) - len(shown); n > 0 {
+		rest = fmt.Sprintf("and %d more, further from their bounds", n)
+		g = append(g, []string{rest, "", "", "", "", "", ""})
+	}
+	value := func(name string, v *session.SplitValues) {
+		g = append(g, []string{name, "", number(v.Train), number(v.Validation), number(v.Test), "", ""})
+	}
+	value(o.Objective.Name+" (minimised)", &o.Objective.SplitValues)
+	if o.AcceptanceRate != nil {
+		value("accepted rows", o.AcceptanceRate)
+	}
+	g.without().print(out)
+	fmt.Fprintln(out)
+	for _, text := range sentences(o, shown) {
+		paragraph(out, text.name, text.text)
+	}
+	if note := oneSided(o, result); note != "" {
+		paragraph(out, "note", note)
 	}
 }
 
-// worst returns the indices of the constraints to show, in order: all, or those with the largest
-// values.
-func worst(g []float64) []int {
-	all := make([]int, len(g))
+// sentence is a line below the table.
+type sentence struct{ name, text string }
+
+// sentences explain the outcome in words. shown are the constraints of the table.
+func sentences(o *session.Outcome, shown []int) (list []sentence) {
+	add := func(name, format string, args ...any) {
+		list = append(list, sentence{name, fmt.Sprintf(format, args...)})
+	}
+	held := "held-out rows"
+	for _, c := range o.Constraints {
+		if c.Test != nil {
+			held = "the test rows"
+		} else if c.Validation != nil {
+			held = "the validation rows"
+		}
+	}
+	values := "The values are of counted decisions; the interval is of " + held + "."
+	if !slices.ContainsFunc(o.Constraints, func(c session.ConstraintOutcome) bool { return c.Interval != nil }) {
+		values = "The values are of counted decisions."
+	}
+	if o.BoundsOn == session.OnSurrogate {
+		add("values", "%s", values)
+		var surrogates []string
+		for _, j := range shown {
+			if v := o.Constraints[j].Surrogate; v != nil {
+				surrogates = append(surrogates, number(v))
+			}
+		}
+		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))
+	} else if len(o.Constraints) > 0 {
+		add("values", "%s Met: within the bound plus one row of the smallest group on the training rows.", values)
+	}
+	if o.Threshold != 0 || o.Offsets != nil {
+		step := fmt.Sprintf("moved by %s", short(o.Threshold))
+		if o.Offsets != nil {
+			step = "moved for each class"
+		}
+		switch cost := o.ThresholdCost; {
+		case cost > 0:
+			add("threshold", "%s after training, to meet the bounds: this cost %s of %s on the training rows", step, number(&cost), o.Objective.Name)
+		case cost < 0:
+			gain := -cost
+			add("threshold", "%s after training: this gained %s of %s on the training rows", step, number(&gain), o.Objective.Name)
+		default:
+			add("threshold", "%s after training, without a change of %s on the training rows", step, o.Objective.Name)
+		}
+	}
+	return list
+}
+
+// oneSided says in words that the decisions on the training rows are all the same, or that a class
+// is never decided; "" if neither is so.
+func oneSided(o *session.Outcome, result *session.Result) string {
+	if a := o.AcceptanceRate; a != nil && a.Train != nil {
+		switch *a.Train {
+		case 0:
+			return "The model rejects everybody: it decides every training row as negative."
+		case 1:
+			return "The model accepts everybody: it decides every training row as positive."
+		}
+		return ""
+	}
+	if len(result.Splits) == 0 || result.Splits[0].Rates == nil {
+		return ""
+	}
+	t := result.Splits[0].Rates
+	var never, decided []string
+	for k, class := range t.Classes {
+		rows := 0
+		for _, row := range t.Confusion {
+			rows += row[k]
+		}
+		if rows == 0 {
+			never = append(never, class)
+		} else {
+			decided = append(decided, class)
+		}
+	}
+	switch {
+	case len(decided) == 1:
+		return "The model decides every training row as " + decided[0] + "."
+	case len(never) > 0:
+		return "The model decides no training row as " + strings.Join(never, ", ") + "."
+	}
+	return ""
+}
+
+// met says whether a constraint is met, and of what.
+func met(o *session.Outcome, c *session.ConstraintOutcome) string {
+	yes := map[bool]string{true: "yes", false: "no"}
+	if o.BoundsOn != session.OnSurrogate {
+		return yes[c.Met]
+	}
+	if c.SurrogateMet != nil && *c.SurrogateMet {
+		return "surrogate met"
+	}
+	return "surrogate not met"
+}
+
+// closest returns the indices of the constraints to show, in order: all, or those closest to their
+// bounds.
+func closest(list []session.ConstraintOutcome) []int {
+	all := make([]int, len(list))
 	for j := range all {
 		all[j] = j
 	}
 	if len(all) <= mostLines {
 		return all
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(g[b], g[a]) })
+	excess := func(j int) float64 {
+		c := &list[j]
+		v := cmp.Or(c.Surrogate, c.Train)
+		if v == nil {
+			return math.Inf(-1)
+		}
+		if c.AtLeast {
+			return c.Bound - *v
+		}
+		return *v - c.Bound
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(excess(b), excess(a)) })
 	all = all[:mostLines]
 	slices.Sort(all)
 	return all
 }
 
-// byClass reports whether objective and constraints are losses of classes, so that the measures on
-// decisions are errors of classes.
-func (r *trainRun) byClass() bool { return r.cfg.Data.Problem == session.NameNeymanPearson }
-
-// splitTitle returns the column title for the measures on the decisions of one split.
-func splitTitle(name session.Split, decisions string) string {
-	if name == session.Training {
-		return decisions + " on training rows"
+// certificate describes the certificate in one line.
+func certificate(sum session.Summary) string {
+	c := sum.Certificate
+	most := "" // with kinks the stationarity is an upper bound
+	if c.UpperBound {
+		most = "at most "
 	}
-	return fmt.Sprintf("on %s rows", name)
+	text := "epsilon " + most + brief(c.Epsilon)
+	o := sum.Outcome
+	if o == nil || o.BoundsOn == session.OnSurrogate {
+		return text + ", the largest KKT residual in float64"
+	}
+	text += ": KKT residual of the smooth problem"
+	if largest := largestShift(o.BoundShifts); largest > 0 {
+		text += " with bounds shifted by up to " + brief(largest)
+	}
+	return text
 }
 
-// printMeasures prints the measures that do not belong to a single constraint, for every split.
-func (r *trainRun) printMeasures(out io.Writer, result *session.Result) {
-	if r.byClass() {
-		return
+// largestShift returns the largest size of a shift.
+func largestShift(shifts []float64) (largest float64) {
+	for _, s := range shifts {
+		largest = max(largest, math.Abs(s))
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "\nmeasure")
+	return largest
+}
+
+// mostGroups is the largest number of groups in the table of rates.
+const mostGroups = 24
+
+// printRates prints the rates of every group on the rows of each split, or the recall and the
+// precision of every class.
+func printRates(out io.Writer, result *session.Result) {
 	for _, split := range result.Splits {
-		title := string(split.Name)
-		if split.Name == session.Training {
-			title = "training"
+		t := split.Rates
+		if t == nil {
+			continue
 		}
-		fmt.Fprintf(w, "\t%s rows", title)
-	}
-	for _, name := range slices.Sorted(maps.Keys(result.Splits[0].Named)) {
-		fmt.Fprintf(w, "\n%s", strings.ReplaceAll(name, "_", " "))
-		for _, split := range result.Splits {
-			fmt.Fprintf(w, "\t%s", short(split.Named[name]))
+		head := fmt.Sprintf("rates of decisions on %s rows, in percent", split.Name.Word())
+		if split.Name != session.Training {
+			head += ", with 95% intervals"
+		}
+		fmt.Fprintf(out, "\n%s\n", head)
+		if len(t.Classes) != 2 {
+			printClasses(out, t)
+			continue
+		}
+		names := []string{"positive_rate", "tpr", "fpr", "error"}
+		g := grid{append([]string{"group", "rows"}, names...)}
+		line := func(name string, rows int, of map[string]session.Rate) {
+			cells := []string{trimmed(name), strconv.Itoa(rows)}
+			for _, n := range names {
+				cells = append(cells, rateCell(of, n))
+			}
+			g = append(g, cells)
+		}
+		line("all rows", t.Rows, t.Overall)
+		for _, group := range t.ByGroup[:min(len(t.ByGroup), mostGroups)] {
+			line(group.Group, group.Rows, group.Rates)
+		}
+		g.print(out)
+		if n := len(t.ByGroup) - mostGroups; n > 0 {
+			fmt.Fprintf(out, "and %d more groups, in summary.json\n", n)
 		}
 	}
-	fmt.Fprintln(w)
-	_ = w.Flush() // out keeps the error
+}
+
+// printClasses prints the recall and the precision of every class.
+func printClasses(out io.Writer, t *session.RateTable) {
+	g := grid{{"class", "rows", "recall", "precision"}}
+	for k, class := range t.Classes {
+		rows := 0
+		for _, n := range t.Confusion[k] {
+			rows += n
+		}
+		g = append(g, []string{trimmed(class), strconv.Itoa(rows), rateCell(t.Overall, "recall["+class+"]"), rateCell(t.Overall, "precision["+class+"]")})
+	}
+	g.print(out)
+}
+
+// rateCell formats a rate in percent with its interval.
+func rateCell(of map[string]session.Rate, name string) string {
+	rate, ok := of[name]
+	if !ok {
+		return "-"
+	}
+	text := fmt.Sprintf("%.1f", 100*rate.Value)
+	if i := rate.Interval; i != nil {
+		text += fmt.Sprintf(" (%.1f-%.1f)", 100*i[0], 100*i[1])
+	}
+	return text
+}
+
+// trimmed shortens the name of a group to the width of its column.
+func trimmed(name string) string {
+	const most = 20
+	if text := []rune(name); len(text) > most {
+		return string(text[:most-3]) + "..."
+	}
+	return name
+}
+
+// number formats a rate, a gap or a loss with four decimals, or four digits if it is not between 0
+// and 1; "" for nil.
+func number(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	if math.Abs(*x) >= 10 {
+		return short(*x)
+	}
+	text := strconv.FormatFloat(*x, 'f', 4, 64)
+	if v, err := strconv.ParseFloat(text, 64); err == nil && v == 0 && *x != 0 {
+		return brief(*x)
+	}
+	return text
+}
+
+// span formats an interval; "" for nil.
+func span(i *[2]float64) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f to %.3f", i[0], i[1])
+}
+
+// seconds formats a duration with one decimal, or two digits if it is short.
+func seconds(x float64) string {
+	if x < 1 {
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
 // short formats a number with four significant digits.
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// brief formats a number with two significant digits.
+func brief(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }
 
 // rounded returns x rounded to the digits of short.
 func rounded(x float64) float64 {
@@ -154,11 +360,6 @@ func rounded(x float64) float64 {
 		panic(err) // short always returns a number
 	}
 	return y
-}
-
-// percent formats a share with one decimal.
-func percent(x float64) string {
-	return strconv.FormatFloat(math.Round(1000*x)/10+0, 'f', 1, 64) + " %"
 }
 
 // failOnce keeps the first error of a writer.
@@ -174,4 +375,25 @@ func (f *failOnce) Write(p []byte) (int, error) {
 	n, err := f.out.Write(p)
 	f.err = err
 	return n, err
+}
+
+// unmet is the error of a run whose files are complete and whose result does not meet a constraint.
+type unmet struct{ outcome *session.Outcome }
+
+func (e *unmet) Error() string {
+	list := e.outcome.Unmet()
+	c := list[0]
+	what, value := "the surrogate of "+c.Measure(), c.Surrogate
+	if e.outcome.BoundsOn != session.OnSurrogate || value == nil {
+		what, value = c.Measure(), c.Train
+	}
+	is := "has no value"
+	if value != nil {
+		is = "is " + number(value)
+	}
+	text := fmt.Sprintf("finished, but a constraint is not met: on the training rows %s %s, want %s %s", what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64))
+	if len(list) > 1 {
+		text = strings.Replace(text, "a constraint is", strconv.Itoa(len(list))+" constraints are", 1) + ", and others"
+	}
+	return text + "; --allow-violation makes the exit status 0"
 }

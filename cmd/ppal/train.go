@@ -59,7 +59,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err := s.Open(cfg.Out); err != nil {
 		return err
 	}
-	r := &trainRun{app: a, cfg: cfg, session: s, report: report}
+	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report}
 	return r.run(ctx)
 }
 
@@ -81,6 +81,7 @@ func announceStop(ctx context.Context, report reporter) (end func()) {
 type trainRun struct {
 	*app
 	cfg     config.Train
+	flags   trainFlags
 	session *session.Session
 	report  reporter
 }
@@ -112,6 +113,9 @@ func (r *trainRun) run(ctx context.Context) error {
 	}
 	if training.Status == trainer.Interrupted {
 		return &interrupted{training.Iterations, r.session.Dir()}
+	}
+	if o := result.Outcome; o != nil && !o.Met() && !r.flags.allowViolation {
+		return &unmet{o}
 	}
 	return nil
 }

@@ -31,6 +31,9 @@ type trainFlags struct {
 	config string
 	set    []string
 	all    bool // --help-all
+	// allowViolation makes the exit status 0 if a constraint is not met.
+	allowViolation bool
+	byGroup        bool // print the rates by group
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -43,7 +46,9 @@ func (a *app) trainCommand() *cobra.Command {
 (config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
 Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.
 
-Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.`,
+Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
+
+` + exitText,
 		Example: `  ppal train
   ppal train --dataset fashion-mnist --rows-per-class 1000 --hidden 64 --iterations 300
   ppal train --dataset cifar10 --kappa 0.6,0.6,0.5 --heads separate
@@ -62,9 +67,19 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 	cmd.Flags().Var((*path)(&f.config), "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
 	addSettings(cmd, values)
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
+	addTrainOutput(cmd, &f)
 	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
+}
+
+// addTrainOutput adds the flags that change what a command reports, and not the run.
+func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
+	cmd.Flags().BoolVar(&f.byGroup, "by-group", false, "print the rates of decisions of every group, with intervals")
+	cmd.Flags().BoolVar(&f.allowViolation, "allow-violation", false, "end with exit status 0, instead of 3, if a constraint is not met")
+	for _, name := range []string{"by-group", "allow-violation"} {
+		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
+	}
 }
 
 // addSettings adds a flag for each setting of a run, without the ones in except.

@@ -288,7 +288,7 @@ func TestTrainNoData(t *testing.T) {
 func TestTrainForReal(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := commandOn(t.Context(), func(a *app) { a.open = session.New },
-		"train", "--quiet", "--rows-per-class", "20", "--hidden", "4", "--iterations", "5", "--out", string(dir))
+		"train", "--quiet", "--allow-violation", "--rows-per-class", "20", "--hidden", "4", "--iterations", "5", "--out", string(dir))
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}

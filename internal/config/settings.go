@@ -42,7 +42,7 @@ var everyday = []string{
 	"problem", "dataset", "data-dir", "file", "label", "group", "drop-sensitive", "split", "rows-per-class",
 	"model", "hidden", "activation",
 	"minimize", "subject-to", "bounds-on", "classes", "kappa", "epsilon", "phi", "regularizer", "theta",
-	"method", "preset", "primal", "eta", "alpha", "beta",
+	"method", "preset", "primal", "eta",
 	"iterations", "time-limit", "tolerance", "batch-size", "seed", "select", "patience", "out", "init", "quiet",
 	"device", "products",
 }

@@ -54,7 +54,7 @@ class Ppal:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
             shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads)]
-            result = self._run(["train", *case.flags(), *flags, *shared, "--out", str(out), "--quiet"])
+            result = self._run(["train", "--allow-violation", *case.flags(), *flags, *shared, "--out", str(out), "--quiet"])
             weights, normalization = load_model(out / "model.safetensors", case)
             records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
             return Run(json.loads((out / "summary.json").read_text()), records, weights, normalization, result.args)

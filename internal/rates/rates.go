@@ -21,6 +21,11 @@ type Rate struct {
 	Rows     int         `json:"rows"`
 }
 
+// Count returns the rate as a number of hits among rows.
+func (r Rate) Count() statistics.Count {
+	return statistics.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows}
+}
+
 // Rates are rates by name. A rate of no rows, such as the true positive rate of a group without
 // positive rows, is missing.
 type Rates map[string]Rate

@@ -1,5 +1,7 @@
 package rundir
 
+import "strings"
+
 // BoundsOn says which values a run's bounds apply to.
 type BoundsOn string
 
@@ -30,6 +32,19 @@ type Outcome struct {
 	// which the certificate refers.
 	BoundShifts         []float64 `json:"bound_shifts"`
 	GradientEvaluations int       `json:"gradient_evaluations"`
+	// Probability gives probabilities without a change of a decision; nil with more than two classes,
+	// or if the scores do not rank the positive rows higher.
+	Probability *Probability `json:"probability,omitempty"`
+}
+
+// Probability is the probability of the positive class, 1/(1 + exp(-(Slope s + Intercept))) for the
+// score s of the saved model (Platt scaling). The threshold is carried along: s > 0 is the same as
+// a probability above AtThreshold.
+type Probability struct {
+	Slope       float64 `json:"slope"`
+	Intercept   float64 `json:"intercept"`
+	AtThreshold float64 `json:"at_threshold"`
+	Rows        Split   `json:"rows"` // the rows of the fit: validation, or train without validation rows
 }
 
 // ConstraintOutcome is what became of one constraint of the user's.
@@ -47,6 +62,20 @@ type ConstraintOutcome struct {
 	// it is within the bound plus the feasibility tolerance; nil if bounds are on decisions.
 	Surrogate    *float64 `json:"surrogate,omitempty"`
 	SurrogateMet *bool    `json:"surrogate_met,omitempty"`
+}
+
+// Relation returns the direction of the bound, "<=" or ">=".
+func (c *ConstraintOutcome) Relation() string {
+	if c.AtLeast {
+		return ">="
+	}
+	return "<="
+}
+
+// Measure returns the user's words without the bound: "gap(tpr, sex)".
+func (c *ConstraintOutcome) Measure() string {
+	measure, _, _ := strings.Cut(c.Constraint, " "+c.Relation()+" ")
+	return measure
 }
 
 // ObjectiveOutcome is the minimised rate.

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -95,11 +96,14 @@ func (s Summary) Write(path string) error {
 		s.Notes = []string{}
 	}
 	s.Schema = Schema
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // "fpr <= 0.05" stays readable
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(s); err != nil {
 		return fmt.Errorf("rundir: the summary: %w", err)
 	}
-	return WriteFile(path, append(data, '\n'))
+	return WriteFile(path, out.Bytes())
 }
 
 // ReadSummary reads a summary.json.

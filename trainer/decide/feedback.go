@@ -71,8 +71,8 @@ type Result struct {
 // increasing iterations; their means are those of a round.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
-// its shifts. Settings.Output is not used: the best round decides. The exact step is not applied:
-// its offsets are in Round.Exact.
+// its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a
+// round, it ends the run. The exact step is not applied: its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the
 // settings are the same. Errors are those of trainer.Train.
@@ -143,7 +143,7 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	}
 	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(), result: &Result{Best: -1}}
 	l.warnings.tell = s.Warn
-	l.set.Output, l.set.Warn = trainer.OutputLast, l.warnings.warn
+	l.set.Warn = l.warnings.warn
 	l.set.Tolerance = math.Max(s.Tolerance, solved*f.Target.row())
 	if s.RecordEvery == 0 && s.TimeLimit == 0 {
 		l.set.RecordEvery = max(1, s.Iterations/200) // the default of a run, not of a round
@@ -179,7 +179,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	l.rounds++
 	excess, unused := l.excess(r)
-	if status == trainer.Interrupted || l.spent() || l.rounds > l.f.Rounds || status == trainer.Converged && excess <= 0 && !unused {
+	if status == trainer.Interrupted || status == trainer.NoImprovement || l.spent() || l.rounds > l.f.Rounds || status == trainer.Converged && excess <= 0 && !unused {
 		return false, nil
 	}
 	from := r

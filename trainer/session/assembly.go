@@ -31,7 +31,8 @@ type assembly struct {
 	device     string // the device in words
 	// measures of the last record on the validation rows, if there are any
 	onValidation Measures
-	notes        []string // decisions between loading the data and building the problem
+	solved       *solution // of bounds on decisions; nil before Optimize, and for other tasks
+	notes        []string  // decisions between loading the data and building the problem
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.

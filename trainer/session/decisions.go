@@ -15,7 +15,8 @@ import (
 // Decisions minimises a rate of the model's decisions under constraints in the language of package
 // constraints:
 //
-//	Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, "sex").AtMost(0.02)}}
+//	bound := constraints.Gap(constraints.TPR, "sex").AtMost(0.02)
+//	Decisions{SubjectTo: []constraints.Constraint{bound}}
 //
 // The smooth problem replaces each decision by a probability, the same in the objective and in the
 // constraints: the sigmoid of the score, with more than two classes the softmax. Of two classes the
@@ -51,8 +52,12 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+	on, err := t.boundsOn()
+	if err != nil {
+		return nil, err
+	}
 	s := &Statement{
-		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system,
+		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := rows.sample(system)
 			if err != nil {
@@ -87,6 +92,17 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		s.ParameterNodes = l1Norm
 	}
 	return s, nil
+}
+
+// boundsOn returns what the bounds hold for.
+func (t Decisions) boundsOn() (BoundsOn, error) {
+	switch t.BoundsOn {
+	case "":
+		return OnDecisions, nil
+	case OnDecisions, OnSurrogate:
+		return t.BoundsOn, nil
+	}
+	return "", &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, OnDecisions, OnSurrogate)}
 }
 
 // minimize returns the objective.

@@ -31,8 +31,8 @@ func subject(t testing.TB, texts ...string) (list []constraints.Constraint) {
 	return list
 }
 
-// TestDecisionsTrain trains on surrogates under constraints of every kind. It compares the values of
-// the certificate and of the host with those of the training problem.
+// TestDecisionsTrain trains on surrogates under constraints of every kind. It compares the values
+// of the certificate and of the host with those of the training problem.
 func TestDecisionsTrain(t *testing.T) {
 	table := Table{Dataset: "synthetic-adult"}
 	for _, tc := range []struct {
@@ -49,6 +49,7 @@ func TestDecisionsTrain(t *testing.T) {
 			"l1(weights) <= 100")}, func(o *Options) { narrow(o); o.BatchSize = 500 }, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			tc.task.BoundsOn = OnSurrogate
 			o := onTable(tc.task, table, tc.o)
 			o.Device.Dtype = tensor.Float64
 			e := buildOptions(t, o)

@@ -2,10 +2,12 @@ package session
 
 import (
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/trainer/problem"
 )
 
@@ -113,7 +115,42 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 	if err != nil {
 		return nil, err
 	}
-	return fairness(name, p), nil
+	s := fairness(name, p)
+	s.minimise, s.meanings = rates.Error, gapMeanings(name, attributeOf(train.groupNames()), len(p.Bounds()), form)
+	return s, nil
+}
+
+// attributeOf returns what two groups are values of: "sex" of "sex=Female" and "sex=Male"; else the
+// name of the first group.
+func attributeOf(groups []string) string {
+	first, _, equation := strings.Cut(groups[0], "=")
+	if equation && strings.HasPrefix(groups[1], first+"=") {
+		return first
+	}
+	return groups[0]
+}
+
+// gapMeanings returns the gaps of decisions that the constraints stand for. A gap is one constraint
+// (two with split forms), and the largest gap is one constraint for all.
+func gapMeanings(task, attribute string, constraintCount int, form constraints.GapForm) []meaning {
+	kinds := []func(of ...string) constraints.Rate{constraints.PositiveRate}
+	if task == NameEqualizedOdds {
+		kinds = []func(of ...string) constraints.Rate{constraints.TPR, constraints.FPR}
+	}
+	var list []meaning
+	var all, names []string
+	each := constraintCount / len(kinds)
+	for k, kind := range kinds {
+		m := meaning{measure: constraints.Gap(kind, attribute).String(), interval: gapInterval(kind().Name())}
+		for j := range each {
+			m.constraints = append(m.constraints, k*each+j)
+		}
+		list, all, names = append(list, m), append(all, m.measure), append(names, kind().Name())
+	}
+	if form == constraints.Maximum {
+		return []meaning{{measure: "max(" + strings.Join(all, ", ") + ")", constraints: []int{0}, interval: gapInterval(names...)}}
+	}
+	return list
 }
 
 // State implements Task.
@@ -140,6 +177,14 @@ func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	s := fairness(NameIntersectional, p)
+	s.minimise = rates.Error
+	for k, name := range p.ConstraintNames() {
+		m := meaning{measure: fmt.Sprintf("error[%s] - error", name), constraints: []int{k}}
+		if form == constraints.Each {
+			m.interval = excessInterval(k)
+		}
+		s.meanings = append(s.meanings, m)
+	}
 	if t.Form == SampledGroup {
 		s.sampled = p
 	}

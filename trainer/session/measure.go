@@ -50,10 +50,15 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 		s.ValidationMerit = a.validationMerit
 	}
 	method := a.options.Method
+	if a.sampler != nil {
+		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
+	}
+	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
+		return a.optimizeDecisions(ctx, s)
+	}
 	if a.sampler == nil {
 		return trainer.Train(ctx, a.problem, method, s)
 	}
-	s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
 	r, err := trainer.Train(ctx, a.sampler, method, s)
 	if err == nil { // the output is not always the iterate of the last record
 		x := a.iterate()
@@ -120,7 +125,9 @@ func (a *assembly) iterate() []float64 {
 // lying on it.
 const sphereOfFloat32 = 1e-6
 
-// Certify implements Pipeline.
+// Certify implements Pipeline. The certificate of a task with bounds on decisions is that of the
+// smooth problem with the shifts of the feedback, before the exact step. The measures are those
+// after the exact step.
 func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	result := &Result{Training: r}
 	x := a.iterate()
@@ -146,14 +153,23 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	result.Objective, result.Constraints = at.Objective+a.builder.regularizer.Value(x), at.Constraints
+	if err := a.applyExactStep(); err != nil {
+		return nil, err
+	}
 	if _, err := a.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
 		return nil, err
 	}
+	decided := a.builder.statement.decided()
+	var all [][]float64 // the scores of the splits
 	for _, s := range a.data.splits {
 		scores, err := a.scores(s)
+		if decided != nil { // decisions are counted as a program counts them that loads the weights
+			scores, err = a.scores64(s)
+		}
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, scores)
 		m, err := s.measure(scores)
 		if err != nil {
 			return nil, err
@@ -167,7 +183,12 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		}
 		result.Splits = append(result.Splits, measures)
 	}
-	return result, nil
+	if decided == nil {
+		result.Outcome = a.surrogateOutcome(result)
+		return result, nil
+	}
+	result.Outcome, err = a.outcome(r, all)
+	return result, err
 }
 
 // SaveModel implements Pipeline. The weights of the file act on raw rows.

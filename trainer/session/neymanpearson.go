@@ -37,7 +37,12 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	collapse, _ := p.CollapseThreshold()
+	var meanings []meaning
+	for j, name := range names[1:] {
+		meanings = append(meanings, meaning{measure: constraints.Error(name).String(), constraints: []int{j}, interval: classInterval(1 + j)})
+	}
 	return &Statement{
+		minimise: constraints.Error(names[0]).String(), meanings: meanings,
 		Name: NameNeymanPearson, Objective: names[0],
 		Constraints: named(p.ConstraintNames(), p.Bounds()), Outputs: len(names),
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {

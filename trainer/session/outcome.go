@@ -12,6 +12,8 @@ type (
 	ObjectiveOutcome = rundir.ObjectiveOutcome
 	// SplitValues are a value on each split.
 	SplitValues = rundir.SplitValues
+	// Probability gives the probability of the positive class from a score.
+	Probability = rundir.Probability
 	// BoundsOn says which values the bounds apply to. The empty string means OnDecisions.
 	BoundsOn = rundir.BoundsOn
 )

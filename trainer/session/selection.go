@@ -45,6 +45,9 @@ func (a *assembly) validationMerit() trainer.Merit {
 		smallest = min(smallest, len(rows))
 	}
 	values := a.onValidation.Values
+	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
+		values = a.onValidation.Decisions
+	}
 	g := make([]float64, len(values)-1)
 	for j, c := range a.builder.statement.Constraints {
 		g[j] = values[1+j] - c.Bound

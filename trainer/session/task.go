@@ -64,11 +64,15 @@ type Statement struct {
 	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	// system is the system of a Decisions task; nil for other tasks.
-	system *constraints.System
+	// system is the system of a Decisions task; nil for other tasks. boundsOn says what its
+	// bounds hold for.
+	system   *constraints.System
+	boundsOn BoundsOn
 	// measures replaces Measures if values need the terms of ParameterNodes, too.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	meanings []meaning                   // what constraints on surrogates stand for; nil: their names
+	minimise string                      // the rate that an objective on surrogates stands for; "": its name
 }
 
 // State implements Task: it returns s.

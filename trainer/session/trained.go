@@ -126,6 +126,12 @@ func (s *Session) saveModel() error {
 		return nil
 	}
 	m.Version, m.Weights = d.Version, filepath.Base(dir.Model())
+	if o := s.result.Outcome; o != nil {
+		m.Decision.Threshold = o.Threshold
+		if p := o.Probability; p != nil {
+			m.Decision.Probability = &rundir.Sigmoid{Slope: p.Slope, Intercept: p.Intercept}
+		}
+	}
 	if d.Preparation != nil {
 		m.Input.Preparation = filepath.Base(dir.Preparation())
 	}

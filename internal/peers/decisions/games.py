@@ -88,11 +88,13 @@ class Game:
         self.state = np.log(np.vstack([np.full((1, m + 1), 1 - m * small), np.full((m, m + 1), small)]))
         self.dual = Adam(self.state.shape, setting["rate"])
         self.least = np.log(small)
+        self.at = 0  # the next row of the order
 
     def epoch(self, order: np.ndarray) -> None:
-        """One pass over the rows."""
-        for start in range(0, len(order) - BATCH + 1, BATCH):
-            self.step(order[start : start + BATCH])
+        """About one pass over the rows: as many mini-batches as fit, which go on where the last pass ended."""
+        for _ in range(max(1, len(order) // BATCH)):
+            self.step(order[(self.at + np.arange(BATCH)) % len(order)])
+            self.at = (self.at + BATCH) % len(order)
 
     def step(self, batch: np.ndarray) -> None:
         """A step of both players on a mini-batch."""

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ppal/constraints"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -51,12 +52,17 @@ func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) e
 	return nil
 }
 
-// task states a problem for ppal.
+// task states a problem in the language of constraints.
 func task(p Problem) session.Task {
-	if p.Kind == EqualizedOdds {
-		return session.EqualizedOdds{Epsilon: []float64{p.Bound}, Phi: session.Sigmoid}
+	switch p.Kind {
+	case DemographicParity:
+		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.PositiveRate, p.Data.Attribute).AtMost(p.Bound)}}
+	case EqualizedOdds:
+		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, p.Data.Attribute).AtMost(p.Bound),
+			constraints.Gap(constraints.FPR, p.Data.Attribute).AtMost(p.Bound)}}
+	default:
+		return session.Decisions{Minimize: constraints.FNR(), SubjectTo: []constraints.Constraint{constraints.FPR().AtMost(p.Bound)}}
 	}
-	return session.DemographicParity{Epsilon: []float64{p.Bound}, Phi: session.Sigmoid}
 }
 
 // decide counts the rows with a positive score of the saved model.

@@ -20,8 +20,9 @@ const (
 type Dataset struct {
 	Name   string
 	Ignore []string // columns that are not features
-	// Group is the condition that makes the table's two groups.
-	Group string
+	// Group is the condition that makes the table's two groups. Attribute is the column or the
+	// condition by which the constraints name them.
+	Group, Attribute string
 }
 
 // Problem is one row of the comparison.
@@ -37,9 +38,9 @@ const GapBound = 0.01
 // Problems returns the compared problems. The duration of a call is no feature of Bank: it is known
 // only once the outcome is known.
 func Problems() []Problem {
-	adult := Dataset{Name: "adult", Group: "sex=Female"}
-	bank := Dataset{Name: "bank", Ignore: []string{"duration"}, Group: "25<=age<60"}
-	compas := Dataset{Name: "compas", Group: "race=African-American"}
+	adult := Dataset{Name: "adult", Group: "sex=Female", Attribute: "sex"}
+	bank := Dataset{Name: "bank", Ignore: []string{"duration"}, Group: "25<=age<60", Attribute: "25<=age<60"}
+	compas := Dataset{Name: "compas", Group: "race=African-American", Attribute: "race=African-American"}
 	var list []Problem
 	for _, kind := range []Kind{DemographicParity, EqualizedOdds} {
 		for _, d := range []Dataset{adult, bank, compas} {

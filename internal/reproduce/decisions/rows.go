@@ -22,7 +22,7 @@ type Rows struct {
 
 // LoadRows reads a published table and splits its rows with a seed.
 func LoadRows(dir string, d Dataset, seed uint64) (*Rows, error) {
-	t, err := datasets.LoadTable(dir, d.Name, datasets.TableOptions{Seed: seed, Ignore: d.Ignore})
+	t, err := datasets.LoadTable(dir, d.Name, datasets.TableOptions{Seed: seed, Ignore: d.Ignore, Groups: []string{d.Group}, Attributes: []string{d.Attribute}})
 	if err != nil {
 		return nil, err
 	}

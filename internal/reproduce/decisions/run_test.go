@@ -14,7 +14,7 @@ import (
 )
 
 // standIn is a table that needs no files, with the columns of COMPAS.
-var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American"}
+var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American", Attribute: "race=African-American"}
 
 // The files have NumPy's format, with the rows of all splits in order.
 func TestRowsWrite(t *testing.T) {

@@ -73,17 +73,24 @@ func (o *Outcome) Times(p Problem) Verdict {
 	if at < 0 || len(rows[at].Seconds) == 0 || len(rows[at].Seconds) != len(rows[0].Seconds) {
 		return Verdict{p, NotJudged, ExponentiatedGradient + " was not measured"}
 	}
-	var ratios []float64
-	for i, s := range rows[at].Seconds {
-		ratios = append(ratios, s/rows[0].Seconds[i])
-	}
+	own, other := &rows[0], &rows[at]
+	ratios := quotients(other.Seconds, own.Seconds)
 	ratio := median(ratios)
 	ruling := Confirmed
 	if ratio < Speedup {
 		ruling = NotConfirmed
 	}
-	return Verdict{p, ruling, fmt.Sprintf("%.1f times (%.1f to %.1f), %.2f s against %.2f s", ratio, slices.Min(ratios), slices.Max(ratios),
-		median(rows[0].Seconds), median(rows[at].Seconds))}
+	return Verdict{p, ruling, fmt.Sprintf("%.1f times (%.1f to %.1f), %.2f s against %.2f s; %.1f times in CPU time", ratio, slices.Min(ratios), slices.Max(ratios),
+		median(own.Seconds), median(other.Seconds), median(quotients(other.CPU, own.CPU)))}
+}
+
+// quotients returns a[i]/b[i].
+func quotients(a, b []float64) []float64 {
+	list := make([]float64, len(a))
+	for i := range a {
+		list[i] = a[i] / b[i]
+	}
+	return list
 }
 
 // Edges returns a sentence for each contender whose best setting is at an end of its grid.

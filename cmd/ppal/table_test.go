@@ -1,0 +1,200 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ppal/internal/rates"
+	"ppal/trainer/session"
+)
+
+// at returns the values of three splits.
+func at(train, validation, test float64) session.SplitValues {
+	return session.SplitValues{Train: &train, Validation: &validation, Test: &test}
+}
+
+// onDecisions is an outcome with bounds on decisions.
+func onDecisions() *session.Outcome {
+	accepted := at(0.2011, 0.2023, 0.1999)
+	return &session.Outcome{
+		BoundsOn: session.OnDecisions,
+		Constraints: []session.ConstraintOutcome{
+			{Constraint: "gap(positive_rate, sex) <= 0.01", Bound: 0.01, SplitValues: at(0.0098, 0.0131, 0.0172), Interval: &[2]float64{0, 0.041}, Met: true},
+			{Constraint: "tpr[sex=Female] >= 0.6", Bound: 0.6, AtLeast: true, SplitValues: at(0.6012, 0.58, 0.61), Interval: &[2]float64{0.55, 0.67}, Met: true},
+		},
+		Objective:      session.ObjectiveOutcome{Name: "error", SplitValues: at(0.1652, 0.1648, 0.1601)},
+		AcceptanceRate: &accepted, Threshold: 0.01234567, ThresholdCost: 0.0002, BoundShifts: []float64{0.0011, -0.0032}, GradientEvaluations: 312,
+	}
+}
+
+// onSurrogates is an outcome with bounds on surrogates, of which the second is not met.
+func onSurrogates() *session.Outcome {
+	yes, no, first, second := true, false, 0.00993, 0.0234
+	o := onDecisions()
+	o.BoundsOn, o.Threshold, o.ThresholdCost, o.BoundShifts = session.OnSurrogate, 0, 0, nil
+	o.Constraints = []session.ConstraintOutcome{
+		{Constraint: "gap(tpr, race) <= 0.01", Bound: 0.01, SplitValues: at(0.019, 0.02, 0.042), Interval: &[2]float64{0, 0.196}, Surrogate: &first, SurrogateMet: &yes},
+		{Constraint: "gap(fpr, race) <= 0.01", Bound: 0.01, SplitValues: at(0.07, 0.06, 0.066), Interval: &[2]float64{0, 0.193}, Surrogate: &second, SurrogateMet: &no},
+	}
+	return o
+}
+
+// classRates are the rates of three classes of which the last is never decided.
+func classRates(t *testing.T, trained bool) *session.RateTable {
+	t.Helper()
+	table, err := rates.Count([]int{0, 0, 1, 1, 1, 2}, []int{0, 1, 1, 1, 0, 0}, []string{"shirt", "trouser", "dress"}, nil, trained)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// groupRates are the rates of two classes and two groups.
+func groupRates(t *testing.T, trained bool) *session.RateTable {
+	t.Helper()
+	groups := []rates.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
+	table, err := rates.Count([]int{0, 0, 0, 1, 1, 1}, []int{0, 0, 1, 1, 1, 0}, []string{"no", "yes"}, groups, trained)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// tableOf trains the stub with an outcome and returns what the command did.
+func tableOf(t *testing.T, prepare func(s *stub), flags ...string) outcome {
+	t.Helper()
+	args := append([]string{"train", "--quiet", "--iterations", "5", "--out", filepath.Join(t.TempDir(), "run")}, flags...)
+	got := command(t.Context(), prepare, args...)
+	for line := range strings.Lines(got.stdout) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth && !strings.HasPrefix(line, "files") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	head, _, _ := strings.Cut(got.stdout, "memory") // without the name of the directory
+	got.stdout = head
+	return got
+}
+
+// The closing table of a run with bounds on decisions, and of one with bounds on surrogates.
+func TestTable(t *testing.T) {
+	got := tableOf(t, func(s *stub) { s.outcome = onDecisions() })
+	if got.status != exitDone {
+		t.Errorf("%+v", got)
+	}
+	golden(t, "table-decisions.txt", settled(got.stdout))
+	got = tableOf(t, func(s *stub) { s.outcome = onSurrogates() })
+	golden(t, "table-surrogates.txt", settled(got.stdout))
+	const want = "ppal: finished, but a constraint is not met: on the training rows the surrogate of gap(fpr, race) is 0.0234, want <= 0.01; " +
+		"--allow-violation makes the exit status 0\n"
+	if got.status != exitUnmet || got.stderr != want {
+		t.Errorf("%d %s", got.status, got.stderr)
+	}
+}
+
+// Exit status 3 if a constraint is not met on decisions, 0 with --allow-violation. The files are
+// complete in both cases.
+func TestExitUnmet(t *testing.T) {
+	missed := func(s *stub) {
+		s.outcome = onDecisions()
+		s.outcome.Constraints[0].Met, s.outcome.Constraints[1].Met = false, false
+	}
+	got := tableOf(t, missed)
+	const want = "ppal: finished, but 2 constraints are not met: on the training rows gap(positive_rate, sex) is 0.0098, want <= 0.01, and others; " +
+		"--allow-violation makes the exit status 0\n"
+	if got.status != exitUnmet || got.stderr != want || strings.Contains(got.stdout, "yes") {
+		t.Errorf("%+v", got)
+	}
+	if got := tableOf(t, missed, "--allow-violation"); got.status != exitDone || got.stderr != "" {
+		t.Errorf("--allow-violation: %+v", got)
+	}
+}
+
+// A result that treats all rows alike is called that.
+func TestTableOneSided(t *testing.T) {
+	for accepted, want := range map[float64]string{
+		0: "The model rejects everybody: it decides every training row as negative.",
+		1: "The model accepts everybody: it decides every training row as positive.",
+	} {
+		got := tableOf(t, func(s *stub) {
+			s.outcome = onDecisions()
+			s.outcome.AcceptanceRate.Train = &accepted
+		})
+		if !strings.Contains(got.stdout, "note         "+want+"\n") {
+			t.Errorf("no %q in\n%s", want, got.stdout)
+		}
+	}
+	got := tableOf(t, func(s *stub) {
+		s.outcome = onDecisions()
+		s.outcome.AcceptanceRate, s.rates, s.t = nil, classRates, t
+	})
+	if !strings.Contains(got.stdout, "The model decides no training row as dress.") || strings.Contains(got.stdout, "accepted") {
+		t.Error(got.stdout)
+	}
+}
+
+// What the threshold step cost.
+func TestTableThreshold(t *testing.T) {
+	for _, c := range []struct {
+		threshold, cost float64
+		offsets         []float64
+		want            string
+	}{
+		{0.25, 0.003, nil, "moved by 0.25 after training, to meet the bounds: this cost 0.0030 of error on the training rows"},
+		{-0.25, -0.001, nil, "moved by -0.25 after training: this gained 0.0010 of error on the training rows"},
+		{0.25, 0, nil, "moved by 0.25 after training, without a change of error on the training rows"},
+		{0, 0.003, []float64{0, 1}, "moved for each class after training, to meet the bounds: this cost 0.0030 of error on the training rows"},
+		{0, 0, nil, ""},
+	} {
+		got := tableOf(t, func(s *stub) {
+			s.outcome = onDecisions()
+			s.outcome.Threshold, s.outcome.Offsets, s.outcome.ThresholdCost = c.threshold, c.offsets, c.cost
+		})
+		text := strings.Join(strings.Fields(got.stdout), " ")
+		if c.want == "" && strings.Contains(text, "threshold") || !strings.Contains(text, c.want) {
+			t.Errorf("%+v:\n%s", c, got.stdout)
+		}
+	}
+}
+
+// Long names get a line of their own; of many constraints the table shows those closest to their
+// bounds; without held-out rows there are no columns for them.
+func TestTableShapes(t *testing.T) {
+	got := tableOf(t, func(s *stub) {
+		s.outcome = onDecisions()
+		long := "gap(positive_rate, \"racepctblack>q95 & racePctHisp>q95 & racePctAsian>q05\", min_rows=200)"
+		s.outcome.Constraints[0].Constraint = long + " <= 0.01"
+		for k := range 30 {
+			c := s.outcome.Constraints[1]
+			c.SplitValues = at(0.9-0.01*float64(k), 0.9, 0.9)
+			s.outcome.Constraints = append(s.outcome.Constraints, c)
+		}
+	})
+	golden(t, "table-many.txt", settled(got.stdout))
+	got = tableOf(t, func(s *stub) {
+		s.outcome = onDecisions()
+		o := s.outcome
+		for _, v := range []*session.SplitValues{&o.Constraints[0].SplitValues, &o.Constraints[1].SplitValues, &o.Objective.SplitValues, o.AcceptanceRate} {
+			v.Validation, v.Test = nil, nil
+		}
+		o.Constraints[0].Interval, o.Constraints[1].Interval = nil, nil
+	})
+	if strings.Contains(got.stdout, "valid.") || strings.Contains(got.stdout, "test") || strings.Contains(got.stdout, "interval") {
+		t.Error(got.stdout)
+	}
+}
+
+// --by-group prints the rates of every group, or of every class.
+func TestTableByGroup(t *testing.T) {
+	for name, of := range map[string]func(*testing.T, bool) *session.RateTable{"groups": groupRates, "classes": classRates} {
+		prepare := func(s *stub) { s.outcome, s.rates, s.t = onDecisions(), of, t }
+		if plain := tableOf(t, prepare); strings.Contains(plain.stdout, "rates of decisions") {
+			t.Errorf("without --by-group: %s", plain.stdout)
+		}
+		got := tableOf(t, prepare, "--by-group")
+		_, shown, _ := strings.Cut(got.stdout, "rates of decisions")
+		shown, _, _ = strings.Cut(shown, "certificate")
+		golden(t, "table-by-"+name+".txt", "rates of decisions"+shown)
+	}
+}

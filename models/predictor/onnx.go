@@ -1,0 +1,255 @@
+package predictor
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/datasets"
+	"ppal/internal/onnx"
+	"ppal/internal/rundir"
+	"ppal/models"
+)
+
+// ONNXOptions say how to write a model for ONNX.
+type ONNXOptions struct {
+	// IgnoreUnknown gives unknown categories indicators of 0. Otherwise ONNX Runtime refuses them.
+	IgnoreUnknown bool
+	// Version is the version of the program, for the file.
+	Version string
+}
+
+// The names of the graph's outputs.
+const (
+	onnxScore       = "score"
+	onnxScores      = "scores"
+	onnxDecision    = "decision"
+	onnxClass       = "class"
+	onnxProbability = "probability"
+)
+
+// ONNX returns the model as an ONNX file, with the preparation of its rows, in double precision.
+// Its inputs are
+//
+//	text      one for each column, by its name, [rows, 1]: doubles, NaN for a missing number, or
+//	          strings, one of the texts of missing values for a missing category; a part of a date
+//	          is a number with the name "COLUMN PART"
+//	libsvm    "x" [rows, indices], doubles
+//	pictures  "pixels" [rows, channels, height, width], bytes
+//	matrix    "x" [rows, features], doubles
+//
+// Its outputs are with two classes "score" and "decision" (the label's value), and "probability" if
+// one was fitted; with several classes "scores" [rows, classes] and "class".
+func (m *Model) ONNX(o ONNXOptions) []byte {
+	g := &onnxGraph{Graph: onnx.Graph{Name: "ppal", Producer: "ppal", Version: o.Version,
+		Doc: fmt.Sprintf("%s, trained by ppal for the task %s", m.description.Kind, m.description.Task)}}
+	var x string
+	in := m.description.Input
+	switch in.Format {
+	case rundir.FormatText:
+		x = g.columns(m.preparation, o)
+	case rundir.FormatLIBSVM:
+		x = g.numbers(m.preparation)
+	case rundir.FormatPictures:
+		x = g.pictures(in)
+	default:
+		x = "x"
+		g.Input(x, onnx.Double, onnx.Rows, onnx.Size(in.Features))
+	}
+	g.decide(m, g.network(m.model.Spec, m.model.Weights, x))
+	return g.Encode()
+}
+
+// onnxGraph adds the parts of a model to a graph. Names of values within the graph begin with a
+// slash, which keeps them apart from those of columns.
+type onnxGraph struct {
+	onnx.Graph
+	values int
+}
+
+// value returns a new name.
+func (g *onnxGraph) value() string {
+	g.values++
+	return fmt.Sprintf("/%d", g.values)
+}
+
+// apply adds a node of ONNX's own operators with one output.
+func (g *onnxGraph) apply(op string, inputs []string, attributes ...onnx.Attribute) string {
+	out := g.value()
+	g.Node(op, "", inputs, []string{out}, attributes...)
+	return out
+}
+
+// doubles adds a constant.
+func (g *onnxGraph) doubles(data []float64, shape ...int) string {
+	name := g.value()
+	g.Doubles(name, data, shape...)
+	return name
+}
+
+// cast converts the elements.
+func (g *onnxGraph) cast(x string, to onnx.Type) string {
+	return g.apply("Cast", []string{x}, onnx.Attribute{Name: "to", Value: int64(to)})
+}
+
+// flat returns the elements in one dimension.
+func (g *onnxGraph) flat(x string) string {
+	shape := g.value()
+	g.Ints(shape, []int64{-1}, 1)
+	return g.apply("Reshape", []string{x, shape})
+}
+
+// columns adds an input for each column, and the features of all columns.
+func (g *onnxGraph) columns(p *datasets.Preparation, o ONNXOptions) string {
+	var features []string
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		if len(e.Categories) == 0 {
+			features = append(features, g.number(e, title(p, i))...)
+		} else {
+			features = append(features, g.category(e, p.Absent, o))
+		}
+	}
+	return g.apply("Concat", features, onnx.Attribute{Name: "axis", Value: int64(1)})
+}
+
+// title returns the name of the first feature of a number: the column, or a part of its dates.
+func title(p *datasets.Preparation, i int) string {
+	one := datasets.Preparation{Encodings: p.Encodings[i : i+1]}
+	return one.Columns()[0]
+}
+
+// number adds the features of a number: (x - center)/scale, and the flag of a missing value.
+func (g *onnxGraph) number(e *datasets.Encoding, name string) []string {
+	g.Input(name, onnx.Double, onnx.Rows, onnx.Size(1))
+	centered := g.apply("Sub", []string{name, g.doubles([]float64{e.Center}, 1)})
+	x := g.apply("Div", []string{centered, g.doubles([]float64{e.Scale}, 1)})
+	if !e.Missing {
+		return []string{x}
+	}
+	missing := g.apply("IsNaN", []string{name})
+	known := g.apply("Where", []string{missing, g.doubles([]float64{0}, 1), x})
+	return []string{known, g.cast(missing, onnx.Double)}
+}
+
+// category adds the indicators of a category: the one-hot vector of all texts times a matrix that
+// selects the levels, and the flag of missing values.
+func (g *onnxGraph) category(e *datasets.Encoding, absent []string, o ONNXOptions) string {
+	g.Input(e.Column, onnx.String, onnx.Rows, onnx.Size(1))
+	texts, levels := slices.Clone(e.Categories), e.Levels
+	if len(levels) == 0 {
+		levels = e.Categories
+	}
+	width := len(levels)
+	if e.Missing {
+		width++
+		for _, text := range absent {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	selection := make([]float64, len(texts)*width)
+	for k, text := range texts {
+		feature := slices.Index(levels, text)
+		if e.Missing && slices.Contains(absent, text) {
+			feature = width - 1
+		}
+		if feature >= 0 {
+			selection[k*width+feature] = 1
+		}
+	}
+	zeros := int64(0)
+	if o.IgnoreUnknown {
+		zeros = 1
+	}
+	hot := g.value()
+	g.Node("OneHotEncoder", onnx.ML, []string{g.flat(e.Column)}, []string{hot},
+		onnx.Attribute{Name: "cats_strings", Value: texts}, onnx.Attribute{Name: "zeros", Value: zeros})
+	return g.apply("MatMul", []string{g.cast(hot, onnx.Double), g.doubles(selection, len(texts), width)})
+}
+
+// numbers adds the input of LIBSVM's features, and selects those of the model.
+func (g *onnxGraph) numbers(p *datasets.Preparation) string {
+	g.Input("x", onnx.Double, onnx.Rows, onnx.Size(p.Indices))
+	if len(p.Numbers) == p.Indices {
+		return "x"
+	}
+	columns := make([]int64, len(p.Numbers))
+	for k, n := range p.Numbers {
+		columns[k] = int64(n - 1)
+	}
+	list := g.value()
+	g.Ints(list, columns, len(columns))
+	return g.apply("Gather", []string{"x", list}, onnx.Attribute{Name: "axis", Value: int64(1)})
+}
+
+// pictures adds the input of bytes.
+func (g *onnxGraph) pictures(in rundir.Input) string {
+	shape := []onnx.Dim{onnx.Rows, onnx.Size(in.Features)}
+	if len(in.Shape) > 0 {
+		shape = shape[:1]
+		for _, n := range in.Shape {
+			shape = append(shape, onnx.Size(n))
+		}
+	}
+	g.Input("pixels", onnx.Uint8, shape...)
+	bytes := g.apply("Flatten", []string{"pixels"}, onnx.Attribute{Name: "axis", Value: int64(1)})
+	return g.apply("Mul", []string{g.cast(bytes, onnx.Double), g.doubles([]float64{in.Scale}, 1)})
+}
+
+// network adds the layers and returns the scores [rows, outputs].
+func (g *onnxGraph) network(spec models.Spec, weights models.Weights, x string) string {
+	heads := 1
+	if spec.Heads == models.Separate {
+		heads = spec.Outputs
+	}
+	activation := map[models.Activation]string{models.Sigmoid: "Sigmoid", models.Tanh: "Tanh", models.ReLU: "Relu"}[spec.WithDefaults().Activation]
+	layers := len(spec.Hidden) + 1
+	var scores []string
+	for i := range heads {
+		a := x
+		for k := range layers {
+			w, b := weights[2*(i*layers+k)], weights[2*(i*layers+k)+1]
+			if k > 0 {
+				a = g.apply(activation, []string{a})
+			}
+			a = g.apply("Gemm", []string{a, g.doubles(w.Data, w.Shape...), g.doubles(b.Data, b.Shape...)},
+				onnx.Attribute{Name: "transB", Value: int64(1)})
+		}
+		scores = append(scores, a)
+	}
+	if heads == 1 {
+		return scores[0]
+	}
+	return g.apply("Concat", scores, onnx.Attribute{Name: "axis", Value: int64(1)})
+}
+
+// decide adds the outputs.
+func (g *onnxGraph) decide(m *Model, scores string) {
+	classes := m.Classes()
+	keys := make([]int64, len(classes))
+	for k := range keys {
+		keys[k] = int64(k)
+	}
+	label := func(class, output string) {
+		g.Node("LabelEncoder", onnx.ML, []string{class}, []string{output},
+			onnx.Attribute{Name: "keys_int64s", Value: keys}, onnx.Attribute{Name: "values_strings", Value: classes})
+		g.Output(output, onnx.String, onnx.Rows)
+	}
+	if m.Outputs() > 1 {
+		g.Node("Identity", "", []string{scores}, []string{onnxScores})
+		g.Output(onnxScores, onnx.Double, onnx.Rows, onnx.Size(m.Outputs()))
+		label(g.apply("ArgMax", []string{scores}, onnx.Attribute{Name: "axis", Value: int64(1)}, onnx.Attribute{Name: "keepdims", Value: int64(0)}), onnxClass)
+		return
+	}
+	score := g.flat(scores)
+	g.Node("Identity", "", []string{score}, []string{onnxScore})
+	g.Output(onnxScore, onnx.Double, onnx.Rows)
+	label(g.cast(g.apply("Greater", []string{score, g.doubles([]float64{0}, 1)}), onnx.Int64), onnxDecision)
+	if s := m.description.Decision.Probability; s != nil {
+		z := g.apply("Mul", []string{score, g.doubles([]float64{s.Slope}, 1)})
+		z = g.apply("Add", []string{z, g.doubles([]float64{s.Intercept}, 1)})
+		g.Node("Sigmoid", "", []string{z}, []string{onnxProbability})
+		g.Output(onnxProbability, onnx.Double, onnx.Rows)
+	}
+}

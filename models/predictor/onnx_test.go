@@ -1,0 +1,407 @@
+package predictor_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"ppal/datasets"
+	"ppal/models/predictor"
+	"ppal/trainer/session"
+)
+
+// proto is a decoded message: the values of each field, numbers or bytes.
+type proto struct {
+	t       *testing.T
+	numbers map[int][]int64
+	content map[int][][]byte
+}
+
+func parse(t *testing.T, b []byte) proto {
+	t.Helper()
+	p := proto{t, map[int][]int64{}, map[int][][]byte{}}
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		b = b[n:]
+		switch kind {
+		case protowire.VarintType:
+			var v uint64
+			v, n = protowire.ConsumeVarint(b)
+			p.numbers[int(field)] = append(p.numbers[int(field)], int64(v))
+		case protowire.BytesType:
+			var v []byte
+			v, n = protowire.ConsumeBytes(b)
+			p.content[int(field)] = append(p.content[int(field)], v)
+		default:
+			t.Fatalf("field %d has wire type %d", field, kind)
+		}
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		b = b[n:]
+	}
+	return p
+}
+
+func (p proto) text(field int) string {
+	if len(p.content[field]) == 0 {
+		return ""
+	}
+	return string(p.content[field][0])
+}
+
+func (p proto) texts(field int) (list []string) {
+	for _, b := range p.content[field] {
+		list = append(list, string(b))
+	}
+	return list
+}
+
+func (p proto) messages(field int) (list []proto) {
+	for _, b := range p.content[field] {
+		list = append(list, parse(p.t, b))
+	}
+	return list
+}
+
+// value is a tensor of doubles (also for whole numbers) or of strings.
+type value struct {
+	shape []int
+	x     []float64
+	s     []string
+}
+
+// run interprets a model for some inputs: the operators as ONNX defines them, which
+// predictor.ONNX uses.
+func run(t *testing.T, file []byte, values map[string]value) map[string]value {
+	t.Helper()
+	model := parse(t, file)
+	graph := model.messages(7)[0]
+	for _, c := range graph.messages(5) {
+		v := value{}
+		for _, d := range c.numbers[1] {
+			v.shape = append(v.shape, int(d))
+		}
+		raw := c.content[9][0]
+		for ; len(raw) > 0; raw = raw[8:] {
+			bits := binary.LittleEndian.Uint64(raw)
+			if c.numbers[2][0] == 11 {
+				v.x = append(v.x, math.Float64frombits(bits))
+			} else {
+				v.x = append(v.x, float64(int64(bits)))
+			}
+		}
+		values[c.text(8)] = v
+	}
+	for _, in := range graph.messages(11) {
+		if _, ok := values[in.text(1)]; !ok {
+			t.Fatalf("the input %q is not given", in.text(1))
+		}
+	}
+	for _, n := range graph.messages(1) {
+		var in []value
+		for _, name := range n.texts(1) {
+			v, ok := values[name]
+			if !ok {
+				t.Fatalf("%s uses %q before it is computed", n.text(4), name)
+			}
+			in = append(in, v)
+		}
+		attributes := map[string]proto{}
+		for _, a := range n.messages(5) {
+			attributes[a.text(1)] = a
+		}
+		out, err := apply(n.text(7)+n.text(4), in, attributes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[n.texts(2)[0]] = out
+	}
+	outputs := map[string]value{}
+	for _, out := range graph.messages(12) {
+		outputs[out.text(1)] = values[out.text(1)]
+	}
+	return outputs
+}
+
+// each applies f to elements; the second operand may have one element.
+func each(a, b value, f func(x, y float64) float64) value {
+	out := value{shape: a.shape, x: make([]float64, len(a.x))}
+	for i, x := range a.x {
+		out.x[i] = f(x, b.x[i%len(b.x)])
+	}
+	return out
+}
+
+func indicator(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func apply(op string, in []value, attributes map[string]proto) (value, error) {
+	a := in[0]
+	one := value{x: []float64{0}}
+	switch op {
+	case "Sub":
+		return each(a, in[1], func(x, y float64) float64 { return x - y }), nil
+	case "Add":
+		return each(a, in[1], func(x, y float64) float64 { return x + y }), nil
+	case "Mul":
+		return each(a, in[1], func(x, y float64) float64 { return x * y }), nil
+	case "Div":
+		return each(a, in[1], func(x, y float64) float64 { return x / y }), nil
+	case "Greater":
+		return each(a, in[1], func(x, y float64) float64 { return indicator(x > y) }), nil
+	case "IsNaN":
+		return each(a, one, func(x, _ float64) float64 { return indicator(math.IsNaN(x)) }), nil
+	case "Sigmoid":
+		return each(a, one, func(x, _ float64) float64 { return 1 / (1 + math.Exp(-x)) }), nil
+	case "Relu":
+		return each(a, one, func(x, _ float64) float64 { return max(0, x) }), nil
+	case "Tanh":
+		return each(a, one, func(x, _ float64) float64 { return math.Tanh(x) }), nil
+	case "Where":
+		out := value{shape: in[2].shape, x: slices.Clone(in[2].x)}
+		for i, c := range a.x {
+			if c != 0 {
+				out.x[i] = in[1].x[0]
+			}
+		}
+		return out, nil
+	case "Cast", "Identity":
+		return a, nil
+	case "Reshape":
+		return value{[]int{max(len(a.x), len(a.s))}, a.x, a.s}, nil
+	case "Flatten":
+		return value{[]int{a.shape[0], len(a.x) / a.shape[0]}, a.x, nil}, nil
+	case "Concat":
+		rows, width := a.shape[0], 0
+		for _, v := range in {
+			width += v.shape[1]
+		}
+		out := value{shape: []int{rows, width}}
+		for i := range rows {
+			for _, v := range in {
+				out.x = append(out.x, v.x[i*v.shape[1]:(i+1)*v.shape[1]]...)
+			}
+		}
+		return out, nil
+	case "Gather":
+		out := value{shape: []int{a.shape[0], len(in[1].x)}}
+		for i := range a.shape[0] {
+			for _, j := range in[1].x {
+				out.x = append(out.x, a.x[i*a.shape[1]+int(j)])
+			}
+		}
+		return out, nil
+	case "MatMul", "Gemm":
+		b, inner := in[1], a.shape[1]
+		at := func(k, j int) float64 { return b.x[k*b.shape[1]+j] }
+		cols, bias := b.shape[1], value{x: []float64{0}}
+		if op == "Gemm" { // transB
+			at, cols, bias = func(k, j int) float64 { return b.x[j*b.shape[1]+k] }, b.shape[0], in[2]
+		}
+		out := value{shape: []int{a.shape[0], cols}}
+		for i := range a.shape[0] {
+			for j := range cols {
+				sum := bias.x[j%len(bias.x)]
+				for k := range inner {
+					sum += a.x[i*inner+k] * at(k, j)
+				}
+				out.x = append(out.x, sum)
+			}
+		}
+		return out, nil
+	case "ArgMax":
+		out := value{shape: a.shape[:1]}
+		for i := range a.shape[0] {
+			row := a.x[i*a.shape[1]:][:a.shape[1]]
+			out.x = append(out.x, float64(slices.Index(row, slices.Max(row))))
+		}
+		return out, nil
+	case "ai.onnx.mlOneHotEncoder":
+		texts := attributes["cats_strings"].texts(9)
+		out := value{shape: []int{len(a.s), len(texts)}, x: make([]float64, len(a.s)*len(texts))}
+		for i, s := range a.s {
+			k := slices.Index(texts, s)
+			if k >= 0 {
+				out.x[i*len(texts)+k] = 1
+			} else if attributes["zeros"].numbers[3][0] == 0 {
+				return out, fmt.Errorf("unknown category %q", s)
+			}
+		}
+		return out, nil
+	case "ai.onnx.mlLabelEncoder":
+		out := value{shape: a.shape}
+		for _, x := range a.x {
+			out.s = append(out.s, attributes["values_strings"].texts(9)[slices.Index(attributes["keys_int64s"].numbers[8], int64(x))])
+		}
+		return out, nil
+	}
+	return value{}, fmt.Errorf("unknown operator %s", op)
+}
+
+// load loads a run's model.
+func load(t *testing.T, dir string) *predictor.Model {
+	t.Helper()
+	m, err := predictor.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// The graph computes the scores and decisions of the model, from the columns as in the file, with
+// missing numbers and categories.
+func TestONNXColumns(t *testing.T) {
+	text := strings.ReplaceAll(people(2000), ",NA,", ",,") // NA, a category, becomes a missing value
+	source := session.CSV(write(t, text), "member", "age<40")
+	source.Ignore, source.Impute = []string{"id"}, true
+	dir, _ := train(t, source, session.DemographicParity{}, 5)
+	m := load(t, dir)
+	var age, income value
+	var job value
+	lines := strings.Split(strings.TrimSpace(text), "\n")[1:]
+	for _, line := range lines {
+		fields := strings.Split(line, ",")
+		for k, v := range []*value{&age, &income} {
+			x := math.NaN()
+			if fields[k+1] != "" {
+				fmt.Sscan(fields[k+1], &x)
+			}
+			v.x = append(v.x, x)
+		}
+		job.s = append(job.s, fields[3])
+	}
+	age.shape, income.shape, job.shape = []int{len(lines), 1}, []int{len(lines), 1}, []int{len(lines), 1}
+	out := run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"age": age, "income": income, "job": job})
+	compare(t, m, text, out)
+
+	job.s[0] = "astronaut"
+	unknown := m.ONNX(predictor.ONNXOptions{IgnoreUnknown: true})
+	out = run(t, unknown, map[string]value{"age": age, "income": income, "job": job})
+	first := strings.Split(text, "\n")
+	fields := strings.Split(first[1], ",")
+	fields[3] = "astronaut"
+	compare(t, m, first[0]+"\n"+strings.Join(fields, ",")+"\n", out)
+}
+
+// compare compares the first rows of an ONNX graph's outputs with the model's.
+func compare(t *testing.T, m *predictor.Model, text string, out map[string]value) {
+	t.Helper()
+	rows := 0
+	err := m.Read(strings.NewReader(text), "text", predictor.Options{IgnoreUnknown: true}, func(b *predictor.Batch) error {
+		outputs, scores, classes := m.Outputs(), out["score"].x, out["decision"].s
+		if outputs > 1 {
+			scores, classes = out["scores"].x, out["class"].s
+		}
+		for i, decision := range b.Decisions {
+			if got, want := classes[b.First+i], m.Classes()[decision]; got != want {
+				return fmt.Errorf("row %d is %s, want %s", b.First+i+1, got, want)
+			}
+		}
+		for i, want := range b.Scores {
+			if got := scores[b.First*outputs+i]; math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+				return fmt.Errorf("score %d is %v, want %v", b.First*outputs+i, got, want)
+			}
+		}
+		rows += len(b.Decisions)
+		return nil
+	})
+	if err != nil || rows == 0 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// Rows in LIBSVM's format, some of whose features the model leaves out.
+func TestONNXSparse(t *testing.T) {
+	var text strings.Builder
+	x := value{shape: []int{200, 4}, x: make([]float64, 800)}
+	for i := range 200 {
+		for j := range 4 {
+			if (i+j)%3 > 0 {
+				x.x[4*i+j] = float64(i%7*j + 1)
+			}
+		}
+		label := []string{"-1", "+1"}[indicatorInt(i%5 > 1)]
+		fmt.Fprintf(&text, "%s", label)
+		for j := range 4 {
+			if v := x.x[4*i+j]; v != 0 {
+				fmt.Fprintf(&text, " %d:%v", j+1, v)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	source := session.LIBSVM(write(t, text.String()), "1")
+	source.Ignore = []string{"3"}
+	dir, _ := train(t, source, session.DemographicParity{})
+	m := load(t, dir)
+	compare(t, m, text.String(), run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"x": x}))
+}
+
+func indicatorInt(is bool) int { return int(indicator(is)) }
+
+// Pictures, several classes, one network for each class, and every activation.
+func TestONNXPictures(t *testing.T) {
+	dir, _ := train(t, session.Images{Dataset: "synthetic", RowsPerClass: 30}, session.NeymanPearson{}, 4, 3)
+	m := load(t, dir)
+	shape := m.Description().Input.Shape
+	pixels := m.Description().Input.Features
+	if len(shape) != 3 || shape[0]*shape[1]*shape[2] != pixels {
+		t.Fatalf("shape %v of %d pixels", shape, pixels)
+	}
+	const rows = 5
+	idx := []byte{0, 0, 8, 2, 0, 0, 0, rows}
+	idx = binary.BigEndian.AppendUint32(idx, uint32(pixels))
+	x := value{shape: append([]int{rows}, shape...)}
+	for i := range rows * pixels {
+		idx = append(idx, byte(i*i%256))
+		x.x = append(x.x, float64(i*i%256))
+	}
+	compare(t, m, string(idx), run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"pixels": x}))
+}
+
+// The files for the test with ONNX Runtime are those of real data; here only their inputs.
+func TestONNXPublished(t *testing.T) {
+	data := os.Getenv(datasets.EnvData)
+	if data == "" {
+		t.Skip(datasets.EnvData + " is not set")
+	}
+	dir, _ := train(t, session.Table{Dataset: "bank", Dir: data}, session.DemographicParity{})
+	m := load(t, dir)
+	graph := parse(t, m.ONNX(predictor.ONNXOptions{})).messages(7)[0]
+	if n := len(graph.messages(11)); n != 20 {
+		t.Errorf("%d inputs, want one for each of 20 columns", n)
+	}
+	content, err := os.ReadFile(filepath.Join(data, "bank/bank-additional-full.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(content), `"`, "")), "\n")[:500]
+	names := strings.Split(lines[0], ";")
+	values := map[string]value{}
+	for k, name := range names[:20] {
+		v := value{shape: []int{len(lines) - 1, 1}}
+		for _, line := range lines[1:] {
+			field := strings.Split(line, ";")[k]
+			v.s = append(v.s, field)
+			var x float64
+			fmt.Sscan(field, &x)
+			v.x = append(v.x, x)
+		}
+		values[name] = v
+	}
+	compare(t, m, strings.Join(lines, "\n"), run(t, m.ONNX(predictor.ONNXOptions{}), values))
+}

@@ -1,0 +1,200 @@
+package session
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/internal/statistics"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/decide"
+)
+
+// heldOutLevel is the level of the intervals on held-out rows.
+const heldOutLevel = 0.95
+
+// scores64 returns the scores of a split in float64 at the iterate.
+func (a *assembly) scores64(s *split) ([]float64, error) {
+	x := a.iterate()
+	weights, err := models.Unstack(a.builder.spec, x)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := a.builder.newBlocks(s.data, tensor.Float64, weights)
+	if err != nil {
+		return nil, err
+	}
+	return blocks.scores(x)
+}
+
+// count counts the decisions of scores on a split, and returns the smooth terms beside them.
+// parameters are the terms of the weights.
+func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.Counted, []float64, error) {
+	sample, err := d.sample(s.rows)
+	if err != nil {
+		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+	}
+	decided, err := sample.Decide(scores)
+	if err != nil {
+		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+	}
+	_, smooth, err := sample.Smooth(scores)
+	if err != nil {
+		return nil, nil, err
+	}
+	smooth = append(smooth, parameters...)
+	counted, err := sample.CountWith(decided, smooth)
+	return &counted, smooth, err
+}
+
+// outcome counts the decisions of every split. scores are those of the splits in their order.
+func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, error) {
+	d := a.builder.statement.decided()
+	o := &Outcome{BoundsOn: d.on, GradientEvaluations: r.Point.GradientEvaluations}
+	o.Objective.Name = d.system.Minimize.String()
+	for _, c := range d.system.Subject {
+		o.Constraints = append(o.Constraints, ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()})
+	}
+	if len(a.data.splits[0].classes) == 2 {
+		o.AcceptanceRate = &SplitValues{}
+	}
+	parameters, err := a.builder.terms.at(a.iterate())
+	if err != nil {
+		return nil, err
+	}
+	for k, s := range a.data.splits {
+		counted, smooth, err := d.count(s, scores[k], parameters)
+		if err != nil {
+			return nil, err
+		}
+		if v := counted.Objective; v.Defined {
+			o.Objective.Set(s.name, v.Value)
+		}
+		if o.AcceptanceRate != nil {
+			o.AcceptanceRate.Set(s.name, counted.Accepted[1])
+		}
+		for j := range o.Constraints {
+			c := &o.Constraints[j]
+			if v := counted.Values[j]; v.Defined {
+				c.Set(s.name, v.Value)
+			}
+			if s.name != Training {
+				c.Interval = d.interval(j, counted) // of the test rows, the last split, if there are any
+				continue
+			}
+			c.Met = counted.Met(j)
+			if d.on == OnSurrogate {
+				v := d.system.SmoothValue(j, smooth)
+				met := d.surrogateExcess(j, smooth) <= a.feasibilityTolerance()
+				c.Surrogate, c.SurrogateMet = &v, &met
+			}
+		}
+	}
+	if a.solved != nil {
+		a.solved.describe(o)
+	}
+	o.Probability = a.probability(scores)
+	return o, nil
+}
+
+// probability fits the probability of the positive class to the validation rows, or to the training
+// rows if there are none. It returns nil if the scores give no probabilities, and with more than
+// two classes.
+func (a *assembly) probability(scores [][]float64) *Probability {
+	on := 0
+	for k, s := range a.data.splits {
+		if s.name == Validation {
+			on = k
+		}
+	}
+	s := a.data.splits[on]
+	if len(s.classes) != 2 || len(scores[on]) != s.len() {
+		return nil
+	}
+	positive := make([]bool, s.len())
+	for i, y := range s.labels {
+		positive[i] = y == s.classes[1].Label
+	}
+	p, err := decide.FitPlatt(scores[on], positive)
+	if err != nil {
+		return nil
+	}
+	return &Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.name}
+}
+
+// describe adds the exact step and the shifts of the best round.
+func (f *solution) describe(o *Outcome) {
+	if f.rates.Outputs() == 1 {
+		o.Threshold = 0 - f.exact.Offsets[0] // never -0
+	} else {
+		for _, b := range f.exact.Offsets {
+			o.Offsets = append(o.Offsets, 0-b)
+		}
+	}
+	o.ThresholdCost = f.exact.Cost()
+	o.BoundShifts = f.rounds.Rounds[f.rounds.Best].Shifts
+}
+
+// surrogateExcess returns the largest amount by which the smooth terms exceed an inequality of
+// constraint j.
+func (d *decisions) surrogateExcess(j int, h []float64) float64 {
+	g := make([]float64, len(d.system.Bounds))
+	d.bounds.ApplyUnshifted(g, h)
+	worst, found := 0.0, false
+	for k, b := range d.system.Bounds {
+		if b.Constraint == j && (!found || g[k] > worst) {
+			worst, found = g[k], true
+		}
+	}
+	return worst
+}
+
+func (a *assembly) feasibilityTolerance() float64 {
+	if t := a.options.Settings.FeasibilityTolerance; t > 0 {
+		return t
+	}
+	return trainer.DefaultFeasibilityTolerance
+}
+
+// interval returns the 95% interval of constraint j on new rows; nil if decisions do not determine
+// the constraint, or there are no rows. Several rates, of each class or group, share the level
+// (Bonferroni), and the interval is that of the value closest to breaking the bound.
+func (d *decisions) interval(j int, counted *constraints.Counted) *[2]float64 {
+	sets := counted.CountedSets(j)
+	if sets == nil || !counted.Values[j].Defined {
+		return nil
+	}
+	level := 1 - (1-heldOutLevel)/float64(len(sets))
+	var worst *[2]float64
+	for _, set := range sets {
+		var counts []statistics.Count
+		for _, r := range set {
+			if r.Rows > 0 {
+				counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
+			}
+		}
+		if len(counts) == 0 || d.system.Subject[j].Measure().Compares() && len(counts) < 2 {
+			continue
+		}
+		var i statistics.Interval
+		switch c := d.system.Subject[j]; {
+		case !d.system.Subject[j].Measure().Compares():
+			i = counts[0].Interval(level)
+		case c.IsAtLeast():
+			i = statistics.Ratio(counts, level)
+		default:
+			i = statistics.Gap(counts, level)
+		}
+		switch {
+		case worst == nil:
+			worst = &[2]float64{i.Low, i.High}
+		case d.system.Subject[j].IsAtLeast():
+			worst[0], worst[1] = min(worst[0], i.Low), min(worst[1], i.High)
+		default:
+			worst[0], worst[1] = max(worst[0], i.Low), max(worst[1], i.High)
+		}
+	}
+	return worst
+}

@@ -1,0 +1,235 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/decide"
+	"ppal/trainer/problem"
+)
+
+// decisions are the constraints of a task on rates of decisions.
+type decisions struct {
+	system *constraints.System
+	bounds *problem.AffineMap // with the shifts
+	on     BoundsOn
+}
+
+// decided returns the constraints on rates of decisions; nil if the task has none.
+func (s *Statement) decided() *decisions {
+	if s.system == nil {
+		return nil
+	}
+	return &decisions{s.system, s.Affine, s.boundsOn}
+}
+
+// sample returns the system on rows.
+func (d *decisions) sample(r rows) (*constraints.Sample, error) { return r.public().sample(d.system) }
+
+// rates returns the rates of decisions on a sample of n rows.
+func (d *decisions) rates(s *constraints.Sample, n, classes int) (*decide.Rates, error) {
+	entries, list := s.Entries(), []decide.Entry(nil)
+	r, err := decide.NewRates(n, classes, make([]float64, d.system.Terms()), func(i int) []decide.Entry {
+		list = list[:0]
+		for _, e := range entries(i) {
+			list = append(list, decide.Entry(e))
+		}
+		return list
+	})
+	if err != nil {
+		return nil, err
+	}
+	for k := range d.system.Terms() {
+		if k >= len(d.system.Rates) || d.system.Rates[k].IsLoss() {
+			r.Undecided(k)
+		}
+	}
+	return r, nil
+}
+
+// target returns the objective and the bounds on decisions. The row of an inequality is the weight
+// of one row in its smallest cell. A gap or a ratio has a slack of one row, a loss and a norm have
+// the feasibility tolerance, and a rate has none.
+func (d *decisions) target(counted *constraints.Counted) *decide.Target {
+	t := &decide.Target{}
+	t.Objective.Coefficients, t.Objective.Constant = d.system.ObjectiveRow()
+	for _, b := range d.system.Bounds {
+		own := decide.Bound{AffineRow: problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}}
+		if d.system.DependsOnLoss(b.Constraint) {
+			own.Slack = counted.OneRow(b.Constraint)
+		} else {
+			for k, c := range b.Coefficients {
+				if c != 0 {
+					own.Row = max(own.Row, math.Abs(c)/float64(counted.Rows[k]))
+				}
+			}
+			if d.system.Subject[b.Constraint].Measure().Compares() {
+				own.Slack = own.Row
+			}
+		}
+		t.Bounds = append(t.Bounds, own)
+	}
+	return t
+}
+
+// tooSmall warns about constraints that one row breaks.
+func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
+	for j, c := range d.system.Subject {
+		row := counted.OneRow(j)
+		if !c.Measure().Compares() || c.IsAtLeast() || row <= c.Bound() {
+			continue
+		}
+		list = append(list, fmt.Sprintf("%s: the smallest group has %d training rows that the rate counts, so that one row changes the gap by %.2g, "+
+			"more than the bound; leave small groups out, as in %s", c, d.system.SmallestCell(j), row,
+			c.Measure().MinRows(int(math.Ceil(1/max(c.Bound(), 0.01)))).AtMost(c.Bound())))
+	}
+	return list
+}
+
+// Resolutions of scores: the relative distance up to which two scores count as equal in the exact
+// step. It is some units of the rounding of the weights, which the threshold must survive.
+const (
+	resolutionOfFloat32 = 1e-5
+	resolutionOfFloat64 = 1e-12
+)
+
+func (a *assembly) resolution() float64 {
+	if a.dtype == tensor.Float32 {
+		return resolutionOfFloat32
+	}
+	return resolutionOfFloat64
+}
+
+// solution is what the rounds of feedback found.
+type solution struct {
+	rounds *decide.Result
+	sample *constraints.Sample // the training rows
+	rates  *decide.Rates
+	target *decide.Target
+	exact  *decide.Exact // the exact step on scores in float64
+	// constant is the class that the decisions after the exact step give to every training row, -1 if
+	// they differ.
+	constant int
+}
+
+// optimizeDecisions runs the rounds of feedback, and finds the exact step.
+func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
+	d, train := a.builder.statement.decided(), a.data.splits[0]
+	f := &solution{}
+	var err error
+	if f.sample, err = d.sample(train.rows); err != nil {
+		return nil, err
+	}
+	n := train.len()
+	if f.rates, err = d.rates(f.sample, n, len(train.classes)); err != nil {
+		return nil, err
+	}
+	counted, err := f.sample.CountWith(make([]int, n), make([]float64, d.system.Terms()))
+	if err != nil {
+		return nil, err
+	}
+	f.target = d.target(&counted)
+	tell := func(w string) {
+		if s.Warn != nil {
+			s.Warn(w)
+		}
+	}
+	early := d.tooSmall(&counted)
+	for _, w := range early {
+		tell(w)
+	}
+	smooth, ok := a.problem.(*problem.Affine)
+	if !ok {
+		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
+	}
+	f.rounds, err = decide.Train(ctx, a.Problem(), a.options.Method, s, decide.Feedback{
+		Smooth: smooth, Rates: f.rates, Target: f.target, Resolution: a.resolution(),
+		Scores: func() ([]float64, error) { return a.scores(train) },
+	})
+	if err != nil {
+		if f.rounds == nil {
+			return nil, err
+		}
+		return f.rounds.Result, err
+	}
+	if err := a.exactStep(f); err != nil {
+		return f.rounds.Result, err
+	}
+	a.solved = f
+	late := f.warnings(d, train.classes)
+	for _, w := range late {
+		tell(w)
+	}
+	f.rounds.Warnings = concat(early, f.rounds.Warnings, late)
+	return f.rounds.Result, nil
+}
+
+// exactStep finds the offsets of the scores in float64 at the iterate.
+func (a *assembly) exactStep(f *solution) error {
+	scores, err := a.scores64(a.data.splits[0])
+	if err != nil {
+		return err
+	}
+	if f.exact, err = decide.Offsets(f.rates, f.target, scores, a.resolution()); err != nil {
+		return err
+	}
+	decided := make([]int32, f.rates.Rows())
+	decide.Decide(decided, scores, f.exact.Offsets)
+	f.constant = int(decided[0])
+	for _, k := range decided {
+		if int(k) != f.constant {
+			f.constant = -1
+			break
+		}
+	}
+	return nil
+}
+
+// dearStep is the increase of the objective by the exact step that is worth a warning.
+const dearStep = 0.005
+
+// warnings says where the exact step failed, what it cost, and whether the decisions are constant.
+func (f *solution) warnings(d *decisions, classes []Class) (list []string) {
+	switch {
+	case f.constant < 0:
+	case f.rates.Outputs() > 1:
+		list = append(list, fmt.Sprintf("the model decides %s for every training row: it meets bounds, but it decides nothing; "+
+			"use looser bounds or more --iterations", classes[f.constant].Name))
+	default:
+		who := [2]string{"rejects", "accepts"}[f.constant]
+		list = append(list, fmt.Sprintf("the model %s everybody: it decides %s for every training row, with which every gap is 0; "+
+			"use looser bounds or more --iterations", who, classes[f.constant].Name))
+	}
+	if f.exact.Violation > 0 {
+		what := "no threshold"
+		if f.rates.Outputs() > 1 {
+			what = "no offsets of the classes that the search found"
+		}
+		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; "+
+			"use more --iterations, looser bounds, or fewer constraints", what, f.exact.Violation))
+	}
+	if cost := f.exact.Cost(); cost > dearStep {
+		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): use more --iterations, or a looser bound",
+			100*cost, d.system.Minimize))
+	}
+	return list
+}
+
+// applyExactStep moves the iterate to the weights whose scores have the offsets.
+func (a *assembly) applyExactStep() error {
+	if a.solved == nil || !a.solved.exact.Moved {
+		return nil
+	}
+	x := a.iterate()
+	if err := models.AddToScores(a.builder.spec, x, a.solved.exact.Offsets); err != nil {
+		return err
+	}
+	a.problem.Space().Write(problem.Iterate, x)
+	return nil
+}

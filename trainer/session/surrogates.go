@@ -1,0 +1,123 @@
+package session
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+
+	"ppal/internal/rates"
+	"ppal/internal/statistics"
+	"ppal/trainer"
+)
+
+// meaning is a quantity of decisions that constraints on surrogates stand for.
+type meaning struct {
+	measure     string // in the words of the constraint language
+	constraints []int  // the constraints that state it; its value is the largest of theirs
+	// interval returns the 95% interval of the quantity on held-out rows; nil: not known.
+	interval func(t *RateTable) *[2]float64
+}
+
+// surrogateOutcome returns the outcome of a task with bounds on surrogates: what the constraints
+// stand for, counted on decisions, beside the values of the surrogates. It returns nil if the task
+// does not measure decisions.
+func (a *assembly) surrogateOutcome(r *Result) *Outcome {
+	st := a.builder.statement
+	if len(r.Splits) == 0 || len(r.Splits[0].Decisions) != 1+len(st.Constraints) {
+		return nil
+	}
+	meanings := st.meanings
+	if meanings == nil {
+		for j, c := range st.Constraints {
+			meanings = append(meanings, meaning{measure: c.Name, constraints: []int{j}})
+		}
+	}
+	tolerance := cmp.Or(a.options.Settings.FeasibilityTolerance, trainer.DefaultFeasibilityTolerance)
+	o := &Outcome{BoundsOn: OnSurrogate, GradientEvaluations: r.Training.Point.GradientEvaluations}
+	o.Objective.Name = cmp.Or(st.minimise, st.Objective, "objective")
+	for _, m := range meanings {
+		bound := st.Constraints[m.constraints[0]].Bound
+		surrogate := math.Inf(-1)
+		for _, j := range m.constraints {
+			surrogate = max(surrogate, r.Constraints[j]+bound)
+		}
+		met := surrogate-bound <= tolerance
+		c := ConstraintOutcome{Constraint: m.measure + " <= " + strconv.FormatFloat(bound, 'g', -1, 64), Bound: bound, Surrogate: &surrogate, SurrogateMet: &met}
+		for _, split := range r.Splits {
+			value := math.Inf(-1)
+			for _, j := range m.constraints {
+				value = max(value, split.Decisions[1+j])
+			}
+			setFinite(&c.SplitValues, split.Name, value)
+			if split.Name != Training && split.Rates != nil && m.interval != nil {
+				c.Interval = m.interval(split.Rates) // of the test rows, which come last
+			}
+		}
+		c.Met = c.Train != nil && *c.Train <= bound
+		o.Constraints = append(o.Constraints, c)
+	}
+	for _, split := range r.Splits {
+		setFinite(&o.Objective.SplitValues, split.Name, split.Decisions[0])
+		if split.Rates != nil && !math.IsNaN(split.Rates.Acceptance()) {
+			if o.AcceptanceRate == nil {
+				o.AcceptanceRate = &SplitValues{}
+			}
+			setFinite(o.AcceptanceRate, split.Name, split.Rates.Acceptance())
+		}
+	}
+	return o
+}
+
+// setFinite sets a value that is a number.
+func setFinite(v *SplitValues, split Split, x float64) {
+	if !math.IsNaN(x) && !math.IsInf(x, 0) {
+		v.Set(split, x)
+	}
+}
+
+// gapInterval returns the interval of the largest of the named rates' gaps between two groups.
+func gapInterval(names ...string) func(t *RateTable) *[2]float64 {
+	return func(t *RateTable) *[2]float64 {
+		level := 1 - (1-rates.Level)/float64(len(names))
+		all := [2]float64{}
+		for _, name := range names {
+			var counts []statistics.Count
+			for _, g := range t.ByGroup {
+				rate, ok := g.Rates[name]
+				if !ok {
+					return nil
+				}
+				counts = append(counts, rate.Count())
+			}
+			i := statistics.Gap(counts, level)
+			all = [2]float64{max(all[0], i.Low), max(all[1], i.High)}
+		}
+		return &all
+	}
+}
+
+// excessInterval returns the interval of the error of group k minus the error of all rows.
+func excessInterval(k int) func(t *RateTable) *[2]float64 {
+	return func(t *RateTable) *[2]float64 {
+		own, ok := t.ByGroup[k].Rates[rates.Error]
+		if !ok {
+			return nil
+		}
+		i := statistics.Linear(0, []float64{1, -1}, []statistics.Count{own.Count(), t.Overall[rates.Error].Count()}, rates.Level)
+		return &[2]float64{i.Low, i.High}
+	}
+}
+
+// classInterval returns the interval of the error of class k.
+func classInterval(k int) func(t *RateTable) *[2]float64 {
+	return func(t *RateTable) *[2]float64 {
+		recall, ok := t.Overall[rates.RecallOf(t.Classes[k])]
+		if len(t.Classes) == 2 {
+			recall, ok = t.Overall[rates.TruePositiveRate] // classes 0 and 1, the second bounded
+		}
+		if !ok || recall.Interval == nil {
+			return nil
+		}
+		return &[2]float64{1 - recall.Interval[1], 1 - recall.Interval[0]}
+	}
+}

@@ -1,0 +1,110 @@
+package session
+
+import (
+	"math"
+	"testing"
+
+	"ppal/datasets"
+	"ppal/internal/statistics"
+	"ppal/trainer"
+	"ppal/trainer/method"
+)
+
+// The published problems report what their constraints stand for: each gap once, however the method
+// states it, with the value of the decisions beside the value of the surrogate.
+func TestSurrogateOutcome(t *testing.T) {
+	compas := func() Source {
+		return Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}}
+	}
+	for _, c := range []struct {
+		name    string
+		options Options
+		want    []string // the constraints
+		kinds   []string // the rates of the gaps
+		minimum string
+	}{
+		{"split", Options{Data: compas(), Task: EqualizedOdds{Epsilon: []float64{0.01, 0.02}}}, // PPALA needs two constraints for each gap
+			[]string{`gap(tpr, "race=African-American") <= 0.01`, `gap(fpr, "race=African-American") <= 0.02`}, []string{"tpr", "fpr"}, "error"},
+		{"absolute", Options{Data: compas(), Task: DemographicParity{}, Method: &method.PLADA{}},
+			[]string{`gap(positive_rate, "race=African-American") <= 0.01`}, []string{"positive_rate"}, "error"},
+		{"largest", Options{Data: compas(), Task: EqualizedOdds{Gaps: LargestGap}, Method: &method.PLADA{}},
+			[]string{`max(gap(tpr, "race=African-American"), gap(fpr, "race=African-American")) <= 0.01`}, nil, "error"},
+		{"classes", Options{Data: Images{Dataset: "synthetic", RowsPerClass: 20}, Task: NeymanPearson{}},
+			[]string{"error[C] <= 0.2", "error[S] <= 0.2", "error[3] <= 0.2"}, nil, "error[O]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.options.Settings = trainer.Settings{Iterations: 20}
+			s, err := New(t.Context(), c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			r, err := s.Train(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := r.Outcome
+			if o == nil || o.BoundsOn != OnSurrogate || len(o.Constraints) != len(c.want) || o.Objective.Name != c.minimum || o.GradientEvaluations < 20 {
+				t.Fatalf("%+v", o)
+			}
+			worst := math.Inf(-1)
+			for j, got := range o.Constraints {
+				if got.Constraint != c.want[j] {
+					t.Errorf("%s, want %s", got.Constraint, c.want[j])
+				}
+				if got.Train == nil || got.Test == nil || got.Interval == nil || !(got.Interval[0] <= *got.Test && *got.Test <= got.Interval[1]) {
+					t.Errorf("%s: test %v, interval %v", got.Constraint, got.Test, got.Interval)
+				}
+				worst = max(worst, *got.Surrogate-got.Bound)
+				if *got.SurrogateMet != (*got.Surrogate-got.Bound <= 1e-3) || got.Met != (*got.Train <= got.Bound) {
+					t.Errorf("%+v", got)
+				}
+			}
+			if v := max(0, worst); math.Abs(v-maxViolation(r.Constraints)) > 1e-12 {
+				t.Errorf("the largest violation of the outcome is %v, of the constraints %v", v, maxViolation(r.Constraints))
+			}
+			for j, kind := range c.kinds {
+				test := r.Splits[len(r.Splits)-1].Rates.ByGroup
+				a, b := test[0].Rates[kind], test[1].Rates[kind]
+				if d := math.Abs(math.Abs(a.Value-b.Value) - *o.Constraints[j].Test); d > 1e-12 {
+					t.Errorf("%s: the gap differs by %v from the rates", c.want[j], d)
+				}
+				want := statistics.Gap([]statistics.Count{a.Count(), b.Count()}, 0.95)
+				if got := o.Constraints[j].Interval; got[0] != want.Low || got[1] != want.High {
+					t.Errorf("%s: interval %v, want %v", c.want[j], got, want)
+				}
+			}
+		})
+	}
+}
+
+// maxViolation returns the largest positive element, or 0.
+func maxViolation(g []float64) (v float64) {
+	for _, x := range g {
+		v = max(v, x)
+	}
+	return v
+}
+
+// The intersectional problem compares each group's error with the error of all rows.
+func TestIntersectionalOutcome(t *testing.T) {
+	s, err := New(t.Context(), Options{
+		Data: Table{Dataset: "synthetic-communities", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+		Task: Intersectional{}, Settings: trainer.Settings{Iterations: 5},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := r.Splits[0].Rates
+	for k, c := range r.Outcome.Constraints {
+		want := train.ByGroup[k].Rates["error"].Value - train.Overall["error"].Value
+		if math.Abs(*c.Train-want) > 1e-12 || c.Interval == nil {
+			t.Fatalf("%s: %v, want %v; interval %v", c.Constraint, *c.Train, want, c.Interval)
+		}
+	}
+}
