@@ -40,8 +40,8 @@ func Groups() []string {
 // everyday are the settings of the short help.
 var everyday = []string{
 	"problem", "dataset", "data-dir", "file", "label", "group", "drop-sensitive", "split", "rows-per-class",
-	"model", "hidden", "activation",
-	"minimize", "subject-to", "bounds-on", "classes", "kappa", "epsilon", "phi", "regularizer", "theta",
+	"model", "hidden",
+	"minimize", "subject-to", "bounds-on", "classes", "kappa", "epsilon", "regularizer",
 	"method", "preset", "primal", "eta",
 	"iterations", "time-limit", "tolerance", "batch-size", "seed", "select", "patience", "out", "init", "quiet",
 	"device", "products",
@@ -102,8 +102,9 @@ func (d *Data) options() []*option.Option {
 	return []*option.Option{
 		option.Choice(option.NameProblem, &d.Problem,
 			"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
-				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows",
-			option.Problems()...).Reserve("ranking"),
+				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows; rates, class-rates:"+
+				" what --subject-to says, of tables and of pictures (--subject-to implies them)",
+			option.Problems()...).As("NAME").Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
 			For("synthetic-adult", option.Problem(option.DemographicParity, option.EqualizedOdds, option.Rates)).For("synthetic-communities", option.Problem(option.Intersectional)).
