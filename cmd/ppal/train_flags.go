@@ -10,7 +10,6 @@ import (
 
 	"ppal/internal/config"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 )
 
 // helpWidth is the column at which the flags' descriptions are wrapped.
@@ -89,7 +88,7 @@ func addSettings(cmd *cobra.Command, values config.Values, except ...string) {
 		if slices.Contains(except, k.Name) {
 			continue
 		}
-		f := cmd.Flags().VarPF(&setting{k, values}, k.Name, "", k.Usage())
+		f := cmd.Flags().VarPF(&setting{key: k, values: values}, k.Name, "", k.Usage())
 		f.Annotations = map[string][]string{groupAnnotation: {k.Group}}
 		if !k.Everyday {
 			f.Annotations[rareAnnotation] = []string{"true"}
@@ -148,6 +147,7 @@ func complete(cmd *cobra.Command, flag string, choices []string) {
 type setting struct {
 	key    *config.Key
 	values config.Values
+	given  bool
 }
 
 var _ pflag.Value = (*setting)(nil)
@@ -160,10 +160,10 @@ func (s *setting) Type() string {
 	return s.key.Placeholder()
 }
 func (s *setting) Set(text string) error {
-	if before, given := s.values[s.key.Name]; given && s.key.Repeats() {
-		text = before + option.StatementSeparator + text
+	if s.given && s.key.Repeatable() {
+		text = s.values[s.key.Name] + s.key.Separator() + text
 	}
-	s.values[s.key.Name] = text
+	s.values[s.key.Name], s.given = text, true
 	return nil
 }
 

@@ -33,11 +33,11 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	if !o.Repeats() || !o.Several() || o.Separator() != "; " {
+	if !o.Repeatable() || !o.Several() || o.Separator() != "; " {
 		t.Error("statements are a list of its own kind")
 	}
 	names := Names("group", &list, "A[,...]", "")
-	if names.Repeats() || names.Separator() != "," || !slices.Equal(names.Items("a,b"), []string{"a", "b"}) {
+	if !names.Repeatable() || names.Separator() != "," || !slices.Equal(names.Items("a,b"), []string{"a", "b"}) {
 		t.Error("names are separated by commas")
 	}
 }

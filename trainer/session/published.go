@@ -97,7 +97,7 @@ func gapsOnDecisions(train Rows, epsilon []float64, rates ...func(of ...string) 
 	return d, nil
 }
 
-// groupAttribute returns the name of the attribute of which disjoint groups are the values: "sex" of
+// groupAttribute returns the name of the attribute whose values are the disjoint groups: "sex" of
 // the groups "sex=Female" and "sex=Male"; else the name of the first group.
 func groupAttribute(groups []string) string {
 	column, _, equation := strings.Cut(groups[0], "=")
