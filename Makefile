@@ -46,6 +46,7 @@ cuda-headers:
 
 test:
 	$(GO) test $(TESTFLAGS) ./...
+	cd internal/cpu/gen && $(GO) test $(TESTFLAGS) ./...
 
 # Only the race detector needs cgo.
 race:

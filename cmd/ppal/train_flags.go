@@ -50,6 +50,7 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 ` + exitText,
 		Example: `  ppal train
   ppal train --dataset fashion-mnist --rows-per-class 1000 --hidden 64 --iterations 300
+  ppal train --dataset adult --subject-to "gap(tpr, sex) <= 0.01" --subject-to "fpr <= 5%"
   ppal train --dataset cifar10 --kappa 0.6,0.6,0.5 --heads separate
   ppal train --method gdpa --set gdpa.step=0.01
   ppal train --preset paper --dataset fashion-mnist
@@ -87,7 +88,7 @@ func addSettings(cmd *cobra.Command, values config.Values, except ...string) {
 		if slices.Contains(except, k.Name) {
 			continue
 		}
-		f := cmd.Flags().VarPF(&setting{k, values}, k.Name, "", k.Usage())
+		f := cmd.Flags().VarPF(&setting{key: k, values: values}, k.Name, "", k.Usage())
 		f.Annotations = map[string][]string{groupAnnotation: {k.Group}}
 		if !k.Everyday {
 			f.Annotations[rareAnnotation] = []string{"true"}
@@ -146,6 +147,7 @@ func complete(cmd *cobra.Command, flag string, choices []string) {
 type setting struct {
 	key    *config.Key
 	values config.Values
+	given  bool
 }
 
 var _ pflag.Value = (*setting)(nil)
@@ -158,7 +160,10 @@ func (s *setting) Type() string {
 	return s.key.Placeholder()
 }
 func (s *setting) Set(text string) error {
-	s.values[s.key.Name] = text
+	if s.given && s.key.Repeatable() {
+		text = s.values[s.key.Name] + s.key.Separator() + text
+	}
+	s.values[s.key.Name], s.given = text, true
 	return nil
 }
 

@@ -26,7 +26,7 @@ type Train struct {
 
 // Data says which rows a run reads.
 type Data struct {
-	Problem      string // mnpc, dp, eo, if
+	Problem      string // mnpc, dp, eo, if; rates and class-rates with --subject-to
 	Dataset      string
 	DataDir      string
 	RowsPerClass int // 0: all
@@ -38,7 +38,14 @@ type Data struct {
 	Group         []string // conditions on columns
 	Categorical   []string
 	Ignore        []string
-	Missing       string // refuse, impute
+	Features      []string // empty: all that are not ignored
+	Missing       string   // refuse, impute, drop, flag
+	Dates         string   // refuse, expand, day-first, month-first
+	Decimal       string   // auto, point, comma
+	TestFile      string
+	Unknown       string // refuse, ignore
+	SplitColumn   string
+	SplitSeed     uint64 // also of images; 0: Seed
 	Separator     string // one character, tab, or auto
 	DropSensitive bool
 	Split         string // "70/15/15"
@@ -64,6 +71,9 @@ const (
 // Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {
 	Classes           []int
+	Minimize          string   // a rate, in the language of package constraints
+	SubjectTo         []string // constraints in that language
+	BoundsOn          session.BoundsOn
 	Kappa             []float64
 	Phi               session.Surrogate
 	Epsilon           []float64

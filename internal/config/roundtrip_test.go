@@ -26,7 +26,9 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"problem=eo method=plada eo-form=max x-step=subgradient", "problem=dp preset=paper", "problem=dp model=mlp hidden=5,4 activation=tanh",
 		"problem=if preset=paper if-form=expectation epsilon=0.1 phi=logistic psi=sigmoid", "problem=if if-form=sampled method=multiplier-model",
 		"problem=dp dataset=csv file=a.csv label=y=1 group=race=White categorical=zip,code ignore=id missing=impute separator=; drop-sensitive=true split=60/20/20",
-		"problem=dp dataset=csv file=7 label=y separator=tab", "problem=dp dataset=libsvm file=b.txt group=3",
+		"problem=dp dataset=csv file=7 label=y separator=tab", "problem=dp dataset=csv file=a.csv label=y>=3 features=a,b dates=expand decimal=comma split-seed=7",
+		"problem=dp dataset=csv file=- label=y test-file=b.csv unknown=ignore missing=flag", "problem=dp dataset=csv file=- label=y split-column=part",
+		"dataset=fashion-mnist split=90/10/0 split-seed=3", "problem=dp dataset=libsvm file=b.txt group=3",
 		"model=linear regularizer=l1 regularizer-weight=1e-4 phi=logistic method=nl-iapial", "regularizer=box box=-1,2 normalize=center",
 		"regularizer=group-l1 regularizer-weight=0.3", "regularizer=none kappa=0.1,0.2,0.3",
 		"iterations=0", "select=best-train", "split=80/20/0 patience=4", "split=80/20/0 patience=4 select=last", "split=80/20/0 patience=4 output=random", "iterations=7 time-limit=1m30s tolerance=1e-5 batch-size=64 seed=18446744073709551615 output=best feasibility-tolerance=1e-2",
@@ -37,6 +39,9 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"method=gdpa primal=nesterov gdpa-step=auto gdpa-ratio=1.01", "method=gdpa gdpa-step-decay=constant gdpa-penalty=2 gdpa-perturbation=0.2",
 		"problem=dp method=ssg ssg-violation-rule=decay ssg-step-rule=constant ssg-step=0.2", "problem=if method=ipp-ssg ipp-ssg-rho=2 ipp-ssg-bound=3",
 		"problem=dp method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4",
+		"subject-to=gap(tpr,sex*race)<=2% minimize=fnr[Female]", "subject-to=fpr<=5%;recall[\"<=50K\"]>=0.5 bounds-on=surrogate",
+		"subject-to=recall[*]>=0.9 dataset=fashion-mnist", "minimize=loss subject-to=l1(weights)<=10 dataset=synthetic classes=2,1",
+		"problem=dp bounds-on=decisions", "problem=eo bounds-on=decisions epsilon=0.1,0.2", "bounds-on=decisions kappa=0.1",
 	}
 	for _, name := range method.Names() {
 		if name != "multiplier-model" && name != "nl-iapial" {

@@ -32,6 +32,9 @@ type Outcome struct {
 	// which the certificate refers.
 	BoundShifts         []float64 `json:"bound_shifts"`
 	GradientEvaluations int       `json:"gradient_evaluations"`
+	// Confidence is the probability with which all promises hold; 0: the run promises nothing about
+	// new rows.
+	Confidence float64 `json:"confidence,omitempty"`
 	// Probability gives probabilities without a change of a decision; nil with more than two classes,
 	// or if the scores do not rank the positive rows higher.
 	Probability *Probability `json:"probability,omitempty"`
@@ -56,8 +59,15 @@ type ConstraintOutcome struct {
 	// Interval is the 95% interval of the value on new rows, computed from the test rows, or from the
 	// validation rows if there are no test rows; nil without held-out rows.
 	Interval *[2]float64 `json:"interval"`
+	// ValidationInterval is the interval of the validation rows; nil without validation rows.
+	ValidationInterval *[2]float64 `json:"validation_interval,omitempty"`
+	// Multiplier is the sum of the certificate's multipliers of the constraint: the decrease of the
+	// smooth objective for each unit by which the bound is relaxed.
+	Multiplier float64 `json:"multiplier"`
 	// Met says that the training decisions are within the bound plus one row of the smallest cell.
 	Met bool `json:"met"`
+	// Promise says whether the bound holds on new rows; nil without a confidence.
+	Promise *Promise `json:"promise,omitempty"`
 	// Surrogate is the value of the smooth constraint on training rows, and SurrogateMet says whether
 	// it is within the bound plus the feasibility tolerance; nil if bounds are on decisions.
 	Surrogate    *float64 `json:"surrogate,omitempty"`
@@ -78,10 +88,27 @@ func (c *ConstraintOutcome) Measure() string {
 	return measure
 }
 
+// Promise says whether a bound holds on new rows at the run's confidence, by the validation rows.
+type Promise struct {
+	Holds bool `json:"holds"`
+	// Supported is the tightest bound that the decisions on the validation rows promise, and Least
+	// the tightest that these rows could promise for any model.
+	Supported float64 `json:"supported_bound"`
+	Least     float64 `json:"least_bound"`
+	// Rows is the number of validation rows in the smallest set that the constraint counts, and
+	// Needed the number that the bound needs there; 0: no number is enough.
+	Rows   int `json:"rows"`
+	Needed int `json:"rows_needed"`
+}
+
 // ObjectiveOutcome is the minimised rate.
 type ObjectiveOutcome struct {
 	Name string `json:"name"` // error, fnr, ...
 	SplitValues
+	// Interval and ValidationInterval are the 95% intervals of a rate on the test rows and on the
+	// validation rows; nil without these rows.
+	Interval           *[2]float64 `json:"interval,omitempty"`
+	ValidationInterval *[2]float64 `json:"validation_interval,omitempty"`
 }
 
 // SplitValues are a value on each split; nil where there are no rows.
@@ -120,14 +147,15 @@ func (v *SplitValues) Set(split Split, x float64) {
 // bounds are on surrogates.
 func (o *Outcome) Met() bool { return len(o.Unmet()) == 0 }
 
-// Unmet returns the constraints that do not hold.
+// Unmet returns the constraints that do not hold, or that are not promised by a run with a
+// confidence.
 func (o *Outcome) Unmet() (list []ConstraintOutcome) {
 	for _, c := range o.Constraints {
 		met := c.Met
 		if o.BoundsOn == OnSurrogate && c.SurrogateMet != nil {
 			met = *c.SurrogateMet
 		}
-		if !met {
+		if !met || c.Promise != nil && !c.Promise.Holds {
 			list = append(list, c)
 		}
 	}

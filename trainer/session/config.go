@@ -45,7 +45,7 @@ func describe(o Options) *configuration {
 		settings(c *configuration, smooth bool)
 	})
 	if ok {
-		c.put(option.NameProblem, nameOf(o.Task))
+		c.put(option.NameProblem, o.taskName())
 	} else {
 		c.cannot("the task")
 	}
@@ -56,7 +56,7 @@ func describe(o Options) *configuration {
 	}
 	c.group = "Model"
 	if o.Model != nil {
-		c.model(*o.Model, nameOf(o.Task) == NameNeymanPearson)
+		c.model(*o.Model, option.OnImages().Holds(o.taskName()))
 	}
 	c.group = "Problem"
 	if ok {
@@ -140,7 +140,7 @@ func (s Images) settings(c *configuration, seed uint64) {
 	if split == (datasets.Split{}) {
 		split = datasets.Split{Train: 100}
 	}
-	c.split(split, s.SplitSeed, seed)
+	c.split(split, s.SplitSeed)
 	c.count("rows-per-class", s.RowsPerClass)
 	c.put("normalize", string(cmp.Or(s.Normalize, DefaultNormalize)))
 	c.counts("classes", s.classes())
@@ -156,8 +156,17 @@ func (s Table) settings(c *configuration, seed uint64) {
 	c.names("group", s.Groups)
 	c.names("categorical", s.Categorical)
 	c.names("ignore", s.Ignore)
-	if s.Impute {
-		c.put("missing", "impute")
+	c.names("features", s.Features)
+	for _, choice := range []struct{ name, value string }{
+		{"missing", s.Missing}, {"dates", s.Dates}, {"decimal", s.Decimal}, {"unknown", s.Unknown},
+	} {
+		if choice.value != "" {
+			c.put(choice.name, choice.value)
+		}
+	}
+	c.path("test-file", s.TestFile)
+	if s.SplitColumn != "" {
+		c.put("split-column", rundir.Text(s.SplitColumn))
 	}
 	if s.Separator == '\t' {
 		c.put("separator", "tab")
@@ -168,18 +177,24 @@ func (s Table) settings(c *configuration, seed uint64) {
 	split := s.Split
 	if split == (datasets.Split{}) {
 		split = datasets.DefaultSplit
+		if s.TestFile != "" {
+			split = datasets.SplitWithTestFile
+		}
 	}
-	c.split(split, s.Seed, seed)
+	c.split(split, s.SplitSeed)
+	if s.Seed != 0 && s.Seed != seed {
+		c.cannot("the seed of the rows")
+	}
 	if s.Attributes != nil {
 		c.cannot("the attributes")
 	}
 }
 
-// split adds the sizes of the splits. own is the seed of the split, 0 for the run's.
-func (c *configuration) split(s datasets.Split, own, run uint64) {
+// split adds the sizes of the splits, and the split's own seed unless it is 0.
+func (c *configuration) split(s datasets.Split, seed uint64) {
 	c.put("split", s.String())
-	if own != 0 && own != run {
-		c.cannot("the seed of the split")
+	if seed != 0 {
+		c.put("split-seed", strconv.FormatUint(seed, 10))
 	}
 }
 
@@ -202,6 +217,7 @@ func (c *configuration) model(s models.Spec, onImages bool) {
 }
 
 func (t NeymanPearson) settings(c *configuration, _ bool) {
+	c.put("bounds-on", string(OnSurrogate))
 	c.numbers("kappa", t.Kappa, DefaultKappa)
 	c.put("phi", string(cmp.Or(t.Phi, DefaultsOf(NameNeymanPearson).Phi)))
 }
@@ -226,9 +242,32 @@ func (t Intersectional) settings(c *configuration, _ bool) {
 	c.put("if-form", string(cmp.Or(t.Form, EachGroup)))
 }
 
+func (t Decisions) settings(c *configuration, _ bool) {
+	c.put("minimize", t.minimize().String())
+	var list []string
+	for _, s := range t.SubjectTo {
+		list = append(list, s.String())
+	}
+	c.put("subject-to", list)
+	c.put("bounds-on", string(cmp.Or(t.BoundsOn, OnDecisions)))
+}
+
+func (t onDecisions) settings(c *configuration, _ bool) {
+	c.put("bounds-on", string(OnDecisions))
+	switch p := t.published.(type) {
+	case NeymanPearson:
+		c.numbers("kappa", p.Kappa, DefaultKappa)
+	case DemographicParity:
+		c.numbers("epsilon", p.Epsilon, DefaultEpsilon)
+	case EqualizedOdds:
+		c.numbers("epsilon", p.Epsilon, DefaultEpsilon)
+	}
+}
+
 // fairness adds the settings that the fairness tasks share.
 func (c *configuration) fairness(task string, epsilon []float64, phi, psi Surrogate) {
 	d := DefaultsOf(task)
+	c.put("bounds-on", string(OnSurrogate))
 	c.numbers("epsilon", epsilon, DefaultEpsilon)
 	c.put("phi", string(cmp.Or(phi, d.Phi)))
 	c.put("psi", string(cmp.Or(psi, d.Psi)))

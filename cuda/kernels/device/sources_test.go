@@ -1,0 +1,165 @@
+package device_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/cuda/kernels"
+	"ppal/cuda/kernels/device"
+)
+
+// sources lists the embedded files with one of the endings, in alphabetical order.
+func sources(t *testing.T, endings ...string) (names []string) {
+	t.Helper()
+	for _, ending := range endings {
+		list, err := fs.Glob(device.Sources, "*"+ending)
+		if err != nil || len(list) == 0 {
+			t.Fatalf("no source *%s: %v", ending, err)
+		}
+		names = append(names, list...)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// read returns the text of a file of this folder.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// float32Only lists the sources that compile.py compiles for float32 only.
+func float32Only(t *testing.T) []string {
+	t.Helper()
+	list := regexp.MustCompile(`(?m)^FLOAT32_ONLY = \{(.*?)\}`).FindStringSubmatch(read(t, "../compile.py"))
+	if list == nil {
+		t.Fatal("compile.py has no FLOAT32_ONLY")
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`"(\w+)"`).FindAllStringSubmatch(list[1], -1) {
+		names = append(names, m[1]+".cu")
+	}
+	slices.Sort(names)
+	return names
+}
+
+// The host's compiler gets every source once, in a namespace of the source's name, and the sources
+// of digits in float32 only, as NVRTC does.
+func TestHostCompilesEverySource(t *testing.T) {
+	all := read(t, "host_sources.h")
+	both, only, ok := strings.Cut(all, "#ifdef PPAL_F32")
+	if !ok {
+		t.Fatal("host_sources.h has no part for float32")
+	}
+	include := regexp.MustCompile(`namespace (\w+)_cu \{\n#include "(\w+)\.cu"\n\}`)
+	included := func(part string) (names []string) {
+		for _, m := range include.FindAllStringSubmatch(part, -1) {
+			if m[1] != m[2] {
+				t.Errorf("%s.cu is in the namespace %s_cu", m[2], m[1])
+			}
+			names = append(names, m[2]+".cu")
+		}
+		slices.Sort(names)
+		return names
+	}
+	if diff := cmp.Diff(float32Only(t), included(only)); diff != "" {
+		t.Errorf("the sources for float32 only, in compile.py and in host_sources.h:\n%s", diff)
+	}
+	got := included(both + only)
+	if diff := cmp.Diff(sources(t, ".cu"), got); diff != "" {
+		t.Errorf("the sources, and those that host_sources.h includes:\n%s", diff)
+	}
+	if n := strings.Count(all, ".cu\""); n != len(got) {
+		t.Errorf("host_sources.h includes %d sources, %d of them in a namespace", n, len(got))
+	}
+}
+
+// A source includes headers of this folder only, and every header has a reader.
+func TestEveryHeaderIsIncluded(t *testing.T) {
+	headers, used := sources(t, ".cuh"), map[string]bool{}
+	include := regexp.MustCompile(`(?m)^#include [<"](.*)[>"]`)
+	for _, name := range sources(t, ".cu", ".cuh") {
+		text, err := device.Sources.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range include.FindAllStringSubmatch(string(text), -1) {
+			if used[m[1]] = true; !slices.Contains(headers, m[1]) && m[1] != "host.h" {
+				t.Errorf("%s includes %s, which NVRTC does not find", name, m[1])
+			}
+		}
+	}
+	for _, name := range headers {
+		if !used[name] {
+			t.Errorf("nothing includes %s", name)
+		}
+	}
+}
+
+// Every kernel of a source is exported to the test double.
+func TestEveryKernelIsExported(t *testing.T) {
+	kernel, export := regexp.MustCompile(`(?m)^\s*KERNEL(?:_WIDE)?\((\w+)`), regexp.MustCompile(`(?m)^\s*EXPORT\((\w+)\)`)
+	names := func(re *regexp.Regexp, text string) (list []string) {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+		return list
+	}
+	for _, source := range sources(t, ".cu") {
+		text, err := device.Sources.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defined := names(kernel, string(text))
+		if len(defined) == 0 {
+			t.Errorf("%s defines no kernel", source)
+		}
+		if diff := cmp.Diff(defined, names(export, string(text))); diff != "" {
+			t.Errorf("%s: the kernels and the exported kernels:\n%s", source, diff)
+		}
+	}
+}
+
+// The committed PTX of each source has the kernels of the source, with as many parameters. The
+// check needs a C++ preprocessor, not CUDA.
+func TestPTXHasTheSourcesKernels(t *testing.T) {
+	tool, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("no C++ preprocessor: ", err)
+	}
+	head := regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) (\w+)\(([^()]*)\)`)
+	for _, source := range sources(t, ".cu") {
+		for _, dtype := range []string{"f32", "f64"} {
+			if dtype == "f64" && slices.Contains(float32Only(t), source) {
+				continue
+			}
+			text, err := exec.Command(tool, "-E", "-P", "-x", "c++", "-DPPAL_"+strings.ToUpper(dtype), source).Output()
+			if err != nil {
+				t.Fatalf("%s: %v", source, err)
+			}
+			defined := map[string]int{}
+			for _, m := range head.FindAllStringSubmatch(string(text), -1) {
+				defined[m[1]] = strings.Count(m[2], ",") + 1
+			}
+			compiled := map[string]int{}
+			for _, e := range kernels.Entries(read(t, filepath.Join("..", "ptx", strings.TrimSuffix(source, ".cu")+"_"+dtype+".ptx"))) {
+				compiled[e.Name] = len(e.Params)
+			}
+			if diff := cmp.Diff(defined, compiled); diff != "" || len(defined) == 0 {
+				t.Errorf("%s, %s: the kernels of the source and of the PTX, with their numbers of parameters (make kernels-ptx):\n%s", source, dtype, diff)
+			}
+		}
+	}
+}

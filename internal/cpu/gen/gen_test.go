@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// generated runs the generator once for all tests and returns the files by name.
+var generated = sync.OnceValues(func() (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "gen")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := generate(dir); err != nil {
+		return nil, err
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, name := range names {
+		if files[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+})
+
+func files(t *testing.T) map[string][]byte {
+	t.Helper()
+	f, err := generated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+const tables = "tables_amd64.go"
+
+// parse parses a generated Go file.
+func parse(t *testing.T, name string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, files(t)[name], parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// declared returns the functions without a body in the Go files, with the name of their file.
+func declared(t *testing.T) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	for name := range files(t) {
+		if !strings.HasSuffix(name, ".go") || name == tables {
+			continue
+		}
+		for _, d := range parse(t, name).Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if f.Body != nil || f.Doc == nil || !strings.HasPrefix(f.Doc.Text(), f.Name.Name+" ") {
+				t.Errorf("%s: %s has a body, or no documentation that begins with its name", name, f.Name)
+			}
+			list[f.Name.Name] = name
+		}
+	}
+	if len(list) == 0 {
+		t.Fatal("no function is declared")
+	}
+	return list
+}
+
+// Every declaration has its code in the assembly file of the same name, and every function of the
+// assembly is declared.
+func TestDeclarationsHaveCode(t *testing.T) {
+	text := regexp.MustCompile(`(?m)^TEXT ·(\w+)\(SB\)`)
+	code := map[string]string{}
+	for name, content := range files(t) {
+		if !strings.HasSuffix(name, ".s") {
+			continue
+		}
+		for _, m := range text.FindAllSubmatch(content, -1) {
+			code[string(m[1])] = name
+		}
+	}
+	functions := declared(t)
+	for f, file := range functions {
+		if got, want := code[f], strings.TrimSuffix(file, ".go")+".s"; got != want {
+			t.Errorf("%s is declared in %s, and its code is in %q", f, file, got)
+		}
+	}
+	for f, file := range code {
+		if functions[f] == "" {
+			t.Errorf("%s in %s is not declared", f, file)
+		}
+	}
+}
+
+// Each function is in the dispatch tables once: none is out of reach, none serves two levels.
+func TestTablesHaveEveryFunction(t *testing.T) {
+	functions, used := declared(t), map[string]int{}
+	ast.Inspect(parse(t, tables), func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && functions[id.Name] != "" {
+			used[id.Name]++
+		}
+		return true
+	})
+	for f := range functions {
+		if used[f] != 1 {
+			t.Errorf("%s is %d times in the tables", f, used[f])
+		}
+	}
+}
+
+// All levels of a table fill the same fields with functions of their own level and type.
+func TestLevelsFillTheSameFields(t *testing.T) {
+	field := regexp.MustCompile(`k\.([\w.\[\]]+) = (\w+)`)
+	for _, table := range []string{"assemble32", "assemble64", "assembleDigits"} {
+		_, rest, ok := strings.Cut(string(files(t)[tables]), "func "+table+"(")
+		if !ok {
+			t.Fatalf("there is no %s", table)
+		}
+		body, _, _ := strings.Cut(rest, "\n}\n")
+		first, second, ok := strings.Cut(body, "case AVX2:")
+		if !ok {
+			t.Fatalf("%s has no level AVX2", table)
+		}
+		bits := "F32"
+		if table == "assemble64" {
+			bits = "F64"
+		}
+		fields := func(text, suffix string) (names []string) {
+			for _, m := range field.FindAllStringSubmatch(text, -1) {
+				if names = append(names, m[1]); strings.Contains(m[2], "AVX") && !strings.HasSuffix(m[2], suffix) {
+					t.Errorf("%s: %s is %s, want a function %s", table, m[1], m[2], suffix)
+				}
+			}
+			slices.Sort(names)
+			return names
+		}
+		a, b := fields(first, bits+"AVX512"), fields(second, bits+"AVX2")
+		if len(a) == 0 || !slices.Equal(a, b) || len(slices.Compact(slices.Clone(a))) != len(a) {
+			t.Errorf("%s fills\n%v with AVX-512 and\n%v with AVX2", table, a, b)
+		}
+	}
+}
+
+// Two runs write the same bytes.
+func TestGenerateRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("generates all files again")
+	}
+	dir := t.TempDir()
+	if err := generate(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files(t) {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs: %v", name, err)
+		}
+	}
+}
+
+// The comments of the declarations have at most 100 columns.
+func TestDocumentationIsWrapped(t *testing.T) {
+	for name, content := range files(t) {
+		if !strings.HasSuffix(name, ".go") {
+			continue
+		}
+		for i, line := range strings.Split(string(content), "\n") {
+			if strings.HasPrefix(line, "// ") && len(line) > 100 {
+				t.Errorf("%s:%d: %d columns", name, i+1, len(line))
+			}
+		}
+	}
+}
+
+// The two parts of ln 2 add up to ln 2 beyond the type's precision, and the first part is a number
+// of the type.
+func TestLn2(t *testing.T) {
+	exact, _, err := big.ParseFloat("0.693147180559945309417232121458176568075500134360255", 10, 200, big.ToNearestEven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range targets() {
+		hi, lo := x.ln2()
+		if x.size == 4 && float64(float32(hi)) != hi {
+			t.Errorf("%v is no float32", hi)
+		}
+		sum := new(big.Float).SetPrec(200).Add(big.NewFloat(hi), big.NewFloat(lo))
+		off, _ := new(big.Float).Sub(sum, exact).Float64()
+		if limit := math.Ldexp(1, -2*x.mantissa()+4); math.Abs(off) > limit {
+			t.Errorf("%d bytes: the parts miss ln 2 by %g, want at most %g", x.size, off, limit)
+		}
+	}
+}
+
+// The series are long enough: the first term left out is below a tenth of a unit in the last place.
+func TestSeriesLength(t *testing.T) {
+	for _, x := range targets() {
+		last := math.Ldexp(1, -(x.mantissa()+1)) / 10
+		n := x.series().exp
+		if term := math.Pow(math.Ln2/2, float64(n)) / math.Gamma(float64(n+2)); term > last {
+			t.Errorf("%d bytes: the series of e^x leaves out %g, want at most %g", x.size, term, last)
+		}
+		s, k := (math.Sqrt2-1)/(math.Sqrt2+1), x.series().atan+1
+		if term := math.Pow(s, float64(2*k)) / float64(2*k+1); term > last {
+			t.Errorf("%d bytes: the series of log leaves out %g, want at most %g", x.size, term, last)
+		}
+	}
+}
+
+// The numbers of a target describe its element type.
+func TestElements(t *testing.T) {
+	for _, x := range targets() {
+		one, nan, infinity := math.Float64bits(1), math.Float64bits(math.NaN()), math.Float64bits(math.Inf(1))
+		if x.size == 4 {
+			one, nan, infinity = uint64(math.Float32bits(1)), uint64(math.Float32bits(float32(math.NaN()))), uint64(math.Float32bits(float32(math.Inf(1))))
+		}
+		if uint64(x.bias())<<x.mantissa() != one {
+			t.Errorf("%s: the bias %d and %d bits of mantissa do not give 1", x.suffix(), x.bias(), x.mantissa())
+		}
+		if x.nan()&infinity != infinity || x.nan()&^(nan|1) != 0 || x.nan() == infinity {
+			t.Errorf("%s: %x is not a quiet NaN", x.suffix(), x.nan())
+		}
+		if x.sign()>>(8*x.size-1) != 1 || x.lanes()*x.size != x.bytes() {
+			t.Errorf("%s: the sign %x, %d lanes of %d bytes in %d", x.suffix(), x.sign(), x.lanes(), x.size, x.bytes())
+		}
+	}
+}
