@@ -41,7 +41,7 @@ func (o *Outcome) Bounds(p Problem) Verdict {
 
 // Errors judges the claim that ppal's test error is at most that of the best other contender at
 // equal measured gap, up to two standard errors of the paired differences. The numbers are the mean
-// of the other's test error minus ppal's in points, and its standard error.
+// of the other's test error minus ppal's, in points, and its standard error.
 func (o *Outcome) Errors(p Problem) Verdict {
 	var best *Row
 	least := 0.0
