@@ -29,7 +29,7 @@ const Speedup = 10
 // row.
 func (o *Outcome) Bounds(p Problem) Verdict {
 	own := o.Table(p)[0]
-	v := Verdict{p, Confirmed, fmt.Sprintf("%d of %d splits", own.Met, o.Options.Splits)}
+	v := Verdict{p, Confirmed, fmt.Sprintf("%d of %d", own.Met, o.Options.Splits)}
 	switch {
 	case len(own.At[0]) < o.Options.Splits:
 		v.Ruling, v.Numbers = NotJudged, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
@@ -56,7 +56,7 @@ func (o *Outcome) Errors(p Problem) Verdict {
 		}
 	}
 	if best == nil {
-		return Verdict{p, NotJudged, "no other reaches ppal's gap on every split"}
+		return Verdict{p, NotJudged, "no other meets the bound on every split"}
 	}
 	mean, standard := meanError(best.Excess)
 	ruling := Confirmed
