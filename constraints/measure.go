@@ -80,6 +80,9 @@ func (m Measure) AtLeast(b float64) Constraint {
 	return Constraint{measure: m, atLeast: true, bound: b}
 }
 
+// IsGap reports whether the measure is a gap.
+func (m Measure) IsGap() bool { return m.form == formGap }
+
 // Compares reports whether the measure is a gap or a ratio of a rate between groups.
 func (m Measure) Compares() bool { return m.form == formGap || m.form == formRatio }
 

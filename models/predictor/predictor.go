@@ -102,6 +102,9 @@ func (m *Model) Features() []string {
 	return m.preparation.Columns()
 }
 
+// Pictures reports whether the model's rows are pictures.
+func (m *Model) Pictures() bool { return m.description.Input.Format == rundir.FormatPictures }
+
 // Constraints returns the constraints of the training, as texts.
 func (m *Model) Constraints() []string { return slices.Clone(m.description.Constraints) }
 

@@ -25,6 +25,7 @@ type Batch struct {
 	Scores    []float64  // [rows, Outputs]
 	Decisions []int      // indices into Classes
 	Kept      [][]string // texts of each column in Options.Keep
+	Columns   []string   // names of these columns
 	Unknown   int        // number of unknown categories that were ignored
 }
 
@@ -39,7 +40,7 @@ type Batch struct {
 func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) error) error {
 	in := m.description.Input
 	if in.Format == rundir.FormatMatrix {
-		return fmt.Errorf("predictor: %s: %w: the run had features of its program and no file; use Scores", m.dir, ErrModel)
+		return m.noFile()
 	}
 	var batch Batch
 	rows := datasets.NewRows{
@@ -50,10 +51,15 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 			return append(results, scores...), err
 		},
 		Emit: func(b *datasets.Block) error {
-			batch.First, batch.Scores, batch.Kept, batch.Unknown = b.First, b.Results, b.Kept, b.Unknown
+			batch.First, batch.Scores, batch.Kept, batch.Columns, batch.Unknown = b.First, b.Results, b.Kept, b.Columns, b.Unknown
 			batch.Decisions = m.decide(batch.Decisions[:0], b.Results)
 			return each(&batch)
 		},
 	}
 	return rows.Read(r, name)
+}
+
+// noFile is the error of a model whose rows come from no file.
+func (m *Model) noFile() error {
+	return fmt.Errorf("predictor: %s: %w: the rows of the run came from a program and not from a file; use Scores", m.dir, ErrModel)
 }

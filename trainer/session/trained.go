@@ -35,10 +35,20 @@ func (a *assembly) model(d Description) rundir.Model {
 	if a.builder.spec.Outputs > 1 {
 		m.Decision.Rule = rundir.RuleLargest
 	}
-	for j, name := range d.Constraints {
-		m.Constraints = append(m.Constraints, fmt.Sprintf("%s <= %v", name, d.Bounds[j]))
-	}
 	train := a.data.splits[0]
+	if s := a.builder.statement.system; s != nil {
+		m.Objective = s.Minimize.String()
+		for _, c := range s.Subject {
+			m.Constraints = append(m.Constraints, c.String())
+		}
+	} else {
+		for j, name := range d.Constraints {
+			m.Constraints = append(m.Constraints, fmt.Sprintf("%s <= %v", name, d.Bounds[j]))
+		}
+	}
+	for _, a := range train.attributes {
+		m.Attributes = append(m.Attributes, rundir.ModelAttribute{Name: a.Name, Values: a.Values})
+	}
 	pictures := a.pictures()
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:

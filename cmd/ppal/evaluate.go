@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ppal/datasets"
+	"ppal/internal/rates"
+	"ppal/models/predictor"
+)
+
+func (a *app) evaluateCommand() *cobra.Command {
+	var rows rowsFlags
+	var by []string
+	var labels string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "evaluate RUN",
+		Short: "Count a trained model's decisions on labelled rows",
+		Long: `Evaluate reads rows with their labels, as predict does, and counts the decisions: all rates of all rows and of each group, the
+confusion matrix, and whether each constraint of the run holds on these rows. Intervals are for new rows, at 95%. Groups
+are those of the attributes that the run's constraints name, and of --by.
+
+The exit status is 0 whether the constraints hold or not. Pictures need their labels in a second file.`,
+		Example: `  ppal evaluate runs/20260101-120000-decisions-plada --input new.csv
+  ppal evaluate RUN --input new.csv --by race --by 'age<25' --json
+  ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz`,
+		Args: oneRun,
+		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+			return a.interruptible(cmd.Context(), func() error {
+				e, err := a.evaluate(args[0], rows, by, labels)
+				if err != nil {
+					return advise(err)
+				}
+				if asJSON {
+					out := json.NewEncoder(a.stdout)
+					out.SetEscapeHTML(false)
+					out.SetIndent("", "  ")
+					return out.Encode(e)
+				}
+				return printEvaluation(a.stdout, e)
+			})
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	rows.add(cmd)
+	cmd.Flags().StringArrayVar(&by, "by", nil, "also count by `ATTRIBUTE`: a column, or a condition such as age<25; may be repeated")
+	cmd.Flags().StringVar(&labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// evaluate counts the decisions.
+func (a *app) evaluate(run string, flags rowsFlags, by []string, labels string) (*predictor.Evaluation, error) {
+	options, err := flags.options()
+	if err != nil {
+		return nil, err
+	}
+	o := predictor.EvaluateOptions{Options: options, By: by}
+	m, err := predictor.Load(run)
+	if err != nil {
+		return nil, err
+	}
+	pictures := m.Pictures()
+	if pictures != (labels != "") {
+		if pictures {
+			return nil, usage{fmt.Errorf("--labels: the run is for pictures: give the file of their labels")}
+		}
+		return nil, usage{fmt.Errorf("--labels: the run is for tables, whose labels are in the input")}
+	}
+	if pictures {
+		f, err := os.Open(labels)
+		if err != nil {
+			return nil, fmt.Errorf("--labels: %w", err)
+		}
+		defer f.Close()
+		if o.Labels, err = datasets.ReadIDXLabels(f, labels); err != nil {
+			return nil, err
+		}
+	}
+	in, name, err := flags.open(a)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return m.Evaluate(in, name, o)
+}
+
+// printEvaluation prints the rates, the confusion matrix and the constraints as tables.
+func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%d rows\t", e.Rows)
+	names := (&rates.Table{Classes: e.Classes}).Order()
+	for _, name := range names {
+		fmt.Fprintf(w, "\t%s", name)
+	}
+	line := func(name string, rows int, of rates.Rates) {
+		fmt.Fprintf(w, "\n%s\t%d", name, rows)
+		for _, rate := range names {
+			if r, ok := of[rate]; ok {
+				fmt.Fprintf(w, "\t%s", withInterval(r.Value, r.Interval))
+			} else {
+				fmt.Fprint(w, "\t-")
+			}
+		}
+	}
+	line("all", e.Rows, e.Rates.Overall)
+	for _, g := range e.Rates.ByGroup {
+		line(g.Group, g.Rows, g.Rates)
+	}
+	fmt.Fprint(w, "\n\nrows by class")
+	for _, class := range e.Classes {
+		fmt.Fprintf(w, "\tdecided %s", class)
+	}
+	for k, row := range e.Confusion {
+		fmt.Fprintf(w, "\n%s", e.Classes[k])
+		for _, n := range row {
+			fmt.Fprintf(w, "\t%d", n)
+		}
+	}
+	if len(e.Constraints) > 0 {
+		fmt.Fprint(w, "\n\nconstraint\tvalue\tholds on these rows")
+	}
+	for _, c := range e.Constraints {
+		switch {
+		case c.Value == nil:
+			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason)
+		case *c.Met:
+			fmt.Fprintf(w, "\n%s\t%s\tyes", c.Constraint, withInterval(*c.Value, c.Interval))
+		default:
+			fmt.Fprintf(w, "\n%s\t%s\tno", c.Constraint, withInterval(*c.Value, c.Interval))
+		}
+	}
+	fmt.Fprintln(w)
+	if e.Unknown > 0 {
+		fmt.Fprintf(w, "\n%d unknown categories were ignored\n", e.Unknown)
+	}
+	return w.Flush()
+}
+
+// withInterval returns a rate with its interval: 0.0512 [0.0401, 0.0650].
+func withInterval(x float64, interval *[2]float64) string {
+	text := strconv.FormatFloat(x, 'f', 4, 64)
+	if interval == nil {
+		return text
+	}
+	return fmt.Sprintf("%s [%.4f, %.4f]", text, interval[0], interval[1])
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/models"
+	"ppal/trainer/session"
+)
+
+func TestEvaluate(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "members.csv")
+	if err := os.WriteFile(file, []byte(members(600)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gap := constraints.Gap(constraints.PositiveRate, "job").AtMost(0.9)
+	none := constraints.PositiveRate().AtMost(1e-9)
+	o := session.Options{Data: session.CSV(file, "member"), Task: session.Decisions{SubjectTo: []constraints.Constraint{gap, none}}}
+	o.Settings.Iterations = 5
+	run := trained(t, o, filepath.Join(dir, "run"))
+	got := with(members(300), "evaluate", run, "--by", "age<40", "--json")
+	var e struct {
+		Rows      int
+		Rates     map[string]json.RawMessage
+		Confusion [][]int
+		Decisions []struct {
+			Constraint string
+			Bound      float64
+			Value      *float64
+			Test       *float64
+			Interval   []float64
+			Met        *bool
+		}
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &e); err != nil || got.status != exitDone {
+		t.Fatal(err, got)
+	}
+	if e.Rows != 300 || len(e.Confusion) != 2 || len(e.Decisions) != 2 || e.Decisions[0].Constraint != "gap(positive_rate, job) <= 0.9" ||
+		len(e.Decisions[0].Interval) != 2 || e.Decisions[0].Value == nil || *e.Decisions[0].Test != *e.Decisions[0].Value || !*e.Decisions[0].Met {
+		t.Errorf("%s", got.stdout)
+	}
+	for _, key := range []string{"overall", "by_group"} {
+		if e.Rates[key] == nil {
+			t.Errorf("no %s in rates: %s", key, got.stdout)
+		}
+	}
+	table := with(members(300), "evaluate", run)
+	for _, want := range []string{"300 rows", "positive_rate", "job=nurse", "rows by class  decided member=no", "gap(positive_rate, job) <= 0.9", "yes"} {
+		if !strings.Contains(table.stdout, want) {
+			t.Errorf("no %q in\n%s", want, table.stdout)
+		}
+	}
+	if strings.Contains(table.stdout, "age<40") {
+		t.Errorf("a group that was not asked for:\n%s", table.stdout)
+	}
+}
+
+func TestEvaluateErrors(t *testing.T) {
+	run := membersRun(t)
+	o := session.Options{Data: session.Images{Dataset: "synthetic", RowsPerClass: 20}, Task: session.NeymanPearson{}, Model: &models.Spec{Hidden: []int{2}}}
+	o.Settings.Iterations = 1
+	pictures := trained(t, o, filepath.Join(t.TempDir(), "run"))
+	for name, tc := range map[string]struct {
+		stdin  string
+		args   []string
+		status int
+		says   string
+	}{
+		"no label":      {"age,job\n1,nurse\n", []string{run}, exitUsage, `no column "member"`},
+		"unknown":       {"age,job,member\n1,pilot,no\n", []string{run}, exitUsage, "use --unknown ignore"},
+		"by":            {members(9), []string{run, "--by", "sex"}, exitUsage, `no column "sex"`},
+		"labels":        {members(9), []string{run, "--labels", "x"}, exitUsage, "--labels: the run is for tables"},
+		"no labels":     {"", []string{pictures}, exitUsage, "--labels: the run is for pictures"},
+		"labels' file":  {"", []string{pictures, "--labels", "none"}, exitFailed, "--labels: open none"},
+		"other options": {"", []string{run, "--unknown", "x"}, exitUsage, "must be refuse or ignore"},
+	} {
+		got := with(tc.stdin, append([]string{"evaluate"}, tc.args...)...)
+		if got.status != tc.status || !strings.Contains(got.stderr, tc.says) {
+			t.Errorf("%s: %+v, want %d: %s", name, got, tc.status, tc.says)
+		}
+	}
+	if got := command(context.Background(), nil, "evaluate"); got.status != exitUsage {
+		t.Errorf("%+v", got)
+	}
+}

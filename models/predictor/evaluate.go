@@ -1,0 +1,219 @@
+package predictor
+
+import (
+	"errors"
+	"io"
+	"math"
+	"slices"
+
+	"ppal/constraints"
+	"ppal/internal/rates"
+	"ppal/internal/statistics"
+)
+
+// EvaluateOptions say how to evaluate a model on labelled rows.
+type EvaluateOptions struct {
+	Options
+	// By names attributes for rates by group, beside those of the constraints: a column, or a
+	// condition on a column such as age<25.
+	By []string
+	// Labels are the classes' numbers of the rows of pictures, as in an IDX file of labels.
+	Labels []byte
+	// Subject are the constraints to check; nil: those of the training.
+	Subject []constraints.Constraint
+}
+
+// Evaluation is what a model does on labelled rows.
+type Evaluation struct {
+	Rows    int      `json:"rows"`
+	Unknown int      `json:"unknown_categories"` // that were ignored
+	Classes []string `json:"classes"`
+	// Rates of all rows and by group, with 95% intervals.
+	Rates RateTable `json:"rates"`
+	// Confusion counts rows: Confusion[a][d] rows of class a are decided as class d.
+	Confusion [][]int `json:"confusion"`
+	// Constraints are those of the run, counted on these rows.
+	Constraints []Checked `json:"decisions"`
+}
+
+// RateTable holds the rates of all rows and of groups of rows.
+type RateTable struct {
+	Overall rates.Rates     `json:"overall"`
+	ByGroup []rates.ByGroup `json:"by_group"`
+}
+
+// Checked is a constraint on counted decisions.
+type Checked struct {
+	Constraint string  `json:"constraint"`
+	Bound      float64 `json:"bound"`
+	AtLeast    bool    `json:"at_least,omitempty"`
+	// Value on these rows; nil with a Reason if there is nothing to count. Test is the same value,
+	// under the key that summary.json has for held-out rows.
+	Value *float64 `json:"value"`
+	Test  *float64 `json:"test"`
+	// Interval is the 95% interval of the value on new rows; nil for values that are no rates.
+	Interval *[2]float64 `json:"interval"`
+	// Met says that the value is within the bound plus one row of the smallest cell; nil without a
+	// value.
+	Met    *bool  `json:"met"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
+// constraints. Rows without a value of an attribute are in no group of it.
+func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluation, error) {
+	subject, smooth := o.Subject, []string(nil)
+	if subject == nil {
+		subject, smooth = m.subject()
+	}
+	rows, err := m.labelled(r, name, o, m.attributes(subject, o.By))
+	if err != nil {
+		return nil, err
+	}
+	table, err := rates.Count(rows.Labels, rows.decisions, rows.Classes, rows.groups(), false)
+	if err != nil {
+		return nil, err
+	}
+	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, Classes: rows.Classes, Confusion: table.Confusion,
+		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: []Checked{}}
+	for _, c := range subject {
+		e.Constraints = append(e.Constraints, m.checked(c, rows))
+	}
+	for _, text := range smooth {
+		e.Constraints = append(e.Constraints, Checked{Constraint: text, Reason: "it bounds a smooth function of the scores, not a rate of decisions"})
+	}
+	return e, nil
+}
+
+// Unmet returns the constraints that do not hold on the rows.
+func (e *Evaluation) Unmet() (list []Checked) {
+	for _, c := range e.Constraints {
+		if c.Met != nil && !*c.Met {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// subject returns the training's constraints, and the texts that are not in the language.
+func (m *Model) subject() (list []constraints.Constraint, other []string) {
+	for _, text := range m.description.Constraints {
+		if c, err := constraints.Parse(text); err == nil {
+			list = append(list, c)
+		} else {
+			other = append(other, text)
+		}
+	}
+	return list, other
+}
+
+// attributes returns the attributes that the constraints and the caller name.
+func (m *Model) attributes(subject []constraints.Constraint, by []string) []string {
+	list := constraints.NeedsOf(constraints.Rate{}, subject).Attributes
+	for _, a := range m.description.Attributes { // also those that values such as Female determine
+		list = append(list, a.Name)
+	}
+	list = append(list, by...)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// checked counts one constraint.
+func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
+	out := Checked{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()}
+	if len(constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files) > 0 {
+		out.Reason = "the earlier decisions are of the file of the training"
+		return out
+	}
+	counted, err := m.count(c, rows)
+	if err != nil {
+		out.Reason = err.Error()
+		return out
+	}
+	v := counted.Values[0]
+	if !v.Defined {
+		out.Reason = "no rows to count"
+		return out
+	}
+	met := counted.Met(0)
+	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, interval(c, v)
+	return out
+}
+
+// count counts one constraint on the rows. The groups are those of the rows.
+func (m *Model) count(c constraints.Constraint, rows *labelled) (*constraints.Counted, error) {
+	system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, &rows.Population)
+	if err != nil {
+		return nil, err
+	}
+	sample, err := system.On(&rows.Population)
+	if err != nil {
+		return nil, err
+	}
+	counted, err := sample.Count(rows.decisions)
+	if !errors.Is(err, constraints.ErrNeedsSmooth) {
+		return &counted, err
+	}
+	_, smooth, err := sample.Smooth(rows.scores)
+	if err != nil {
+		return nil, err
+	}
+	if system.L1 {
+		norm, err := m.l1()
+		if err != nil {
+			return nil, err
+		}
+		smooth = append(smooth, norm)
+	}
+	counted, err = sample.CountWith(rows.decisions, smooth)
+	return &counted, err
+}
+
+// l1 returns the sum of the absolute values of the weights as they were trained, without biases.
+func (m *Model) l1() (sum float64, err error) {
+	trained, err := m.model.Normalization.Unfold(m.model.Spec, m.model.Weights)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range trained {
+		if len(w.Shape) == 2 { // a bias has one dimension
+			for _, x := range w.Data {
+				sum += math.Abs(x)
+			}
+		}
+	}
+	return sum, nil
+}
+
+// interval returns the 95% interval of a value: of a gap or a ratio the conservative one of the
+// groups with rows, of a rate the exact one. A loss and a norm have none.
+func interval(c constraints.Constraint, v constraints.Value) *[2]float64 {
+	var counts []statistics.Count
+	of := -1 // the rate that is the value
+	for _, r := range v.Rates {
+		if r.Rows == 0 {
+			continue
+		}
+		if math.Abs(float64(r.Hits)-r.Value*float64(r.Rows)) > 1e-6*float64(r.Rows) {
+			return nil // a loss
+		}
+		if r.Value == v.Value && of < 0 {
+			of = len(counts)
+		}
+		counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
+	}
+	var i statistics.Interval
+	switch {
+	case len(counts) == 0:
+		return nil
+	case c.Measure().IsGap():
+		i = statistics.Gap(counts, rates.Level)
+	case c.Measure().Compares():
+		i = statistics.Ratio(counts, rates.Level)
+	case of < 0:
+		return nil
+	default:
+		i = counts[of].Interval(rates.Level)
+	}
+	return &[2]float64{i.Low, i.High}
+}

@@ -1,0 +1,205 @@
+package predictor_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/models/predictor"
+	"ppal/trainer/session"
+)
+
+// constrained trains under constraints on people, and returns the model.
+func constrained(t *testing.T, file string, texts ...string) *predictor.Model {
+	t.Helper()
+	var list []constraints.Constraint
+	for _, text := range texts {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	source := session.CSV(file, "member")
+	source.Ignore, source.Impute = []string{"id"}, true
+	dir, _ := train(t, source, session.Decisions{SubjectTo: list})
+	return load(t, dir)
+}
+
+// The rates, the confusion matrix and the constraints are those of a count by hand.
+func TestEvaluate(t *testing.T) {
+	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
+	m := constrained(t, write(t, text), "gap(positive_rate, job) <= 0.05", "fpr[clerk] <= 0.3", "ratio(tpr, job) >= 0.8", "l1(weights) <= 100", "loss <= 5")
+	e, err := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"age<40"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")[1:]
+	var confusion [2][2]int
+	rows, accepted := map[string]int{}, map[string]int{}
+	positives, hits := map[string]int{}, map[string]int{}
+	clerks, wrong := 0, 0
+	err = m.Read(strings.NewReader(text), "people", predictor.Options{}, func(b *predictor.Batch) error {
+		for i, d := range b.Decisions {
+			fields := strings.Split(lines[b.First+i], ",")
+			y, job := indicatorInt(fields[4] == "yes"), fields[3]
+			confusion[y][d]++
+			rows[job]++
+			accepted[job] += d
+			positives[job] += y
+			hits[job] += y * d
+			if job == "clerk" && y == 0 {
+				clerks++
+				wrong += d
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for y := range confusion {
+		if !slices.Equal(e.Confusion[y], confusion[y][:]) {
+			t.Errorf("confusion %v, want %v", e.Confusion, confusion)
+		}
+	}
+	if want := float64(confusion[0][1]+confusion[1][0]) / float64(len(lines)); e.Rows != len(lines) || e.Rates.Overall["error"].Value != want {
+		t.Errorf("%d rows with error %v, want %v", e.Rows, e.Rates.Overall["error"], want)
+	}
+	spread := func(of, all map[string]int) (low, high float64) {
+		low, high = math.Inf(1), math.Inf(-1)
+		for job := range all {
+			r := float64(of[job]) / float64(all[job])
+			low, high = min(low, r), max(high, r)
+		}
+		return low, high
+	}
+	low, high := spread(accepted, rows)
+	tprLow, tprHigh := spread(hits, positives)
+	for j, want := range []float64{high - low, float64(wrong) / float64(clerks), tprLow / tprHigh} {
+		c := e.Constraints[j]
+		if c.Value == nil || math.Abs(*c.Value-want) > 1e-12 || c.Interval == nil || c.Interval[0] > want || c.Interval[1] < want || c.Met == nil {
+			t.Errorf("%s: %+v, want %v", c.Constraint, c, want)
+		}
+		if held := *c.Value <= c.Bound+0.01; !c.AtLeast && *c.Met && !held {
+			t.Errorf("%s: met with %v", c.Constraint, *c.Value)
+		}
+	}
+	norm := 0.0
+	for _, x := range m.Weights().Weights[0].Data {
+		norm += math.Abs(x)
+	}
+	if c := e.Constraints[3]; c.Value == nil || math.Abs(*c.Value-norm) > 1e-9 || c.Interval != nil || !*c.Met {
+		t.Errorf("%+v, want %v", c, norm)
+	}
+	if c := e.Constraints[4]; c.Value == nil || *c.Value <= 0 || c.Interval != nil {
+		t.Errorf("%+v", c)
+	}
+	var groups []string
+	for _, g := range e.Rates.ByGroup {
+		groups = append(groups, g.Group)
+	}
+	if want := []string{"age<40", "the rest", "job=baker", "job=clerk", "job=nurse"}; !slices.Equal(groups, want) {
+		t.Errorf("groups %q, want %q", groups, want)
+	}
+}
+
+// A file in which the rows do not determine a constraint, and constraints that are not met.
+func TestEvaluateOtherRows(t *testing.T) {
+	text := people(1000)
+	m := constrained(t, write(t, text), "gap(tpr, job) <= 0.05")
+	one := "age,income,job,member\n50,1,clerk,yes\n20,2,clerk,no\n30,,clerk,no\n"
+	e, err := m.Evaluate(strings.NewReader(one), "one", predictor.EvaluateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := e.Constraints[0]; c.Value != nil || c.Met != nil || c.Reason == "" || len(e.Unmet()) != 0 {
+		t.Errorf("a gap of one group: %+v", c)
+	}
+	never, err := constraints.Parse("positive_rate <= 0.0001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err = m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{Subject: []constraints.Constraint{never}})
+	if err != nil || len(e.Unmet()) != 1 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for name, tc := range map[string]struct {
+		text string
+		o    predictor.EvaluateOptions
+		want error
+		says string
+	}{
+		"no label":  {"age,income,job\n50,1,clerk\n", predictor.EvaluateOptions{}, datasets.ErrColumn, `no column "member"`},
+		"label":     {"age,income,job,member\n50,1,clerk,maybe\n", predictor.EvaluateOptions{}, datasets.ErrLabel, `row 1: label out of range: "maybe", want one of yes, no`},
+		"attribute": {one, predictor.EvaluateOptions{By: []string{"sex"}}, datasets.ErrColumn, `no column "sex"`},
+		"condition": {one, predictor.EvaluateOptions{By: []string{"job=pilot"}}, datasets.ErrGroup, `job is never "pilot"`},
+	} {
+		if _, err := m.Evaluate(strings.NewReader(tc.text), "file", tc.o); !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Adult: sparse rows, whose attribute sex is a block of features. The rates of the test rows are
+// those that the session counted.
+func TestEvaluateAdult(t *testing.T) {
+	data := os.Getenv(datasets.EnvData)
+	if data == "" {
+		t.Skip(datasets.EnvData + " is not set")
+	}
+	c, err := constraints.Parse("gap(positive_rate, sex) <= 0.02")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, _ := train(t, session.Table{Dataset: "adult", Dir: data}, session.Decisions{SubjectTo: []constraints.Constraint{c}})
+	m := load(t, dir)
+	f, err := os.Open(filepath.Join(data, "adult/a9a.t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e, err := m.Evaluate(f, f.Name(), predictor.EvaluateOptions{By: []string{"race"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Rows != 16281 || len(e.Rates.ByGroup) != 7 || e.Constraints[0].Value == nil {
+		t.Errorf("%d rows, %d groups, %+v", e.Rows, len(e.Rates.ByGroup), e.Constraints)
+	}
+	rates := map[string]float64{}
+	for _, g := range e.Rates.ByGroup {
+		rates[g.Group] = g.Rates["positive_rate"].Value
+	}
+	if want := math.Abs(rates["sex=Female"] - rates["sex=Male"]); math.Abs(*e.Constraints[0].Value-want) > 1e-12 {
+		t.Errorf("%v, want %v", *e.Constraints[0].Value, want)
+	}
+}
+
+// Pictures take their labels from a second file.
+func TestEvaluatePictures(t *testing.T) {
+	c, err := constraints.Parse("recall[*] >= 0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, _ := train(t, session.Images{Dataset: "synthetic", RowsPerClass: 40}, session.Decisions{SubjectTo: []constraints.Constraint{c}}, 4)
+	m := load(t, dir)
+	pixels := m.Description().Input.Features
+	idx := func(rows int) string {
+		return string([]byte{0, 0, 8, 2, 0, 0, 0, byte(rows), 0, 0, byte(pixels >> 8), byte(pixels)}) + strings.Repeat("\x07", rows*pixels)
+	}
+	e, err := m.Evaluate(strings.NewReader(idx(5)), "idx", predictor.EvaluateOptions{Labels: []byte{0, 1, 2, 3, 200}})
+	if err != nil || e.Rows != 4 || len(e.Confusion) != 4 || len(e.Constraints) != 1 || e.Constraints[0].Value == nil {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for _, labels := range [][]byte{{0, 1}, {0, 1, 2, 3, 0, 1}} {
+		if _, err := m.Evaluate(strings.NewReader(idx(5)), "idx", predictor.EvaluateOptions{Labels: labels}); !errors.Is(err, datasets.ErrMismatch) {
+			t.Errorf("%d labels: %v", len(labels), err)
+		}
+	}
+}
