@@ -144,7 +144,8 @@ func TestSparseAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// Adult's first column of products, float32 and float64, is that of the dense matrix.
+// On Adult, the products of the sparse matrix equal the products of the dense matrix, in float32 and
+// float64.
 func TestRealAdultSparse(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {
@@ -272,7 +273,8 @@ func TestSparseMemory(t *testing.T) {
 	}
 }
 
-// Rows that repeat a column, and others that are none, are refused by name.
+// The device refuses malformed sparse rows, such as rows that repeat a column, and names the input
+// and the row.
 func TestMalformedSparseRowsAreRefused(t *testing.T) {
 	n := sparseNetwork{rows: 40, cols: 6, outputs: 2}
 	for want, damage := range map[string]func(x *matrix.CSR){
