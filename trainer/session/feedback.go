@@ -209,8 +209,8 @@ func (a *assembly) exactStep(f *solution) error {
 // dearStep is the increase of the objective by the exact step that is worth a warning.
 const dearStep = 0.005
 
-// warnings says where the exact step failed, what it cost if the training rows chose its offsets, and
-// whether the decisions are constant.
+// warnings says where the exact step failed, what it cost if the training rows chose its offsets,
+// and whether the decisions are constant.
 func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
 	switch {
 	case f.constant < 0:
