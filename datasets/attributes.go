@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,13 +20,13 @@ type Attribute struct {
 
 // attributesOf makes the attributes that the texts name: each is a column's name or a condition on
 // a column. column returns the named column with a value for each row. columns are the columns that
-// determine the attributes.
-func attributesOf(texts, names []string, column func(name string) *column) (attributes []Attribute, columns []string, err error) {
+// determine the attributes. With flag, "missing" is a value.
+func attributesOf(texts, names []string, column func(name string) *column, flag bool) (attributes []Attribute, columns []string, err error) {
 	for _, text := range texts {
 		c, err := parseCondition(text, names)
 		if err == nil {
 			var a Attribute
-			if a, err = c.attribute(column(c.column)); err == nil {
+			if a, err = c.attribute(column(c.column), flag); err == nil {
 				attributes, columns = append(attributes, a), append(columns, c.column)
 				continue
 			}
@@ -36,7 +37,10 @@ func attributesOf(texts, names []string, column func(name string) *column) (attr
 }
 
 // attribute returns the attribute that the condition defines on the column.
-func (c *condition) attribute(col *column) (Attribute, error) {
+func (c *condition) attribute(col *column, flag bool) (Attribute, error) {
+	if flag && c.each {
+		col = col.flagged()
+	}
 	rows := max(len(col.codes), len(col.numbers))
 	a := Attribute{Name: c.text, Of: make([]int, rows)}
 	if !c.each {
@@ -47,7 +51,7 @@ func (c *condition) attribute(col *column) (Attribute, error) {
 		a.Values = []string{c.text, theRest}
 		for i := range a.Of {
 			switch {
-			case col.missing(i):
+			case !flag && col.missing(i):
 				a.Of[i] = -1
 			case !meets(i):
 				a.Of[i] = 1
@@ -69,6 +73,44 @@ func (c *condition) attribute(col *column) (Attribute, error) {
 		}
 	}
 	return a, nil
+}
+
+// theMissing is the value of rows without a value, if they are flagged.
+const theMissing = "missing"
+
+// flagged returns the column with the category "missing" in the place of missing values; c itself
+// if there are none.
+func (c *column) flagged() *column {
+	if c.firstMissing() < 0 {
+		return c
+	}
+	out := &column{name: c.name, codes: slices.Clone(c.codes), values: slices.Clone(c.values)}
+	if c.codes == nil {
+		distinct := slices.DeleteFunc(slices.Clone(c.numbers), math.IsNaN)
+		slices.Sort(distinct)
+		distinct = slices.Compact(distinct)
+		for _, x := range distinct {
+			out.values = append(out.values, formatNumber(x))
+		}
+		for _, x := range c.numbers {
+			code, found := slices.BinarySearch(distinct, x)
+			if !found {
+				code = -1
+			}
+			out.codes = append(out.codes, int32(code))
+		}
+	}
+	code := slices.Index(out.values, theMissing)
+	if code < 0 {
+		code = len(out.values)
+		out.values = append(out.values, theMissing)
+	}
+	for i, own := range out.codes {
+		if own < 0 {
+			out.codes[i] = int32(code)
+		}
+	}
+	return out
 }
 
 // missing reports whether the row has no value.
@@ -106,7 +148,7 @@ func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []A
 			}
 		}
 		return c
-	})
+	}, false)
 	for _, name := range columns {
 		by = append(by, int32(slices.Index(d.blocks, slices.Index(d.titles, name))))
 	}
@@ -166,7 +208,7 @@ func NewAttribute(text, name string, texts, absent []string) (Attribute, error) 
 	if err != nil {
 		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
 	}
-	a, err := c.attribute(own)
+	a, err := c.attribute(own, false)
 	if err != nil {
 		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
 	}

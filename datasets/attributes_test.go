@@ -18,7 +18,7 @@ Eve,40,F,Asian,1,0
 `
 
 func TestAttributes(t *testing.T) {
-	opts := TableOptions{Label: "income", Impute: true, Ignore: []string{"name", "race"}, Split: Split{Train: 100},
+	opts := TableOptions{Label: "income", Missing: MissingImputed, Ignore: []string{"name", "race"}, Split: Split{Train: 100},
 		Attributes: []string{"sex", "race", "age<25", "25<=age<60", "race=White", "dept", "name=Eve", "dept=2"}}
 	got, err := everything(t, peopleText, opts)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestAttributesOutsideTheFeatures(t *testing.T) {
 }
 
 func TestAttributeErrors(t *testing.T) {
-	own := TableOptions{Label: "income", Impute: true, Ignore: []string{"name"}, Split: Split{Train: 100}}
+	own := TableOptions{Label: "income", Missing: MissingImputed, Ignore: []string{"name"}, Split: Split{Train: 100}}
 	for _, tc := range []struct {
 		text string
 		want error

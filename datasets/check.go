@@ -49,25 +49,30 @@ type Report struct {
 }
 
 // Verify compares the files of the named data set in the data directory dir with the published
-// files. It reads each file once, for its checksum, and parses no rows. own is the path of the
-// user's file, for data sets without files of their own. A file that differs can still be read;
+// files. It reads each file once, for its checksum, and parses no rows. own are the paths of the
+// user's files, for data sets without files of their own. A file that differs can still be read;
 // Warnings says so. Verify returns an error if the name is unknown, if a file cannot be read, or if
 // ctx is cancelled. A missing file is not an error.
-func Verify(ctx context.Context, dir, name, own string) (*Report, error) {
+func Verify(ctx context.Context, dir, name string, own ...string) (*Report, error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, err
 	}
 	report := &Report{Dataset: d}
 	if d.Own {
-		if err := (&TableOptions{File: own}).checkFile(d); err != nil {
-			return nil, err
+		if len(own) == 0 {
+			own = []string{""}
 		}
-		found, err := sumFile(ctx, own)
-		if err != nil {
-			return nil, err
+		for _, path := range own {
+			if err := (&TableOptions{File: path}).checkFile(d); err != nil {
+				return nil, err
+			}
+			found, err := sumFile(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			report.Files = append(report.Files, FileStatus{File: File{Path: path}, State: Unverified, Size: found.size, SHA256: found.sha256})
 		}
-		report.Files = []FileStatus{{File: File{Path: own}, State: Unverified, Size: found.size, SHA256: found.sha256}}
 		return report, nil
 	}
 	count := map[State]int{}
@@ -98,7 +103,7 @@ func Verify(ctx context.Context, dir, name, own string) (*Report, error) {
 // If the data set cannot be read, Check returns the report on the files together with the error of
 // loading. The report is nil only if Verify fails.
 func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, error) {
-	report, err := Verify(ctx, dir, name, opts.File)
+	report, err := Verify(ctx, dir, name, opts.OwnFiles()...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,14 @@ import (
 //
 //	race=Caucasian    rows with this category, or this number
 //	age<25            likewise <=, >, >=
+//	race!=Caucasian   rows with another category, or another number
 //	25<=age<60        rows within both bounds
 //	race              one group for each value of the column
 type condition struct {
 	text   string
 	column string
-	value  string // the text after =; if empty, the bounds apply
+	value  string // the text after = or !=; if empty, the bounds apply
+	not    bool   // !=
 	lower  bound
 	upper  bound
 	each   bool // a column name only: one group for each value
@@ -48,7 +50,7 @@ func parseCondition(text string, columns []string) (condition, error) {
 	if at, ok := number([]byte(left)); ok && strings.HasPrefix(op, "<") { // 25<=age...
 		c.lower = bound{set: true, strict: op == "<", at: at}
 		left, op, right = cutOperator(right)
-		if op == "=" || strings.HasPrefix(op, ">") {
+		if op == "=" || op == "!=" || strings.HasPrefix(op, ">") {
 			return c, fmt.Errorf("%w %q: want an interval, as in 25<=age<60", ErrGroup, text)
 		}
 	}
@@ -57,14 +59,14 @@ func parseCondition(text string, columns []string) (condition, error) {
 	}
 	switch {
 	case op == "": // 25<=age
-	case op != "=":
+	case op != "=" && op != "!=":
 		if err = c.setBound(op, right); err == nil && c.lower.set && c.upper.set && c.lower.at >= c.upper.at {
 			err = fmt.Errorf("%w %q: the interval is empty", ErrGroup, text)
 		}
 	case right == "":
-		err = fmt.Errorf("%w %q: want a value after =", ErrGroup, text)
+		err = fmt.Errorf("%w %q: want a value after %s", ErrGroup, text, op)
 	default:
-		c.value = right
+		c.value, c.not = right, op == "!="
 	}
 	return c, err
 }
@@ -91,6 +93,11 @@ func cutOperator(text string) (left, op, right string) {
 		return text, "", ""
 	}
 	op = text[at : at+1]
+	if op == "=" && at > 0 && text[at-1] == '!' {
+		at--
+		op = "!="
+		return strings.TrimSpace(text[:at]), op, strings.TrimSpace(text[at+len(op):])
+	}
 	if op != "=" && strings.HasPrefix(text[at+1:], "=") {
 		op += "="
 	}
@@ -104,7 +111,10 @@ func groupsBy(s *sheet, conditions []condition) ([]Group, error) {
 	var groups []Group
 	for _, c := range conditions {
 		col := s.column(c.column)
-		if row := col.firstMissing(); row >= 0 {
+		if s.flag && c.each {
+			col = col.flagged()
+		}
+		if row := col.firstMissing(); row >= 0 && !s.flag {
 			return nil, fmt.Errorf("%w %q: row %d has no %s", ErrGroup, c.text, s.number(row)+1, c.column)
 		}
 		own, err := c.groups(s, col)
@@ -142,6 +152,25 @@ func (c *condition) groups(s *sheet, col *column) ([]Group, error) {
 // theRest is the name of the group of rows that do not meet the only condition.
 const theRest = "the rest"
 
+// negation describes the rows that do not meet the condition.
+func (c *condition) negation() string {
+	switch {
+	case c.value != "" && c.not:
+		return c.column + "=" + c.value
+	case c.value != "":
+		return c.column + "!=" + c.value
+	case c.lower.set && c.upper.set:
+		return "not " + c.text
+	case c.lower.set && c.lower.strict:
+		return c.column + "<=" + formatNumber(c.lower.at)
+	case c.lower.set:
+		return c.column + "<" + formatNumber(c.lower.at)
+	case c.upper.strict:
+		return c.column + ">=" + formatNumber(c.upper.at)
+	}
+	return c.column + ">" + formatNumber(c.upper.at)
+}
+
 // test returns the function that tests a row.
 func (c *condition) test(col *column) (func(row int) bool, error) {
 	switch {
@@ -153,17 +182,17 @@ func (c *condition) test(col *column) (func(row int) bool, error) {
 		if code < 0 {
 			return nil, fmt.Errorf("%w %q: %s is never %q, it is one of %s", ErrGroup, c.text, col.name, c.value, listed(col.values, 20))
 		}
-		return func(row int) bool { return int(col.codes[row]) == code }, nil
+		return func(row int) bool { return col.codes[row] != -1 && (int(col.codes[row]) == code) != c.not }, nil
 	case c.value != "":
 		at, ok := number([]byte(c.value))
 		if !ok {
 			return nil, fmt.Errorf("%w %q: %s holds numbers and %q is %w", ErrGroup, c.text, col.name, c.value, ErrNumber)
 		}
-		return func(row int) bool { return col.numbers[row] == at }, nil
+		return func(row int) bool { return !math.IsNaN(col.numbers[row]) && (col.numbers[row] == at) != c.not }, nil
 	}
 	return func(row int) bool {
 		x := col.numbers[row]
-		return !(c.lower.set && (x < c.lower.at || c.lower.strict && x == c.lower.at) ||
+		return !math.IsNaN(x) && !(c.lower.set && (x < c.lower.at || c.lower.strict && x == c.lower.at) ||
 			c.upper.set && (x > c.upper.at || c.upper.strict && x == c.upper.at))
 	}, nil
 }

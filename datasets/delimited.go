@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // separators are the separators that are detected automatically.
@@ -21,6 +21,22 @@ const (
 
 // byteOrderMark is at the beginning of the text files of some programs.
 const byteOrderMark = "\ufeff"
+
+// recordReader reads the rows of a table as texts.
+type recordReader interface {
+	// columns returns the columns' names.
+	columns() []string
+	// next returns the fields of the next row, without surrounding blanks. They are valid until the
+	// next call. After the last row it returns io.EOF; other errors are *FileError.
+	next() ([]string, error)
+	// fail adds the position of a field of the last row to an error.
+	fail(field int, err error) error
+}
+
+// newRecords returns a reader of r: text of separated fields, plain or gzip; see newDelimited.
+func newRecords(r io.Reader, name string, separator rune, header []string) (recordReader, error) {
+	return newDelimited(r, name, separator, header)
+}
 
 // delimited reads the records of a text of separated fields (RFC 4180): one record for each line,
 // with optional quotes around fields; lines end in \n or \r\n.
@@ -41,6 +57,9 @@ func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, er
 	head, err := buffered.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
 		return nil, 0, c.fail(err)
+	}
+	if err := checkEncoding(head, name); err != nil {
+		return nil, 0, err
 	}
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		head = head[len(byteOrderMark):]
@@ -71,9 +90,7 @@ func newDelimited(r io.Reader, name string, separator rune, header []string) (*d
 	if err != nil {
 		return nil, err
 	}
-	for _, field := range first {
-		d.header = append(d.header, strings.Clone(field))
-	}
+	d.header = columnNames(first)
 	return d, d.checkHeader(separator)
 }
 
@@ -88,13 +105,8 @@ func newCSVReader(r io.Reader, separator rune) *csv.Reader {
 // checkHeader returns an error if the first line does not look like names.
 func (d *delimited) checkHeader(separator rune) error {
 	numbers := 0
-	for i, name := range d.header {
-		switch _, ok := number([]byte(name)); {
-		case name == "":
-			return d.fail(i, fmt.Errorf("%w: the column has no name", ErrFormat))
-		case !utf8.ValidString(name):
-			return d.fail(i, fmt.Errorf("%w: the column's name is not in UTF-8", ErrFormat))
-		case ok:
+	for _, name := range d.header {
+		if _, ok := number([]byte(name)); ok {
 			numbers++
 		}
 	}
@@ -106,6 +118,24 @@ func (d *delimited) checkHeader(separator rune) error {
 	}
 	return nil
 }
+
+// columnNames returns copies of the names in a header. A column without a name is named by its
+// place: "column 1".
+func columnNames(header []string) []string {
+	names := make([]string, len(header))
+	for i, field := range header {
+		if names[i] = strings.Clone(field); field == "" {
+			names[i] = fmt.Sprintf("column %d", i+1)
+			for slices.Contains(header, names[i]) {
+				names[i] += "'"
+			}
+		}
+	}
+	return names
+}
+
+// columns implements recordReader.
+func (d *delimited) columns() []string { return d.header }
 
 // sniffSeparator returns the separator that gives the most fields, among the separators that give
 // the same number of fields in every record examined; if there is no such separator, the one that
@@ -134,8 +164,7 @@ func sniffSeparator(head []byte) rune {
 	return best
 }
 
-// next returns the fields of the next record, without surrounding blanks. They are valid until the
-// next call. After the last record it returns io.EOF; other errors are *FileError.
+// next implements recordReader.
 func (d *delimited) next() ([]string, error) {
 	record, err := d.csv.Read()
 	switch {
@@ -146,6 +175,9 @@ func (d *delimited) next() ([]string, error) {
 	}
 	for i, field := range record {
 		record[i] = strings.TrimSpace(field)
+		if err, advice := checkUTF8(record[i], d.name); err != nil {
+			return nil, advise(d.fail(i, err), advice)
+		}
 	}
 	return record, nil
 }
@@ -167,7 +199,7 @@ func (d *delimited) readError(record []string, err error) error {
 	return &FileError{Path: d.name, Offset: -1, Line: parse.StartLine, Err: what}
 }
 
-// fail adds the position of a field of the last record to an error.
+// fail implements recordReader.
 func (d *delimited) fail(field int, err error) error {
 	line, _ := d.csv.FieldPos(field)
 	return &FileError{Path: d.name, Offset: -1, Line: line, Column: field + 1, Err: err}

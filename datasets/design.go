@@ -41,7 +41,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	}
 	columns := slices.DeleteFunc(s.names(), func(name string) bool { return name == d.label })
 	var of []string
-	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column); err != nil {
+	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column, s.flag); err != nil {
 		return nil, err
 	}
 	switch {
@@ -66,7 +66,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	if len(p.Encodings) == 0 {
 		return nil, fmt.Errorf("datasets: %w: no column is left for features", ErrColumn)
 	}
-	out.features = &encoded{sheet: s, by: p}
+	out.features, out.uses = &encoded{sheet: s, by: p}, d.uses(s, p)
 	return out, nil
 }
 

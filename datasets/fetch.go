@@ -210,7 +210,7 @@ type sums struct {
 
 // sumFile reads a file once for its size and checksums.
 func sumFile(ctx context.Context, path string) (sums, error) {
-	f, err := openFile(path)
+	f, err := openInput(path)
 	if err != nil {
 		return sums{}, err
 	}

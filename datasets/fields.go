@@ -217,3 +217,13 @@ func (f *fieldReader) fail(field int, err error) error {
 	}
 	return &fieldError{line: line, column: field + 1, err: err}
 }
+
+// checkUTF8 returns an error if a field of the last record is not in UTF-8.
+func (f *fieldReader) checkUTF8() error {
+	for i, field := range f.fields {
+		if err, advice := checkUTF8(string(field), "FILE"); err != nil {
+			return f.fail(i, fmt.Errorf("%w; %s", err, advice))
+		}
+	}
+	return nil
+}

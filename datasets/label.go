@@ -16,6 +16,8 @@ type Label struct {
 	// and Negative; Otherwise is the text for the other rows.
 	Condition string `json:"condition,omitempty"`
 	Otherwise string `json:"otherwise,omitempty"`
+	// Decimal says how numbers in the column are written, as in Encoding.
+	Decimal string `json:"decimal,omitempty"`
 }
 
 // Values returns a text for class -1 and for class +1: the labels. Several labels of class -1 are
@@ -41,11 +43,17 @@ func (l *Label) Classes(texts []string) ([]int, error) {
 			return nil, err
 		}
 		of = func(text string) (int, error) {
-			x, ok := number([]byte(text))
-			if !ok {
+			of := &column{name: l.Column, codes: []int32{0}, values: []string{text}}
+			x, ok := localNumber([]byte(text), l.Decimal)
+			switch _, isNumber := number([]byte(c.value)); {
+			case ok && (c.value == "" || isNumber):
+				of = &column{name: l.Column, numbers: []float64{x}}
+			case c.value == "":
 				return 0, fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
+			case text != c.value: // so that the column has both categories
+				of.values = append(of.values, c.value)
 			}
-			meets, err := c.test(&column{name: l.Column, numbers: []float64{x}})
+			meets, err := c.test(of)
 			if err != nil || !meets(0) {
 				return 0, err
 			}

@@ -26,7 +26,7 @@ const maxLine = 64 << 20
 
 // LoadLIBSVM calls ReadLIBSVM on a file.
 func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
-	f, err := openFile(path)
+	f, err := openInput(path)
 	if err != nil {
 		return nil, err
 	}

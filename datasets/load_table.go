@@ -6,6 +6,7 @@ import "fmt"
 type Tables struct {
 	Train, Validation, Test *Table       // nil if the split gives this set no rows
 	Preparation             *Preparation // how the columns became features
+	Uses                    []ColumnUse  // what each column of the file became; nil for sparse tables
 	Label                   Label        // how the label gives the class
 	// Files are the files whose rows Table.Source numbers one after the other; nil: one file
 	Files    []FileRows
@@ -57,6 +58,9 @@ func LoadTable(dir, name string, opts TableOptions) (*Tables, error) {
 	}
 	if opts.Split == (Split{}) {
 		opts.Split = DefaultSplit
+		if opts.TestFile != "" {
+			opts.Split = SplitWithTestFile
+		}
 	}
 	if err := opts.check(d); err != nil {
 		return nil, err

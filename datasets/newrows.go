@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"unicode/utf8"
 )
 
 // NewRows reads rows that a trained model has not seen, in blocks, with bounded memory. It prepares
@@ -85,6 +86,7 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 		for _, field := range fields.fields {
 			header = append(header, string(field))
 		}
+		header = columnNames(header)
 		first.text, first.line, fields.want = fields.text, fields.line, len(header)
 	}
 	encoder, err := n.Preparation.newRowEncoder(header, n.IgnoreUnknown)
@@ -228,10 +230,14 @@ func (w *textWorker) do(c chunk, b *Block) error {
 	w.fields.reset(c)
 	w.begin(b)
 	w.encoder.unknown = 0
+	valid := utf8.Valid(c.text)
 	for {
 		err := w.fields.next()
 		if err == io.EOF {
 			break
+		}
+		if err == nil && !valid {
+			err = w.fields.checkUTF8()
 		}
 		if err == nil {
 			var field int

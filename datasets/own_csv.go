@@ -1,205 +1,199 @@
 package datasets
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // ownCSV describes a user's file: text of separated fields with the columns' names in the first
-// line.
+// line, or a Parquet file.
 //
-// A numeric column is standardised; any other column becomes one feature for each of its values.
-// Blanks around a field are ignored.
+// A numeric column is standardised; a column of dates becomes several numbers or is refused; any
+// other column becomes one feature for each of its values. Blanks around a field are ignored.
 func ownCSV() Dataset {
 	return Dataset{
 		Name:        "csv",
-		Description: "your own file, with the columns' names in its first line",
+		Description: "your own file, with the columns' names in its first line; - is standard input",
 		Own:         true,
 		table: func(_ string, opts TableOptions) (*source, error) {
-			f, err := openFile(opts.File)
+			f, err := openInput(opts.File)
 			if err != nil {
 				return nil, err
 			}
 			defer f.Close()
-			s, design, err := readOwnCSV(f, opts)
-			if err != nil {
-				return nil, err
-			}
-			opts.Ignore = nil // the design no longer has these columns
-			return design.table(s, opts)
+			return readOwnCSV(f, opts)
 		},
 	}
 }
 
 // absentTexts mark a missing value in a user's file.
-var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"}
+var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-nan", "-NaN", "NaT", "<NA>", "#N/A", "#NA"}
 
 // readOwnCSV reads the file twice: for the kinds of its columns, then for its values.
-func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*sheet, *design, error) {
-	records, err := newDelimited(f, opts.File, opts.Separator, nil)
+func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
+	records, err := newRecords(f, opts.File, opts.Separator, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	own, err := newOwnColumns(records.header, opts)
+	own, err := newOwnTable(records.columns(), &opts)
 	if err != nil {
-		return nil, nil, &FileError{Path: opts.File, Offset: -1, Line: 1, Err: err}
+		return nil, err
 	}
-	if err := own.infer(records); err != nil {
-		return nil, nil, err
+	if err := own.learn(records); err != io.EOF {
+		return nil, err
+	}
+	if own.columns[0].profile.rows == 0 {
+		return nil, &FileError{Path: opts.File, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
+	}
+	if err := own.decide(); err != nil {
+		return nil, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, nil, fileError(opts.File, err)
+		return nil, fileError(opts.File, err)
 	}
-	s, err := readSheet(f, opts.File, own.schema(opts))
+	s, err := readSheet(f, opts.File, own.schema(nil))
 	if err != nil {
-		var fe *FileError
-		if errors.Is(err, ErrMissing) && errors.As(err, &fe) {
-			fe.Advice = "use --missing impute, or ignore the column (--ignore)"
-		}
-		return nil, nil, err
+		return nil, err
 	}
-	design, err := own.design(s)
-	return s, design, err
+	own.describe(s)
+	return own.source(s)
 }
 
-// ownColumns holds the columns of a file that are used.
-type ownColumns struct {
-	label, positive string // positive: as given, may be empty
-	names           []string
-	fields          []int
-	numeric         []bool
-	group           []bool
-	ignored         []bool
-}
-
-// newOwnColumns finds the columns that the options name.
-func newOwnColumns(header []string, opts TableOptions) (*ownColumns, error) {
-	own := &ownColumns{label: opts.Label}
-	if !slices.Contains(header, own.label) {
-		own.label, own.positive, _ = strings.Cut(opts.Label, "=")
-	}
-	for _, name := range slices.Concat([]string{own.label}, opts.Ignore, opts.Categorical) {
-		if !slices.Contains(header, name) {
-			return nil, noColumn(name, header)
-		}
-	}
-	var groups, attributes []string
-	for _, text := range opts.Groups {
-		c, err := parseCondition(text, header)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, c.column)
-	}
-	for _, text := range opts.Attributes {
-		c, err := parseCondition(text, header)
-		if err != nil {
-			return nil, fmt.Errorf("attribute: %w", err)
-		}
-		attributes = append(attributes, c.column)
-	}
-	for field, name := range header {
-		group, ignored := slices.Contains(groups, name), slices.Contains(opts.Ignore, name)
-		attribute := slices.Contains(attributes, name)
-		if ignored && !group && !attribute {
-			continue
-		}
-		if slices.Contains(own.names, name) {
-			return nil, fmt.Errorf("%w: two columns are named %q; ignore the name (--ignore), or rename a column", ErrColumn, name)
-		}
-		own.names = append(own.names, name)
-		own.fields = append(own.fields, field)
-		own.numeric = append(own.numeric, name != own.label && !slices.Contains(opts.Categorical, name))
-		own.group = append(own.group, group)
-		own.ignored = append(own.ignored, ignored)
-	}
-	return own, nil
-}
-
-// infer reads all records. A column is categorical if it has a text that is neither a number nor
-// the mark of a missing value.
-func (own *ownColumns) infer(records *delimited) error {
-	for {
-		record, err := records.next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for i, field := range own.fields {
-			text := record[field]
-			if own.numeric[i] && !looksNumeric(text) && !slices.Contains(absentTexts, text) {
-				own.numeric[i] = false
+// schema returns the schema for reading the file's values; known is the sheet of the training file
+// when another file is read.
+func (t *ownTable) schema(known *sheet) *schema {
+	s := &schema{separator: t.opts.Separator, absent: absentTexts, drop: t.opts.Missing == MissingDropped}
+	imputed := t.opts.Missing == MissingImputed || t.opts.Missing == MissingFlagged
+	for _, c := range t.columns {
+		missing := imputed && t.mayMiss(c) || !c.feature && !c.group && !c.label && !c.split
+		spec := columnSpec{name: c.name, missing: missing, free: !c.feature && !c.label}
+		if known != nil && c.kind == categoryKind {
+			spec.free, spec.unknown = false, t.opts.Unknown == UnknownIgnored && !c.label
+			if spec.categories = known.column(c.name).values; spec.categories == nil { // the attribute became numbers
+				spec.numeric = true
 			}
 		}
-	}
-}
-
-// looksNumeric also accepts infinities and numbers out of range: in a numeric column they are
-// errors, and not a reason to read the column as text.
-func looksNumeric(text string) bool {
-	if _, ok := number([]byte(text)); ok {
-		return true
-	}
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil || errors.Is(err, strconv.ErrRange)
-}
-
-// schema returns the schema for reading the file's values.
-func (own *ownColumns) schema(opts TableOptions) *schema {
-	s := &schema{separator: opts.Separator, absent: absentTexts}
-	s.attributes = opts.Attributes
-	for i, name := range own.names {
-		s.columns = append(s.columns, columnSpec{
-			name: name, numeric: own.numeric[i], label: name == own.label,
-			free:    own.ignored[i] && !own.numeric[i],
-			missing: (opts.Impute || own.ignored[i]) && !own.group[i] && name != own.label,
-		})
+		for _, e := range c.encodings() {
+			if c.kind == categoryKind {
+				break
+			}
+			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.value, missing: missing})
+		}
+		if c.kind == categoryKind || c.kind == dateKind && (c.group || c.attribute) {
+			s.columns = append(s.columns, spec)
+		}
 	}
 	return s
 }
 
-// design makes features from all columns except the label.
-func (own *ownColumns) design(s *sheet) (*design, error) {
-	label := s.column(own.label)
-	positive, err := positiveClass(label.values, own.positive)
-	if err != nil {
-		return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("column %q: %w", own.label, err)}
+// encodings returns how the column becomes features, without categories.
+func (c *ownColumn) encodings() []Encoding {
+	if c.kind != dateKind {
+		return []Encoding{{Column: c.name, Decimal: c.decimal}}
 	}
-	negative := without(label.values, positive)
-	d := &design{label: own.label, positive: positive, absent: absentTexts,
-		classes: [2]string{own.label + "=" + listed(negative, 3), own.label + "=" + positive}}
-	for i, name := range own.names {
-		if name == own.label || own.ignored[i] {
+	var parts []Encoding
+	for _, part := range dateParts(c.layout) {
+		parts = append(parts, Encoding{Column: c.name, Date: c.layout, Part: part})
+	}
+	return parts
+}
+
+// source makes features from the columns that are features.
+func (t *ownTable) source(s *sheet) (*source, error) {
+	d := &design{label: t.label, absent: absentTexts}
+	fail := func(err error) (*source, error) {
+		return nil, &Problems{Path: s.name, List: []*FileError{{Path: s.name, Offset: -1, Err: err}}}
+	}
+	if err := t.classes(d, s); err != nil {
+		return fail(fmt.Errorf("column %q: %w", t.label, err))
+	}
+	for _, c := range t.columns {
+		if !c.feature {
 			continue
 		}
-		c := s.column(name)
-		e := Encoding{Column: name, Categories: c.values, Missing: c.firstMissing() >= 0}
-		if err := checkCategories(c, s.rows); err != nil {
-			return nil, &FileError{Path: s.name, Offset: -1, Err: err}
+		for _, e := range c.encodings() {
+			col := s.column(e.title())
+			e.Categories, e.Missing = col.values, col.firstMissing() >= 0
+			if slices.ContainsFunc(d.encodings, func(other Encoding) bool { return other.title() == e.title() }) {
+				return fail(fmt.Errorf("%w: %q is a column and a part of dates; rename the column", ErrColumn, e.title()))
+			}
+			d.encodings = append(d.encodings, e)
 		}
-		d.encodings = append(d.encodings, e)
 	}
-	return d, nil
+	t.remark(s)
+	parts, err := t.parts(&s)
+	if err != nil {
+		return nil, err
+	}
+	opts := *t.opts
+	opts.Ignore = nil // the design no longer has these columns
+	s.flag = opts.Missing == MissingFlagged
+	out, err := d.table(s, opts)
+	if err != nil {
+		return nil, err
+	}
+	if t.when != nil {
+		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Decimal: t.column(t.label).decimal}
+	}
+	out.files = t.files
+	out.assigned, out.uses = parts, t.uses
+	kept := out.features.preparation().Encodings
+	for i := range out.uses {
+		u := &out.uses[i]
+		if c := t.column(u.Name); c != nil && c.feature && !slices.ContainsFunc(kept, func(e Encoding) bool { return e.Column == u.Name }) {
+			u.Became, u.Detail = "ignored", u.Detail+", excluded from the features because it is sensitive"
+		}
+	}
+	out.notes, out.warnings = append(t.notes, out.notes...), append(t.warnings, out.warnings...)
+	return out, nil
+}
+
+// classes sets the design's classes. With a condition, the label's column becomes two categories.
+func (t *ownTable) classes(d *design, s *sheet) error {
+	label := s.column(t.label)
+	if t.when == nil {
+		positive, err := t.positiveClass(label.values)
+		if err != nil {
+			return err
+		}
+		negative := without(label.values, positive)
+		d.positive, d.classes = positive, [2]string{t.label + "=" + listed(negative, 3), t.label + "=" + positive}
+		return nil
+	}
+	meets, err := t.when.test(label)
+	if err != nil {
+		return err
+	}
+	codes := make([]int32, s.rows)
+	for i := range codes {
+		if meets(i) {
+			codes[i] = 1
+		}
+	}
+	*label = column{name: t.label, codes: codes, values: []string{t.when.negation(), t.when.text}}
+	d.positive, d.classes = t.when.text, [2]string{t.when.negation(), t.when.text}
+	return nil
 }
 
 // positiveClass returns the label of class +1: the given value; of two numbers the larger number;
 // of two words the word that means yes.
-func positiveClass(values []string, given string) (string, error) {
-	if given != "" {
-		if !slices.Contains(values, given) {
-			return "", fmt.Errorf("%w: it is never %q, it is one of %s", ErrLabel, given, listed(values, 20))
-		}
-		return given, nil
+func (t *ownTable) positiveClass(values []string) (string, error) {
+	if t.positive != "" {
+		return givenClass(values, t.positive)
 	}
+	values = slices.Sorted(slices.Values(values))
 	if len(values) != 2 {
-		return "", fmt.Errorf("%w: it has %d values (%s), want two, or the one that is +1, as in COLUMN=VALUE",
-			ErrLabel, len(values), listed(values, 10))
+		many, as := fmt.Sprint(len(values)), "--label '"+t.label+"=VALUE'"
+		if len(values) > maxCategories {
+			many = fmt.Sprintf("more than %d", maxCategories)
+		}
+		if !slices.ContainsFunc(values, func(v string) bool { return !looksNumeric(v) }) {
+			as += " or --label '" + t.label + ">=NUMBER'"
+		}
+		return "", fmt.Errorf("%w: it has %s values (%s), want two, or a condition for class +1, as in %s",
+			ErrLabel, many, listed(values, 10), as)
 	}
 	first, ok := number([]byte(values[0]))
 	second, both := number([]byte(values[1]))
@@ -210,22 +204,56 @@ func positiveClass(values []string, given string) (string, error) {
 	case ok && both && second < first, yes(values[0]) && !yes(values[1]):
 		return values[0], nil
 	}
-	return "", fmt.Errorf("%w: is %q or %q the class +1? specify it, as in COLUMN=VALUE", ErrLabel, values[0], values[1])
+	return "", fmt.Errorf("%w: is %q or %q the class +1? specify it, as in --label '%s=%s'", ErrLabel, values[0], values[1], t.label, values[1])
 }
 
-// manyCategories is the number of categories up to which a column is accepted even if most rows
-// have a category of their own.
-const manyCategories = 20
+// givenClass returns the value that the user gave, or the only value that is the same number.
+func givenClass(values []string, given string) (string, error) {
+	if slices.Contains(values, given) {
+		return given, nil
+	}
+	var equal []string
+	if x, ok := number([]byte(given)); ok {
+		for _, v := range values {
+			if y, ok := number([]byte(v)); ok && x == y {
+				equal = append(equal, v)
+			}
+		}
+	}
+	if len(equal) == 1 {
+		return equal[0], nil
+	}
+	return "", fmt.Errorf("%w: it is never %q, it is one of %s", ErrLabel, given, listed(values, 20))
+}
 
-// checkCategories refuses a text column without values, and a text column that identifies rows
-// instead of describing them (names, dates, record numbers).
-func checkCategories(c *column, rows int) error {
-	n := len(c.values)
-	if c.codes != nil && n == 0 {
-		return fmt.Errorf("%w %q: it has no values", ErrColumn, c.name)
+// remark writes notes about decisions, and warnings about columns that probably identify rows.
+func (t *ownTable) remark(s *sheet) {
+	var commas, thousands []string
+	for _, c := range t.columns {
+		switch {
+		case c.kind == numberKind && c.decimal == commaDecimals:
+			commas = append(commas, c.name)
+		case c.kind == numberKind && c.decimal == pointDecimals:
+			thousands = append(thousands, c.name)
+		}
+		if c.feature && c.kind == numberKind && c.profile.counting && c.profile.rows > manyCategories {
+			t.warnings = append(t.warnings, fmt.Sprintf("The column %q only numbers the rows, so a model can learn their order: ignore it (--ignore %s).",
+				c.name, shellName(c.name)))
+		}
 	}
-	if n > manyCategories && n > rows/2 {
-		return fmt.Errorf("%w %q: it has %d different texts in %d rows; ignore it (--ignore), or replace it by numbers", ErrColumn, c.name, n, rows)
+	if len(commas) > 0 {
+		t.notes = append(t.notes, "These columns hold numbers with decimal commas: "+listed(commas, 10)+".")
 	}
-	return nil
+	if len(thousands) > 0 {
+		t.notes = append(t.notes, "These columns hold numbers with separators of thousands: "+listed(thousands, 10)+".")
+	}
+	if all := t.columns[0].profile.rows; t.opts.Missing == MissingDropped && s.rows < all {
+		var why []string
+		for _, c := range t.columns {
+			if c.profile.missing > 0 && (c.feature || c.label || c.group || c.split) {
+				why = append(why, fmt.Sprintf("%s (%d)", c.name, c.profile.missing))
+			}
+		}
+		t.notes = append(t.notes, fmt.Sprintf("%d of %d rows are left out because of missing values in %s.", all-s.rows, all, listed(why, 10)))
+	}
 }

@@ -126,8 +126,8 @@ func TestOwnCSVHeldOut(t *testing.T) {
 func TestOwnCSVMissing(t *testing.T) {
 	text := "x,c,y\n1,a,0\nNA,b,1\n3,,0\n5,a,1\n"
 	_, err := everything(t, text, TableOptions{Label: "y"})
-	checkError(t, err, ErrMissing, `own.csv: line 3, column 1: x: missing value: "NA"; use --missing impute, or ignore the column (--ignore)`)
-	got, err := everything(t, text, TableOptions{Label: "y", Impute: true})
+	checkProblems(t, err, 2, ErrMissing, `line 3, column 1: x: missing value: "NA" in 1 of 4 rows; use --missing impute or --missing drop, or ignore the column (--ignore x)`)
+	got, err := everything(t, text, TableOptions{Label: "y", Missing: MissingImputed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +142,9 @@ func TestOwnCSVMissing(t *testing.T) {
 		}
 	}
 	// Labels and groups must not be missing, even then.
-	_, err = everything(t, strings.Replace(text, "a,0", "a,?", 1), TableOptions{Label: "y", Impute: true})
+	_, err = everything(t, strings.Replace(text, "a,0", "a,?", 1), TableOptions{Label: "y", Missing: MissingImputed})
 	checkError(t, err, ErrMissing, "line 2, column 3: y: missing value")
-	_, err = everything(t, text, TableOptions{Label: "y", Impute: true, Groups: []string{"c=a"}})
+	_, err = everything(t, text, TableOptions{Label: "y", Missing: MissingImputed, Groups: []string{"c=a"}})
 	checkError(t, err, ErrMissing, "line 4, column 2: c: missing value")
 }
 
@@ -164,8 +164,8 @@ func TestOwnCSVLabels(t *testing.T) {
 		{"y", text("false", "true"), "y=true", ""},
 		{"y=red", text("red", "green", "blue"), "y=red", ""},
 		{"y", text("red", "green"), "",
-			`own.csv: column "y": label out of range: is "green" or "red" the class +1? specify it, as in COLUMN=VALUE`},
-		{"y", text("0", "1", "2"), "", `column "y": label out of range: it has 3 values (0, 1, 2), want two, or the one that is +1`},
+			`own.csv: column "y": label out of range: is "green" or "red" the class +1? specify it, as in --label 'y=red'`},
+		{"y", text("0", "1", "2"), "", `column "y": label out of range: it has 3 values (0, 1, 2), want two, or a condition for class +1, as in --label 'y=VALUE' or --label 'y>=NUMBER'`},
 		{"y", text("1", "1"), "", "it has 1 values (1)"},
 		{"y=3", text("1", "2"), "", `it is never "3", it is one of 1, 2`},
 		{"y=1", text("1", "1"), "", "no rows of class y= among the training rows"},
@@ -219,11 +219,11 @@ func TestOwnCSVErrors(t *testing.T) {
 		{"only labels", "y,y2\n1,1\n0,1\n", TableOptions{Label: "y", Ignore: []string{"y2"}}, ErrColumn, "no column is left"},
 		{"infinite", strings.Replace(wages, "89077", "Inf", 1), TableOptions{Label: "paid"}, ErrNumber,
 			`line 7, column 4: zip: "Inf" is not a finite number`},
-		{"nothing but missing", "x,y\n?,1\n?,0\n", TableOptions{Label: "y", Impute: true, Categorical: []string{"x"}}, ErrColumn,
+		{"nothing but missing", "x,y\n?,1\n?,0\n", TableOptions{Label: "y", Missing: MissingImputed, Categorical: []string{"x"}}, ErrColumn,
 			`"x": it has no value`},
 		{"no groups to drop", wages, TableOptions{Label: "paid", DropSensitive: true}, ErrOption, "--drop-sensitive needs groups"},
 		{"label of many values", manyLabels(), TableOptions{Label: "y"}, ErrLabel,
-			"line 1002, column 2: y: label out of range: more than 1000 different values, want two"},
+			`column "y": label out of range: it has more than 1000 values (0.5, 1.5, 10.5`},
 		{"split", wages, TableOptions{Label: "paid", Split: Split{50, 20, 20}}, ErrSplit, "50/20/20"},
 		{"cut", wages[:len(wages)-6], TableOptions{Label: "paid"}, ErrTruncated,
 			"line 9: truncated: the last line has only 5 of 6 fields"},
@@ -249,7 +249,7 @@ func TestOwnCSVIdentifiers(t *testing.T) {
 		fmt.Fprintf(&text, "person %d,%d\n", i, i%2)
 	}
 	_, err := everything(t, text.String(), TableOptions{Label: "y"})
-	checkError(t, err, ErrColumn, `"who": it has 60 different texts in 60 rows; ignore it`)
+	checkError(t, err, ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
 }
 
 // DropSensitive drops the columns of the conditions.

@@ -69,7 +69,7 @@ func signs(path string, values []float64) (labels []int, classes [2]string, err 
 
 // libsvmLine returns the line of a file's row, or 0 if it cannot be found.
 func libsvmLine(path string, row int) int {
-	f, err := openFile(path)
+	f, err := openInput(path)
 	if err != nil {
 		return 0
 	}

@@ -31,6 +31,11 @@ type Preparation struct {
 //	a number     x -> (x - Center)/Scale, with mean and standard deviation of the training rows
 //	a category   one feature for each of Levels, 1 for rows with that level and 0 for other rows
 //
+// Decimal says how the numbers are written: "" as in programs, "," with a decimal comma and perhaps
+// separators of thousands (1.234,5), "." with separators of thousands (1,234.5). With Date, a
+// layout of Go's package time, the column holds dates, and the number is the date's Part: "day"
+// (days since 1970-01-01), "month", "weekday" (1 is Monday) or "hour".
+//
 // With Missing, values may be missing: a missing value is 0 in these features and 1 in one
 // additional feature after them, which is 0 for other rows.
 type Encoding struct {
@@ -43,6 +48,25 @@ type Encoding struct {
 	// 1 if all training rows are equal
 	Scale   float64 `json:"scale,omitempty" yaml:"scale,omitempty"`
 	Missing bool    `json:"missing,omitempty" yaml:"missing,omitempty"`
+	Decimal string  `json:"decimal,omitempty" yaml:"decimal,omitempty"`
+	Date    string  `json:"date,omitempty" yaml:"date,omitempty"`
+	Part    string  `json:"part,omitempty" yaml:"part,omitempty"`
+}
+
+// value returns the number that a text in the column stands for, before it is standardised.
+func (e *Encoding) value(text []byte) (x float64, ok bool) {
+	if e.Date != "" {
+		return dateNumber(string(text), e.Date, e.Part)
+	}
+	return localNumber(text, e.Decimal)
+}
+
+// title names the column, or the part of its dates.
+func (e *Encoding) title() string {
+	if e.Part != "" {
+		return e.Column + " " + e.Part
+	}
+	return e.Column
 }
 
 func (e *Encoding) numeric() bool { return len(e.Categories) == 0 }
@@ -84,6 +108,14 @@ func (p *Preparation) Check() error {
 				return fmt.Errorf("datasets: a preparation's level %q of %q: %w: it is not one of the categories", level, e.Column, ErrColumn)
 			}
 		}
+		if e.Date != "" || e.Part != "" {
+			if err := checkDate(e.Date, e.Part); err != nil {
+				return fmt.Errorf("datasets: a preparation's %q: %w: %w", e.Column, ErrColumn, err)
+			}
+		}
+		if !slices.Contains([]string{plainNumbers, commaDecimals, pointDecimals}, e.Decimal) {
+			return fmt.Errorf("datasets: a preparation's %q: %w: the decimal sign is %q, want a comma or a point", e.Column, ErrColumn, e.Decimal)
+		}
 		if e.numeric() && (!(e.Scale > 0) || math.IsInf(e.Scale, 0) || math.IsNaN(e.Center) || math.IsInf(e.Center, 0)) {
 			return fmt.Errorf("datasets: a preparation's %q: %w: it has the centre %v and the scale %v", e.Column, ErrColumn, e.Center, e.Scale)
 		}
@@ -101,13 +133,13 @@ func (p *Preparation) Columns() []string {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
 		if e.numeric() {
-			names = append(names, e.Column)
+			names = append(names, e.title())
 		}
 		for _, level := range e.levels() {
 			names = append(names, e.Column+"="+level)
 		}
 		if e.Missing {
-			names = append(names, e.Column+" missing")
+			names = append(names, e.title()+" missing")
 		}
 	}
 	return names
@@ -116,8 +148,10 @@ func (p *Preparation) Columns() []string {
 // specs returns the columns that the features need.
 func (p *Preparation) specs() []columnSpec {
 	var specs []columnSpec
-	for _, e := range p.Encodings {
-		specs = append(specs, columnSpec{name: e.Column, numeric: e.numeric(), categories: e.Categories, missing: e.Missing})
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.value,
+			categories: e.Categories, missing: e.Missing})
 	}
 	return specs
 }
@@ -165,14 +199,14 @@ func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 		if !e.numeric() {
 			continue
 		}
-		e.Center, e.Scale = meanAndDeviation(s.column(e.Column).numbers, rows)
+		e.Center, e.Scale = meanAndDeviation(s.column(e.title()).numbers, rows)
 		switch {
 		case e.Scale == 0:
 			e.Scale = 1
-			constant = append(constant, e.Column)
+			constant = append(constant, e.title())
 		case math.IsInf(e.Scale, 0) || math.IsNaN(e.Scale) || e.Scale < minScale:
 			return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf(
-				"%w %q: its standard deviation is out of range: rescale the numbers", ErrColumn, e.Column)}
+				"%w %q: its standard deviation is out of range: rescale the numbers", ErrColumn, e.title())}
 		}
 	}
 	return constant, nil
@@ -217,7 +251,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 	at := 0
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
-		c := s.column(e.Column)
+		c := s.column(e.title())
 		if e.numeric() {
 			e.numbers(c.numbers, rows, out, at)
 		} else {

@@ -75,7 +75,7 @@ func (e *rowEncoder) encode(fields [][]byte, out []float64) (field int, err erro
 
 // number writes the features of a number.
 func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error {
-	x, ok := number(text)
+	x, ok := c.value(text)
 	if (!ok || !e.numbersFirst) && e.absent[string(text)] {
 		return c.missing(text, out, 1)
 	}

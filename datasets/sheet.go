@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,7 @@ type sheet struct {
 	rows    int
 	columns []*column
 	source  []int // the rows' numbers in the file, from 0; nil: all rows
+	flag    bool  // in groups and attributes "missing" is a value
 }
 
 // column holds one value for each row: a number, or a category.
@@ -28,11 +30,15 @@ type column struct {
 
 // columnSpec describes how to read a column.
 type columnSpec struct {
-	name       string
-	numeric    bool
+	name    string
+	numeric bool
+	// the file's column if name is another name
+	from string
+	// parses a number; nil: number
+	value      func(text []byte) (float64, bool)
 	categories []string // the allowed categories; nil: any, in alphabetical order
+	unknown    bool     // other categories are allowed and count as no category
 	missing    bool     // a value may be missing
-	label      bool     // the column must have two values
 	free       bool     // numbers if all values are numbers, else any categories
 }
 
@@ -44,6 +50,8 @@ type schema struct {
 	columns   []columnSpec
 	// columns or conditions; their columns are read too
 	attributes []string
+	// leave out rows without a value in a column where none may be missing
+	drop bool
 }
 
 // maxCategories is the largest number of features of one text column.
@@ -51,26 +59,31 @@ const maxCategories = 1000
 
 // sheetReader reads records into a sheet's columns.
 type sheetReader struct {
-	records *delimited
+	records recordReader
 	absent  []string
 	specs   []columnSpec
 	fields  []int // index of each column's field in a record
 	columns []*column
 	codes   []map[string]int32
+	drop    bool
+	source  []int // of the sheet, if rows are dropped
 }
+
+// noCategory is the code of a category that is not among the allowed ones.
+const noCategory = -2
 
 // readSheet reads the columns that the schema names, in the schema's order, from r.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
 // ErrNumber, ErrCategory, ErrMissing.
 func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
-	records, err := newDelimited(r, name, s.separator, s.header)
+	records, err := newRecords(r, name, s.separator, s.header)
 	if err != nil {
 		return nil, err
 	}
-	reader := &sheetReader{records: records, absent: s.absent, specs: slices.Clone(s.columns)}
+	reader := &sheetReader{records: records, absent: s.absent, specs: slices.Clone(s.columns), drop: s.drop}
 	for _, text := range s.attributes {
-		c, err := parseCondition(text, records.header)
+		c, err := parseCondition(text, records.columns())
 		if err != nil {
 			return nil, fmt.Errorf("datasets: attribute: %w", err)
 		}
@@ -78,11 +91,11 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 			reader.specs = append(reader.specs, columnSpec{name: c.column, missing: true, free: true})
 		}
 	}
-	if err := reader.begin(); err != nil {
+	if err := reader.begin(name); err != nil {
 		return nil, err
 	}
 	rows := 0
-	for {
+	for line := 0; ; line++ {
 		record, err := records.next()
 		if err == io.EOF {
 			break
@@ -90,23 +103,43 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.drop && reader.incomplete(record) {
+			continue
+		}
 		for i, field := range reader.fields {
 			if err := reader.add(i, record[field]); err != nil {
-				return nil, records.fail(field, fmt.Errorf("%s: %w", records.header[field], err))
+				return nil, records.fail(field, fmt.Errorf("%s: %w", records.columns()[field], err))
 			}
+		}
+		if s.drop {
+			reader.source = append(reader.source, line)
 		}
 		rows++
 	}
-	if rows == 0 {
+	switch {
+	case rows == 0 && s.drop:
+		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", ErrMissing),
+			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}
+	case rows == 0:
 		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
 	}
 	reader.end()
-	return &sheet{name: name, rows: rows, columns: reader.columns}, nil
+	return &sheet{name: name, rows: rows, columns: reader.columns, source: reader.source}, nil
+}
+
+// incomplete reports whether a value is missing where none may be missing.
+func (r *sheetReader) incomplete(record []string) bool {
+	for i, field := range r.fields {
+		if !r.specs[i].missing && slices.Contains(r.absent, record[field]) {
+			return true
+		}
+	}
+	return false
 }
 
 // readSheetFile calls readSheet on a file.
 func readSheetFile(path string, s *schema) (*sheet, error) {
-	f, err := openFile(path)
+	f, err := openInput(path)
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +148,16 @@ func readSheetFile(path string, s *schema) (*sheet, error) {
 }
 
 // begin finds the columns. If several columns have the same name, it uses the first.
-func (r *sheetReader) begin() error {
-	for _, spec := range r.specs {
-		field := slices.Index(r.records.header, spec.name)
+func (r *sheetReader) begin(name string) error {
+	for i := range r.specs {
+		spec := &r.specs[i]
+		if spec.value == nil {
+			spec.value = number
+		}
+		header, from := r.records.columns(), cmp.Or(spec.from, spec.name)
+		field := slices.Index(header, from)
 		if field < 0 {
-			return &FileError{Path: r.records.name, Offset: -1, Line: 1, Err: noColumn(spec.name, r.records.header)}
+			return &FileError{Path: name, Offset: -1, Line: 1, Err: noColumn(from, header)}
 		}
 		r.fields = append(r.fields, field)
 		codes := map[string]int32{}
@@ -163,7 +201,7 @@ func (r *sheetReader) add(i int, text string) error {
 	case absent:
 		c.codes = append(c.codes, -1)
 	case spec.numeric:
-		x, ok := number([]byte(text))
+		x, ok := spec.value([]byte(text))
 		if !ok {
 			return fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
 		}
@@ -184,11 +222,11 @@ func (r *sheetReader) add(i int, text string) error {
 // newCategory adds a category to column i if any category is allowed.
 func (r *sheetReader) newCategory(i int, text string) (int32, error) {
 	c, spec := r.columns[i], &r.specs[i]
+	if spec.categories != nil && spec.unknown {
+		return noCategory, nil
+	}
 	if spec.categories != nil {
 		return 0, fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted([]byte(text)), listed(spec.categories, 20))
-	}
-	if len(c.values) == maxCategories && spec.label {
-		return 0, fmt.Errorf("%w: more than %d different values, want two", ErrLabel, maxCategories)
 	}
 	if len(c.values) == maxCategories && !spec.free {
 		return 0, fmt.Errorf("%w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", ErrColumn, maxCategories)

@@ -19,7 +19,10 @@ type source struct {
 	// over all rows
 	attributes []Attribute
 	features   features
-	rows       []int // each row's number in the file; nil: row i is i
+	rows       []int       // each row's number in the file; nil: row i is i
+	assigned   []int8      // part of each row, or undecided; nil: all are undecided
+	uses       []ColumnUse // of the columns of the file; nil for sparse tables
+	notes      []string
 	warnings   []string
 }
 
@@ -34,12 +37,15 @@ type features interface {
 
 // split makes the training, validation and test tables.
 func (s *source) split(opts TableOptions) (*Tables, error) {
-	rows := opts.Split.rows(s.strata(), opts.Seed)
+	rows := s.divide(opts)
+	if len(rows[0]) == 0 {
+		return nil, fmt.Errorf("datasets: %s: %w for training; want the value %s in the split column %q", s.name, ErrEmpty, splitNames[0][0], opts.SplitColumn)
+	}
 	notes, err := s.features.fit(rows[0])
 	if err != nil {
 		return nil, err
 	}
-	t := &Tables{Preparation: s.features.preparation(), Label: s.label, Files: s.files, Notes: notes, Warnings: s.warnings}
+	t := &Tables{Preparation: s.features.preparation(), Label: s.label, Files: s.files, Uses: s.uses, Notes: append(s.notes, notes...), Warnings: s.warnings}
 	groups := s.groups
 	if s.by != nil {
 		var note string
@@ -50,7 +56,7 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 	}
 	shares := opts.Split.shares()
 	for i, part := range []**Table{&t.Train, &t.Validation, &t.Test} {
-		if shares[i] == 0 {
+		if len(rows[i]) == 0 && (shares[i] == 0 || s.assigned != nil) {
 			continue
 		}
 		if *part, err = s.part(partNames[i], rows[i], groups); err != nil {

@@ -15,6 +15,9 @@ type Split struct{ Train, Validation, Test int }
 // DefaultSplit is the split of tables if none is given.
 var DefaultSplit = Split{70, 15, 15}
 
+// SplitWithTestFile is the split if none is given and the test rows are in a file of their own.
+var SplitWithTestFile = Split{80, 20, 0}
+
 // partNames are the names of the three sets of rows, in order.
 var partNames = [3]string{"training", "validation", "test"}
 

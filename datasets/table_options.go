@@ -1,12 +1,16 @@
 package datasets
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // TableOptions configures the loading of a table. The zero value loads data sets that have their
 // own files.
 type TableOptions struct {
-	Seed  uint64 // seed of the split, and of the rows of a synthetic table
-	Split Split  // zero: DefaultSplit
+	Seed      uint64 // seed of the split, and of the rows of a synthetic table
+	SplitSeed uint64 // seed of the split; 0: Seed
+	Split     Split  // zero: DefaultSplit, or SplitWithTestFile
 
 	// Groups are conditions on columns (race=Caucasian, 25<=age<60), or features' numbers or names
 	// for sparse tables; empty: the data set's own groups. One condition makes two groups: the rows
@@ -28,12 +32,36 @@ type TableOptions struct {
 
 	// For the user's own files, the data sets csv and libsvm.
 
-	File        string   // its path
-	Label       string   // csv: the label's column, or column=value with the value of class +1
-	Categorical []string // csv: categorical columns whose values look like numbers
-	// csv: set missing values to 0 after standardising and add a flag; otherwise they are errors
-	Impute    bool
-	Separator rune // csv: field separator; 0: detect it
+	File string // its path; StandardInput: standard input
+
+	// For csv.
+
+	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
+	// column!=value, column>=number.
+	Label       string
+	Features    []string // the only columns to make features of; empty: all columns that are not ignored
+	Categorical []string // categorical columns whose values look like numbers
+	Missing     string   // MissingRefused (also ""), MissingImputed, MissingDropped or MissingFlagged
+	Dates       string   // DatesRefused (also ""), DatesExpanded, DatesDayFirst or DatesMonthFirst
+	Decimal     string   // DecimalAuto (also ""), DecimalPoint or DecimalComma
+	Separator   rune     // field separator; 0: detect it
+	// TestFile is the path of a file with the test rows. They are prepared as the rows of File are,
+	// and all rows of File are training and validation rows.
+	TestFile string
+	// Unknown says what a category in TestFile means that File does not have: UnknownRefused (also
+	// "") or UnknownIgnored.
+	Unknown string
+	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
+	// It takes the place of Split.
+	SplitColumn string
+}
+
+// OwnFiles returns the paths of the user's files.
+func (o *TableOptions) OwnFiles() []string {
+	if o.TestFile == "" {
+		return []string{o.File}
+	}
+	return []string{o.File, o.TestFile}
 }
 
 // errNoGroups refuses to drop the columns of groups if there are no groups.
@@ -52,8 +80,14 @@ func (o *TableOptions) check(d Dataset) error {
 		{"your own file", o.File != "", d.Own},
 		{"a label", o.Label != "", d.Own && !d.Sparse},
 		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
-		{"imputed values", o.Impute, d.Own && !d.Sparse},
+		{"a list of features", len(o.Features) > 0, d.Own && !d.Sparse},
+		{"a choice for missing values", o.Missing != "", d.Own && !d.Sparse},
+		{"a choice for dates", o.Dates != "", d.Own && !d.Sparse},
+		{"a decimal sign", o.Decimal != "", d.Own && !d.Sparse},
 		{"a separator", o.Separator != 0, d.Own && !d.Sparse},
+		{"a test file", o.TestFile != "", d.Own && !d.Sparse},
+		{"a choice for unknown categories", o.Unknown != "", d.Own && !d.Sparse},
+		{"a split column", o.SplitColumn != "", d.Own && !d.Sparse},
 	} {
 		if option.given && !option.has {
 			return fmt.Errorf("datasets: %w: %s does not take %s", ErrOption, d.Name, option.name)
@@ -61,6 +95,26 @@ func (o *TableOptions) check(d Dataset) error {
 	}
 	if d.Own && !d.Sparse && o.Label == "" {
 		return fmt.Errorf("datasets: %w: %s needs the label's column", ErrOption, d.Name)
+	}
+	for _, choice := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"Missing", o.Missing, []string{"", MissingRefused, MissingImputed, MissingDropped, MissingFlagged}},
+		{"Dates", o.Dates, []string{"", DatesRefused, DatesExpanded, DatesDayFirst, DatesMonthFirst}},
+		{"Decimal", o.Decimal, []string{"", DecimalAuto, DecimalPoint, DecimalComma}},
+		{"Unknown", o.Unknown, []string{"", UnknownRefused, UnknownIgnored}},
+	} {
+		if !slices.Contains(choice.allowed, choice.value) {
+			return fmt.Errorf("datasets: %w: %s is %q, want one of %s", ErrOption, choice.name, choice.value, listed(choice.allowed[1:], 10))
+		}
+	}
+	switch {
+	case o.TestFile != "" && o.SplitColumn != "":
+		return fmt.Errorf("datasets: %w: a test file and a split column exclude each other", ErrOption)
+	case o.TestFile != "" && o.Split.Test > 0:
+		return fmt.Errorf("datasets: %w %v: the test rows are in a file of their own, so the third percentage must be 0, as in %v",
+			ErrSplit, o.Split, SplitWithTestFile)
 	}
 	return o.checkFile(d)
 }

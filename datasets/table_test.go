@@ -99,7 +99,7 @@ func TestTableKinds(t *testing.T) {
 	checkError(t, err, ErrKind, "adult is a table, want images")
 	_, err = LoadTable("", "nonsense", TableOptions{})
 	checkError(t, err, ErrUnknownDataset, "nonsense")
-	for _, opts := range []TableOptions{{File: "x"}, {Label: "x"}, {Impute: true}, {Separator: ','}, {Categorical: []string{"x"}}} {
+	for _, opts := range []TableOptions{{File: "x"}, {Label: "x"}, {Missing: MissingImputed}, {Separator: ','}, {Categorical: []string{"x"}}} {
 		_, err := LoadTable("", "synthetic-compas", opts)
 		checkError(t, err, ErrOption, "synthetic-compas does not take")
 	}

@@ -59,7 +59,7 @@ the time of an iteration grows with the number of rows.`,
 	f.BoolVar(&opts.json, "json", false, "print JSON")
 	for _, k := range config.Keys() {
 		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads", "products"}, k.Name) {
-			f.Var(&setting{k, opts.values}, k.Name, k.Usage())
+			f.Var(&setting{key: k, values: opts.values}, k.Name, k.Usage())
 			if choices := k.Choices(); choices != nil {
 				complete(cmd, k.Name, choices)
 			}

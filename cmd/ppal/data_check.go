@@ -9,30 +9,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
+	"ppal/internal/config"
 )
 
 // errDiffers says that files differ from the published files.
 var errDiffers = errors.New("files differ from the published files")
 
 func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
-	table := &tableOptions{}
+	values := config.Values{}
 	cmd := oneDataset(&cobra.Command{
 		Use:   "check NAME",
 		Short: "Compare a data set's files with the published files, and count its rows",
 		Long: `Check compares a data set's files with the published checksums and counts its rows. For a table it counts the rows of each
-class and group in the training, validation and test rows.
+class and group in the training, validation and test rows, and says what each column became. The flags are those of train.
 The exit status is 1 if files are missing, cannot be read, or differ from the published files. train accepts files that
 differ.`,
 		Example: `  ppal data check fashion-mnist
   ppal data check compas --group race=Caucasian --drop-sensitive
-  ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --impute
+  ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
   ppal data check libsvm --file people.txt --group 72`,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)
 			if err != nil {
 				return err
 			}
-			set, err := table.resolve(cmd, args[0])
+			set, err := tableOptions(cmd, values, args[0])
 			if err != nil {
 				return err
 			}
@@ -53,7 +54,7 @@ differ.`,
 			return nil
 		}),
 	})
-	table.flags(cmd)
+	addLoadingFlags(cmd, values)
 	return cmd
 }
 
@@ -81,6 +82,10 @@ func printReport(out io.Writer, r *datasets.Report) error {
 			fmt.Fprintln(w)
 		}
 		printTables(w, r.Tables)
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		printUses(func(text string) { fmt.Fprintf(out, "\n%s\n", text) }, r.Tables.Uses)
 	}
 	if err := w.Flush(); err != nil {
 		return err

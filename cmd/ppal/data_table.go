@@ -4,53 +4,98 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/trainer/option"
 )
 
-// tableOptions are the flags for loading a table.
-type tableOptions struct {
-	datasets.TableOptions
-	split string
+// loadingFlags are the flags of train that say how to load a table.
+var loadingFlags = []string{
+	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "features", "categorical", "missing", "dates", "decimal",
+	"separator", "test-file", "split-column", "unknown",
 }
 
-// defaultSeed is the seed that train uses for the split and for synthetic rows.
-const defaultSeed = 1
-
-func (o *tableOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.Uint64Var(&o.Seed, "seed", defaultSeed, "seed of the split and of synthetic rows")
-	f.StringVar(&o.split, "split", datasets.DefaultSplit.String(), "split a table into `TRAINING/VALIDATION/TEST` rows, in percent")
-	f.StringSliceVar(&o.Groups, "group", nil,
-		"make groups by `CONDITION`: race=Other, age<25, 25<=age<60, a column, or a feature's number; separate several by commas")
-	f.BoolVar(&o.DropSensitive, "drop-sensitive", false, "exclude the columns that determine the groups from the features")
-	f.StringSliceVar(&o.Ignore, "ignore", nil, "exclude the `COLUMNS` from the features")
-	f.StringVar(&o.File, "file", "", "csv, libsvm: read your `FILE`, plain or gzip")
-	f.StringVar(&o.Label, "label", "", "csv: label `COLUMN`, or COLUMN=VALUE with the value of class +1")
-	f.StringSliceVar(&o.Categorical, "categorical", nil, "csv: treat numeric `COLUMNS` as categories")
-	f.BoolVar(&o.Impute, "impute", false, "csv: replace missing values by the mean and add a flag; otherwise they are errors")
+// addLoadingFlags adds the flags of train that say how to load a table.
+func addLoadingFlags(cmd *cobra.Command, values config.Values) {
+	var others []string
+	for _, k := range config.Keys() {
+		if !slices.Contains(loadingFlags, k.Name) {
+			others = append(others, k.Name)
+		}
+	}
+	cmd.Flags().SortFlags = false
+	addSettings(cmd, values, others...)
 }
 
-// resolve returns the options for the named data set, and an error if a flag does not apply to it.
-func (o *tableOptions) resolve(cmd *cobra.Command, name string) (datasets.TableOptions, error) {
+// tableOptions returns the options for the named data set, as train would have them, and an error
+// if a flag does not apply to it.
+func tableOptions(cmd *cobra.Command, values config.Values, name string) (datasets.TableOptions, error) {
 	d, err := datasets.Lookup(name)
 	if err != nil {
 		return datasets.TableOptions{}, err
 	}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && !d.Tabular() && f.Name != "seed" && f.Name != "data-dir" {
-			err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", datasets.ErrOption, f.Name, name)
+	values[option.NameDataset], values[option.NameProblem] = name, option.DemographicParity
+	if !d.Tabular() {
+		values[option.NameProblem] = option.NeymanPearson
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Changed && f.Name != "seed" && f.Name != "data-dir" {
+				err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", datasets.ErrOption, f.Name, name)
+			}
+		})
+		if err != nil {
+			return datasets.TableOptions{}, err
 		}
-	})
+	}
+	cfg, err := config.Resolve(values, nil)
 	if err != nil {
 		return datasets.TableOptions{}, err
 	}
-	o.Split, err = datasets.ParseSplit(o.split)
-	return o.TableOptions, err
+	return cfg.TableOptions()
+}
+
+// mostUses is the largest number of columns that are listed one by one.
+const mostUses = 60
+
+// printUses prints what each column of a file became: as a text of several lines.
+func printUses(print func(text string), uses []datasets.ColumnUse) {
+	if len(uses) == 0 {
+		return
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "column\tbecame\tmissing")
+	for _, u := range uses[:min(len(uses), mostUses)] {
+		missing := ""
+		if u.Missing > 0 {
+			missing = fmt.Sprint(u.Missing)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", u.Name, u.Text(), missing)
+	}
+	w.Flush() // a strings.Builder has no errors
+	if len(uses) > mostUses {
+		count := map[string]int{}
+		for _, u := range uses[mostUses:] {
+			count[u.Became]++
+		}
+		var more []string
+		for _, became := range []string{"number", "category", "date", "group", "attribute", "label", "split", "ignored"} {
+			if n := count[became]; n > 0 {
+				more = append(more, fmt.Sprintf("%d %s", n, became))
+			}
+		}
+		fmt.Fprintf(&text, "and %d more columns: %s\n", len(uses)-mostUses, strings.Join(more, ", "))
+	}
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	print(strings.Join(lines, "\n"))
 }
 
 // printTables prints a table's size, and the sizes of its classes and groups in every split.

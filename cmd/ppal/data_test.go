@@ -29,8 +29,8 @@ func TestDataCheckTables(t *testing.T) {
 		"compas":      "synthetic-compas",
 		"dropped":     "synthetic-bank --drop-sensitive --ignore duration,pdays --split 80/0/20 --seed 3",
 		"communities": "synthetic-communities",
-		"rows":        "csv --file ../../testdata/rows.csv --label outcome=yes --group sex=F --drop-sensitive --impute",
-		"csv":         "csv --file " + file + " --label pay=high --group sex,age<30 --impute",
+		"rows":        "csv --file ../../testdata/rows.csv --label outcome=yes --group sex=F --drop-sensitive --missing impute",
+		"csv":         "csv --file " + file + " --label pay=high --group sex,age<30 --missing impute",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := command(t.Context(), nil, append([]string{"data", "check"}, strings.Fields(args)...)...)

@@ -41,7 +41,7 @@ func (e *interrupted) Error() string {
 	return fmt.Sprintf("interrupted after %d iterations; the weights and the summary are in %s", e.iterations, e.dir)
 }
 
-// exit prints cmd's error as one line and returns the exit status; if ctx was cancelled, the status
+// exit prints cmd's error and returns the exit status; if ctx was cancelled, the status
 // of an interrupt.
 func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	if err == nil {
@@ -61,8 +61,22 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	case errors.Is(err, syscall.ENOSPC):
 		advice = "; free some space there, or use another directory"
 	}
-	fmt.Fprintf(a.stderr, "ppal: %s%s\n", strings.Join(strings.Fields(err.Error()), " "), advice)
+	fmt.Fprintf(a.stderr, "ppal: %s%s\n", errorText(err), advice)
 	return status
+}
+
+// errorText returns the error's text in one line; the problems of a file's columns have a line
+// each.
+func errorText(err error) string {
+	var problems *datasets.Problems
+	lines := []string{err.Error()}
+	if errors.As(err, &problems) {
+		lines = strings.Split(err.Error(), "\n")
+	}
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	return strings.Join(lines, "\n  ")
 }
 
 // usage marks an error in the arguments.
@@ -74,7 +88,8 @@ func (u usage) Unwrap() error { return u.error }
 // contents of a data file. All other errors are failures of the run.
 func isUsage(err error) bool {
 	var marked usage
-	if errors.As(err, &marked) {
+	var problems *datasets.Problems // other flags accept the file
+	if errors.As(err, &marked) || errors.As(err, &problems) {
 		return true
 	}
 	for _, target := range []error{

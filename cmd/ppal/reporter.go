@@ -21,7 +21,8 @@ type reporter interface {
 	trainer.Ticker
 	info(message string)
 	warn(message string)
-	stopping() // called when Ctrl-C was pressed
+	lines(text string) // several lines; a JSON log has one entry
+	stopping()         // called when Ctrl-C was pressed
 	finish()
 }
 
@@ -68,6 +69,7 @@ func (silent) Record(*trainer.Record) error { return nil }
 func (silent) Tick(*problem.Point)          {}
 func (silent) info(string)                  {}
 func (silent) warn(string)                  {}
+func (silent) lines(string)                 {}
 func (silent) stopping()                    {}
 func (silent) finish()                      {}
 
@@ -114,6 +116,7 @@ func (b *barReporter) Tick(at *problem.Point) {
 
 func (b *barReporter) info(message string) { b.print(message) }
 func (b *barReporter) warn(message string) { b.print("warning: " + message) }
+func (b *barReporter) lines(text string)   { b.print(text) }
 func (b *barReporter) stopping()           { b.print(stopMessage) }
 
 func (b *barReporter) print(message string) {
@@ -138,6 +141,7 @@ func (b *barReporter) finish() {
 // logReporter writes a log line every few seconds.
 type logReporter struct {
 	log     *slog.Logger
+	plain   io.Writer // nil with a JSON log
 	most    int
 	now     func() time.Time
 	shown   time.Time
@@ -146,11 +150,10 @@ type logReporter struct {
 }
 
 func newLogReporter(out io.Writer, format string, most int, now func() time.Time) *logReporter {
-	var handler slog.Handler = slog.NewTextHandler(out, nil)
 	if format == "json" {
-		handler = slog.NewJSONHandler(out, nil)
+		return &logReporter{log: slog.New(slog.NewJSONHandler(out, nil)), most: most, now: now}
 	}
-	return &logReporter{log: slog.New(handler), most: most, now: now}
+	return &logReporter{log: slog.New(slog.NewTextHandler(out, nil)), plain: out, most: most, now: now}
 }
 
 func (l *logReporter) Record(r *trainer.Record) error {
@@ -177,5 +180,12 @@ func (l *logReporter) line(iteration int, objective, violation float64) {
 
 func (l *logReporter) info(message string) { l.log.Info(message) }
 func (l *logReporter) warn(message string) { l.log.Warn(message) }
-func (l *logReporter) stopping()           { l.log.Warn(stopMessage) }
-func (l *logReporter) finish()             {}
+func (l *logReporter) lines(text string) {
+	if l.plain != nil {
+		fmt.Fprintln(l.plain, text)
+		return
+	}
+	l.log.Info(text)
+}
+func (l *logReporter) stopping() { l.log.Warn(stopMessage) }
+func (l *logReporter) finish()   {}

@@ -59,8 +59,30 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err := s.Open(cfg.Out); err != nil {
 		return err
 	}
+	for _, w := range changedData(file, s.Describe().Data) {
+		report.warn(w)
+	}
 	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report}
 	return r.run(ctx)
+}
+
+// ownTable is the data set of the user's own table.
+const ownTable = "csv"
+
+// changedData says which files differ from those that the configuration file was written for.
+func changedData(file *config.File, now []session.DataFile) (warnings []string) {
+	if file == nil {
+		return nil
+	}
+	for _, before := range file.Data() {
+		for _, f := range now {
+			if f.Name == before.Name && f.State != "" && f.SHA256 != before.SHA256 {
+				warnings = append(warnings, fmt.Sprintf("%s has changed since %s was written (%d bytes then, %d now; sha256 %.8s then, %.8s now): "+
+					"this run has other data than that run.", f.Name, file.Path, before.Bytes, f.Bytes, before.SHA256, f.SHA256))
+			}
+		}
+	}
+	return warnings
 }
 
 // announceStop shows a message when Ctrl-C is pressed, until the returned function is called.
@@ -127,6 +149,9 @@ func (r *trainRun) announce() {
 		d.Task, r.cfg.Method.Name, d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations, d.Out))
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
+	}
+	if d.Dataset == ownTable && !r.cfg.Quiet {
+		printUses(r.report.lines, d.Columns)
 	}
 	for _, n := range d.Notes {
 		r.report.info(n)

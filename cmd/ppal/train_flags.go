@@ -87,7 +87,7 @@ func addSettings(cmd *cobra.Command, values config.Values, except ...string) {
 		if slices.Contains(except, k.Name) {
 			continue
 		}
-		f := cmd.Flags().VarPF(&setting{k, values}, k.Name, "", k.Usage())
+		f := cmd.Flags().VarPF(&setting{key: k, values: values}, k.Name, "", k.Usage())
 		f.Annotations = map[string][]string{groupAnnotation: {k.Group}}
 		if !k.Everyday {
 			f.Annotations[rareAnnotation] = []string{"true"}
@@ -146,6 +146,7 @@ func complete(cmd *cobra.Command, flag string, choices []string) {
 type setting struct {
 	key    *config.Key
 	values config.Values
+	given  bool
 }
 
 var _ pflag.Value = (*setting)(nil)
@@ -158,7 +159,10 @@ func (s *setting) Type() string {
 	return s.key.Placeholder()
 }
 func (s *setting) Set(text string) error {
-	s.values[s.key.Name] = text
+	if s.given && s.key.Repeatable() {
+		text = s.values[s.key.Name] + "," + text
+	}
+	s.values[s.key.Name], s.given = text, true
 	return nil
 }
 

@@ -38,7 +38,14 @@ type Data struct {
 	Group         []string // conditions on columns
 	Categorical   []string
 	Ignore        []string
-	Missing       string // refuse, impute
+	Features      []string // empty: all that are not ignored
+	Missing       string   // refuse, impute, drop, flag
+	Dates         string   // refuse, expand, day-first, month-first
+	Decimal       string   // auto, point, comma
+	TestFile      string
+	Unknown       string // refuse, ignore
+	SplitColumn   string
+	SplitSeed     uint64 // also of images; 0: Seed
 	Separator     string // one character, tab, or auto
 	DropSensitive bool
 	Split         string // "70/15/15"

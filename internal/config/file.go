@@ -13,13 +13,18 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer/option"
+	"ppal/trainer/session"
 )
 
 // File holds the settings of a YAML file, not yet resolved.
 type File struct {
 	Path   string
 	values map[string]fileValue
+	data   []session.DataFile
 }
+
+// Data returns the files that the run read, if the file is a run's config.yaml.
+func (f *File) Data() []session.DataFile { return f.data }
 
 type fileValue struct {
 	text string
@@ -62,6 +67,12 @@ func parseFile(path string, data []byte) (*File, error) {
 		where := fmt.Sprintf("%s:%d: %s", path, name.Line, name.Value)
 		switch name.Value {
 		case rundir.ProvenanceKey:
+			var provenance struct {
+				Data []session.DataFile `yaml:"data"`
+			}
+			if value.Decode(&provenance) == nil { // a file that a person wrote may hold anything there
+				f.data = provenance.Data
+			}
 			continue
 		case rundir.ProgramKey:
 			parts, err := scalarText(value)

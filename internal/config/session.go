@@ -58,12 +58,21 @@ func (t Train) source(dataDir string) (session.Source, error) {
 	split, err := datasets.ParseSplit(t.Split)
 	if t.Data.Problem == session.NameNeymanPearson {
 		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
-			Normalize: t.Normalize, Split: split}, err
+			Normalize: t.Normalize, Split: split, SplitSeed: t.SplitSeed}, err
 	}
-	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: datasets.TableOptions{
-		Seed: t.Seed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
-		File: t.File, Label: t.Label, Categorical: t.Categorical, Impute: t.Missing == "impute", Separator: t.SeparatorRune(),
-	}}, err
+	options, err := t.TableOptions()
+	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: options}, err
+}
+
+// TableOptions returns the options for loading the run's table. The error is that of a setting
+// without a value of its type; a resolved configuration has none.
+func (t *Train) TableOptions() (datasets.TableOptions, error) {
+	split, err := datasets.ParseSplit(t.Split)
+	return datasets.TableOptions{
+		Seed: t.Seed, SplitSeed: t.SplitSeed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
+		File: t.File, Label: t.Label, Features: t.Features, Categorical: t.Categorical, Missing: t.Missing, Dates: t.Dates, Decimal: t.Decimal,
+		Separator: t.SeparatorRune(), TestFile: t.TestFile, Unknown: t.Unknown, SplitColumn: t.SplitColumn,
+	}, err
 }
 
 // task is what is learnt.

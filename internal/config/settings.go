@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -107,21 +108,35 @@ func (d *Data) options() []*option.Option {
 			Reserve("mslr", "mq2008"),
 		option.Text("data-dir", &d.DataDir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", none),
-		option.Text("file", &d.File, "FILE", "read this file").With(option.If(option.NameDataset, "csv", "libsvm")),
-		option.Text("label", &d.Label, "COLUMN[=VALUE]", "name the label's column and the value that is positive").With(csv),
+		option.Text("file", &d.File, "FILE", "read this file, plain or gzip; - is standard input").With(option.If(option.NameDataset, "csv", "libsvm")),
+		option.Text("label", &d.Label, "COLUMN[=VALUE]",
+			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married").With(csv),
 		option.Names("group", &d.Group, "CONDITION[,...]",
-			"form groups by columns: race=White against the rest, 25<=age<60, or a column's name for a group of each value; libsvm:"+
-				" a feature's number").OrRule("the data set's own", none).With(tables),
+			"form groups by columns: race=White or race!=White against the rest, 25<=age<60, or a column's name for a group of each value;"+
+				" libsvm: a feature's number; may be repeated").OrRule("the data set's own", none).With(tables),
 		option.Names("categorical", &d.Categorical, "COLUMN[,...]", "read these columns as categories although they hold numbers").With(csv),
 		option.Names("ignore", &d.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(tables),
-		option.Choice("missing", &d.Missing, "refuse missing values, or impute the mean and add an indicator column", "refuse", "impute").
+		option.Names("features", &d.Features, "COLUMN[,...]", "make features of these columns only").With(csv),
+		option.Choice("missing", &d.Missing, "refuse missing values; impute the mean and add an indicator column; drop the rows; or flag:"+
+			" impute, and make missing a value of groups", datasets.MissingRefused, datasets.MissingImputed, datasets.MissingDropped, datasets.MissingFlagged).
 			With(csv),
+		option.Choice("dates", &d.Dates, "refuse columns of dates, or expand a date into day, month, weekday and hour; day-first and month-first"+
+			" expand too, and say how to read 3/4/2020", datasets.DatesRefused, datasets.DatesExpanded, datasets.DatesDayFirst, datasets.DatesMonthFirst).As("HOW").With(csv),
+		option.Choice("decimal", &d.Decimal, "set the decimal sign of numbers; auto reads it off the file",
+			datasets.DecimalAuto, datasets.DecimalPoint, datasets.DecimalComma).With(csv),
 		option.Custom("separator", "CHAR", d.setSeparator, func() string { return d.Separator },
 			"set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
 		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 		option.Custom("split", "70/15/15", d.setSplit, func() string { return d.Split },
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
-				" from the others").Or(datasets.DefaultSplit.String()).For("100/0/0", option.OnImages()),
+				" from the others").
+			OrRule(fmt.Sprintf("%v; with --test-file: %v", datasets.DefaultSplit, datasets.SplitWithTestFile), d.defaultSplit, "test-file").
+			For("100/0/0", option.OnImages()),
+		option.Custom("split-seed", "N", d.setSplitSeed, d.splitSeed, "draw the splits from this seed, and not from --seed").OrRule("--seed", none),
+		option.Text("test-file", &d.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(csv),
+		option.Text("split-column", &d.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").Or("").With(csv),
+		option.Choice("unknown", &d.Unknown, "refuse categories that only the test file has, or ignore them", datasets.UnknownRefused, datasets.UnknownIgnored).
+			With(csv),
 		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
 			Or("0").With(option.OnImages()),
 		option.Choice("normalize", &d.Normalize, "transform the pixels before training",
@@ -164,6 +179,35 @@ func (d *Data) setSplit(text string) error {
 	}
 	d.Split = text
 	return nil
+}
+
+// defaultSplit is the split of a table if none is given.
+func (d *Data) defaultSplit() string {
+	if d.TestFile != "" {
+		return datasets.SplitWithTestFile.String()
+	}
+	return datasets.DefaultSplit.String()
+}
+
+func (d *Data) setSplitSeed(text string) error {
+	if text == "" {
+		d.SplitSeed = 0
+		return nil
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || seed == 0 {
+		return errors.New("must be a whole number, at least 1")
+	}
+	d.SplitSeed = seed
+	return nil
+}
+
+// splitSeed is the text of the split's own seed; "" if the run's seed draws the splits.
+func (d *Data) splitSeed() string {
+	if d.SplitSeed == 0 {
+		return ""
+	}
+	return strconv.FormatUint(d.SplitSeed, 10)
 }
 
 func (m *Model) options() []*option.Option {

@@ -268,7 +268,7 @@ func load(t *testing.T, dir string) *predictor.Model {
 func TestONNXColumns(t *testing.T) {
 	text := strings.ReplaceAll(people(2000), ",NA,", ",,") // NA, a category, becomes a missing value
 	source := session.CSV(write(t, text), "member", "age<40")
-	source.Ignore, source.Impute = []string{"id"}, true
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{}, 5)
 	m := load(t, dir)
 	var age, income value

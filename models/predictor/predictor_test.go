@@ -115,7 +115,7 @@ func TestErrors(t *testing.T) {
 	file := write(t, people(2000))
 	for name, hidden := range map[string][]int{"linear": nil, "network": {8}} {
 		source := session.CSV(file, "member", "age<40")
-		source.Ignore, source.Impute = []string{"id"}, true
+		source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 		dir, result := train(t, source, session.DemographicParity{}, hidden...)
 		m, err := predictor.Load(dir)
 		if err != nil {
@@ -144,7 +144,7 @@ func TestErrors(t *testing.T) {
 func TestScores(t *testing.T) {
 	file := write(t, people(300))
 	source := session.CSV(file, "member", "age<40")
-	source.Ignore, source.Impute = []string{"id"}, true
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	m, err := predictor.Load(dir)
 	if err != nil {
@@ -182,7 +182,7 @@ func TestScores(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	file := write(t, people(300))
 	source := session.CSV(file, "member", "age<40")
-	source.Ignore, source.Impute = []string{"id"}, true
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	change := func(old, with string) {
 		t.Helper()

@@ -225,6 +225,12 @@ func (o *Option) Several() bool {
 	return ok
 }
 
+// Repeatable reports whether a flag given several times adds to its list: a list of texts.
+func (o *Option) Repeatable() bool {
+	_, ok := o.value.(*namesValue)
+	return ok
+}
+
 // Free reports whether the value is any text, such as a path.
 func (o *Option) Free() bool {
 	_, ok := o.value.(*textValue)

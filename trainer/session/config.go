@@ -140,7 +140,7 @@ func (s Images) settings(c *configuration, seed uint64) {
 	if split == (datasets.Split{}) {
 		split = datasets.Split{Train: 100}
 	}
-	c.split(split, s.SplitSeed, seed)
+	c.split(split, s.SplitSeed)
 	c.count("rows-per-class", s.RowsPerClass)
 	c.put("normalize", string(cmp.Or(s.Normalize, DefaultNormalize)))
 	c.counts("classes", s.classes())
@@ -156,8 +156,17 @@ func (s Table) settings(c *configuration, seed uint64) {
 	c.names("group", s.Groups)
 	c.names("categorical", s.Categorical)
 	c.names("ignore", s.Ignore)
-	if s.Impute {
-		c.put("missing", "impute")
+	c.names("features", s.Features)
+	for _, choice := range []struct{ name, value string }{
+		{"missing", s.Missing}, {"dates", s.Dates}, {"decimal", s.Decimal}, {"unknown", s.Unknown},
+	} {
+		if choice.value != "" {
+			c.put(choice.name, choice.value)
+		}
+	}
+	c.path("test-file", s.TestFile)
+	if s.SplitColumn != "" {
+		c.put("split-column", rundir.Text(s.SplitColumn))
 	}
 	if s.Separator == '\t' {
 		c.put("separator", "tab")
@@ -168,18 +177,24 @@ func (s Table) settings(c *configuration, seed uint64) {
 	split := s.Split
 	if split == (datasets.Split{}) {
 		split = datasets.DefaultSplit
+		if s.TestFile != "" {
+			split = datasets.SplitWithTestFile
+		}
 	}
-	c.split(split, s.Seed, seed)
+	c.split(split, s.SplitSeed)
+	if s.Seed != 0 && s.Seed != seed {
+		c.cannot("the seed of the rows")
+	}
 	if s.Attributes != nil {
 		c.cannot("the attributes")
 	}
 }
 
-// split adds the sizes of the splits. own is the seed of the split, 0 for the run's.
-func (c *configuration) split(s datasets.Split, own, run uint64) {
+// split adds the sizes of the splits, and the split's own seed unless it is 0.
+func (c *configuration) split(s datasets.Split, seed uint64) {
 	c.put("split", s.String())
-	if own != 0 && own != run {
-		c.cannot("the seed of the split")
+	if seed != 0 {
+		c.put("split-seed", strconv.FormatUint(seed, 10))
 	}
 }
 

@@ -148,7 +148,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 		"the method's field Primal": {Data: table, Task: DemographicParity{},
 			Method: &method.GDPA{Primal: &step.Settings{Kind: step.Gradient}}},
 		"the method's field Seed": {Data: table, Task: Intersectional{Form: SampledGroup}, Method: &method.MultiplierModel{Seed: 5}},
-		"the seed of the split":   {Data: other, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1}},
+		"the seed of the rows":    {Data: other, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1}},
 		"the commas in group":     {Data: commas, Task: DemographicParity{}},
 		"the form of the gaps":    {Data: table, Task: DemographicParity{Gaps: AbsoluteGaps}},
 		"the box with an infinite bound": {Data: table, Task: DemographicParity{},

@@ -20,9 +20,10 @@ type Description struct {
 	Rows         SplitSizes
 	Preparation  *datasets.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
-	Model        rundir.Model     // model.json; the zero value if the pipeline has no such model
-	Members      []rundir.Members // the split of each row; nil: the rows have no source
-	DeviceBytes  int64            // peak of the GPU memory in use so far; 0 without a GPU
+	Model        rundir.Model         // model.json; the zero value if the pipeline has no such model
+	Members      []rundir.Members     // the split of each row; nil: the rows have no source
+	DeviceBytes  int64                // peak of the GPU memory in use so far; 0 without a GPU
+	Columns      []datasets.ColumnUse // what each column of a table's file became; nil for other data
 }
 
 // Describe implements Pipeline.

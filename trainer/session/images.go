@@ -54,7 +54,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, "", func() (*loaded, error) {
+	return verified(ctx, dir, s.Dataset, nil, func() (*loaded, error) {
 		train, test, err := datasets.OpenImages(dir, s.Dataset, on.seed)
 		if err != nil {
 			return nil, err

@@ -36,7 +36,7 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	}{
 		"csv": {csv.String(), func(file string) Table {
 			t := CSV(file, "pay=high", "sex=F")
-			t.Impute, t.DropSensitive = true, true
+			t.Missing, t.DropSensitive = datasets.MissingImputed, true
 			return t
 		},
 			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {

@@ -75,11 +75,11 @@ func builtIn(name string) bool {
 func dataDir(explicit string) (string, error) { return datasets.Dir(explicit, os.Getenv) }
 
 // verified calls load and at the same time compares the data set's files with the published
-// checksums. own is the path of the user's file if the data set is a file of the user.
-func verified(ctx context.Context, dir, dataset, own string, load func() (*loaded, error)) (*loaded, error) {
+// checksums. own are the paths of the user's files if the data set is the user's.
+func verified(ctx context.Context, dir, dataset string, own []string, load func() (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	report := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own) })
+	report := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
 	l, err := load()
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, s.File, func() (*loaded, error) {
+	return verified(ctx, dir, s.Dataset, s.OwnFiles(), func() (*loaded, error) {
 		options := s.TableOptions
 		if options.Seed == 0 {
 			options.Seed = on.seed
@@ -115,6 +115,7 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 	}
 	l.description.Notes, l.description.Warnings = slices.Clone(t.Notes), slices.Clone(t.Warnings)
 	l.description.Normalization = "the columns' own (see notes)"
+	l.description.Columns = t.Uses
 	l.description.Preparation, l.description.FeatureNames = t.Preparation, t.Train.Columns
 	if t.Preparation != nil && t.Train.Columns == nil {
 		l.description.FeatureNames = t.Preparation.Columns()

@@ -1,0 +1,111 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ColumnUse says what a column of a file became.
+type ColumnUse struct {
+	Name    string
+	Became  string // number, category, date, label, group, attribute, split or ignored
+	Levels  int    // number of categories; 0 for numbers
+	Missing int    // number of rows without a value
+	Detail  string // what else the user should know, as a clause; may be empty
+}
+
+// Text describes the use in a few words: "category of 3 levels, group".
+func (u ColumnUse) Text() string {
+	text := u.Became
+	if u.Levels > 0 && u.Became != "label" && u.Became != "ignored" {
+		text += fmt.Sprintf(" of %d levels", u.Levels)
+	}
+	if u.Detail != "" {
+		text += ", " + u.Detail
+	}
+	return text
+}
+
+// describe records what became of every column of the file, in the order of the file.
+func (t *ownTable) describe(s *sheet) {
+	ignored := t.uses
+	t.uses = nil
+	for field, name := range t.header {
+		c := t.column(name)
+		if c == nil || c.field != field {
+			u := ColumnUse{Name: name, Became: "ignored"}
+			if i := slices.IndexFunc(ignored, func(u ColumnUse) bool { return u.Name == name }); i >= 0 {
+				u = ignored[i]
+			}
+			t.uses = append(t.uses, u)
+			continue
+		}
+		t.uses = append(t.uses, c.use(t, s))
+	}
+}
+
+// use describes one column.
+func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
+	u := ColumnUse{Name: c.name, Missing: c.profile.missing}
+	var roles, details []string
+	for _, role := range []struct {
+		has  bool
+		name string
+	}{{c.label, "label"}, {c.split, "split"}, {c.group, "group"}, {c.attribute, "attribute"}} {
+		if role.has {
+			roles = append(roles, role.name)
+		}
+	}
+	if c.feature {
+		u.Became = [...]string{"number", "category", "date"}[c.kind]
+		details = roles
+	} else {
+		u.Became, details = roles[0], roles[1:]
+	}
+	if col := s.column(c.name); col != nil && col.codes != nil {
+		u.Levels = len(col.values)
+	}
+	switch {
+	case c.kind == dateKind:
+		details = append(details, "as "+strings.Join(dateParts(c.layout), ", "))
+	case c.kind == numberKind && c.decimal == commaDecimals:
+		details = append(details, "with decimal commas")
+	case c.kind == numberKind && c.decimal == pointDecimals:
+		details = append(details, "with separators of thousands")
+	case c.kind == categoryKind && c.feature && !c.categorical && c.profile.plain > 0:
+		details = append(details, fmt.Sprintf("because of texts such as %s in line %d", quoted([]byte(c.profile.example)), c.profile.text.Line))
+	}
+	u.Detail = strings.Join(details, ", ")
+	return u
+}
+
+// uses describes the columns of a published table.
+func (d *design) uses(s *sheet, p *Preparation) []ColumnUse {
+	var uses []ColumnUse
+	for _, col := range s.columns {
+		u := ColumnUse{Name: col.name, Became: "ignored", Levels: len(col.values), Missing: col.countMissing()}
+		feature := slices.ContainsFunc(p.Encodings, func(e Encoding) bool { return e.Column == col.name })
+		switch {
+		case col.name == d.label:
+			u.Became = "label"
+		case feature && col.codes == nil:
+			u.Became = "number"
+		case feature:
+			u.Became = "category"
+		}
+		uses = append(uses, u)
+	}
+	return uses
+}
+
+// countMissing returns the number of rows without a value.
+func (c *column) countMissing() int {
+	n := 0
+	for i := range max(len(c.codes), len(c.numbers)) {
+		if c.missing(i) {
+			n++
+		}
+	}
+	return n
+}

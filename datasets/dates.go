@@ -1,0 +1,117 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// dateLayouts are the forms of dates that are recognised, as layouts of package time. A later form
+// counts only if no earlier form fits all values of a column.
+var dateLayouts = []string{
+	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04",
+	"2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00", "2006/01/02", "2006/01/02 15:04:05", "2006/01/02 15:04",
+	"2006-01", "2006.01.02",
+	"2.1.2006", "2.1.2006 15:04", "2.1.2006 15:04:05", "2.1.06",
+	"1/2/2006", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/06",
+	"2/1/2006", "2/1/2006 15:04", "2/1/2006 15:04:05", "2/1/2006 3:04:05 PM", "2/1/06",
+	"2-1-2006", "1-2-2006", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006",
+	"Jan 2006", "January 2006", "Mon Jan _2 15:04:05 2006",
+}
+
+// formSet is a set of dateLayouts.
+type formSet uint64
+
+// datesAs returns the forms in among in which the text is a date.
+func datesAs(text string, among formSet) formSet {
+	if len(text) < 6 || len(text) > 40 {
+		return 0
+	}
+	var fit formSet
+	for i, layout := range dateLayouts {
+		if among&(1<<i) != 0 {
+			if _, err := time.Parse(layout, text); err == nil {
+				fit |= 1 << i
+			}
+		}
+	}
+	return fit
+}
+
+// layout returns the first form of the set.
+func (f formSet) layout() string {
+	for i, layout := range dateLayouts {
+		if f&(1<<i) != 0 {
+			return layout
+		}
+	}
+	return ""
+}
+
+// ambiguous returns the first form of the set, and another one that reads day and month the other
+// way round; ok is false if there is none.
+func (f formSet) ambiguous() (first, second string, ok bool) {
+	first = f.layout()
+	for i, layout := range dateLayouts {
+		if f&(1<<i) != 0 && dayFirst(layout) != dayFirst(first) {
+			return first, layout, true
+		}
+	}
+	return first, "", false
+}
+
+// dayFirst reports whether the layout begins with the day.
+func dayFirst(layout string) bool {
+	return strings.HasPrefix(layout, "2") && !strings.HasPrefix(layout, "2006")
+}
+
+// The numbers that a date becomes, as in Encoding.Part.
+const (
+	datePart    = "day"     // days since 1970-01-01, with the time as a fraction
+	monthPart   = "month"   // 1 to 12
+	weekdayPart = "weekday" // 1, Monday, to 7
+	hourPart    = "hour"    // 0 to 24, with the minutes as a fraction
+)
+
+// dateParts returns the numbers that dates in a form become.
+func dateParts(layout string) []string {
+	parts := []string{datePart, monthPart}
+	if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") || strings.Contains(layout, "02") {
+		parts = append(parts, weekdayPart)
+	}
+	if strings.Contains(layout, "04") {
+		parts = append(parts, hourPart)
+	}
+	return parts
+}
+
+// dateNumber returns one of the numbers of a date.
+func dateNumber(text, layout, part string) (x float64, ok bool) {
+	t, err := time.Parse(layout, text)
+	if err != nil {
+		return 0, false
+	}
+	switch part {
+	case datePart:
+		return float64(t.Unix()) / (24 * 60 * 60), true
+	case monthPart:
+		return float64(t.Month()), true
+	case weekdayPart:
+		return float64((int(t.Weekday())+6)%7 + 1), true
+	case hourPart:
+		return float64(t.Hour()) + float64(t.Minute())/60 + float64(t.Second())/3600, true
+	}
+	return 0, false
+}
+
+// checkDate returns an error if the form or the part is unknown.
+func checkDate(layout, part string) error {
+	if !slices.Contains(dateLayouts, layout) {
+		return fmt.Errorf("unknown form of dates %q", layout)
+	}
+	if !slices.Contains(dateParts(layout), part) {
+		return fmt.Errorf("unknown part %q of dates %q", part, layout)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// StandardInput is the path of a table on standard input.
+const StandardInput = "-"
+
+// input is an open file that can be read several times.
+type input interface {
+	io.ReadSeeker
+	io.ReaderAt
+	io.Closer
+}
+
+// openInput opens a file. A pipe, such as standard input, can be read only once: openInput keeps
+// its content for every later call with the same path.
+func openInput(path string) (input, error) {
+	if path == StandardInput {
+		return pipes.open(path, func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil })
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fileError(path, err)
+	case info.IsDir():
+		return nil, &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is a directory, want a file", ErrFormat)}
+	case !info.Mode().IsRegular():
+		return pipes.open(path, func() (io.ReadCloser, error) { return os.Open(path) })
+	}
+	return openFile(path)
+}
+
+// spooledInMemory is the largest content of a pipe that is kept in memory. More is kept in a
+// temporary file.
+const spooledInMemory = 64 << 20
+
+// spools keeps the content of pipes by path.
+type spools struct {
+	mu sync.Mutex
+	of map[string]*spool
+}
+
+// spool is the content of a pipe: in memory, or in a temporary file without a name.
+type spool struct {
+	text []byte
+	file *os.File
+	size int64
+}
+
+var pipes = spools{of: map[string]*spool{}}
+
+// open returns a reader of the path's content, which it reads from the pipe the first time.
+func (s *spools) open(path string, pipe func() (io.ReadCloser, error)) (input, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.of[path]
+	if kept == nil {
+		r, err := pipe()
+		if err != nil {
+			return nil, fileError(path, err)
+		}
+		defer r.Close()
+		if kept, err = newSpool(r); err != nil {
+			return nil, fileError(path, err)
+		}
+		s.of[path] = kept
+	}
+	if kept.file != nil {
+		return spoolReader{io.NewSectionReader(kept.file, 0, kept.size)}, nil
+	}
+	return spoolReader{io.NewSectionReader(bytes.NewReader(kept.text), 0, kept.size)}, nil
+}
+
+// newSpool reads r to its end.
+func newSpool(r io.Reader) (*spool, error) {
+	text, err := io.ReadAll(io.LimitReader(r, spooledInMemory+1))
+	if err != nil || len(text) <= spooledInMemory {
+		return &spool{text: text, size: int64(len(text))}, err
+	}
+	file, err := os.CreateTemp("", "ppal-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name()) // the open file keeps its content
+	size, err := io.Copy(file, io.MultiReader(bytes.NewReader(text), r))
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &spool{file: file, size: size}, nil
+}
+
+// spoolReader is a reader of a spool.
+type spoolReader struct{ *io.SectionReader }
+
+// Close implements io.Closer. The spool stays open.
+func (spoolReader) Close() error { return nil }

@@ -1,0 +1,80 @@
+package datasets
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// The ways of writing numbers, as in Encoding.Decimal.
+const (
+	plainNumbers  = ""  // 1234.5, -2e3
+	commaDecimals = "," // 1234,5 or 1.234,5: a decimal comma, and separators of thousands
+	pointDecimals = "." // 1,234.5: a decimal point, and separators of thousands
+)
+
+// localNumber parses a finite number with a decimal comma or point and separators of thousands. The
+// separators are all equal: the other of comma and point, a blank or an apostrophe, always before
+// three digits.
+func localNumber(text []byte, decimal string) (x float64, ok bool) {
+	if decimal == plainNumbers {
+		return number(text)
+	}
+	var plain [64]byte
+	out := plain[:0]
+	rest := text
+	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
+		out, rest = append(out, rest[0]), rest[1:]
+	}
+	whole, fraction, hasFraction := bytes.Cut(rest, []byte(decimal))
+	exponent := ""
+	if hasFraction {
+		if at := bytes.IndexAny(fraction, "eE"); at >= 0 {
+			fraction, exponent = fraction[:at], string(fraction[at:])
+		}
+	} else if at := bytes.IndexAny(whole, "eE"); at >= 0 {
+		whole, exponent = whole[:at], string(whole[at:])
+	}
+	if out, ok = ungrouped(out, whole, decimal); !ok || !allDigits(fraction) {
+		return 0, false
+	}
+	if hasFraction {
+		out = append(append(out, '.'), fraction...)
+	}
+	return number(append(out, exponent...))
+}
+
+// ungrouped appends a whole number's digits without the separators of thousands.
+func ungrouped(out, whole []byte, decimal string) (digits []byte, ok bool) {
+	at := bytes.IndexFunc(whole, func(c rune) bool { return c < '0' || c > '9' })
+	if at < 0 {
+		return append(out, whole...), true
+	}
+	c, size := utf8.DecodeRune(whole[at:])
+	switch c {
+	case '.', ',':
+		if string(c) == decimal {
+			return nil, false
+		}
+	case ' ', '\'', '\u2019', '\u00a0', '\u202f':
+	default:
+		return nil, false
+	}
+	groups := bytes.Split(whole, whole[at:at+size])
+	for i, g := range groups {
+		if !allDigits(g) || i > 0 && len(g) != 3 || i == 0 && (len(g) < 1 || len(g) > 3 || g[0] == '0') {
+			return nil, false
+		}
+		out = append(out, g...)
+	}
+	return out, true
+}
+
+// allDigits reports whether the text has no other characters than digits.
+func allDigits(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ownColumn is a column of a user's file that is used.
+type ownColumn struct {
+	name  string
+	field int // index in a record
+	// what the column is used for; a column may be a feature and determine groups
+	feature, label, group, attribute, split bool
+	categorical                             bool // the user asked for categories
+	profile                                 *profile
+	kind                                    columnKind
+	decimal, layout                         string // as in Encoding
+}
+
+// columnKind says how the values of a column are read.
+type columnKind int
+
+const (
+	numberKind columnKind = iota
+	categoryKind
+	dateKind
+)
+
+// ownTable holds the columns of a user's file, and how they are used.
+type ownTable struct {
+	opts     *TableOptions
+	header   []string
+	columns  []*ownColumn // those that are used, in the order of the file
+	label    string       // the label's column
+	positive string       // the value of class +1 as given; may be empty
+	when     *condition   // the condition of class +1; nil: positive decides
+	uses     []ColumnUse  // of all columns
+	files    []FileRows   // nil: one file
+	notes    []string
+	warnings []string
+}
+
+// newOwnTable finds the columns that the options name. The error lists all names that are wrong.
+func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
+	t := &ownTable{opts: opts, header: header}
+	problems := &Problems{Path: opts.File}
+	wrong := func(format string, args ...any) {
+		problems.add(&FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf(format, args...)})
+	}
+	if err := t.findLabel(); err != nil {
+		wrong("%w", err)
+	}
+	named := []string{}
+	if opts.SplitColumn != "" {
+		named = append(named, opts.SplitColumn)
+	}
+	for _, name := range slices.Concat(opts.Ignore, opts.Features, opts.Categorical, named) {
+		if !slices.Contains(header, name) {
+			wrong("%w", noColumn(name, header))
+		}
+	}
+	for _, name := range opts.Features {
+		switch {
+		case name == t.label:
+			wrong("%w: the label %q cannot be a feature", ErrColumn, name)
+		case slices.Contains(opts.Ignore, name):
+			wrong("%w: --features and --ignore both name %q", ErrColumn, name)
+		}
+	}
+	if slices.Contains(opts.Ignore, t.label) {
+		wrong("%w: the label %q cannot be ignored", ErrColumn, t.label)
+	}
+	conditions := func(texts []string, what string) (columns []string) {
+		for _, text := range texts {
+			if c, err := parseCondition(text, header); err != nil {
+				wrong("%s%w", what, err)
+			} else {
+				columns = append(columns, c.column)
+			}
+		}
+		return columns
+	}
+	groups, attributes := conditions(opts.Groups, ""), conditions(opts.Attributes, "attribute: ")
+	for field, name := range header {
+		c := &ownColumn{
+			name: name, field: field, label: name == t.label, split: name == opts.SplitColumn,
+			group: slices.Contains(groups, name), attribute: slices.Contains(attributes, name),
+			categorical: slices.Contains(opts.Categorical, name),
+		}
+		c.feature = !c.label && !c.split && !slices.Contains(opts.Ignore, name) &&
+			(len(opts.Features) == 0 || slices.Contains(opts.Features, name))
+		if !c.used() {
+			continue
+		}
+		if t.column(name) != nil {
+			wrong("%w: two columns are named %q; ignore the name (--ignore), or rename a column", ErrColumn, name)
+			continue
+		}
+		c.profile = newProfile(c.categorical || c.split || c.label && t.when == nil)
+		t.columns = append(t.columns, c)
+	}
+	return t, problems.found(nil)
+}
+
+// used reports whether the column is read.
+func (c *ownColumn) used() bool { return c.feature || c.label || c.group || c.attribute || c.split }
+
+// column returns the used column with the given name, or nil.
+func (t *ownTable) column(name string) *ownColumn {
+	i := slices.IndexFunc(t.columns, func(c *ownColumn) bool { return c.name == name })
+	if i < 0 {
+		return nil
+	}
+	return t.columns[i]
+}
+
+// findLabel finds the label's column, and the value or the condition of class +1.
+func (t *ownTable) findLabel() error {
+	t.label = t.opts.Label
+	if slices.Contains(t.header, t.label) {
+		return nil
+	}
+	left, value, equal := strings.Cut(t.opts.Label, "=")
+	if left = strings.TrimSpace(left); equal && slices.Contains(t.header, left) && value != "" {
+		t.label, t.positive = left, strings.TrimSpace(value)
+		return nil
+	}
+	c, err := parseCondition(t.opts.Label, t.header)
+	if err != nil {
+		if c.column == "" || !strings.ContainsAny(t.opts.Label, "<>=") {
+			return noColumn(t.opts.Label, t.header)
+		}
+		return fmt.Errorf("label: %w", err)
+	}
+	t.label, t.when = c.column, &c
+	return nil
+}
+
+// learn reads all records and learns about the columns' values.
+func (t *ownTable) learn(records recordReader) error {
+	for {
+		record, err := records.next()
+		if err != nil {
+			return err
+		}
+		for _, c := range t.columns {
+			c.profile.add(record[c.field], absentTexts, records, c.field)
+		}
+	}
+}

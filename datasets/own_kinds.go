@@ -1,0 +1,231 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The choices of TableOptions.Missing.
+const (
+	MissingRefused = "refuse" // a missing value is an error
+	MissingImputed = "impute" // replace it by the mean, and add an indicator
+	MissingDropped = "drop"   // leave out the row
+	MissingFlagged = "flag"   // as impute; in groups and attributes "missing" is a value
+)
+
+// The choices of TableOptions.Dates.
+const (
+	DatesRefused    = "refuse"      // a column of dates is an error
+	DatesExpanded   = "expand"      // a date becomes numbers: day, month, weekday, hour
+	DatesDayFirst   = "day-first"   // as expand; 3/4/2020 is in April
+	DatesMonthFirst = "month-first" // as expand; 3/4/2020 is in March
+)
+
+// The choices of TableOptions.Decimal.
+const (
+	DecimalAuto  = "auto"  // detect it, or refuse numbers with two readings
+	DecimalPoint = "point" // 1,234 is 1234
+	DecimalComma = "comma" // 1,234 is 1.234
+)
+
+// manyCategories is the number of categories up to which a column is accepted even if most rows
+// have a category of their own.
+const manyCategories = 20
+
+// mostlyNumbers is the percentage of numbers among a column's values above which its texts are
+// probably marks or errors.
+const mostlyNumbers = 80
+
+// decide decides for each column how to read its values. The error lists all columns that cannot be
+// used, each with what to do.
+func (t *ownTable) decide() error {
+	sign, given := t.decimalSign()
+	problems := &Problems{Path: t.opts.File}
+	var ignorable []string
+	kept := t.columns[:0]
+	for _, c := range t.columns {
+		if c.dispensable() {
+			t.ignoreIndex(c)
+			continue
+		}
+		kept = append(kept, c)
+		found := t.problemsOf(c, sign, given)
+		problems.List = append(problems.List, found...)
+		if len(found) > 0 && c.feature && !c.group && !c.label {
+			ignorable = append(ignorable, c.name)
+		}
+	}
+	t.columns = kept
+	return problems.found(ignorable)
+}
+
+// decimalSign returns the decimal sign of the file's columns, as far as it is known.
+func (t *ownTable) decimalSign() (sign string, given bool) {
+	switch t.opts.Decimal {
+	case DecimalComma:
+		return commaDecimals, true
+	case DecimalPoint:
+		return pointDecimals, true
+	}
+	comma := slices.ContainsFunc(t.columns, func(c *ownColumn) bool { return c.profile.usesComma() })
+	point := slices.ContainsFunc(t.columns, func(c *ownColumn) bool { return c.profile.usesPoint() })
+	switch {
+	case comma && !point:
+		return commaDecimals, false
+	case point && !comma:
+		return pointDecimals, false
+	}
+	return "", false
+}
+
+// dispensable reports whether a column without a name only numbers the rows, or is empty.
+func (c *ownColumn) dispensable() bool {
+	nameless := c.name == fmt.Sprintf("column %d", c.field+1)
+	return nameless && c.feature && !c.label && !c.group && !c.attribute &&
+		(c.profile.counting && c.profile.rows > 0 || c.profile.missing == c.profile.rows)
+}
+
+// ignoreIndex leaves out a column without a name.
+func (t *ownTable) ignoreIndex(c *ownColumn) {
+	why := "only numbers the rows"
+	if c.profile.missing == c.profile.rows {
+		why = "is empty"
+	}
+	t.notes = append(t.notes, fmt.Sprintf("Column %d has no name and %s: it is ignored.", c.field+1, why))
+	t.uses = append(t.uses, ColumnUse{Name: c.name, Became: "ignored", Missing: c.profile.missing, Detail: why})
+}
+
+// problemsOf decides how to read a column, and returns what is wrong with it.
+func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*FileError) {
+	p := c.profile
+	wrong := func(at *FileError, advice, format string, args ...any) {
+		e := &FileError{Path: t.opts.File, Offset: -1, Err: fmt.Errorf(format, args...), Advice: advice}
+		if at != nil {
+			e.Line, e.Column = at.Line, at.Column
+		}
+		found = append(found, e)
+	}
+	ignore := fmt.Sprintf("ignore the column (--ignore %s)", shellName(c.name))
+	if p.missing == p.rows {
+		wrong(nil, ignore, "%w %q: it has no values", ErrColumn, c.name)
+		return found
+	}
+	if p.missing > 0 && !t.mayMiss(c) {
+		wrong(p.absent, t.missingAdvice(c, ignore), "%s: %w: %q in %d of %d rows", c.name, ErrMissing, p.absentText, p.missing, p.rows)
+	}
+	decimal, numbers, doubt := p.decimal(sign, given)
+	switch {
+	case c.label && t.when == nil, c.categorical, c.split:
+		c.kind = categoryKind
+	case numbers && doubt:
+		wrong(nil, "give the decimal sign (--decimal comma or --decimal point)",
+			"%w %q: it holds %s, which has two readings: with a decimal comma and with separators of thousands", ErrColumn, c.name, p.doubtful())
+	case numbers:
+		c.decimal = decimal
+		if p.infinite > 0 {
+			wrong(p.unreal, ignore, "%s: %s is %w", c.name, quoted([]byte(p.unrealText)), ErrNumber)
+		}
+	case p.forms != 0 && p.date != "":
+		c.kind = dateKind
+		t.decideDates(c, wrong, ignore)
+	default:
+		c.kind = categoryKind
+	}
+	if c.kind == categoryKind {
+		t.decideCategories(c, wrong, ignore)
+	}
+	return found
+}
+
+// mayMiss reports whether values of the column may be missing.
+func (t *ownTable) mayMiss(c *ownColumn) bool {
+	switch t.opts.Missing {
+	case MissingDropped:
+		return true
+	case MissingImputed:
+		return !c.label && !c.group && !c.split
+	case MissingFlagged:
+		return !c.label && !c.split
+	}
+	return !c.label && !c.group && !c.split && !c.feature // an attribute
+}
+
+// missingAdvice says what to do about a column's missing values. It does not repeat what the
+// options do already.
+func (t *ownTable) missingAdvice(c *ownColumn, ignore string) string {
+	switch {
+	case c.label || c.split:
+		return "leave out these rows (--missing drop)"
+	case c.group:
+		return "leave out these rows (--missing drop), or make them a group of their own (--missing flag)"
+	}
+	return "use --missing impute or --missing drop, or " + ignore
+}
+
+// decideDates checks a column of dates. Only features and conditions need them as numbers.
+func (t *ownTable) decideDates(c *ownColumn, wrong func(at *FileError, advice, format string, args ...any), ignore string) {
+	if !c.feature {
+		c.kind = categoryKind
+		return
+	}
+	p := c.profile
+	first, second, ambiguous := p.forms.ambiguous()
+	switch t.opts.Dates {
+	case DatesDayFirst, DatesMonthFirst:
+		if ambiguous && dayFirst(first) != (t.opts.Dates == DatesDayFirst) {
+			first = second
+		}
+		c.layout = first
+	case DatesExpanded:
+		if c.layout = first; ambiguous {
+			wrong(nil, "say which comes first (--dates day-first or --dates month-first)",
+				"%w %q: in its dates, such as %s, day and month can be exchanged", ErrColumn, c.name, p.date)
+		}
+	default:
+		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", ErrColumn, c.name, p.date)
+	}
+}
+
+// decideCategories checks a column of categories.
+func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advice, format string, args ...any), ignore string) {
+	p := c.profile
+	n, values := len(p.values), p.rows-p.missing
+	different := fmt.Sprint(n)
+	if n > maxCategories {
+		different = fmt.Sprintf("more than %d", maxCategories)
+	}
+	switch {
+	case c.label && t.when != nil:
+	case c.label:
+		if _, err := t.positiveClass(p.values); err != nil {
+			wrong(nil, "", "column %q: %w", c.name, err)
+		}
+	case c.split || !c.feature:
+	case !c.categorical && n > manyCategories && 100*p.plain > mostlyNumbers*values:
+		wrong(p.text, "correct these values or remove them, keep the column as categories (--categorical "+shellName(c.name)+"), or "+ignore,
+			"%w %q: %d of %d values are numbers, the others are texts such as %s", ErrColumn, c.name, p.plain, values, quoted([]byte(p.example)))
+	case n > maxCategories || n > manyCategories && n > values/2:
+		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", ErrColumn, c.name, different, values)
+	}
+}
+
+// doubtful returns an example of a number with two readings.
+func (p *profile) doubtful() string {
+	for _, text := range p.values {
+		if x, ok := localNumber([]byte(text), commaDecimals); ok {
+			if y, ok := localNumber([]byte(text), pointDecimals); ok && x != y {
+				return text
+			}
+		}
+	}
+	return p.example
+}
+
+// shellName quotes a column's name for a command line.
+func shellName(name string) string {
+	if strings.ContainsAny(name, " \t\"'$&|;<>()*?!`\\#~") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
+}

@@ -1,0 +1,156 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The choices of TableOptions.Unknown.
+const (
+	UnknownRefused = "refuse" // a category that the training rows do not have is an error
+	UnknownIgnored = "ignore" // it counts as no category
+)
+
+// undecided marks a row whose part the split draws.
+const undecided = -1
+
+// parts returns the part of each row: an index into partNames, or undecided. nil: all are
+// undecided. It adds the rows of the test file to the sheet.
+func (t *ownTable) parts(s **sheet) ([]int8, error) {
+	switch {
+	case t.opts.SplitColumn != "":
+		return t.partsByColumn(*s)
+	case t.opts.TestFile == "":
+		return nil, nil
+	}
+	f, err := openInput(t.opts.TestFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	known := *s
+	test, err := readSheet(f, t.opts.TestFile, t.testSchema(known))
+	if err != nil {
+		return nil, advise(err, "the rows are prepared as those of "+t.opts.File)
+	}
+	if t.when != nil {
+		if err := t.classes(&design{}, test); err != nil {
+			return nil, &FileError{Path: test.name, Offset: -1, Err: fmt.Errorf("column %q: %w", t.label, err)}
+		}
+	}
+	parts := make([]int8, known.rows+test.rows)
+	for i := range known.rows {
+		parts[i] = undecided
+	}
+	for i := range test.rows {
+		parts[known.rows+i] = 2
+	}
+	inFile := t.columns[0].profile.rows
+	*s = known.with(test, inFile)
+	t.files = []FileRows{{t.opts.File, inFile}, {t.opts.TestFile, 1 + slices.Max((*s).source) - inFile}}
+	return parts, nil
+}
+
+// testSchema returns the schema of the test file. A condition's label is read as in the training
+// file, before it became two categories.
+func (t *ownTable) testSchema(known *sheet) *schema {
+	s := t.schema(known)
+	for i := range s.columns {
+		if spec := &s.columns[i]; spec.name == t.label && t.when != nil {
+			spec.categories, spec.free = nil, true
+		}
+	}
+	return s
+}
+
+// with returns a sheet with the rows of s, then those of more, which has the same columns. The rows
+// of more are numbered from first.
+func (s *sheet) with(more *sheet, first int) *sheet {
+	out := &sheet{name: s.name, rows: s.rows + more.rows, flag: s.flag}
+	for i := range out.rows {
+		if i < s.rows {
+			out.source = append(out.source, s.number(i))
+		} else {
+			out.source = append(out.source, first+more.number(i-s.rows))
+		}
+	}
+	for _, c := range s.columns {
+		other := more.column(c.name)
+		both := &column{name: c.name, values: c.values}
+		both.numbers = append(append(both.numbers, c.numbers...), other.numbers...)
+		both.codes = append(append(both.codes, c.codes...), other.codes...)
+		out.columns = append(out.columns, both)
+	}
+	return out
+}
+
+// splitNames are the texts in a split column, in lower case, for each part.
+var splitNames = [3][]string{
+	{"train", "training", "fit"},
+	{"validation", "valid", "val", "dev", "development"},
+	{"test", "testing", "holdout", "hold-out", "eval", "evaluation"},
+}
+
+// partsByColumn reads the parts off the split column.
+func (t *ownTable) partsByColumn(s *sheet) ([]int8, error) {
+	col := s.column(t.opts.SplitColumn)
+	if col.codes == nil { // all values are numbers
+		return nil, t.badSplit(s, col.text(0))
+	}
+	part := make([]int8, len(col.values))
+	for k, v := range col.values {
+		part[k] = undecided
+		for p, names := range splitNames {
+			for _, name := range names {
+				if strings.EqualFold(v, name) {
+					part[k] = int8(p)
+				}
+			}
+		}
+		if part[k] == undecided {
+			return nil, t.badSplit(s, v)
+		}
+	}
+	parts := make([]int8, s.rows)
+	for i, code := range col.codes {
+		parts[i] = part[code]
+	}
+	return parts, nil
+}
+
+// badSplit is the error for a value of the split column.
+func (t *ownTable) badSplit(s *sheet, value string) error {
+	return &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: the split column %q holds %q, want %s, %s or %s", ErrSplit,
+		t.opts.SplitColumn, value, splitNames[0][0], splitNames[1][0], splitNames[2][0])}
+}
+
+// divide distributes the rows over the parts. The split draws the part of rows that have none.
+func (s *source) divide(opts TableOptions) [3][]int {
+	seed := opts.Seed
+	if opts.SplitSeed != 0 {
+		seed = opts.SplitSeed
+	}
+	if s.assigned == nil {
+		return opts.Split.rows(s.strata(), seed)
+	}
+	var parts [3][]int
+	var open, strata []int
+	all := s.strata()
+	for i, p := range s.assigned {
+		if p == undecided {
+			open, strata = append(open, i), append(strata, all[i])
+		} else {
+			parts[p] = append(parts[p], i)
+		}
+	}
+	if len(open) > 0 { // they come before the rows of the test file
+		for p, rows := range opts.Split.rows(strata, seed) {
+			for k, i := range rows {
+				rows[k] = open[i]
+			}
+			parts[p] = append(rows, parts[p]...)
+		}
+	}
+	return parts
+}

@@ -1,0 +1,167 @@
+package datasets
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// numbered returns rows x, c, y with x counting from first.
+func numbered(rows, first int, category func(i int) string) string {
+	return rowsText("x,c,y", rows, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", first+i, category(i), i%2) })
+}
+
+func TestTestFile(t *testing.T) {
+	letter := func(i int) string { return string(rune('a' + i%3)) }
+	dir := t.TempDir()
+	test := write(t, dir, "test.csv", []byte("c,extra,y,x\nb,?,1,1000\na,?,0,2000\n"))
+	opts := TableOptions{Label: "y", Groups: []string{"c=a"}, Attributes: []string{"c"}, TestFile: test, File: write(t, dir, "own.csv", []byte(numbered(100, 0, letter)))}
+	got, err := LoadTable("", "csv", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Train.Rows() != 80 || got.Validation.Rows() != 20 || got.Test.Rows() != 2 {
+		t.Errorf("%d, %d, %d rows", got.Train.Rows(), got.Validation.Rows(), got.Test.Rows())
+	}
+	if diff := cmp.Diff([]int{100, 101}, got.Test.Source); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]FileRows{{opts.File, 100}, {test, 2}}, got.Files); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Equal(got.Test.Labels, []int{1, -1}) || !slices.Equal(got.Test.Groups[0].Rows, []int{1}) || !slices.Equal(got.Test.Attributes[0].Of, []int{1, 0}) {
+		t.Errorf("%+v", got.Test)
+	}
+	// Prepared with the training rows' mean and deviation.
+	e := got.Preparation.Encodings[0]
+	row := make([]float64, 4)
+	got.Test.Features.Float64(row, 0, 1)
+	if want := []float64{(1000 - e.Center) / e.Scale, 0, 1, 0}; !slices.Equal(row, want) || e.Center > 100 {
+		t.Errorf("test row %v, want %v", row, want)
+	}
+	// Without the test file the same seed draws the same rows.
+	alone := opts
+	alone.TestFile, alone.Split = "", SplitWithTestFile
+	without, err := LoadTable("", "csv", alone)
+	if err != nil || !slices.Equal(without.Train.Source, got.Train.Source) {
+		t.Errorf("%v: the test file changes the training rows", err)
+	}
+
+	opts.TestFile = write(t, dir, "unseen.csv", []byte("x,c,y\n1,z,1\n2,b,0\n3,a,1\n"))
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrCategory, `unseen.csv: line 2, column 2: c: unknown category "z", want one of a, b, c`)
+	opts.Unknown = UnknownIgnored
+	if got, err = LoadTable("", "csv", opts); err != nil {
+		t.Fatal(err)
+	}
+	got.Test.Features.Float64(row, 0, 1)
+	if !slices.Equal(row[1:], []float64{0, 0, 0}) || !slices.Equal(got.Test.Attributes[0].Of, []int{-1, 1, 0}) {
+		t.Errorf("the unknown category gives %v, %v", row, got.Test.Attributes[0].Of)
+	}
+	opts.Split = DefaultSplit
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrSplit, "the test rows are in a file of their own, so the third percentage must be 0, as in 80/20/0")
+	opts.Split, opts.TestFile = Split{}, write(t, dir, "other.csv", []byte("x,y\n1,1\n2,0\n"))
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrColumn, `other.csv: line 1: invalid column: no column "c"`)
+
+	// A condition's label is read in the test file too.
+	opts.Label, opts.Features, opts.Groups, opts.Attributes = "x>=50", []string{"c"}, nil, nil
+	opts.TestFile = write(t, dir, "label.csv", []byte("x,c\n50,a\n49,b\n"))
+	if got, err = LoadTable("", "csv", opts); err != nil || !slices.Equal(got.Test.Labels, []int{1, -1}) {
+		t.Errorf("%v, %v", err, got)
+	}
+}
+
+func TestSplitColumn(t *testing.T) {
+	part := []string{"train", "Training", "valid", "test", "TRAIN", "test", "val", "train"}
+	text := rowsText("x,part,y", 8, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", i, part[i], i/2%2) })
+	opts := TableOptions{Label: "y", SplitColumn: "part", File: write(t, t.TempDir(), "own.csv", []byte(text))}
+	got, err := LoadTable("", "csv", opts)
+	if err == nil {
+		t.Fatalf("the validation rows have one class: %v", got.Validation.Labels)
+	}
+	checkError(t, err, ErrEmpty, "no rows of class")
+	text = rowsText("x,part,y", 8, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", i, part[i/2*2], i%2) })
+	opts.File = write(t, t.TempDir(), "own.csv", []byte(text))
+	if got, err = LoadTable("", "csv", opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]int{{0, 1, 4, 5}, {2, 3, 6, 7}}, [][]int{got.Train.Source, got.Validation.Source}); diff != "" || got.Test != nil {
+		t.Error(diff, got.Test)
+	}
+	if !slices.Equal(got.Train.Columns, []string{"x"}) {
+		t.Errorf("the features are %q", got.Train.Columns)
+	}
+	opts.File = write(t, t.TempDir(), "own.csv", []byte(strings.Replace(text, "valid", "fold 2", 1)))
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrSplit, `the split column "part" holds "fold 2", want train, validation or test`)
+	opts.File = write(t, t.TempDir(), "own.csv", []byte(strings.NewReplacer("train", "test", "TRAIN", "test").Replace(text)))
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrEmpty, `no rows for training; want the value train in the split column "part"`)
+	opts.SplitColumn = "parts"
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrColumn, `no column "parts"; did you mean "part"?`)
+	opts.TestFile, opts.SplitColumn = opts.File, "part"
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrOption, "a test file and a split column exclude each other")
+}
+
+func TestOwnSplitSeed(t *testing.T) {
+	load := func(seed, split uint64) *Tables {
+		tables, err := LoadTable("", "synthetic-compas", TableOptions{Seed: seed, SplitSeed: split})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tables
+	}
+	one, two := load(1, 0), load(1, 2)
+	if slices.Equal(one.Train.Source, two.Train.Source) {
+		t.Error("the split does not depend on its seed")
+	}
+	if same := load(1, 1); same.Train.SHA256() != one.Train.SHA256() {
+		t.Error("the split's own seed draws other rows than the same seed of the run")
+	}
+	file := write(t, t.TempDir(), "own.csv", []byte(numbered(100, 0, func(int) string { return "a" })))
+	a, err := LoadTable("", "csv", TableOptions{File: file, Label: "y", Seed: 1, SplitSeed: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := LoadTable("", "csv", TableOptions{File: file, Label: "y", Seed: 2, SplitSeed: 9})
+	if err != nil || !slices.Equal(a.Train.Source, b.Train.Source) {
+		t.Errorf("%v: the seed of the run changes the split", err)
+	}
+}
+
+// TestPipes reads a named pipe, which can be read only once, and gzip from standard input.
+func TestPipes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := exec.Command("mkfifo", path).Run(); err != nil {
+		t.Skip("no mkfifo")
+	}
+	go func() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, _ = f.Write(gzipped([]byte(wages)))
+			f.Close()
+		}
+	}()
+	for range 2 { // the content is kept
+		got, err := LoadTable("", "csv", TableOptions{File: path, Label: "paid", Ignore: []string{"name"}, Split: Split{Train: 100}})
+		if err != nil || got.Train.Rows() != 8 {
+			t.Fatalf("%v, %v", err, got)
+		}
+	}
+	report, err := Verify(t.Context(), "", "csv", path)
+	if err != nil || report.Files[0].SHA256 == "" || report.Files[0].Size == 0 {
+		t.Errorf("%v, %+v", err, report)
+	}
+	_, err = LoadTable("", "csv", TableOptions{File: t.TempDir(), Label: "paid"})
+	checkError(t, err, ErrFormat, "it is a directory, want a file")
+}
