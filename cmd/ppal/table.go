@@ -119,6 +119,9 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 	} else if len(o.Constraints) > 0 {
 		add("values", "%s Met: within the bound plus one row of the smallest group on the training rows.", values)
 	}
+	if text := promised(o); text != "" {
+		add("new rows", "%s", text)
+	}
 	if o.Threshold != 0 || o.Offsets != nil {
 		step := fmt.Sprintf("moved by %s", short(o.Threshold))
 		if o.Offsets != nil {
@@ -293,6 +296,28 @@ func printClasses(out io.Writer, t *session.RateTable) {
 	g.print(out)
 }
 
+// promised says which bounds hold on new rows; "" for a run without a confidence.
+func promised(o *session.Outcome) string {
+	if o.Confidence == 0 {
+		return ""
+	}
+	var kept []string
+	for _, c := range o.Constraints {
+		if c.Promise != nil && c.Promise.Holds {
+			kept = append(kept, c.Constraint)
+		}
+	}
+	with := fmt.Sprintf("with %g%% confidence", 100*o.Confidence)
+	if len(kept) == 0 {
+		return "No bound is promised for new rows " + with + ": see the warnings."
+	}
+	text := strings.Join(kept, " and ") + " on new rows from the same source, " + with + "; the validation rows chose the threshold for it"
+	if len(kept) < len(o.Constraints) {
+		return text + ". The other bounds are not promised: see the warnings."
+	}
+	return text + "."
+}
+
 // rateCell formats a rate in percent with its interval.
 func rateCell(of map[string]session.Rate, name string) string {
 	rate, ok := of[name]
@@ -383,6 +408,10 @@ type unmet struct{ outcome *session.Outcome }
 func (e *unmet) Error() string {
 	list := e.outcome.Unmet()
 	c := list[0]
+	if p := c.Promise; p != nil && !p.Holds && c.Met {
+		return fmt.Sprintf("finished, but a constraint is not promised for new rows: %s (the validation rows support the bound %s with %g%% confidence); "+
+			"--allow-violation makes the exit status 0", c.Constraint, number(&p.Supported), 100*e.outcome.Confidence)
+	}
 	what, value := "the surrogate of "+c.Measure(), c.Surrogate
 	if e.outcome.BoundsOn != session.OnSurrogate || value == nil {
 		what, value = c.Measure(), c.Train

@@ -32,6 +32,9 @@ type Outcome struct {
 	// which the certificate refers.
 	BoundShifts         []float64 `json:"bound_shifts"`
 	GradientEvaluations int       `json:"gradient_evaluations"`
+	// Confidence is the probability with which all promises hold; 0: the run promises nothing about
+	// new rows.
+	Confidence float64 `json:"confidence,omitempty"`
 	// Probability gives probabilities without a change of a decision; nil with more than two classes,
 	// or if the scores do not rank the positive rows higher.
 	Probability *Probability `json:"probability,omitempty"`
@@ -58,6 +61,8 @@ type ConstraintOutcome struct {
 	Interval *[2]float64 `json:"interval"`
 	// Met says that the training decisions are within the bound plus one row of the smallest cell.
 	Met bool `json:"met"`
+	// Promise says whether the bound holds on new rows; nil without a confidence.
+	Promise *Promise `json:"promise,omitempty"`
 	// Surrogate is the value of the smooth constraint on training rows, and SurrogateMet says whether
 	// it is within the bound plus the feasibility tolerance; nil if bounds are on decisions.
 	Surrogate    *float64 `json:"surrogate,omitempty"`
@@ -76,6 +81,19 @@ func (c *ConstraintOutcome) Relation() string {
 func (c *ConstraintOutcome) Measure() string {
 	measure, _, _ := strings.Cut(c.Constraint, " "+c.Relation()+" ")
 	return measure
+}
+
+// Promise says whether a bound holds on new rows at the run's confidence, by the validation rows.
+type Promise struct {
+	Holds bool `json:"holds"`
+	// Supported is the tightest bound that the decisions on the validation rows promise, and Least
+	// the tightest that these rows could promise for any model.
+	Supported float64 `json:"supported_bound"`
+	Least     float64 `json:"least_bound"`
+	// Rows is the number of validation rows in the smallest set that the constraint counts, and
+	// Needed the number that the bound needs there; 0: no number is enough.
+	Rows   int `json:"rows"`
+	Needed int `json:"rows_needed"`
 }
 
 // ObjectiveOutcome is the minimised rate.
@@ -120,14 +138,15 @@ func (v *SplitValues) Set(split Split, x float64) {
 // bounds are on surrogates.
 func (o *Outcome) Met() bool { return len(o.Unmet()) == 0 }
 
-// Unmet returns the constraints that do not hold.
+// Unmet returns the constraints that do not hold, or that are not promised by a run with a
+// confidence.
 func (o *Outcome) Unmet() (list []ConstraintOutcome) {
 	for _, c := range o.Constraints {
 		met := c.Met
 		if o.BoundsOn == OnSurrogate && c.SurrogateMet != nil {
 			met = *c.SurrogateMet
 		}
-		if !met {
+		if !met || c.Promise != nil && !c.Promise.Holds {
 			list = append(list, c)
 		}
 	}

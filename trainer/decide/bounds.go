@@ -53,6 +53,15 @@ func (t *Target) index(rates int) error {
 	return nil
 }
 
+// Tightened returns the target with bounds that are smaller by the amounts.
+func (t *Target) Tightened(amounts []float64) *Target {
+	own := &Target{Objective: t.Objective, Bounds: append([]Bound{}, t.Bounds...)}
+	for j, v := range amounts {
+		own.Bounds[j].Bound -= v
+	}
+	return own
+}
+
 // Excess writes g_j = sum_r C_jr d_r + constant_j - bound_j of the rates d.
 func (t *Target) Excess(g, d []float64) {
 	for j, b := range t.Bounds {

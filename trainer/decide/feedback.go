@@ -29,6 +29,9 @@ type Feedback struct {
 	Target *Target
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
+	// Tighten returns the amounts by which the bounds of Target are tightened at the rates of
+	// decisions d, such as margins for new rows. nil: none.
+	Tighten func(d []float64) []float64
 	// Rounds is the largest number of rounds after the first solution; 0 is the default, 6. A
 	// negative number means none.
 	Rounds int
@@ -44,7 +47,7 @@ type Round struct {
 	Theta     float64   // the step of the feedback that made the shifts
 	Shifts    []float64 // c of the round
 	Smooth    []float64 // sum_r C_jr h_r + constant_j - bound_j of the smooth rates h
-	Decisions []float64 // the same of the rates of decisions
+	Decisions []float64 // the same of the rates of decisions, with the tightening
 	Objective float64   // on decisions, before the exact step
 	Exact     Exact     // what the exact step makes of the round
 }
@@ -261,7 +264,15 @@ func (l *loop) measure() (*Round, error) {
 	copy(d, counted)
 	all.Map().ApplyUnshifted(r.Smooth, h)
 	all.Map().ApplyUnshifted(r.Decisions, d)
-	exact, err := Offsets(rates, l.f.Target, scores, l.f.Resolution)
+	target := l.f.Target
+	if l.f.Tighten != nil {
+		amounts := l.f.Tighten(d)
+		target = target.Tightened(amounts)
+		for j, v := range amounts {
+			r.Decisions[j] += v
+		}
+	}
+	exact, err := Offsets(rates, target, scores, l.f.Resolution)
 	if err != nil {
 		return nil, err
 	}

@@ -354,3 +354,40 @@ func TestEveryMethodSolvesOrRefuses(t *testing.T) {
 		t.Logf("%s: %s, violation %v, error %v", name, r.Status, r.Rounds[r.Best].Exact.Violation, r.Rounds[r.Best].Exact.After)
 	}
 }
+
+// TestTighten trains with tightened bounds: the decisions leave the amount, within one row, and the
+// target and its bounds stay as they are.
+func TestTighten(t *testing.T) {
+	const bound, amount = 0.05, 0.03
+	l := newLending(t, 1200, 2, bound)
+	calls := 0
+	l.feedback.Tighten = func(d []float64) []float64 {
+		if calls++; len(d) != 2 {
+			t.Fatalf("%d rates, want those of the two groups", len(d))
+		}
+		return []float64{amount, amount}
+	}
+	m := &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}
+	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 1500}, l.feedback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := r.Rounds[r.Best]
+	d, g := make([]float64, l.feedback.Rates.Len()), make([]float64, 2)
+	decisions := make([]int32, len(l.x))
+	decide.Decide(decisions, l.scores(), best.Exact.Offsets)
+	l.feedback.Rates.Count(d, decisions)
+	l.feedback.Target.Excess(g, d)
+	slack := l.feedback.Target.Bounds[0].Slack
+	for j, v := range g {
+		if v > -amount+slack+1e-9 {
+			t.Errorf("bound %d: the decisions exceed it by %v, want at most %v and one row, %v", j, v, -amount, slack)
+		}
+		if b := l.feedback.Target.Bounds[j].Bound; b != bound {
+			t.Errorf("bound %d of the target is now %v", j, b)
+		}
+	}
+	if calls != len(r.Rounds) || best.Exact.Violation > 0 {
+		t.Errorf("%d calls in %d rounds, violation %v", calls, len(r.Rounds), best.Exact.Violation)
+	}
+}

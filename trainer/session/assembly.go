@@ -31,8 +31,9 @@ type assembly struct {
 	device     string // the device in words
 	// measures of the last record on the validation rows, if there are any
 	onValidation Measures
-	solved       *solution // of bounds on decisions; nil before Optimize, and for other tasks
-	notes        []string  // decisions between loading the data and building the problem
+	confidence   *confidence // makes the bounds hold on new rows; nil: they hold on the training rows
+	solved       *solution   // of bounds on decisions; nil before Optimize, and for other tasks
+	notes        []string    // decisions between loading the data and building the problem
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
@@ -80,6 +81,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	if a.builder, err = a.newBuilder(train.rows); err != nil {
+		return err
+	}
+	if a.confidence, err = a.newConfidence(); err != nil {
 		return err
 	}
 	weights, err := a.start()

@@ -80,6 +80,9 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 			if v := counted.Values[j]; v.Defined {
 				c.Set(s.name, v.Value)
 			}
+			if s.name == Validation && a.builder.statement.confidence > 0 {
+				continue // these rows chose the threshold
+			}
 			if s.name != Training {
 				c.Interval = d.interval(j, counted) // of the test rows, the last split, if there are any
 				continue
@@ -94,6 +97,7 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 	}
 	if a.solved != nil {
 		a.solved.describe(o)
+		a.confidence.describe(o)
 	}
 	o.Probability = a.probability(scores)
 	return o, nil

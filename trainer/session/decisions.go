@@ -55,8 +55,11 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkConfidence(t.Confidence, on); err != nil {
+		return nil, err
+	}
 	s := &Statement{
-		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on,
+		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := rows.sample(system)
 			if err != nil {

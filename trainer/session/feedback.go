@@ -148,10 +148,14 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	if !ok {
 		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
 	}
-	f.rounds, err = decide.Train(ctx, a.Problem(), a.options.Method, s, decide.Feedback{
+	feedback := decide.Feedback{
 		Smooth: smooth, Rates: f.rates, Target: f.target, Resolution: a.resolution(),
 		Scores: func() ([]float64, error) { return a.scores(train) },
-	})
+	}
+	if a.confidence != nil {
+		feedback.Tighten = a.confidence.tighten
+	}
+	f.rounds, err = decide.Train(ctx, a.Problem(), a.options.Method, s, feedback)
 	if err != nil {
 		if f.rounds == nil {
 			return nil, err
@@ -162,7 +166,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return f.rounds.Result, err
 	}
 	a.solved = f
-	late := f.warnings(d, train.classes)
+	late := concat(f.warnings(d, train.classes), a.confidence.warnings())
 	for _, w := range late {
 		tell(w)
 	}
@@ -176,11 +180,22 @@ func (a *assembly) exactStep(f *solution) error {
 	if err != nil {
 		return err
 	}
-	if f.exact, err = decide.Offsets(f.rates, f.target, scores, a.resolution()); err != nil {
+	if a.confidence != nil {
+		err = a.confidence.exactStep(a, f, scores)
+	} else {
+		f.exact, err = decide.Offsets(f.rates, f.target, scores, a.resolution())
+	}
+	if err != nil {
 		return err
 	}
 	decided := make([]int32, f.rates.Rows())
 	decide.Decide(decided, scores, f.exact.Offsets)
+	if a.confidence != nil { // the bounds of the exact step were tighter
+		d, g := make([]float64, f.rates.Len()), make([]float64, len(f.target.Bounds))
+		f.rates.Count(d, decided)
+		f.target.Excess(g, d)
+		f.exact.Violation = f.target.Violation(g)
+	}
 	f.constant = int(decided[0])
 	for _, k := range decided {
 		if int(k) != f.constant {

@@ -10,6 +10,8 @@ type (
 	ConstraintOutcome = rundir.ConstraintOutcome
 	// ObjectiveOutcome is the minimised rate on each split.
 	ObjectiveOutcome = rundir.ObjectiveOutcome
+	// Promise says whether a bound holds on new rows at the run's confidence.
+	Promise = rundir.Promise
 	// SplitValues are a value on each split.
 	SplitValues = rundir.SplitValues
 	// Probability gives the probability of the positive class from a score.

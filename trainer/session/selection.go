@@ -6,17 +6,19 @@ import (
 	"ppal/trainer"
 )
 
+// takeValidationRows says how a run gets validation rows.
+const takeValidationRows = "take some with --split, as in 70/15/15 for tables and 90/10/0 for pictures"
+
 // checkSelection refuses a choice on validation rows without such rows.
 func (a *assembly) checkSelection() error {
 	if a.part(Validation) != nil {
 		return nil
 	}
-	const advice = "there are no validation rows; take some with --split, as in 70/15/15 for tables and 90/10/0 for pictures"
 	switch {
 	case a.options.Settings.Output == trainer.OutputBestValidation:
-		return &OptionError{Option: "select", Problem: "is best-validation, but " + advice}
+		return &OptionError{Option: "select", Problem: "is best-validation, but there are no validation rows; " + takeValidationRows}
 	case a.options.Settings.Patience > 0:
-		return &OptionError{Option: "patience", Problem: "waits for the measures on validation rows, but " + advice}
+		return &OptionError{Option: "patience", Problem: "waits for the measures on validation rows, but there are none; " + takeValidationRows}
 	}
 	return nil
 }

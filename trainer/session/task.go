@@ -68,6 +68,8 @@ type Statement struct {
 	// bounds hold for.
 	system   *constraints.System
 	boundsOn BoundsOn
+	// confidence is that of a Decisions task; 0: none
+	confidence float64
 	// measures replaces Measures if values need the terms of ParameterNodes, too.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
