@@ -1,8 +1,8 @@
 package matrix
 
 // Pick returns the given rows of m, in the given order, as a matrix that copies nothing. Rows of
-// an EightBit matrix are EightBit again; other rows are widened (see PickSparse). The caller may change the
-// elements of the list between reads, to reuse the matrix for the next mini-batch.
+// an EightBit matrix are EightBit again; other rows are widened (see PickSparse). The caller may
+// change the elements of the list between reads, to reuse the matrix for the next mini-batch.
 func Pick(m Matrix, rows []int) Matrix {
 	p := picked{m, rows}
 	if b, ok := m.(EightBit); ok {
@@ -11,9 +11,9 @@ func Pick(m Matrix, rows []int) Matrix {
 	return &p
 }
 
-// PickSparse returns the given rows of m, in the given order, as a sparse matrix. Entries copies the
-// entries of the rows into the matrix's memory, which a later call overwrites: one goroutine may
-// call Entries at a time. The caller may change the elements of the list between calls.
+// PickSparse returns the given rows of m, in the given order, as a sparse matrix. Entries copies
+// the entries of the rows into the matrix's memory, which a later call overwrites: one goroutine
+// may call Entries at a time. The caller may change the elements of the list between calls.
 func PickSparse(m Sparse, rows []int) Sparse {
 	p := &pickedEntries{picked: picked{m, rows}}
 	p.from.starts, p.from.columns, p.from.values = m.Entries()

@@ -144,8 +144,8 @@ func TestSparseAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// On Adult, the products of the sparse matrix equal the products of the dense matrix, in float32 and
-// float64.
+// On Adult, the products of the sparse matrix equal the products of the dense matrix, in float32
+// and float64.
 func TestRealAdultSparse(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {
