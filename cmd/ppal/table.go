@@ -143,6 +143,11 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 // oneSided says in words that the decisions on the training rows are all the same, or that a class
 // is never decided; "" if neither is so.
 func oneSided(o *session.Outcome, result *session.Result) string {
+	for _, w := range result.Training.Warnings { // the training says so already
+		if strings.HasPrefix(w, "the model rejects everybody") || strings.HasPrefix(w, "the model accepts everybody") || strings.HasPrefix(w, "the model decides ") {
+			return ""
+		}
+	}
 	if a := o.AcceptanceRate; a != nil && a.Train != nil {
 		switch *a.Train {
 		case 0:

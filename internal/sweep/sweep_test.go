@@ -279,3 +279,28 @@ func TestReadPoints(t *testing.T) {
 		}
 	}
 }
+
+// A bound that becomes active after a run in which it was not does not throw the weights away: on
+// Adult, the error stays below that of rejecting everybody at every bound, and grows slowly.
+func TestActivatedBound(t *testing.T) {
+	if os.Getenv("PPAL_DATA") == "" {
+		t.Skip("PPAL_DATA is not set")
+	}
+	s := compas(0.2, 0.1, 0.05)
+	s.Over = constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)
+	s.Options = func() (session.Options, error) {
+		return session.Options{
+			Data: session.Table{Dataset: "adult", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+			Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 200, RecordEvery: 100},
+		}, nil
+	}
+	points, err := s.Do(t.Context(), Dir(filepath.Join(t.TempDir(), "sweep")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range points {
+		if e := *p.Objective.Train; e > 0.165 || k > 0 && e < *points[k-1].Objective.Train-0.002 || !p.Swept().Met {
+			t.Errorf("bound %g: error %v, met %v", p.Bound, e, p.Swept().Met)
+		}
+	}
+}
