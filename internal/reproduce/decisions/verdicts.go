@@ -82,7 +82,7 @@ func (o *Outcome) Times(p Problem) Verdict {
 	if ratio < Speedup {
 		ruling = NotConfirmed
 	}
-	return Verdict{p, ruling, fmt.Sprintf("%.1f times (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
+	return Verdict{p, ruling, fmt.Sprintf("%.1f (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
 }
 
 // quotients returns a[i]/b[i].
