@@ -128,6 +128,14 @@ func NameFlags(err error) error {
 	if errors.As(err, &refused) {
 		return &Error{Where: "--" + refused.Option, Problem: refused.Problem}
 	}
+	var place *constraints.SyntaxError
+	if errors.As(err, &place) {
+		flag := "subject-to"
+		if _, err := constraints.ParseRate(place.Text); err == nil {
+			flag = "minimize"
+		}
+		return (setting{place.Text, "--" + flag}).refuse("%s", place.Detail())
+	}
 	var start *session.InitError
 	if errors.As(err, &start) {
 		return initError(start)

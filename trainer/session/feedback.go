@@ -149,7 +149,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
 	}
 	feedback := decide.Feedback{
-		Smooth: smooth, Rates: f.rates, Target: f.target, Resolution: a.resolution(),
+		Smooth: smooth, Rates: f.rates, Target: f.target, Start: a.builder.statement.start, Resolution: a.resolution(),
 		Scores: func() ([]float64, error) { return a.scores(train) },
 	}
 	if a.confidence != nil {

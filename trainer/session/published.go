@@ -69,7 +69,7 @@ func (t NeymanPearson) decisions(train Rows) (Decisions, error) {
 	if bounded < 1 || len(kappa) != 1 && len(kappa) != bounded {
 		return Decisions{}, &OptionError{Option: "kappa", Problem: fmt.Sprintf("has %d values for %d classes", len(kappa), bounded)}
 	}
-	of := func(k int) constraints.Rate { return constraints.Error(constraints.Class(train.Classes[k].Name)) }
+	of := func(k int) constraints.Rate { return constraints.Error(train.Classes[k].Name) }
 	d := Decisions{Minimize: of(0)}
 	for k := range bounded {
 		d.SubjectTo = append(d.SubjectTo, of(1+k).AtMost(kappa[min(k, len(kappa)-1)]))
