@@ -67,8 +67,8 @@ func (o *Outcome) Errors(p Problem) Verdict {
 }
 
 // Times judges the claim that ppal is at least Speedup times faster than ExponentiatedGradient in
-// wall time: the median over the splits of the ratio in one turn. The numbers are the ratios of wall
-// times with their range, and of CPU times.
+// wall time: the median over the splits of the ratio in one turn. The numbers are the ratios of
+// wall times with their range, and of CPU times.
 func (o *Outcome) Times(p Problem) Verdict {
 	rows := o.Table(p)
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == ExponentiatedGradient })
