@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check, check-python.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,11 +6,11 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench peers bench-peers fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: run build test race lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
-# Train a Neyman-Pearson network with PPALA on the built-in images.
+# Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
-	./bin/ppal train
+	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
 
 build:
 	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
@@ -71,6 +71,10 @@ peers: .venv-peers/made
 # PEERS_FLAGS="--quick" is a short comparison; PEERS_FLAGS="--help" lists the flags.
 bench-peers: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers $(PEERS_FLAGS)
+
+# Test the files of runs in PyTorch, scikit-learn and ONNX Runtime, and the Python of docs/using-a-model.md.
+check-python: build .venv-peers/made
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using
 
 .venv-peers/made: internal/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers

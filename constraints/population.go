@@ -25,6 +25,9 @@ type Attribute struct {
 	Of     []int // the index of each row's value, -1: missing
 }
 
+// Quoted returns the attribute's name as the language writes it.
+func (a Attribute) Quoted() string { return quoted(a.Name) }
+
 // Len returns the number of rows.
 func (p *Population) Len() int { return len(p.Labels) }
 

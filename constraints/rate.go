@@ -90,6 +90,9 @@ func Accuracy(of ...string) Rate { return newRate(kindAccuracy, of) }
 // Loss returns the mean logistic loss, or the mean cross-entropy of more than two classes.
 func Loss(of ...string) Rate { return newRate(kindLoss, of) }
 
+// Class returns the selector of a class, for a class that could be mistaken for a group.
+func Class(name string) string { return className + "=" + quoted(name) }
+
 func newRate(kind rateKind, of []string) Rate {
 	var list []selector
 	for _, text := range of {

@@ -18,9 +18,10 @@ import (
 // the largest score is unique, it is the gradient of log-sum-exp, the smooth maximum (Boyd and
 // Vandenberghe, "Convex Optimization", section 3.1.5; Gao and Pavel, "On the Properties of the
 // Softmax Function", 2017), and for C = 2 it is the sigmoid of the difference of the scores. Its
-// probabilities sum to 1 as the indicators do. The mean of 1 - softmax of the own class is the
-// smoothed multi-class error of Goh, Cotter, Gupta and Friedlander, "Satisfying Real-world Goals
-// with Dataset Constraints", 2016, for ramp losses.
+// probabilities sum to 1 as the indicators do, so the smooth rates are the expected rates of
+// decisions that are drawn with these probabilities. Smooth errors of this kind are those of
+// minimum classification error training (Juang and Katagiri, "Discriminative Learning for Minimum
+// Error Classification", 1992).
 //
 // Losses are the logistic loss, or the cross-entropy. Nodes returns ErrEmptyGroup if a cell has no
 // rows. Scores of float32 and float64 are supported; sums run in float64.
@@ -36,60 +37,97 @@ func (s *Sample) Nodes(scores *gorgonia.Node) (objective, rates *gorgonia.Node, 
 	return objective, rates, err
 }
 
-// rowValues are the vectors of per-row values that rates average.
+// rowValues are the vectors [n] of per-row values that rates average.
 type rowValues struct {
-	scores        *gorgonia.Node
-	probabilities *gorgonia.Node // [n] of the positive class, or [n C] of all classes; nil: not needed
-	losses        *gorgonia.Node // [n]; nil: not needed
-	wide          int            // probabilities of a row: 1 or C
+	views  map[view]*gorgonia.Node // the probability of the view's decision on each row
+	losses *gorgonia.Node          // nil: not needed
+	binary bool                    // one score: the only view is the positive decision
+}
+
+// view says which decision's probability a vector holds: of a class, of the row's own class, or of
+// the row's earlier decision in a file.
+type view struct {
+	target int
+	file   string
+}
+
+// viewOf returns the view of a cell.
+func (v *rowValues) viewOf(c *boundCell) view {
+	switch {
+	case v.binary:
+		return view{target: 1}
+	case c.class >= 0 && !c.not && c.class == c.target:
+		return view{target: ownClass} // the same on all rows of the cell
+	}
+	return view{c.target, c.file}
 }
 
 // values adds the vectors that the rates need.
 func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 	n, c := s.p.Len(), len(s.p.Classes)
-	v.scores = scores
-	size := scores.Shape().TotalSize()
-	binary := size == n && c == 2
-	if !binary && (scores.Dims() != 2 || scores.Shape()[0] != n || scores.Shape()[1] != c) {
+	v = rowValues{views: map[view]*gorgonia.Node{}, binary: scores.Shape().TotalSize() == n && c == 2}
+	if !v.binary && (scores.Dims() != 2 || scores.Shape()[0] != n || scores.Shape()[1] != c) {
 		return v, fmt.Errorf("constraints: scores of shape %v for %d rows of %d classes", scores.Shape(), n, c)
 	}
-	var decisions, losses bool
-	for _, cell := range s.system.Rates {
-		decisions, losses = decisions || !cell.loss, losses || cell.loss
-	}
-	if v.wide = c; binary {
-		v.wide = 1
-	}
-	if decisions {
-		if v.probabilities, err = s.probabilities(scores, binary); err != nil {
+	var probabilities *gorgonia.Node
+	for k := range s.cells {
+		cell := &s.cells[k]
+		of := v.viewOf(cell)
+		switch {
+		case cell.loss && v.losses == nil:
+			v.losses, err = s.losses(scores, v.binary)
+		case cell.loss || v.views[of] != nil:
+		case v.binary:
+			v.views[of], err = s.sigmoids(scores)
+		default:
+			if probabilities == nil {
+				if probabilities, err = Softmax(scores); err != nil {
+					return v, err
+				}
+			}
+			v.views[of], err = s.selected(probabilities, of)
+		}
+		if err != nil {
 			return v, err
 		}
 	}
-	if losses {
-		v.losses, err = s.losses(scores, binary)
-	}
-	return v, err
+	return v, nil
 }
 
-// probabilities returns the probabilities of the decisions as a vector.
-func (s *Sample) probabilities(scores *gorgonia.Node, binary bool) (*gorgonia.Node, error) {
-	n, c := s.p.Len(), len(s.p.Classes)
-	if binary {
-		op, err := NewRates(n, Sigmoid)
-		if err != nil {
-			return nil, err
-		}
-		return op.Apply(scores)
-	}
-	p, err := Softmax(scores)
+// sigmoids returns the probabilities of the positive decision [n].
+func (s *Sample) sigmoids(scores *gorgonia.Node) (*gorgonia.Node, error) {
+	op, err := NewRates(s.p.Len(), Sigmoid)
 	if err != nil {
 		return nil, err
 	}
-	flat, err := gorgonia.Reshape(p, tensor.Shape{n * c})
-	if err != nil {
-		return nil, fmt.Errorf("constraints: the probabilities as a vector: %w", err)
+	return op.Apply(scores)
+}
+
+// selected returns the probabilities [n] of a view's decisions, 0 for a row without a decision.
+func (s *Sample) selected(probabilities *gorgonia.Node, of view) (*gorgonia.Node, error) {
+	n, c := s.p.Len(), len(s.p.Classes)
+	ones := make([]float64, n*c)
+	for i, y := range s.p.Labels {
+		t := of.target
+		switch t {
+		case ownClass:
+			t = y
+		case earlierDecision:
+			t = s.p.Earlier[of.file][i]
+		}
+		if t >= 0 {
+			ones[i*c+t] = 1
+		}
 	}
-	return flat, nil
+	targets := constantMatrix(probabilities, fmt.Sprintf("targets %d %s", of.target, of.file), ones, n, c)
+	product, err := gorgonia.HadamardProd(probabilities, targets)
+	if err == nil {
+		product, err = gorgonia.Sum(product, 1)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("constraints: the probabilities of the targets: %w", err)
+	}
+	return product, nil
 }
 
 // losses returns the rows' losses [n].
@@ -108,74 +146,73 @@ func (s *Sample) losses(scores *gorgonia.Node, binary bool) (*gorgonia.Node, err
 	return op.Apply(scores)
 }
 
-// weighted returns the cell as a weighted group over the probabilities or losses, and the constant
-// that the cell's rate has beside the weighted sum.
-func (s *Sample) weighted(k, wide int) (g Group, constant float64, err error) {
+// weighted returns the cell as a weighted group over its vector of probabilities or losses, and the
+// constant that the cell's rate has beside the weighted sum.
+func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err error) {
 	cell := &s.cells[k]
 	g.Name = cell.Name
 	n := len(cell.rows)
 	if n == 0 {
 		return g, 0, fmt.Errorf("%w: %s", ErrEmptyGroup, cell.Name)
 	}
-	if cell.loss {
-		for _, i := range cell.rows {
-			g.Rows = append(g.Rows, int(i))
-		}
-		return g, 0, nil
-	}
 	share := 1 / float64(n)
 	negative := 0
 	for _, i := range cell.rows {
-		t := cell.targetOf(i)
-		switch {
-		case t < 0:
-			continue
-		case wide > 1:
-			g.Rows, g.Weights = append(g.Rows, int(i)*wide+t), append(g.Weights, share)
-		case t == 1:
-			g.Rows, g.Weights = append(g.Rows, int(i)), append(g.Weights, share)
-		default: // 1[decision = 0] = 1 - 1[decision = 1]
-			g.Rows, g.Weights = append(g.Rows, int(i)), append(g.Weights, -share)
-			negative++
+		weight := share
+		if !cell.loss {
+			t := cell.targetOf(i)
+			if t < 0 {
+				continue
+			}
+			if binary && t == 0 { // 1[decision = 0] = 1 - 1[decision = 1]
+				weight = -share
+				negative++
+			}
 		}
+		g.Rows, g.Weights = append(g.Rows, int(i)), append(g.Weights, weight)
 	}
-	switch len(g.Rows) {
-	case 0: // no row has the label of a joint cell: the rate is 0 whatever the decisions
+	switch {
+	case len(g.Rows) == 0: // no row has the label of a joint cell: the rate is 0 whatever the decisions
 		g.Rows, g.Weights = []int{0}, []float64{0}
-	case n:
-		if negative == 0 {
-			g.Weights = nil // the plain mean
-		}
+	case len(g.Rows) == n && negative == 0:
+		g.Weights = nil // the plain mean
 	}
 	return g, float64(negative) / float64(n), nil
 }
 
+// batch is the rates that average one vector.
+type batch struct {
+	values  *gorgonia.Node
+	groups  []Group
+	offsets []float64
+	places  []int // of the rates in System.Rates
+}
+
 // rateNodes returns the rates [R].
 func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
-	var parts []*gorgonia.Node
-	var places [][]int // of each part's elements among the rates
-	for _, loss := range []bool{false, true} {
-		var groups []Group
-		var offsets []float64
-		var place []int
-		for k := range s.cells {
-			if s.cells[k].loss != loss {
-				continue
-			}
-			g, constant, err := s.weighted(k, v.wide)
-			if err != nil {
-				return nil, err
-			}
-			groups, offsets, place = append(groups, g), append(offsets, -constant), append(place, k)
-		}
-		if groups == nil {
-			continue
-		}
-		means, err := s.means(v, loss, groups, offsets, false)
+	var batches []*batch
+	of := map[*gorgonia.Node]*batch{}
+	for k := range s.cells {
+		g, constant, err := s.weighted(k, v.binary)
 		if err != nil {
 			return nil, err
 		}
-		parts, places = append(parts, means), append(places, place)
+		values := v.of(&s.cells[k])
+		b := of[values]
+		if b == nil {
+			b = &batch{values: values}
+			of[values], batches = b, append(batches, b)
+		}
+		b.groups, b.offsets, b.places = append(b.groups, g), append(b.offsets, -constant), append(b.places, k)
+	}
+	var parts []*gorgonia.Node
+	var places [][]int
+	for _, b := range batches {
+		means, err := s.means(b.values, b.groups, b.offsets, false)
+		if err != nil {
+			return nil, err
+		}
+		parts, places = append(parts, means), append(places, b.places)
 	}
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -183,13 +220,17 @@ func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
 	return s.merge(parts, places)
 }
 
-// means averages the probabilities or the losses over groups.
-func (s *Sample) means(v rowValues, loss bool, groups []Group, offsets []float64, scalar bool) (*gorgonia.Node, error) {
-	values, size := v.probabilities, s.p.Len()*v.wide
-	if loss {
-		values, size = v.losses, s.p.Len()
+// of returns the vector that the cell averages.
+func (v *rowValues) of(c *boundCell) *gorgonia.Node {
+	if c.loss {
+		return v.losses
 	}
-	m, err := NewMembership(size, groups)
+	return v.views[v.viewOf(c)]
+}
+
+// means averages a vector over groups.
+func (s *Sample) means(values *gorgonia.Node, groups []Group, offsets []float64, scalar bool) (*gorgonia.Node, error) {
+	m, err := NewMembership(s.p.Len(), groups)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +271,7 @@ func (s *Sample) merge(parts []*gorgonia.Node, places [][]int) (sum *gorgonia.No
 func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 	l := s.system.objective
 	k, factor := l.parts[0].cell, l.parts[0].coefficient
-	g, constant, err := s.weighted(k, v.wide)
+	g, constant, err := s.weighted(k, v.binary)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +286,7 @@ func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 			g.Weights[e] *= factor
 		}
 	}
-	return s.means(v, s.cells[k].loss, []Group{g}, []float64{-(l.constant + factor*constant)}, true)
+	return s.means(v.of(&s.cells[k]), []Group{g}, []float64{-(l.constant + factor*constant)}, true)
 }
 
 // constantMatrix adds a matrix of constants to the graph of a node, in the node's type.

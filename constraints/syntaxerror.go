@@ -19,8 +19,11 @@ type SyntaxError struct {
 }
 
 // Error gives one line: the text with its column, the problem and the hint.
-func (e *SyntaxError) Error() string {
-	text := fmt.Sprintf("%q, column %d: %s", e.Text, e.Column(), e.Problem)
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%q, %s", e.Text, e.Detail()) }
+
+// Detail is Error without the text: the column, the problem and the hint.
+func (e *SyntaxError) Detail() string {
+	text := fmt.Sprintf("column %d: %s", e.Column(), e.Problem)
 	if e.Hint != "" {
 		text += "; " + e.Hint
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -345,5 +346,76 @@ func TestLabel(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || tc.label.Values() != tc.values {
 			t.Errorf("%s: %v, %v, %s", name, tc.label.Values(), err, diff)
 		}
+	}
+}
+
+// Numbers with decimal commas, dates in parts, and a mark of missing values that is a number.
+func TestNewRowsLocal(t *testing.T) {
+	p := &Preparation{Absent: []string{"-999"}, Encodings: []Encoding{
+		{Column: "x", Decimal: ",", Scale: 1, Missing: true},
+		{Column: "when", Date: "2006-01-02", Part: "month", Scale: 1},
+		{Column: "when", Date: "2006-01-02", Part: "weekday", Scale: 1},
+	}}
+	text := "when;x\n2024-05-13;1.234,5\n2024-12-31;-999\n"
+	x, _, _, err := newRows(p, strings.NewReader(text), NewRows{})
+	if diff := cmp.Diff([]float64{1234.5, 0, 5, 1, 0, 1, 12, 2}, x.Data); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	want, err := p.Read(strings.NewReader(text), "file")
+	if diff := cmp.Diff(want, x); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if _, _, _, err := newRows(p, strings.NewReader("when;x\nyesterday;1\n"), NewRows{}); !errors.Is(err, ErrNumber) {
+		t.Errorf("no date: %v", err)
+	}
+}
+
+// repeated gives the same rows again and again, up to a number of bytes.
+type repeated struct {
+	rows []byte
+	left int
+	at   int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.rows[r.at:])
+	r.at = (r.at + n) % len(r.rows)
+	r.left -= n
+	return n, nil
+}
+
+// The memory does not grow with the number of rows, and there is no allocation for each row: 100 MB
+// need at most 32 MB at a time, and less than one allocation for 50 rows.
+func TestNewRowsMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 100 MB")
+	}
+	text := manyRows(3000)
+	header, rows, _ := strings.Cut(text, "\n")
+	count, peak := 0, uint64(0)
+	var before, now runtime.MemStats
+	set := NewRows{Preparation: newColumns(),
+		Work: func(features, results []float64) ([]float64, error) { return append(results, features[:1]...), nil },
+		Emit: func(b *Block) error {
+			count += b.Rows
+			if count%(1<<18) < b.Rows {
+				runtime.GC()
+				runtime.ReadMemStats(&now)
+				peak = max(peak, now.HeapAlloc-before.HeapAlloc)
+			}
+			return nil
+		}}
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	from := io.MultiReader(strings.NewReader(header+"\n"), &repeated{rows: []byte(rows), left: 100 << 20 / len(rows) * len(rows)})
+	if err := set.Read(from, "file"); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&now)
+	if allocations := now.Mallocs - before.Mallocs; count < 1<<20 || allocations > uint64(count/50) || peak > 32<<20 {
+		t.Errorf("%d rows, %d allocations, %d bytes at most", count, allocations, peak)
 	}
 }

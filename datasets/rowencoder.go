@@ -13,8 +13,6 @@ type rowEncoder struct {
 	names   []string // of the features
 	// absent has the texts that mark a missing value
 	absent map[string]bool
-	// numbersFirst: no such text is a number, so a field that is a number is not missing
-	numbersFirst bool
 	// ignoreUnknown leaves the features of an unknown category at 0
 	ignoreUnknown bool
 	unknown       int // number of unknown categories so far
@@ -27,16 +25,15 @@ type encodedColumn struct {
 	at    int // index of the first feature
 	// place of each category's feature, from at; -1: none; for numbers nil
 	places map[string]int
+	// unclear: a text that marks a missing value may also be read as a number
+	unclear bool
 }
 
 // newRowEncoder finds the columns that the features need in the header.
 func (p *Preparation) newRowEncoder(header []string, ignoreUnknown bool) (*rowEncoder, error) {
-	e := &rowEncoder{names: p.Columns(), absent: map[string]bool{}, numbersFirst: true, ignoreUnknown: ignoreUnknown}
+	e := &rowEncoder{names: p.Columns(), absent: map[string]bool{}, ignoreUnknown: ignoreUnknown}
 	for _, text := range p.Absent {
 		e.absent[text] = true
-		if _, ok := number([]byte(text)); ok {
-			e.numbersFirst = false
-		}
 	}
 	for i := range p.Encodings {
 		c := encodedColumn{Encoding: &p.Encodings[i], at: e.width}
@@ -48,6 +45,11 @@ func (p *Preparation) newRowEncoder(header []string, ignoreUnknown bool) (*rowEn
 			for _, category := range c.Categories {
 				c.places[category] = slices.Index(c.levels(), category)
 			}
+		} else {
+			c.unclear = slices.ContainsFunc(p.Absent, func(text string) bool {
+				_, ok := c.value([]byte(text))
+				return ok
+			})
 		}
 		e.columns = append(e.columns, c)
 		e.width += c.width()
@@ -76,7 +78,7 @@ func (e *rowEncoder) encode(fields [][]byte, out []float64) (field int, err erro
 // number writes the features of a number.
 func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error {
 	x, ok := c.value(text)
-	if (!ok || !e.numbersFirst) && e.absent[string(text)] {
+	if (!ok || c.unclear) && e.absent[string(text)] {
 		return c.missing(text, out, 1)
 	}
 	if !ok {

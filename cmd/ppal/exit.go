@@ -14,6 +14,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
+	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -93,7 +94,7 @@ func isUsage(err error) bool {
 		return true
 	}
 	for _, target := range []error{
-		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings,
+		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		rundir.ErrIncomplete, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,

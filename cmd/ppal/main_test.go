@@ -80,7 +80,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "methods", "compare", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "methods", "compare", "sweep", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 		{"train --alpha NaN", exitUsage, "ppal: --alpha NaN: must be a positive number"},
 		{"train --kappa=-1", exitUsage, "ppal: --kappa -1: must be at least 0"},
 		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},
-		{"train --problem ranking", exitUsage, "ppal: --problem ranking: not in this version; choose mnpc, dp, eo or if"},
+		{"train --problem ranking", exitUsage, "ppal: --problem ranking: not in this version; choose mnpc, dp, eo, if, rates or class-rates"},
 		{"reproduce", exitUsage, "ppal: want the name of one experiment (see ppal reproduce --list); see ppal reproduce --help"},
 		{"reproduce ranking-mslr", exitUsage, "ppal: reproduce: ranking-mslr: not available yet: ranking problems are not in this version"},
 		{"train --config " + unknown, exitUsage,

@@ -18,7 +18,11 @@ import (
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
-	fmt.Fprintf(out, "%s on %s, %s: %d iterations (%s)\n", r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, sum.Status)
+	problem := ", " + r.cfg.Data.Problem
+	if r.cfg.SubjectTo != nil { // the table states the problem
+		problem = ""
+	}
+	fmt.Fprintf(out, "%s on %s%s: %d iterations (%s)\n", r.cfg.Method.Name, r.cfg.Dataset, problem, sum.Iterations, sum.Status)
 	if o := result.Outcome; o != nil {
 		fmt.Fprintln(out)
 		printOutcome(out, o, result)
@@ -143,6 +147,11 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 // oneSided says in words that the decisions on the training rows are all the same, or that a class
 // is never decided; "" if neither is so.
 func oneSided(o *session.Outcome, result *session.Result) string {
+	for _, w := range result.Training.Warnings { // the training says so already
+		if strings.HasPrefix(w, "the model rejects everybody") || strings.HasPrefix(w, "the model accepts everybody") || strings.HasPrefix(w, "the model decides ") {
+			return ""
+		}
+	}
 	if a := o.AcceptanceRate; a != nil && a.Train != nil {
 		switch *a.Train {
 		case 0:
@@ -230,7 +239,7 @@ func certificate(sum session.Summary) string {
 	}
 	text += ": KKT residual of the smooth problem"
 	if largest := largestShift(o.BoundShifts); largest > 0 {
-		text += " with bounds shifted by up to " + brief(largest)
+		text += ", bounds shifted by up to " + brief(largest)
 	}
 	return text
 }

@@ -50,6 +50,7 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 ` + exitText,
 		Example: `  ppal train
   ppal train --dataset fashion-mnist --rows-per-class 1000 --hidden 64 --iterations 300
+  ppal train --dataset adult --subject-to "gap(tpr, sex) <= 0.01" --subject-to "fpr <= 5%"
   ppal train --dataset cifar10 --kappa 0.6,0.6,0.5 --heads separate
   ppal train --method gdpa --set gdpa.step=0.01
   ppal train --preset paper --dataset fashion-mnist
@@ -160,7 +161,7 @@ func (s *setting) Type() string {
 }
 func (s *setting) Set(text string) error {
 	if s.given && s.key.Repeatable() {
-		text = s.values[s.key.Name] + "," + text
+		text = s.values[s.key.Name] + s.key.Separator() + text
 	}
 	s.values[s.key.Name], s.given = text, true
 	return nil

@@ -104,7 +104,7 @@ func TestTrainJSONLog(t *testing.T) {
 // summary.
 func TestTrainExplainsAndNotes(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
-	const note = "some lambda_j was negative in 3 % of the iterations"
+	const note = "a multiplier was negative in 3 % of the iterations"
 	got := command(t.Context(), func(s *stub) { s.notes = []string{note} }, "train", "--explain", "--iterations", "10", "--out", string(dir))
 	if got.status != exitDone || strings.Count(got.stdout, "the plan") != 1 || strings.Count(got.stderr, note) != 1 {
 		t.Errorf("%+v", got)

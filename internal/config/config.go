@@ -26,7 +26,7 @@ type Train struct {
 
 // Data says which rows a run reads.
 type Data struct {
-	Problem      string // mnpc, dp, eo, if
+	Problem      string // mnpc, dp, eo, if; rates and class-rates with --subject-to
 	Dataset      string
 	DataDir      string
 	RowsPerClass int // 0: all
@@ -71,6 +71,9 @@ const (
 // Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {
 	Classes           []int
+	Minimize          string   // a rate, in the language of package constraints
+	SubjectTo         []string // constraints in that language
+	BoundsOn          session.BoundsOn
 	Kappa             []float64
 	Phi               session.Surrogate
 	Epsilon           []float64

@@ -59,7 +59,7 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	if err != nil {
 		return err
 	}
-	images := t.Data.Problem == option.NeymanPearson
+	images := option.OnImages().Holds(t.Data.Problem)
 	switch {
 	case images && d.Tabular():
 		return refuse("dataset", "holds a table; --problem %s needs images", t.Data.Problem)
@@ -67,6 +67,9 @@ func (t *Train) consistentProblem(refuse refusal) error {
 		return refuse("dataset", "holds images; --problem %s needs a table", t.Data.Problem)
 	case images:
 		return t.consistentClasses(refuse)
+	case t.BoundsOn == session.OnDecisions && t.Data.Problem == option.Intersectional:
+		return refuse("bounds-on", "--problem if compares overlapping groups with all rows by their losses; bound decisions by "+
+			`--subject-to, as in "error[race=*] <= 0.2"`)
 	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != option.EqualizedOdds:
 		return refuse("epsilon", "%d values; give one, or two with --problem eo", len(t.Epsilon))
 	case t.BatchSize > 0 && t.Data.Problem == option.Intersectional:
@@ -90,7 +93,7 @@ func (t *Train) consistentClasses(refuse refusal) error {
 		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
 	case constraints < 1:
 		return refuse("classes", "give at least two classes")
-	case len(t.Kappa) != 1 && len(t.Kappa) != constraints:
+	case t.Data.Problem == option.NeymanPearson && len(t.Kappa) != 1 && len(t.Kappa) != constraints:
 		return refuse("kappa", "%d values; give one, or %d, one for each constraint", len(t.Kappa), constraints)
 	case t.BatchSize > 0 && t.BatchSize < len(t.Classes):
 		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Classes))

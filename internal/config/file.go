@@ -12,7 +12,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/rundir"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 
@@ -55,9 +54,9 @@ func parseFile(path string, data []byte) (*File, error) {
 	if top == nil {
 		return f, nil
 	}
-	known := map[string]bool{}
+	separators := map[string]string{} // of the known settings
 	for _, k := range Keys() {
-		known[k.Name] = true
+		separators[k.Name] = k.Separator()
 	}
 	if top.Kind != yaml.MappingNode {
 		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "use lines of the form key: value"}
@@ -75,19 +74,19 @@ func parseFile(path string, data []byte) (*File, error) {
 			}
 			continue
 		case rundir.ProgramKey:
-			parts, err := scalarText(value)
+			parts, err := scalarText(value, ",")
 			if err != nil {
 				return nil, &Error{where + ":", err.Error()}
 			}
 			return nil, &Error{where + ":", "no flag expresses " + strings.ReplaceAll(parts, ",", ", ") + " of this run; start the program that wrote the file"}
 		}
-		if !known[name.Value] {
+		if separators[name.Value] == "" {
 			return nil, &Error{fmt.Sprintf("%s:%d:", path, name.Line), unknown(name.Value, "") + " (the keys are the flags of ppal train --help-all)"}
 		}
 		if before, twice := f.values[name.Value]; twice {
 			return nil, &Error{where + ":", fmt.Sprintf("already given in line %d", before.line)}
 		}
-		text, err := scalarText(value)
+		text, err := scalarText(value, separators[name.Value])
 		if err != nil {
 			return nil, &Error{where + ":", err.Error()}
 		}
@@ -115,8 +114,9 @@ func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 	return nil, &Error{path + ":", "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
-// scalarText returns a node's value as a flag would give it. Commas join the items of a list.
-func scalarText(n *yaml.Node) (string, error) {
+// scalarText returns a node's value as a flag would give it. The separator joins the items of a
+// list.
+func scalarText(n *yaml.Node, separator string) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
 		return "", errors.New("no value")
@@ -130,7 +130,7 @@ func scalarText(n *yaml.Node) (string, error) {
 			}
 			items = append(items, item.Value)
 		}
-		return strings.Join(items, ","), nil
+		return strings.Join(items, separator), nil
 	}
 	kind := "a mapping"
 	if n.Kind == yaml.AliasNode {
@@ -163,7 +163,7 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 func (k *Key) inFile(text string) any {
 	switch {
 	case k.Several():
-		return option.Split(text)
+		return k.Items(text)
 	case k.Free(): // a path: a string even where it looks like a number
 		return rundir.Text(text)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"ppal/datasets"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
 )
@@ -99,6 +100,7 @@ type resolver struct {
 }
 
 func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
+	implyProblem(given)
 	r := &resolver{bound: new(Train).bind(), given: given, foreign: map[string]*Key{}, lenient: lenient, done: map[string]bool{}}
 	for _, k := range methodKeys() {
 		r.foreign[k.Name] = k
@@ -123,6 +125,26 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 		delete(r.foreign, o.Name)
 	}
 	return r, nil
+}
+
+// implyProblem sets the problem if constraints are given and it is not: the problem of pictures if
+// the data set holds pictures, else of tables.
+func implyProblem(given map[string]setting) {
+	if _, explicit := given[option.NameProblem]; explicit {
+		return
+	}
+	for _, name := range []string{"subject-to", "minimize"} {
+		s, stated := given[name]
+		if !stated {
+			continue
+		}
+		text := option.Rates
+		if d, err := datasets.Lookup(given[option.NameDataset].text); err == nil && !d.Tabular() {
+			text = option.ClassRates
+		}
+		given[option.NameProblem] = setting{text, s.where}
+		return
+	}
 }
 
 // all settles every setting.

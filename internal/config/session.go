@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/models"
+	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 
@@ -56,7 +58,7 @@ func (t Train) spec() *models.Spec {
 // source is where the rows come from.
 func (t Train) source(dataDir string) (session.Source, error) {
 	split, err := datasets.ParseSplit(t.Split)
-	if t.Data.Problem == session.NameNeymanPearson {
+	if option.OnImages().Holds(t.Data.Problem) {
 		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
 			Normalize: t.Normalize, Split: split, SplitSeed: t.SplitSeed}, err
 	}
@@ -77,6 +79,35 @@ func (t *Train) TableOptions() (datasets.TableOptions, error) {
 
 // task is what is learnt.
 func (t Train) task() (session.Task, error) {
+	if option.OnRates().Holds(t.Data.Problem) {
+		return t.decisions()
+	}
+	task, err := t.published()
+	if err == nil && t.BoundsOn == session.OnDecisions {
+		return session.OnDecisionsOf(task), nil
+	}
+	return task, err
+}
+
+// decisions is the task in the language of package constraints.
+func (t Train) decisions() (session.Task, error) {
+	d := session.Decisions{BoundsOn: t.BoundsOn}
+	var err error
+	if d.Minimize, err = constraints.ParseRate(t.Minimize); err != nil {
+		return nil, err
+	}
+	for _, text := range t.SubjectTo {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		d.SubjectTo = append(d.SubjectTo, c)
+	}
+	return d, nil
+}
+
+// published is a problem of Moon et al.
+func (t Train) published() (session.Task, error) {
 	switch t.Data.Problem {
 	case session.NameNeymanPearson:
 		return session.NeymanPearson{Kappa: t.Kappa, Phi: t.Phi}, nil
@@ -93,9 +124,9 @@ func (t Train) task() (session.Task, error) {
 // NameFlags turns a session's error about an option into an error that names the flag. Other errors
 // stay as they are.
 func NameFlags(err error) error {
-	var option *session.OptionError
-	if errors.As(err, &option) {
-		return &Error{Where: "--" + option.Option, Problem: option.Problem}
+	var refused *session.OptionError
+	if errors.As(err, &refused) {
+		return &Error{Where: "--" + refused.Option, Problem: refused.Problem}
 	}
 	var start *session.InitError
 	if errors.As(err, &start) {

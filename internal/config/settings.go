@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
@@ -38,8 +40,8 @@ func Groups() []string {
 // everyday are the settings of the short help.
 var everyday = []string{
 	"problem", "dataset", "data-dir", "file", "label", "group", "drop-sensitive", "split", "rows-per-class",
-	"model", "hidden", "activation",
-	"classes", "kappa", "epsilon", "phi", "regularizer", "theta",
+	"model", "hidden",
+	"minimize", "subject-to", "bounds-on", "classes", "kappa", "epsilon", "regularizer",
 	"method", "preset", "primal", "eta",
 	"iterations", "time-limit", "tolerance", "batch-size", "seed", "select", "patience", "out", "init", "quiet",
 	"device", "products",
@@ -100,11 +102,12 @@ func (d *Data) options() []*option.Option {
 	return []*option.Option{
 		option.Choice(option.NameProblem, &d.Problem,
 			"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
-				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows",
-			option.Problems()...).Reserve("ranking"),
+				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows; rates, class-rates:"+
+				" what --subject-to says, of tables and of pictures (--subject-to implies them)",
+			option.Problems()...).As("NAME").Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").
-			For("synthetic-adult", option.OnGaps()).For("synthetic-communities", option.Problem(option.Intersectional)).
+			For("synthetic-adult", option.Problem(option.DemographicParity, option.EqualizedOdds, option.Rates)).For("synthetic-communities", option.Problem(option.Intersectional)).
 			Reserve("mslr", "mq2008"),
 		option.Text("data-dir", &d.DataDir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", none),
@@ -233,32 +236,74 @@ func (m *Model) options() []*option.Option {
 func (p *Problem) options() []*option.Option {
 	paper, cifar := option.Paper(), option.If(option.NameDataset, "cifar10")
 	regularizer := func(kinds ...string) option.Condition { return option.If("regularizer", kinds...) }
+	onSurrogate := option.If("bounds-on", string(session.OnSurrogate))
+	fairness := option.Problem(option.DemographicParity, option.EqualizedOdds, option.Intersectional)
+	rates := option.OnRates()
 	return []*option.Option{
+		option.Custom("minimize", "RATE", p.setMinimize, func() string { return p.Minimize },
+			"minimize this rate of the decisions: error, fnr, fpr or loss, of all rows or, as in fnr[Female], of some").
+			Or(constraints.Error().String()).With(rates),
+		option.Statements("subject-to", &p.SubjectTo, "CONSTRAINT",
+			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
+				" see docs/constraints.md", readConstraint).With(rates),
+		option.Choice("bounds-on", &p.BoundsOn, "let the bounds hold for the counted decisions, or for the smooth surrogates as in the published problems",
+			session.OnDecisions, session.OnSurrogate).
+			Or(string(session.OnSurrogate)).For(string(session.OnDecisions), rates),
 		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "name the classes by number; the first class's loss is the objective").
-			Or(counts(session.DefaultClasses())).With(option.OnImages()),
+			Or(counts(session.DefaultClasses())).
+			For("0,1,2,3,4,5,6,7,8,9", option.Problem(option.ClassRates), option.If(option.NameDataset, "fashion-mnist", "cifar10")).
+			With(option.OnImages()),
 		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
-			Or(option.Float(session.DefaultKappa)).For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.OnImages()),
+			Or(option.Float(session.DefaultKappa)).For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.Problem(option.NeymanPearson)),
 		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").
-			Or(option.Float(session.DefaultEpsilon)).With(option.OnTables()),
+			Or(option.Float(session.DefaultEpsilon)).With(fairness),
 		ofTask(option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", session.Sigmoid, session.Logistic, session.Hinge),
-			func(d session.Defaults) string { return string(d.Phi) }, option.Problems()),
+			func(d session.Defaults) string { return string(d.Phi) }, option.Published()).With(option.Problem(option.Published()...), onSurrogate),
 		ofTask(option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", session.Sigmoid, session.Hinge),
-			func(d session.Defaults) string { return string(d.Psi) }, option.OnTables().Values).With(option.OnTables()),
+			func(d session.Defaults) string { return string(d.Psi) }, fairness.Values).With(fairness, onSurrogate),
 		option.Words("eo-form", p.eoForm, p.setEOForm,
 			"two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(session.LargestGap)).
-			With(option.Problem(option.EqualizedOdds)),
+			With(option.Problem(option.EqualizedOdds), onSurrogate),
 		option.Choice("if-form", &p.IFForm, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
 			session.EachGroup, session.AverageGroup, session.SampledGroup).
 			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
 			With(option.Problem(option.Intersectional)),
 		ofTask(option.Enum("regularizer", &p.Regularizer, "choose the convex term r on the weights", problem.RegularizerNames()...),
-			func(d session.Defaults) string { return d.Regularizer.Kind.String() }, append(option.OnTables().Values, option.NeymanPearson)),
+			func(d session.Defaults) string { return d.Regularizer.Kind.String() }, append(option.OnTables().Values, option.NeymanPearson, option.ClassRates)),
 		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").
 			Or(option.Float(session.DefaultsOf(option.NeymanPearson).Regularizer.Radius)).For("1", paper).With(regularizer("ball")),
 		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "set the factor of the regularizer").
+			For(option.Float(session.DefaultRidge), option.OnRates(), regularizer("l2")).
 			With(regularizer("l1", "l2", "group-l1")),
 		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "set the bounds of every weight").With(regularizer("box")),
 	}
+}
+
+// readConstraint returns the canonical text of a constraint.
+func readConstraint(text string) (string, error) {
+	c, err := constraints.Parse(text)
+	return c.String(), place(err, text)
+}
+
+// place shortens an error of the constraint language, whose text the flag's error repeats.
+func place(err error, text string) error {
+	var e *constraints.SyntaxError
+	if errors.As(err, &e) && e.Text == text {
+		return errors.New(e.Detail())
+	}
+	return err
+}
+
+func (p *Problem) setMinimize(text string) error {
+	r, err := constraints.ParseRate(text)
+	if err != nil {
+		return place(err, text)
+	}
+	if !slices.Contains(constraints.Objectives(), r.Name()) {
+		return fmt.Errorf("must be one of %s, with or without a class or group", option.List(constraints.Objectives(), "or"))
+	}
+	p.Minimize = r.String()
+	return nil
 }
 
 // eoForm returns the word of --eo-form.

@@ -13,9 +13,10 @@ import (
 	"ppal/trainer/problem"
 )
 
-// All returns all cases: Neyman-Pearson networks, fairness problems, and user-written expressions.
+// All returns all cases: Neyman-Pearson networks, fairness problems, rates of decisions, and
+// user-written expressions.
 func All() []Case {
-	return slices.Concat(Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}), Fairness(8, 301), Expressions())
+	return slices.Concat(Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}), Fairness(8, 301), Decisions(19, 302), Expressions())
 }
 
 // Expressions returns objectives and constraints of Gorgonia's own operations, which no device

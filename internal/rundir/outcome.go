@@ -59,6 +59,11 @@ type ConstraintOutcome struct {
 	// Interval is the 95% interval of the value on new rows, computed from the test rows, or from the
 	// validation rows if there are no test rows; nil without held-out rows.
 	Interval *[2]float64 `json:"interval"`
+	// ValidationInterval is the interval of the validation rows; nil without validation rows.
+	ValidationInterval *[2]float64 `json:"validation_interval,omitempty"`
+	// Multiplier is the sum of the certificate's multipliers of the constraint: the decrease of the
+	// smooth objective for each unit by which the bound is relaxed.
+	Multiplier float64 `json:"multiplier"`
 	// Met says that the training decisions are within the bound plus one row of the smallest cell.
 	Met bool `json:"met"`
 	// Promise says whether the bound holds on new rows; nil without a confidence.
@@ -100,6 +105,10 @@ type Promise struct {
 type ObjectiveOutcome struct {
 	Name string `json:"name"` // error, fnr, ...
 	SplitValues
+	// Interval and ValidationInterval are the 95% intervals of a rate on the test rows and on the
+	// validation rows; nil without these rows.
+	Interval           *[2]float64 `json:"interval,omitempty"`
+	ValidationInterval *[2]float64 `json:"validation_interval,omitempty"`
 }
 
 // SplitValues are a value on each split; nil where there are no rows.

@@ -27,7 +27,7 @@ func constrained(t *testing.T, file string, texts ...string) *predictor.Model {
 		list = append(list, c)
 	}
 	source := session.CSV(file, "member")
-	source.Ignore, source.Impute = []string{"id"}, true
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 	dir, _ := train(t, source, session.Decisions{SubjectTo: list})
 	return load(t, dir)
 }

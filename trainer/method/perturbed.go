@@ -282,12 +282,12 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 	v := problem.MaxViolation(at.Constraints)
 	if d.k > 0 && v > tolerance && c.Infeasibility >= lagShare*c.Epsilon && lag >= lagShare*v && d.delta <= lagDelta {
 		warnings = append(warnings, fmt.Sprintf(
-			"the remaining violation, %.2g, shrinks only as fast as mu follows lambda: ||lambda - mu||/rho = %.2g and delta has "+
-				"fallen to %.2g; let delta fall more slowly (%s)", v, lag, d.delta, d.set.slower()))
+			"the largest violation, %.2g, now shrinks slowly, because the multipliers take small steps at the end of the run: "+
+				"use more --iterations, or %s", v, d.set.slower()))
 	}
 	if d.k > 0 && d.negative > 0 {
 		notes = append(notes, fmt.Sprintf(
-			"some lambda_j was negative in %.1f%% of the iterations (harmless: an inactive constraint fell)",
+			"a multiplier was negative in %.1f%% of the iterations, while its constraint fell below its bound; this does no harm",
 			100*float64(d.negative)/float64(d.k)))
 	}
 	return warnings, notes

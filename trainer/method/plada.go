@@ -223,7 +223,7 @@ func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, no
 			"the share of mu's step reached %.3g > 1: mu overshot lambda; use --mu-step analysed or lower --sigma0", m.dual.largestStep))
 	}
 	if s, ok := m.step.(*step.ProxLinearStep); ok && s.Held > 0 {
-		notes = append(notes, fmt.Sprintf("the x-step held %d coordinates with a negative multiplier at their stationary value", s.Held))
+		notes = append(notes, fmt.Sprintf("the x-step met a negative multiplier %d times and used its stationary value", s.Held))
 	}
 	return warnings, notes
 }

@@ -53,7 +53,7 @@ func TestWarnings(t *testing.T) {
 			"above the theorem's bound, about 0.0429"},
 		{"infeasible start", &method.PPALA{}, 1.5, trainer.Settings{}, "the start is infeasible: the largest violation is 0.5"},
 		{"lag of mu", &method.PPALA{Perturbation: method.Perturbation{Delta: method.DeltaHarmonic, Delta0: 0.01}}, 0,
-			trainer.Settings{Iterations: 3000}, "shrinks only as fast as mu follows lambda"},
+			trainer.Settings{Iterations: 3000}, "now shrinks slowly, because the multipliers take small steps"},
 		{"collapse", &method.PPALA{}, 0, trainer.Settings{Iterations: 3000, CollapseAbove: 1.9}, "collapsed"},
 		{"no collapse", &method.PPALA{}, 0, trainer.Settings{Iterations: 3000, CollapseAbove: 2.1}, ""},
 		{"box step", &method.PLADA{BoxStep: true}, 0, trainer.Settings{Iterations: 100}, "the share of mu's step reached"},
@@ -155,7 +155,7 @@ func TestNegativeMultipliersAreNoted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !testkit.Mentions(r.Notes, "some lambda_j was negative") {
+	if !testkit.Mentions(r.Notes, "a multiplier was negative in ") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }

@@ -43,6 +43,13 @@ func Names(name string, field *[]string, placeholder, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, value: &namesValue{field}}
 }
 
+// Statements describes a list of sentences in a formal language. A flag may be repeated, and a
+// semicolon separates sentences in one text; read returns the canonical form of a sentence, or an
+// error.
+func Statements(name string, field *[]string, placeholder, help string, read func(text string) (string, error)) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &statementsValue{field, read}}
+}
+
 // Text describes any text, such as a path.
 func Text(name string, field *string, placeholder, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &textValue{field}}

@@ -20,6 +20,11 @@ const (
 
 // Problems returns the names of the problems.
 func Problems() []string {
+	return append(Published(), Rates, ClassRates)
+}
+
+// Published returns the names of the problems of Moon et al.
+func Published() []string {
 	return []string{NeymanPearson, DemographicParity, EqualizedOdds, Intersectional}
 }
 
@@ -33,10 +38,15 @@ const (
 func Problem(names ...string) Condition { return If(NameProblem, names...) }
 
 // OnImages is the condition that the problem is about images.
-func OnImages() Condition { return Problem(NeymanPearson) }
+func OnImages() Condition { return Problem(NeymanPearson, ClassRates) }
 
 // OnTables is the condition that the problem is about tables.
-func OnTables() Condition { return Problem(DemographicParity, EqualizedOdds, Intersectional) }
+func OnTables() Condition {
+	return Problem(DemographicParity, EqualizedOdds, Intersectional, Rates)
+}
+
+// OnRates is the condition that the problem is stated in the language of package constraints.
+func OnRates() Condition { return Problem(Rates, ClassRates) }
 
 // OnGaps is the condition that the problem bounds gaps between groups, |h| <= eps.
 func OnGaps() Condition { return Problem(DemographicParity, EqualizedOdds) }

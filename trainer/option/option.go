@@ -227,8 +227,31 @@ func (o *Option) Several() bool {
 
 // Repeatable reports whether a flag given several times adds to its list: a list of texts.
 func (o *Option) Repeatable() bool {
-	_, ok := o.value.(*namesValue)
+	_, names := o.value.(*namesValue)
+	return names || o.statements()
+}
+
+// statements reports whether the value is a list of statements.
+func (o *Option) statements() bool {
+	_, ok := o.value.(*statementsValue)
 	return ok
+}
+
+// Separator returns what separates the items of a list in a text: a comma, or a semicolon for
+// statements.
+func (o *Option) Separator() string {
+	if o.statements() {
+		return StatementSeparator
+	}
+	return ","
+}
+
+// Items returns the items of a list.
+func (o *Option) Items(text string) []string {
+	if o.statements() {
+		return SplitStatements(text)
+	}
+	return Split(text)
 }
 
 // Free reports whether the value is any text, such as a path.

@@ -127,11 +127,15 @@ func TestNearest(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	if got := OnTables().String(); got != "--problem dp, eo or if" {
+	if got := OnTables().String(); got != "--problem dp, eo, if or rates" {
 		t.Error(got)
 	}
-	if got := slices.Concat(OnImages().Values, OnTables().Values); !slices.Equal(got, Problems()) {
-		t.Errorf("images and tables are %v, the problems %v", got, Problems())
+	got, want := slices.Sorted(slices.Values(slices.Concat(OnImages().Values, OnTables().Values))), slices.Sorted(slices.Values(Problems()))
+	if !slices.Equal(got, want) {
+		t.Errorf("images and tables are %v, the problems %v", got, want)
+	}
+	if got := append(Published(), OnRates().Values...); !slices.Equal(got, Problems()) {
+		t.Errorf("the published problems and those of rates are %v, the problems %v", got, Problems())
 	}
 }
 

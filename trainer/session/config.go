@@ -45,7 +45,7 @@ func describe(o Options) *configuration {
 		settings(c *configuration, smooth bool)
 	})
 	if ok {
-		c.put(option.NameProblem, nameOf(o.Task))
+		c.put(option.NameProblem, o.taskName())
 	} else {
 		c.cannot("the task")
 	}
@@ -56,7 +56,7 @@ func describe(o Options) *configuration {
 	}
 	c.group = "Model"
 	if o.Model != nil {
-		c.model(*o.Model, nameOf(o.Task) == NameNeymanPearson)
+		c.model(*o.Model, option.OnImages().Holds(o.taskName()))
 	}
 	c.group = "Problem"
 	if ok {
@@ -217,6 +217,7 @@ func (c *configuration) model(s models.Spec, onImages bool) {
 }
 
 func (t NeymanPearson) settings(c *configuration, _ bool) {
+	c.put("bounds-on", string(OnSurrogate))
 	c.numbers("kappa", t.Kappa, DefaultKappa)
 	c.put("phi", string(cmp.Or(t.Phi, DefaultsOf(NameNeymanPearson).Phi)))
 }
@@ -241,9 +242,32 @@ func (t Intersectional) settings(c *configuration, _ bool) {
 	c.put("if-form", string(cmp.Or(t.Form, EachGroup)))
 }
 
+func (t Decisions) settings(c *configuration, _ bool) {
+	c.put("minimize", t.minimize().String())
+	var list []string
+	for _, s := range t.SubjectTo {
+		list = append(list, s.String())
+	}
+	c.put("subject-to", list)
+	c.put("bounds-on", string(cmp.Or(t.BoundsOn, OnDecisions)))
+}
+
+func (t onDecisions) settings(c *configuration, _ bool) {
+	c.put("bounds-on", string(OnDecisions))
+	switch p := t.published.(type) {
+	case NeymanPearson:
+		c.numbers("kappa", p.Kappa, DefaultKappa)
+	case DemographicParity:
+		c.numbers("epsilon", p.Epsilon, DefaultEpsilon)
+	case EqualizedOdds:
+		c.numbers("epsilon", p.Epsilon, DefaultEpsilon)
+	}
+}
+
 // fairness adds the settings that the fairness tasks share.
 func (c *configuration) fairness(task string, epsilon []float64, phi, psi Surrogate) {
 	d := DefaultsOf(task)
+	c.put("bounds-on", string(OnSurrogate))
 	c.numbers("epsilon", epsilon, DefaultEpsilon)
 	c.put("phi", string(cmp.Or(phi, d.Phi)))
 	c.put("psi", string(cmp.Or(psi, d.Psi)))

@@ -85,6 +85,9 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 			}
 			if s.name != Training {
 				c.Interval = d.interval(j, counted) // of the test rows, the last split, if there are any
+				if s.name == Validation {
+					c.ValidationInterval = c.Interval
+				}
 				continue
 			}
 			c.Met = counted.Met(j)
@@ -126,6 +129,13 @@ func (a *assembly) probability(scores [][]float64) *Probability {
 		return nil
 	}
 	return &Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.name}
+}
+
+// multipliers sets the sum of the multipliers of each constraint's inequalities.
+func (d *decisions) multipliers(o *Outcome, nu []float64) {
+	for k, b := range d.system.Bounds {
+		o.Constraints[b.Constraint].Multiplier += nu[k]
+	}
 }
 
 // describe adds the exact step and the shifts of the best round.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -118,9 +119,13 @@ func (t Decisions) minimize() constraints.Rate {
 // needs returns what the constraints need to know of the rows.
 func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
 
-// population returns the rows for the constraint language.
+// population returns the rows for the constraint language. Disjoint groups are an attribute, too.
 func (r Rows) population() (*constraints.Population, error) {
 	p := &constraints.Population{Labels: make([]int, len(r.Labels)), Attributes: r.Attributes, Earlier: r.Earlier}
+	if a, ok := ofGroups(r.Groups, len(r.Labels)); ok &&
+		!slices.ContainsFunc(p.Attributes, func(other constraints.Attribute) bool { return other.Name == a.Name }) {
+		p.Attributes = append(slices.Clip(p.Attributes), a)
+	}
 	place := make(map[int]int, len(r.Classes)) // of a label in Classes
 	for k, c := range r.Classes {
 		place[c.Label] = k

@@ -87,6 +87,18 @@ func nameOf(t Task) string {
 	return ""
 }
 
+// taskName returns the task's name. The Decisions task has a name of its own on pictures.
+func (o *Options) taskName() string {
+	name := nameOf(o.Task)
+	switch o.Data.(type) {
+	case Images, ImagesAtHand:
+		if name == NameRates {
+			return NameClassRates
+		}
+	}
+	return name
+}
+
 // defaultMethod returns PPALA with the practical settings for the task.
 func defaultMethod(task string) (*method.PPALA, error) {
 	m := &method.PPALA{}

@@ -82,12 +82,12 @@ func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 	for j, c := range d.system.Subject {
 		row := counted.OneRow(j)
-		if !c.Measure().Compares() || c.IsAtLeast() || row <= c.Bound() {
+		if !c.Measure().Compares() || c.IsAtLeast() || c.Bound() == 0 || row <= c.Bound() {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s: the smallest group has %d training rows that the rate counts, so that one row changes the gap by %.2g, "+
 			"more than the bound; leave small groups out, as in %s", c, d.system.SmallestCell(j), row,
-			c.Measure().MinRows(int(math.Ceil(1/max(c.Bound(), 0.01)))).AtMost(c.Bound())))
+			c.Measure().MinRows(int(math.Ceil(1/c.Bound()))).AtMost(c.Bound())))
 	}
 	return list
 }

@@ -187,8 +187,12 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		result.Outcome = a.surrogateOutcome(result)
 		return result, nil
 	}
-	result.Outcome, err = a.outcome(r, all)
-	return result, err
+	if result.Outcome, err = a.outcome(r, all); err != nil {
+		return nil, err
+	}
+	decided.multipliers(result.Outcome, result.Certificate.Nu)
+	objectiveIntervals(result.Outcome, result.Splits)
+	return result, nil
 }
 
 // SaveModel implements Pipeline. The weights of the file act on raw rows.

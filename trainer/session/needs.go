@@ -89,7 +89,7 @@ func namesAttribute(err error, needs constraints.Needs) error {
 // addEarlier reads the earlier decisions that churns name into the splits of a table.
 func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	for _, file := range files {
-		decisions, err := readDecisions(file, t.Train.Classes[:])
+		decisions, err := readDecisions(file, t.Train.Classes[:], t.Label)
 		if err != nil {
 			return err
 		}
@@ -117,9 +117,9 @@ func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 }
 
 // readDecisions reads earlier decisions as ppal predict writes them: text with the columns row,
-// from 1, and decision or class, the name of a class. The result has the index of the class by
-// row.
-func readDecisions(file string, classes []string) (map[int]int, error) {
+// from 1, and decision or class, a value of the label or the name of a class. The result has the
+// index of the class by row.
+func readDecisions(file string, classes []string, label datasets.Label) (map[int]int, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("session: earlier decisions: %w", err)
@@ -153,9 +153,13 @@ func readDecisions(file string, classes []string) (map[int]int, error) {
 			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row is %q, want a number from 1", file, line, record[row])
 		}
 		class := slices.Index(classes, record[decision])
+		values := label.Values()
 		if class < 0 {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: decision is %q, want one of the classes %s",
-				file, line, record[decision], strings.Join(classes, ", "))
+			class = slices.Index(values[:], record[decision])
+		}
+		if class < 0 {
+			return nil, fmt.Errorf("session: earlier decisions: %s:%d: decision is %q, want one of %s",
+				file, line, record[decision], strings.Join(slices.Concat(values[:], classes), ", "))
 		}
 		if _, twice := decisions[n]; twice {
 			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row %d has a decision already", file, line, n)

@@ -122,7 +122,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
 	}
-	task := nameOf(o.Task)
+	task := o.taskName()
 	d := DefaultsOf(task)
 	if o.Model == nil {
 		o.Model = d.spec()

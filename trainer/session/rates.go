@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"ppal/internal/rates"
 )
 
@@ -35,18 +37,40 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	for i, y := range s.labels {
 		labels[i], positive[i] = place[y], place[y] == 1
 	}
-	var groups []rates.Group
-	for _, g := range s.groups {
-		groups = append(groups, rates.Group{Name: g.Name, Rows: g.Rows})
-	}
 	var err error
-	if m.Rates, err = rates.Count(labels, decisions, names, groups, s.name == Training); err != nil {
+	if m.Rates, err = rates.Count(labels, decisions, names, s.rateGroups(), s.name == Training); err != nil {
 		return err
 	}
 	if len(scores) == s.len() {
 		m.ROC = rates.ROC(scores, positive, mostROCPoints)
 	}
 	return nil
+}
+
+// rateGroups returns the groups whose rates are reported: those of the task, and each value of the
+// attributes, "sex=Female".
+func (r rows) rateGroups() []rates.Group {
+	var list []rates.Group
+	for _, g := range r.groups {
+		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+	}
+	for _, a := range r.attributes {
+		first := len(list)
+		for _, value := range a.Values {
+			list = append(list, rates.Group{Name: a.Name + "=" + value})
+		}
+		for i, v := range a.Of {
+			if v >= 0 {
+				list[first+v].Rows = append(list[first+v].Rows, i)
+			}
+		}
+		// a group of the task is listed already
+		known := func(g rates.Group) bool {
+			return slices.ContainsFunc(list[:first], func(other rates.Group) bool { return other.Name == g.Name })
+		}
+		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
+	}
+	return list
 }
 
 // decisions returns the place of the decided class of each row: of one score, the second of two

@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/plots"
+	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -123,5 +125,21 @@ func TestDecisions(t *testing.T) {
 		if diff := cmp.Diff(c.want, c.r.decisions(c.scores)); diff != "" {
 			t.Errorf("%v: %s", c.scores, diff)
 		}
+	}
+}
+
+// Every value of an attribute is a group, beside the groups of the task, once.
+func TestRateGroups(t *testing.T) {
+	r := rows{
+		labels: make([]int, 4), groups: []constraints.Group{{Name: "sex=Female", Rows: []int{0, 2}}},
+		attributes: []constraints.Attribute{
+			{Name: "sex", Values: []string{"Female", "Male"}, Of: []int{0, 1, 0, 1}},
+			{Name: "age<25", Values: []string{"no", "yes"}, Of: []int{0, -1, 1, 1}},
+		},
+	}
+	want := []rates.Group{{Name: "sex=Female", Rows: []int{0, 2}}, {Name: "sex=Male", Rows: []int{1, 3}},
+		{Name: "age<25=no", Rows: []int{0}}, {Name: "age<25=yes", Rows: []int{2, 3}}}
+	if diff := cmp.Diff(want, r.rateGroups()); diff != "" {
+		t.Error(diff)
 	}
 }

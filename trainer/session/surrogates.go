@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"ppal/constraints"
 	"ppal/internal/rates"
 	"ppal/internal/statistics"
 	"ppal/trainer"
@@ -42,7 +43,11 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 			surrogate = max(surrogate, r.Constraints[j]+bound)
 		}
 		met := surrogate-bound <= tolerance
-		c := ConstraintOutcome{Constraint: m.measure + " <= " + strconv.FormatFloat(bound, 'g', -1, 64), Bound: bound, Surrogate: &surrogate, SurrogateMet: &met}
+		multiplier := 0.0
+		for _, j := range m.constraints {
+			multiplier += r.Certificate.Nu[j]
+		}
+		c := ConstraintOutcome{Multiplier: multiplier, Constraint: m.measure + " <= " + strconv.FormatFloat(bound, 'g', -1, 64), Bound: bound, Surrogate: &surrogate, SurrogateMet: &met}
 		for _, split := range r.Splits {
 			value := math.Inf(-1)
 			for _, j := range m.constraints {
@@ -51,6 +56,9 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 			setFinite(&c.SplitValues, split.Name, value)
 			if split.Name != Training && split.Rates != nil && m.interval != nil {
 				c.Interval = m.interval(split.Rates) // of the test rows, which come last
+				if split.Name == Validation {
+					c.ValidationInterval = c.Interval
+				}
 			}
 		}
 		c.Met = c.Train != nil && *c.Train <= bound
@@ -65,7 +73,41 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 			setFinite(o.AcceptanceRate, split.Name, split.Rates.Acceptance())
 		}
 	}
+	objectiveIntervals(o, r.Splits)
 	return o
+}
+
+// objectiveIntervals sets the intervals of the minimised rate on held-out rows, if it is a rate of
+// all rows or of a class.
+func objectiveIntervals(o *Outcome, splits []SplitMeasures) {
+	for _, split := range splits {
+		if split.Rates == nil || split.Name == Training {
+			continue
+		}
+		t := split.Rates
+		rate, complement := t.Overall[o.Objective.Name], false
+		switch name := o.Objective.Name; {
+		case name == constraints.FNR().Name():
+			rate, complement = t.Overall[rates.TruePositiveRate], true
+		case len(t.Classes) > 2:
+			for _, class := range t.Classes {
+				if name == constraints.Error(class).String() {
+					rate, complement = t.Overall[rates.RecallOf(class)], true
+				}
+			}
+		}
+		if rate.Interval == nil {
+			continue
+		}
+		i := *rate.Interval
+		if complement {
+			i = [2]float64{1 - i[1], 1 - i[0]}
+		}
+		o.Objective.Interval = &i // of the test rows, which come last
+		if split.Name == Validation {
+			o.Objective.ValidationInterval = &i
+		}
+	}
 }
 
 // setFinite sets a value that is a number.

@@ -137,7 +137,10 @@ func (s *Session) saveModel() error {
 	}
 	m.Version, m.Weights = d.Version, filepath.Base(dir.Model())
 	if o := s.result.Outcome; o != nil {
-		m.Decision.Threshold = o.Threshold
+		m.Decision.Threshold, m.Objective, m.Constraints = o.Threshold, o.Objective.Name, nil
+		for _, c := range o.Constraints { // in the words of the user
+			m.Constraints = append(m.Constraints, c.Constraint)
+		}
 		if p := o.Probability; p != nil {
 			m.Decision.Probability = &rundir.Sigmoid{Slope: p.Slope, Intercept: p.Intercept}
 		}

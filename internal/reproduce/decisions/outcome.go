@@ -23,8 +23,8 @@ type Row struct {
 	// Seconds, CPU and Models are the medians of the splits' repeated runs.
 	Seconds, CPU []float64
 	Models       []float64
-	// Excess is the contender's test error minus ppal's at equal measured gap: see EqualGap. An
-	// element is missing for a split on which the contender does not reach ppal's measured gap.
+	// Excess is the contender's test error minus ppal's at equal measured gap, to one row: see
+	// EqualGap. An element is missing for a split on which the contender does not reach ppal's gap.
 	Excess []float64
 	// Unreached counts these splits.
 	Unreached int
@@ -47,6 +47,12 @@ func (o *Outcome) Table(p Problem) []Row {
 // row collects the runs of a contender on all splits.
 func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 	r := Row{Contender: c, Setting: best}
+	final := map[string]bool{}
+	if best != nil {
+		for _, s := range c.Final(p, best) {
+			final[s.Key()] = true
+		}
+	}
 	for split := range uint64(o.Options.Splits) {
 		runs := o.runs(p, c.Name, split+1)
 		chosen := runs
@@ -75,7 +81,7 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 		}
 		r.Seconds, r.CPU, r.Models = append(r.Seconds, median(seconds)), append(r.CPU, median(cpu)), append(r.Models, float64(point.Models))
 		if own := o.runs(p, Own, split+1); best != nil && len(own) > 0 {
-			r.compare(p, own[0], runs)
+			r.compare(p, own[0], slices.DeleteFunc(runs, func(f Fit) bool { return !final[f.Setting.Key()] }))
 		}
 	}
 	slices.Sort(r.Notes)
@@ -95,7 +101,8 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 			points = append(points, at.Accepted)
 		}
 	}
-	limit := Measure(p.Kind, own.Totals, point.Accepted, 0).Largest()
+	// gaps that differ by one row are equal
+	limit := Measure(p.Kind, own.Totals, point.Accepted, 0).Largest() + OneRow(p.Kind, own.Totals, 0)
 	mixture, ok := EqualGap(p.Kind, own.Totals, points, limit)
 	if !ok {
 		r.Unreached++

@@ -35,12 +35,15 @@ func (p Problem) name() string {
 // Markdown returns the verdicts and the tables.
 func (o *Outcome) Markdown() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Constraints that hold on decisions\n\n`ppal reproduce decisions`, %d splits, %d thread(s) for every contender", o.Options.Splits, o.Options.Threads)
+	fmt.Fprintf(&out, "# Constraints that hold on decisions\n\n`ppal reproduce decisions`, %d splits, %d thread(s) for every contender.\n", o.Options.Splits, o.Options.Threads)
+	var versions []string
 	for _, name := range slices.Sorted(maps.Keys(o.Versions)) {
-		fmt.Fprintf(&out, ", %s %s", name, o.Versions[name])
+		versions = append(versions, name+" "+o.Versions[name])
 	}
-	out.WriteString("\n\n## Verdicts\n\n")
-	out.WriteString(o.verdicts())
+	if versions != nil {
+		fmt.Fprintf(&out, "%s.\n", strings.Join(versions, ", "))
+	}
+	fmt.Fprintf(&out, "\n## Verdicts\n\n%s", o.verdicts())
 	for _, p := range o.Options.Problems {
 		fmt.Fprintf(&out, "\n## %s\n\n%s", capital(p.Title()), o.tableText(p))
 	}
@@ -60,36 +63,43 @@ func (o *Outcome) Markdown() string {
 // verdicts returns the table of the three claims, with a line for each problem.
 func (o *Outcome) verdicts() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "| problem | bound met on training decisions | test error at most the best other's | at least %d times faster than %s |\n|---|---|---|---|\n",
-		Speedup, ExponentiatedGradient)
+	fmt.Fprintf(&out, "- bounds: ppal meets the bound on the training decisions of every split, to one row of the smallest cell\n")
+	fmt.Fprintf(&out, "- test error: ppal's test error is at most the best other's at equal measured gap on training rows, up to two standard errors\n")
+	fmt.Fprintf(&out, "  (the numbers are the other's error minus ppal's, in points)\n")
+	fmt.Fprintf(&out, "- time: ppal is at least %d times faster than %s in wall time (median and range over the splits)\n\n", Speedup, ExponentiatedGradient)
+	out.WriteString("| problem | bounds | test error | time |\n|---|---|---|---|\n")
 	for _, p := range o.Options.Problems {
-		cell := func(v Verdict) string { return fmt.Sprintf("**%s**: %s", v.Ruling, v.Numbers) }
+		cell := func(v Verdict) string { return fmt.Sprintf("**%s**, %s", v.Ruling, v.Numbers) }
 		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.Title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.Times(p)))
 	}
 	return out.String()
 }
 
-// tableText returns the lines of a problem.
+// tableText returns the lines of a problem: errors and bounded values in per cent as means over the
+// splits, with the standard error of the errors.
 func (o *Outcome) tableText(p Problem) string {
 	value, failure := "gap", "error"
 	switch p.Kind {
 	case EqualizedOdds:
 		value = "larger gap"
 	case NeymanPearson:
-		value, failure = "rate", "missed positives"
+		value, failure = "rate", "missed"
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "| contender | met | training %s | %s | validation %s | %s | test %s | %s | seconds | CPU | models | test %s at equal %s |\n",
+	fmt.Fprintf(&out, "| contender | met | train %s | %s | valid. %s | %s | test %s | %s | s | CPU s | models | test %s at equal %s |\n",
 		failure, value, failure, value, failure, value, failure, value)
 	out.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	var settings, failed []string
 	for _, r := range o.Table(p) {
-		fmt.Fprintf(&out, "| %s |", r.label(p))
+		fmt.Fprintf(&out, "| %s |", r.label())
+		if s := r.settings(p); s != "" {
+			settings = append(settings, s)
+		}
+		for _, f := range r.Failures {
+			failed = append(failed, r.Contender.Name+": "+f)
+		}
 		if len(r.Seconds) == 0 {
-			reason := "not measured"
-			if len(r.Failures) > 0 {
-				reason = "failed: " + r.Failures[0]
-			}
-			fmt.Fprintf(&out, " %s |%s\n", reason, strings.Repeat(" |", 10))
+			fmt.Fprintf(&out, " not measured |%s\n", strings.Repeat(" |", 10))
 			continue
 		}
 		fmt.Fprintf(&out, " %d of %d |", r.Met, o.Options.Splits)
@@ -100,25 +110,40 @@ func (o *Outcome) tableText(p Problem) string {
 		}
 		fmt.Fprintf(&out, " %.2f | %.2f | %g | %s |\n", median(r.Seconds), median(r.CPU), median(r.Models), r.excess())
 	}
+	if settings != nil {
+		fmt.Fprintf(&out, "\nSettings:\n")
+		for _, s := range settings {
+			fmt.Fprintf(&out, "- %s\n", s)
+		}
+	}
+	for _, f := range failed {
+		fmt.Fprintf(&out, "\nFailed: %s\n", f)
+	}
 	return out.String()
 }
 
-// label names a contender with its setting, and marks classifiers that draw their decisions or need
-// the group.
-func (r Row) label(p Problem) string {
+// label names a contender, and marks a classifier that draws its decisions or needs the group.
+func (r Row) label() string {
 	text := r.Contender.Name
-	if r.Setting != nil {
-		if s := r.Setting.Text(r.Contender.grid(p)); s != "" {
-			text += " (" + s + ")"
-		}
-	}
-	if r.Contender.NeedsGroup {
-		text += " [needs the group]"
-	}
-	if len(r.Models) > 0 && !r.Contender.Deterministic {
-		text += " [draws]"
+	switch {
+	case r.Contender.NeedsGroup:
+		text += " (draws, needs the group)"
+	case !r.Contender.Deterministic:
+		text += " (draws)"
 	}
 	return text
+}
+
+// settings describes the chosen setting on the axes of the search.
+func (r Row) settings(p Problem) string {
+	if r.Setting == nil {
+		return ""
+	}
+	text := r.Setting.Text(r.Contender.grid(p))
+	if text == "" {
+		return ""
+	}
+	return r.Contender.Name + ": " + text
 }
 
 // excess describes the difference to ppal at equal measured gap.

@@ -247,6 +247,10 @@ const indifferent = 5e-4
 // returns false if the contender has no form of the problem, or if all its runs failed.
 func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 	p = p.Searched()
+	grid := map[string]bool{}
+	for _, s := range c.Grid(p) {
+		grid[s.Key()] = true
+	}
 	var best, inner *Fit
 	of := func(f *Fit) Counts {
 		point, _ := f.Best(p)
@@ -254,7 +258,7 @@ func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 	}
 	for i := range fits {
 		f := &fits[i]
-		if !f.of(p) || f.Contender != c.Name || f.Repeat != 0 || len(f.Points) == 0 {
+		if !f.of(p) || f.Contender != c.Name || f.Repeat != 0 || len(f.Points) == 0 || !grid[f.Setting.Key()] {
 			continue
 		}
 		if best == nil || better(p, f.Totals, of(f), of(best)) {

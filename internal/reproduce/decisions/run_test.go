@@ -98,7 +98,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d runs, want %d", runs, want)
 	}
 	rows := outcome.Table(p)
-	if len(rows) != 2 || len(rows[0].Seconds) != 1 || rows[1].Seconds[0] != 3 || rows[1].CPU[0] != 2 || rows[1].Models[0] != 2 || rows[1].Notes[0] != "slow" {
+	if len(rows) != 2 || rows[0].Met != 1 || rows[1].Seconds[0] != 3 || rows[1].CPU[0] != 2 || rows[1].Models[0] != 2 || rows[1].Notes[0] != "slow" {
 		t.Errorf("%+v", rows)
 	}
 	if outcome.Versions["library"] != "1.0" {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/sweep"
+	"ppal/trainer/option"
+	"ppal/trainer/session"
+)
+
+// sweepFlags are the flags of sweep that train does not have.
+type sweepFlags struct {
+	over, values string
+	out          string
+	set          []string
+	all          bool // --help-all
+}
+
+// sweepsItself lists the flags of train that a sweep replaces or does not support.
+var sweepsItself = []string{"out", "explain", "log-format"}
+
+// sweepGroup is the heading of the flags that sweep has beside train's.
+const sweepGroup = "Sweep"
+
+func (a *app) sweepCommand() *cobra.Command {
+	values := config.Values{}
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Train for several bounds of one constraint: the trade-off curve",
+		Long: `Sweep trains a model for several bounds of one constraint, from the loosest to the tightest. Each run starts from the
+weights and multipliers of the run before, and the data are read once. Sweep prints one table, and writes one picture
+(plots/trade-off.svg), one line of JSON for each bound (sweep.jsonl) and the directory of each run. It accepts the flags of
+train; further constraints (--subject-to) keep their bounds.
+
+To continue an interrupted sweep, repeat the command with its --out. The exit status is 0 also if a bound is not met: the
+table and sweep.jsonl say which bounds are met.`,
+		Example: `  ppal sweep --over "gap(positive_rate, sex)" --values 0.2:0.005:8 --dataset adult
+  ppal sweep --over "fpr" --values 0.1,0.05,0.01 --minimize fnr --dataset bank --out runs/bank-curve
+  ppal sweep --over "recall[shirt] >=" --values 0.5:0.95:6 --dataset fashion-mnist`,
+		Args: noArguments,
+		RunE: a.command(func(cmd *cobra.Command, _ []string) error {
+			if f.all {
+				return cmd.Help()
+			}
+			return a.sweep(cmd.Context(), values, f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.over, "over", "", "vary the bound of this `MEASURE`, as in \"gap(positive_rate, sex)\" or \"recall[shirt] >=\" (required)")
+	flags.StringVar(&f.values, "values", "", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
+	flags.StringVar(&f.out, "out", "", "write to this `DIR`; an interrupted sweep there is continued (default runs/<time>-sweep)")
+	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {sweepGroup}} })
+	flags.Var((*assignments)(&f.set), "set", "give the method a setting, as in plada.eta=0.1; may be repeated")
+	flags.Lookup("set").Annotations = map[string][]string{groupAnnotation: {config.GroupMethod}}
+	addSettings(cmd, values, sweepsItself...)
+	addHelpAll(cmd, &f.all)
+	cmd.SetUsageFunc(trainUsage)
+	return cmd
+}
+
+// sweep runs the command.
+func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) error {
+	s, cfg, err := a.newSweep(values, f)
+	if err != nil {
+		return err
+	}
+	dir := sweep.Dir(cmp.Or(f.out, filepath.Join("runs", a.now().Format("20060102-150405")+"-sweep")))
+	if cfg.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Threads)
+	}
+	if !cfg.Quiet {
+		s.Progress = a.sweepProgress
+	}
+	points, err := s.Do(ctx, dir)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted; %d of %d points are in %s: repeat the command with --out %s to continue", len(points), len(s.Values), dir, dir)
+	}
+	if err != nil {
+		return config.NameFlags(err)
+	}
+	out := &failOnce{out: a.stdout}
+	printSweep(out, s, points)
+	paragraph(out, "files", fmt.Sprintf("%s: sweep.jsonl, plots, and a directory for each run", dir))
+	return out.err
+}
+
+// newSweep returns the sweep that the flags describe, and the configuration of its runs.
+func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config.Train, error) {
+	refuse := func(flag, text string, err error) (*sweep.Sweep, config.Train, error) {
+		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sweep: "), sweep.ErrSweep.Error()+": ")
+		return nil, config.Train{}, &config.Error{Where: strings.TrimSpace("--"+flag+" "+text) + ":", Problem: problem}
+	}
+	if f.over == "" {
+		return refuse("over", "", errors.New(`missing; give what is bounded, as in --over "gap(positive_rate, sex)"`))
+	}
+	if f.values == "" {
+		return refuse("values", "", errors.New("missing; give the bounds, as in --values 0.2:0.005:8"))
+	}
+	over, err := sweep.ParseOver(f.over)
+	if err != nil {
+		return refuse("over", f.over, err)
+	}
+	bounds, err := sweep.ParseValues(f.values)
+	if err != nil {
+		return refuse("values", f.values, err)
+	}
+	// The configuration has the swept constraint as its last one, with the first bound.
+	given := config.Values{}
+	for k, v := range values {
+		given[k] = v
+	}
+	given["subject-to"] = strings.Join(append(option.SplitStatements(values["subject-to"]), over.WithBound(bounds[0]).String()), option.StatementSeparator)
+	cfg, err := config.ResolveWith(given, f.set, nil)
+	if err != nil {
+		return nil, cfg, err
+	}
+	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	if err != nil {
+		return nil, cfg, err
+	}
+	settings, err := cfg.YAML(nil)
+	if err != nil {
+		return nil, cfg, err
+	}
+	s := &sweep.Sweep{
+		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, cfg.Dataset), Over: over, Values: bounds, Open: a.open,
+		Settings: []byte(fmt.Sprintf("# A sweep: the bound of the last constraint varies.\nover: %q\nvalues: %v\n---\n%s", over.Measure(), bounds, settings)),
+		Options: func() (session.Options, error) {
+			o, err := cfg.SessionOptions(dataDir)
+			if err != nil {
+				return o, err
+			}
+			task, ok := o.Task.(session.Decisions)
+			if !ok {
+				return o, &config.Error{Where: "--problem " + cfg.Data.Problem + ":", Problem: "has no constraints in words; give --minimize and --subject-to instead"}
+			}
+			task.SubjectTo = task.SubjectTo[:len(task.SubjectTo)-1]
+			o.Task = task
+			o.Files.Version, o.Files.Clock = version(), a.now
+			return o, nil
+		},
+	}
+	return s, cfg, nil
+}
+
+// sweepProgress prints a line at the end of each run.
+func (a *app) sweepProgress(e sweep.Event) {
+	if e.Point == nil {
+		return
+	}
+	c := e.Point.Swept()
+	fmt.Fprintf(a.stderr, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
+		e.Index+1, e.Total, c.Constraint, number(c.Train), e.Point.Objective.Name, number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
+}
+
+// printSweep prints the table: for each bound a line for each split.
+func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
+	measure := s.Over.Measure().String()
+	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
+	missed := 0
+	for k := range points {
+		p := &points[k]
+		c := p.Swept()
+		bound, slope, state := c.Relation()+" "+fmt.Sprintf("%g", p.Bound), "", met(p.Outcome, c)
+		if p.Slope != nil {
+			slope = fmt.Sprintf("%.3g", *p.Slope+0)
+		}
+		if !p.Met() {
+			missed++
+		}
+		for _, split := range []session.Split{session.Training, session.Validation, session.Test} {
+			if c.Of(split) == nil && p.Objective.Of(split) == nil {
+				continue
+			}
+			g = append(g, []string{bound, split.Word(), between(c.Of(split), p.Interval(split)),
+				between(p.Objective.Of(split), p.ObjectiveInterval(split)), slope, state})
+			bound, slope, state = "", "", ""
+		}
+	}
+	g.print(out)
+	fmt.Fprintln(out)
+	objective := points[0].Objective.Name
+	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
+	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
+	if missed > 0 {
+		paragraph(out, "note", fmt.Sprintf("%d of %d points do not meet all bounds.", missed, len(points)))
+	}
+}
+
+// between formats a value with its interval in brackets; "" for nil.
+func between(x *float64, i *[2]float64) string {
+	if x == nil || i == nil {
+		return number(x)
+	}
+	return number(x) + " (" + span(i) + ")"
+}

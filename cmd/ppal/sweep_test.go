@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ppal/constraints"
+	"ppal/internal/sweep"
+	"ppal/trainer/session"
+)
+
+// The command on the built-in stand-in of COMPAS: table, points, picture; continued with the same
+// --out; another problem there is refused.
+func TestSweepForReal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	run := func(flags ...string) outcome {
+		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race)",
+			"--dataset", "synthetic-compas", "--iterations", "60", "--record-every", "30", "--out", dir}, flags...)...)
+	}
+	got := run("--values", "0.3:0.05:3")
+	if got.status != exitDone || strings.Count(got.stderr, "\n") != 3 || !strings.HasPrefix(got.stderr, "1 of 3: gap(tpr, race) <= 0.3: ") {
+		t.Fatalf("%+v", got)
+	}
+	for _, text := range []string{"gap(tpr, race)", "<= 0.1225", "slope", "met", "validation", "95% intervals on held-out rows", dir} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("no %q in\n%s", text, got.stdout)
+		}
+	}
+	if _, err := os.Stat(sweep.Dir(dir).Plots() + "/trade-off.svg"); err != nil {
+		t.Error(err)
+	}
+	again := run("--values", "0.3:0.05:3")
+	if again.status != exitDone || again.stderr != "" || again.stdout != got.stdout {
+		t.Errorf("a finished sweep: %+v", again)
+	}
+	for _, flags := range [][]string{{"--values", "0.3:0.05:4"}, {"--values", "0.3:0.05:3", "--seed", "2"}, {"--values", "0.3:0.05:3", "--minimize", "fnr"}} {
+		other := run(flags...)
+		if other.status != exitUsage || !strings.Contains(other.stderr, "holds another sweep") {
+			t.Errorf("%v: %+v", flags, other)
+		}
+	}
+}
+
+// The table of a sweep: a block for each bound, in at most 100 columns.
+func TestSweepTable(t *testing.T) {
+	s := &sweep.Sweep{Over: constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)}
+	var points []sweep.Point
+	for k, b := range []float64{0.2, 0.01, 0.005} {
+		o, slope := onDecisions(), -0.1*float64(k)
+		o.Constraints = o.Constraints[:1]
+		o.Constraints[0].Constraint, o.Constraints[0].Bound = s.Over.WithBound(b).String(), b
+		o.Constraints[0].ValidationInterval = &[2]float64{0.001, 0.05}
+		o.Objective.Interval, o.Objective.ValidationInterval = &[2]float64{0.15, 0.17}, &[2]float64{0.155, 0.175}
+		o.Constraints[0].Met = k < 2
+		points = append(points, sweep.Point{Bound: b, Outcome: o, Slope: &slope})
+	}
+	points[1].Slope = nil
+	var out strings.Builder
+	printSweep(&out, s, points)
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(line) - 1; n > tableWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	golden(t, "sweep-table.txt", out.String())
+}
+
+func TestSweepRefuses(t *testing.T) {
+	for args, want := range map[string]string{
+		"--values 0.1":                            `--over: missing; give what is bounded, as in --over "gap(positive_rate, sex)"`,
+		"--over fpr":                              "--values: missing; give the bounds, as in --values 0.2:0.005:8",
+		"--over fpr --values 0.1:0.2":             "--values 0.1:0.2: \"0.1:0.2\": want FIRST:LAST:N, as in 0.2:0.005:8, or a list, as in 0.2,0.1,0.05",
+		"--over fqr --values 0.1":                 "--over fqr: ",
+		"--over fpr --values 0.1 --problem dp":    "--subject-to",
+		"--over fpr --values 0.1 --set gdpa.step": "--set gdpa.step: must be METHOD.SETTING=VALUE",
+	} {
+		got := command(t.Context(), nil, append([]string{"sweep"}, strings.Fields(args)...)...)
+		if got.status != exitUsage || !strings.Contains(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, %s, want %s", args, got.status, got.stderr, want)
+		}
+	}
+}

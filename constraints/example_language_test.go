@@ -1,0 +1,102 @@
+package constraints_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+)
+
+func ExampleParse() {
+	c, err := constraints.Parse("gap(tpr, sex * race, min 100) <= 2%")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c)
+	fmt.Println(c == constraints.Gap(constraints.TPR, "sex", "race").MinRows(100).AtMost(0.02))
+	// Output:
+	// gap(tpr, sex*race, min 100) <= 0.02
+	// true
+}
+
+func ExampleSyntaxError_Caret() {
+	_, err := constraints.Parse("gap(trp, race) <= 0.02")
+	var e *constraints.SyntaxError
+	if errors.As(err, &e) {
+		fmt.Println(e.Caret())
+		fmt.Println(e.Problem + "; " + e.Hint)
+	}
+	// Output:
+	// gap(trp, race) <= 0.02
+	//     ^
+	// unknown rate "trp"; did you mean tpr?
+}
+
+func ExampleFPR() {
+	fmt.Println(constraints.FPR().AtMost(0.05))
+	fmt.Println(constraints.FPR("sex=Female", "race=*").AtMost(0.05))
+	fmt.Println(constraints.Recall("Ankle boot").AtLeast(0.9))
+	// Output:
+	// fpr <= 0.05
+	// fpr[sex=Female, race=*] <= 0.05
+	// tpr["Ankle boot"] >= 0.9
+}
+
+// The smooth rates of a constraint stand in a graph beside the caller's own nodes: here a term that
+// keeps the scores small.
+func ExampleSample_Nodes() {
+	rows := &constraints.Population{
+		Labels: []int{1, 0, 1, 0, 1}, Classes: []string{"refuse", "lend"},
+		Attributes: []constraints.Attribute{{Name: "sex", Values: []string{"Female", "Male"}, Of: []int{0, 0, 1, 1, 1}}},
+	}
+	parity := constraints.Gap(constraints.PositiveRate, "sex").AtMost(0.05)
+	system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{parity}, rows)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sample, err := system.On(rows)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	g := gorgonia.NewGraph()
+	scores := []float64{1, -1, 2, -1, 0.5}
+	s := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(5, 1),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(5, 1), tensor.WithBacking(append([]float64(nil), scores...)))))
+	objective, rates, err := sample.Nodes(s)
+	if err != nil {
+		log.Fatal(err)
+	}
+	energy := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(s))))
+	total := gorgonia.Must(gorgonia.Add(objective, gorgonia.Must(gorgonia.Mul(gorgonia.NewConstant(0.1), energy))))
+	run(g)
+	fmt.Printf("objective %.4f, with the energy %.4f\n", objective.Value(), total.Value())
+	for k, v := range rates.Value().Data().([]float64) {
+		fmt.Printf("%s: %.4f\n", system.Rates[k].Name, v)
+	}
+	for _, b := range system.Bounds {
+		fmt.Println(b.Name, b.Coefficients)
+	}
+
+	decisions, err := sample.Decide(scores)
+	if err != nil {
+		log.Fatal(err)
+	}
+	counted, err := sample.Count(decisions)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("counted: error %.1f, gap %.4f, met %t, accepted %.1f\n", counted.Objective.Value, counted.Values[0].Value, counted.Met(0), counted.Accepted[1])
+	// Output:
+	// objective 0.2607, with the energy 0.4057
+	// accuracy: 0.7393
+	// share decided lend of sex=Female: 0.5000
+	// share decided lend of sex=Male: 0.5907
+	// gap(positive_rate, sex) <= 0.05: positive_rate[sex=Female] - positive_rate[sex=Male] [0 1 -1]
+	// gap(positive_rate, sex) <= 0.05: positive_rate[sex=Male] - positive_rate[sex=Female] [0 -1 1]
+	// counted: error 0.0, gap 0.1667, met true, accepted 0.6
+}

@@ -1,0 +1,159 @@
+package sweep
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// Point is one point of the trade-off curve, an object of sweep.jsonl.
+type Point struct {
+	Bound float64 `json:"bound"`
+	// Outcome is the outcome of the run. The swept constraint is the last of its constraints.
+	*session.Outcome
+	// Multipliers are the sums of the certificate's multipliers of each constraint, in the order of
+	// decisions.
+	Multipliers []float64 `json:"multipliers"`
+	// Slope is the change of the smooth objective for each unit of the bound: the multiplier, negative
+	// for a bound from above and positive for a bound from below. nil for a ratio, whose bound
+	// multiplies a rate.
+	Slope        *float64 `json:"slope"`
+	Epsilon      float64  `json:"epsilon"` // of the certificate
+	Status       string   `json:"status"`
+	Iterations   int      `json:"iterations"`
+	Seconds      float64  `json:"seconds"`       // of training
+	SecondsTotal float64  `json:"seconds_total"` // wall time of the run
+	Run          string   `json:"run"`           // the run's directory in the sweep's
+	Warnings     []string `json:"warnings"`
+}
+
+// newPoint returns the point of a saved run.
+func newPoint(bound float64, run string, s *session.Session, result *session.Result) *Point {
+	sum := s.Summary()
+	p := &Point{Bound: bound, Outcome: result.Outcome, Epsilon: sum.Certificate.Epsilon, Status: sum.Status, Iterations: sum.Iterations,
+		Seconds: sum.Seconds, SecondsTotal: sum.SecondsTotal, Run: run, Warnings: sum.Warnings}
+	for _, c := range result.Outcome.Constraints {
+		p.Multipliers = append(p.Multipliers, c.Multiplier)
+	}
+	swept := p.Swept()
+	slope := 0 - swept.Multiplier // never -0
+	switch {
+	case isRatio(swept):
+		return p
+	case swept.AtLeast:
+		slope = swept.Multiplier
+	}
+	p.Slope = &slope
+	return p
+}
+
+// isRatio reports whether the constraint bounds a ratio.
+func isRatio(c *session.ConstraintOutcome) bool {
+	return strings.HasPrefix(c.Constraint, "ratio(")
+}
+
+// Swept returns the constraint whose bound varies.
+func (p *Point) Swept() *session.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
+
+// Interval returns the interval of the swept constraint on a split; nil if it has none.
+func (p *Point) Interval(split session.Split) *[2]float64 {
+	return intervalOf(split, p.Swept().ValidationInterval, p.Swept().Interval, p.Swept().Test != nil)
+}
+
+// ObjectiveInterval returns the interval of the objective on a split; nil if it has none.
+func (p *Point) ObjectiveInterval(split session.Split) *[2]float64 {
+	return intervalOf(split, p.Objective.ValidationInterval, p.Objective.Interval, p.Objective.Test != nil)
+}
+
+// intervalOf returns the interval of a split. The last interval is of the test rows, if there are
+// test rows.
+func intervalOf(split session.Split, validation, last *[2]float64, tested bool) *[2]float64 {
+	switch {
+	case split == session.Validation:
+		return validation
+	case split == session.Test && tested:
+		return last
+	}
+	return nil
+}
+
+// appendPoint appends a line to the file.
+func appendPoint(path string, p *Point) error {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(p); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	have, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	if end := bytes.LastIndexByte(have, '\n'); end+1 < len(have) {
+		have = have[:end+1] // a line that a crash cut off
+	}
+	return rundir.WriteFile(path, append(have, line.Bytes()...))
+}
+
+// ReadPoints reads the points of a sweep; none if the file does not exist. It ignores a last line
+// that a crash cut off; other errors name the line.
+func ReadPoints(path string) ([]Point, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	defer f.Close()
+	var points []Point
+	in := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return points, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sweep: %w", err)
+		}
+		var p Point
+		if err := json.Unmarshal(line, &p); err != nil {
+			return nil, fmt.Errorf("sweep: %s:%d: %w", path, n, err)
+		}
+		if p.Outcome == nil || len(p.Constraints) == 0 {
+			return nil, fmt.Errorf("sweep: %s:%d: %w: the point has no constraints", path, n, ErrSweep)
+		}
+		points = append(points, p)
+	}
+}
+
+// writeState writes the state from which the next run starts.
+func writeState(path string, s *trainer.State) error {
+	var out bytes.Buffer
+	if err := gob.NewEncoder(&out).Encode(s); err != nil {
+		return fmt.Errorf("sweep: the state: %w", err)
+	}
+	return rundir.WriteFile(path, out.Bytes())
+}
+
+func readState(path string) (*trainer.State, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: the state of the last point: %w; remove the directory and start again", err)
+	}
+	var s trainer.State
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&s); err != nil {
+		return nil, fmt.Errorf("sweep: %s: %w; remove the directory and start again", path, err)
+	}
+	return &s, nil
+}

@@ -1,0 +1,228 @@
+// Package sweep trains a model for several bounds of one constraint, from the loosest to the
+// tightest, and collects the trade-off curve. Each run starts from the weights and multipliers of
+// the run before. The data are read once.
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ppal/constraints"
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/decide"
+	"ppal/trainer/session"
+)
+
+// Sweep describes a sweep.
+type Sweep struct {
+	Title string // of the picture
+	// Over is the constraint whose bound varies.
+	Over constraints.Constraint
+	// Values are the bounds, in any order.
+	Values []float64
+	// Options returns the options of a run, whose Task is a session.Decisions without Over. Each run
+	// needs a Method of its own, so that Do calls Options for each run.
+	Options func() (session.Options, error)
+	// Settings is the content of sweep.yaml. It identifies the problem: Do refuses a directory with
+	// other contents.
+	Settings []byte
+	// Open opens a run.
+	Open func(ctx context.Context, o session.Options) (*session.Session, error)
+	// Progress is called before each run and after it. nil: never.
+	Progress func(e Event)
+}
+
+// Event is the beginning or the end of a run.
+type Event struct {
+	Index, Total int // from 0
+	Bound        float64
+	Point        *Point // nil at the beginning
+}
+
+// Dir names the files of a sweep's directory. Each run has its own directory in it.
+type Dir string
+
+// Settings returns the path of the description of the sweep.
+func (d Dir) Settings() string { return filepath.Join(string(d), "sweep.yaml") }
+
+// Points returns the path of the points, one JSON object for each line.
+func (d Dir) Points() string { return filepath.Join(string(d), "sweep.jsonl") }
+
+// Plots returns the folder of the picture.
+func (d Dir) Plots() string { return filepath.Join(string(d), "plots") }
+
+// run returns the directory of run k.
+func (d Dir) run(k int, bound float64) string {
+	return filepath.Join(string(d), fmt.Sprintf("%02d-bound-%g", k+1, bound))
+}
+
+// state returns the path of the state after run k.
+func (d Dir) state(k int) string { return filepath.Join(string(d), fmt.Sprintf("state-%02d", k+1)) }
+
+// Do runs the sweep in the directory dir. The directory is new, or holds an earlier, interrupted
+// run of the same sweep, which Do continues with the same result as without the interruption. If
+// ctx is cancelled, Do returns the context's error and keeps the finished points. Errors wrap
+// ErrSweep if the directory holds another sweep.
+func (s *Sweep) Do(ctx context.Context, dir Dir) ([]Point, error) {
+	points, err := s.claim(dir)
+	if err != nil {
+		return nil, err
+	}
+	values := loosestFirst(s.Over, s.Values)
+	if len(points) > len(values) {
+		return nil, fmt.Errorf("sweep: %s: %w: %d points for %d values", dir.Points(), ErrSweep, len(points), len(values))
+	}
+	var before *trainer.State
+	if n := len(points); n > 0 {
+		if before, err = readState(dir.state(n - 1)); err != nil {
+			return points, err
+		}
+	}
+	r := &runner{sweep: s, dir: dir, values: values, state: before}
+	for k := len(points); k < len(values); k++ {
+		p, err := r.run(ctx, k)
+		if err != nil {
+			return points, err
+		}
+		points = append(points, *p)
+	}
+	return points, s.draw(dir, points)
+}
+
+// claim creates the directory, or reads the points of an earlier run of the same sweep.
+func (s *Sweep) claim(dir Dir) ([]Point, error) {
+	have, err := os.ReadFile(dir.Settings())
+	switch {
+	case err == nil && bytes.Equal(have, s.Settings):
+		return ReadPoints(dir.Points())
+	case err == nil:
+		return nil, fmt.Errorf("sweep: %w: %s holds another sweep (see %s): give --out a new directory, or repeat the settings of that sweep to continue it",
+			ErrSweep, dir, dir.Settings())
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	if entries, err := os.ReadDir(string(dir)); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("sweep: %w: %s is not empty: give --out a new directory", ErrSweep, dir)
+	}
+	if err := os.MkdirAll(string(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("sweep: %w: give --out another directory", err)
+	}
+	return nil, rundir.WriteFile(dir.Settings(), s.Settings)
+}
+
+// runner executes the runs of a sweep.
+type runner struct {
+	sweep  *Sweep
+	dir    Dir
+	values []float64
+	state  *trainer.State // where the next run starts; nil: at the initial weights
+	rows   session.Source // the data, read once
+}
+
+// run trains with bound k and appends its point.
+func (r *runner) run(ctx context.Context, k int) (*Point, error) {
+	bound := r.values[k]
+	r.tell(Event{Index: k, Total: len(r.values), Bound: bound})
+	o, err := r.options(bound)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.sweep.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.train(ctx, s, k)
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.tell(Event{Index: k, Total: len(r.values), Bound: bound, Point: p})
+	return p, nil
+}
+
+func (r *runner) tell(e Event) {
+	if r.sweep.Progress != nil {
+		r.sweep.Progress(e)
+	}
+}
+
+// options returns the options of the run with a bound, which starts where the run before ended.
+func (r *runner) options(bound float64) (session.Options, error) {
+	o, err := r.sweep.Options()
+	if err != nil {
+		return o, err
+	}
+	task, ok := o.Task.(session.Decisions)
+	if !ok {
+		return o, fmt.Errorf("sweep: %w: the task %T has no constraints in words", ErrSweep, o.Task)
+	}
+	task.SubjectTo = append(append([]constraints.Constraint{}, task.SubjectTo...), r.sweep.Over.WithBound(bound))
+	o.Task = task
+	if r.rows == nil {
+		r.rows = session.Once(o.Data)
+	}
+	o.Data = r.rows
+	if r.state != nil {
+		o.Settings.Resume = decide.Warm(r.state)
+	}
+	return o, nil
+}
+
+// train trains, saves the run and appends its point to the file.
+func (r *runner) train(ctx context.Context, s *session.Session, k int) (*Point, error) {
+	result, err := s.Train(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case result.Training.Status == trainer.Interrupted:
+		return nil, context.Cause(ctx)
+	}
+	name := r.dir.run(k, r.values[k])
+	if err := os.RemoveAll(name); err != nil { // of an interrupted run
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	if err := s.Save(name); err != nil {
+		return nil, err
+	}
+	p := newPoint(r.values[k], filepath.Base(name), s, result)
+	if err := writeState(r.dir.state(k), result.Training.State); err != nil {
+		return nil, err
+	}
+	if err := appendPoint(r.dir.Points(), p); err != nil {
+		return nil, err
+	}
+	r.state = result.Training.State
+	if k > 0 {
+		_ = os.Remove(r.dir.state(k - 1)) // the next run needs the last state only
+	}
+	return p, nil
+}
+
+// draw writes the picture of the points.
+func (s *Sweep) draw(dir Dir, points []Point) error {
+	t := plots.Sweep{Title: s.Title, Objective: points[0].Objective.Name, Measure: s.Over.Measure().String()}
+	for _, split := range rundir.Splits() {
+		c := plots.SweepCurve{Split: split.Word()}
+		for k := range points {
+			p := &points[k]
+			x, y := p.Swept().Of(split), p.Objective.Of(split)
+			if x == nil || y == nil {
+				continue
+			}
+			c.Points = append(c.Points, plots.SweepPoint{Rate: *x, Objective: *y, Interval: p.ObjectiveInterval(split)})
+		}
+		if c.Points != nil {
+			t.Curves = append(t.Curves, c)
+		}
+	}
+	_, err := plots.WriteSweep(dir.Plots(), t)
+	return err
+}

@@ -1,0 +1,306 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/session"
+)
+
+// compas is a sweep of demographic parity on the built-in stand-in of COMPAS.
+func compas(values ...float64) *Sweep {
+	return &Sweep{
+		Title: "plada on synthetic-compas", Over: constraints.Gap(constraints.PositiveRate, "race").AtMost(0), Values: values, Settings: []byte("a\n"),
+		Options: func() (session.Options, error) {
+			return session.Options{
+				Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+				Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 150, RecordEvery: 50},
+			}, nil
+		},
+		Open: session.New,
+	}
+}
+
+// read returns a file.
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A sweep from loose to tight: one point for each bound, all met, the error rises as the bound
+// falls, and the slope says so. Every run is a complete directory; the picture is there.
+func TestSweep(t *testing.T) {
+	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
+	s := compas(0.02, 0.3, 0.08)
+	var told []float64
+	s.Progress = func(e Event) {
+		if e.Point != nil {
+			told = append(told, e.Bound)
+		}
+		if e.Total != 3 {
+			t.Errorf("%d runs", e.Total)
+		}
+	}
+	points, err := s.Do(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float64{0.3, 0.08, 0.02}, told); diff != "" {
+		t.Error(diff)
+	}
+	for k, p := range points {
+		c := p.Swept()
+		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || p.Interval(session.Test) == nil || p.Interval(session.Validation) == nil ||
+			p.Interval(session.Training) != nil || p.ObjectiveInterval(session.Test) == nil || p.ObjectiveInterval(session.Validation) == nil {
+			t.Errorf("point %d: %+v, %+v", k, p, c)
+		}
+		if want := "gap(positive_rate, race) <= "; !strings.HasPrefix(c.Constraint, want) {
+			t.Errorf("%s", c.Constraint)
+		}
+		if p.Slope == nil || *p.Slope > 0 || *p.Slope != -p.Multipliers[0] || len(p.Multipliers) != 1 {
+			t.Errorf("point %d: slope %v, multipliers %v", k, p.Slope, p.Multipliers)
+		}
+		for _, name := range []string{"summary.json", "model.safetensors", "config.yaml", "metrics.jsonl"} {
+			if _, err := os.Stat(filepath.Join(string(dir), p.Run, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	loose, tight := points[0], points[2]
+	if *tight.Objective.Train < *loose.Objective.Train-0.002 || *tight.Slope >= *loose.Slope {
+		t.Errorf("error %v and slope %v at the loosest bound, %v and %v at the tightest", *loose.Objective.Train, *loose.Slope, *tight.Objective.Train, *tight.Slope)
+	}
+	if !bytes.Contains(read(t, filepath.Join(dir.Plots(), "trade-off.svg")), []byte("<svg")) {
+		t.Error("no picture")
+	}
+	// the keys of a line
+	first, _, _ := bytes.Cut(read(t, dir.Points()), []byte("\n"))
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(first, &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"bound", "decisions", "objective_on_decisions", "multipliers", "slope", "acceptance_rate", "run", "seconds", "status"} {
+		if keys[key] == nil {
+			t.Errorf("no key %s in %s", key, first)
+		}
+	}
+	if bytes.Contains(first, []byte(`\u003c`)) {
+		t.Errorf("escaped: %s", first)
+	}
+}
+
+// withoutTimes removes measured times from points.
+func withoutTimes(points []Point) []Point {
+	own := slices.Clone(points)
+	for k := range own {
+		own[k].Seconds, own[k].SecondsTotal = 0, 0
+	}
+	return own
+}
+
+// An interrupted sweep goes on with the missing runs only, and ends with the same points as an
+// uninterrupted one, also if the interruption cut off a line and left a part of a run.
+func TestContinued(t *testing.T) {
+	whole, err := compas(0.3, 0.1, 0.03).Do(t.Context(), Dir(filepath.Join(t.TempDir(), "whole")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := Dir(filepath.Join(t.TempDir(), "parts"))
+	ctx, cancel := context.WithCancel(t.Context())
+	s := compas(0.3, 0.1, 0.03)
+	s.Progress = func(e Event) {
+		if e.Index == 1 && e.Point == nil {
+			cancel() // during the second run
+		}
+	}
+	points, err := s.Do(ctx, dir)
+	if !errors.Is(err, context.Canceled) || len(points) != 1 {
+		t.Fatalf("%d points, %v", len(points), err)
+	}
+	if err := os.WriteFile(dir.Points(), append(read(t, dir.Points()), `{"bound": 0.1, "deci`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir.run(1, 0.1), "plots"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	opened := 0
+	s = compas(0.3, 0.1, 0.03)
+	s.Open = func(ctx context.Context, o session.Options) (*session.Session, error) {
+		opened++
+		return session.New(ctx, o)
+	}
+	points, err = s.Do(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened != 2 {
+		t.Errorf("%d runs after the interruption, want 2", opened)
+	}
+	if diff := cmp.Diff(withoutTimes(whole), withoutTimes(points)); diff != "" {
+		t.Error(diff)
+	}
+	again, err := s.Do(t.Context(), dir) // a finished sweep runs nothing
+	if err != nil || opened != 2 || len(again) != 3 {
+		t.Errorf("%d points, %d runs, %v", len(again), opened, err)
+	}
+}
+
+// A directory of another sweep, and one with other files, are refused.
+func TestOtherDirectory(t *testing.T) {
+	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
+	if err := os.MkdirAll(string(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir.Settings(), []byte("b\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "holds another sweep") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Rename(dir.Settings(), filepath.Join(string(dir), "x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The data are read once, and later runs start where the run before ended.
+func TestWarmStart(t *testing.T) {
+	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
+	s := compas(0.3, 0.1)
+	var starts []bool
+	var sources []session.Source
+	s.Open = func(ctx context.Context, o session.Options) (*session.Session, error) {
+		starts, sources = append(starts, o.Settings.Resume != nil), append(sources, o.Data)
+		if r := o.Settings.Resume; r != nil && (r.Vectors["iterate"] == nil || len(r.Numbers) == 0) {
+			t.Errorf("the state has no weights or no multipliers: %v", r.Numbers)
+		}
+		return session.New(ctx, o)
+	}
+	if _, err := s.Do(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]bool{false, true}, starts); diff != "" {
+		t.Error(diff)
+	}
+	if sources[0] != sources[1] {
+		t.Error("the data are read twice")
+	}
+}
+
+func TestParseValues(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"0.2:0.005:8": {0.2, 0.1181, 0.0697, 0.04116, 0.0243, 0.01435, 0.00847, 0.005},
+		"0.2,0.1 , 0": {0.2, 0.1, 0},
+		"0.5":         {0.5},
+		"0.5:0.95:2":  {0.5, 0.95},
+		"1e-3:1e-1:3": {0.001, 0.01, 0.1},
+	} {
+		got, err := ParseValues(text)
+		if err != nil || len(got) != len(want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+			continue
+		}
+		for k := range got {
+			if math.Abs(got[k]-want[k]) > 1e-3*want[k] {
+				t.Errorf("%s: %v, want %v", text, got, want)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"": "not a finite number", "a": "not a finite number", "0.1,NaN": "not a finite number", "0.1:0.2": "want FIRST:LAST:N", "0.1:0.2:1": "from 2 to 1000",
+		"0.1:0.2:x": "from 2 to 1000", "0.1:0:3": "must be positive", "0.1:0.1:3": "are equal", "0.1,0.1": "given twice",
+		"0.10001:0.10002:9": "equal to four digits",
+	} {
+		if _, err := ParseValues(text); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestParseOver(t *testing.T) {
+	for text, want := range map[string]string{
+		"gap(positive_rate, sex)": "gap(positive_rate, sex) <= 0", "fpr": "fpr <= 0", "ratio(tpr, race)": "ratio(tpr, race) >= 0",
+		"recall[shirt]": "recall[shirt] >= 0", "recall[shirt] >=": "recall[shirt] >= 0", "tpr <=": "tpr <= 0", "error[a]": "error[a] <= 0",
+		"accuracy": "accuracy >= 0", "l1(weights)": "l1(weights) <= 0",
+	} {
+		c, err := ParseOver(text)
+		if err != nil || c.String() != strings.Replace(want, "recall[", "tpr[", 1) && c.String() != want {
+			t.Errorf("%s: %v, %v, want %s", text, c, err, want)
+		}
+	}
+	var syntax *constraints.SyntaxError
+	if _, err := ParseOver("gap(positve_rate, sex)"); !errors.As(err, &syntax) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLoosestFirst(t *testing.T) {
+	values := []float64{0.1, 0.3, 0.2}
+	if diff := cmp.Diff([]float64{0.3, 0.2, 0.1}, loosestFirst(constraints.FPR().AtMost(0), values)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{0.1, 0.2, 0.3}, loosestFirst(constraints.TPR().AtLeast(0), values)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A line that does not hold a point is refused with its number.
+func TestReadPoints(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sweep.jsonl")
+	if points, err := ReadPoints(path); points != nil || err != nil {
+		t.Errorf("%v, %v", points, err)
+	}
+	for content, want := range map[string]string{"{}\n": ":1: ", "[]\n": ":1: "} {
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPoints(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
+// A bound that becomes active after a run in which it was not does not throw the weights away: on
+// Adult, the error stays below that of rejecting everybody at every bound, and grows slowly.
+func TestActivatedBound(t *testing.T) {
+	if os.Getenv("PPAL_DATA") == "" {
+		t.Skip("PPAL_DATA is not set")
+	}
+	s := compas(0.2, 0.1, 0.05)
+	s.Over = constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)
+	s.Options = func() (session.Options, error) {
+		return session.Options{
+			Data: session.Table{Dataset: "adult", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+			Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 200, RecordEvery: 100},
+		}, nil
+	}
+	points, err := s.Do(t.Context(), Dir(filepath.Join(t.TempDir(), "sweep")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range points {
+		if e := *p.Objective.Train; e > 0.165 || k > 0 && e < *points[k-1].Objective.Train-0.002 || !p.Swept().Met {
+			t.Errorf("bound %g: error %v, met %v", p.Bound, e, p.Swept().Met)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package sweep
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ppal/constraints"
+)
+
+// ErrSweep says that the settings of a sweep are wrong, or contradict its directory.
+var ErrSweep = errors.New("invalid sweep")
+
+// mostValues is the largest number of points.
+const mostValues = 1000
+
+// ParseValues reads bounds: a list such as 0.2,0.1,0.05, or FIRST:LAST:N for N bounds from FIRST to
+// LAST with equal ratios, which must then be positive.
+func ParseValues(text string) ([]float64, error) {
+	if !strings.Contains(text, ":") {
+		var list []float64
+		for _, part := range strings.Split(text, ",") {
+			x, err := parseBound(part)
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(list, x) {
+				return nil, fmt.Errorf("sweep: %w: the value %g is given twice", ErrSweep, x)
+			}
+			list = append(list, x)
+		}
+		return list, nil
+	}
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return nil, fmt.Errorf("sweep: %w: %q: want FIRST:LAST:N, as in 0.2:0.005:8, or a list, as in 0.2,0.1,0.05", ErrSweep, text)
+	}
+	first, err := parseBound(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	last, err := parseBound(parts[1])
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(parts[2]))
+	switch {
+	case err != nil || n < 2 || n > mostValues:
+		return nil, fmt.Errorf("sweep: %w: %q: the number of values must be from 2 to %d", ErrSweep, text, mostValues)
+	case first <= 0 || last <= 0:
+		return nil, fmt.Errorf("sweep: %w: %q: FIRST and LAST must be positive; give other values as a list, as in 0.02,0.01,0", ErrSweep, text)
+	case first == last:
+		return nil, fmt.Errorf("sweep: %w: %q: FIRST and LAST are equal", ErrSweep, text)
+	}
+	list := make([]float64, n)
+	for k := range list {
+		x := first * math.Pow(last/first, float64(k)/float64(n-1))
+		list[k] = rounded(x)
+	}
+	list[0], list[n-1] = first, last
+	if len(slices.Compact(slices.Clone(list))) < n {
+		return nil, fmt.Errorf("sweep: %w: %q: the values are equal to four digits; give fewer", ErrSweep, text)
+	}
+	return list, nil
+}
+
+func parseBound(text string) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, fmt.Errorf("sweep: %w: the value %q is not a finite number", ErrSweep, text)
+	}
+	return x, nil
+}
+
+// rounded rounds to four digits, so that a bound reads well.
+func rounded(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
+	if err != nil {
+		return x
+	}
+	return y
+}
+
+// ParseOver reads the measure whose bound varies: "gap(positive_rate, sex)". A direction may
+// follow, as in "recall[shirt] >=". Without it, a ratio, a true rate, a precision and an accuracy
+// are bounded from below, and everything else from above. The constraint has the bound 0.
+func ParseOver(text string) (constraints.Constraint, error) {
+	text = strings.TrimSpace(text)
+	words, direction := text, ""
+	for _, d := range []string{"<=", ">="} {
+		if before, found := strings.CutSuffix(text, d); found {
+			words, direction = strings.TrimSpace(before), d
+		}
+	}
+	m, err := constraints.ParseMeasure(words)
+	if err != nil {
+		return constraints.Constraint{}, err
+	}
+	if direction == "" {
+		direction = "<="
+		for _, good := range []string{"ratio(", "tpr", "recall", "tnr", "precision", "accuracy"} {
+			if strings.HasPrefix(m.String(), good) {
+				direction = ">="
+			}
+		}
+	}
+	if direction == ">=" {
+		return m.AtLeast(0), nil
+	}
+	return m.AtMost(0), nil
+}
+
+// loosestFirst returns the values in the order from the loosest to the tightest bound.
+func loosestFirst(over constraints.Constraint, values []float64) []float64 {
+	sorted := slices.Clone(values)
+	slices.SortFunc(sorted, func(a, b float64) int {
+		if over.IsAtLeast() {
+			a, b = b, a
+		}
+		return cmp.Compare(b, a)
+	})
+	return sorted
+}

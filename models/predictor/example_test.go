@@ -1,0 +1,100 @@
+package predictor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ppal/models/predictor"
+	"ppal/trainer/session"
+)
+
+// trainedRun trains on a small table, and returns the run's directory inside folder.
+func trainedRun(folder string) (string, error) {
+	var text strings.Builder
+	text.WriteString("age,job,member\n")
+	for i := range 200 {
+		fmt.Fprintf(&text, "%d,%s,%s\n", 20+i%50, []string{"clerk", "nurse"}[i/50%2], []string{"no", "yes"}[i%50/25])
+	}
+	file := filepath.Join(folder, "people.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+		return "", err
+	}
+	options := session.Options{Data: session.CSV(file, "member", "job=nurse"), Task: session.DemographicParity{}}
+	options.Settings.Iterations = 50
+	s, err := session.New(context.Background(), options)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if _, err := s.Train(context.Background()); err != nil {
+		return "", err
+	}
+	run := filepath.Join(folder, "run")
+	return run, s.Save(run)
+}
+
+// Load the directory of a run and decide about new rows, whose columns may be in another order.
+func Example() {
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	run, err := trainedRun(folder)
+	if err != nil {
+		panic(err)
+	}
+
+	m, err := predictor.Load(run)
+	if err != nil {
+		panic(err)
+	}
+	file := strings.NewReader("job,age\nclerk,22\nnurse,65\nclerk,68\n")
+	err = m.Read(file, "new rows", predictor.Options{}, func(b *predictor.Batch) error {
+		for i, class := range b.Decisions {
+			fmt.Println(b.First+i+1, m.Classes()[class])
+		}
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Output:
+	// 1 no
+	// 2 yes
+	// 3 yes
+}
+
+// Count the decisions on labelled rows. The groups are those of the constraints of the run.
+func ExampleModel_Evaluate() {
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	run, err := trainedRun(folder)
+	if err != nil {
+		panic(err)
+	}
+
+	m, err := predictor.Load(run)
+	if err != nil {
+		panic(err)
+	}
+	file := strings.NewReader("age,job,member\n22,clerk,no\n65,nurse,yes\n30,clerk,yes\n68,nurse,yes\n")
+	e, err := m.Evaluate(file, "labelled rows", predictor.EvaluateOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(e.Confusion, e.Rates.Overall["error"].Value)
+	for _, g := range e.Rates.ByGroup {
+		fmt.Println(g.Group, g.Rates["positive_rate"].Value)
+	}
+	// Output:
+	// [[1 0] [1 2]] 0.25
+	// job=nurse 1
+	// the rest 0
+}

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"ppal/constraints"
+)
+
+// published is a problem of Moon et al. that has a form with bounds on decisions.
+type published interface {
+	Task
+	settings(c *configuration, smooth bool)
+	taskName() string
+	// decisions returns the constraints on decisions for which the problem's surrogates stand.
+	decisions(train Rows) (Decisions, error)
+}
+
+var _, _, _ published = NeymanPearson{}, DemographicParity{}, EqualizedOdds{}
+
+// OnDecisionsOf returns the task with bounds on decisions in place of surrogates. The tasks
+// NeymanPearson, DemographicParity and EqualizedOdds have this form; State of any other task
+// returns an *OptionError. Bounds keep their values: kappa bounds the error of each other class,
+// epsilon the gaps.
+func OnDecisionsOf(t Task) Task {
+	p, ok := t.(published)
+	if !ok {
+		return noDecisions{t}
+	}
+	return onDecisions{p}
+}
+
+// onDecisions is a published problem with bounds on decisions.
+type onDecisions struct{ published }
+
+// State implements Task.
+func (t onDecisions) State(train Rows, smooth bool) (*Statement, error) {
+	d, err := t.decisions(train)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.State(train, smooth)
+	if err != nil {
+		return nil, err
+	}
+	s.Name = t.taskName()
+	return s, nil
+}
+
+// noDecisions is a task without a form on decisions.
+type noDecisions struct{ Task }
+
+// State implements Task.
+func (noDecisions) State(Rows, bool) (*Statement, error) {
+	return nil, &OptionError{Option: "bounds-on", Problem: "is decisions, which this task does not support; use the task Decisions"}
+}
+
+func (t NeymanPearson) decisions(train Rows) (Decisions, error) {
+	kappa := t.Kappa
+	if kappa == nil {
+		kappa = []float64{DefaultKappa}
+	}
+	bounded := len(train.Classes) - 1
+	if bounded < 1 || len(kappa) != 1 && len(kappa) != bounded {
+		return Decisions{}, &OptionError{Option: "kappa", Problem: fmt.Sprintf("has %d values for %d classes", len(kappa), bounded)}
+	}
+	of := func(k int) constraints.Rate { return constraints.Error(constraints.Class(train.Classes[k].Name)) }
+	d := Decisions{Minimize: of(0)}
+	for k := range bounded {
+		d.SubjectTo = append(d.SubjectTo, of(1+k).AtMost(kappa[min(k, len(kappa)-1)]))
+	}
+	return d, nil
+}
+
+func (t DemographicParity) decisions(train Rows) (Decisions, error) {
+	return gapsOnDecisions(train, t.Epsilon, constraints.PositiveRate)
+}
+
+func (t EqualizedOdds) decisions(train Rows) (Decisions, error) {
+	return gapsOnDecisions(train, t.Epsilon, constraints.TPR, constraints.FPR)
+}
+
+// gapsOnDecisions bounds the gaps of the rates between the two groups.
+func gapsOnDecisions(train Rows, epsilon []float64, rates ...func(of ...string) constraints.Rate) (Decisions, error) {
+	if err := train.pair(); err != nil {
+		return Decisions{}, err
+	}
+	epsilon = orDefaultEpsilon(epsilon)
+	if len(epsilon) != 1 && len(epsilon) != len(rates) {
+		return Decisions{}, &OptionError{Option: "epsilon", Problem: fmt.Sprintf("has %d values, want one, or %d", len(epsilon), len(rates))}
+	}
+	var d Decisions
+	for k, rate := range rates {
+		gap := constraints.Gap(rate, constraints.Attribute{Name: groupAttribute(train.groupNames())}.Quoted())
+		d.SubjectTo = append(d.SubjectTo, gap.AtMost(epsilon[min(k, len(epsilon)-1)]))
+	}
+	return d, nil
+}
+
+// groupAttribute returns the name of the attribute whose values are the disjoint groups: "sex" of
+// the groups "sex=Female" and "sex=Male"; else the name of the first group.
+func groupAttribute(groups []string) string {
+	column, _, equation := strings.Cut(groups[0], "=")
+	for _, g := range groups {
+		if !equation || !strings.HasPrefix(g, column+"=") {
+			return groups[0]
+		}
+	}
+	if len(groups) == 1 {
+		return groups[0]
+	}
+	return column
+}
+
+// ofGroups returns the groups as an attribute; ok is false if there are fewer than two or if they
+// overlap.
+func ofGroups(groups []constraints.Group, rows int) (a constraints.Attribute, ok bool) {
+	if len(groups) < 2 {
+		return a, false
+	}
+	names := make([]string, len(groups))
+	for k, g := range groups {
+		names[k] = g.Name
+	}
+	a.Name, a.Of = groupAttribute(names), make([]int, rows)
+	for _, name := range names {
+		a.Values = append(a.Values, strings.TrimPrefix(name, a.Name+"="))
+	}
+	for i := range a.Of {
+		a.Of[i] = -1
+	}
+	for k, g := range groups {
+		for _, i := range g.Rows {
+			if i < 0 || i >= rows || a.Of[i] >= 0 {
+				return a, false
+			}
+			a.Of[i] = k
+		}
+	}
+	return a, true
+}

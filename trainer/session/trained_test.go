@@ -1,0 +1,150 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/internal/rundir"
+	"ppal/models/predictor"
+)
+
+// members is a table whose class depends on a number and a category.
+func members(rows int) string {
+	var text strings.Builder
+	text.WriteString("age,job,member\n")
+	for i := range rows {
+		member := "no"
+		if (i*7%60 > 25) != (i%11 == 0) {
+			member = "yes"
+		}
+		fmt.Fprintf(&text, "%d,%s,%s\n", 18+i*7%60, []string{"clerk", "nurse"}[i%2], member)
+	}
+	return text.String()
+}
+
+// saved trains on the data, saves the run and returns its directory.
+func saved(t *testing.T, data Source, task Task) string {
+	t.Helper()
+	o := Options{Data: data, Task: task}
+	o.Settings.Iterations = 20
+	s, err := New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Every row of the table is in one split, and a published problem is described by the constraints
+// that it stands for.
+func TestModelOfTable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "members.csv")
+	if err := os.WriteFile(file, []byte(members(400)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := rundir.Dir(saved(t, CSV(file, "member", "job=nurse"), DemographicParity{}))
+	m, err := dir.ReadModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Kind != kindLinear || m.Input.Format != rundir.FormatText || m.Decision.Classes[1].Value != "yes" || m.Decision.Label.Column != "member" {
+		t.Errorf("%+v", m)
+	}
+	if len(m.Constraints) == 0 {
+		t.Error("no constraints")
+	}
+	for _, text := range m.Constraints {
+		if _, err := constraints.Parse(text); err != nil {
+			t.Error(err)
+		}
+	}
+	rows, err := dir.ReadRows(m.Rows)
+	if err != nil || len(rows) != 400 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	counts := map[rundir.Split]int{}
+	for i, r := range rows {
+		if r.Number != i+1 {
+			t.Fatalf("line %d is row %d", i+1, r.Number)
+		}
+		counts[r.Split]++
+	}
+	if counts[Training] != 280 || counts[Validation] != 60 || counts[Test] != 60 {
+		t.Errorf("rows by split: %v", counts)
+	}
+}
+
+// The splits of pictures name the set of each row.
+func TestModelOfPictures(t *testing.T) {
+	dir := rundir.Dir(saved(t, Images{Dataset: "synthetic", RowsPerClass: 40, Split: datasets.Split{Train: 75, Validation: 25}}, NeymanPearson{}))
+	m, err := dir.ReadModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Kind != kindNetwork || m.Input.Format != rundir.FormatPictures || m.Decision.Rule != rundir.RuleLargest || *m.Decision.Classes[3].Number != 3 {
+		t.Errorf("%+v", m)
+	}
+	rows, err := dir.ReadRows(m.Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, r := range rows {
+		counts[r.File+" "+string(r.Split)]++
+	}
+	if len(counts) != 3 || counts["train train"] != 120 || counts["train validation"] != 40 || counts["test test"] == 0 {
+		t.Errorf("rows by set and split: %v", counts)
+	}
+}
+
+// The predictions of a model are the earlier decisions of a churn: a model that is compared with
+// its own predictions has no churn.
+func TestChurnOfPredictions(t *testing.T) {
+	folder := t.TempDir()
+	file, earlier := filepath.Join(folder, "members.csv"), filepath.Join(folder, "old.csv")
+	if err := os.WriteFile(file, []byte(members(400)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gap := constraints.Gap(constraints.PositiveRate, "job").AtMost(0.5)
+	m, err := predictor.Load(saved(t, CSV(file, "member"), Decisions{SubjectTo: []constraints.Constraint{gap}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "row,score,decision\n"
+	err = m.Read(strings.NewReader(members(400)), file, predictor.Options{}, func(b *predictor.Batch) error {
+		for i, d := range b.Decisions {
+			text += fmt.Sprintf("%d,%v,%s\n", b.First+i+1, b.Scores[i], m.Classes()[d])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(earlier, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	decisions, err := readDecisions(earlier, []string{"member=no", "member=yes"}, *m.Description().Decision.Label)
+	if err != nil || len(decisions) != 400 {
+		t.Fatalf("%d decisions, %v", len(decisions), err)
+	}
+	if err := os.WriteFile(earlier, []byte("row,decision\n1,perhaps\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = readDecisions(earlier, []string{"member=no", "member=yes"}, *m.Description().Decision.Label)
+	if err == nil || !strings.Contains(err.Error(), `"perhaps", want one of no, yes, member=no, member=yes`) {
+		t.Errorf("an unknown decision: %v", err)
+	}
+}
