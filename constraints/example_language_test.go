@@ -43,7 +43,7 @@ func ExampleFPR() {
 	// Output:
 	// fpr <= 0.05
 	// fpr[sex=Female, race=*] <= 0.05
-	// tpr["Ankle boot"] >= 0.9
+	// recall["Ankle boot"] >= 0.9
 }
 
 // The smooth rates of a constraint stand in a graph beside the caller's own nodes: here a term that

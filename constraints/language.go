@@ -249,9 +249,6 @@ func (p *parser) rate(sized bool) (Measure, error) {
 // kindOf returns the kind of rate that a word names.
 func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
 	word := strings.ToLower(t.text)
-	if kind, ok := aliases()[word]; ok {
-		return kind, nil
-	}
 	if kind := rateKind(word); slices.Contains(rateKinds(), kind) {
 		return kind, nil
 	}

@@ -47,12 +47,12 @@ func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 	switch kind {
 	case kindPositiveRate:
 		one(0, 1)
-	case kindTPR, kindFNR:
+	case kindTPR, kindRecall, kindFNR:
 		c.class = positive
-		if kind == kindTPR {
-			one(0, 1)
-		} else {
+		if kind == kindFNR {
 			one(1, -1)
+		} else {
+			one(0, 1)
 		}
 	case kindFPR, kindTNR:
 		c.class, c.not = positive, true

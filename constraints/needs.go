@@ -1,10 +1,14 @@
 package constraints
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Needs are what constraints need to know of the rows.
 type Needs struct {
 	Attributes []string // the attributes that they name
+	Texts      []string // for each attribute, the first objective or constraint that names it
 	Values     []string // values without an attribute: classes, or groups such as Female
 	Files      []string // the files of earlier decisions
 	L1         bool     // the l1 norm of the weights
@@ -18,21 +22,26 @@ func NeedsOf(minimize Rate, subject []Constraint) Needs {
 			*list = append(*list, name)
 		}
 	}
-	rate := func(r Rate) {
+	attribute := func(name, text string) {
+		if add(&n.Attributes, name); len(n.Texts) < len(n.Attributes) {
+			n.Texts = append(n.Texts, text)
+		}
+	}
+	rate := func(r Rate, text string) {
 		for _, s := range r.selectors() {
 			switch {
 			case s.attribute != "" && s.attribute != className:
-				add(&n.Attributes, s.attribute)
+				attribute(s.attribute, text)
 			case s.attribute == "" && !s.each:
 				add(&n.Values, s.value)
 			}
 		}
 	}
-	rate(minimize)
+	rate(minimize, minimize.String())
 	for _, c := range subject {
-		rate(c.measure.rate)
+		rate(c.measure.rate, c.String())
 		for _, name := range c.measure.attributeNames() {
-			add(&n.Attributes, name)
+			attribute(name, c.String())
 		}
 		if c.measure.form == formChurn {
 			add(&n.Files, c.measure.file)
@@ -40,4 +49,11 @@ func NeedsOf(minimize Rate, subject []Constraint) Needs {
 		n.L1 = n.L1 || c.measure.form == formL1
 	}
 	return n
+}
+
+// UnknownAttribute returns the *SyntaxError for an attribute that the rows do not have: k is its
+// index in Attributes, and the hint says which attributes there are.
+func (n Needs) UnknownAttribute(k int, hint string) error {
+	name := n.Attributes[k]
+	return (&resolver{text: n.Texts[k]}).failed(name, fmt.Sprintf("there is no attribute %q", name), hint)
 }

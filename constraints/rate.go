@@ -28,6 +28,7 @@ type rateKind string
 const (
 	kindPositiveRate rateKind = "positive_rate"
 	kindTPR          rateKind = "tpr"
+	kindRecall       rateKind = "recall" // another word for tpr
 	kindFPR          rateKind = "fpr"
 	kindTNR          rateKind = "tnr"
 	kindFNR          rateKind = "fnr"
@@ -39,20 +40,14 @@ const (
 
 // rateKinds lists the kinds in the order of the documentation.
 func rateKinds() []rateKind {
-	return []rateKind{kindPositiveRate, kindTPR, kindFPR, kindTNR, kindFNR, kindPrecision, kindError, kindAccuracy, kindLoss}
+	return []rateKind{kindPositiveRate, kindTPR, kindRecall, kindFPR, kindTNR, kindFNR, kindPrecision, kindError, kindAccuracy, kindLoss}
 }
 
-// aliases are other names of rates.
-func aliases() map[string]rateKind { return map[string]rateKind{"recall": kindTPR} }
-
-// RateNames returns the names of the rates in the language, aliases included.
+// RateNames returns the names of the rates in the language, in alphabetical order.
 func RateNames() []string {
 	var names []string
 	for _, k := range rateKinds() {
 		names = append(names, string(k))
-	}
-	for name := range aliases() {
-		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
@@ -66,8 +61,8 @@ func PositiveRate(of ...string) Rate { return newRate(kindPositiveRate, of) }
 // TPR returns the true positive rate, the recall.
 func TPR(of ...string) Rate { return newRate(kindTPR, of) }
 
-// Recall is another name of TPR.
-func Recall(of ...string) Rate { return newRate(kindTPR, of) }
+// Recall is TPR by another name, which reports keep.
+func Recall(of ...string) Rate { return newRate(kindRecall, of) }
 
 // FPR returns the false positive rate.
 func FPR(of ...string) Rate { return newRate(kindFPR, of) }
@@ -89,9 +84,6 @@ func Accuracy(of ...string) Rate { return newRate(kindAccuracy, of) }
 
 // Loss returns the mean logistic loss, or the mean cross-entropy of more than two classes.
 func Loss(of ...string) Rate { return newRate(kindLoss, of) }
-
-// Class returns the selector of a class, for a class that could be mistaken for a group.
-func Class(name string) string { return className + "=" + quoted(name) }
 
 func newRate(kind rateKind, of []string) Rate {
 	var list []selector

@@ -108,7 +108,7 @@ func (s *System) setObjective() error {
 	}
 	if !slices.Contains(Objectives(), string(s.Minimize.kind)) {
 		hint := "minimize one of " + strings.Join(Objectives(), ", ")
-		opposite := map[rateKind]rateKind{kindTPR: kindFNR, kindTNR: kindFPR, kindAccuracy: kindError}
+		opposite := map[rateKind]rateKind{kindTPR: kindFNR, kindRecall: kindFNR, kindTNR: kindFPR, kindAccuracy: kindError}
 		if k, ok := opposite[s.Minimize.kind]; ok {
 			hint = fmt.Sprintf("minimize %s, which is 1 - %s", k, s.Minimize.kind)
 		}

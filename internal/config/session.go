@@ -84,14 +84,14 @@ func (t Train) task() (session.Task, error) {
 	}
 	task, err := t.published()
 	if err == nil && t.BoundsOn == session.OnDecisions {
-		return session.OnDecisionsOf(task), nil
+		return session.OnDecisionsOf(task, t.Confidence), nil
 	}
 	return task, err
 }
 
 // decisions is the task in the language of package constraints.
 func (t Train) decisions() (session.Task, error) {
-	d := session.Decisions{BoundsOn: t.BoundsOn}
+	d := session.Decisions{BoundsOn: t.BoundsOn, Confidence: t.Confidence}
 	var err error
 	if d.Minimize, err = constraints.ParseRate(t.Minimize); err != nil {
 		return nil, err
@@ -127,6 +127,14 @@ func NameFlags(err error) error {
 	var refused *session.OptionError
 	if errors.As(err, &refused) {
 		return &Error{Where: "--" + refused.Option, Problem: refused.Problem}
+	}
+	var place *constraints.SyntaxError
+	if errors.As(err, &place) {
+		flag := "subject-to"
+		if _, err := constraints.ParseRate(place.Text); err == nil {
+			flag = "minimize"
+		}
+		return (setting{place.Text, "--" + flag}).refuse("%s", place.Detail())
 	}
 	var start *session.InitError
 	if errors.As(err, &start) {

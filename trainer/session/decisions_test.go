@@ -213,3 +213,43 @@ func TestChurn(t *testing.T) {
 		}
 	}
 }
+
+// TestPublishedOnDecisions states the published problems with bounds on decisions.
+func TestPublishedOnDecisions(t *testing.T) {
+	adult := Table{Dataset: "synthetic-adult"}
+	for _, tc := range []struct {
+		task Task
+		data Source
+		want []string
+	}{
+		{DemographicParity{}, adult, []string{"gap(positive_rate, sex) <= 0.01"}},
+		{EqualizedOdds{Epsilon: []float64{0.1, 0.2}}, adult, []string{"gap(tpr, sex) <= 0.1", "gap(fpr, sex) <= 0.2"}},
+		{DemographicParity{Epsilon: []float64{0.05}}, Table{Dataset: "synthetic-compas"}, []string{`gap(positive_rate, "race=African-American") <= 0.05`}},
+		{NeymanPearson{Kappa: []float64{0.1, 0.2}}, Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 40},
+			[]string{"error[%s] <= 0.1", "error[%s] <= 0.2"}},
+	} {
+		o := onTable(OnDecisionsOf(tc.task), tc.data, nil)
+		o.Model = &models.Spec{Hidden: []int{4}}
+		e := buildOptions(t, o)
+		classes := e.data.splits[0].classes
+		for k, c := range e.builder.statement.system.Subject {
+			want := tc.want[k]
+			if strings.Contains(want, "%s") {
+				want = strings.Replace(want, "%s", classes[1+k].Name, 1)
+			}
+			if c.String() != want {
+				t.Errorf("%v: %s, want %s", tc.task, c, want)
+			}
+		}
+		if n := len(e.builder.statement.system.Subject); n != len(tc.want) {
+			t.Errorf("%v: %d constraints, want %d", tc.task, n, len(tc.want))
+		}
+		if name := e.builder.statement.Name; name != nameOf(tc.task) {
+			t.Errorf("the name is %s, want %s", name, nameOf(tc.task))
+		}
+	}
+	_, err := New(context.Background(), onTable(OnDecisionsOf(Intersectional{}), Table{Dataset: "synthetic-communities"}, nil))
+	if err == nil || !strings.Contains(err.Error(), "bounds-on") {
+		t.Errorf("%v, want a refusal", err)
+	}
+}

@@ -78,9 +78,9 @@ func namesAttribute(err error, needs constraints.Needs) error {
 	if !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
 		return err
 	}
-	for _, name := range needs.Attributes {
-		if strings.Contains(err.Error(), strconv.Quote(name)) {
-			return &OptionError{Option: "subject-to", Problem: "names an attribute that the table does not have", Err: err}
+	for k, name := range needs.Attributes {
+		if _, hint, found := strings.Cut(err.Error(), "no column "+strconv.Quote(name)+"; "); found {
+			return needs.UnknownAttribute(k, hint)
 		}
 	}
 	return err
