@@ -8,9 +8,9 @@ export CGO_ENABLED ?= 0
 
 .PHONY: run build test race lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
-# Train a Neyman-Pearson network with PPALA on the built-in images.
+# Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
-	./bin/ppal train
+	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
 
 build:
 	$(GO) build -trimpath -o bin/ppal ./cmd/ppal

@@ -5,6 +5,11 @@ import (
 	"slices"
 )
 
+// IsLoss reports whether the objective is a loss, which decisions do not determine.
+func (s *System) IsLoss() bool {
+	return slices.ContainsFunc(s.objective.parts, func(p part) bool { return s.Rates[p.cell].loss })
+}
+
 // DependsOnLoss reports whether constraint j bounds a loss or the l1 norm, which decisions do not
 // determine.
 func (s *System) DependsOnLoss(j int) bool {

@@ -18,7 +18,11 @@ import (
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
-	fmt.Fprintf(out, "%s on %s, %s: %d iterations (%s)\n", r.cfg.Method.Name, r.cfg.Dataset, r.cfg.Data.Problem, sum.Iterations, sum.Status)
+	problem := ", " + r.cfg.Data.Problem
+	if r.cfg.SubjectTo != nil { // the table states the problem
+		problem = ""
+	}
+	fmt.Fprintf(out, "%s on %s%s: %d iterations (%s)\n", r.cfg.Method.Name, r.cfg.Dataset, problem, sum.Iterations, sum.Status)
 	if o := result.Outcome; o != nil {
 		fmt.Fprintln(out)
 		printOutcome(out, o, result)
@@ -235,7 +239,7 @@ func certificate(sum session.Summary) string {
 	}
 	text += ": KKT residual of the smooth problem"
 	if largest := largestShift(o.BoundShifts); largest > 0 {
-		text += " with bounds shifted by up to " + brief(largest)
+		text += ", bounds shifted by up to " + brief(largest)
 	}
 	return text
 }

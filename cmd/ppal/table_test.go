@@ -198,3 +198,41 @@ func TestTableByGroup(t *testing.T) {
 		golden(t, "table-by-"+name+".txt", "rates of decisions"+shown)
 	}
 }
+
+// A run with a confidence says which bounds hold on new rows. A bound that is met on the training
+// rows and not promised makes the exit status 3.
+func TestPromises(t *testing.T) {
+	promised := func(holds ...bool) func(s *stub) {
+		return func(s *stub) {
+			s.outcome = onDecisions()
+			s.outcome.Confidence = 0.95
+			for j, is := range holds {
+				s.outcome.Constraints[j].Promise = &session.Promise{Holds: is, Supported: 0.0312, Rows: 300, Needed: 9000}
+			}
+		}
+	}
+	text := func(got outcome) string { return strings.Join(strings.Fields(got.stdout), " ") }
+	got := tableOf(t, promised(true, true))
+	const both = "new rows gap(positive_rate, sex) <= 0.01 and tpr[sex=Female] >= 0.6 on new rows from the same source, with 95% confidence; " +
+		"the validation rows chose the threshold for it."
+	if got.status != exitDone || !strings.Contains(text(got), both) {
+		t.Errorf("%d %s", got.status, got.stdout)
+	}
+	got = tableOf(t, promised(false, true))
+	const one = "new rows tpr[sex=Female] >= 0.6 on new rows from the same source, with 95% confidence; " +
+		"the validation rows chose the threshold for it. The other bounds are not promised: see the warnings."
+	const failure = "ppal: finished, but a constraint is not promised for new rows: gap(positive_rate, sex) <= 0.01 " +
+		"(the validation rows support the bound 0.0312 with 95% confidence); --allow-violation makes the exit status 0\n"
+	if got.status != exitUnmet || got.stderr != failure || !strings.Contains(text(got), one) {
+		t.Errorf("%d %s%s", got.status, got.stderr, got.stdout)
+	}
+	if got = tableOf(t, promised(false, true), "--allow-violation"); got.status != exitDone || got.stderr != "" {
+		t.Errorf("--allow-violation: %d %s", got.status, got.stderr)
+	}
+	if got = tableOf(t, promised(false, false), "--allow-violation"); !strings.Contains(text(got), "No bound is promised for new rows with 95% confidence: see the warnings.") {
+		t.Errorf("%s", got.stdout)
+	}
+	if got = tableOf(t, func(s *stub) { s.outcome = onDecisions() }); strings.Contains(got.stdout, "new rows") {
+		t.Errorf("without a confidence: %s", got.stdout)
+	}
+}

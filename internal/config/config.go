@@ -74,6 +74,7 @@ type Problem struct {
 	Minimize          string   // a rate, in the language of package constraints
 	SubjectTo         []string // constraints in that language
 	BoundsOn          session.BoundsOn
+	Confidence        float64 // 0: the bounds hold on the training rows
 	Kappa             []float64
 	Phi               session.Surrogate
 	Epsilon           []float64

@@ -36,6 +36,9 @@ func (r *resolver) consistent() error {
 			return err
 		}
 	}
+	if t.Confidence > 0 && (t.Select == trainer.OutputBestValidation || t.Patience > 0) {
+		return refuse("confidence", "needs validation rows that did not choose the weights; leave out --select best-validation and --patience")
+	}
 	if t.Select != trainer.OutputLast && t.Output != trainer.OutputLast {
 		return refuse("select", "--output %s chooses the saved weights too; give one of the two", t.Output)
 	}

@@ -84,14 +84,14 @@ func (t Train) task() (session.Task, error) {
 	}
 	task, err := t.published()
 	if err == nil && t.BoundsOn == session.OnDecisions {
-		return session.OnDecisionsOf(task), nil
+		return session.OnDecisionsOf(task, t.Confidence), nil
 	}
 	return task, err
 }
 
 // decisions is the task in the language of package constraints.
 func (t Train) decisions() (session.Task, error) {
-	d := session.Decisions{BoundsOn: t.BoundsOn}
+	d := session.Decisions{BoundsOn: t.BoundsOn, Confidence: t.Confidence}
 	var err error
 	if d.Minimize, err = constraints.ParseRate(t.Minimize); err != nil {
 		return nil, err

@@ -41,8 +41,8 @@ func Groups() []string {
 var everyday = []string{
 	"problem", "dataset", "data-dir", "file", "label", "group", "drop-sensitive", "split", "rows-per-class",
 	"model", "hidden",
-	"minimize", "subject-to", "bounds-on", "classes", "kappa", "epsilon", "regularizer",
-	"method", "preset", "primal", "eta",
+	"minimize", "subject-to", "bounds-on", "confidence", "classes", "kappa", "epsilon", "regularizer",
+	"method", "preset", "eta",
 	"iterations", "time-limit", "tolerance", "batch-size", "seed", "select", "patience", "out", "init", "quiet",
 	"device", "products",
 }
@@ -249,6 +249,9 @@ func (p *Problem) options() []*option.Option {
 		option.Choice("bounds-on", &p.BoundsOn, "let the bounds hold for the counted decisions, or for the smooth surrogates as in the published problems",
 			session.OnDecisions, session.OnSurrogate).
 			Or(string(session.OnSurrogate)).For(string(session.OnDecisions), rates),
+		option.Number("confidence", &p.Confidence, option.Within(0, 1),
+			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
+				" see docs/confidence.md").Or("0").With(option.If("bounds-on", string(session.OnDecisions))),
 		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "name the classes by number; the first class's loss is the objective").
 			Or(counts(session.DefaultClasses())).
 			For("0,1,2,3,4,5,6,7,8,9", option.Problem(option.ClassRates), option.If(option.NameDataset, "fashion-mnist", "cifar10")).

@@ -27,6 +27,10 @@ type Feedback struct {
 	Rates *Rates
 	// Target is the objective on decisions, and the bounds of the map with their slacks.
 	Target *Target
+	// Start are weights of the terms of Smooth whose sum is the objective of the first round, in place
+	// of the smooth objective, which may be flat at the start; nil is the default: none. With several
+	// classes, the cross-entropy is such a start.
+	Start []float64
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
 	// Tighten returns the amounts by which the bounds of Target are tightened at the rates of
@@ -120,6 +124,7 @@ type solution struct {
 	x      []float64 // the weights: those that the method returns, or the iterate
 	state  *trainer.State
 	nu     []float64
+	first  bool            // the round was the first
 	result *trainer.Result // nil after a resume
 }
 
@@ -177,7 +182,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if l.best == nil || better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After) {
-		l.best = &solution{round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.Nu), result: l.result.Result}
+		l.best = &solution{first: l.rounds == 0, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.Nu), result: l.result.Result}
 		l.result.Best = len(l.result.Rounds) - 1
 	}
 	l.rounds++
@@ -208,6 +213,13 @@ func (l *loop) spent() bool {
 // solve runs the method up to the end of the current round.
 func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	if err := l.f.Smooth.Map().SetShifts(l.shifts); err != nil {
+		return trainer.Failed, err
+	}
+	factor, weights := 1.0, []float64(nil)
+	if l.rounds == 0 && l.f.Start != nil {
+		factor, weights = 0, l.f.Start
+	}
+	if err := l.f.Smooth.Map().SetObjective(factor, weights); err != nil {
 		return trainer.Failed, err
 	}
 	s, share := l.set, l.share()
@@ -338,12 +350,16 @@ func (l *loop) finish() error {
 		l.p.Space().Write(problem.Iterate, l.best.x)
 		l.f.Smooth.Space().Write(problem.Iterate, l.best.x)
 	}
+	restarted := l.f.Start != nil && l.best.first
+	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
+		return err
+	}
 	at := problem.NewPoint(l.f.Smooth)
 	at.Iteration, at.GradientEvaluations = l.best.round.Iteration, l.at.GradientEvaluations
 	if err := at.Forward(l.f.Smooth); err != nil {
 		return err
 	}
-	if l.best.result == nil { // resumed: the certificate was not kept
+	if l.best.result == nil || restarted { // a resumed run kept no certificate; the first round's is of another objective
 		c, err := certify.Measure(l.f.Smooth, &at, l.best.nu, l.set.Certificate)
 		if err != nil {
 			return err

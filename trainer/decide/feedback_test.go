@@ -143,6 +143,32 @@ func (l *lending) check(t *testing.T, name string, r *decide.Result) {
 	}
 }
 
+// halvings checks that the step of the feedback is halved whenever the excess beyond one row does
+// not fall by a quarter, and counts the halvings.
+func (l *lending) halvings(t *testing.T, name string, r *decide.Result) (count int) {
+	t.Helper()
+	for k := 1; k+1 < len(r.Rounds); k++ {
+		want, now := r.Rounds[k].Theta, l.beyond(&r.Rounds[k])
+		if now > 0 && now > 0.75*l.beyond(&r.Rounds[k-1]) {
+			want /= 2
+			count++
+		}
+		if got := r.Rounds[k+1].Theta; got != want {
+			t.Errorf("%s: after round %d the step of the feedback is %v, want %v", name, k, got, want)
+		}
+	}
+	return count
+}
+
+// beyond returns the largest excess of a round beyond one row.
+func (l *lending) beyond(r *decide.Round) float64 {
+	worst := math.Inf(-1)
+	for j, g := range r.Decisions {
+		worst = math.Max(worst, g-l.feedback.Target.Bounds[j].Row-1e-9)
+	}
+	return worst
+}
+
 // history keeps the iterations and the largest violations of the records.
 type history struct {
 	iterations []int
@@ -160,6 +186,12 @@ func (h *history) Tick(*problem.Point) { h.ticks++ }
 // TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups: the decisions meet
 // the bound within one row, at an error close to the best of a grid of linear models.
 func TestTrainMeetsTheBound(t *testing.T) {
+	halvings := 0
+	defer func() {
+		if halvings == 0 {
+			t.Error("no run halves the step of the feedback: the test covers too little")
+		}
+	}()
 	for _, groups := range []int{2, 3, 5} {
 		const bound = 0.02
 		for name, m := range map[string]func() trainer.Method{
@@ -173,6 +205,7 @@ func TestTrainMeetsTheBound(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.check(t, name, r)
+			halvings += l.halvings(t, name, r)
 			best := r.Rounds[r.Best].Exact
 			if best.Violation > 0 {
 				t.Errorf("%s, %d groups: the violation is %v", name, groups, best.Violation)
@@ -235,6 +268,38 @@ func TestFeedbackMovesTheBound(t *testing.T) {
 	}
 	if r.Status != trainer.IterationLimit || r.Iterations != 60 || r.Rounds[len(r.Rounds)-1].Iteration != 60 {
 		t.Errorf("%s after %d iterations, the last round ends at %d", r.Status, r.Iterations, r.Rounds[len(r.Rounds)-1].Iteration)
+	}
+}
+
+// objectives keeps the records' objectives.
+type objectives struct{ of map[int]float64 }
+
+func (o *objectives) Record(r *trainer.Record) error { o.of[r.Iteration] = r.Objective; return nil }
+
+// TestStart minimises a term in the first round and the objective afterwards. The result is that of
+// the objective, even if the first round is the best.
+func TestStart(t *testing.T) {
+	for _, iterations := range []int{0, 90} {
+		l := newLending(t, 600, 2, 0.02)
+		l.feedback.Start = []float64{0, 3}
+		o := &objectives{map[int]float64{}}
+		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
+			trainer.Settings{Iterations: iterations, RecordEvery: 1, Recorder: o}, l.feedback)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.check(t, "start", r)
+		if math.Abs(o.of[0]-1.5) > 1e-12 { // three times the sigmoid of 0
+			t.Errorf("the first record has the objective %v, want the term, 1.5", o.of[0])
+		}
+		g := make([]float64, problem.Constraints(l.smooth))
+		f, err := l.smooth.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := f + l.smooth.Space().Regularizer.Value(l.weights()); math.Abs(r.Objective-want) > 1e-12 || r.Point.Objective != f {
+			t.Errorf("%d iterations: the result has the objectives %v and %v, the weights %v and %v", iterations, r.Objective, r.Point.Objective, want, f)
+		}
 	}
 }
 

@@ -143,7 +143,7 @@ func newLine(rates *Rates, target *Target) *line {
 }
 
 // search returns the best threshold t, and improves e. It returns false if no threshold is better
-// than e. If t = 0 is among the best thresholds, it returns 0.
+// than e, which is the result of t = 0.
 func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
 	slices.SortFunc(l.moves, func(a, b move) int {
 		switch {
@@ -176,8 +176,8 @@ func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
 	}
 }
 
-// cut returns a threshold below the k largest margins and above the others: 0 if possible, else the
-// middle.
+// cut returns a threshold below the k largest margins and above the others, the middle between
+// both.
 func (l *line) cut(k int) float64 {
 	n := len(l.moves)
 	low, high := math.Inf(-1), math.Inf(1)
@@ -187,12 +187,10 @@ func (l *line) cut(k int) float64 {
 	if k < n {
 		low = l.moves[k].margin
 	}
-	switch {
-	case low <= 0 && 0 < high:
-		return 0
-	case k == 0:
+	switch k {
+	case 0:
 		return low + 1
-	case k == n:
+	case n:
 		return high - 1
 	}
 	return low + (high-low)/2

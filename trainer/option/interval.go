@@ -21,6 +21,11 @@ func Between(low, high float64) Interval {
 	return Interval{fmt.Sprintf("above %g and below %g", low, high), func(x float64) bool { return low < x && x < high }}
 }
 
+// Within contains low and the numbers above it, below high.
+func Within(low, high float64) Interval {
+	return Interval{fmt.Sprintf("at least %g and below %g", low, high), func(x float64) bool { return low <= x && x < high }}
+}
+
 // UpTo contains the numbers above low and at most high.
 func UpTo(low, high float64) Interval {
 	return Interval{fmt.Sprintf("above %g and at most %g", low, high), func(x float64) bool { return low < x && x <= high }}

@@ -26,13 +26,15 @@ type AffineMap struct {
 	values  []float64
 	offsets []float64 // constant - bound
 	shifts  []float64
+	factor  float64   // of the objective
+	weights []float64 // of the terms in the objective; nil: zeros
 }
 
 // NewAffineMap returns the map of the given number of terms to the rows, with shifts of 0. The
 // error wraps ErrSettings. It reports a row with another number of coefficients, and numbers that
 // are not finite.
 func NewAffineMap(terms int, rows []AffineRow) (*AffineMap, error) {
-	m := &AffineMap{terms: terms, starts: []int{0}, shifts: make([]float64, len(rows))}
+	m := &AffineMap{terms: terms, starts: []int{0}, shifts: make([]float64, len(rows)), factor: 1}
 	for j, r := range rows {
 		if len(r.Coefficients) != terms {
 			return nil, fmt.Errorf("problem: %w: row %d of the affine map has %d coefficients, want one for each of the %d terms",
@@ -71,6 +73,19 @@ func (m *AffineMap) SetShifts(shifts []float64) error {
 	return nil
 }
 
+// SetObjective makes the objective factor f + sum_t weights_t h_t; nil weights are zeros. The
+// default is f, the factor 1. A run can so begin with an objective that is easier to minimise, and
+// recompiles nothing. The error wraps ErrSettings. It reports another number of weights than of
+// terms, and numbers that are not finite.
+func (m *AffineMap) SetObjective(factor float64, weights []float64) error {
+	if weights != nil && len(weights) != m.terms || !vec.Finite(factor) || vec.FirstNonFinite(weights) >= 0 {
+		return fmt.Errorf("trainer: %w: an objective of the factor %v and %d weights for %d terms, want finite numbers, one for each term",
+			ErrSettings, factor, len(weights), m.terms)
+	}
+	m.factor, m.weights = factor, slices.Clone(weights)
+	return nil
+}
+
 // Apply writes g for the terms h, with the shifts.
 func (m *AffineMap) Apply(g, h []float64) { m.apply(g, h, m.shifts) }
 
@@ -105,7 +120,8 @@ func (m *AffineMap) Transpose(dst, w []float64) {
 }
 
 // Affine is the problem whose constraints are affine in the constraints of another problem, its
-// terms. It implements NonSmooth. It does not implement Sampler: wrap the problem of a batch.
+// terms. The objective may be too (SetObjective). Affine implements NonSmooth. It does not
+// implement Sampler: wrap the problem of a batch.
 type Affine struct {
 	Problem      // of the terms
 	m            *AffineMap
@@ -143,13 +159,22 @@ func (a *Affine) Forward(g []float64) (float64, error) {
 		return f, err
 	}
 	a.m.Apply(g, a.h)
+	if a.m.factor != 1 || a.m.weights != nil {
+		f *= a.m.factor
+		for t, w := range a.m.weights {
+			f += w * a.h[t]
+		}
+	}
 	return f, nil
 }
 
 // Backward implements Problem.
 func (a *Affine) Backward(coefficients []float64, d Vector) error {
-	a.coefficients[0] = coefficients[0]
+	a.coefficients[0] = coefficients[0] * a.m.factor
 	a.m.Transpose(a.coefficients[1:], coefficients[1:])
+	for t, w := range a.m.weights {
+		a.coefficients[1+t] += coefficients[0] * w
+	}
 	return a.Problem.Backward(a.coefficients, d)
 }
 

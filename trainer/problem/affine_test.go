@@ -118,8 +118,29 @@ func TestAffineIsTheDenseProduct(t *testing.T) {
 func TestAffineBackwardIsTheDerivative(t *testing.T) {
 	const step = 1e-6
 	rows, x := gaps(), []float64{0.3, -0.7}
-	a := affineOf(t, rates(t, x...), rows)
-	g, c := make([]float64, len(rows)), make([]float64, 1+len(rows))
+	for _, own := range [][]float64{nil, {0.5, 0, -2}} {
+		a := affineOf(t, rates(t, x...), rows)
+		if own != nil {
+			if err := a.Map().SetObjective(0.25, own); err != nil {
+				t.Fatal(err)
+			}
+			f, err := a.Problem.Forward(make([]float64, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := a.Forward(make([]float64, len(rows)))
+			if want := 0.25*f + 0.5*a.Terms()[0] - 2*a.Terms()[2]; err != nil || math.Abs(got-want) > 1e-14 {
+				t.Errorf("the objective is %v, %v; want %v", got, err, want)
+			}
+		}
+		derivative(t, a, x, len(rows), step)
+	}
+}
+
+// derivative compares the gradient of a problem with central differences.
+func derivative(t *testing.T, a *problem.Affine, x []float64, m int, step float64) {
+	t.Helper()
+	g, c := make([]float64, m), make([]float64, 1+m)
 	for j := range c {
 		c[j] = 1 / float64(j+1)
 	}
@@ -207,6 +228,12 @@ func TestAffineErrors(t *testing.T) {
 	bad[3] = math.NaN()
 	if err := m.SetShifts(bad); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a shift of NaN: %v, want ErrSettings", err)
+	}
+	if err := m.SetObjective(1, []float64{1}); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("one weight for 3 terms: %v, want ErrSettings", err)
+	}
+	if err := m.SetObjective(math.Inf(1), nil); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("an infinite factor: %v, want ErrSettings", err)
 	}
 	other, err := problem.NewAffineMap(2, nil)
 	if err != nil {

@@ -35,7 +35,7 @@ func (a *assembly) newConfidence() (*confidence, error) {
 	}
 	s := a.options.Settings
 	if s.Output == trainer.OutputBestValidation || s.Patience > 0 {
-		return nil, &OptionError{Option: "confidence", Problem: "needs validation rows that did not choose the weights: leave out --select best-validation and --patience"}
+		return nil, &OptionError{Option: "confidence", Problem: "needs validation rows that did not choose the weights; leave out --select best-validation and --patience"}
 	}
 	var err error
 	if c.sample, err = d.sample(c.validation.rows); err != nil {

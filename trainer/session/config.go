@@ -250,10 +250,14 @@ func (t Decisions) settings(c *configuration, _ bool) {
 	}
 	c.put("subject-to", list)
 	c.put("bounds-on", string(cmp.Or(t.BoundsOn, OnDecisions)))
+	if t.BoundsOn != OnSurrogate {
+		c.number("confidence", t.Confidence)
+	}
 }
 
 func (t onDecisions) settings(c *configuration, _ bool) {
 	c.put("bounds-on", string(OnDecisions))
+	c.number("confidence", t.confidence)
 	switch p := t.published.(type) {
 	case NeymanPearson:
 		c.numbers("kappa", p.Kappa, DefaultKappa)

@@ -59,6 +59,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
 	}
+	// The softmax of several classes is flat where a model begins: the first round minimises the
+	// cross-entropy. The term stands before the l1 norm, which counts as the last of the system.
+	guided := len(p.Classes) > 2 && on == OnDecisions && !system.L1 && !system.IsLoss()
 	s := &Statement{
 		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
@@ -67,7 +70,13 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 				return nil, nil, err
 			}
 			f, rates, err := sample.Nodes(scores)
-			return f, gorgonia.Nodes{rates}, err
+			nodes := gorgonia.Nodes{rates}
+			if err == nil && guided {
+				var loss *gorgonia.Node
+				loss, err = meanCrossEntropy(scores, rows)
+				nodes = append(nodes, loss)
+			}
+			return f, nodes, err
 		},
 		measures: func(rows Rows) (func(scores, parameters []float64) (Measures, error), error) {
 			sample, err := rows.sample(system)
@@ -83,18 +92,51 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if len(p.Classes) > 2 {
 		s.Name, s.Outputs = NameClassRates, len(p.Classes)
 	}
+	terms := system.Terms()
+	if guided {
+		s.start = make([]float64, terms+1)
+		s.start[terms] = 1
+		terms++
+	}
 	rows := make([]problem.AffineRow, len(system.Bounds))
 	for j, b := range system.Bounds {
-		rows[j] = problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}
+		coefficients := make([]float64, terms)
+		copy(coefficients, b.Coefficients)
+		rows[j] = problem.AffineRow{Coefficients: coefficients, Constant: b.Constant, Bound: b.Bound}
 		s.Constraints = append(s.Constraints, Constraint{b.Name, b.Bound})
 	}
-	if s.Affine, err = problem.NewAffineMap(system.Terms(), rows); err != nil {
+	if s.Affine, err = problem.NewAffineMap(terms, rows); err != nil {
 		return nil, err
 	}
 	if system.L1 {
 		s.ParameterNodes = l1Norm
 	}
 	return s, nil
+}
+
+// meanCrossEntropy returns the mean cross-entropy of the rows, a scalar.
+func meanCrossEntropy(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error) {
+	p, err := rows.population()
+	if err != nil {
+		return nil, err
+	}
+	losses, err := constraints.CrossEntropy(scores, p.Labels)
+	if err != nil {
+		return nil, err
+	}
+	all := constraints.Group{Name: "all rows", Rows: make([]int, len(p.Labels))}
+	for i := range all.Rows {
+		all.Rows[i] = i
+	}
+	m, err := constraints.NewMembership(len(p.Labels), []constraints.Group{all})
+	if err != nil {
+		return nil, err
+	}
+	mean, err := constraints.NewGroupMean(m, 0)
+	if err != nil {
+		return nil, err
+	}
+	return mean.Apply(losses)
 }
 
 // boundsOn returns what the bounds hold for.

@@ -149,7 +149,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
 	}
 	feedback := decide.Feedback{
-		Smooth: smooth, Rates: f.rates, Target: f.target, Resolution: a.resolution(),
+		Smooth: smooth, Rates: f.rates, Target: f.target, Start: a.builder.statement.start, Resolution: a.resolution(),
 		Scores: func() ([]float64, error) { return a.scores(train) },
 	}
 	if a.confidence != nil {
@@ -166,7 +166,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return f.rounds.Result, err
 	}
 	a.solved = f
-	late := concat(f.warnings(d, train.classes), a.confidence.warnings())
+	late := concat(f.warnings(d, train.classes, a.confidence == nil), a.confidence.warnings())
 	for _, w := range late {
 		tell(w)
 	}
@@ -209,8 +209,9 @@ func (a *assembly) exactStep(f *solution) error {
 // dearStep is the increase of the objective by the exact step that is worth a warning.
 const dearStep = 0.005
 
-// warnings says where the exact step failed, what it cost, and whether the decisions are constant.
-func (f *solution) warnings(d *decisions, classes []Class) (list []string) {
+// warnings says where the exact step failed, what it cost if the training rows chose its offsets,
+// and whether the decisions are constant.
+func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
 	switch {
 	case f.constant < 0:
 	case f.rates.Outputs() > 1:
@@ -229,7 +230,7 @@ func (f *solution) warnings(d *decisions, classes []Class) (list []string) {
 		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; "+
 			"use more --iterations, looser bounds, or fewer constraints", what, f.exact.Violation))
 	}
-	if cost := f.exact.Cost(); cost > dearStep {
+	if cost := f.exact.Cost(); byTraining && cost > dearStep {
 		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): use more --iterations, or a looser bound",
 			100*cost, d.system.Minimize))
 	}

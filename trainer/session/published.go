@@ -21,17 +21,21 @@ var _, _, _ published = NeymanPearson{}, DemographicParity{}, EqualizedOdds{}
 // OnDecisionsOf returns the task with bounds on decisions in place of surrogates. The tasks
 // NeymanPearson, DemographicParity and EqualizedOdds have this form; State of any other task
 // returns an *OptionError. Bounds keep their values: kappa bounds the error of each other class,
-// epsilon the gaps.
-func OnDecisionsOf(t Task) Task {
+// epsilon the gaps. With a confidence above 0, the bounds hold on new rows with
+// this probability: see Decisions.
+func OnDecisionsOf(t Task, confidence float64) Task {
 	p, ok := t.(published)
 	if !ok {
 		return noDecisions{t}
 	}
-	return onDecisions{p}
+	return onDecisions{p, confidence}
 }
 
 // onDecisions is a published problem with bounds on decisions.
-type onDecisions struct{ published }
+type onDecisions struct {
+	published
+	confidence float64
+}
 
 // State implements Task.
 func (t onDecisions) State(train Rows, smooth bool) (*Statement, error) {
@@ -39,6 +43,7 @@ func (t onDecisions) State(train Rows, smooth bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Confidence = t.confidence
 	s, err := d.State(train, smooth)
 	if err != nil {
 		return nil, err

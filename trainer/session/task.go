@@ -68,6 +68,9 @@ type Statement struct {
 	// bounds hold for.
 	system   *constraints.System
 	boundsOn BoundsOn
+	// start are weights of the terms that replace the objective in the first round of feedback;
+	// nil: none.
+	start []float64
 	// confidence is that of a Decisions task; 0: none
 	confidence float64
 	// measures replaces Measures if values need the terms of ParameterNodes, too.
