@@ -231,7 +231,7 @@ func TestPublishedOnDecisions(t *testing.T) {
 		{NeymanPearson{Kappa: []float64{0.1, 0.2}}, Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 40},
 			[]string{"error[%s] <= 0.1", "error[%s] <= 0.2"}},
 	} {
-		o := onTable(OnDecisionsOf(tc.task), tc.data, nil)
+		o := onTable(OnDecisionsOf(tc.task, 0), tc.data, nil)
 		o.Model = &models.Spec{Hidden: []int{4}}
 		e := buildOptions(t, o)
 		classes := e.data.splits[0].classes
@@ -251,7 +251,7 @@ func TestPublishedOnDecisions(t *testing.T) {
 			t.Errorf("the name is %s, want %s", name, nameOf(tc.task))
 		}
 	}
-	_, err := New(context.Background(), onTable(OnDecisionsOf(Intersectional{}), Table{Dataset: "synthetic-communities"}, nil))
+	_, err := New(context.Background(), onTable(OnDecisionsOf(Intersectional{}, 0), Table{Dataset: "synthetic-communities"}, nil))
 	if err == nil || !strings.Contains(err.Error(), "bounds-on") {
 		t.Errorf("%v, want a refusal", err)
 	}
