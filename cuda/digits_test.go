@@ -179,7 +179,8 @@ func TestDigitMemory(t *testing.T) {
 	}
 }
 
-// Bytes are bound as bytes; floats, even those of bytes, and bytes of another scale are refused.
+// Bytes are bound as bytes. Bind refuses floats, even if they hold byte values, and bytes with
+// another scale.
 func TestDigitBind(t *testing.T) {
 	for _, products := range withDigits {
 		d, r := recorded(t, cuda.Options{Products: products, MicroBatch: 40}, 0)

@@ -10,6 +10,7 @@ import (
 
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )
@@ -116,7 +117,7 @@ func TestOpenRefuses(t *testing.T) {
 // Vectors are zero when they are new, and come from memory that was given back.
 func TestVectors(t *testing.T) {
 	d, _ := opened(t)
-	v, err := d.NewVectors(tensor.Float32, make([]float64, 10), []int{4, 10})
+	v, err := d.NewVectors(tensor.Float32, &matrix.Dense{Rows: 10, Cols: 1, Data: make([]float64, 10)}, []int{4, 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
+	"ppal/datasets/matrix"
 	"ppal/trainer/problem"
 )
 
@@ -40,8 +41,9 @@ const (
 )
 
 // NewVectors implements plan.Device.
-func (d *Device) NewVectors(t tensor.Dtype, x []float64, groups []int) (problem.Vectors, error) {
-	v := &vectors{d: d, dtype: kernels.Float32, n: len(x)}
+func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (problem.Vectors, error) {
+	n, _ := x.Dims()
+	v := &vectors{d: d, dtype: kernels.Float32, n: n}
 	if t == tensor.Float64 {
 		v.dtype = kernels.Float64
 	}
@@ -63,7 +65,9 @@ func (d *Device) NewVectors(t tensor.Dtype, x []float64, groups []int) (problem.
 			return nil, err
 		}
 	}
-	v.Write(v.New(), x)
+	start := make([]float64, n)
+	x.Float64(start, 0, n)
+	v.Write(v.New(), start)
 	return v, v.err
 }
 

@@ -130,7 +130,7 @@ func TestGradientsAreCentralDifferences(t *testing.T) {
 	})
 }
 
-// With a center, scores and gradients equal those of the rows x - c.
+// With a center, the scores and gradients equal the scores and gradients of the rows x - c.
 func TestCenterIsExact(t *testing.T) {
 	spec := Spec{Inputs: 6, Hidden: []int{4}, Outputs: 3}
 	rng := generator(1)

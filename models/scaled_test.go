@@ -8,7 +8,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Scores and first-layer gradients with center and scale equal those of the rows (x - c) o a.
+// With a center and a scale, the scores and the first layer's gradients equal the scores and
+// gradients of the rows (x - c) o a.
 func TestScaledScores(t *testing.T) {
 	forCases(t, func(t *testing.T, spec Spec, weights Weights, rows, center, d []float64) {
 		if spec.Inputs == 1 {

@@ -131,6 +131,8 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 		switch {
 		case c.Value == nil:
 			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason)
+		case *c.Met && (*c.Value > c.Bound) != c.AtLeast && *c.Value != c.Bound:
+			fmt.Fprintf(w, "\n%s\t%s\tto one row of the smallest group", c.Constraint, withInterval(*c.Value, c.Interval))
 		case *c.Met:
 			fmt.Fprintf(w, "\n%s\t%s\tyes", c.Constraint, withInterval(*c.Value, c.Interval))
 		default:

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/models"
+	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
 
@@ -88,4 +90,25 @@ func TestEvaluateErrors(t *testing.T) {
 	if got := command(context.Background(), nil, "evaluate"); got.status != exitUsage {
 		t.Errorf("%+v", got)
 	}
+}
+
+// The table says which constraints hold, which hold only to one row, and which cannot be counted.
+func TestPrintEvaluation(t *testing.T) {
+	yes, no := true, false
+	value := func(x float64) *float64 { return &x }
+	e := &predictor.Evaluation{Rows: 8, Unknown: 2, Classes: []string{"no", "yes"}, Confusion: [][]int{{3, 1}, {2, 2}},
+		Rates: predictor.RateTable{Overall: rates.Rates{"error": {Value: 0.375, Interval: &[2]float64{0.0852, 0.7551}, Rows: 8}}},
+		Constraints: []predictor.Checked{
+			{Constraint: "fpr <= 0.25", Bound: 0.25, Value: value(0.25), Interval: &[2]float64{0.0063, 0.8059}, Met: &yes},
+			{Constraint: "fpr <= 0.2", Bound: 0.2, Value: value(0.25), Met: &yes},
+			{Constraint: "tpr >= 0.6", Bound: 0.6, AtLeast: true, Value: value(0.5), Met: &yes},
+			{Constraint: "tpr >= 0.4", Bound: 0.4, AtLeast: true, Value: value(0.5), Met: &yes},
+			{Constraint: "error <= 0.1", Bound: 0.1, Value: value(0.375), Met: &no},
+			{Constraint: "churn(old.csv) <= 0.1", Bound: 0.1, Reason: "other file"},
+		}}
+	var out strings.Builder
+	if err := printEvaluation(&out, e); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "evaluate.txt", out.String())
 }

@@ -61,7 +61,7 @@ func TestGPUCheckUnknownPart(t *testing.T) {
 	}
 }
 
-// Without the training files the part that needs them is not run, and that is no failure.
+// Without the training files, the check skips the part that needs them and does not fail.
 func TestGPUCheckWithoutData(t *testing.T) {
 	got := commandOn(t.Context(), func(a *app) {
 		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }

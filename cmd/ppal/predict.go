@@ -42,7 +42,7 @@ func (f *rowsFlags) add(cmd *cobra.Command) {
 
 // addUnknown adds the flag --unknown.
 func addUnknown(cmd *cobra.Command, field *string) {
-	cmd.Flags().StringVar(field, "unknown", unknownRefuse, "unknown categories: `refuse` them, or ignore them (all indicators are 0)")
+	cmd.Flags().StringVar(field, "unknown", unknownRefuse, "unknown categories: `refuse|ignore` them (ignored: all their indicators are 0)")
 	complete(cmd, "unknown", []string{unknownRefuse, unknownIgnore})
 }
 
@@ -88,8 +88,14 @@ func (f *rowsFlags) open(a *app) (io.ReadCloser, string, error) {
 // advise adds what to do about an error of the rows.
 func advise(err error) error {
 	var at *datasets.FileError
-	if errors.Is(err, datasets.ErrCategory) && errors.As(err, &at) && at.Advice == "" {
+	if !errors.As(err, &at) || at.Advice != "" {
+		return err
+	}
+	switch {
+	case errors.Is(err, datasets.ErrCategory):
 		at.Advice = "use --unknown ignore to score rows with unknown categories"
+	case errors.Is(err, datasets.ErrMissing):
+		at.Advice = "the model takes no missing values in this column, because training had none: add the value, or leave out the row"
 	}
 	return err
 }

@@ -137,7 +137,7 @@ func TestPredictErrors(t *testing.T) {
 		"unknown":         {"", []string{"predict", run, "--unknown", "guess"}, exitUsage, "--unknown guess: must be refuse or ignore"},
 		"separator":       {"", []string{"predict", run, "--separator", "ab"}, exitUsage, "must be one ASCII character, or tab"},
 		"output":          {"age,job\n1,nurse\n", []string{"predict", run, "--output", "none/x"}, exitFailed, "--output: "},
-		"missing":         {"age,job\n,nurse\n", []string{"predict", run}, exitUsage, `line 2, column 1: age: missing value: ""`},
+		"missing":         {"age,job\n,nurse\n", []string{"predict", run}, exitUsage, `line 2, column 1: age: missing value: ""; the model takes no missing values in this column`},
 		"column":          {"age,work\n1,nurse\n", []string{"predict", run}, exitUsage, `no column "job"`},
 		"empty":           {"", []string{"predict", run}, exitUsage, "standard input"},
 	} {

@@ -159,7 +159,7 @@ func TestLaunchChecks(t *testing.T) {
 	refused(t, d.Launch(0, copying(f, p, q, 4)), "freed")
 }
 
-// What a launch does beyond what it declares is found.
+// The double finds memory that a launch reads or writes without declaring it.
 func TestStrict(t *testing.T) {
 	d, f := device(t, double.Options{Strict: true})
 	p, q, other := allocate(t, d, 16), allocate(t, d, 16), allocate(t, d, 16)
@@ -228,7 +228,7 @@ func TestCapture(t *testing.T) {
 	refused(t, d.Close(), "1 events 1 graphs 1 streams 4 bytes of call 3 4 bytes of call 4 4 pinned bytes of call 5")
 }
 
-// A download to pinned memory has not arrived before the stream is synchronized.
+// A download to pinned memory arrives when the stream is synchronized, not before.
 func TestDownloadsArriveWhenSynchronized(t *testing.T) {
 	d, f := device(t, double.Options{})
 	p, q := allocate(t, d, 4), allocate(t, d, 4)

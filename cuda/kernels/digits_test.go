@@ -17,8 +17,7 @@ import (
 
 const testScale = 1 / 76.5 // no power of two
 
-// signed are 8-bit data in both layouts, for products whose second factor has digits d of so many
-// rows.
+// signed holds 8-bit data in both layouts, for products whose second factor has the digits d.
 func signed(r *rig[float32], u []byte, rows, cols int) (byRow, byCol kernels.SignedBytes) {
 	byRow.Stride, byCol.Stride = kernels.PaddedIndices(cols), kernels.PaddedIndices(rows)
 	byRow.At, byCol.At = r.put(make([]byte, rows*byRow.Stride)), r.put(make([]byte, cols*byCol.Stride))
@@ -121,8 +120,8 @@ func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float
 	}
 }
 
-// Digits are those of the definition for all magnitudes, shapes, blocks and layouts, and 0 in the
-// room beside them.
+// Quantizing gives the digits of the definition for all magnitudes, shapes, blocks and layouts, and
+// zeros in the padding.
 func TestCutDigits(t *testing.T) {
 	sizes := []float32{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149}
 	for seed, c := range []struct{ inner, cols, most, count int }{{1, 1, 99, 3}, {17, 9, 99, 2}, {300, 12, 99, 3}, {130, 3, 16, 2}, {700, 17, 4096, 3}} {
@@ -174,8 +173,8 @@ func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits
 	r.do(r.s.Dequantize(r.q, j))
 }
 
-// Products are those of integer arithmetic to the bit, for random and extreme data and factors, in
-// one block of indices; and those of the CPU's kernels.
+// Products of one block of indices equal integer arithmetic to the bit, for random and extreme data
+// and factors, and equal the products of the CPU's kernels.
 func TestDigitProducts(t *testing.T) {
 	huge := 0
 	for name, operands := range map[string]struct {

@@ -252,11 +252,10 @@ func TestQuantizedIsFloat32(t *testing.T) {
 	}
 }
 
-// float32Only are the sources without a module of float64, those of FLOAT32_ONLY in compile.py.
+// float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
 var float32Only = []string{"integers.cu", "output_digits.cu", "split.cu"}
 
-// The PTX is of the pinned compiler, for sm_80 and newer, and there is one module for each source
-// and type.
+// The pinned compiler wrote the PTX, for sm_80 and newer. Each source and type has one module.
 func TestPTXIsOfEverySource(t *testing.T) {
 	sources, err := fs.Glob(device.Sources, "*.cu")
 	if err != nil || len(sources) == 0 {

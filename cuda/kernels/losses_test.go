@@ -191,8 +191,7 @@ func finite[T plan.Float](r *rig[T], s plan.View) {
 	}
 }
 
-// Losses, group means and their derivatives in one pass are those of the plan's steps one after the
-// other.
+// A fused pass computes the same losses, group means and derivatives as the plan's separate steps.
 func TestFusedLosses(t *testing.T) {
 	both(t, fused[float32], fused[float64])
 }

@@ -64,7 +64,7 @@ func outputBackward[T plan.Float](t *testing.T) {
 }
 
 // backward tries all results (variants 0 to 3, one for each activation), the gradient of the factor
-// alone (4), and that of the activations alone from a transposed factor, in place of the
+// alone (4), and the gradient of the activations alone from a transposed factor, written over the
 // activations (5).
 func backward[T plan.Float](t *testing.T, seed uint64, l [3]int, variant int) {
 	slopes := []plan.Op{plan.Identity, plan.SigmoidGrad, plan.TanhGrad, plan.ReLUGrad}

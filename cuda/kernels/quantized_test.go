@@ -92,7 +92,7 @@ func TestFusedQuantization(t *testing.T) {
 	}
 }
 
-// So are those of the slopes' passes, with sums and without.
+// The passes of the slopes write the same terms, with and without sums.
 func TestSlopesQuantize(t *testing.T) {
 	for seed, c := range []struct{ rows, cols int }{{1, 1}, {70, 9}, {301, 33}} {
 		for f := kernels.Identity; f <= kernels.ReLU; f++ {

@@ -1,14 +1,54 @@
 package matrix
 
 // Pick returns the given rows of m, in the given order, as a matrix that copies nothing. Rows of
-// an EightBit matrix are EightBit again; other rows are widened. The caller may change the
-// elements of the list between reads, to reuse the matrix for the next mini-batch.
+// an EightBit matrix are EightBit again; other rows are widened (see PickSparse). The caller may
+// change the elements of the list between reads, to reuse the matrix for the next mini-batch.
 func Pick(m Matrix, rows []int) Matrix {
 	p := picked{m, rows}
 	if b, ok := m.(EightBit); ok {
 		return &pickedBytes{p, b}
 	}
 	return &p
+}
+
+// PickSparse returns the given rows of m, in the given order, as a sparse matrix. Entries copies
+// the entries of the rows into the matrix's memory, which a later call overwrites: one goroutine
+// may call Entries at a time. The caller may change the elements of the list between calls.
+func PickSparse(m Sparse, rows []int) Sparse {
+	p := &pickedEntries{picked: picked{m, rows}}
+	p.from.starts, p.from.columns, p.from.values = m.Entries()
+	return p
+}
+
+// pickedEntries holds the rows of a sparse matrix whose numbers are in a list.
+type pickedEntries struct {
+	picked
+	from, own entries
+}
+
+// entries are the slices of a Sparse.
+type entries struct {
+	starts  []int
+	columns []int32
+	values  []float64
+}
+
+// Entries implements Sparse.
+func (p *pickedEntries) Entries() (starts []int, columns []int32, values []float64) {
+	own, from := &p.own, &p.from
+	own.starts, own.columns, own.values = append(own.starts[:0], 0), own.columns[:0], own.values[:0]
+	for _, i := range p.rows {
+		first, last := from.starts[i], from.starts[i+1]
+		own.columns = append(own.columns, from.columns[first:last]...)
+		if from.values != nil {
+			own.values = append(own.values, from.values[first:last]...)
+		}
+		own.starts = append(own.starts, len(own.columns))
+	}
+	if from.values == nil {
+		return own.starts, own.columns, nil
+	}
+	return own.starts, own.columns, own.values
 }
 
 // picked holds the rows of a matrix whose numbers are in a list.

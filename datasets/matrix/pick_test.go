@@ -74,3 +74,30 @@ func TestPickKeepsBytes(t *testing.T) {
 		t.Error("floats are bytes")
 	}
 }
+
+// Picked rows of a sparse matrix are sparse, follow the list, and are those of Pick.
+func TestPickSparse(t *testing.T) {
+	for name, values := range map[string][]float64{"ones": nil, "values": {0.5, -1, 3, 4}} {
+		m := &matrix.CSR{Rows: 4, Cols: 3, Starts: []int{0, 1, 1, 3, 4}, Columns: []int32{0, 0, 2, 1}, Values: values}
+		rows := []int{2, 1, 0, 2}
+		p := matrix.PickSparse(m, rows)
+		for range 2 {
+			starts, columns, picked := p.Entries()
+			again := &matrix.CSR{Rows: 4, Cols: 3, Starts: starts, Columns: columns, Values: picked}
+			if (picked == nil) != (values == nil) {
+				t.Errorf("%s: the values are %v", name, picked)
+			}
+			want, got, widened := make([]float64, 12), make([]float64, 12), make([]float64, 12)
+			matrix.Pick(m, rows).Float64(want, 0, 4)
+			again.Float64(got, 0, 4)
+			p.Float64(widened, 0, 4)
+			if diff := cmp.Diff(want, got) + cmp.Diff(want, widened); diff != "" {
+				t.Errorf("%s, rows %v: %s", name, rows, diff)
+			}
+			copy(rows, []int{3, 3, 2, 0}) // the next mini-batch
+		}
+		if n := testing.AllocsPerRun(5, func() { p.Entries() }); n > 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}

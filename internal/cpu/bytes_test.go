@@ -227,7 +227,8 @@ func TestSlicesAllocateNothing(t *testing.T) {
 	}
 }
 
-// Rows that are bound later stay bytes; floats, even those of bytes, and another scale are refused.
+// Rows of bytes that are bound later stay bytes. Bind refuses floats, even if they hold byte
+// values, and bytes with another scale.
 func TestBindBytes(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		p := albums()[1]

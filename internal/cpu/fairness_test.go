@@ -88,7 +88,7 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// piecewise makes |h| - eps of the terms, from pieces that are those of problem.Abs.
+// piecewise makes the constraints |h| - eps of the terms h, from the pieces of problem.Abs.
 func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) problem.Piecewise {
 	t.Helper()
 	converted := make([]problem.Piece, len(pieces))

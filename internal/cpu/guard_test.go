@@ -194,8 +194,8 @@ func (m *mover) walk(v reflect.Value, scratch bool) {
 	}
 }
 
-// buffers visits the arrays of a plan's buffers: those of the classes from Gradient on are written
-// before they are read.
+// buffers visits the arrays of a plan's buffers. A plan writes the buffers of the classes from
+// Gradient on before it reads them.
 func (m *mover) buffers(v reflect.Value) {
 	if v.Type().Name() != "executor[float32]" && v.Type().Name() != "executor[float64]" {
 		return

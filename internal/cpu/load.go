@@ -8,8 +8,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// Bind copies a matrix to an input. Bytes are packed as bytes. A sparse leaf becomes dense: the
-// executor compiles its products again.
+// Bind copies a matrix to an input. Bytes are packed as bytes, and the entries of a sparse matrix
+// stay entries if the input is sparse. Other rows make a sparse input dense: the executor compiles
+// its products again.
 func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 	if err := e.plan.CheckBind(v, m); err != nil {
 		return err
@@ -22,7 +23,14 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 				plan.ErrNotBytes, x.ByteScale(), b.Name)
 		}
 	}
-	if e.sparse[i] != nil {
+	if x := e.sparse[i]; x != nil {
+		if s, ok := m.(matrix.Sparse); ok {
+			if err := x.Set(s.Entries()); err != nil {
+				return fmt.Errorf("cpu: the rows bound to %s: %w", b.Name, err)
+			}
+			e.load(i, m) // for steps that read all elements
+			return nil
+		}
 		delete(e.sparse, i)
 		e.packWide(i)
 		if e.data[i] == nil && e.Data[i] == nil {

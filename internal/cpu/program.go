@@ -12,7 +12,7 @@ import (
 
 // NewVectors implements plan.Device. The steps on the vectors run on the device's threads; their
 // results depend on the level of the kernels only, not on the number of threads.
-func (d *Device) NewVectors(t tensor.Dtype, x []float64, _ []int) (problem.Vectors, error) {
+func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, _ []int) (problem.Vectors, error) {
 	switch t {
 	case tensor.Float32:
 		return newHostVectors[float32](d, x), nil
@@ -22,10 +22,11 @@ func (d *Device) NewVectors(t tensor.Dtype, x []float64, _ []int) (problem.Vecto
 	return nil, fmt.Errorf("cpu: vectors of %v, want float32 or float64", t)
 }
 
-func newHostVectors[T plan.Float](d *Device, x []float64) problem.Vectors {
-	v := problem.NewHostVectors(make([]T, len(x)), newPasses[T](d))
-	v.Write(problem.Iterate, x)
-	return v
+func newHostVectors[T plan.Float](d *Device, x matrix.Matrix) problem.Vectors {
+	n, _ := x.Dims()
+	start := make([]T, n)
+	matrix.Widen(start, x, 0, n)
+	return problem.NewHostVectors(start, newPasses[T](d))
 }
 
 // Compile implements plan.Device.

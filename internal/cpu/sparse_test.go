@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -143,7 +144,8 @@ func TestSparseAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// Adult's first column of products, float32 and float64, is that of the dense matrix.
+// On Adult, the products of the sparse matrix equal the products of the dense matrix, in float32
+// and float64.
 func TestRealAdultSparse(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {
@@ -271,7 +273,8 @@ func TestSparseMemory(t *testing.T) {
 	}
 }
 
-// Rows that repeat a column, and others that are none, are refused by name.
+// The device refuses malformed sparse rows, such as rows that repeat a column, and names the input
+// and the row.
 func TestMalformedSparseRowsAreRefused(t *testing.T) {
 	n := sparseNetwork{rows: 40, cols: 6, outputs: 2}
 	for want, damage := range map[string]func(x *matrix.CSR){
@@ -302,3 +305,74 @@ func TestExplainSparse(t *testing.T) {
 }
 
 var _ matrix.Sparse = sparseRows{}
+
+// Mini-batches of sparse rows stay entries: no row is widened, the numbers are those of Gorgonia's
+// machine on the same rows, and a batch gives the same bits whatever was bound before.
+func TestBindSparseRows(t *testing.T) {
+	for _, kind := range []int{0, 1, 2} {
+		for _, width := range []int{0, 1, 5, 40} {
+			n := sparseNetwork{rows: 400, cols: 30, outputs: 2, width: width, kind: kind, seed: uint64(8 + kind)}
+			data := n.data()
+			list := make([]int, n.rows)
+			var widened atomic.Int64
+			for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
+				p := n.must(t, dtype, engine(t, kernel.Best(), 2), sparseRows{data, &widened})
+				reference := n.must(t, tensor.Float64, graph.Tape{}, data)
+				batch := matrix.PickSparse(sparseRows{data, &widened}, list)
+				var first [][]float64
+				for k, step := range []int{3, 7, 3} {
+					for i := range list {
+						list[i] = (i*step + step) % n.rows
+					}
+					for _, p := range []*graph.Problem{p, reference} {
+						if err := p.Bind(0, batch); err != nil {
+							t.Fatal(err)
+						}
+					}
+					before := widened.Load()
+					got := numbers(t, p)
+					agree(t, fmt.Sprintf("%+v, %v, batch %d", n, dtype, k), got, numbers(t, reference), bound)
+					if widened.Load() != before {
+						t.Errorf("%+v: %d rows were widened", n, widened.Load()-before)
+					}
+					if first == nil {
+						first = got
+					} else if diff := cmp.Diff(first, got); k == 2 && diff != "" {
+						t.Errorf("%+v, %v: the first batch again has other bits: %s", n, dtype, diff)
+					}
+				}
+				widened.Store(0)
+				if err := p.Bind(0, batch); err != nil || widened.Load() > 0 {
+					t.Errorf("%+v: binding widened %d rows: %v", n, widened.Load(), err)
+				}
+			}
+		}
+	}
+}
+
+// Binding a mini-batch of sparse rows allocates nothing, and a row that is malformed is refused.
+func TestBindSparseRowsAllocatesNothing(t *testing.T) {
+	n := sparseNetwork{rows: 200, cols: 30, outputs: 2, width: 5, kind: 2, seed: 4}
+	data := n.data()
+	p := n.must(t, tensor.Float32, engine(t, kernel.Best(), 2), data)
+	list := make([]int, n.rows)
+	for i := range list {
+		list[i] = (7 * i) % len(list)
+	}
+	batch := matrix.PickSparse(data, list)
+	bind := func() {
+		if err := p.Bind(0, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bind()
+	if allocations := testing.AllocsPerRun(5, bind); allocations > 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+	bad := *data
+	bad.Columns = append([]int32{}, data.Columns...)
+	bad.Columns[0] = 99
+	if err := p.Bind(0, &bad); !errors.Is(err, kernel.ErrSparse) || !strings.Contains(err.Error(), "bound to") {
+		t.Errorf("error %v, want ErrSparse", err)
+	}
+}

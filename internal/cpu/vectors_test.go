@@ -40,8 +40,8 @@ type outcome[T plan.Float] struct {
 	numbers []float64
 }
 
-// operate does every operation of a space of n variables whose passes are those of on, nil for the
-// plain loops.
+// operate runs every operation of a space of n variables on the passes of the device on. If on is
+// nil, the plain loops run.
 func operate[T plan.Float](t *testing.T, n int, r problem.Regularizer, on problem.Passes[T]) outcome[T] {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(41, uint64(n)))
@@ -117,8 +117,8 @@ func (o outcome[T]) near(other outcome[T]) (vectors, numbers float64) {
 // share.
 var vectorLengths = []int{1, 2, 15, 17, 63, 4095, 4096, 4097, 50_001}
 
-// The device's steps are those of the plain loops up to rounding, with the same bits on any number
-// of threads and at every level of instructions.
+// The device's steps equal the plain loops up to rounding. Every number of threads and every level
+// of instructions gives the same bits.
 func TestVectorsAgreeWithTheLoops(t *testing.T) {
 	t.Run("float64", vectorsAgree[float64])
 	t.Run("float32", vectorsAgree[float32])

@@ -13,7 +13,7 @@ import (
 type Device interface {
 	// NewVectors returns vectors in the device's memory, of float32 or float64, whose iterate is x.
 	// Groups are the ends of the groups of the GroupMaps that steps use, nil for no groups.
-	NewVectors(t tensor.Dtype, x []float64, groups []int) (problem.Vectors, error)
+	NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (problem.Vectors, error)
 	// Compile returns a program that runs the plan at the iterate of x. The vectors are the device's,
 	// of the plan's dtype; the plan's parameters are consecutive parts of a vector. The program copies
 	// the plan's data, except for the entries of sparse data and for data in the device's own layout.

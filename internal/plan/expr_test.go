@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Every function that Gorgonia offers is recognised as what it is.
+// The plan recognises every element-wise function of Gorgonia.
 func TestOperationsAreGorgonias(t *testing.T) {
 	type build = func(x *gorgonia.Node) (*gorgonia.Node, error)
 	unaries := map[Op]build{Abs: gorgonia.Abs, Sign: gorgonia.Sign, Ceil: gorgonia.Ceil, Floor: gorgonia.Floor, Sin: gorgonia.Sin,

@@ -16,7 +16,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// capture is the tape engine that keeps what it was given.
+// capture is the tape engine, and keeps the definition that it compiles.
 type capture struct {
 	graph.Tape
 	halves **graph.Lagrangian

@@ -79,7 +79,7 @@ const mostBlocks = 12
 func (r Rates) charts() []*barChart {
 	first := r.Splits[0].Table
 	if len(first.Classes) != 2 {
-		c := r.newChart(r.Title + ": share of each class's rows that are decided correctly")
+		c := r.newChart(r.Title + "\nshare of each class's rows that are decided correctly")
 		for _, class := range first.Classes {
 			c.add(class, r, func(t *rates.Table) rates.Rates {
 				return rates.Rates{"": t.Overall[rates.RecallOf(class)]}
@@ -163,13 +163,14 @@ func (c *barChart) add(line string, r Rates, of func(t *rates.Table) rates.Rates
 const (
 	barHeight   = 9 * vg.Length(1)
 	blockGap    = 8 * vg.Length(1)
-	chartMargin = 62 * vg.Length(1) // title, axis and its label
+	chartMargin = 62 * vg.Length(1) // a title of one line, axis and its label
+	titleLine   = 14 * vg.Length(1) // a further line of the title
 )
 
 // height returns the height of the chart.
 func (c *barChart) height() vg.Length {
 	block := barHeight*vg.Length(len(c.names)) + blockGap
-	return chartMargin + block*vg.Length(len(c.lines))
+	return chartMargin + titleLine*vg.Length(strings.Count(c.title, "\n")) + block*vg.Length(len(c.lines))
 }
 
 // saveBars writes the charts in two columns, or one chart alone, with one legend.
@@ -224,8 +225,7 @@ func corners(b vg.Rectangle) []vg.Point {
 func (c *barChart) draw(canvas draw.Canvas) {
 	p := plot.New()
 	setFonts(p)
-	p.Title.Text = c.title
-	p.Title.TextStyle.XAlign = draw.XCenter
+	canvas = drawTitle(canvas, p.Title.TextStyle, c.title)
 	p.X.Min, p.X.Max = 0, c.most()
 	p.X.Tick.Marker = percentTicks{}
 	n := float64(len(c.lines))

@@ -35,7 +35,7 @@ func run(name string, records ...trainer.Record) compare.Run {
 	return compare.Run{Contender: name, Records: records}
 }
 
-// judge checks the verdict, or that there is none.
+// judge checks the verdict. An empty verdict means that the claim cannot be judged.
 func judge(t *testing.T, name string, c test, o *compare.Outcome, known bool, want ruling, text string) {
 	t.Helper()
 	v, ok := c(o)
@@ -90,8 +90,8 @@ func TestServes(t *testing.T) {
 	judge(t, "absent", serves("ssg"), o, false, "", "")
 }
 
-// The running mean of the squares of residuals c/sqrt(k) falls like log k/k; that of residuals
-// like 1/k falls faster, and that of constant residuals not at all.
+// The running mean of squared residuals falls like log k/k if the residuals are c/sqrt(k), falls
+// faster if they are c/k, and stays if they are constant.
 func TestDecays(t *testing.T) {
 	falling := func(power float64) compare.Run {
 		r := run("ppala", at(0, 1, 0))

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/certify/near"
 )
 
-// The line of a record has the distance, null with the reason where there is none, and nothing
-// where it was not measured.
+// The line of a record has the distance to a solution. If no distance exists, the line has null and
+// the reason. If the distance was not measured, the line has neither.
 func TestNearStationarityJSON(t *testing.T) {
 	for _, test := range []struct {
 		near *near.Stationarity

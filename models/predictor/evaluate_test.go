@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
@@ -200,6 +201,52 @@ func TestEvaluatePictures(t *testing.T) {
 	for _, labels := range [][]byte{{0, 1}, {0, 1, 2, 3, 0, 1}} {
 		if _, err := m.Evaluate(strings.NewReader(idx(5)), "idx", predictor.EvaluateOptions{Labels: labels}); !errors.Is(err, datasets.ErrMismatch) {
 			t.Errorf("%d labels: %v", len(labels), err)
+		}
+	}
+}
+
+// On the test rows alone, which rows.csv names, Evaluate counts what the session counted: the
+// weights hold the threshold.
+func TestEvaluateTestRows(t *testing.T) {
+	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
+	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2"}
+	var list []constraints.Constraint
+	for _, s := range texts {
+		c, err := constraints.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	source := session.CSV(write(t, text), "member")
+	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	dir, result := train(t, source, session.Decisions{SubjectTo: list})
+	m := load(t, dir)
+	if m.Description().Decision.Threshold != result.Outcome.Threshold {
+		t.Errorf("threshold %v, want %v", m.Description().Decision.Threshold, result.Outcome.Threshold)
+	}
+	rows, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text, "\n")
+	only := lines[0] + "\n"
+	for _, r := range rows {
+		if r.Split == rundir.Test {
+			only += lines[r.Number] + "\n"
+		}
+	}
+	e, err := m.Evaluate(strings.NewReader(only), "test rows", predictor.EvaluateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, c := range result.Outcome.Constraints {
+		got := e.Constraints[j]
+		if got.Constraint != texts[j] || got.Value == nil || math.Abs(*got.Value-*c.Test) > 1e-12 {
+			t.Errorf("%s: %v, the session counted %v", got.Constraint, got.Value, *c.Test)
+		}
+		if got.Interval == nil || math.Abs(got.Interval[0]-c.Interval[0]) > 1e-12 || math.Abs(got.Interval[1]-c.Interval[1]) > 1e-12 {
+			t.Errorf("%s: interval %v, the session's is %v", got.Constraint, got.Interval, c.Interval)
 		}
 	}
 }

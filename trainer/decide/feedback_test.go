@@ -6,7 +6,9 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"ppal/trainer"
@@ -26,6 +28,9 @@ type lending struct {
 	smooth   *problem.Affine
 	feedback decide.Feedback
 }
+
+// percent finds a share in a note.
+var percent = regexp.MustCompile(`([0-9.]+)%`)
 
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 
@@ -218,6 +223,13 @@ func TestTrainMeetsTheBound(t *testing.T) {
 			}
 			if !slices.IsSorted(h.seconds) || h.ticks != r.Iterations || h.iterations[len(h.iterations)-1] != r.Iterations || r.Iterations > 1500 {
 				t.Errorf("%s: seconds %v, %d ticks, %d iterations", name, h.seconds, h.ticks, r.Iterations)
+			}
+			for _, note := range r.Notes { // on the iterations of one round
+				if share := percent.FindStringSubmatch(note); share != nil {
+					if v, err := strconv.ParseFloat(share[1], 64); err != nil || v > 100 {
+						t.Errorf("%s: %s", name, note)
+					}
+				}
 			}
 			if c := r.Certificate; math.IsNaN(c.Epsilon) || c.Infeasibility > 0.01 {
 				t.Errorf("%s: the certificate is %+v", name, c)

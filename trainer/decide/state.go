@@ -23,7 +23,7 @@ const (
 // of the gradient is not measured as curvature, because the new shifts cause it.
 func warm(s *trainer.State) *trainer.State {
 	numbers := maps.Clone(s.Numbers)
-	for _, name := range []string{"dual.k", "curvature.distance"} {
+	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance"} {
 		if numbers[name] != nil {
 			numbers[name] = []float64{0}
 		}

@@ -31,7 +31,6 @@ func CPU(threads int) (Engine, error) {
 func On(d plan.Device) Engine { return deviceEngine{d} }
 
 // deviceEngine is the Engine that On returns.
-// deviceEngine is the Engine that On returns.
 type deviceEngine struct{ device plan.Device }
 
 // Compile implements Engine.
@@ -61,32 +60,6 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 		p.shapes = append(p.shapes, n.Shape())
 	}
 	return p, nil
-}
-
-// start returns the parameters' values one after the other.
-func start(parameters gorgonia.Nodes) (x []float64, err error) {
-	size := 0
-	for _, n := range parameters {
-		size += n.Shape().TotalSize()
-	}
-	x = make([]float64, 0, size)
-	for i, n := range parameters {
-		switch data := n.Value().Data().(type) {
-		case float32:
-			x = append(x, float64(data))
-		case float64:
-			x = append(x, data)
-		case []float32:
-			for _, v := range data {
-				x = append(x, float64(v))
-			}
-		case []float64:
-			x = append(x, data...)
-		default:
-			return nil, fmt.Errorf("parameter %d (%s) holds %T, want a dense tensor", i, n.Name(), data)
-		}
-	}
-	return x, nil
 }
 
 // forget removes the plan's references to data matrices, so that the caller can free them. It keeps

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )
@@ -20,6 +21,9 @@ type model struct {
 	dtype       tensor.Dtype
 	x, gradient []float64 // on the host: the parameters after the last Step, the gradients of the last run
 }
+
+// column returns numbers as a matrix of one column.
+func column(x []float64) matrix.Matrix { return &values[float64]{len(x), 1, x} }
 
 // newModel takes the number of parameters and the dtype from the user's model. The iterate is zero
 // until load.
@@ -35,7 +39,7 @@ func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regulari
 		return nil, err
 	}
 	m := &model{dtype: parameters[0].Value().Dtype(), x: make([]float64, n), gradient: make([]float64, n)}
-	v, err := d.NewVectors(m.dtype, m.x, r.Map(1).Ends)
+	v, err := d.NewVectors(m.dtype, column(m.x), r.Map(1).Ends)
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}

@@ -52,8 +52,8 @@ func Example() {
 	// Output: x = [1.000 1.000], multiplier [0.500]
 }
 
-// The optimizer's iterates equal those of trainer.Train, to the bit, where the first step needs no
-// probe.
+// The optimizer's iterates equal the iterates of trainer.Train to the bit if the first step needs
+// no probe.
 func TestOptimizerEqualsTrain(t *testing.T) {
 	for _, rule := range []struct {
 		name string

@@ -53,3 +53,33 @@ func TestFillRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The start of the iterate is the parameters' values, one after the other, in any range of rows.
+func TestStart(t *testing.T) {
+	g := gorgonia.NewGraph()
+	parameter := func(name string, shape tensor.Shape, data any) *gorgonia.Node {
+		return gorgonia.NewTensor(g, tensor.Float32, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))))
+	}
+	a, b := parameter("a", tensor.Shape{2, 2}, []float32{1, 0.1, 3, 4}), parameter("b", tensor.Shape{3}, []float32{5, 6, 7})
+	x, err := start(gorgonia.Nodes{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []float64{1, float64(float32(0.1)), 3, 4, 5, 6, 7}
+	if n, cols := x.Dims(); n != len(want) || cols != 1 {
+		t.Fatalf("%d x %d, want %d x 1", n, cols, len(want))
+	}
+	for from := range want {
+		for to := from; to <= len(want); to++ {
+			double, single := make([]float64, to-from), make([]float32, to-from)
+			x.Float64(double, from, to)
+			x.Float32(single, from, to)
+			for i := range double {
+				if double[i] != want[from+i] || float64(single[i]) != want[from+i] {
+					t.Errorf("rows %d to %d: %v and %v, want %v", from, to, double, single, want[from:to])
+				}
+			}
+		}
+	}
+}

@@ -22,7 +22,8 @@ type setting struct {
 	other string // why the run ends at another KKT point: its certificate is what counts
 }
 
-// slow is what problems with large multipliers need: delta that falls slowly, with little momentum.
+// slow holds the settings for problems with large multipliers: delta falls slowly, and the momentum
+// is small.
 func slow(f, g float64) setting { return setting{p: 1e-3, momentum: 0.5, f: f, g: g} }
 
 // settings of the problems that the default does not solve within 30,000 iterations, or that need a

@@ -177,8 +177,8 @@ func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, 
 
 // Every type of the package with a method "Report() Report" is a Method, and must be in the table.
 func TestEveryMethodIsInTheTable(t *testing.T) {
-	// The multiplier model takes problems of one drawn group at a time (DrawnGroup), which the table
-	// has not: multipliermodel_test.go.
+	// The multiplier model needs problems of one drawn group at a time (DrawnGroup). The table has
+	// none; multipliermodel_test.go tests the model.
 	tested := map[string]bool{"MultiplierModel": true}
 	for _, e := range table() {
 		tested[reflect.TypeOf(e.make()).Elem().Name()] = true

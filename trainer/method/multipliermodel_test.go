@@ -76,7 +76,7 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 	}
 }
 
-// The network's gradient is that of finite differences, and its step goes down it.
+// The network's gradient equals finite differences, and its step follows the negative gradient.
 func TestMultiplierNetworkGradient(t *testing.T) {
 	net := newMultiplierNetwork(3, 4, rand.New(rand.NewPCG(1, 2)))
 	z := []float64{0.2, -0.7, 0.5}

@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/option"
 )
 
-// set gives the options their given values and, where fill is true, the others their defaults:
-// those of a run for which no preset or problem changes them.
+// set gives the options their given values. If fill is true, the other options get the defaults of
+// a run without a preset and a problem.
 func set(t *testing.T, m method.Method, given map[string]string, fill bool) {
 	t.Helper()
 	options := m.Options()
@@ -114,8 +114,7 @@ func TestZeroValueHasTheDefaults(t *testing.T) {
 	}
 }
 
-// Every method is described under its own name, and each option is complete, stands once, and reads
-// back what it writes.
+// Every method is described under its own name. Each option is complete and listed once.
 func TestDescriptions(t *testing.T) {
 	for _, d := range method.All() {
 		m := d.New()

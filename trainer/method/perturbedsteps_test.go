@@ -40,8 +40,8 @@ func (h *handPerturbed) part(p float64) float64 {
 	return 1 / (p*float64(h.k) + 1) / (d[0]*d[0] + d[1]*d[1] + 1)
 }
 
-// handP is the default of p: that of the paper's fixed gradient step and of Adam, of gradient steps
-// by the rule, of momentum.
+// handP lists the defaults of p: for the paper's fixed gradient step and for Adam, for gradient
+// steps by the curvature rule, and for momentum.
 func handP(s handStep) float64 {
 	switch {
 	case s.kind == step.Adam || s.kind == step.Gradient && s.fixed:

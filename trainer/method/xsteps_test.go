@@ -26,8 +26,8 @@ func oneAbsolute(eps float64) problem.Functions {
 }
 
 // The closed form of proxlinear for m = 1: y = clip((h - eta grad h.grad f)/(eta ||grad h||^2),
-// -lambda, lambda), and lambda sign(h - eta grad h.grad f) for lambda < 0; with momentum b, q takes
-// the place of eta grad f and e(1 + b) that of eta.
+// -lambda, lambda), and lambda sign(h - eta grad h.grad f) for lambda < 0. With momentum b, q
+// replaces eta grad f, and e(1 + b) replaces eta.
 func TestProxLinearStepsByHand(t *testing.T) {
 	for name, kind := range handKinds() {
 		if kind.set.Kind == step.Adam {

@@ -170,7 +170,8 @@ func TestResidualIsTheProjection(t *testing.T) {
 	}
 }
 
-// residualDerivative is that of residual in v where it has one.
+// residualDerivative is the derivative of residual with respect to v, at points where residual is
+// differentiable.
 func TestResidualDerivative(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	for _, r := range regularizers() {

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// regularizersOf are those of every kind on n variables, their sets small enough to be left by the
-// steps of the tests.
+// regularizersOf returns a regularizer of every kind on n variables. Balls and boxes are so small
+// that the tests' steps leave them.
 func regularizersOf(n int) []problem.Regularizer {
 	size := math.Sqrt(float64(n))
 	return []problem.Regularizer{

@@ -27,13 +27,11 @@ type assembly struct {
 	problem    problem.Problem // on all training rows
 	sampler    sampler         // the problem that is trained, if it is not problem; else nil
 	parameters int
-	products   string // kind of products with the training rows
-	device     string // the device in words
-	// measures of the last record on the validation rows, if there are any
-	onValidation Measures
-	confidence   *confidence // makes the bounds hold on new rows; nil: they hold on the training rows
-	solved       *solution   // of bounds on decisions; nil before Optimize, and for other tasks
-	notes        []string    // decisions between loading the data and building the problem
+	products   string      // kind of products with the training rows
+	device     string      // the device in words
+	confidence *confidence // makes the bounds hold on new rows; nil: they hold on the training rows
+	solved     *solution   // of bounds on decisions; nil before Optimize, and for other tasks
+	notes      []string    // decisions between loading the data and building the problem
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.

@@ -115,6 +115,9 @@ func (b *batches) Sample(k int) error {
 // the list.
 func (r rows) pick(list []int) rows {
 	part := rows{data: matrix.Pick(r.data, list), classes: r.classes}
+	if s, ok := r.data.(matrix.Sparse); ok {
+		part.data = matrix.PickSparse(s, list)
+	}
 	place := make([]int, r.len()) // of each row, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])

@@ -210,3 +210,12 @@ func TestConfidenceRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestConfidenceOfPublished checks that a published problem on decisions has the confidence, too.
+func TestConfidenceOfPublished(t *testing.T) {
+	task := OnDecisionsOf(DemographicParity{Epsilon: []float64{0.2}}, 0.9)
+	a := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
+	if a.confidence == nil || a.confidence.Confidence != 0.9 {
+		t.Errorf("%+v, want a confidence of 0.9", a.confidence)
+	}
+}

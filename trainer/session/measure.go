@@ -46,8 +46,8 @@ type SplitMeasures struct {
 // Optimize implements Pipeline. The records get measures of every split.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
-	if s.TrainMerit, s.ValidationMerit = nil, nil; a.part(Validation) != nil {
-		s.ValidationMerit = a.validationMerit
+	if err := a.setMerits(&s); err != nil {
+		return nil, err
 	}
 	method := a.options.Method
 	if a.sampler != nil {
@@ -79,9 +79,7 @@ func (a *assembly) measure() (map[string]float64, error) {
 		for name, v := range m.Named {
 			all[rundir.MeasureKey(s.name, name)] = v
 		}
-		if s.name == Validation {
-			a.onValidation = m
-		}
+		s.last = m
 	}
 	return all, nil
 }

@@ -33,26 +33,72 @@ func (a *assembly) part(name Split) *split {
 	return nil
 }
 
-// validationMerit returns the merit of the iterate that measure has just measured, on the
-// validation rows: the objective and the violation of the bounds by the values that the task
-// bounds. A violation counts beyond the feasibility tolerance, and beyond one row of the smallest
-// class (of each group, on tables).
-func (a *assembly) validationMerit() trainer.Merit {
-	tolerance := a.options.Settings.FeasibilityTolerance
-	if tolerance == 0 {
-		tolerance = trainer.DefaultFeasibilityTolerance
+// setMerits sets the merits by which the settings choose weights. On the training rows of a task
+// without bounds on decisions, the method's own f and g decide.
+func (a *assembly) setMerits(s *trainer.Settings) (err error) {
+	s.TrainMerit, s.ValidationMerit = nil, nil
+	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
+		if s.TrainMerit, err = a.merit(a.data.splits[0]); err != nil {
+			return err
+		}
+	}
+	if held := a.part(Validation); held != nil {
+		s.ValidationMerit, err = a.merit(held)
+	}
+	return err
+}
+
+// merit returns the function for the merit of the iterate that measure has just measured on a
+// split: the objective and the violation of the bounds, by counted decisions if the bounds are on
+// decisions, else by the values that the task bounds. A violation counts beyond the feasibility
+// tolerance, and beyond one row: of the smallest cell of each bound on decisions, else of the
+// smallest class (of each group, on tables).
+func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
+	list := a.builder.statement.Constraints
+	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
+		sample, err := d.sample(s.rows)
+		if err != nil {
+			return nil, err
+		}
+		tolerances := d.tolerances(sample.Rows(), a.feasibilityTolerance())
+		return func() trainer.Merit {
+			values, g := s.last.Decisions, make([]float64, len(list))
+			for j, c := range list {
+				g[j] = values[1+j] - c.Bound - tolerances[j]
+			}
+			return trainer.MeritOf(values[0], g, 0)
+		}, nil
 	}
 	smallest := math.MaxInt
-	for _, rows := range a.part(Validation).strata {
+	for _, rows := range s.strata {
 		smallest = min(smallest, len(rows))
 	}
-	values := a.onValidation.Values
-	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
-		values = a.onValidation.Decisions
+	tolerance := max(a.feasibilityTolerance(), 1/float64(smallest))
+	return func() trainer.Merit {
+		values, g := s.last.Values, make([]float64, len(list))
+		for j, c := range list {
+			g[j] = values[1+j] - c.Bound
+		}
+		return trainer.MeritOf(values[0], g, tolerance)
+	}, nil
+}
+
+// tolerances returns the excess of each inequality that does not count on a split of which the
+// rates count rows: one row of the smallest cell, least at least. An inequality with an empty cell
+// never counts.
+func (d *decisions) tolerances(rows []int, least float64) []float64 {
+	list := make([]float64, len(d.system.Bounds))
+	for j, b := range d.system.Bounds {
+		list[j] = least
+		for k, n := range rows {
+			switch c := math.Abs(b.Coefficients[k]); {
+			case c == 0:
+			case n == 0:
+				list[j] = math.Inf(1)
+			default:
+				list[j] = max(list[j], c/float64(n))
+			}
+		}
 	}
-	g := make([]float64, len(values)-1)
-	for j, c := range a.builder.statement.Constraints {
-		g[j] = values[1+j] - c.Bound
-	}
-	return trainer.MeritOf(values[0], g, max(tolerance, 1/float64(smallest)))
+	return list
 }

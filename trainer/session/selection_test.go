@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
 	"ppal/datasets"
 	"ppal/trainer"
+	"ppal/trainer/problem"
 )
 
 // records keeps the records of a run.
@@ -98,6 +100,59 @@ func TestSelectionWithoutValidation(t *testing.T) {
 		var refused *OptionError
 		if !errors.As(err, &refused) || refused.Option != name || !strings.Contains(err.Error(), "--split") {
 			t.Errorf("%s: %v, want an *OptionError that names --split", name, err)
+		}
+	}
+}
+
+// TestMeritOnDecisions checks that bounds on decisions are judged by counted decisions, beyond one
+// row of each bound's smallest cell, and that a group without validation rows does not count.
+func TestMeritOnDecisions(t *testing.T) {
+	rows := three(600, 200, 0)
+	rows.Test = nil
+	group := &rows.Train.Attributes[0]
+	group.Values = append(group.Values, "Other")
+	rows.Validation.Attributes[0].Values = group.Values
+	for i := range 30 {
+		group.Of[i] = 2 // no validation row has this value
+	}
+	o := confident(t, rows, "gap(positive_rate, sex) <= 0.05", "fpr <= 0.01")
+	d := o.Task.(Decisions)
+	d.Confidence = 0
+	o.Task = d
+	a := buildOptions(t, o)
+	x := make([]float64, a.parameters)
+	x[0], x[1], x[2] = 1, 1, 0.3
+	a.problem.Space().Write(problem.Iterate, x)
+	if _, err := a.problem.Forward(make([]float64, len(a.builder.statement.Constraints))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.measure(); err != nil {
+		t.Fatal(err)
+	}
+	var s trainer.Settings
+	if err := a.setMerits(&s); err != nil {
+		t.Fatal(err)
+	}
+	for name, merit := range map[Split]func() trainer.Merit{Training: s.TrainMerit, Validation: s.ValidationMerit} {
+		part := a.part(name)
+		scores, err := a.scores(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted, _, err := a.builder.statement.decided().count(part, scores, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap, fpr := counted.Values[0], counted.Values[1]
+		smallest := len(part.labels)
+		for _, r := range gap.Rates {
+			if r.Rows > 0 {
+				smallest = min(smallest, r.Rows)
+			}
+		}
+		want := max(0, gap.Value-0.05-1/float64(smallest), fpr.Value-0.01-1/float64(fpr.Rates[0].Rows))
+		if got := merit(); math.Abs(got.Violation-want) > 1e-12 || got.Objective != counted.Objective.Value || want == 0 {
+			t.Errorf("%s: %+v, want the violation %v and the objective %v", name, got, want, counted.Objective.Value)
 		}
 	}
 }

@@ -63,6 +63,7 @@ type split struct {
 	problem *graph.Problem // nil for other rows than the training rows
 	blocks  *blocks        // nil for the training rows
 	measure func(scores []float64) (Measures, error)
+	last    Measures // of the last record
 }
 
 // builtIn reports whether a data set is drawn from a seed. Checksums of its rows then identify it.

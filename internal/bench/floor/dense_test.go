@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// TestDense checks that the products are those of all rows, for any number of threads.
+// TestDense checks that the products cover all rows, for any number of threads.
 func TestDense(t *testing.T) {
 	for _, level := range kernel.Levels() {
 		for _, threads := range []int{1, 2, 5} {

@@ -22,7 +22,7 @@ func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products,
 	for i := range w {
 		w[i] = float64(i%7-3) / 64
 	}
-	v, err := d.NewVectors(p.Dtype, w, nil)
+	v, err := d.NewVectors(p.Dtype, &matrix.Dense{Rows: len(w), Cols: 1, Data: w}, nil)
 	if err != nil {
 		return nil, err
 	}

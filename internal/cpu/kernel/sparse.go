@@ -18,7 +18,15 @@ type Sparse[F Float] struct {
 	columns    []int32
 	values     []F // of the entries; a single value for all of them if step is 0
 	step       int
-	groups     *groups // for products with one column, nil if groups do not pay
+	groups     *groups          // for products with one column, nil if groups do not pay
+	own        sparseEntries[F] // memory of Set
+}
+
+// sparseEntries is memory for the entries of a matrix.
+type sparseEntries[F Float] struct {
+	starts  []int
+	columns []int32
+	values  []F
 }
 
 // NewSparse checks the slices and wraps them; nil values mean ones. The rows may be some rows of a
@@ -40,12 +48,46 @@ func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []
 		return x, nil
 	}
 	values = values[first:last]
-	if len(values) > 0 && !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }) {
+	if len(values) > 0 && allEqual(values) {
 		x.values, x.step = []F{F(values[0])}, 0
 	} else {
 		x.values = converted[F](values)
 	}
 	return x, nil
+}
+
+// Set replaces the entries by a copy of the given ones, which have the form of NewSparse's. Factors
+// and sums of x stay valid. x has no row groups from then on, so an element of a product with one
+// column depends on the row alone.
+func (x *Sparse[F]) Set(starts []int, columns []int32, values []float64) error {
+	if err := checkSparse(x.rows, x.cols, starts, columns, values); err != nil {
+		return fmt.Errorf("kernel: %w: %w", ErrSparse, err)
+	}
+	first, last := starts[0], starts[x.rows]
+	own := &x.own
+	own.starts = append(own.starts[:0], starts...)
+	for i := range own.starts {
+		own.starts[i] -= first
+	}
+	own.columns = append(own.columns[:0], columns[first:last]...)
+	own.values, x.step = own.values[:0], 1
+	switch {
+	case values == nil:
+		own.values, x.step = append(own.values, 1), 0
+	case last > first && allEqual(values[first:last]):
+		own.values, x.step = append(own.values, F(values[first])), 0
+	default:
+		for _, v := range values[first:last] {
+			own.values = append(own.values, F(v))
+		}
+	}
+	x.starts, x.columns, x.values, x.groups = own.starts, own.columns, own.values, nil
+	return nil
+}
+
+// allEqual reports whether all elements are equal.
+func allEqual(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] })
 }
 
 func checkSparse(rows, cols int, starts []int, columns []int32, values []float64) error {

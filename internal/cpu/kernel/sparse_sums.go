@@ -15,20 +15,16 @@ type SparseSums[F Float] struct {
 	lanes       int // of a panel's vector, or of a column
 	rows, limit int // since the last flush, and until the next
 	totals      []float64
-	scale       float64 // of a single column's sums: the value of all entries
 	group       [groupRows]F
 }
 
 // NewSparseSums returns zeros for products of D of cols columns with x. It may add row groups to x,
 // so no product with x may run at the same time.
 func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
-	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols), scale: 1}
+	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols)}
 	adds := x.cols // of a flush, for each of D's columns
 	if cols == 1 {
 		k.group(x)
-		if x.step == 0 {
-			s.scale = float64(x.values[0])
-		}
 	}
 	switch {
 	case cols == 1 && x.groups != nil:
@@ -118,6 +114,15 @@ func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
 	}
 }
 
+// scale returns the factor of a single column's sums: the value of all entries if they are equal,
+// else 1.
+func (s *SparseSums[F]) scale() float64 {
+	if s.x.step == 0 {
+		return float64(s.x.values[0])
+	}
+	return 1
+}
+
 // flush adds the partial sums to the totals and clears them.
 func (s *SparseSums[F]) flush() {
 	s.rows = 0
@@ -163,7 +168,7 @@ func (s *SparseSums[F]) AddRow(row []float64, i int) {
 	if s.cols == 1 {
 		sum := []float64{s.totals[i]}
 		s.addParts(sum, i)
-		row[0] += s.scale * sum[0]
+		row[0] += s.scale() * sum[0]
 		return
 	}
 	for j, v := range s.totals[i*s.cols:][:s.cols] {

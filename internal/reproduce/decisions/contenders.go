@@ -180,7 +180,7 @@ func Contenders() []Contender {
 				}
 				return axes
 			})},
-		{Name: "proxy-Lagrangian (TFCO)", Worker: "proxy-lagrangian", Call: "proxy-lagrangian",
+		{Name: "proxy-Lagrangian", Worker: "proxy-lagrangian", Call: "proxy-lagrangian",
 			grid: func(p Problem) []Axis {
 				surrogate := fixed("surrogate", "sigmoid")
 				if small(p) {

@@ -23,8 +23,9 @@ type Row struct {
 	// Seconds, CPU and Models are the medians of the splits' repeated runs.
 	Seconds, CPU []float64
 	Models       []float64
-	// Excess is the contender's test error minus ppal's at equal measured gap, to one row: see
-	// EqualGap. An element is missing for a split on which the contender does not reach ppal's gap.
+	// Excess is the contender's test error minus ppal's at equal measured gap: of the contender's
+	// best mixture that meets the bound on training rows to one row (see EqualGap). An element is
+	// missing for a split on which the contender has no such mixture.
 	Excess []float64
 	// Unreached counts these splits.
 	Unreached int
@@ -101,8 +102,8 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 			points = append(points, at.Accepted)
 		}
 	}
-	// gaps that differ by one row are equal
-	limit := Measure(p.Kind, own.Totals, point.Accepted, 0).Largest() + OneRow(p.Kind, own.Totals, 0)
+	// whoever meets the bound to one row is equal; if ppal does not, its own gap counts
+	limit := max(p.Bound+OneRow(p.Kind, own.Totals, 0), Measure(p.Kind, own.Totals, point.Accepted, 0).Largest())
 	mixture, ok := EqualGap(p.Kind, own.Totals, points, limit)
 	if !ok {
 		r.Unreached++

@@ -109,7 +109,12 @@ func openJournal(dir string) (*journal, error) {
 	return j, nil
 }
 
+// keep adds a run. A run with the same key replaces an earlier one.
 func (j *journal) keep(f Fit) {
+	if i, ok := j.at[f.key()]; ok {
+		j.fits[i] = f
+		return
+	}
 	j.at[f.key()] = len(j.fits)
 	j.fits = append(j.fits, f)
 }

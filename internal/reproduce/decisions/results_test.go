@@ -40,7 +40,10 @@ func TestJournal(t *testing.T) {
 	if err := j.add(with(Own, nil, 2, 1, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if j, err = openJournal(dir); err != nil || len(j.fits) != 2 {
+	if err := j.add(with(Own, nil, 2, 1, 7)); err != nil { // replaces the run with the same key
+		t.Fatal(err)
+	}
+	if j, err = openJournal(dir); err != nil || len(j.fits) != 2 || j.fits[1].Seconds != 7 {
 		t.Fatal(err, len(j.fits))
 	}
 	if err := os.WriteFile(path, append(whole, "no JSON\n"...), 0o644); err != nil {

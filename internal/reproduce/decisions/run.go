@@ -138,10 +138,9 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 		return err
 	}
 	for _, p := range c.Problems {
-		if p.Data.Name != d.Name {
+		if p.Data.Name != d.Name || p.Bound != p.Searched().Bound {
 			continue
 		}
-		p = p.Searched()
 		for _, contender := range c.Contenders {
 			for _, s := range contender.Grid(p) {
 				if err := c.fit(ctx, p, contender, s, 1, 0); err != nil {

@@ -29,7 +29,7 @@ const Speedup = 10
 // row.
 func (o *Outcome) Bounds(p Problem) Verdict {
 	own := o.Table(p)[0]
-	v := Verdict{p, Confirmed, fmt.Sprintf("%d of %d splits", own.Met, o.Options.Splits)}
+	v := Verdict{p, Confirmed, fmt.Sprintf("%d of %d", own.Met, o.Options.Splits)}
 	switch {
 	case len(own.At[0]) < o.Options.Splits:
 		v.Ruling, v.Numbers = NotJudged, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
@@ -40,8 +40,8 @@ func (o *Outcome) Bounds(p Problem) Verdict {
 }
 
 // Errors judges the claim that ppal's test error is at most that of the best other contender at
-// equal measured gap, up to two standard errors of the paired differences. The numbers are the mean
-// of the other's test error minus ppal's, in points, and its standard error.
+// equal measured gap, up to two standard errors of the paired differences. The numbers are the
+// mean of the other's test error minus ppal's, in points, and its standard error.
 func (o *Outcome) Errors(p Problem) Verdict {
 	var best *Row
 	least := 0.0
@@ -56,7 +56,7 @@ func (o *Outcome) Errors(p Problem) Verdict {
 		}
 	}
 	if best == nil {
-		return Verdict{p, NotJudged, "no other reaches ppal's gap on every split"}
+		return Verdict{p, NotJudged, "no other meets the bound on every split"}
 	}
 	mean, standard := meanError(best.Excess)
 	ruling := Confirmed
@@ -67,8 +67,8 @@ func (o *Outcome) Errors(p Problem) Verdict {
 }
 
 // Times judges the claim that ppal is at least Speedup times faster than ExponentiatedGradient in
-// wall time: the median over the splits of the ratio in one turn. The numbers are the ratios of wall
-// times with their range, and of CPU times.
+// wall time: the median over the splits of the ratio in one turn. The numbers are the ratios of
+// wall times with their range, and of CPU times.
 func (o *Outcome) Times(p Problem) Verdict {
 	rows := o.Table(p)
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == ExponentiatedGradient })
@@ -82,7 +82,7 @@ func (o *Outcome) Times(p Problem) Verdict {
 	if ratio < Speedup {
 		ruling = NotConfirmed
 	}
-	return Verdict{p, ruling, fmt.Sprintf("%.1f times (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
+	return Verdict{p, ruling, fmt.Sprintf("%.1f (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
 }
 
 // quotients returns a[i]/b[i].

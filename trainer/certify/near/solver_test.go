@@ -189,7 +189,8 @@ func absSum1(x []float64) (sum float64) {
 	return sum
 }
 
-// Where rho^ does not make the problem convex there is no distance: f = -||x||^2 has the modulus 2.
+// If rho^ does not make the proximal problem convex, there is no distance: f = -||x||^2 has the
+// modulus 2.
 func TestNearStationarityNeedsConvexity(t *testing.T) {
 	fn := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return -x[0]*x[0] - x[1]*x[1] },

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/trainer/session"
+)
+
+// The rule of the exit statuses: 2 if the command or its input is wrong, whatever is wrong with the
+// input; 1 if the run fails. Every help that trains states the rule.
+func TestExitStatuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	rows := "x,g,y\n" + strings.Repeat("1,a,0\n2,b,1\n3,a,1\n4,b,0\n", 20)
+	for name, c := range map[string]struct {
+		content, flags string
+		status         int
+	}{
+		"missing value":  {rows + ",a,1\n", "--label y", exitUsage},
+		"bad column":     {rows, "--label z", exitUsage},
+		"ragged line":    {rows + "1,2\n", "--label y", exitUsage},
+		"empty file":     {"", "--label y", exitUsage},
+		"one class":      {"x,g,y\n1,a,1\n2,b,1\n", "--label y", exitUsage},
+		"bad constraint": {rows, "--label y --subject-to gap(tprr,g)<=0.1", exitUsage},
+		"bad attribute":  {rows, "--label y --subject-to gap(tpr,h)<=0.1", exitUsage},
+		"bad flag":       {rows, "--label y --iterations many", exitUsage},
+		"cannot write":   {rows, "--label y --subject-to gap(tpr,g)<=0.9 --iterations 1 --out /dev/null/run", exitFailed},
+	} {
+		args := append([]string{"train", "--quiet", "--dataset", "csv", "--file", file("rows.csv", c.content)}, strings.Fields(c.flags)...)
+		if !strings.Contains(c.flags, "subject-to") {
+			args = append(args, "--subject-to", "gap(tpr, g) <= 0.9")
+		}
+		if !strings.Contains(c.flags, "--out") {
+			args = append(args, "--out", filepath.Join(dir, "run"))
+		}
+		got := commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)
+		if got.status != c.status || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.stderr)
+		}
+	}
+	for _, args := range [][]string{{"--help"}, {"train", "--help"}} {
+		if got := command(t.Context(), nil, args...); !strings.Contains(got.stdout, exitText) {
+			t.Errorf("%v does not state the exit statuses", args)
+		}
+	}
+}
