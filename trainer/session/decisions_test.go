@@ -5,14 +5,17 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -251,5 +254,36 @@ func TestPublishedOnDecisions(t *testing.T) {
 	_, err := New(context.Background(), onTable(OnDecisionsOf(Intersectional{}, 0), Table{Dataset: "synthetic-communities"}, nil))
 	if err == nil || !strings.Contains(err.Error(), "bounds-on") {
 		t.Errorf("%v, want a refusal", err)
+	}
+}
+
+// TestBatchesKeepTheWeights checks that every mini-batch has labels, attributes, groups and earlier
+// decisions in the same places, so that the rates of the built task are those of the batch.
+func TestBatchesKeepTheWeights(t *testing.T) {
+	const n = 90
+	m := &Matrix{Features: &matrix.Dense{Rows: n, Cols: 1, Data: make([]float64, n)}, Earlier: map[string][]int{"old": nil},
+		Attributes: []constraints.Attribute{{Name: "u", Values: []string{"x", "y"}}}, Groups: []constraints.Group{{Name: "a"}, {Name: "b"}}}
+	for i := range n {
+		m.Labels = append(m.Labels, 2*(i%2)-1)
+		m.Attributes[0].Of = append(m.Attributes[0].Of, i/2%3-1)
+		m.Earlier["old"] = append(m.Earlier["old"], i/5%3-1)
+		m.Groups[i/7%2].Rows = append(m.Groups[i/7%2].Rows, i)
+	}
+	task := Decisions{SubjectTo: subject(t, "gap(tpr, u) <= 0.1", "gap(fpr, a) <= 0.1", "churn(old) <= 0.5")}
+	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
+	b := e.sampler.(smoothBatches).batches
+	picked := func() Rows {
+		r := e.data.splits[0].rows.pick(b.list).public()
+		for _, g := range r.Groups {
+			slices.Sort(g.Rows)
+		}
+		return r
+	}
+	first := picked()
+	if err := b.Sample(3); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, picked()); diff != "" {
+		t.Error(diff)
 	}
 }

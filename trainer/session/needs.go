@@ -106,11 +106,12 @@ func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 			if found == 0 {
 				return fmt.Errorf("session: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row", file, part.Name)
 			}
-			if r := &l.splits[k].rows; r.earlier == nil {
-				r.earlier = map[string][]int{file: of}
-			} else {
-				r.earlier[file] = of
+			r := &l.splits[k].rows
+			if r.earlier == nil {
+				r.earlier = map[string][]int{}
 			}
+			r.earlier[file] = of
+			r.strata = r.byGroupAndLabel()
 		}
 	}
 	return nil

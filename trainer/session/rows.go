@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"ppal/constraints"
@@ -77,8 +78,8 @@ func (r rows) ofLabel(label int) int {
 // byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap.
 // Empty sets are left out.
 func (r rows) byGroupAndLabel() [][]int {
-	if len(r.attributes) > 0 {
-		return r.byAttributesAndLabel()
+	if len(r.attributes)+len(r.earlier) > 0 {
+		return r.byEveryProperty()
 	}
 	group := make([]int, r.len()) // of each row, from 1
 	for k, g := range r.groups {
@@ -92,15 +93,26 @@ func (r rows) byGroupAndLabel() [][]int {
 	return r.strataOf(group)
 }
 
-// byAttributesAndLabel returns the rows of each label and combination of the attributes' values, in
-// the order of their first rows.
-func (r rows) byAttributesAndLabel() (all [][]int) {
+// byEveryProperty returns the rows of each combination of label, values of the attributes, earlier
+// decisions and, if groups do not overlap, group, in the order of their first rows. The rates of a
+// Decisions task then have the same weights in every mini-batch.
+func (r rows) byEveryProperty() (all [][]int) {
+	properties := [][]int{r.labels}
+	for _, a := range r.attributes {
+		properties = append(properties, a.Of)
+	}
+	for _, file := range slices.Sorted(maps.Keys(r.earlier)) {
+		properties = append(properties, r.earlier[file])
+	}
+	if a, ok := ofGroups(r.groups, r.len()); ok {
+		properties = append(properties, a.Of)
+	}
 	place := map[string]int{}
 	var key []byte
-	for i, y := range r.labels {
-		key = binary.AppendVarint(key[:0], int64(y))
-		for _, a := range r.attributes {
-			key = binary.AppendVarint(key, int64(a.Of[i]))
+	for i := range r.labels {
+		key = key[:0]
+		for _, of := range properties {
+			key = binary.AppendVarint(key, int64(of[i]))
 		}
 		k, known := place[string(key)]
 		if !known {
