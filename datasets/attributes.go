@@ -106,7 +106,7 @@ func (c *column) flagged() *column {
 		out.values = append(out.values, theMissing)
 	}
 	for i, own := range out.codes {
-		if own < 0 {
+		if own == -1 {
 			out.codes[i] = int32(code)
 		}
 	}
@@ -114,7 +114,12 @@ func (c *column) flagged() *column {
 }
 
 // missing reports whether the row has no value.
-func (c *column) missing(row int) bool { return c.text(row) == "" }
+func (c *column) missing(row int) bool {
+	if c.codes != nil {
+		return c.codes[row] < 0 // missing, or not among the known categories
+	}
+	return math.IsNaN(c.numbers[row])
+}
 
 // of returns the attribute on the given rows.
 func (a *Attribute) of(rows []int) Attribute {

@@ -58,6 +58,9 @@ func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, er
 	if err != nil && err != io.EOF {
 		return nil, 0, c.fail(err)
 	}
+	if err := checkForm(head, name); err != nil {
+		return nil, 0, err
+	}
 	if err := checkEncoding(head, name); err != nil {
 		return nil, 0, err
 	}

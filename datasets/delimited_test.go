@@ -94,6 +94,8 @@ func TestDelimitedErrors(t *testing.T) {
 		{"blank", " \n\n", ErrTruncated, "the file is empty"},
 		{"one column", "a\n1\n", ErrFormat, "line 1, column 1: wrong format: there is only one column; the separator is ','"},
 		{"no header", "1,2\n3,4\n", ErrFormat, "line 1, column 1: wrong format: the first line holds numbers"},
+		{"Parquet", "PAR1\x15\x04\x15", ErrFormat, "byte 0: wrong format: it is a Parquet file, want text of separated fields; convert it: python -c"},
+		{"Excel", "PK\x03\x04\x14", ErrFormat, "it is a zip archive or an Excel file, want text"},
 		{"Latin-1", "a,\xe9t\xe9\n1,2\n", ErrFormat,
 			"line 1, column 2: wrong format: \"\\xe9t\\xe9\" is not in UTF-8, probably the text is in ISO-8859-1; convert it: iconv -f ISO-8859-1 -t UTF-8 'file'"},
 		{"Windows-1252", "a,b\n1,x\n2,\x80 5\n", ErrFormat, "line 3, column 2: wrong format: \"\\x80 5\" is not in UTF-8, probably the text is in WINDOWS-1252"},

@@ -6,6 +6,27 @@ import (
 	"unicode/utf8"
 )
 
+// binaryForms are the first bytes of files of tables that are not text, their names, and how to make
+// text of them.
+var binaryForms = []struct{ begin, form, convert string }{
+	{"PAR1", "a Parquet file", `python -c "import pandas; pandas.read_parquet('%s').to_csv('table.csv', index=False)"`},
+	{"ARROW1", "an Arrow file", `python -c "import pandas; pandas.read_feather('%s').to_csv('table.csv', index=False)"`},
+	{"PK\x03\x04", "a zip archive or an Excel file", `unzip -p '%s' > table.csv, or save the sheet as CSV`},
+	{"\xd0\xcf\x11\xe0", "an Excel file", `save the sheet of '%s' as CSV`},
+	{"SQLite format 3", "an SQLite file", `sqlite3 -header -csv '%s' "SELECT * FROM TABLE" > table.csv`},
+}
+
+// checkForm returns an error that names the form of a file that is not text.
+func checkForm(head []byte, name string) error {
+	for _, f := range binaryForms {
+		if bytes.HasPrefix(head, []byte(f.begin)) {
+			return &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: it is %s, want text of separated fields", ErrFormat, f.form),
+				Advice: "convert it: " + fmt.Sprintf(f.convert, name)}
+		}
+	}
+	return nil
+}
+
 // checkEncoding returns an error that names the encoding if the beginning of a text is in UTF-16 or
 // UTF-32.
 func checkEncoding(head []byte, name string) error {

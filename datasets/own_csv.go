@@ -8,7 +8,7 @@ import (
 )
 
 // ownCSV describes a user's file: text of separated fields with the columns' names in the first
-// line, or a Parquet file.
+// line.
 //
 // A numeric column is standardised; a column of dates becomes several numbers or is refused; any
 // other column becomes one feature for each of its values. Blanks around a field are ignored.
@@ -79,7 +79,7 @@ func (t *ownTable) schema(known *sheet) *schema {
 			if c.kind == categoryKind {
 				break
 			}
-			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.value, missing: missing})
+			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.parser(), missing: missing})
 		}
 		if c.kind == categoryKind || c.kind == dateKind && (c.group || c.attribute) {
 			s.columns = append(s.columns, spec)

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ const mostlyNumbers = 80
 func (t *ownTable) decide() error {
 	sign, given := t.decimalSign()
 	problems := &Problems{Path: t.opts.File}
-	var ignorable []string
+	var fix remedy
 	kept := t.columns[:0]
 	for _, c := range t.columns {
 		if c.dispensable() {
@@ -52,13 +53,78 @@ func (t *ownTable) decide() error {
 		kept = append(kept, c)
 		found := t.problemsOf(c, sign, given)
 		problems.List = append(problems.List, found...)
-		if len(found) > 0 && c.feature && !c.group && !c.label {
-			ignorable = append(ignorable, c.name)
-		}
+		fix.add(c, found)
 	}
 	t.columns = kept
-	return problems.found(ignorable)
+	return problems.found(fix.flags(t.opts))
 }
+
+// remedy collects the flags that solve the problems of all columns.
+type remedy struct {
+	columns          []*ownColumn
+	ignore           []string
+	dates            bool
+	missing, dropped bool // some values are missing; some of them cannot be imputed
+	hopeless         bool // a problem that no flag solves
+}
+
+// add adds the problems of a column.
+func (r *remedy) add(c *ownColumn, found []*FileError) {
+	var missing, other bool
+	for _, e := range found {
+		switch {
+		case errors.Is(e, ErrMissing):
+			missing = true
+			r.dropped = r.dropped || c.label || c.group || c.split
+		case errors.Is(e, errDates):
+			r.dates = true
+		default:
+			other = true
+		}
+	}
+	switch {
+	case other && (c.label || c.group || c.split):
+		r.hopeless = true
+	case other:
+		r.ignore = append(r.ignore, c.name)
+	case missing:
+		r.columns = append(r.columns, c)
+		r.missing = true
+	}
+}
+
+// flags returns the flags; nil if they do not solve all problems.
+func (r *remedy) flags(opts *TableOptions) (flags []string) {
+	if r.hopeless || len(opts.Features) > 0 && len(r.ignore) > 0 { // --features must then be shorter
+		return nil
+	}
+	if r.dropped { // a column with few values would leave few rows
+		for _, c := range r.columns {
+			if 2*c.profile.missing > c.profile.rows && c.feature && !c.label && !c.group && !c.split {
+				r.ignore = append(r.ignore, c.name)
+			}
+		}
+	}
+	if ignore := slices.Concat(opts.Ignore, r.ignore); len(r.ignore) > 0 {
+		if slices.ContainsFunc(ignore, func(name string) bool { return strings.Contains(name, ",") }) {
+			return nil // a flag separates the names by commas
+		}
+		flags = append(flags, "--ignore "+shellName(strings.Join(ignore, ",")))
+	}
+	if r.dates {
+		flags = append(flags, "--dates expand")
+	}
+	switch {
+	case r.dropped:
+		flags = append(flags, "--missing drop")
+	case r.missing:
+		flags = append(flags, "--missing impute")
+	}
+	return flags
+}
+
+// errDates is the error of a column of dates.
+var errDates = fmt.Errorf("%w", ErrColumn)
 
 // decimalSign returns the decimal sign of the file's columns, as far as it is known.
 func (t *ownTable) decimalSign() (sign string, given bool) {
@@ -183,7 +249,7 @@ func (t *ownTable) decideDates(c *ownColumn, wrong func(at *FileError, advice, f
 				"%w %q: in its dates, such as %s, day and month can be exchanged", ErrColumn, c.name, p.date)
 		}
 	default:
-		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", ErrColumn, c.name, p.date)
+		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", errDates, c.name, p.date)
 	}
 }
 

@@ -61,6 +61,12 @@ func TestTestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.Test.Features.Float64(row, 0, 1)
+	e = got.Preparation.Encodings[0]
+	second := make([]float64, 4)
+	got.Test.Features.Float64(second, 1, 2)
+	if want := []float64{(2 - e.Center) / e.Scale, 0, 1, 0}; !slices.Equal(second, want) {
+		t.Errorf("the row after the unknown category is %v, want %v", second, want)
+	}
 	if !slices.Equal(row[1:], []float64{0, 0, 0}) || !slices.Equal(got.Test.Attributes[0].Of, []int{-1, 1, 0}) {
 		t.Errorf("the unknown category gives %v, %v", row, got.Test.Attributes[0].Of)
 	}

@@ -61,7 +61,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		`invalid column "name": it has 60 different texts`,
 		`invalid column "born": it holds dates, such as 1990-01-01; make numbers of the dates (--dates expand), or ignore the column (--ignore born)`,
 		`line 9, column 5: wage: missing value: "NA" in 1 of 60 rows; use --missing impute or --missing drop, or ignore the column (--ignore wage)`,
-		"to ignore these 4 columns: --ignore id,name,born,wage")
+		"for all of them: --ignore id,name --dates expand --missing impute")
 	got, err := everything(t, text, TableOptions{Label: "y", Ignore: []string{"id", "name"}, Dates: DatesExpanded, Missing: MissingImputed})
 	if err != nil {
 		t.Fatal(err)

@@ -61,6 +61,14 @@ func (e *Encoding) value(text []byte) (x float64, ok bool) {
 	return localNumber(text, e.Decimal)
 }
 
+// parser returns the function that parses the column's texts; nil for numbers as in programs.
+func (e *Encoding) parser() func(text []byte) (float64, bool) {
+	if e.Date == "" && e.Decimal == plainNumbers {
+		return nil
+	}
+	return e.value
+}
+
 // title names the column, or the part of its dates.
 func (e *Encoding) title() string {
 	if e.Part != "" {
@@ -150,7 +158,7 @@ func (p *Preparation) specs() []columnSpec {
 	var specs []columnSpec
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
-		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.value,
+		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.parser(),
 			categories: e.Categories, missing: e.Missing})
 	}
 	return specs
@@ -289,7 +297,10 @@ func (e *Encoding) indicators(c *column, rows []int, out *matrix.Dense, at int) 
 	}
 	for k, i := range rows {
 		feature := len(levels) // the flag of missing values
-		if code := c.codes[i]; code >= 0 {
+		switch code := c.codes[i]; {
+		case code == noCategory:
+			continue
+		case code >= 0:
 			feature = place[code]
 		}
 		if feature >= 0 {

@@ -1,9 +1,7 @@
 package datasets
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -44,18 +42,13 @@ func (p *Problems) Unwrap() []error {
 // add adds a problem.
 func (p *Problems) add(e *FileError) { p.List = append(p.List, e) }
 
-// found returns the problems as an error, nil if there are none. ignorable are columns that are
-// problems only as features.
-func (p *Problems) found(ignorable []string) error {
+// found returns the problems as an error, nil if there are none. flags solve all of them.
+func (p *Problems) found(flags []string) error {
 	if len(p.List) == 0 {
 		return nil
 	}
-	missing := !slices.ContainsFunc(p.List, func(e *FileError) bool { return !errors.Is(e, ErrMissing) })
-	switch {
-	case missing:
-		p.Advice = "to keep all of these columns: --missing impute or --missing flag"
-	case len(ignorable) > 1:
-		p.Advice = fmt.Sprintf("to ignore these %d columns: --ignore %s", len(ignorable), shellName(strings.Join(ignorable, ",")))
+	if len(p.List) > 1 && len(flags) > 0 {
+		p.Advice = "for all of them: " + strings.Join(flags, " ")
 	}
 	return p
 }

@@ -1,10 +1,10 @@
 package datasets
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // profile is what a first pass over a file finds out about the values of a column.
@@ -15,8 +15,8 @@ type profile struct {
 
 	// Numbers of values of each kind. A value with a point is in dotted or pointGroups too.
 	plain       int // numbers as in programs
-	dotted      int // of them with a point that cannot separate thousands
-	pointGroups int // of them with points that can separate thousands, as in 1.234
+	dotted      int // of them with a point that cannot separate thousands; 1 stands for more
+	pointGroups int // of them with points that can separate thousands, as in 1.234, before dotted is 1
 	comma       int // numbers only with a decimal comma, as in 1,5
 	point       int // numbers only with a decimal point and separators of thousands, as in 1,234.5
 	either      int // another number with a decimal comma than with a decimal point, as in 1,234
@@ -65,7 +65,8 @@ func (p *profile) add(text string, absent []string, records recordReader, field 
 		p.counting = p.counting && (p.rows == 1 && (x == 0 || x == 1) || p.rows > 1 && x == p.last+1)
 		p.last = x
 		p.plain++
-		if bytes.IndexByte([]byte(text), '.') >= 0 {
+		// after one point that cannot separate thousands, the others do not matter
+		if p.dotted == 0 && strings.IndexByte(text, '.') >= 0 {
 			if _, ok := localNumber([]byte(text), commaDecimals); ok {
 				p.pointGroups++
 			} else {

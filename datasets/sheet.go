@@ -42,6 +42,14 @@ type columnSpec struct {
 	free       bool     // numbers if all values are numbers, else any categories
 }
 
+// number parses a number. The usual call is direct, so that the bytes stay on the stack.
+func (s *columnSpec) number(text string) (float64, bool) {
+	if s.value == nil {
+		return number([]byte(text))
+	}
+	return s.value([]byte(text))
+}
+
 // schema describes which columns of a file to read, and how.
 type schema struct {
 	header    []string // the columns' names if the first line does not hold them
@@ -67,6 +75,8 @@ type sheetReader struct {
 	codes   []map[string]int32
 	drop    bool
 	source  []int // of the sheet, if rows are dropped
+	// no text in absent is a number, so a text that is a number is not missing
+	numbersFirst bool
 }
 
 // noCategory is the code of a category that is not among the allowed ones.
@@ -149,11 +159,12 @@ func readSheetFile(path string, s *schema) (*sheet, error) {
 
 // begin finds the columns. If several columns have the same name, it uses the first.
 func (r *sheetReader) begin(name string) error {
+	r.numbersFirst = !slices.ContainsFunc(r.absent, func(text string) bool {
+		_, ok := number([]byte(text))
+		return ok
+	})
 	for i := range r.specs {
 		spec := &r.specs[i]
-		if spec.value == nil {
-			spec.value = number
-		}
 		header, from := r.records.columns(), cmp.Or(spec.from, spec.name)
 		field := slices.Index(header, from)
 		if field < 0 {
@@ -192,6 +203,12 @@ func listed(names []string, most int) string {
 // add appends a value to column i.
 func (r *sheetReader) add(i int, text string) error {
 	c, spec := r.columns[i], &r.specs[i]
+	if spec.numeric && r.numbersFirst {
+		if x, ok := spec.number(text); ok {
+			c.numbers = append(c.numbers, x)
+			return nil
+		}
+	}
 	absent := slices.Contains(r.absent, text)
 	switch {
 	case absent && !spec.missing:
@@ -201,7 +218,7 @@ func (r *sheetReader) add(i int, text string) error {
 	case absent:
 		c.codes = append(c.codes, -1)
 	case spec.numeric:
-		x, ok := spec.value([]byte(text))
+		x, ok := spec.number(text)
 		if !ok {
 			return fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
 		}

@@ -59,7 +59,8 @@ func class(label int) int {
 // the groups overlap or leave rows out.
 func (t *Table) Partition() (protected, rest Group, err error) {
 	if len(t.Groups) != 2 {
-		return Group{}, Group{}, fmt.Errorf("datasets: %w: the table has %d groups, want one group and the rest; give one group, as in column=value",
+		return Group{}, Group{}, fmt.Errorf("datasets: %w: the table has %d groups, want one group and the rest; give one group, as in column=value, "+
+			"or bound the gap between all groups, as in --subject-to \"gap(positive_rate, COLUMN) <= 0.01\"",
 			ErrGroup, len(t.Groups))
 	}
 	if _, ok := exclusive(t.Groups, t.Rows()); !ok {

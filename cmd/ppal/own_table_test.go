@@ -45,7 +45,7 @@ func TestAllProblems(t *testing.T) {
 		}
 	}
 	if got.status != exitUsage || len(problems) != 4 || !strings.HasPrefix(problems[0], `invalid column "name": it has 200 different texts`) ||
-		!strings.Contains(problems[1], "--dates expand") || !strings.Contains(problems[2], "--missing impute") || !strings.Contains(problems[3], "--ignore name,born,age") {
+		!strings.Contains(problems[1], "--dates expand") || !strings.Contains(problems[2], "--missing impute") || !strings.Contains(problems[3], "for all of them: --ignore name --dates expand --missing impute") {
 		t.Fatalf("status %d\n%s", got.status, got.stderr)
 	}
 	// The advice, followed, works; the table says what each column became.

@@ -23,5 +23,6 @@
 //	Save      writes the directory's files
 //	Close     gives the device back
 //
-// Train is Optimize and Certify.
+// Train is Optimize and Certify. The command `ppal train --config DIR/config.yaml` repeats the run
+// of a saved session, unless config.yaml lists parts that only the program has.
 package session
