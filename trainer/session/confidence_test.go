@@ -108,6 +108,8 @@ func TestConfidenceOfGap(t *testing.T) {
 	without.Task = task
 	if plain := trained(t, without).Outcome; plain.Constraints[0].Promise != nil || plain.Confidence != 0 || *plain.Constraints[0].Train < bound-0.02 {
 		t.Errorf("without a confidence: %+v", plain.Constraints[0])
+	} else if tight, loose := slices.Min(r.Outcome.BoundShifts), slices.Min(plain.BoundShifts); tight > loose-0.015 {
+		t.Errorf("the feedback shifts a bound by %v, without a confidence by %v; want it tightened by about 0.035", tight, loose)
 	}
 }
 
