@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// binaryForms are the first bytes of files of tables that are not text, their names, and how to make
-// text of them.
+// binaryForms are the first bytes of files of tables that are not text, their names, and how to
+// make text of them.
 var binaryForms = []struct{ begin, form, convert string }{
 	{"PAR1", "a Parquet file", `python -c "import pandas; pandas.read_parquet('%s').to_csv('table.csv', index=False)"`},
 	{"ARROW1", "an Arrow file", `python -c "import pandas; pandas.read_feather('%s').to_csv('table.csv', index=False)"`},
