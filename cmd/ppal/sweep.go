@@ -159,7 +159,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	return s, cfg, nil
 }
 
-// without returns the texts of constraints other than bounds of the swept measure in the same sense.
+// without returns the texts of constraints without bounds of the swept measure in the same sense.
 func without(texts []string, over constraints.Constraint) []string {
 	return slices.DeleteFunc(texts, func(text string) bool {
 		c, err := constraints.Parse(text) // an error is reported with the settings

@@ -186,8 +186,8 @@ func oneSided(o *session.Outcome, result *session.Result) string {
 	return ""
 }
 
-// toOneRow marks a constraint whose value on the training rows exceeds the bound, by at most one row
-// of the smallest group. It counts as met.
+// toOneRow marks a constraint whose value on the training rows exceeds the bound by at most one row
+// of the smallest group. The constraint counts as met.
 const toOneRow = "to one row"
 
 // met says whether a constraint is met, and of what.
