@@ -178,7 +178,7 @@ func (d *delimited) next() ([]string, error) {
 	}
 	for i, field := range record {
 		record[i] = strings.TrimSpace(field)
-		if err, advice := checkUTF8(record[i], d.name); err != nil {
+		if advice, err := checkUTF8(record[i], d.name); err != nil {
 			return nil, advise(d.fail(i, err), advice)
 		}
 	}

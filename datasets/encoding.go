@@ -87,9 +87,9 @@ func convert(encoding, name string) string {
 
 // checkUTF8 returns an error if a text of the file is not in UTF-8. Its advice names the probable
 // encoding.
-func checkUTF8(text, name string) (err error, advice string) {
+func checkUTF8(text, name string) (advice string, err error) {
 	if utf8.ValidString(text) {
-		return nil, ""
+		return "", nil
 	}
 	encoding := "ISO-8859-1"
 	for i := range len(text) {
@@ -97,6 +97,6 @@ func checkUTF8(text, name string) (err error, advice string) {
 			encoding = "WINDOWS-1252"
 		}
 	}
-	return fmt.Errorf("%w: %q is not in UTF-8, probably the text is in %s", ErrFormat, text, encoding),
-		"convert it: " + convert(encoding, name)
+	return "convert it: " + convert(encoding, name),
+		fmt.Errorf("%w: %q is not in UTF-8, probably the text is in %s", ErrFormat, text, encoding)
 }

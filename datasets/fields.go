@@ -221,7 +221,7 @@ func (f *fieldReader) fail(field int, err error) error {
 // checkUTF8 returns an error if a field of the last record is not in UTF-8.
 func (f *fieldReader) checkUTF8() error {
 	for i, field := range f.fields {
-		if err, advice := checkUTF8(string(field), "FILE"); err != nil {
+		if advice, err := checkUTF8(string(field), "FILE"); err != nil {
 			return f.fail(i, fmt.Errorf("%w; %s", err, advice))
 		}
 	}

@@ -180,13 +180,16 @@ func (t *run) warn(warnings ...string) {
 	}
 }
 
+// InfeasibleStart begins the warning that the start violates a constraint.
+const InfeasibleStart = "the start is infeasible"
+
 // diagnose warns about a start and settings that the theory does not cover, on the full problem.
 func (t *run) diagnose() error {
 	if err := t.evaluate(); err != nil {
 		return err
 	}
 	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
-		t.warn(fmt.Sprintf("the start is infeasible: the largest violation is %.3g (--init starts from other weights)", v))
+		t.warn(fmt.Sprintf(InfeasibleStart+": the largest violation is %.3g (--init starts from other weights)", v))
 	}
 	if t.hooks.diagnoser != nil {
 		warnings, err := t.hooks.diagnoser.Diagnose(t.full, t.fullAt)

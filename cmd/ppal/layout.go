@@ -14,7 +14,7 @@ const tableWidth = 100
 type grid [][]string
 
 // print prints the rows with aligned columns. If the rows are wider than tableWidth, the first cell
-// of each row gets a line of its own, above the other cells.
+// of each row gets a line of its own, above the other cells, unless it is empty.
 func (g grid) print(out io.Writer) {
 	widths := g.widths()
 	total := -columnGap
@@ -26,7 +26,9 @@ func (g grid) print(out io.Writer) {
 		var line strings.Builder
 		for k, cell := range row {
 			if tall && k == 0 {
-				fmt.Fprintln(out, cell)
+				if cell != "" {
+					fmt.Fprintln(out, cell)
+				}
 				line.WriteString("  ")
 				continue
 			}

@@ -8,11 +8,13 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/sweep"
@@ -43,7 +45,7 @@ func (a *app) sweepCommand() *cobra.Command {
 		Long: `Sweep trains a model for several bounds of one constraint, from the loosest to the tightest. Each run starts from the
 weights and multipliers of the run before, and the data are read once. Sweep prints one table, and writes one picture
 (plots/trade-off.svg), one line of JSON for each bound (sweep.jsonl) and the directory of each run. It accepts the flags of
-train; further constraints (--subject-to) keep their bounds.
+train. The swept bounds replace a bound of the same measure in --subject-to; other constraints keep their bounds.
 
 To continue an interrupted sweep, repeat the command with its --out. The exit status is 0 also if a bound is not met: the
 table and sweep.jsonl say which bounds are met.`,
@@ -123,7 +125,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	for k, v := range values {
 		given[k] = v
 	}
-	given["subject-to"] = strings.Join(append(option.SplitStatements(values["subject-to"]), over.WithBound(bounds[0]).String()), option.StatementSeparator)
+	given["subject-to"] = strings.Join(append(without(option.SplitStatements(values["subject-to"]), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
 	cfg, err := config.ResolveWith(given, f.set, nil)
 	if err != nil {
 		return nil, cfg, err
@@ -155,6 +157,14 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 		},
 	}
 	return s, cfg, nil
+}
+
+// without returns the texts of constraints without bounds of the swept measure in the same sense.
+func without(texts []string, over constraints.Constraint) []string {
+	return slices.DeleteFunc(texts, func(text string) bool {
+		c, err := constraints.Parse(text) // an error is reported with the settings
+		return err == nil && c.Measure() == over.Measure() && c.IsAtLeast() == over.IsAtLeast()
+	})
 }
 
 // sweepProgress prints a line at the end of each run.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -81,5 +82,18 @@ func TestSweepRefuses(t *testing.T) {
 		if got.status != exitUsage || !strings.Contains(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, %s, want %s", args, got.status, got.stderr, want)
 		}
+	}
+}
+
+// The swept bounds replace bounds of the same measure in the same sense, and no others.
+func TestSweepReplacesTheSameMeasure(t *testing.T) {
+	over, err := sweep.ParseOver("gap(tpr, sex)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := []string{"gap(tpr, sex) <= 0.01", "gap(tpr,sex)<=5%", "gap(tpr, sex) >= 0.001", "gap(fpr, sex) <= 0.01", "no constraint"}
+	want := []string{"gap(tpr, sex) >= 0.001", "gap(fpr, sex) <= 0.01", "no constraint"}
+	if got := without(given, over); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -121,7 +121,7 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		}
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))
 	} else if len(o.Constraints) > 0 {
-		add("values", "%s Met: within the bound plus one row of the smallest group on the training rows.", values)
+		add("values", "%s Met: within the bound on the training rows. To one row: exceeds the bound by at most one row of the smallest group.", values)
 	}
 	if text := promised(o); text != "" {
 		add("new rows", "%s", text)
@@ -186,11 +186,20 @@ func oneSided(o *session.Outcome, result *session.Result) string {
 	return ""
 }
 
+// toOneRow marks a constraint whose value on the training rows exceeds the bound by at most one row
+// of the smallest group. The constraint counts as met.
+const toOneRow = "to one row"
+
 // met says whether a constraint is met, and of what.
 func met(o *session.Outcome, c *session.ConstraintOutcome) string {
-	yes := map[bool]string{true: "yes", false: "no"}
 	if o.BoundsOn != session.OnSurrogate {
-		return yes[c.Met]
+		switch {
+		case !c.Met:
+			return "no"
+		case c.Train != nil && (c.AtLeast && *c.Train < c.Bound || !c.AtLeast && *c.Train > c.Bound):
+			return toOneRow
+		}
+		return "yes"
 	}
 	if c.SurrogateMet != nil && *c.SurrogateMet {
 		return "surrogate met"

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"ppal/trainer"
@@ -385,6 +386,31 @@ func TestResumeRefusesOtherBounds(t *testing.T) {
 	_, err = decide.Train(t.Context(), other.problem, &method.PPALA{}, trainer.Settings{Iterations: 60, Resume: r.State}, other.feedback)
 	if !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a state of 2 bounds for 6: %v", err)
+	}
+}
+
+// TestInfeasibleStart starts from weights that violate the bounds. No round warns about its
+// infeasible start, because every round after a shift has one.
+func TestInfeasibleStart(t *testing.T) {
+	l := newLending(t, 600, 2, 0.02)
+	l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
+	g := make([]float64, problem.Constraints(l.smooth))
+	if _, err := l.smooth.Forward(g); err != nil {
+		t.Fatal(err)
+	}
+	if problem.MaxViolation(g) < 0.1 {
+		t.Fatalf("the start meets the bounds: %v", g)
+	}
+	var told []string
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
+		trainer.Settings{Iterations: 90, Warn: func(w string) { told = append(told, w) }}, l.feedback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range slices.Concat(told, r.Warnings) {
+		if strings.HasPrefix(w, trainer.InfeasibleStart) {
+			t.Error(w)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"ppal/trainer"
@@ -52,9 +53,10 @@ func (w *warnings) warn(text string) {
 	}
 }
 
-// pass tells a warning that has not been told.
+// pass tells a warning that has not been told. An infeasible start is no reason to warn: rounds
+// start from any weights, and the shifts of a new round make the weights before infeasible.
 func (w *warnings) pass(text string) {
-	if slices.Contains(w.told, text) {
+	if slices.Contains(w.told, text) || strings.HasPrefix(text, trainer.InfeasibleStart) {
 		return
 	}
 	w.told = append(w.told, text)

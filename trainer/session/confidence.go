@@ -19,8 +19,7 @@ type confidence struct {
 	system     *constraints.System
 	validation *split
 	sample     *constraints.Sample // the validation rows
-	entries    func(row int) []decide.Entry
-	promises   []promise.Promise // of the saved model; nil before the exact step
+	promises   []promise.Promise   // of the saved model; nil before the exact step
 }
 
 // newConfidence returns the plan of the promises; nil if the task asks for none.

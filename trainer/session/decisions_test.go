@@ -237,8 +237,8 @@ func TestPublishedOnDecisions(t *testing.T) {
 		classes := e.data.splits[0].classes
 		for k, c := range e.builder.statement.system.Subject {
 			want := tc.want[k]
-			if strings.Contains(want, "%s") {
-				want = strings.Replace(want, "%s", classes[1+k].Name, 1)
+			if before, after, found := strings.Cut(want, "%s"); found {
+				want = before + classes[1+k].Name + after
 			}
 			if c.String() != want {
 				t.Errorf("%v: %s, want %s", tc.task, c, want)
