@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// The GPU runs a user's op that is described, and refuses an op that is not.
+// The GPU runs a user's op that has a description, and refuses an op without a description.
 func TestUsersOp(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		d, _ := recorded(t, cuda.Options{}, 0)

@@ -21,11 +21,11 @@ import (
 	"ppal/trainer/graph"
 )
 
-// withDigits lists the products with digits.
+// withDigits lists the product settings with digits.
 var withDigits = []cuda.Products{cuda.BF16x3, cuda.BF16x2, cuda.Int8x3, cuda.Int8x2}
 
-// Every case of 8-bit data runs with digits and with all calls in order, and a steady iteration
-// makes the same calls as without digits.
+// Every case with 8-bit data runs with digits and makes its calls in a valid order. A steady
+// iteration makes the same calls as without digits.
 func TestDigitSequences(t *testing.T) {
 	for _, products := range withDigits {
 		for _, rows := range []int{0, 3, 64} {
@@ -39,10 +39,10 @@ func TestDigitSequences(t *testing.T) {
 	}
 }
 
-// A product with the data is two or three bfloat16 products, the smallest term first, each added to
-// the earlier ones, with long sums in blocks. The weights are split once for all windows of the
-// rows; the pass that computes the gradient of the activations splits the gradient. Float64 plans
-// and other data do not change.
+// A product with the data is two or three bfloat16 products: the smallest term first, each added to
+// the earlier products, with long sums in blocks. The device splits the weights once for all
+// windows of rows. The pass that computes the gradient of the activations also splits the gradient.
+// Float64 plans and other data do not change.
 func TestTermLaunches(t *testing.T) {
 	large := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{2500, 2000}, constraints.Sigmoid, false, graphcases.Bytes)
 	forward := func(terms int) []string { return append([]string{"split"}, multiplied(terms, 1, false)...) }
@@ -60,7 +60,7 @@ func TestTermLaunches(t *testing.T) {
 		{"three", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 1, false)...)},
 		{"two", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2}, "bf16x2", append(forward(2), backward(2, 1, false)...)},
 		{"windows of rows", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2, MicroBatch: 70}, "bf16x2",
-			slices.Concat(forward(2), multiplied(2, 1, false), // backwards, the forward half again
+			slices.Concat(forward(2), multiplied(2, 1, false), // the backward half repeats the forward half
 				forward(2), backward(2, 1, false), multiplied(2, 1, false), backward(2, 1, true))},
 		{"long sums", large, tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 2, false)...)},
 		{"float64", small(t), tensor.Float64, cuda.Options{Products: cuda.BF16x3}, "float64", []string{"precision 2", "precision 2"}},
@@ -88,8 +88,8 @@ func TestTermLaunches(t *testing.T) {
 	}
 }
 
-// multiplied lists the products of that many terms in that many blocks: the term, and whether the
-// product accumulates.
+// multiplied lists the products of a number of terms in a number of blocks. Each entry gives the
+// term and whether the product accumulates.
 func multiplied(terms, blocks int, add bool) (list []string) {
 	for k := terms - 1; k >= 0; k-- {
 		for range blocks {
@@ -103,7 +103,7 @@ func multiplied(terms, blocks int, add bool) (list []string) {
 // noting is a double that lists products and the launches that split their factors.
 type noting struct {
 	*double.Driver
-	count int // of terms
+	count int // number of terms
 	terms map[driver.Pointer]int
 	list  []string
 }
@@ -117,7 +117,7 @@ func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
 	default:
 		return n.Driver.Launch(s, l)
 	}
-	for k := range n.count { // the launch writes the terms first, and not the gradient
+	for k := range n.count { // the launch writes the terms before the gradient
 		n.terms[l.Writes[k].At] = k
 	}
 	return n.Driver.Launch(s, l)
@@ -126,7 +126,7 @@ func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
 func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
 	switch g.Precision {
 	case driver.BF16:
-		var from driver.Pointer // of the term that B is in
+		var from driver.Pointer // the term that holds B
 		for at := range n.terms {
 			if at <= g.B {
 				from = max(from, at)
@@ -160,8 +160,8 @@ func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
 	return d, r
 }
 
-// 8-bit data takes 2 bytes an element on the device, as bfloat16 or as bytes in two layouts. The
-// peak is the data, the digits and little more.
+// 8-bit data takes 2 bytes for each element on the device, either as bfloat16 or as bytes in two
+// layouts. The peak memory is the data, the digits and little more.
 func TestDigitMemory(t *testing.T) {
 	const rows, cols = 12_000, 1000
 	c := graphcases.Network(models.Spec{Inputs: cols, Hidden: []int{8}}, []int{rows / 2, rows / 2}, constraints.Sigmoid, false, graphcases.Bytes)
@@ -179,7 +179,7 @@ func TestDigitMemory(t *testing.T) {
 	}
 }
 
-// Bytes are bound as bytes. Bind refuses floats, even if they hold byte values, and bytes with
+// Bind keeps bytes as bytes. It refuses floats, even if they hold byte values, and bytes with
 // another scale.
 func TestDigitBind(t *testing.T) {
 	for _, products := range withDigits {
@@ -213,7 +213,7 @@ func TestDigitBind(t *testing.T) {
 	}
 }
 
-// launches are those of an iteration's two halves, and the products.
+// launches lists the launches and products of both halves of an iteration.
 func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 	t.Helper()
 	d, r := recorded(t, o, 0)
@@ -241,9 +241,9 @@ func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 	return list
 }
 
-// The launches of an iteration with digits, beside float32's. The pass that computes a gradient of
-// the activations also quantizes the gradient, and the pass that dequantizes also applies the
-// activation.
+// The test compares the launches of an iteration with digits and with float32. The pass that
+// computes a gradient of the activations also quantizes the gradient, and the pass that dequantizes
+// also applies the activation.
 func TestLaunchesWithDigits(t *testing.T) {
 	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
 	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
@@ -275,8 +275,9 @@ func TestLaunchesWithDigits(t *testing.T) {
 	}
 }
 
-// A gradient that only the product with the data reads is not written: the launch declares only the
-// gradient's terms. With digits the launch declares the gradient too, for columns without digits.
+// If only the product with the data reads a gradient, the launch declares only the gradient's terms
+// and does not write the gradient. With digits the launch also declares the gradient, for columns
+// without digits.
 func TestGradientIsNotWritten(t *testing.T) {
 	for products, named := range map[cuda.Products]bool{cuda.Float32: true, cuda.BF16x3: false, cuda.Int8x3: true} {
 		d, r := recorded(t, cuda.Options{Products: products}, 0)
@@ -298,7 +299,8 @@ func TestGradientIsNotWritten(t *testing.T) {
 	}
 }
 
-// auto is int8x3 if the device has integer tensor cores and the data is wide enough, else float32.
+// The setting auto selects int8x3 if the device has integer tensor cores and the data are wide
+// enough, else float32.
 func TestAutomaticProducts(t *testing.T) {
 	wide := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Bytes)
 	dense := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Dense)

@@ -1,4 +1,4 @@
 package cuda
 
-// SetSums sets how many bytes of integer sums a device has in memory at a time.
+// SetSums sets the number of bytes of integer sums that a device keeps in memory at a time.
 func SetSums(d *Device, bytes int) { d.sums = bytes }

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// The device runs plans. Of this module the packages below cuda import each other, the plan, the
-// data matrices and the leaf packages of problems; they import no constraint, model, data set or
-// method.
+// The packages below cuda import only each other, the plan, the data matrices and the leaf packages
+// of problems. They import no constraint, model, data set or method.
 func TestImports(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -17,7 +16,7 @@ func TestImports(t *testing.T) {
 	allowed := []string{"ppal/internal/plan", "ppal/datasets/matrix", "ppal/trainer/problem", "ppal/trainer/internal/vec"}
 	for _, tags := range []string{"", "gpu"} {
 		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cuda/...")
-		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages of the tag gpu are cgo's
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages with the build tag gpu need cgo
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)

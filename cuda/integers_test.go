@@ -17,7 +17,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// Results do not depend on how many of the integer sums are in memory at a time.
+// Results do not depend on the number of integer sums that are in memory at a time.
 func TestSumsInPieces(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 30, Hidden: []int{20}}, []int{40, 50, 60}, constraints.Sigmoid, true, graphcases.Bytes)
 	var first [][]float64

@@ -18,8 +18,8 @@ func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {
 	return at
 }
 
-// Released memory is used again for requests of at least half the size; the peak is the most that
-// the driver gave.
+// The pool reuses released memory for requests of at least half its size. The peak counts the
+// memory that the driver allocated.
 func TestPoolUsesAgain(t *testing.T) {
 	r := double.New(double.Options{})
 	p := &pool{driver: r}
@@ -43,13 +43,13 @@ func TestPoolUsesAgain(t *testing.T) {
 	}
 }
 
-// Unused memory goes back to the driver before an allocation fails. The error says what was
-// allocated, its size, and the free memory.
+// The pool returns unused memory to the driver before an allocation fails. The error names the
+// allocation, its size and the free memory.
 func TestPoolOutOfMemory(t *testing.T) {
 	r := double.New(double.Options{Memory: 10_240})
 	p := &pool{driver: r}
 	p.release(allocate(t, p, 8000))
-	at := allocate(t, p, 3000) // not in the place of 8000
+	at := allocate(t, p, 3000) // does not reuse the 8000 bytes
 	_, err := p.allocate("the gradient (784 x 256)", 9000)
 	want := "cuda: out of device memory: the gradient (784 x 256) needs 9.216 kB, and 7.168 kB of 10.24 kB are free; --micro-batch N takes N rows at a time"
 	if !errors.Is(err, driver.ErrOutOfMemory) || err.Error() != want {

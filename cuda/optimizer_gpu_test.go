@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// The kernels' steps give the CPU's iterates.
+// The steps on the GPU give the same iterates as the CPU.
 func TestOptimizerAgreesWithTheCPU(t *testing.T) {
 	r := double.Computing(double.Options{})
 	d, err := cuda.Open(r, cuda.Options{})

@@ -16,8 +16,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// disc is a user's own loop: maximise x + y, where x^2 + y^2 <= 2 and ||(x, y)|| <= 1.2, from (1.1,
-// -0.3).
+// disc is a problem with a user's own loop: maximise x + y subject to x^2 + y^2 <= 2 and ||(x, y)||
+// <= 1.2, from the start (1.1, -0.3).
 type disc struct {
 	o       *graph.Optimizer
 	machine gorgonia.VM
@@ -45,7 +45,7 @@ func newDisc(t *testing.T, options ...graph.OptimizerOption) *disc {
 	return &disc{o, machine, x}
 }
 
-// run takes a step of the loop.
+// run takes one step of the loop.
 func (d *disc) run(t *testing.T) error {
 	t.Helper()
 	if err := d.machine.RunAll(); err != nil {
@@ -55,9 +55,9 @@ func (d *disc) run(t *testing.T) error {
 	return d.o.Step(gorgonia.NodesToValueGrads(gorgonia.Nodes{d.x}))
 }
 
-// An optimizer's steps run on the GPU's vectors: the gradient goes up, the proximal step is two
-// passes, the norm and the move, and the moved parameters come down. The parameters go up in the
-// first step only.
+// An optimizer's step runs on the GPU's vectors: it uploads the gradient, runs the proximal step as
+// two passes (the norm, then the move), and downloads the moved parameters. Only the first step
+// uploads the parameters.
 func TestOptimizerOnDevice(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	l := newDisc(t, graph.OnDevice(d))
@@ -80,7 +80,7 @@ func TestOptimizerOnDevice(t *testing.T) {
 	}
 }
 
-// An error of the device ends the Step that it happens in.
+// Step returns an error of the device in the step where the error happens.
 func TestOptimizerKeepsErrors(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	l := newDisc(t, graph.OnDevice(d))

@@ -22,8 +22,8 @@ import (
 
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
 
-// recorded returns a device on a double that computes nothing; the test fails if the double refuses
-// a call.
+// recorded returns a device on a test double that computes nothing. The test fails if the double
+// refuses a call.
 func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{Memory: memory})
@@ -42,7 +42,8 @@ func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double
 	return d, r
 }
 
-// iterate does a few iterations: both halves, into two vectors in turn, and a step.
+// iterate runs a number of iterations: the forward half, the backward half into two vectors in
+// turn, and a step.
 func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 	t.Helper()
 	_, m := p.Dims()
@@ -58,9 +59,9 @@ func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 	}
 }
 
-// Every case runs with every call in order: nothing unwritten is read, nothing is left behind. Each
-// half is captured once for each vector, and after that there are no allocations and no launches of
-// the halves but their graphs.
+// Every case makes its calls in a valid order: no kernel reads unwritten memory, and the device
+// releases every object. The device captures each half once for each output vector. After the
+// captures a half is a single graph launch, and the device allocates nothing.
 func TestSequences(t *testing.T) {
 	for _, dtype := range dtypes {
 		for _, slice := range []int{0, 3, 64} {
@@ -103,13 +104,13 @@ func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *cuda.Devic
 	}
 }
 
-// small is a case with every kind of fused pass.
+// small returns a case that contains every kind of fused pass.
 func small(t testing.TB) graphcases.Case {
 	t.Helper()
 	return graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40, 30}, 0, true, graphcases.Bytes)
 }
 
-// A whole iteration's launches, fused: what is between the products is one pass each.
+// An iteration runs one fused pass between consecutive products.
 func TestFusedLaunches(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	p, err := small(t).Problem(tensor.Float32, graph.On(d))
@@ -141,8 +142,8 @@ func TestFusedLaunches(t *testing.T) {
 	}
 }
 
-// A bound input is uploaded to its old place, and the graphs stay. A sparse input becomes dense,
-// and both halves are captured again.
+// Bind uploads an input to the same address and keeps the captured graphs. A sparse input becomes
+// dense, and the device captures both halves again.
 func TestBindAndCaptures(t *testing.T) {
 	for form, captures := range map[graphcases.Storage]int{graphcases.Values: 2, graphcases.Bytes: 2, graphcases.Sparse: 4} {
 		d, r := recorded(t, cuda.Options{}, 0)
@@ -166,8 +167,8 @@ func TestBindAndCaptures(t *testing.T) {
 	}
 }
 
-// If memory does not suffice, the error names the allocation and says what to do; everything is
-// given back.
+// If memory does not suffice, the error names the allocation and says what to do. The device
+// releases all memory.
 func TestOutOfMemory(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 100_000)
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{600, 400}, 0, false, graphcases.Dense)
@@ -182,7 +183,8 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// A device that fails in an operation of the space says so at the next half, and stays so.
+// A failure in an operation of the vector space appears as the error of the next half and of all
+// later halves.
 func TestFailuresAreKept(t *testing.T) {
 	lost := &driver.Error{Operation: "launch", Name: "CUDA_ERROR_LAUNCH_FAILED"}
 	d, r := recorded(t, cuda.Options{}, 0)
@@ -204,7 +206,8 @@ func TestFailuresAreKept(t *testing.T) {
 	}
 }
 
-// A failure of any call is an error and never a panic, and the device still gives everything back.
+// A failure of any call gives an error and never a panic, and the device still releases every
+// object.
 func TestEveryFailureIsAnError(t *testing.T) {
 	lost := errors.New("lost")
 	for _, kind := range []string{"Allocate", "Pinned", "NewStream", "NewEvent", "Upload", "Launch", "Multiply", "Download", "Synchronize",
@@ -217,7 +220,7 @@ func TestEveryFailureIsAnError(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				defer func() { _ = d.Close() }() // it may be what fails
+				defer func() { _ = d.Close() }() // Close may be the call that fails
 				p, err := small(t).Problem(tensor.Float32, graph.On(d))
 				if err != nil {
 					return err
@@ -243,14 +246,14 @@ func TestEveryFailureIsAnError(t *testing.T) {
 			if !errors.Is(err, lost) {
 				t.Errorf("%s %d: error %v", kind, k, err)
 			}
-			if k > 60 { // the rest are more of the same
+			if k > 60 { // the later calls repeat the earlier calls
 				break
 			}
 		}
 	}
 }
 
-// An op without a kernel is an error that names it.
+// The error for an op without a kernel names the op.
 func TestUnknownOps(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 0)
 	_, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -264,7 +267,7 @@ func TestUnknownOps(t *testing.T) {
 	}
 }
 
-// Windows of rows take less memory, and a step that needs all rows at once is an error.
+// Windows of rows need less memory. A step that needs all rows at once gives an error.
 func TestMicroBatches(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, 0, false, graphcases.Bytes)
 	var peaks []int64
@@ -292,7 +295,7 @@ func TestMicroBatches(t *testing.T) {
 	}
 }
 
-// pairwise is the mean over all pairs of rows of the product of their scores.
+// pairwise defines the mean, over all pairs of rows, of the product of the two rows' scores.
 func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
 	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(10, 3), gorgonia.WithName("rows"),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(10, 3), tensor.Of(tensor.Float64))))
@@ -307,7 +310,7 @@ func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
 	return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}, Inputs: gorgonia.Nodes{x}}, err
 }
 
-// What is wrongly asked for is an error.
+// Wrong arguments give errors.
 func TestMisuse(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 0)
 	p, err := small(t).Problem(tensor.Float32, graph.On(d))
@@ -328,8 +331,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// A step rule measures the gradient's change and the last step in each iteration, and waits for the
-// device once.
+// A step rule measures the change of the gradient and the last step in each iteration, and waits
+// for the device once.
 func TestMeasurementsWaitOnce(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	p, err := small(t).Problem(tensor.Float32, graph.On(d))

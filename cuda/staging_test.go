@@ -30,11 +30,11 @@ func opened(t *testing.T) (*Device, *double.Driver) {
 	return d, r
 }
 
-// A large upload goes through the two pinned buffers in turn; a buffer is filled again when its
-// copy is done.
+// A large upload alternates between the two pinned buffers. The upload refills a buffer only after
+// the buffer's copy is done.
 func TestUploadsInPieces(t *testing.T) {
 	d, r := opened(t)
-	const rowBytes, rows = 3000, 4000 // 12 MB: 1398 rows in a buffer
+	const rowBytes, rows = 3000, 4000 // 12 MB: 1398 rows fit in a buffer
 	at, err := d.memory.allocate("rows", rowBytes*rows)
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +70,8 @@ func TestUploadsInPieces(t *testing.T) {
 	}
 }
 
-// The memory that kernels share grows, and the outgrown memory stays for the graphs that have its
-// address.
+// The scratch memory that kernels share grows. The outgrown memory stays allocated for the graphs
+// that hold its address.
 func TestRoomGrows(t *testing.T) {
 	d, r := opened(t)
 	first, err := d.queue.Scratch(100)
@@ -92,7 +92,7 @@ func TestRoomGrows(t *testing.T) {
 	}
 }
 
-// What a device does not compute with is refused by name, and the driver closed.
+// Open refuses wrong or unsupported options, names the option, and closes the driver.
 func TestOpenRefuses(t *testing.T) {
 	for want, c := range map[string]struct {
 		major int
@@ -114,7 +114,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Vectors are zero when they are new, and come from memory that was given back.
+// New vectors are zero and reuse released memory.
 func TestVectors(t *testing.T) {
 	d, _ := opened(t)
 	v, err := d.NewVectors(tensor.Float32, &matrix.Dense{Rows: 10, Cols: 1, Data: make([]float64, 10)}, []int{4, 10})

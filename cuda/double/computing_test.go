@@ -16,7 +16,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// device is a new one and its kernel that copies matrices of float32.
+// device opens a double and its kernel that copies float32 matrices.
 func device(t *testing.T, o double.Options) (*double.Driver, driver.Function) {
 	t.Helper()
 	d := double.Computing(o)
@@ -35,7 +35,7 @@ func device(t *testing.T, o double.Options) (*double.Driver, driver.Function) {
 	return d, f
 }
 
-// Every kernel in PTX is compiled for the host, with the same parameters.
+// The host compiles every kernel that exists in PTX, with the same parameters.
 func TestLoadsEveryModule(t *testing.T) {
 	files, err := filepath.Glob("../kernels/ptx/*.ptx")
 	if err != nil || len(files) == 0 {
@@ -50,7 +50,7 @@ func TestLoadsEveryModule(t *testing.T) {
 	}
 }
 
-// copying is the launch that copies n numbers.
+// copying returns the launch that copies n numbers.
 func copying(f driver.Function, to, from driver.Pointer, n int) *driver.Launch {
 	return &driver.Launch{Function: f, Name: "copy_f32", Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1},
 		Args:  []uint64{uint64(to), driver.IntArg(n), uint64(from), driver.IntArg(n), driver.IntArg(1), driver.IntArg(n)},
@@ -74,7 +74,7 @@ func ok(t *testing.T, errs ...error) {
 	}
 }
 
-// refused checks that an error is a violation that says so.
+// refused checks that err is a violation that contains the words of what.
 func refused(t *testing.T, err error, what string) {
 	t.Helper()
 	var v *double.Violation
@@ -121,7 +121,7 @@ func TestMemory(t *testing.T) {
 	ok(t, d.Close())
 }
 
-// A kernel that reads what nothing wrote gets numbers that are NaN.
+// A kernel reads NaN from memory that nothing wrote.
 func TestNewMemoryIsPoison(t *testing.T) {
 	d, f := device(t, double.Options{})
 	p, q := allocate(t, d, 16), allocate(t, d, 16)
@@ -184,7 +184,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// A kernel whose threads read what others write is found: a copy onto itself, one number further.
+// Strict mode finds a kernel whose threads read elements that other threads write: a copy of a
+// matrix onto itself, shifted by one number.
 func TestStrictFindsRaces(t *testing.T) {
 	d, f := device(t, double.Options{Strict: true})
 	p := allocate(t, d, 20)
@@ -192,7 +193,7 @@ func TestStrictFindsRaces(t *testing.T) {
 	refused(t, d.Launch(0, copying(f, p.Offset(4), p, 4)), "depend on the order of the threads")
 }
 
-// A write beside an allocation is found when it is freed.
+// The double reports a write outside an allocation when the allocation is freed.
 func TestGuards(t *testing.T) {
 	d, f := device(t, double.Options{})
 	p, q := allocate(t, d, 16), allocate(t, d, 32)
@@ -202,7 +203,7 @@ func TestGuards(t *testing.T) {
 	refused(t, d.Free(p), "wrote beside the 16 bytes")
 }
 
-// A graph computes with what is in memory when the graph runs.
+// A graph computes with the contents of memory at the time of its launch.
 func TestCapture(t *testing.T) {
 	d, f := device(t, double.Options{})
 	s, err := d.NewStream()
@@ -228,7 +229,7 @@ func TestCapture(t *testing.T) {
 	refused(t, d.Close(), "1 events 1 graphs 1 streams 4 bytes of call 3 4 bytes of call 4 4 pinned bytes of call 5")
 }
 
-// A download to pinned memory arrives when the stream is synchronized, not before.
+// A download to pinned memory arrives when the stream is synchronized, and not before.
 func TestDownloadsArriveWhenSynchronized(t *testing.T) {
 	d, f := device(t, double.Options{})
 	p, q := allocate(t, d, 4), allocate(t, d, 4)

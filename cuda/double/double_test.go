@@ -9,13 +9,13 @@ import (
 	"ppal/cuda/driver"
 )
 
-// rig is a device with a stream, a kernel and some memory.
+// rig holds a device with a stream, a kernel and some memory.
 type rig struct {
 	*double.Driver
 	t      testing.TB
 	stream driver.Stream
 	kernel driver.Function
-	a, b   driver.Pointer // 64 bytes each; a is written
+	a, b   driver.Pointer // 64 bytes each; the rig wrote a
 	pinned []byte         // 64 bytes
 }
 
@@ -48,7 +48,7 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// launch reads and writes spans.
+// launch launches a kernel that reads and writes the given spans.
 func (r *rig) launch(s driver.Stream, reads, writes driver.Span) error {
 	l := &driver.Launch{Function: r.kernel, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}}
 	if reads.Bytes > 0 {
@@ -64,7 +64,7 @@ func all(p driver.Pointer) driver.Span { return driver.Span{At: p, Bytes: size} 
 
 var none driver.Span
 
-// Each of the things that the package says it asserts is refused, with these words.
+// The double refuses every misuse that the package comment lists, with these words.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(r *rig) error
@@ -127,7 +127,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// graph captures a launch that reads.
+// graph captures a launch that reads the given span.
 func (r *rig) graph(reads driver.Span) driver.Graph {
 	r.t.Helper()
 	r.ok(r.BeginCapture(r.stream))
@@ -135,8 +135,8 @@ func (r *rig) graph(reads driver.Span) driver.Graph {
 	return must[driver.Graph](r.t)(r.EndCapture(r.stream))
 }
 
-// What is in order passes: events between streams, work behind a synchronisation, replays, and
-// everything given back.
+// The double accepts correct calls: events between streams, work after a synchronisation, replays,
+// and the release of all objects.
 func TestWhatIsInOrder(t *testing.T) {
 	r := newRig(t)
 	other, event := must[driver.Stream](t)(r.NewStream()), must[driver.Event](t)(r.NewEvent())

@@ -13,7 +13,8 @@ import (
 	"ppal/cuda/driver"
 )
 
-// formats are how the precisions keep operands and results, and what is left of an operand.
+// formats gives, for each precision, the bytes of an operand, the bytes of a result, and the
+// rounding of operands.
 var formats = map[driver.Precision]struct {
 	in, out int
 	rounded func(x float64) float64
@@ -21,7 +22,7 @@ var formats = map[driver.Precision]struct {
 	driver.Float32: {4, 4, func(x float64) float64 { return float64(float32(x)) }},
 	driver.TF32: {4, 4, func(x float64) float64 {
 		f, e := math.Frexp(float64(float32(x)))
-		return math.Ldexp(math.Round(f*(1<<11)), e-11) // 10 bits behind the first; ties away from zero
+		return math.Ldexp(math.Round(f*(1<<11)), e-11) // 10 bits after the leading bit; ties round away from zero
 	}},
 	driver.Float64: {8, 8, func(x float64) float64 { return x }},
 	driver.BF16:    {2, 4, func(x float64) float64 { return float64(math.Float32frombits(math.Float32bits(float32(x)) &^ 0xffff)) }},
@@ -105,8 +106,8 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
-// Products of integers are exact, several at once, up to the largest and the smallest sum; one
-// beyond is an error.
+// Batched integer products are exact up to the largest and the smallest 32-bit sum. A sum beyond
+// this range is an error.
 func TestMultiplyIntegers(t *testing.T) {
 	const inner, count = 16, 2
 	d := double.Computing(double.Options{})
@@ -131,7 +132,7 @@ func TestMultiplyIntegers(t *testing.T) {
 			t.Errorf("sum %d is %d, want %d", at, x, want)
 		}
 	}
-	const most = 1 << 31 / (128 * 128) // of -128 x -128: 2^31, one too many
+	const most = 1 << 31 / (128 * 128) // products -128 x -128 that add up to 2^31, one beyond the largest sum
 	long := allocate(t, d, 4*most)
 	all := make([]byte, 4*most)
 	for i := range all {

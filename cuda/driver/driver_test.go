@@ -28,7 +28,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// Arguments are the bits of a kernel's parameter of 8 bytes.
+// Float64Arg and IntArg return the bits of a kernel parameter of 8 bytes.
 func TestArguments(t *testing.T) {
 	for got, want := range map[uint64]uint64{driver.Float64Arg(1): 0x3ff0000000000000, driver.Float64Arg(math.Inf(-1)): 0xfff0000000000000,
 		driver.IntArg(-1): 0xffffffffffffffff, driver.IntArg(7): 7} {
@@ -41,8 +41,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A product's spans run from the first element of each matrix to the last, or to the last of a
-// batch.
+// The spans of a product run from the first element of each matrix to its last element, or to the
+// last element of a strided batch.
 func TestSpans(t *testing.T) {
 	for name, c := range map[string]struct {
 		g             driver.Gemm
@@ -69,7 +69,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// Check refuses products of integers that tensor cores do not support.
+// Check refuses integer products that tensor cores do not support.
 func TestCheckIntegers(t *testing.T) {
 	good := driver.Gemm{Precision: driver.Int8, Rows: 5, Cols: 4, Inner: 32, TransB: true, Alpha: 1, A: 16, B: 32, C: 64, StrideA: 32, StrideB: 48,
 		StrideC: 4, Batch: 2, StepA: 16, StepB: 16, StepC: 20}

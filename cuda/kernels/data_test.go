@@ -31,7 +31,7 @@ func widen[T plan.Float](t *testing.T) {
 	}
 }
 
-// What is unpacked and packed again is the same numbers, and nothing beside them is touched.
+// Unpacking and packing again returns the same numbers and changes no memory outside the matrix.
 func TestPack(t *testing.T) {
 	r := newRig[float32](t, 1)
 	f, g, h := r.result(1, 1, 0), r.result(3, 1, 4), r.result(2, 3, 1)

@@ -15,9 +15,9 @@ import (
 	"ppal/internal/plan"
 )
 
-const testScale = 1 / 76.5 // no power of two
+const testScale = 1 / 76.5 // not a power of two
 
-// signed holds 8-bit data in both layouts, for products whose second factor has the digits d.
+// signed holds 8-bit data in both layouts, for products with a second factor of digits d.
 func signed(r *rig[float32], u []byte, rows, cols int) (byRow, byCol kernels.SignedBytes) {
 	byRow.Stride, byCol.Stride = kernels.PaddedIndices(cols), kernels.PaddedIndices(rows)
 	byRow.At, byCol.At = r.put(make([]byte, rows*byRow.Stride)), r.put(make([]byte, cols*byCol.Stride))
@@ -25,7 +25,7 @@ func signed(r *rig[float32], u []byte, rows, cols int) (byRow, byCol kernels.Sig
 	return byRow, byCol
 }
 
-// placed are digits in memory that is poison.
+// placed places digits in poisoned device memory.
 func placed(r *rig[float32], d kernels.Digits) kernels.Digits {
 	bytes, _, _ := d.Room()
 	at, err := r.d.Allocate(bytes)
@@ -34,7 +34,7 @@ func placed(r *rig[float32], d kernels.Digits) kernels.Digits {
 	return d.Place(at)
 }
 
-// read are the digits of the device's, by block, slice, column and index, and the units and
+// read returns the digits from the device by block, slice, column and index, with the units and the
 // offsets.
 func read(r *rig[float32], d kernels.Digits) (digits []int8, units []float64, offsets []int64) {
 	raw := make([]byte, d.Bytes())
@@ -51,13 +51,13 @@ func read(r *rig[float32], d kernels.Digits) (digits []int8, units []float64, of
 	return digits, units, offsets
 }
 
-// expected are the digits of a column by their definition, with one rounding of each remainder to
+// expected computes the digits of a column by their definition. Each remainder is rounded once to
 // float32.
 func expected(column []float32, count int) (digits [][]int8, unit float64) {
 	var most float32
 	finite := true
 	for _, v := range column {
-		most = max(most, float32(math.Abs(float64(v)))) // NaN stays
+		most = max(most, float32(math.Abs(float64(v)))) // keeps NaN
 		finite = finite && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
 	}
 	lift, inverse, base := float32(1), float32(0), math.Pow(254, float64(count-1))
@@ -86,7 +86,7 @@ func expected(column []float32, count int) (digits [][]int8, unit float64) {
 	return digits, unit
 }
 
-// checkDigits compares what is on the device with the digits of b, whose rows may be the columns.
+// checkDigits compares the digits on the device with the digits of the matrix that element reads.
 func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float32) {
 	r.t.Helper()
 	digits, units, offsets := read(r, d)
@@ -120,7 +120,7 @@ func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float
 	}
 }
 
-// Quantizing gives the digits of the definition for all magnitudes, shapes, blocks and layouts, and
+// Quantize writes the digits of the definition for all magnitudes, shapes, blocks and layouts, and
 // zeros in the padding.
 func TestCutDigits(t *testing.T) {
 	sizes := []float32{1, 1e-3, 1e30, 0x1p127, 1e-19, 1e-30, 1e-38, 1e-42, 0x1p-149}
@@ -161,7 +161,8 @@ func TestCutDigits(t *testing.T) {
 	}
 }
 
-// multiply is X B or, from the transpose, X^T B, of data u (rows x inner) with the digits of b.
+// multiply computes X B, or X^T B from the transposed layout, for data u (rows x inner) and the
+// digits of b.
 func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {
 	wide := d.Count * d.Width
 	sums, err := r.d.Allocate(4 * d.Blocks * rows * wide)
@@ -173,8 +174,8 @@ func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits
 	r.do(r.s.Dequantize(r.q, j))
 }
 
-// Products of one block of indices equal integer arithmetic to the bit, for random and extreme data
-// and factors, and equal the products of the CPU's kernels.
+// Products with one block of indices equal integer arithmetic to the bit, for random and extreme
+// data and factors. They also equal the products of the CPU's kernels.
 func TestDigitProducts(t *testing.T) {
 	huge := 0
 	for name, operands := range map[string]struct {
@@ -231,7 +232,7 @@ func TestDigitProducts(t *testing.T) {
 	}
 }
 
-// onCPU is the product by the CPU's kernels.
+// onCPU computes the product with the CPU's kernels.
 func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []float32 {
 	t.Helper()
 	k, err := kernel.NewByteKernels(kernel.Go)
@@ -247,7 +248,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 	return z
 }
 
-// Sums about the largest and smallest 32-bit integer, and beyond, where they are cut in two: the
+// The sums reach the largest and the smallest 32-bit integer. Longer sums are split in two. The
 // double refuses a sum that does not fit.
 func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
@@ -264,7 +265,7 @@ func TestExactIndices(t *testing.T) {
 		out := r.result(rows, cols, 0)
 		d := placed(r, kernels.NewDigits(inner, cols, 3, kernels.ExactIndices, testScale))
 		stride := d.Blocks * d.Length
-		bytes := make([]byte, rows*stride) // less 128: the first row is -128, the second 127
+		bytes := make([]byte, rows*stride) // minus 128: the first row is -128, the second row is 127
 		for l := range stride {
 			bytes[l], bytes[stride+l] = 0x80, 127
 		}
@@ -280,8 +281,8 @@ func TestExactIndices(t *testing.T) {
 	}
 }
 
-// A column with an infinity or a NaN is what products of float32 give, in both products and
-// whatever the blocks; the others are not touched.
+// A column with an infinity or a NaN gives the float32 product, in both products and for any number
+// of blocks. The other columns do not change.
 func TestDigitsNonFinite(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for seed, bad := range []float32{inf, -inf, nan} {
@@ -289,7 +290,7 @@ func TestDigitsNonFinite(t *testing.T) {
 		r := newRig[float32](t, uint64(seed))
 		u := make([]byte, rows*inner)
 		for i := range u {
-			u[i] = byte(i % 3) // zeros, too
+			u[i] = byte(i % 3) // includes zeros
 		}
 		x, _ := signed(r, u, rows, inner)
 		b, out := r.random(inner, cols, 1), r.result(rows, cols, 0)
@@ -323,7 +324,7 @@ func TestDigitsNonFinite(t *testing.T) {
 	}
 }
 
-// Dequantize accumulates, and applies an activation with its bias.
+// Dequantize accumulates, or applies an activation with its bias.
 func TestJoinActivates(t *testing.T) {
 	const rows, inner, cols = 9, 40, 5
 	r := newRig[float32](t, 3)
@@ -353,9 +354,9 @@ func TestJoinActivates(t *testing.T) {
 	}
 }
 
-// Gradients, whose second factor has scales of its own in every block of rows, are within the bound
-// of docs/products.md, sum_b kappa_K c_j^b |X|_f^b + u |G_fj|, also of columns whose entries grow
-// along the rows.
+// The second factor of a gradient has separate scales in every block of rows. The errors are within
+// the bound of docs/products.md, sum_b kappa_K c_j^b |X|_f^b + u |G_fj|, even for columns whose
+// entries grow along the rows.
 func TestGradientBound(t *testing.T) {
 	const rows, features, cols = 150, 23, 6
 	kappas := map[int]float64{2: (1/(2*254.) + 0x1p-25) / 127, 3: (1/(2*254.*254) + 0x1p-25) / 127}

@@ -19,7 +19,7 @@ func binary2(op plan.Op, x, y *plan.Expr) *plan.Expr { return &plan.Expr{Op: op,
 
 func constant(x float64) *plan.Expr { return &plan.Expr{Op: plan.Value, Const: x} }
 
-// special puts numbers at the ends of the range where there is room.
+// special writes the extreme numbers of the type into a matrix that has room.
 func special[T plan.Float](r *rig[T], v plan.View) {
 	list := []float64{0, math.Copysign(0, -1), 800, -800, 90, -90, 20, -20, 1e-30, math.Inf(1), math.Inf(-1), math.NaN()}
 	for k, x := range list {
@@ -29,8 +29,8 @@ func special[T plan.Float](r *rig[T], v plan.View) {
 	}
 }
 
-// mapped runs an expression on both sides. The operands are made by shape: 'm' as the result, 'r' a
-// row, 'c' a column, '1' a number, and 'o' the result itself.
+// mapped runs an expression on the host and on the device. A letter gives the shape of each
+// operand: 'm' a matrix, 'r' a row, 'c' a column, '1' a number, 'o' the result itself.
 func mapped[T plan.Float](t *testing.T, e *plan.Expr, operands string, interpreted bool) {
 	for i, sh := range shapes {
 		r := newRig[T](t, uint64(i))
@@ -68,14 +68,14 @@ func mapped[T plan.Float](t *testing.T, e *plan.Expr, operands string, interpret
 		}
 		r.do(r.s.Map(r.q, m, r.put(m.Program())))
 		r.step(&plan.Map{Expr: e, Args: args, Out: out})
-		r.check(1, 8) // what is summed before is rounded, and the host's log2 and pow are not the best
+		r.check(1, 8) // the sums round, and the host's log2 and pow are not correctly rounded
 		if t.Failed() {
 			t.Fatalf("%v on %+v", e, sh)
 		}
 	}
 }
 
-// Every form that has a kernel of its own, and its operands.
+// forms lists every expression that has its own kernel, with its operands.
 var forms = []struct {
 	e        *plan.Expr
 	operands string
@@ -100,7 +100,7 @@ func TestMapForms(t *testing.T) {
 	}
 }
 
-// The typed steps of a layer agree with the plan's loops, with special values and gaps between
+// The typed steps of a layer agree with the plan's loops, on special values and with gaps between
 // rows.
 func TestLayerSteps(t *testing.T) {
 	both(t, layerSteps[float32], layerSteps[float64])
@@ -145,7 +145,8 @@ func TestMapInterprets(t *testing.T) {
 		list = append(list, binary2(op, load(0), load(1)))
 	}
 	list = append(list,
-		// The deeper operand comes first on the stack: both orders of an operation that is not symmetric.
+		// The evaluation pushes the deeper operand first: test both orders of an asymmetric
+		// operation.
 		binary2(plan.Sub, load(0), binary2(plan.Div, load(1), binary2(plan.Sub, load(2), constant(0.25)))),
 		binary2(plan.Pow, binary2(plan.Add, load(0), load(1)), constant(2)),
 		unary(plan.Sigmoid, binary2(plan.Add, load(0), load(1)))) // not in place
@@ -157,7 +158,7 @@ func TestMapInterprets(t *testing.T) {
 	}
 }
 
-// operands is one more than the largest operand's index.
+// operands returns one more than the largest operand index.
 func operands(e *plan.Expr) int {
 	switch {
 	case e == nil:
@@ -168,7 +169,7 @@ func operands(e *plan.Expr) int {
 	return max(operands(e.X), operands(e.Y))
 }
 
-// A tree of 2^10 operands that is as deep to both sides.
+// The expression is a balanced tree with 2^10 operands.
 func TestMapDeep(t *testing.T) {
 	e := load(0)
 	for range 10 {
@@ -261,7 +262,7 @@ func gradSums[T plan.Float](t *testing.T) {
 	}
 }
 
-// The tails of the activations are accurate, and nothing overflows.
+// The tails of the activations are accurate and do not overflow.
 func TestActivationTails(t *testing.T) {
 	both(t, tails[float32], tails[float64])
 }
@@ -282,7 +283,7 @@ func tails[T plan.Float](t *testing.T) {
 	}
 }
 
-// smallest is below what a number without full precision can be.
+// smallest is the smallest normal number of the type.
 func smallest[T plan.Float]() float64 {
 	if dtypeOf[T]() == kernels.Float32 {
 		return 0x1p-126

@@ -20,7 +20,7 @@ import (
 // compiler is a driver that only loads modules.
 type compiler struct {
 	driver.Driver
-	entries map[string]kernels.Entry // of the loaded modules
+	entries map[string]kernels.Entry // entries of the loaded modules
 	loads   int
 	fails   error
 }
@@ -35,7 +35,8 @@ func (c *compiler) Load(ptx string) (driver.Module, error) {
 
 func (c *compiler) Function(_ driver.Module, name string) (driver.Function, error) { return 1, nil }
 
-// recorder keeps launches. Scratch and counters are addresses of nothing.
+// recorder is a queue that records launches. Its scratch memory and counters have arbitrary
+// addresses.
 type recorder struct{ launches []driver.Launch }
 
 func (r *recorder) Launch(l *driver.Launch) error {
@@ -51,7 +52,7 @@ func matrix(rows, cols int) kernels.Operand {
 	return kernels.Operand{At: 0x4000, Rows: rows, Cols: cols, Stride: cols}
 }
 
-// mapped2 is an expression of two operands.
+// mapped2 compiles an expression of two operands.
 func mapped2(t *testing.T, e *plan.Expr) *kernels.Map {
 	t.Helper()
 	m, err := kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4))
@@ -61,7 +62,7 @@ func mapped2(t *testing.T, e *plan.Expr) *kernels.Map {
 	return m
 }
 
-// everything calls every launching function, in all forms that have kernels of their own.
+// everything calls every launching function, in every form that has its own kernel.
 func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	do := func(err error) {
 		t.Helper()
@@ -113,7 +114,7 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	everyVector(t, s, q, p)
 }
 
-// everyQuantized calls the functions that only float32 plans use.
+// everyQuantized calls the launching functions that only float32 plans use.
 func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer) {
 	do := func(err error) {
 		t.Helper()
@@ -150,8 +151,8 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 	}
 }
 
-// Every launch names a kernel that is in the PTX and has its parameters, each of 8 bytes as a
-// launch's slots are; and every kernel is launched by something.
+// Every launch names a kernel of the PTX and passes the kernel's parameters, each in a slot of 8
+// bytes. Every kernel has a launching function.
 func TestLaunchesFitPTX(t *testing.T) {
 	for _, dtype := range []kernels.Dtype{kernels.Float32, kernels.Float64} {
 		c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
@@ -204,8 +205,8 @@ func inPTX(t *testing.T, dtype kernels.Dtype) (names []string) {
 	return names
 }
 
-// A module is compiled at the first launch of one of its kernels, once; an error of the compiler is
-// the launch's.
+// The first launch of a kernel compiles the kernel's module. Later launches do not compile the
+// module again. The launch returns the compiler's error.
 func TestModulesLoadWhenFirstUsed(t *testing.T) {
 	c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
 	s, err := kernels.Load(c, kernels.Float32)
@@ -230,7 +231,7 @@ func TestModulesLoadWhenFirstUsed(t *testing.T) {
 	}
 }
 
-// Matrices of float64 have neither digits nor terms.
+// Float64 matrices have neither digits nor bfloat16 terms.
 func TestQuantizedIsFloat32(t *testing.T) {
 	c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
 	s, err := kernels.Load(c, kernels.Float64)
@@ -255,7 +256,8 @@ func TestQuantizedIsFloat32(t *testing.T) {
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
 var float32Only = []string{"integers.cu", "output_digits.cu", "split.cu"}
 
-// The pinned compiler wrote the PTX, for sm_80 and newer. Each source and type has one module.
+// The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
+// number type.
 func TestPTXIsOfEverySource(t *testing.T) {
 	sources, err := fs.Glob(device.Sources, "*.cu")
 	if err != nil || len(sources) == 0 {

@@ -11,10 +11,10 @@ import (
 	"ppal/internal/plan"
 )
 
-// lossSizes are rows and classes.
+// lossSizes lists numbers of rows and of classes.
 var lossSizes = [][2]int{{1, 2}, {5, 3}, {130, 4}, {600, 10}, {1500, 2}, {40, 17}}
 
-// margins makes losses of both sides, with infinite, equal and undefined scores.
+// margins makes losses on the host and on the device, with infinite, equal and undefined scores.
 func margins[T plan.Float](r *rig[T], phi constraints.Phi, rows, classes, gap int) (plan.Margins, plan.View, kernels.Loss) {
 	s := r.random(rows, classes, gap)
 	special(r, s)
@@ -86,8 +86,8 @@ func TestPhiOf(t *testing.T) {
 	}
 }
 
-// groupings are the memberships that group means are tried on: ranges with empty ones and rows in
-// none, and lists.
+// groupings lists memberships for group means: ranges of rows, with empty groups and rows in no
+// group, and lists of rows.
 func groupings[T plan.Float](r *rig[T], rows int) []plan.Groups {
 	third := rows / 3
 	ranges := plan.Groups{Rows: rows, Count: 4, Starts: []int{min(1, third), third, third, max(rows-2, third), max(rows-1, third)}}
@@ -136,7 +136,7 @@ func groupMeans[T plan.Float](t *testing.T) {
 	}
 }
 
-// The contributions of windows of the rows add up to the whole.
+// The contributions of windows of rows add up to the means over all rows.
 func TestGroupMeansOfWindows(t *testing.T) {
 	const rows = 50
 	r := newRig[float64](t, 3)
@@ -182,7 +182,7 @@ func groupMeansGrad[T plan.Float](t *testing.T) {
 	}
 }
 
-// finite makes scores whose losses are, so that means over them say something.
+// finite overwrites scores with numbers that have finite losses, so that the means are finite.
 func finite[T plan.Float](r *rig[T], s plan.View) {
 	for i := range s.Rows {
 		for j := range s.Cols {
@@ -217,7 +217,7 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 	rows := l.Scores.Rows
 	var means []kernels.MeansStep
 	var grads []kernels.MeansGradStep
-	// On the host the losses are rounded to T before they are summed, and the rows' weights are.
+	// The host rounds the losses and the weights of the rows to T before it sums them.
 	losses, d := r.result(rows, 1, 0), r.result(rows, 1, 0)
 	r.step(value(losses))
 	for k, g := range groupings(r, rows) {
@@ -232,7 +232,7 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 	m, w := kernels.NewMeans(means...), kernels.NewMeansGrad(grads...)
 	r.do(r.s.LossMeans(r.q, m, r.put(m.Table()), l))
 	r.do(r.s.LossGradMeans(r.q, l, w, r.put(w.Table()), r.on(ds), false))
-	for _, v := range []plan.View{losses, d} { // the device has not written them
+	for _, v := range []plan.View{losses, d} { // the device does not write these
 		for j := range r.memory.Data[v.Buffer] {
 			r.memory.Data[v.Buffer][j] = T(math.NaN())
 		}

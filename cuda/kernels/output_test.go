@@ -10,7 +10,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// layers are rows, hidden units and scores.
+// layers lists numbers of rows, hidden units and scores.
 var layers = [][3]int{{1, 1, 1}, {3, 5, 2}, {40, 33, 4}, {70, 64, 3}, {130, 7, 10}, {9, 100, 16}, {700, 40, 1}, {65, 300, 5}}
 
 func TestOutputForward(t *testing.T) {
@@ -63,9 +63,9 @@ func outputBackward[T plan.Float](t *testing.T) {
 	}
 }
 
-// backward tries all results (variants 0 to 3, one for each activation), the gradient of the factor
-// alone (4), and the gradient of the activations alone from a transposed factor, written over the
-// activations (5).
+// backward checks one variant. Variants 0 to 3 compute all results, one variant for each
+// activation. Variant 4 computes only the gradient of the factor. Variant 5 computes only the
+// gradient of the activations, from a transposed factor, and overwrites the activations.
 func backward[T plan.Float](t *testing.T, seed uint64, l [3]int, variant int) {
 	slopes := []plan.Op{plan.Identity, plan.SigmoidGrad, plan.TanhGrad, plan.ReLUGrad}
 	r := newRig[T](t, seed)
@@ -104,7 +104,7 @@ func backward[T plan.Float](t *testing.T, seed uint64, l [3]int, variant int) {
 	r.check(float64(8+rows), 4)
 }
 
-// addSums sets out to the sums of in's columns on the host, or adds them.
+// addSums sets out to the column sums of in on the host, or adds the sums to out.
 func addSums[T plan.Float](r *rig[T], out, in plan.View, add bool) {
 	before := r.memory.Contents(out)
 	r.step(&plan.Sums{Over: plan.OverRows, In: in, Out: out})

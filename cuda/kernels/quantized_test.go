@@ -12,7 +12,7 @@ import (
 	"ppal/cuda/kernels"
 )
 
-// places are places for every kind of quantized matrix, filled with poison.
+// places allocates memory for every kind of quantized matrix and fills the memory with poison.
 func places(r *rig[float32], rows, cols int) map[string]kernels.Quantized {
 	allocate := func(n int) driver.Pointer { return r.put(bytes.Repeat([]byte{0xff}, n)) }
 	stride := cols + 3
@@ -50,9 +50,9 @@ func contentsOf(r *rig[float32], s kernels.Quantized, rows int) []byte {
 	return all
 }
 
-// The passes of the activations' gradients quantize to the same bits as Quantize does with the
-// gradient that was written. Without Keep only columns without digits are written. The sums are the
-// same up to their order.
+// The passes that compute the gradient of the activations quantize the gradient to the same bits as
+// Quantize. Without Keep they write only the columns of the gradient that have no digits. Their
+// sums agree up to the order of additions.
 func TestFusedQuantization(t *testing.T) {
 	for seed, c := range []struct{ rows, cols, scores int }{{1, 1, 1}, {70, 9, 3}, {97, 33, 16}, {66, 5, 7}} {
 		f := kernels.Sigmoid + kernels.Activation(seed%3)
@@ -92,7 +92,7 @@ func TestFusedQuantization(t *testing.T) {
 	}
 }
 
-// The passes of the slopes write the same terms, with and without sums.
+// The passes that compute the slopes write the same terms with sums and without sums.
 func TestSlopesQuantize(t *testing.T) {
 	for seed, c := range []struct{ rows, cols int }{{1, 1}, {70, 9}, {301, 33}} {
 		for f := kernels.Identity; f <= kernels.ReLU; f++ {
@@ -135,8 +135,8 @@ func TestSlopesQuantize(t *testing.T) {
 	}
 }
 
-// A column of the gradient with an infinity is written, in the blocks that have it: the product
-// takes its numbers.
+// The passes write a column of the gradient that contains an infinity, in the blocks that contain
+// the infinity, because the product reads these columns as floats.
 func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 	const rows, cols = 70, 9
 	r := newRig[float32](t, 4)
@@ -159,7 +159,7 @@ func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 	}
 }
 
-// scrub fills a quantized matrix with poison again.
+// scrub fills a quantized matrix with poison.
 func (r *rig[T]) scrub(s kernels.Quantized, rows int) {
 	fill := func(at driver.Pointer, n int) {
 		b := bytes.Repeat([]byte{0xFF}, n)

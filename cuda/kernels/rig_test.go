@@ -16,8 +16,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// rig is an emulated device beside the plan's memory: every buffer is in both, and what a step does
-// to the one, plan.Run does to the other.
+// rig holds an emulated device and the memory of a plan. Every buffer exists in both. A test runs a
+// step on the device and in plan.Run and compares the buffers.
 type rig[T plan.Float] struct {
 	t        *testing.T
 	rng      *rand.Rand
@@ -25,12 +25,12 @@ type rig[T plan.Float] struct {
 	s        *kernels.Set
 	q        *queue
 	memory   plan.Memory[T]
-	at       []driver.Pointer // of the buffers
+	at       []driver.Pointer // device addresses of the buffers
 	computed map[int]bool     // buffers that may differ by rounding
-	held     []driver.Pointer // by put
+	held     []driver.Pointer // allocations made by put
 }
 
-// queue is a stream of the device's.
+// queue is a stream of the emulated device.
 type queue struct {
 	d        *double.Driver
 	scratch  []driver.Pointer
@@ -43,7 +43,7 @@ func (q *queue) Launch(l *driver.Launch) error {
 
 func (q *queue) Clear(p driver.Pointer, bytes int) error { return q.d.Clear(0, p, bytes) }
 
-// Scratch returns memory of exactly that size, so that what is written behind it is found.
+// Scratch allocates exactly the requested size, so that the double finds writes beyond the end.
 func (q *queue) Scratch(bytes int) (driver.Pointer, error) {
 	p, err := q.d.Allocate(max(bytes, 1))
 	q.scratch = append(q.scratch, p)
@@ -64,7 +64,7 @@ func (q *queue) Counters(n int) (driver.Pointer, error) {
 	return q.counters, nil
 }
 
-// counters is the number of counters.
+// counters is the number of counters in device memory.
 const counters = 1 << 12
 
 func dtypeOf[T plan.Float]() kernels.Dtype {
@@ -75,7 +75,8 @@ func dtypeOf[T plan.Float]() kernels.Dtype {
 	return kernels.Float64
 }
 
-// labs are the devices of the tests, one for each type, with its kernels loaded once.
+// labs opens the devices of the tests, one for each number type. Each device loads its kernels
+// once.
 var labs = [2]func() (*lab, error){
 	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float32) }),
 	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float64) }),
@@ -84,7 +85,7 @@ var labs = [2]func() (*lab, error){
 type lab struct {
 	s       *kernels.Set
 	q       *queue
-	release func() error // of the last rig
+	release func() error // releases the last rig
 }
 
 func newLab(dtype kernels.Dtype) (*lab, error) {
@@ -93,7 +94,7 @@ func newLab(dtype kernels.Dtype) (*lab, error) {
 	return &lab{s, &queue{d: d}, func() error { return nil }}, err
 }
 
-// newRig returns an empty one; the last of its type is of no use any more.
+// newRig returns an empty rig and releases the last rig of the same number type.
 func newRig[T plan.Float](t *testing.T, seed uint64) *rig[T] {
 	t.Helper()
 	l, err := labs[dtypeOf[T]()]()
@@ -108,7 +109,7 @@ func newRig[T plan.Float](t *testing.T, seed uint64) *rig[T] {
 	return r
 }
 
-// do checks an error.
+// do fails the test on an error.
 func (r *rig[T]) do(err error) {
 	r.t.Helper()
 	if err != nil {
@@ -129,7 +130,7 @@ func (r *rig[T]) put(b []byte) driver.Pointer {
 	return p
 }
 
-// release frees the rig's memory, and thereby checks that nothing was written beside it.
+// release frees the memory of the rig. The double then reports writes outside an allocation.
 func (r *rig[T]) release() error {
 	var err error
 	for _, p := range append(r.held, r.q.scratch...) {
@@ -147,7 +148,7 @@ func bytesOf(list any) []byte {
 	return b
 }
 
-// buffer makes a buffer of both sides.
+// buffer makes a buffer on the host and on the device.
 func (r *rig[T]) buffer(data []T) int {
 	r.t.Helper()
 	r.memory.Data = append(r.memory.Data, data)
@@ -156,7 +157,7 @@ func (r *rig[T]) buffer(data []T) int {
 	return len(r.at) - 1
 }
 
-// random is a matrix of normal numbers in a buffer with more columns than it has.
+// random returns a matrix of normal numbers inside a buffer that has gap more columns.
 func (r *rig[T]) random(rows, cols, gap int) plan.View {
 	data := make([]T, rows*(cols+gap))
 	for i := range data {
@@ -165,7 +166,7 @@ func (r *rig[T]) random(rows, cols, gap int) plan.View {
 	return plan.View{Buffer: r.buffer(data), Offset: gap / 2, Stride: cols + gap, Rows: rows, Cols: cols}
 }
 
-// result is a matrix that is to be written: NaN everywhere, as poison is.
+// result returns a matrix for results, filled with NaN, the poison value.
 func (r *rig[T]) result(rows, cols, gap int) plan.View {
 	data := make([]T, rows*(cols+gap))
 	for i := range data {
@@ -176,13 +177,13 @@ func (r *rig[T]) result(rows, cols, gap int) plan.View {
 	return v
 }
 
-// inPlace says that a matrix is computed.
+// inPlace marks a matrix as computed, so that check allows rounding.
 func (r *rig[T]) inPlace(v plan.View) plan.View {
 	r.computed[v.Buffer] = true
 	return v
 }
 
-// set changes an element on both sides.
+// set changes an element on the host and on the device.
 func (r *rig[T]) set(v plan.View, i, j int, x T) {
 	r.t.Helper()
 	at := v.Offset + i*v.Stride + j
@@ -190,12 +191,12 @@ func (r *rig[T]) set(v plan.View, i, j int, x T) {
 	r.do(r.d.Upload(0, r.at[v.Buffer].Offset(at*r.s.Dtype().Size()), bytesOf(x)))
 }
 
-// on is a view's matrix on the device.
+// on returns the device operand of a view.
 func (r *rig[T]) on(v plan.View) kernels.Operand {
 	return kernels.Operand{At: r.at[v.Buffer].Offset(v.Offset * r.s.Dtype().Size()), Rows: v.Rows, Cols: v.Cols, Stride: v.Stride}
 }
 
-// step runs a plan's step on the host.
+// step runs one step of a plan on the host.
 func (r *rig[T]) step(s plan.Step) {
 	r.t.Helper()
 	sums := make([]float64, plan.Partials(s))
@@ -203,7 +204,7 @@ func (r *rig[T]) step(s plan.Step) {
 	plan.Finish(s, &r.memory, sums)
 }
 
-// contents is a buffer of the device's.
+// contents reads a buffer from the device.
 func (r *rig[T]) contents(buffer int) []T {
 	r.t.Helper()
 	got := make([]T, len(r.memory.Data[buffer]))
@@ -215,7 +216,7 @@ func (r *rig[T]) contents(buffer int) []T {
 	return got
 }
 
-// numbers are float64 numbers of the device's.
+// numbers reads n float64 numbers from the device.
 func (r *rig[T]) numbers(p driver.Pointer, n int) []float64 {
 	r.t.Helper()
 	b, list := make([]byte, 8*n), make([]float64, n)
@@ -226,7 +227,8 @@ func (r *rig[T]) numbers(p driver.Pointer, n int) []float64 {
 	return list
 }
 
-// near says whether two numbers agree to some units of roundoff of the larger of them and scale.
+// near reports whether two numbers differ by at most the given units of roundoff, relative to the
+// larger of the two numbers and scale.
 func near[T plan.Float](got, want T, scale, units float64) bool {
 	g, w := float64(got), float64(want)
 	if math.IsNaN(w) || math.IsInf(w, 0) {
@@ -239,8 +241,8 @@ func near[T plan.Float](got, want T, scale, units float64) bool {
 	return math.Abs(g-w) <= units*unit*max(math.Abs(w), scale)
 }
 
-// check compares all buffers: those computed to some units of roundoff of what was summed, scale at
-// most, and the others to the bit.
+// check compares all buffers. Computed buffers may differ by the given units of roundoff, relative
+// to the larger of the numbers and scale. All other buffers agree to the bit.
 func (r *rig[T]) check(scale, units float64) {
 	r.t.Helper()
 	for b, want := range r.memory.Data {
@@ -265,12 +267,12 @@ func (r *rig[T]) check(scale, units float64) {
 	}
 }
 
-// shapes are the matrices that the passes are tried on.
+// shapes lists the matrices of the tests.
 var shapes = []struct{ rows, cols, gap int }{
 	{1, 1, 0}, {1, 5, 2}, {7, 1, 0}, {7, 1, 3}, {33, 3, 0}, {5, 32, 0}, {130, 17, 4}, {3, 260, 0}, {700, 4, 0}, {301, 33, 2},
 }
 
-// both runs a test for both types.
+// both runs a test for float32 and float64.
 func both(t *testing.T, f32 func(t *testing.T), f64 func(t *testing.T)) {
 	t.Run("float32", f32)
 	t.Run("float64", f64)

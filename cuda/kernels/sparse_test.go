@@ -23,7 +23,7 @@ func sparse[T plan.Float](t *testing.T) {
 			starts, columns, values := []int{0}, []int32(nil), []float64(nil)
 			for i := range rows {
 				for j := range cols {
-					if i%7 == 3 || r.rng.IntN(3) > 0 && j != 1 { // empty rows, and an almost empty column
+					if i%7 == 3 || r.rng.IntN(3) > 0 && j != 1 { // empty rows and an almost empty column
 						continue
 					}
 					v := float64(T(r.rng.NormFloat64()))
@@ -55,7 +55,7 @@ func sparse[T plan.Float](t *testing.T) {
 	}
 }
 
-// sparse puts a matrix of entries on the device.
+// sparse uploads the entries of a sparse matrix.
 func (r *rig[T]) sparse(rows, cols int, starts []int, columns []int32, values []float64) kernels.Sparse {
 	x := kernels.Sparse{Rows: rows, Cols: cols, Entries: len(columns), Columns: r.put(bytesOf(columns))}
 	list := make([]int64, len(starts))

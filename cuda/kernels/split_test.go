@@ -11,7 +11,7 @@ import (
 	"ppal/cuda/kernels"
 )
 
-// bfloat16s are numbers of the device's.
+// bfloat16s reads n bfloat16 numbers from the device.
 func bfloat16s(r *rig[float32], p driver.Pointer, n int) []float64 {
 	b, list := make([]byte, 2*n), make([]float64, n)
 	r.do(r.d.Download(0, b, p))
@@ -47,7 +47,7 @@ func TestSplitBFloat16(t *testing.T) {
 		r := newRig[float32](t, uint64(terms))
 		v := r.random(9, 33, 2)
 		special(r, v)
-		for j := range v.Cols { // halfway between two: the even one is nearest
+		for j := range v.Cols { // halfway between two numbers: rounds to even
 			r.set(v, 8, j, math.Float32frombits(0x3f808000+uint32(j)<<16))
 		}
 		to := kernels.BFloat16s{Stride: 35}
@@ -55,7 +55,7 @@ func TestSplitBFloat16(t *testing.T) {
 			to.At = append(to.At, r.put(make([]byte, 2*9*35)))
 		}
 		r.do(r.s.SplitBFloat16(r.q, to, r.on(v)))
-		left := math.Ldexp(1, -8*terms) // of the number: 8 bits a term
+		left := math.Ldexp(1, -8*terms) // remainder relative to the number: a term holds 8 bits
 		for i := range v.Rows {
 			for j, x := range r.memory.Row(v, i) {
 				sum, want := 0.0, float64(x)

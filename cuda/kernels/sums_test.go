@@ -39,8 +39,8 @@ func sums[T plan.Float](t *testing.T) {
 	}
 }
 
-// sumScale is the size of a sum of n numbers by which its order shows: not in float32, where sums
-// are of float64, but where it cancels.
+// sumScale is the scale of the rounding error of a sum of n numbers. A float32 sum accumulates in
+// float64, so the order of additions shows only where terms cancel.
 func sumScale[T plan.Float](n int) float64 {
 	if dtypeOf[T]() == kernels.Float32 {
 		return float64(n) * 0x1p-29

@@ -14,14 +14,14 @@ import (
 	"ppal/trainer/problem"
 )
 
-// deviceVectors are problem.Passes by the kernels: the vectors go to the device for each pass and
-// come back.
+// deviceVectors implements problem.Passes with kernels. Each pass uploads its vectors and downloads
+// the results.
 type deviceVectors[T plan.Float] struct {
 	*rig[T]
-	number bool // numbers are given in device memory
+	number bool // pass scalars in device memory
 }
 
-// forget frees what a pass needed.
+// forget frees the memory that a pass needed.
 func (v deviceVectors[T]) forget() { v.do(v.release()) }
 
 func (v deviceVectors[T]) up(x []T) driver.Pointer { return v.put(bytesOf(x)) }
@@ -32,7 +32,7 @@ func (v deviceVectors[T]) down(x []T, p driver.Pointer) {
 	copy(x, v.contents(0))
 }
 
-// scalar gives a number as a value or in device memory.
+// scalar passes a number as a value or in device memory.
 func (v deviceVectors[T]) scalar(x T) kernels.Number {
 	if v.number {
 		return kernels.At(v.put(bytesOf([]float64{float64(x)})))
@@ -112,8 +112,8 @@ func (v deviceVectors[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Element
 	return v.numbers(result, 1)[0]
 }
 
-// regularizers are the maps, by whether they are of each number alone, the ball, or groups of
-// numbers.
+// regularizers returns the proximal maps of all kinds: element-wise maps, the projection onto the
+// ball, and maps of groups of elements.
 func regularizers(n int) []problem.Regularizer {
 	ends := []int{n}
 	if n > 4 {
@@ -146,7 +146,8 @@ func vectors[T plan.Float](t *testing.T) {
 	}
 }
 
-// sameSteps does every operation of two spaces and compares vectors and numbers after each.
+// sameSteps runs every operation of two spaces and compares vectors and numbers after each
+// operation.
 func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n int) {
 	t.Helper()
 	spaces := []*problem.HostSpace[T]{want, got}
@@ -199,7 +200,8 @@ func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n in
 	}
 }
 
-// The map, the factors of the ball and of groups, and Adagrad, which problem.Passes does not have.
+// TestSpace checks the operations that problem.Passes lacks: the map alone, the factors of the ball
+// and of groups, and Adagrad.
 func TestSpace(t *testing.T) {
 	both(t, space[float32], space[float64])
 }
@@ -253,7 +255,7 @@ func space[T plan.Float](t *testing.T) {
 	}
 }
 
-// deviceSpace is a vector space all of whose steps are launches.
+// deviceSpace is a vector space that computes every step with kernel launches.
 type deviceSpace[T plan.Float] struct {
 	deviceVectors[T]
 	x, d, w, result driver.Pointer
@@ -305,7 +307,7 @@ func (s *deviceSpace[T]) descend(step, b, length float64) {
 	}
 }
 
-// adagrad and the proximal map, in one pass where that is of each number alone.
+// adagrad runs Adagrad and the proximal map, in one pass if the map is element-wise.
 func (s *deviceSpace[T]) adagrad(step float64) {
 	switch s.reg.Kind {
 	case problem.Ball:

@@ -51,7 +51,7 @@ func TestEvents(t *testing.T) {
 	d := open(t)
 	from, to := must[driver.Event](t)(d.NewEvent()), must[driver.Event](t)(d.NewEvent())
 	ok(t, errors.Join(d.Record(from, 0), d.Record(to, 0), d.Wait(0, to)))
-	if ms := must[float64](t)(d.Elapsed(from, to)); ms != 1 { // the stub's clock counts records
+	if ms := must[float64](t)(d.Elapsed(from, to)); ms != 1 { // the stub's clock counts events
 		t.Errorf("elapsed %v, want 1", ms)
 	}
 	ok(t, errors.Join(d.FreeEvent(from), d.FreeEvent(to)))
@@ -84,14 +84,14 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// A call makes the context current on its OS thread, whichever that is: the stub refuses calls
-// without a context.
+// A call makes the context current on the OS thread of its caller. The stub refuses calls without a
+// context.
 func TestAnyThread(t *testing.T) {
 	d := open(t)
 	for range 4 {
 		done := make(chan error)
 		go func() {
-			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, the next one is new
+			runtime.LockOSThread() // not unlocked: the thread ends with the goroutine, and the next goroutine gets a new thread
 			p, err := d.Allocate(8)
 			done <- errors.Join(err, d.Upload(0, p, make([]byte, 8)), d.Synchronize(0), d.Free(p))
 		}()
@@ -99,7 +99,7 @@ func TestAnyThread(t *testing.T) {
 	}
 }
 
-// Captured work runs when the graph runs, each time, and not before.
+// Captured work runs at each launch of the graph, and not before.
 func TestCapture(t *testing.T) {
 	lines := logTo(t)
 	d := open(t)

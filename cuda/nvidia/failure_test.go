@@ -24,7 +24,7 @@ func TestErrors(t *testing.T) {
 	gemm := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
 	ignore := func(_ any, err error) error { return err }
 	for _, c := range []struct {
-		fail            string // what the stub makes fail
+		fail            string // name of the stub's call that fails
 		operation, call string
 		do              func() error
 	}{
@@ -84,7 +84,7 @@ func TestInstantiateFails(t *testing.T) {
 	ok(t, d.FreeStream(s))
 }
 
-// The driver's and cuBLAS's out of memory are the same error.
+// An out-of-memory error of the driver and of cuBLAS is the same error.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t)
 	t.Setenv("PPAL_STUB_FAIL", "cuMemAlloc_v2=2")
@@ -103,7 +103,7 @@ func TestOutOfMemory(t *testing.T) {
 	t.Setenv("PPAL_STUB_FAIL", "")
 }
 
-// The compiler's message about a module is in the error.
+// The error of a module that does not compile contains the compiler's message.
 func TestCompilerSays(t *testing.T) {
 	_, err := open(t).Load("no such text")
 	if err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_INVALID_PTX") || !strings.Contains(err.Error(), "fatal : Missing .version directive") {

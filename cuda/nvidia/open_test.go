@@ -27,7 +27,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// The error says in one line what is missing, and wraps driver.ErrUnavailable.
+// The error says in one line which library or device is missing, and wraps driver.ErrUnavailable.
 func TestUnavailable(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere.so")
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Devices lists the GPUs although cuBLAS is missing, and says so.
+// Devices lists the GPUs although cuBLAS is missing, and reports the missing cuBLAS.
 func TestDevicesWithoutProducts(t *testing.T) {
 	out := openIn(t, nvidia.ProductsFile+"=nowhere.so")
 	if want := "devices: 1 cuda: no GPU available: PPAL_CUBLAS=nowhere.so: "; !strings.Contains(out, want) {
@@ -70,7 +70,7 @@ func TestOpenTwice(t *testing.T) {
 	lines := logTo(t)
 	d := must[driver.Driver](t)(nvidia.Open(0))
 	ok(t, d.Close())
-	ok(t, d.Close()) // does nothing
+	ok(t, d.Close()) // a second Close does nothing
 	if _, err := d.Allocate(1); err == nil || !strings.Contains(err.Error(), "was closed") {
 		t.Errorf("allocate after close: %v", err)
 	}
@@ -80,7 +80,7 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-// Close releases and names the objects that were not given back.
+// Close releases the remaining objects and names them.
 func TestCloseNames(t *testing.T) {
 	lines := logTo(t)
 	d := must[driver.Driver](t)(nvidia.Open(0))
@@ -115,7 +115,8 @@ func copyFile(t *testing.T, file string) {
 	ok(t, os.WriteFile(file, content, 0o755))
 }
 
-// cuBLAS is found by the loader and in Python environments, in versions that the driver supports.
+// The package finds cuBLAS through the loader and in Python environments, in the versions that the
+// driver supports.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", "")
@@ -135,7 +136,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// headers.sh prefers a toolkit's header.
+// headers.sh prefers the headers of an installed toolkit.
 func TestHeaders(t *testing.T) {
 	home := t.TempDir()
 	ok(t, os.MkdirAll(filepath.Join(home, "include"), 0o755))

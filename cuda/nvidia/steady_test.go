@@ -8,7 +8,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// calls makes the calls of an iteration.
+// calls returns the calls of an iteration, by name.
 func calls(t testing.TB, d driver.Driver) map[string]func() error {
 	m := must[driver.Module](t)(d.Load(ptx))
 	add := must[driver.Function](t)(d.Function(m, "add"))
@@ -48,7 +48,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// The time of calls on the host, with a driver that does nothing.
+// BenchmarkCalls measures the host time of calls, with a driver that does nothing.
 func BenchmarkCalls(b *testing.B) {
 	for name, call := range calls(b, open(b)) {
 		b.Run(name, func(b *testing.B) {

@@ -11,9 +11,9 @@ import (
 	"ppal/internal/gpucheck"
 )
 
-// The small part of gpu-check passes through this package: plans of every kind, with kernel names
-// from PTX, captured graphs and products in cuBLAS's order, on kernels compiled for the host. Both
-// halves agree with the CPU device, and two runs agree to the bit.
+// The small part of gpu-check passes on the stub: plans of every kind, kernel names from PTX,
+// captured graphs, products in cuBLAS's order, and kernels compiled for the host. Both halves agree
+// with the CPU device, and two runs agree to the bit.
 func TestWhole(t *testing.T) {
 	parts := gpucheck.Parts()
 	small := parts[slices.IndexFunc(parts, func(p gpucheck.Part) bool { return p.Name == "small" })]

@@ -11,7 +11,7 @@ import (
 	"ppal/cuda/open"
 )
 
-// A build without GPU support has no device, and the error says how to get GPU support.
+// A build without GPU support opens no device, and the error says how to get GPU support.
 func TestWithoutSupport(t *testing.T) {
 	d, err := open.Open(0)
 	if d != nil || !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "make gpu") {

@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Every case that can run runs on rows of its shape, in both precisions.
+// Every supported case runs on rows of its shape, in both precisions.
 func TestRun(t *testing.T) {
 	shapes := map[string]Shape{
 		"mnpc-fashion-mnist":          {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
@@ -124,8 +124,7 @@ func productsOf(c Case, device *cpu.Device, dtype string) string {
 	return "float32"
 }
 
-// In the steady state an iteration makes no allocation with the size of the parameters or the
-// data.
+// In the steady state an iteration makes no allocation of the size of the parameters or the data.
 func TestSteadyStateAllocations(t *testing.T) {
 	all := Cases(20)
 	device, err := cpu.New(kernel.Best(), 2)
@@ -148,15 +147,15 @@ func TestSteadyStateAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A few kilobytes, and a few numbers for each constraint, but no vectors with the size of
-		// the parameters or of the rows.
+		// An iteration may allocate a few kilobytes, and a few numbers for each constraint, but no
+		// vectors of the size of the parameters or of the rows.
 		if most := uint64(16<<10 + 64*w.shape.Constraints); a.Bytes > most {
 			t.Errorf("%s: %d allocations of %d bytes an iteration, want at most %d bytes", c.Name, a.Count, a.Bytes, most)
 		}
 	}
 }
 
-// A case uses the published files if they exist.
+// A case uses the published files if the files exist.
 func TestRealData(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {

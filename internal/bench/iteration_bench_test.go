@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkIteration runs an iteration of every case on random rows, a tenth of the published
-// number; `ppal bench` uses all rows and measures the floor too.
+// number of rows. `ppal bench` uses all rows and also measures the floor.
 func BenchmarkIteration(b *testing.B) {
 	all := Cases(10)
 	device, err := cpu.New(kernel.Best(), 0)

@@ -23,7 +23,7 @@ func TestRandomGroups(t *testing.T) {
 	}
 }
 
-// Each row has one column of each attribute and is in one group.
+// Each row has one active column of each attribute and belongs to one group.
 func TestRandomCategories(t *testing.T) {
 	const n = 300
 	table := randomCategories(n)

@@ -12,8 +12,8 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// The bound, computed by hand: 2 bytes for each element if the data are bytes, 10 classes of 60
-// rows, 10 held-out rows for each class, 256 hidden units.
+// The test computes the bound by hand: 2 bytes for each element if the data are bytes, 10 classes
+// of 60 rows, 10 held-out rows for each class, 256 hidden units.
 func TestMemory(t *testing.T) {
 	c := MemoryCases(100)[0]
 	device, err := cpu.New(kernel.Best(), 2)
@@ -46,7 +46,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Points on a line, and points beside a line.
+// The fit of points on a line is exact. For other points the fit reports the R2 of the line.
 func TestGrowthFit(t *testing.T) {
 	g := Growth{Rows: []int{1000, 2000, 4000}, Iteration: []float64{5, 8, 14}}
 	g.fit()

@@ -31,7 +31,8 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// Activities take turns: the short activity runs as often as fits into a turn, the long one once.
+// Activities take turns. A short activity runs as often as a turn allows, a long activity runs
+// once.
 func TestAlternate(t *testing.T) {
 	order := ""
 	mark := func(name string, took time.Duration) activity {
@@ -44,7 +45,7 @@ func TestAlternate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "aaabbbccc" // to warm up
+	want := "aaabbbccc" // warm-up
 	for range leastRounds {
 		want += "aabc"
 	}

@@ -11,7 +11,7 @@ import (
 	"ppal/models"
 )
 
-// An iteration allocates nothing, whatever the network, the level and the number of threads.
+// An iteration allocates nothing, for any network, level and number of threads.
 func TestIterationsAllocateNothing(t *testing.T) {
 	for _, spec := range []models.Spec{
 		{Inputs: 9},
@@ -35,7 +35,7 @@ func TestIterationsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Nor do fairness problems on groups that overlap.
+// Iterations of fairness problems on overlapping groups allocate nothing.
 func TestFairnessAllocatesNothing(t *testing.T) {
 	const rows, groups = 700, 40
 	goal, err := constraints.NewIntersectional(graphcases.Names(groups), []float64{0.05}, constraints.Sigmoid, constraints.Hinge, constraints.Each)

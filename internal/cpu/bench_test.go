@@ -21,7 +21,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// images are 8-bit pixels, all of them random.
+// images holds random 8-bit pixels.
 type images struct {
 	rows, cols int
 	pixels     []byte
@@ -50,7 +50,7 @@ func (m images) Float64(dst []float64, from, to int) {
 	}
 }
 
-// classifier is the Neyman-Pearson problem of a network on images, with equal classes.
+// classifier builds the Neyman-Pearson problem of a network on images, with classes of equal size.
 func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
 	b.Helper()
 	labels, names := make([]int, data.rows), make([]string, spec.Outputs)
@@ -88,7 +88,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 	return p
 }
 
-// iteration returns a forward and a backward pass.
+// iteration returns a function that runs a forward and a backward pass.
 func iteration(t testing.TB, p *graph.Problem) func() {
 	_, m := p.Dims()
 	g, d, weights := make([]float64, m), p.Space().New(), make([]float64, m+1)
@@ -105,9 +105,9 @@ func iteration(t testing.TB, p *graph.Problem) func() {
 	}
 }
 
-// BenchmarkOverBare compares iterations with the two bare products of their shape, in turns: the
-// ratios of the medians and of the shortest times. The latter is the steadier where other programs
-// run.
+// BenchmarkOverBare compares iterations with the two bare products of the same shape, in turns. It
+// reports the ratio of the medians and the ratio of the shortest times. The second ratio is
+// steadier on a busy machine.
 func BenchmarkOverBare(b *testing.B) {
 	for _, c := range []struct {
 		name       string

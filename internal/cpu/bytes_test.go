@@ -22,18 +22,18 @@ import (
 	"ppal/trainer/graph"
 )
 
-// pictures is a network's problem on 8-bit data, row by row or packed.
+// pictures is the problem of a network on 8-bit data, stored row by row or packed.
 type pictures struct {
 	network
 	packed bool
-	rows   *matrix.Bytes       // nil: data()
-	store  *kernel.PackedBytes // in place of rows
+	rows   *matrix.Bytes       // nil: use data()
+	store  *kernel.PackedBytes // replaces rows if not nil
 }
 
-// data are the rows of the problem's seed.
+// data returns the rows of the problem's seed.
 func (p pictures) data() *matrix.Bytes { return p.draw(p.seed) }
 
-// other are rows of the same shape and scale.
+// other returns other rows with the same shape and scale.
 func (p pictures) other() *matrix.Bytes { return p.draw(p.seed + 1000) }
 
 func (p pictures) draw(seed uint64) *matrix.Bytes {
@@ -43,12 +43,12 @@ func (p pictures) draw(seed uint64) *matrix.Bytes {
 		x.Rows += c
 	}
 	for range x.Rows * x.Cols {
-		x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third of it zeros, as in pictures
+		x.Data = append(x.Data, uint8(max(0, rng.IntN(400)-144))) // a third are zeros, as in pictures
 	}
 	return x
 }
 
-// packedRows are the rows in the kernels' layout.
+// packedRows returns the rows in the kernels' layout.
 func (p pictures) packedRows(t testing.TB) *kernel.PackedBytes {
 	x := p.data()
 	t.Helper()
@@ -123,7 +123,8 @@ func albums() []pictures {
 	return list
 }
 
-// sliced is a device with such products, a skip where the level has none here.
+// sliced returns a device that uses the given 8-bit products, and skips the test if the machine
+// does not support them on this level.
 func sliced(t testing.TB, level kernel.Level, threads int, products plan.Products) *cpu.Device {
 	t.Helper()
 	d, err := cpu.New(level, threads)
@@ -136,8 +137,8 @@ func sliced(t testing.TB, level kernel.Level, threads int, products plan.Product
 	return d
 }
 
-// Three slices are as near to float64 as float32 products are, two near enough for their error
-// bound, on every level.
+// On every level, products with three digits are as close to float64 as float32 products are.
+// Products with two digits are within their error bound.
 func TestSlicesAgreeWithFloat64(t *testing.T) {
 	for _, level := range kernel.Levels()[1:] {
 		t.Run(level.String(), func(t *testing.T) {
@@ -164,8 +165,9 @@ func TestSlicesAgreeWithFloat64(t *testing.T) {
 	}
 }
 
-// The forward pass gives the same bits for any number of threads and on any level, as long as the
-// other steps do; the backward pass for the same number of threads.
+// For any number of threads and on any level, the forward pass gives the same bits, as long as the
+// other steps give the same bits. The backward pass repeats its bits for the same number of
+// threads.
 func TestSlicesRepeatToTheBit(t *testing.T) {
 	p := pictures{network: network{spec: models.Spec{Inputs: 150, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, seed: 5}}
 	first := map[int][][]float64{}
@@ -185,8 +187,8 @@ func TestSlicesRepeatToTheBit(t *testing.T) {
 	}
 }
 
-// Data that come packed are read as they are, and say the same to devices and engines that have no
-// use for the layouts.
+// The device reads packed data without a copy. Devices and engines that do not use the packed
+// layouts read the same values.
 func TestPackedBytes(t *testing.T) {
 	engines := map[string]graph.Engine{"tape": graph.Tape{}}
 	for _, products := range []plan.Products{plan.Float32, plan.Int8x3, plan.Int8x2} {
@@ -208,7 +210,7 @@ func TestPackedBytes(t *testing.T) {
 	}
 }
 
-// The buffers of slices are kept, too.
+// Products with digits also stay within their buffers.
 func TestSlicesKeepBuffers(t *testing.T) {
 	sliced(t, kernel.Best(), 1, plan.Int8x3)
 	for _, p := range albums() {
@@ -227,8 +229,8 @@ func TestSlicesAllocateNothing(t *testing.T) {
 	}
 }
 
-// Rows of bytes that are bound later stay bytes. Bind refuses floats, even if they hold byte
-// values, and bytes with another scale.
+// Rows of bytes that Bind exchanges stay bytes. Bind refuses floats, even if they hold byte values,
+// and bytes with another scale.
 func TestBindBytes(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		p := albums()[1]
@@ -272,15 +274,15 @@ func TestBindBytes(t *testing.T) {
 	}
 }
 
-// copied hides that 8-bit values lie in order: its rows are copied to the caller's room.
+// copied hides that 8-bit values are contiguous. It copies its rows to the caller's memory.
 type copied struct{ matrix.EightBit }
 
 func (c copied) ByteRow(i int, room []uint8) []uint8 {
 	return room[:copy(room, c.EightBit.ByteRow(i, room))]
 }
 
-// The device gives 8-bit data back as it stores them, in all forms, and binding other rows writes
-// neither to these rows nor to the matrix that the problem was made from.
+// The device returns 8-bit data as stored, in all forms. Binding other rows does not change the
+// returned rows or the matrix that the problem was made from.
 func TestStoredBytes(t *testing.T) {
 	for _, p := range albums()[:3] { // a narrow product reads plain floats, a wide product packed floats
 		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
@@ -313,11 +315,12 @@ func TestStoredBytes(t *testing.T) {
 	}
 }
 
-// Floats that do not tell all bytes apart are not given back as bytes, and neither are other data.
+// The device does not return floats as bytes if two bytes have the same float, and does not return
+// other data as bytes.
 func TestNotStored(t *testing.T) {
 	p := albums()[0]
 	p.rows = p.data()
-	p.rows.Scale = 1e-45 // float32 rounds multiples to the same numbers
+	p.rows.Scale = 1e-45 // float32 rounds some multiples to the same number
 	on := func() graph.Engine { return graph.On(sliced(t, kernel.Best(), 1, plan.Float32)) }
 	if x := p.problem(t, tensor.Float32, on()).Stored(0); x != nil {
 		t.Errorf("a scale that vanishes: %T", x)

@@ -49,7 +49,7 @@ func compile(t testing.TB, c graphcases.Case, dtype tensor.Dtype, engine graph.E
 	return p
 }
 
-// numbers are f, g, the gradient for some weights and the scores.
+// numbers returns f, g, the gradient for some weights, and the scores.
 func numbers(t testing.TB, p *graph.Problem) [][]float64 {
 	t.Helper()
 	n, m := p.Dims()
@@ -83,7 +83,7 @@ func numbers(t testing.TB, p *graph.Problem) [][]float64 {
 	return [][]float64{append(g, f), d, s}
 }
 
-// distance is ||a - b||/||b||.
+// distance returns ||a - b||/||b||.
 func distance(a, b []float64) float64 {
 	num, den := 0.0, 0.0
 	for i := range b {
@@ -93,7 +93,7 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(num / max(den, 1e-300))
 }
 
-// agree checks that two problems have the same numbers, to the relative bound.
+// agree checks that two problems have the same numbers up to the relative bound.
 func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
 	t.Helper()
 	for i, part := range []string{"f and g", "gradient", "scores"} {
@@ -103,7 +103,8 @@ func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
 	}
 }
 
-// On every level and any number of threads the device agrees with Gorgonia's machine in float64.
+// On every level and for any number of threads, the device agrees with Gorgonia's machine in
+// float64.
 func TestDeviceAgreesWithGorgonia(t *testing.T) {
 	for _, c := range graphcases.Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}, []int{301, 270, 190, 250}) {
 		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
@@ -127,7 +128,7 @@ func engine(t testing.TB, level kernel.Level, threads int) graph.Engine {
 	return graph.On(d)
 }
 
-// Runs repeat to the bit, and the widest level gives the bits of the next.
+// Two runs give the same bits. The widest level gives the same bits as the next level.
 func TestRunsRepeatToTheBit(t *testing.T) {
 	n := network{spec: models.Spec{Inputs: 13, Hidden: []int{33}, Outputs: 4}, counts: []int{301, 270, 190, 250}, center: true, seed: 5}
 	p := n.problem(t, tensor.Float32, engine(t, kernel.Best(), 2))
@@ -141,9 +142,9 @@ func TestRunsRepeatToTheBit(t *testing.T) {
 	}
 }
 
-// 200 iterations of PPALA take both engines the same way in float64: with gradient steps of a fixed
-// size as closely as they round, with momentum and the curvature rule as closely as these amplify
-// that along the path.
+// After 200 iterations of PPALA in float64 both engines have the same weights. With gradient steps
+// of a fixed size the weights agree up to rounding. Momentum and the curvature rule amplify
+// rounding, so these cases have a larger tolerance.
 func TestTrainingAgreesWithGorgonia(t *testing.T) {
 	n := network{spec: models.Spec{Inputs: 12, Hidden: []int{9}, Outputs: 3}, counts: []int{120, 90, 101}, center: true, seed: 3}
 	for _, c := range []struct {
@@ -173,7 +174,7 @@ func TestTrainingAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// An exchanged input is packed again.
+// Bind packs the new rows.
 func TestBindExchangesTheRows(t *testing.T) {
 	n := network{spec: models.Spec{Inputs: 6, Hidden: []int{5}, Outputs: 2}, counts: []int{20, 30}, seed: 9}
 	plan, tape := n.problem(t, tensor.Float64, engine(t, kernel.Best(), 2)), n.problem(t, tensor.Float64, graph.Tape{})
@@ -194,11 +195,11 @@ func TestBindExchangesTheRows(t *testing.T) {
 	}
 }
 
-// table is a data matrix of float64 rows.
+// table is a data matrix of float64 rows that counts the rows that an engine reads.
 type table struct {
 	rows, cols int
 	values     []float64
-	widened    *atomic.Int64 // rows asked for, by all workers
+	widened    *atomic.Int64 // rows read, by all workers
 }
 
 func (t table) Dims() (rows, cols int) { return t.rows, t.cols }
@@ -215,8 +216,8 @@ func (t table) Float64(dst []float64, from, to int) {
 	copy(dst, t.values[from*t.cols:to*t.cols])
 }
 
-// A data matrix is read as it is packed, once, on every engine the same; where something else reads
-// it too, it is widened beside.
+// Every engine reads a data matrix once, while it packs the rows, and gives the same numbers. If
+// another op also reads the matrix, the engine widens a second copy.
 func TestDataMatrices(t *testing.T) {
 	build := func(e graph.Engine, watchRows bool) (*graph.Problem, int) {
 		var widened atomic.Int64
@@ -262,7 +263,7 @@ func TestDataMatrices(t *testing.T) {
 	}
 }
 
-// BenchmarkIteration is a forward and a backward pass of the default network on 4,000 rows.
+// BenchmarkIteration measures a forward and a backward pass of the default network on 4,000 rows.
 func BenchmarkIteration(b *testing.B) {
 	n := network{spec: models.Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}, counts: []int{1000, 1000, 1000, 1000}, center: true, seed: 1}
 	for name, e := range map[string]graph.Engine{"plan": engine(b, kernel.Best(), 0), "gorgonia": graph.Tape{}} {

@@ -13,7 +13,7 @@ type Executor[T plan.Float] interface {
 	Contents(v plan.View) []T
 }
 
-// NewExecutor compiles a plan.
+// NewExecutor compiles a plan for a device.
 func NewExecutor[T plan.Float](d *Device, p *plan.Plan) (Executor[T], error) {
 	return newExecutor[T](d, p)
 }

@@ -26,7 +26,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// On every level, with any number of threads, the device agrees with Gorgonia's machine in float64.
+// On every level and for any number of threads, the device agrees with Gorgonia's machine in
+// float64.
 func TestFairnessAgreesWithGorgonia(t *testing.T) {
 	cases := graphcases.Fairness(8, 301, 700)
 	for _, form := range constraints.GroupForms() {
@@ -46,8 +47,8 @@ func TestFairnessAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// 200 iterations take both engines the same way in float64: PLADA with the exact x-step for |h| -
-// eps, and each of 40 groups bounded.
+// After 200 iterations in float64 both engines have the same weights up to rounding. The cases are
+// PLADA with the exact x-step for |h| - eps, and a bound on each of 40 groups.
 func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 	const n = 300
 	const hinge = constraints.Hinge
@@ -79,7 +80,7 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 		}
 		got, at := run(engine(t, kernel.Best(), 2))
 		want, _ := run(graph.Tape{})
-		if d := distance(got, want); d > 1e-6 { // rounding, amplified along the path
+		if d := distance(got, want); d > 1e-6 { // rounding, amplified by the iterations
 			t.Errorf("%s: after 200 iterations the weights differ by %.2g", c.Name, d)
 		}
 		if v := problem.MaxViolation(at.Constraints); !(v < 0.02) || !(at.Objective < c.zero) {
@@ -88,7 +89,7 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 	}
 }
 
-// piecewise makes the constraints |h| - eps of the terms h, from the pieces of problem.Abs.
+// piecewise turns the terms h into constraints |h| - eps and compares pieces with problem.Abs.
 func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) problem.Piecewise {
 	t.Helper()
 	converted := make([]problem.Piece, len(pieces))
@@ -105,8 +106,9 @@ func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) prob
 	return w
 }
 
-// BenchmarkIntersectional is a forward and a backward pass of intersectional fairness on rows of
-// the shape of Communities and Crime: the groups' cost is the difference to one group.
+// BenchmarkIntersectional measures a forward and a backward pass of intersectional fairness, on
+// rows with the shape of Communities and Crime. The difference from the time with a single group is
+// the cost of the groups.
 func BenchmarkIntersectional(b *testing.B) {
 	const n = 1994
 	for _, hidden := range []int{64, 256} {

@@ -10,8 +10,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// memberships draws groups that have each row with that probability, and one each for certain; from
-// patterns on, rows repeat earlier ones.
+// memberships draws groups. Each row is in a group with probability share, and also in one fixed
+// group. The rows from index patterns on repeat earlier rows.
 func memberships(n, count, patterns int, share float64, weighted bool) plan.Groups {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(count)))
 	g := plan.Groups{Rows: n, Count: count, Starts: make([]int, count+1), RowStarts: []int{0}}
@@ -54,7 +54,7 @@ func must[V any](v V, err error) V {
 	return v
 }
 
-// forms are all that M has one of.
+// forms returns every form that represents the groups' matrix M.
 func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
 	best := must(kernel.New[T](kernel.Best()))
 	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "patterns": newGroupPatterns[T](rowPatterns(g)),
@@ -70,7 +70,7 @@ func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
 	return list
 }
 
-// Every form's products are M's, from blocks whose rows two workers share.
+// Every form's products equal the products with M, for blocks whose rows two workers share.
 func TestGroupForms(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 240, 241, 500, 1000} {
 		for _, count := range []int{1, 2, 8, 9, 33} {
@@ -90,7 +90,8 @@ func TestGroupForms(t *testing.T) {
 	}
 }
 
-// checkForms compares the forms with M's entries, on numbers that all of the sums are exact for.
+// checkForms compares the products of the forms with sums over M's entries, on numbers whose sums
+// are exact.
 func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	l, base, w := make([]T, g.Rows), make([]T, g.Rows), make([]float64, g.Count)
@@ -101,7 +102,7 @@ func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
 	for k := range w {
 		w[k] = float64(rng.IntN(9) - 4)
 		if g.RowWeights == nil {
-			w[k] *= float64(g.Starts[k+1] - g.Starts[k]) // so that its share is whole
+			w[k] *= float64(g.Starts[k+1] - g.Starts[k]) // makes the group's share an integer
 		}
 	}
 	for i := range g.Rows {
@@ -149,7 +150,7 @@ func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
 	}
 }
 
-// A row that is not a number spoils its own groups alone.
+// A row with a NaN affects only its own groups.
 func TestNaNStaysInItsGroups(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		g := memberships(100, 20, 100, 0.3, weighted)
@@ -172,7 +173,7 @@ func TestNaNStaysInItsGroups(t *testing.T) {
 	}
 }
 
-// The form follows the number of entries and of patterns.
+// The number of entries and the number of patterns determine the form.
 func TestChoiceOfForm(t *testing.T) {
 	best := must(kernel.New[float32](kernel.Best()))
 	var few groupForm[float32] = &groupMasks[float32]{}
@@ -200,8 +201,8 @@ func TestChoiceOfForm(t *testing.T) {
 	}
 }
 
-// BenchmarkGroupForms is both products of M with 800 groups of the rows of Communities and Crime,
-// and with the two of Adult.
+// BenchmarkGroupForms measures both products of M, with 800 groups of the rows of Communities and
+// Crime, and with the two groups of Adult.
 func BenchmarkGroupForms(b *testing.B) {
 	for _, c := range []struct {
 		n, count, patterns int

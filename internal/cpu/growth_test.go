@@ -12,8 +12,8 @@ import (
 	"ppal/models"
 )
 
-// BenchmarkGrowth measures how the time of an iteration grows with the rows, from 1,000 to 60,000:
-// R2 of the medians about a straight line, and its slope.
+// BenchmarkGrowth measures how the time of an iteration grows with the number of rows, from 1,000
+// to 60,000. It fits a straight line to the medians and reports R2 and the slope.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := []int{1000, 2000, 5000, 10000, 20000, 30000, 45000, 60000}
 	all := newImages(sizes[len(sizes)-1], 784)

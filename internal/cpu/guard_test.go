@@ -23,7 +23,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// captured is a device that keeps the last plan that it compiled, with an executor of its own.
+// captured is a device that keeps the last plan that it compiled. The plan's executor is separate.
 type captured struct {
 	*cpu.Device
 	plan   *plan.Plan
@@ -44,9 +44,10 @@ func (c *captured) Compile(p *plan.Plan, x problem.Vectors) (run plan.Program, e
 	return c.Device.Compile(p, x)
 }
 
-// Nothing is read or written outside the buffers, and nothing before it is written: with every
-// buffer of a device between pages that fault, and what the steps write filled with NaN, an
-// iteration gives the bits that it gave before.
+// A step does not access memory outside its buffers and does not read scratch memory before it
+// writes the scratch memory. The test moves every buffer of a device between pages that fault,
+// fills scratch memory with NaN, and requires that an iteration gives the same bits as before the
+// move.
 func TestBuffersAreKept(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for i := range 12 {
@@ -62,7 +63,7 @@ func TestBuffersAreKept(t *testing.T) {
 	checkBuffers(t, c.Name, func(t testing.TB, dtype tensor.Dtype, e graph.Engine) *graph.Problem { return compile(t, c, dtype, e) })
 }
 
-// randomNetwork has widths that nothing divides, classes of one row and odd last blocks.
+// randomNetwork returns a network with odd widths, classes of one row and incomplete last blocks.
 func randomNetwork(rng *rand.Rand, i int) network {
 	spec := models.Spec{Inputs: 1 + rng.IntN(70), Outputs: 2 + rng.IntN(4), Activation: []models.Activation{models.Sigmoid, models.Tanh, models.ReLU}[i%3]}
 	for range i % 3 {
@@ -78,13 +79,13 @@ func randomNetwork(rng *rand.Rand, i int) network {
 	return n
 }
 
-// checkBuffers runs a problem on devices of all levels, alone and with others.
+// checkBuffers runs a problem on devices of all levels, on one thread and on several threads.
 func checkBuffers(t *testing.T, what any, build func(t testing.TB, dtype tensor.Dtype, e graph.Engine) *graph.Problem) {
 	t.Helper()
 	for _, level := range kernel.Levels() {
 		for i, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64, tensor.Float32, tensor.Float64} {
 			threads, atEnd := []int{3, 1, 1, 3}[i], i < 2
-			t.Run(fmt.Sprintf("%v/%d/%v", level, threads, dtype), func(t *testing.T) { // whose end frees the pages
+			t.Run(fmt.Sprintf("%v/%d/%v", level, threads, dtype), func(t *testing.T) { // the subtest's end frees the guard pages
 				device, err := cpu.New(level, threads)
 				if err != nil {
 					t.Fatal(err)
@@ -106,9 +107,9 @@ func checkBuffers(t *testing.T, what any, build func(t testing.TB, dtype tensor.
 	}
 }
 
-// sameWhenMoved runs an iteration, moves the executor's buffers and runs it again.
+// sameWhenMoved runs an iteration, moves the executor's buffers and runs the iteration again.
 func sameWhenMoved[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T], atEnd bool) bool {
-	want := outputs(t, p, e) // and grows what grows
+	want := outputs(t, p, e) // also grows the buffers that grow on first use
 	m := mover{t: t, atEnd: atEnd, moved: map[unsafe.Pointer]unsafe.Pointer{}, sizes: map[unsafe.Pointer]int{}}
 	for _, m.measure = range []bool{true, false} {
 		m.seen = map[unsafe.Pointer]bool{}
@@ -121,7 +122,7 @@ func sameWhenMoved[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T], 
 	return slices.EqualFunc(got, want, func(a, b T) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) })
 }
 
-// outputs are the values and gradients of an iteration.
+// outputs returns the values and gradients of an iteration.
 func outputs[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T]) []T {
 	t.Helper()
 	if err := e.Forward(); err != nil {
@@ -146,22 +147,22 @@ func outputs[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T]) []T {
 	return list
 }
 
-// mover moves all arrays of numbers that an executor leads to between guard pages. Slices of one
-// array stay slices of one array.
+// mover moves all arrays of numbers that an executor reaches between guard pages. Slices that share
+// an array still share an array afterwards.
 type mover struct {
 	t       testing.TB
 	atEnd   bool
-	measure bool                   // only find out the sizes
-	sizes   map[unsafe.Pointer]int // bytes, by the first element
+	measure bool                   // record sizes only, do not move
+	sizes   map[unsafe.Pointer]int // bytes of an array, by its first element
 	moved   map[unsafe.Pointer]unsafe.Pointer
-	seen    map[unsafe.Pointer]bool // pointers walked
+	seen    map[unsafe.Pointer]bool // pointers already walked
 }
 
-// written are the fields whose arrays the steps write before they read them.
+// written lists the fields whose arrays the steps write before they read them.
 var written = []string{"sums", "tile", "panels", "room", "temporary", "transposed", "rows", "out"}
 
-// walk visits what v leads to. Scratch says that its arrays hold nothing from one iteration to the
-// next.
+// walk visits every value that v reaches. If scratch is set, the arrays keep nothing from one
+// iteration to the next.
 func (m *mover) walk(v reflect.Value, scratch bool) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -178,7 +179,7 @@ func (m *mover) walk(v reflect.Value, scratch bool) {
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if k := it.Value().Kind(); k == reflect.Pointer || k == reflect.Interface { // else its steps lead to it
+			if k := it.Value().Kind(); k == reflect.Pointer || k == reflect.Interface { // the steps reach all other values
 				m.walk(it.Value(), scratch)
 			}
 		}
@@ -194,8 +195,8 @@ func (m *mover) walk(v reflect.Value, scratch bool) {
 	}
 }
 
-// buffers visits the arrays of a plan's buffers. A plan writes the buffers of the classes from
-// Gradient on before it reads them.
+// buffers visits the arrays of a plan's buffers. A plan writes the buffers of class Gradient and of
+// all later classes before it reads them.
 func (m *mover) buffers(v reflect.Value) {
 	if v.Type().Name() != "executor[float32]" && v.Type().Name() != "executor[float64]" {
 		return
@@ -212,7 +213,7 @@ func (m *mover) buffers(v reflect.Value) {
 	}
 }
 
-// array moves the array of a slice, or lets the slice be of the array that was moved.
+// array moves the array of a slice, or points the slice to the array's new place.
 func (m *mover) array(v reflect.Value, scratch bool) {
 	if v.Kind() == reflect.Array || v.Len() == 0 {
 		return
@@ -225,7 +226,7 @@ func (m *mover) array(v reflect.Value, scratch bool) {
 	to, ok := m.moved[from]
 	if !ok {
 		bytes := m.sizes[from]
-		if bytes == 0 { // of an array that was moved
+		if bytes == 0 { // the array was already moved
 			return
 		}
 		room := guardpage.Bytes(m.t, bytes, m.atEnd)
@@ -238,7 +239,7 @@ func (m *mover) array(v reflect.Value, scratch bool) {
 	}
 	header := (*[3]uintptr)(unsafe.Pointer(v.UnsafeAddr()))
 	*(*unsafe.Pointer)(unsafe.Pointer(header)) = to
-	header[2] = header[1] // no room beyond
+	header[2] = header[1] // no spare capacity
 }
 
 // spoil fills an array with NaN.

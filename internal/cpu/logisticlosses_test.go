@@ -74,13 +74,13 @@ func newRates(n int, all bool) rates {
 	return r
 }
 
-// view is all of a buffer.
+// view returns a view of a whole buffer.
 func (r rates) view(b int) plan.View {
 	return plan.View{Buffer: b, Stride: 1, Rows: r.Buffers[b].Rows, Cols: 1}
 }
 
-// check runs two iterations on a device, the second with other rows, and compares their results
-// with the plan's loops.
+// check runs two iterations on a device, the second iteration with other rows, and compares their
+// results with the plan's loops.
 func (r rates) check(t *testing.T, level kernel.Level, threads int) {
 	t.Helper()
 	d, err := New(level, threads)
@@ -116,7 +116,7 @@ func (r rates) checkType(t *testing.T, e, reference boundExecutor) {
 	}
 }
 
-// kinds are the types of a half's steps.
+// kinds returns the types of the steps of a half.
 func kinds(regions []*region[float64]) (names []string) {
 	for _, r := range regions {
 		for _, s := range r.steps {
@@ -142,8 +142,8 @@ func count(names []string, s step[float64]) (n int) {
 	return n
 }
 
-// One exponential a row serves both losses and both derivatives; the logistic losses and the
-// weights of rows of two kinds are not written.
+// One exponential for each row serves both losses and both derivatives. The device does not write
+// the logistic losses and the weights of two kinds of rows.
 func TestTailsServeBothHalves(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		for _, n := range []int{2, 31, 240, 5000} {
@@ -153,7 +153,7 @@ func TestTailsServeBothHalves(t *testing.T) {
 				}
 			}
 		}
-		joined := 1 // the losses' weights, which are one number
+		joined := 1 // the step that joins the losses' weights, which are one number
 		if all && kernel.Best() != kernel.Go {
 			joined = 2
 		}
@@ -172,7 +172,7 @@ func TestTailsServeBothHalves(t *testing.T) {
 	}
 }
 
-// A logistic loss that something else reads too is written.
+// The device writes a logistic loss that another step also reads.
 func TestLogisticLossesThatAreRead(t *testing.T) {
 	r := newRates(700, true)
 	steps := &r.Forward[0].Steps

@@ -18,7 +18,7 @@ func (square) Value(y float64) float64 { return y * y }
 func (square) Deriv(y float64) float64 { return 2 * y }
 func (square) String() string          { return "square" }
 
-// Surrogates that the kernels lack run through the plan's loops.
+// The plan's loops compute surrogates that have no kernel.
 func TestUnknownSurrogate(t *testing.T) {
 	const rows = 2*kernel.RowBlock + 3
 	view := func(b, cols int) plan.View { return plan.View{Buffer: b, Stride: cols, Rows: rows, Cols: cols} }
@@ -80,7 +80,7 @@ func TestUnknownSurrogate(t *testing.T) {
 	}
 }
 
-// boundExecutor runs a plan whose inputs can be bound: an executor or the plan's reference.
+// boundExecutor runs a plan and binds its inputs: an executor or the plan's reference.
 type boundExecutor interface {
 	Executor[float64]
 	Bind(v plan.View, m matrix.Matrix) error

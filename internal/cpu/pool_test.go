@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// marks counts each worker's shares.
+// marks counts the shares that each worker ran.
 type marks struct{ done []int }
 
 func (m *marks) work(worker int) { m.done[worker]++ }
@@ -25,7 +25,7 @@ func TestPoolRunsEveryShareOnce(t *testing.T) {
 			}
 		}
 		if round%250 == 249 {
-			time.Sleep(4 * patience) // the helpers fall asleep
+			time.Sleep(4 * patience) // lets the helpers fall asleep
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestPoolServesSeveralCallers(t *testing.T) {
 	group.Wait()
 }
 
-// failing panics on the caller's share, while the helpers are still at work.
+// failing panics in the caller's share while the helpers still work.
 type failing struct{ marks }
 
 func (f *failing) work(worker int) {
@@ -61,7 +61,7 @@ func (f *failing) work(worker int) {
 	f.marks.work(worker)
 }
 
-// A panic on the caller's goroutine leaves the pool usable, with no helper behind.
+// After a panic on the caller's goroutine the pool is usable and no helper still works.
 func TestPoolAfterAPanic(t *testing.T) {
 	p := newPool(3)
 	defer p.close()
@@ -83,8 +83,8 @@ func TestPoolAfterAPanic(t *testing.T) {
 	}
 }
 
-// waitForGoroutines fails unless the number of goroutines falls to n within a minute, which is long
-// enough for a stalled machine. It calls collect before each look.
+// waitForGoroutines fails unless the number of goroutines falls to n within a minute, which is
+// enough even on a stalled machine. It calls collect before each count.
 func waitForGoroutines(t *testing.T, n int, collect func()) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
@@ -99,7 +99,7 @@ func waitForGoroutines(t *testing.T, n int, collect func()) {
 func TestPoolLeavesNoGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	p := newPool(5)
-	// Goroutines of earlier tests may still end.
+	// Goroutines of earlier tests may end here.
 	if p.run(1, &marks{make([]int, 1)}); runtime.NumGoroutine() > before {
 		t.Error("one worker needs goroutines")
 	}
@@ -109,7 +109,7 @@ func TestPoolLeavesNoGoroutines(t *testing.T) {
 		p.close()
 		waitForGoroutines(t, before, func() {})
 	}
-	p.run(5, &marks{make([]int, 5)}) // and forgotten
+	p.run(5, &marks{make([]int, 5)}) // the test drops the pool here
 	waitForGoroutines(t, before, runtime.GC)
 }
 
@@ -122,7 +122,8 @@ func TestPoolAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkPool is the cost of handing out a job and waiting for it, with helpers awake and asleep.
+// BenchmarkPool measures the time to hand out a job and wait for its end, with helpers awake and
+// asleep.
 func BenchmarkPool(b *testing.B) {
 	p := newPool(2)
 	defer p.close()

@@ -11,7 +11,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// surrogates are the package's and one that no kernel knows.
+// surrogates returns the package's surrogates and a surrogate without a kernel.
 func surrogates() []plan.Surrogate {
 	return []plan.Surrogate{constraints.Sigmoid, constraints.Logistic, constraints.Hinge, ramp{}}
 }
@@ -22,8 +22,8 @@ func (ramp) Value(y float64) float64 { return max(0, 2-y) }
 func (ramp) Deriv(y float64) float64 { return math.Copysign(0.5, y-3) }
 func (ramp) String() string          { return "ramp" }
 
-// The passes are the reference's, to rounding, in the tails, at the kink, at the infinities and for
-// NaN.
+// The passes equal the reference up to rounding, in the tails, at the kink, at the infinities and
+// for NaN.
 func TestSignedLosses(t *testing.T) {
 	for _, level := range kernel.Levels() {
 		checkSigned[float64](t, level, 1e-14)
@@ -77,7 +77,7 @@ func checkSigned[T plan.Float](t *testing.T, level kernel.Level, tolerance float
 	}
 }
 
-// near compares to a relative tolerance, and NaN and infinities exactly.
+// near compares numbers with a relative tolerance, and NaN and infinities exactly.
 func near(a, b, tolerance float64) bool {
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= tolerance*max(math.Abs(b), 1e-30)
 }

@@ -27,10 +27,10 @@ import (
 	"ppal/trainer/problem"
 )
 
-// sparseRows is a CSR that counts the rows it is asked to widen.
+// sparseRows is a CSR matrix that counts the rows that a device widens.
 type sparseRows struct {
 	*matrix.CSR
-	widened *atomic.Int64 // by all workers
+	widened *atomic.Int64 // rows widened, by all workers
 }
 
 func (s sparseRows) Float32(dst []float32, from, to int) {
@@ -46,8 +46,8 @@ func (s sparseRows) Float64(dst []float64, from, to int) {
 // denseRows hides that a matrix is sparse.
 type denseRows struct{ matrix.Matrix }
 
-// draw makes rows with some empty ones and empty columns. Values are of float32, the same in both
-// precisions; kind 0 are ones, 1 all equal.
+// draw makes rows with some empty rows and columns. The values are float32 numbers, so they are the
+// same in both precisions. Kind 0 has values of 1, kind 1 equal values.
 func draw(rng *rand.Rand, rows, cols, kind int) *matrix.CSR {
 	x := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
 	density := []float64{0.05, 0.3, 0.5}[rng.IntN(3)]
@@ -71,7 +71,7 @@ func draw(rng *rand.Rand, rows, cols, kind int) *matrix.CSR {
 	return x
 }
 
-// sparseNetwork is a network's Neyman-Pearson problem over a matrix.
+// sparseNetwork is the Neyman-Pearson problem of a network on a sparse matrix.
 type sparseNetwork struct {
 	rows, cols, width, outputs int
 	kind                       int
@@ -109,7 +109,7 @@ func (n sparseNetwork) must(t testing.TB, dtype tensor.Dtype, engine graph.Engin
 	return compile(t, n.over(data), dtype, engine)
 }
 
-// sparseNetworks are linear models and networks of many widths over matrices of every kind.
+// sparseNetworks returns linear models and networks of many widths, on matrices of every kind.
 func sparseNetworks() []sparseNetwork {
 	list := []sparseNetwork{{rows: 700, cols: 30, outputs: 2}, {rows: 2, cols: 9, outputs: 2, width: 3}, {rows: 50, cols: 1, outputs: 2, width: 1},
 		{rows: 700, cols: 40, outputs: 2, width: 1}, {rows: 650, cols: 33, outputs: 2, width: 1}, {rows: 333, cols: 20, outputs: 2, width: 1}}
@@ -123,8 +123,8 @@ func sparseNetworks() []sparseNetwork {
 	return list
 }
 
-// On every level and any number of threads the sparse products agree with Gorgonia's machine in
-// float64, and no row is widened.
+// On every level and for any number of threads, the sparse products agree with Gorgonia's machine
+// in float64, and the device widens no row.
 func TestSparseAgreesWithGorgonia(t *testing.T) {
 	for _, n := range sparseNetworks() {
 		data := n.data()
@@ -163,7 +163,8 @@ func TestRealAdultSparse(t *testing.T) {
 	}
 }
 
-// The sparse products take training the way of the dense ones, and repeat to the bit.
+// Training with sparse products follows training with dense products up to rounding, and repeats to
+// the bit.
 func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
 	run := func(data matrix.Matrix) []float64 {
@@ -177,7 +178,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 		return x
 	}
 	sparse := run(n.data())
-	if d := distance(sparse, run(denseRows{n.data()})); d > 1e-8 { // rounding, amplified along the path
+	if d := distance(sparse, run(denseRows{n.data()})); d > 1e-8 { // rounding, amplified by the iterations
 		t.Errorf("after 100 iterations the weights differ by %.2g", d)
 	}
 	if d := distance(sparse, run(n.data())); d != 0 {
@@ -185,7 +186,8 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	}
 }
 
-// Entries that take more memory than all elements are packed like other data, a row at a time.
+// The device packs a sparse matrix like other data, a row at a time, if the entries need more
+// memory than all elements.
 func TestFullSparseMatrixIsPacked(t *testing.T) {
 	n := sparseNetwork{rows: 40, cols: 6, outputs: 2, width: 4}
 	full := &matrix.CSR{Rows: 40, Cols: 6, Starts: []int{0}}
@@ -204,7 +206,7 @@ func TestFullSparseMatrixIsPacked(t *testing.T) {
 	}
 }
 
-// What reads the input itself gets a widened copy beside the entries.
+// An op that reads the input itself gets a widened copy in addition to the entries.
 func TestSparseInputReadWhole(t *testing.T) {
 	data := draw(rand.New(rand.NewPCG(8, 8)), 500, 12, 2)
 	build := func(e graph.Engine, m matrix.Matrix) *graph.Problem {
@@ -231,7 +233,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 	}
 }
 
-// A value that is bound takes the place of the entries.
+// A dense value that Bind receives replaces the entries.
 func TestBindReplacesSparseRows(t *testing.T) {
 	n := sparseNetwork{rows: 50, cols: 6, outputs: 2, width: 5, seed: 9}
 	values := make([]float64, 300)
@@ -242,7 +244,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 	results := [2][][]float64{}
 	for i, e := range []graph.Engine{engine(t, kernel.Best(), 2), graph.Tape{}} {
 		p := n.must(t, tensor.Float64, e, n.data())
-		numbers(t, p) // a run over the entries before
+		numbers(t, p) // a run with the entries before Bind
 		for range 2 {
 			if err := p.Bind(0, v); err != nil {
 				t.Fatal(err)
@@ -253,7 +255,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 	agree(t, "after Bind", results[0], results[1], 1e-12)
 }
 
-// The memory of a sparse problem is a fraction of the dense matrix's.
+// A sparse problem needs a fraction of the dense matrix's memory.
 func TestSparseMemory(t *testing.T) {
 	const rows, cols = 20000, 500 // 80 MB in float64
 	data := &matrix.CSR{Rows: rows, Cols: cols, Starts: []int{0}}
@@ -291,7 +293,7 @@ func TestMalformedSparseRowsAreRefused(t *testing.T) {
 	}
 }
 
-// Explain says how many entries the data have, and counts their arithmetic alone.
+// Explain reports the number of entries of the data, and counts only the arithmetic of the entries.
 func TestExplainSparse(t *testing.T) {
 	n := sparseNetwork{rows: 2000, cols: 30, outputs: 2, width: 4}
 	data := n.data()
@@ -306,8 +308,8 @@ func TestExplainSparse(t *testing.T) {
 
 var _ matrix.Sparse = sparseRows{}
 
-// Mini-batches of sparse rows stay entries: no row is widened, the numbers are those of Gorgonia's
-// machine on the same rows, and a batch gives the same bits whatever was bound before.
+// Mini-batches of sparse rows stay sparse: the device widens no row, the numbers equal Gorgonia's
+// numbers on the same rows, and earlier batches do not change the bits of a batch.
 func TestBindSparseRows(t *testing.T) {
 	for _, kind := range []int{0, 1, 2} {
 		for _, width := range []int{0, 1, 5, 40} {
@@ -350,7 +352,7 @@ func TestBindSparseRows(t *testing.T) {
 	}
 }
 
-// Binding a mini-batch of sparse rows allocates nothing, and a row that is malformed is refused.
+// Binding a mini-batch of sparse rows allocates nothing. Bind refuses a malformed row.
 func TestBindSparseRowsAllocatesNothing(t *testing.T) {
 	n := sparseNetwork{rows: 200, cols: 30, outputs: 2, width: 5, kind: 2, seed: 4}
 	data := n.data()

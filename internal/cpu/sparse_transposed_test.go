@@ -24,7 +24,7 @@ func transposedProduct(x *matrix.CSR) (*plan.Plan, *plan.Product) {
 	return p, product
 }
 
-// A factor may come transposed: X (W^T)^T is X W.
+// A product accepts a transposed factor: X (W^T)^T is X W.
 func TestSparseTransposedFactor(t *testing.T) {
 	x := &matrix.CSR{Rows: 3, Cols: 2, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 1, 1}, Values: []float64{2, -1, 3}}
 	for _, level := range kernel.Levels() {
@@ -37,7 +37,7 @@ func TestSparseTransposedFactor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Attach(p.Parameters[0], []float64{1, 10, 100, 1000}); err != nil { // columns of W
+		if err := e.Attach(p.Parameters[0], []float64{1, 10, 100, 1000}); err != nil { // W column by column
 			t.Fatal(err)
 		}
 		if err := e.Forward(); err != nil {

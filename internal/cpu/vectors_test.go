@@ -14,7 +14,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// vectorsOf is the arithmetic of a device.
+// vectorsOf returns the vector passes of a device.
 func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) problem.Passes[T] {
 	t.Helper()
 	d, err := cpu.New(level, threads)
@@ -24,7 +24,8 @@ func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) prob
 	return cpu.PassesOf[T](d)
 }
 
-// guardedVector is n numbers at random between others that nothing may change.
+// guardedVector returns n random numbers v inside a longer slice all. No pass may change the
+// elements around v.
 func guardedVector[T plan.Float](rng *rand.Rand, n int) (all, v []T) {
 	const room = 9
 	all = make([]T, n+2*room)
@@ -34,14 +35,15 @@ func guardedVector[T plan.Float](rng *rand.Rand, n int) (all, v []T) {
 	return all, all[room : room+n]
 }
 
-// outcome is what the operations of a space leave: every vector, and the numbers that they return.
+// outcome holds the results of the operations of a space: every vector, and the numbers that the
+// operations return.
 type outcome[T plan.Float] struct {
 	vectors [][]T
 	numbers []float64
 }
 
-// operate runs every operation of a space of n variables on the passes of the device on. If on is
-// nil, the plain loops run.
+// operate runs every operation of a space of n variables on the passes on. If on is nil, the plain
+// loops run.
 func operate[T plan.Float](t *testing.T, n int, r problem.Regularizer, on problem.Passes[T]) outcome[T] {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(41, uint64(n)))
@@ -88,13 +90,13 @@ func operate[T plan.Float](t *testing.T, n int, r problem.Regularizer, on proble
 	return o
 }
 
-// same says whether two outcomes have the same bits.
+// same reports whether two outcomes have the same bits.
 func (o outcome[T]) same(other outcome[T]) bool {
 	return slices.EqualFunc(o.vectors, other.vectors, slices.Equal[[]T]) && slices.Equal(o.numbers, other.numbers)
 }
 
-// near is the largest difference of a vector's number from another outcome's, and of those that are
-// returned, relative to 1 + |number|.
+// near returns the largest difference between elements of the vectors, and between returned
+// numbers, of two outcomes, relative to 1 + |number|.
 func (o outcome[T]) near(other outcome[T]) (vectors, numbers float64) {
 	larger := func(worst, a, b float64) float64 {
 		if d := math.Abs(a-b) / (1 + math.Abs(b)); !(d <= worst) {
@@ -113,12 +115,12 @@ func (o outcome[T]) near(other outcome[T]) (vectors, numbers float64) {
 	return vectors, numbers
 }
 
-// vectorLengths reach over the kernels' vectors, one chunk, a few, and as many as three threads
-// share.
+// vectorLengths lists lengths within one SIMD vector, within one chunk, over a few chunks, and long
+// enough for three threads.
 var vectorLengths = []int{1, 2, 15, 17, 63, 4095, 4096, 4097, 50_001}
 
-// The device's steps equal the plain loops up to rounding. Every number of threads and every level
-// of instructions gives the same bits.
+// The device's steps equal the plain loops up to rounding. The number of threads and the level of
+// instructions do not change the bits.
 func TestVectorsAgreeWithTheLoops(t *testing.T) {
 	t.Run("float64", vectorsAgree[float64])
 	t.Run("float32", vectorsAgree[float32])
@@ -128,7 +130,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 	var zero T
 	bound := 1e-14
 	if _, single := any(zero).(float32); single {
-		bound = 5e-7 // seven steps of a rounding or two each
+		bound = 5e-7 // seven steps of one or two roundings each
 	}
 	for _, n := range vectorLengths {
 		size := math.Sqrt(float64(n))
@@ -138,7 +140,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 			{Kind: problem.GroupL1, Weight: 0.7 * size, Groups: []int{n / 3, n - n/3, n}},
 		} {
 			elementwise := r.Kind != problem.Ball && r.Kind != problem.GroupL1
-			if n < 4 && r.Kind == problem.GroupL1 || n > 5000 && elementwise { // no three groups; the kernels are the same
+			if n < 4 && r.Kind == problem.GroupL1 || n > 5000 && elementwise { // too short for three groups; long element-wise vectors use the same kernels
 				continue
 			}
 			want := operate[T](t, n, r, nil)
@@ -148,7 +150,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 					got := operate(t, n, r, vectorsOf[T](t, level, threads))
 					if threads == 1 {
 						byLevel[level] = got
-						if e, sums := got.near(want); !(e <= bound) || !(sums <= bound+1e-12) { // a product near 0 of many terms
+						if e, sums := got.near(want); !(e <= bound) || !(sums <= bound+1e-12) { // a dot product of many terms may cancel
 							t.Errorf("n = %d, %v, %v: %.2g from the loops, sums %.2g", n, r.Kind, level, e, sums)
 						}
 					} else if !got.same(byLevel[level]) {
@@ -163,7 +165,8 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 	}
 }
 
-// A step on one thread allocates nothing, on more a goroutine each, whatever the length.
+// A step on one thread does not allocate. A step on more threads allocates one goroutine for each
+// thread, for any length.
 func TestVectorsDoNotAllocate(t *testing.T) {
 	for threads := 1; threads <= 2; threads++ {
 		s, d := onDevice(t, 100_000, problem.Regularizer{Kind: problem.Ball, Radius: 1}, threads)
@@ -176,7 +179,7 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// onDevice is a space of float32 with two more vectors, d and d+1.
+// onDevice returns a float32 space on a device with two more vectors, d and d+1.
 func onDevice(t testing.TB, n int, r problem.Regularizer, threads int) (*problem.HostSpace[float32], problem.Vector) {
 	s := problem.NewHostSpaceOn(make([]float32, n), r, vectorsOf[float32](t, kernel.Best(), threads))
 	d := s.New()
@@ -184,7 +187,7 @@ func onDevice(t testing.TB, n int, r problem.Regularizer, threads int) (*problem
 	return s, d
 }
 
-// settled is a problem whose passes cost nothing: every direction is the same.
+// settled is a problem whose passes cost nothing. After the first calls all directions are equal.
 type settled struct {
 	*problem.HostSpace[float32]
 	filled int
@@ -194,7 +197,7 @@ func (p *settled) Dims() (n, m int) { return len(p.Slice(problem.Iterate)), 0 }
 
 func (p *settled) Forward([]float64) (float64, error) { return 0, nil }
 
-// Backward fills the two vectors that take turns, and leaves them so.
+// Backward fills the alternating vectors in the first calls and then leaves them unchanged.
 func (p *settled) Backward(_ []float64, d problem.Vector) error {
 	if p.filled++; p.filled < 9 {
 		for i := range p.Slice(d) {
@@ -204,12 +207,12 @@ func (p *settled) Backward(_ []float64, d problem.Vector) error {
 	return nil
 }
 
-// BenchmarkPrimalStep is the whole primal step, momentum with the curvature rule and the ball's
-// projection, of a network of 784 x 256 x 4 in float32: everything of an iteration but the passes
-// over the data.
+// BenchmarkPrimalStep measures the whole primal step, momentum with the curvature rule and the
+// projection onto the ball, for a network of 784 x 256 x 4 in float32. An iteration consists of
+// this step and the passes over the data.
 func BenchmarkPrimalStep(b *testing.B) {
 	const n = 203_530
-	for _, radius := range []float64{40, 1} { // inside the ball and on it
+	for _, radius := range []float64{40, 1} { // inside the ball and on its boundary
 		ball := problem.Regularizer{Kind: problem.Ball, Radius: radius}
 		for _, threads := range []int{0, 1, 2} {
 			name := fmt.Sprintf("radius %g/%d threads", radius, threads)

@@ -51,8 +51,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A part that stops early does not stop the others, and counts as a failure. Numbers that JSON
-// cannot hold are failures too.
+// A part that stops early does not stop the other parts, and counts as a failure. Numbers that JSON
+// cannot represent are failures too.
 func TestRun(t *testing.T) {
 	results := func(r ...Result) func(context.Context, Options) ([]Result, error) {
 		return func(context.Context, Options) ([]Result, error) { return r, nil }
@@ -150,8 +150,8 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// onDouble returns options whose GPU computes nothing. The test fails if the GPU is used wrongly or
-// something is not given back.
+// onDouble returns options with a GPU that computes nothing. The test fails if a part uses the GPU
+// wrongly or does not release an object.
 func onDouble(t *testing.T) Options {
 	return Options{Data: t.TempDir(), Shrink: 100, Log: t.Logf, Open: func() (driver.Driver, error) {
 		r := double.New(double.Options{})
@@ -164,13 +164,13 @@ func onDouble(t *testing.T) Options {
 	}}
 }
 
-// Every case is prepared, timed and watched, and everything is given back.
+// The benchmark prepares, times and watches every case, and releases every object.
 func TestBenchmark(t *testing.T) {
 	results, err := benchmark(t.Context(), onDouble(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all but the tables' one; errors
+	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all cases but the tables' case; errors
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {
@@ -198,8 +198,8 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	for _, r := range results {
 		count[r.Status]++
 	}
-	// Of thirteen cases: own times and those without a bound; five slower and five faster than bounds;
-	// thirteen failed to run.
+	// With thirteen cases, the cases' own times and the results without a bound are Measured, five
+	// results are slower and five are faster than their bounds, and thirteen results did not run.
 	if want := map[Status]int{Measured: 13 + 8 + 12 + 9, Passed: 5, Failed: 5, NotRun: 13}; !cmp.Equal(count, want) {
 		t.Errorf("statuses %v, want %v: %+v", count, want, results)
 	}
@@ -224,8 +224,8 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 func TestJudge(t *testing.T) {
 	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
 	tf32 := timedCases()[1]
-	// 147.5 MB at 70% of 4 TB/s are 0.0527 ms: with 0.04 ms of launches, products of 0.08 ms allow
-	// 0.1727 ms, 2.16 x.
+	// 147.5 MB at 70% of 4 TB/s take 0.0527 ms. With 0.04 ms of launches and products of 0.08 ms
+	// the bound is 0.1727 ms, 2.16 times the products.
 	for _, c := range []struct {
 		ms   float64
 		want Status
@@ -240,7 +240,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The pack has the program and the training files, and nothing is packed without them.
+// The pack contains the program and the training files. Without these files Pack writes nothing.
 func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	program, folder := filepath.Join(dir, "program"), filepath.Join(dir, "pack")
@@ -261,7 +261,7 @@ func TestPack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "train-labels-idx1-ubyte.gz"), nil, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second replaces the first
+	for range 2 { // the second pack replaces the first pack
 		if out, err := pack(); err != nil {
 			t.Fatalf("%v, %s", err, out)
 		}

@@ -29,8 +29,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// emulated returns options whose GPU is a computing double: the kernels' own code, with every call
-// checked.
+// emulated returns options whose GPU is a computing double. The double runs the code of the kernels
+// and checks every call.
 func emulated(t *testing.T, set double.Options) Options {
 	return Options{Log: t.Logf, Open: func() (driver.Driver, error) {
 		r := double.Computing(set)
@@ -61,8 +61,8 @@ func allPassed(t *testing.T, list []Result, err error) {
 	}
 }
 
-// The kernels' code passes the checks: every model and constraint in float64, also by windows of
-// the rows, and the rest of parity on some cases.
+// The code of the kernels passes the checks: every model and constraint in float64, also by windows
+// of rows, and the remaining parity checks on some cases.
 func TestParity(t *testing.T) {
 	o, all := emulated(t, double.Options{}), graphcases.All()
 	for _, window := range []int{0, windowRows} {
@@ -73,7 +73,7 @@ func TestParity(t *testing.T) {
 	allPassed(t, list, err)
 }
 
-// Every launch reads and writes what it declares, and nothing else.
+// Every launch reads and writes only the memory that it declares.
 func TestParityDeclares(t *testing.T) {
 	var few []graphcases.Case
 	for i, c := range graphcases.All() {
@@ -99,7 +99,8 @@ func TestTraining(t *testing.T) {
 	allPassed(t, list, err)
 }
 
-// Every method ends on the device where it ends on the CPU, so the device has all operations.
+// Every method gives the same result on the device and on the CPU, so the device implements all
+// operations.
 func TestMethods(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
@@ -127,8 +128,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// With weights that are not finite, f and g are as on the CPU, and so are the elements of the
-// gradient that are not finite.
+// If weights are not finite, f and g equal the CPU's values, and the same elements of the gradient
+// are not finite.
 func TestNonFinite(t *testing.T) {
 	host, err := reference()
 	if err != nil {
@@ -174,8 +175,8 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
-// With int8 digits, weights that are not finite make the same scores not finite as in float32; f, g
-// and the gradient follow from the scores.
+// With int8 digits, weights that are not finite give non-finite scores at the same places as
+// float32. f, g and the gradient follow from the scores.
 func TestNonFiniteWithDigits(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 14, Hidden: []int{9}}, []int{40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -209,7 +210,7 @@ func TestNonFiniteWithDigits(t *testing.T) {
 	}
 }
 
-// Without the files the training part is skipped.
+// Without the training files the training part is skipped.
 func TestTrainingWithoutFiles(t *testing.T) {
 	list, err := training(context.Background(), Options{})
 	if err != nil || len(list) != 1 || list[0].Status != NotRun {
@@ -217,9 +218,9 @@ func TestTrainingWithoutFiles(t *testing.T) {
 	}
 }
 
-// Products of 8-bit data with three digits are as accurate as float32; products with two digits and
-// TF32 are not. The double's sums are exact, so this is the error of the digits only; gpu-check
-// measures the error that a device's floating-point sums add.
+// Products of 8-bit data with three digits are as accurate as float32. Products with two digits and
+// TF32 products are less accurate. The double's sums are exact, so the test measures only the error
+// of the digits. gpu-check also measures the error of a device's floating-point sums.
 func TestEightBit(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{40}}, []int{2500, 2000}, constraints.Sigmoid, true, graphcases.Bytes)
 	list, err := eightBit(t.Context(), emulated(t, double.Options{}), c)
@@ -255,8 +256,8 @@ func TestEightBit(t *testing.T) {
 	}
 }
 
-// Training with three digits ends where float32 ends: on all rows, by windows of the rows, and on
-// mini-batches, which bind images.
+// Training with three digits and training with float32 give the same result: on all rows, by
+// windows of rows, and on mini-batches, which bind images.
 func TestTrainingWithDigits(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
@@ -283,8 +284,8 @@ func TestTrainingWithDigits(t *testing.T) {
 	}
 }
 
-// A table of small integers is kept as bytes, with the columns' centres and deviations in the first
-// layer, and training ends where float64 ends on the CPU.
+// A table of small integers stays in bytes. The first layer holds the columns' centres and
+// deviations. Training gives the same result as float64 on the CPU.
 func TestIntegersWithDigits(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("y,sex")

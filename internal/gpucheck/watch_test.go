@@ -8,7 +8,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// clockwork is a driver with scripted times: the k-th recorded event happens at the k-th time, in
+// clockwork is a driver with scripted times. The k-th recorded event happens at the k-th time, in
 // milliseconds.
 type clockwork struct {
 	driver.Driver
@@ -35,7 +35,8 @@ func (c *clockwork) Synchronize(driver.Stream) error               { return nil 
 func (c *clockwork) Launch(driver.Stream, *driver.Launch) error    { return nil }
 func (c *clockwork) LaunchGraph(driver.Graph, driver.Stream) error { return nil }
 
-// Two iterations: forward 10 ms, a gap of 2 ms, backward 20 ms, then at once a step of 5 ms.
+// The script has two iterations: forward 10 ms, a gap of 2 ms, backward 20 ms, and immediately
+// after it a step of 5 ms.
 func TestWatch(t *testing.T) {
 	c := &clockwork{times: []float64{0, 10, 12, 32, 32, 37, 37, 47, 51, 71, 71, 76}}
 	w := &watch{Driver: c}
@@ -57,8 +58,8 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each backward is launched on an idle device by a call of 1 ms: busy for 19 of 20 ms, and 1 ms
-	// more between.
+	// A call of 1 ms launches each backward graph on an idle device. The device is busy for 19 of
+	// the 20 ms, and the gap grows by 1 ms.
 	if want := (10 + 19 + 5 + 10 + 19 + 5) / 76.0; math.Abs(u.busy-want) > 1e-12 {
 		t.Errorf("busy %v, want %v", u.busy, want)
 	}

@@ -34,7 +34,7 @@ type Case struct {
 	Rows        int
 	Center      bool
 	Storage     Storage
-	Data        matrix.Matrix // the rows, where they are not to be drawn
+	Data        matrix.Matrix // the rows; nil: drawn from Seed
 	Regularizer problem.Regularizer
 	Seed        uint64
 	// Nodes adds f and the terms of g. If Pieces is not nil, g is made from the terms by Pieces.

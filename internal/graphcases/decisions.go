@@ -10,8 +10,8 @@ import (
 	"ppal/models"
 )
 
-// Decisions returns smooth rates in the language of package constraints, of two classes by the
-// sigmoid and of three by the softmax, with losses and without, for each number of rows.
+// Decisions returns smooth rates of package constraints for each number of rows: two classes with
+// the sigmoid and three classes with the softmax, with and without losses.
 func Decisions(rows ...int) []Case {
 	two := []string{"gap(tpr, group) <= 0.1", "fpr <= 0.2", "precision >= 0.5", "error[a] <= 0.3", "ratio(positive_rate, group) >= 0.8"}
 	three := []string{"recall[*] >= 0.7", "precision[2] >= 0.5", "fpr[0] <= 0.2", "gap(error, group) <= 0.1"}
@@ -33,7 +33,8 @@ func Decisions(rows ...int) []Case {
 	return list
 }
 
-// decisions adds the smooth rates of n rows whose classes and groups alternate.
+// decisions adds the smooth rates of n rows to the graph. The rows alternate between classes and
+// groups.
 func decisions(texts []string, n, classes int, scores *gorgonia.Node) (f, terms *gorgonia.Node, err error) {
 	p := &constraints.Population{Classes: Names(classes), Attributes: []constraints.Attribute{{Name: "group", Values: []string{"a", "b"}}}}
 	for i := range n {

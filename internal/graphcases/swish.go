@@ -14,10 +14,11 @@ import (
 	"ppal/trainer/graph/elementwise"
 )
 
-// Swish is an op as a user writes it: y = x sigmoid(x) of a matrix, described for the devices.
+// Swish is an op as a user writes it: y = x sigmoid(x), element-wise on a matrix, with a
+// description for the devices.
 type Swish struct{ plain bool }
 
-// NewSwish applies the op to a node; a plain one has no description.
+// NewSwish applies the op to a node. If plain is true, the op has no description.
 func NewSwish(x *gorgonia.Node, plain bool) (*gorgonia.Node, error) {
 	if plain {
 		return gorgonia.ApplyOp(undescribed{Swish{true}}, x)
@@ -25,10 +26,11 @@ func NewSwish(x *gorgonia.Node, plain bool) (*gorgonia.Node, error) {
 	return gorgonia.ApplyOp(Swish{}, x)
 }
 
-// undescribed hides Describe.
+// undescribed hides the op's method Describe.
 type undescribed struct{ gorgonia.SDOp }
 
-// swishGrad is x, dy -> dy y'(x) with y' = s (1 + x (1 - s)), s = sigmoid(x).
+// swishGrad is the derivative of Swish: it maps x, dy to dy y'(x) with y' = s (1 + x (1 - s)), s =
+// sigmoid(x).
 type swishGrad struct{ Swish }
 
 var (
@@ -61,7 +63,7 @@ func (Swish) DiffWRT(n int) []bool   { return []bool{true} }
 func (s Swish) Hashcode() uint32     { return hashcode(s) }
 func (s swishGrad) Hashcode() uint32 { return hashcode(s) }
 
-// WriteHash tells ops of different names apart.
+// WriteHash distinguishes ops with different names.
 func (Swish) WriteHash(h hash.Hash)     { fmt.Fprint(h, "graphcases.swish") }
 func (swishGrad) WriteHash(h hash.Hash) { fmt.Fprint(h, "graphcases.swish'") }
 
@@ -71,13 +73,13 @@ func hashcode(op interface{ WriteHash(hash.Hash) }) uint32 {
 	return h.Sum32()
 }
 
-// Type is matrix -> matrix.
+// Type returns matrix -> matrix.
 func (Swish) Type() hm.Type {
 	m := gorgonia.TensorType{Dims: 2, Of: hm.TypeVariable('a')}
 	return hm.NewFnType(m, m)
 }
 
-// Type is matrix -> matrix -> matrix.
+// Type returns matrix -> matrix -> matrix.
 func (swishGrad) Type() hm.Type {
 	m := gorgonia.TensorType{Dims: 2, Of: hm.TypeVariable('a')}
 	return hm.NewFnType(m, m, m)

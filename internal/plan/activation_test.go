@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A map of a common form becomes a typed step where it runs in place; other maps stay maps. The
-// typed step's values are the map's.
+// A map with a common form becomes a typed step if it runs in place. Other maps stay maps. The
+// typed step computes the same values as the map.
 func TestTypedMaps(t *testing.T) {
 	load := func(k int) *Expr { return &Expr{Op: Load, Arg: k} }
 	sum := &Expr{Op: Add, X: load(0), Y: load(1)}
@@ -25,7 +25,7 @@ func TestTypedMaps(t *testing.T) {
 		{&Expr{Op: Mul, X: &Expr{Op: SigmoidGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = sigmoid'(b2) * b0"},
 		{&Expr{Op: Mul, X: &Expr{Op: TanhGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = tanh'(b2) * b0"},
 		{&Expr{Op: Mul, X: &Expr{Op: ReLUGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = relu'(b2) * b0"},
-		// Not in place, not a row, another function, operands in another order.
+		// Not in place, an operand that is not a row, another function, operands in another order.
 		{sum, []View{other, row}, "b0 = ($0 + $1) with $0 = b2 $1 = b1"},
 		{sum, []View{matrix, other}, "b0 = ($0 + $1) with $0 = b0 $1 = b2"},
 		{&Expr{Op: Exp, X: sum}, []View{matrix, row}, "b0 = exp(($0 + $1)) with $0 = b0 $1 = b1"},
@@ -61,7 +61,7 @@ func TestTypedMaps(t *testing.T) {
 	}
 }
 
-// someMemory has a matrix 4 x 3, a row and another matrix.
+// someMemory returns memory with a 4 x 3 matrix, a row and another matrix.
 func someMemory() *Memory[float64] {
 	m := &Memory[float64]{Data: [][]float64{make([]float64, 12), {0.5, -1, 0}, make([]float64, 12)}, First: make([]int, 3)}
 	for i := range 12 {

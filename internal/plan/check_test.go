@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// small is a plan of one region: b2 = b0 b1 over 4 rows, b3 = -b2, b4 = sums of b3.
+// small returns a plan with one region: b2 = b0 b1 over 4 rows, b3 = -b2, b4 = column sums of b3.
 func small() *Plan {
 	view := func(b, rows, cols int) View { return View{Buffer: b, Stride: cols, Rows: rows, Cols: cols} }
 	neg := &Expr{Op: Neg, X: &Expr{Op: Load}}
@@ -34,7 +34,7 @@ func TestCheckFindsMistakes(t *testing.T) {
 		damage func(p *Plan)
 	}{
 		{"was not written", func(p *Plan) { p.Forward[0].Steps = p.Forward[0].Steps[1:] }},
-		{"holds b3", func(p *Plan) { // b2 is read after b3 took its scratch
+		{"holds b3", func(p *Plan) { // a step reads b2 after b3 took the scratch memory of b2
 			p.Buffers[3].Slot = 0
 			p.Forward[0].Steps = append(p.Forward[0].Steps, &Sums{Over: OverRows, In: p.Forward[0].Steps[0].Writes()[0].View, Out: p.Objective})
 		}},
@@ -63,8 +63,8 @@ func TestSlotsAreReused(t *testing.T) {
 	var p pool
 	a := p.take(10, span{0, 0, 2})
 	b := p.take(4, span{1, 1, 3})
-	c := p.take(6, span{2, 3, 4}) // a is free, b is not
-	d := p.take(3, span{3, 4, 4}) // b is free
+	c := p.take(6, span{2, 3, 4}) // slot a is free, slot b is not
+	d := p.take(3, span{3, 4, 4}) // slot b is free
 	if a == b || c != a || d != b || len(p.sizes) != 2 {
 		t.Errorf("slots %d %d %d %d of sizes %v", a, b, c, d, p.sizes)
 	}

@@ -9,8 +9,9 @@ import (
 	"ppal/models"
 )
 
-// The default network's losses go into two group means and nowhere else, and the factors of both
-// groups into the derivative of the loss. A second reader of either vector ends that.
+// Only two group means read the losses of the default network, and only the derivative of the loss
+// reads the factors of both groups. With a second reader of either vector the analysis reports no
+// single consumer.
 func TestConsumers(t *testing.T) {
 	_, p := lower(t, classes(models.Shared, 8, 6).build(tensor.Float64, 1))
 	var loss, grad plan.Step

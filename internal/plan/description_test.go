@@ -11,7 +11,7 @@ func TestDescriptionsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct {
 		d    Description
 		in   []*value
-		want string // "" where the description fits
+		want string // "" if the description fits the op
 	}{
 		{ElementwiseOp{&Expr{Op: Mul, X: load(0), Y: load(1)}}, []*value{matrix, vector}, ""},
 		{ElementwiseOp{}, []*value{matrix}, "nil"},

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The plan recognises every element-wise function of Gorgonia.
+// The plan recognizes every element-wise function of Gorgonia.
 func TestOperationsAreGorgonias(t *testing.T) {
 	type build = func(x *gorgonia.Node) (*gorgonia.Node, error)
 	unaries := map[Op]build{Abs: gorgonia.Abs, Sign: gorgonia.Sign, Ceil: gorgonia.Ceil, Floor: gorgonia.Floor, Sin: gorgonia.Sin,
@@ -63,7 +63,7 @@ func checkOperation(t *testing.T, op Op, f func(x, y *gorgonia.Node) (*gorgonia.
 	}
 }
 
-// The sign bit of a rectified value says whether it was kept.
+// The sign bit of a rectified value tells whether the argument was positive.
 func TestReLUKeepsItsMask(t *testing.T) {
 	negativeZero := math.Copysign(0, -1)
 	for _, test := range []struct{ z, a, derivative float64 }{{2, 2, 1}, {0, 0, 1}, {negativeZero, 0, 1}, {-1e-300, 0, 0}, {-3, 0, 0},

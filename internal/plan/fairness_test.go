@@ -14,10 +14,10 @@ import (
 	"ppal/trainer/graph"
 )
 
-// fairNodes adds a fairness problem to the graph of some scores.
+// fairNodes adds a fairness problem to the graph of the scores.
 type fairNodes func(scores *gorgonia.Node, rows constraints.Rows) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error)
 
-// plain is a problem without inputs of its own.
+// plain returns a problem without additional inputs.
 func plain(nodes func(*gorgonia.Node, constraints.Rows) (f, g *gorgonia.Node, err error)) fairNodes {
 	return func(scores *gorgonia.Node, rows constraints.Rows) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error) {
 		f, g, err = nodes(scores, rows)
@@ -25,7 +25,7 @@ func plain(nodes func(*gorgonia.Node, constraints.Rows) (f, g *gorgonia.Node, er
 	}
 }
 
-// sampled is the problem of one drawn group.
+// sampled returns the problem of one drawn group.
 func sampled(p *constraints.Intersectional) fairNodes {
 	return func(scores *gorgonia.Node, rows constraints.Rows) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error) {
 		f, g, weights, err := p.SampledNodes(scores, rows)
@@ -40,7 +40,8 @@ func sampled(p *constraints.Intersectional) fairNodes {
 	}
 }
 
-// fairProblems are all kinds and forms; groups are of one row, of all and in between.
+// fairProblems returns problems of all kinds and forms. The groups have one row, several rows or
+// all rows.
 func fairProblems(t *testing.T) map[string]fairNodes {
 	t.Helper()
 	list := map[string]fairNodes{}
@@ -115,8 +116,8 @@ func buildFair(dtype tensor.Dtype, nodes fairNodes, name string) func(g *gorgoni
 	}
 }
 
-// Fairness problems run without an op that the plan does not know, in one pass over the rows
-// forward and one backward.
+// The plan knows every op of the fairness problems. It runs each problem in one forward pass and
+// one backward pass over the rows.
 func TestFairnessProblems(t *testing.T) {
 	for name, nodes := range fairProblems(t) {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// capture is the tape engine, and keeps the definition that it compiles.
+// capture is the tape engine. It also keeps the definition that it compiles.
 type capture struct {
 	graph.Tape
 	halves **graph.Lagrangian
@@ -79,7 +79,8 @@ func normals(rng *rand.Rand, n int) []float64 {
 	return list
 }
 
-// build draws data and weights that float32 holds exactly, the same for both dtypes.
+// build draws data and weights that float32 represents exactly, so that both dtypes get the same
+// numbers.
 func (c network) build(dtype tensor.Dtype, seed uint64) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 	return func(g *gorgonia.ExprGraph) (d graph.Definition, err error) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -119,7 +120,7 @@ func (c network) build(dtype tensor.Dtype, seed uint64) func(g *gorgonia.ExprGra
 	}
 }
 
-// specs are all kinds of models, some with a side of 1.
+// specs returns models of all kinds, some with a single input, hidden unit or output.
 func specs() []models.Spec {
 	list := []models.Spec{{Inputs: 5, Outputs: 3}, {Inputs: 1, Outputs: 2}}
 	for _, a := range []models.Activation{models.Sigmoid, models.ReLU, models.Tanh} {
@@ -132,8 +133,8 @@ func specs() []models.Spec {
 	return append(list, models.Spec{Inputs: 1, Hidden: []int{1}, Outputs: 2, Heads: models.Separate})
 }
 
-// networks calls f for every model x phi x centring, over several row layouts:
-// classes of one row, rows in order and mixed.
+// networks calls f for every model, phi and centring, with classes of one row, with rows in order
+// and with shuffled rows.
 func networks(t *testing.T, f func(t *testing.T, c network)) {
 	for _, spec := range specs() {
 		for _, phi := range constraints.Phis() {
@@ -155,9 +156,9 @@ func networks(t *testing.T, f func(t *testing.T, c network)) {
 	}
 }
 
-// outcome is what both halves compute.
+// outcome holds the results of the forward and the backward half.
 type outcome struct {
-	values   []float64 // f, then g, then what is watched
+	values   []float64 // f, then g, then the watched values
 	gradient []float64
 }
 
@@ -191,7 +192,7 @@ func reference[T plan.Float](t testing.TB, p *plan.Plan, block int, weights []fl
 		t.Fatal(err)
 	}
 	var o outcome
-	for range 2 { // the second run meets the first's leavings
+	for range 2 { // the second run starts with the memory that the first run left
 		if err := r.Forward(); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func reference[T plan.Float](t testing.TB, p *plan.Plan, block int, weights []fl
 	return o
 }
 
-// distance is ||a - b|| / ||b||, and ||a - b|| where b is tiny.
+// distance returns ||a - b|| / ||b||, or ||a - b|| if b is tiny.
 func distance(a, b []float64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -237,7 +238,7 @@ func compare(t testing.TB, got, want outcome, tolerance float64, p *plan.Plan) {
 	}
 }
 
-// weightsOf draws weights for the objective and m constraints.
+// weightsOf returns weights for the objective and m constraints.
 func weightsOf(m int) []float64 {
 	rng := rand.New(rand.NewPCG(9, 9))
 	w := make([]float64, m+1)

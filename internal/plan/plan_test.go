@@ -23,7 +23,7 @@ func TestAgreesWithTape(t *testing.T) {
 	})
 }
 
-// agree compares both dtypes' plans with the tape in float64.
+// agree compares the plans of both dtypes with the tape in float64.
 func agree(t *testing.T, c network, seed uint64, blocks []int) {
 	problem, p := lower(t, c.build(tensor.Float64, seed))
 	_, m := problem.Dims()
@@ -36,7 +36,7 @@ func agree(t *testing.T, c network, seed uint64, blocks []int) {
 	}
 }
 
-// Widths, numbers of rows and of classes are any.
+// The test draws widths, numbers of rows and numbers of classes at random.
 func TestRandomShapes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 13))
 	for range 150 {
@@ -62,7 +62,8 @@ func TestRandomShapes(t *testing.T) {
 	}
 }
 
-// Blocks of rows give the same bits: sums run in float64 in the rows' order.
+// The size of the blocks of rows does not change the bits: sums run in float64 in the order of the
+// rows.
 func TestBlocksDoNotMatter(t *testing.T) {
 	_, p := lower(t, classes(models.Separate, 7, 23).build(tensor.Float32, 1))
 	whole := reference[float32](t, p, 0, weightsOf(3))
@@ -74,7 +75,7 @@ func TestBlocksDoNotMatter(t *testing.T) {
 	}
 }
 
-// Every op that models and constraints make has a step of its own kind.
+// Every op of the models and constraints has a typed step, so no step is Opaque.
 func TestNoOpIsOpaque(t *testing.T) {
 	networks(t, func(t *testing.T, c network) {
 		_, p := lower(t, c.build(tensor.Float64, 3))
@@ -96,7 +97,7 @@ func each(p *plan.Plan, f func(s plan.Step)) {
 	}
 }
 
-// classes is the default network's shape: four classes of n rows.
+// classes returns a network with the default shape: four classes of n rows.
 func classes(heads models.Heads, width, n int) network {
 	c := network{spec: models.Spec{Inputs: 10, Hidden: []int{width}, Outputs: 4, Heads: heads}, phi: constraints.Sigmoid, centered: true}
 	for k := range 4 {
@@ -107,7 +108,7 @@ func classes(heads models.Heads, width, n int) network {
 	return c
 }
 
-// count returns the regions over rows and the products in them.
+// count returns the number of regions over rows and the number of products in these regions.
 func count(half []plan.Region) (regions, products int) {
 	for _, r := range half {
 		if r.Rows == 0 {

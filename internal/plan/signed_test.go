@@ -14,7 +14,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// binary is a model of one score with a mean loss and a gap between two rates.
+// binary is a model with one score for each row, a mean loss and a gap between two rates.
 type binary struct {
 	spec       models.Spec
 	loss, rate constraints.Phi
@@ -51,7 +51,7 @@ func (c binary) build(dtype tensor.Dtype) func(g *gorgonia.ExprGraph) (graph.Def
 		}
 		labels, all, gap := make([]int, c.n), constraints.Group{}, constraints.Group{}
 		for i := range labels {
-			labels[i] = 1 - 2*(i%2) // the first is not -1: the loss is not the rate
+			labels[i] = 1 - 2*(i%2) // the first label is not -1, so the loss differs from the rate
 			all.Rows = append(all.Rows, i)
 			if i%3 != 0 || c.n == 1 {
 				gap.Rows, gap.Weights = append(gap.Rows, i), append(gap.Weights, float64(i%3)-1.5)
@@ -87,8 +87,7 @@ func meanOf(values *gorgonia.Node, group constraints.Group) (*gorgonia.Node, err
 	return op.Apply(values)
 }
 
-// Losses of one score a row have steps of their own, and their derivatives are
-// added up in place.
+// Losses of one score for each row have typed steps. The plan adds up their derivatives in place.
 func TestSignedLosses(t *testing.T) {
 	for _, spec := range []models.Spec{{Inputs: 3, Outputs: 1}, {Inputs: 4, Hidden: []int{5}, Outputs: 1, Activation: models.ReLU}} {
 		for _, loss := range constraints.Phis() {

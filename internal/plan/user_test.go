@@ -14,7 +14,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// user is the nodes of a graph written by hand.
+// user holds the nodes of a graph that a user writes by hand.
 type user struct {
 	x, w, b, v *gorgonia.Node // x [n, d] data; w [d, h], b [1, h], v [h, 1] parameters
 }
@@ -64,7 +64,7 @@ var userGraphs = []struct {
 		p, q := must(gorgonia.Mul(a, u.v)), must(gorgonia.Mul(must(gorgonia.Rectify(z)), u.v))
 		return must(gorgonia.Mean(must(gorgonia.Square(p)))), gorgonia.Nodes{must(gorgonia.Mean(q)), must(gorgonia.Mean(must(gorgonia.HadamardProd(p, q))))}
 	}},
-	{"gram", 0, func(u user) (*gorgonia.Node, gorgonia.Nodes) { // whole products of computed rows
+	{"gram", 0, func(u user) (*gorgonia.Node, gorgonia.Nodes) { // products of computed matrices, over all rows at once
 		z := must(gorgonia.Mul(u.x, u.w))
 		y := must(gorgonia.Mul(z, u.v))
 		return must(gorgonia.Sum(must(gorgonia.Mul(u.v, must(gorgonia.Mul(u.b, u.v)))))), gorgonia.Nodes{must(gorgonia.Mean(must(gorgonia.HadamardProd(y, y))))}
@@ -79,7 +79,7 @@ func TestUserGraphs(t *testing.T) {
 	for _, test := range userGraphs {
 		for _, n := range []int{1, 6} {
 			if n == 1 && test.name == "axes" {
-				continue // Gorgonia's own shapes fail there
+				continue // Gorgonia computes wrong shapes here
 			}
 			t.Run(test.name, func(t *testing.T) {
 				problem, p := lower(t, func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -133,7 +133,8 @@ func reaches(g *gorgonia.ExprGraph, outputs gorgonia.Nodes, x *gorgonia.Node) bo
 	return false
 }
 
-// Two data matrices of different rows share the parameters: two row spaces.
+// Two data matrices with different numbers of rows share the parameters, so the plan has two row
+// spaces.
 func TestTwoBlocksOfData(t *testing.T) {
 	problem, p := lower(t, func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		rng := rand.New(rand.NewPCG(7, 7))
@@ -154,7 +155,7 @@ func TestTwoBlocksOfData(t *testing.T) {
 	}
 }
 
-// Any node can be watched: what is given, in a fused pass, a part of another.
+// Any node can be watched: an input, a node inside a fused pass, a part of another node.
 func TestWatchAnything(t *testing.T) {
 	problem, p := lower(t, func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		rng := rand.New(rand.NewPCG(7, 7))
@@ -170,7 +171,7 @@ func TestWatchAnything(t *testing.T) {
 	compare(t, reference[float64](t, p, 3, weights), tape(t, problem, weights), 1e-12, p)
 }
 
-// Groups may overlap, leave rows out and weigh them.
+// Groups may overlap, weigh their rows, and leave rows in no group.
 func TestGroups(t *testing.T) {
 	for _, weights := range [][]float64{nil, {0.5, -2, 1}} {
 		problem, p := lower(t, func(g *gorgonia.ExprGraph) (d graph.Definition, err error) {

@@ -14,11 +14,12 @@ type Promise struct {
 	Holds bool
 	// Supported is the tightest bound that the decisions on the validation rows promise.
 	Supported float64
-	// Least is the tightest bound that the validation rows could promise if the decisions were the
-	// best for it: no bad rows in a share, equal rates in a gap or a ratio.
+	// Least is the tightest bound that the validation rows could promise with the best decisions:
+	// no bad rows in a share, equal rates in a gap or a ratio.
 	Least float64
-	// Rows is the number of validation rows in the smallest cell of the constraint, and Needed the
-	// number with which the bound could be promised for the best decisions; 0: no number is enough.
+	// Rows is the number of validation rows in the smallest cell of the constraint. Needed is the
+	// number of rows in that cell with which the best decisions would promise the bound, or 0 if no
+	// number is enough.
 	Rows, Needed int
 }
 
@@ -40,7 +41,7 @@ func (p *Plan) Check(hits []int) []Promise {
 	return list
 }
 
-// every reports whether all inequalities of constraint j with a bound pass a test.
+// every reports whether all inequalities of constraint j, with the given bound, pass a test.
 func (p *Plan) every(j int, bound float64, hits []int, test func(constraints.Inequality, []int) bool) bool {
 	for _, b := range p.system.Inequalities(j, bound) {
 		if !test(b, hits) {
@@ -53,8 +54,8 @@ func (p *Plan) every(j int, bound float64, hits []int, test func(constraints.Ine
 // halvings is the number of steps of the search for a bound between 0 and 1.
 const halvings = 40
 
-// tightest returns the tightest bound between 0 and 1 whose inequalities pass a test; the loosest
-// bound if none does.
+// tightest returns the tightest bound between 0 and 1 whose inequalities pass a test, or the
+// loosest bound if no bound passes.
 func (p *Plan) tightest(j int, hits []int, test func(constraints.Inequality, []int) bool) float64 {
 	tight, loose := 0.0, 1.0
 	if p.system.Subject[j].IsAtLeast() {
@@ -70,8 +71,8 @@ func (p *Plan) tightest(j int, hits []int, test func(constraints.Inequality, []i
 	return loose
 }
 
-// needed returns the rows of the smallest cell of inequalities, and the rows there that the bound
-// needs for the best decisions.
+// needed returns the number of rows in the smallest cell of inequalities, and the number of rows
+// that this cell needs if the decisions are the best for the bound.
 func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed int) {
 	rows = math.MaxInt
 	for _, b := range list {
@@ -103,8 +104,9 @@ func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed i
 	return rows, needed
 }
 
-// Sentence says in one sentence why constraint j is not promised, which bound the rows support, and
-// how many rows the bound needs. It returns "" for a promise that holds.
+// Sentence returns one sentence about a promise that does not hold: why constraint j is not
+// promised, which bound the rows support, and how many rows the bound needs. It returns "" for a
+// promise that holds.
 func (p *Plan) Sentence(j int, r Promise) string {
 	if r.Holds {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"ppal/internal/statistics"
 )
 
-// ErrLoss says that decisions on validation rows do not bound a loss.
+// ErrLoss says that decisions on validation rows cannot bound a loss.
 var ErrLoss = errors.New("promise: a loss is no rate of decisions")
 
 // Plan says how bounds are tightened on validation rows.
@@ -29,8 +29,8 @@ type Plan struct {
 	tail   float64 // probability that an inequality is wrongly promised
 }
 
-// New returns the plan for validation rows of which the rates of the system count rows. The error
-// wraps ErrLoss if a constraint bounds a loss.
+// New returns the plan for validation rows. rows[r] is the number of validation rows that rate r of
+// the system counts. The error wraps ErrLoss if a constraint bounds a loss.
 func New(system *constraints.System, rows []int, confidence float64) (*Plan, error) {
 	p := &Plan{Confidence: confidence, system: system, rows: rows}
 	statistical := 0
@@ -48,7 +48,8 @@ func New(system *constraints.System, rows []int, confidence float64) (*Plan, err
 	return p, nil
 }
 
-// statistical reports whether an inequality depends on rows: the l1 norm of the weights does not.
+// statistical reports whether an inequality depends on rows. A bound on the l1 norm of the weights
+// does not.
 func (p *Plan) statistical(b constraints.Inequality) bool {
 	return !p.system.L1 || b.Coefficients[len(p.system.Rates)] == 0
 }
@@ -64,8 +65,8 @@ func (p *Plan) ByThreshold() bool {
 	return true
 }
 
-// Tightened returns the bounds of System.Bounds tightened for validation rows on which the rates
-// are about terms. A bound that the rows cannot support stays as it is.
+// Tightened returns the bounds of System.Bounds, tightened for validation rows with rates of about
+// terms. A bound that the rows cannot support is returned unchanged.
 func (p *Plan) Tightened(terms []float64) []float64 {
 	hits := make([]int, len(p.rows))
 	for k, n := range p.rows {
@@ -105,7 +106,7 @@ func coefficient(b constraints.Inequality) float64 {
 }
 
 // margin returns the margin of an inequality on counts. The shares of a precision count the same
-// rows, so their margins add up.
+// rows, so margin adds their margins.
 func (p *Plan) margin(b constraints.Inequality, hits []int) float64 {
 	counts := make([]statistics.Count, len(p.rows))
 	for k, n := range p.rows {
@@ -143,8 +144,8 @@ func (p *Plan) holds(b constraints.Inequality, hits []int) bool {
 	return value+statistics.Margin(b.Coefficients[:len(p.rows)], counts, p.tail) <= b.Bound
 }
 
-// possible reports whether an inequality could be promised by validation rows if the decisions were
-// the best for it: no bad rows in a share, or the same rate in all cells of a combination.
+// possible reports whether validation rows could promise an inequality with the best decisions: no
+// bad rows in a share, or the same rate in all cells of a combination.
 func (p *Plan) possible(b constraints.Inequality, hits []int) bool {
 	if share, one := p.system.Share(b, hits, p.rows); one {
 		_, ok := statistics.Umbrella(share.Rows, share.Most, p.tail)
@@ -155,7 +156,7 @@ func (p *Plan) possible(b constraints.Inequality, hits []int) bool {
 }
 
 // equalRates returns the value and the margin of a combination if all its cells have the rate of
-// their rows together.
+// their pooled rows.
 func (p *Plan) equalRates(b constraints.Inequality, hits []int) (value, margin float64) {
 	all, of := 0, 0
 	for k, n := range p.rows {

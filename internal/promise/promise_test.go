@@ -11,7 +11,8 @@ import (
 	"ppal/internal/statistics"
 )
 
-// bank is a population of two groups with the given numbers of rows; every fourth row is positive.
+// bank returns a population of two groups with the given numbers of rows. Every fourth row is
+// positive.
 func bank(female, male int) *constraints.Population {
 	p := &constraints.Population{Classes: []string{"no", "yes"}, Attributes: []constraints.Attribute{{Name: "sex", Values: []string{"Female", "Male"}}}}
 	for i := range female + male {
@@ -53,7 +54,7 @@ func plan(t *testing.T, p *constraints.Population, confidence float64, texts ...
 	return plan, s, sample
 }
 
-// decide accepts each row with the probability of its sex and label.
+// decide accepts each row with a probability that depends on its sex and label.
 func decide(p *constraints.Population, rng *rand.Rand, rate func(sex, label int) float64) []int {
 	list := make([]int, p.Len())
 	for i, y := range p.Labels {
@@ -64,8 +65,8 @@ func decide(p *constraints.Population, rng *rand.Rand, rate func(sex, label int)
 	return list
 }
 
-// TestUmbrellaPromise compares promises of one rate with the order statistic: the allowed number of
-// false positives keeps the promise, one more breaks it.
+// TestUmbrellaPromise compares a promise about one rate with the order statistic. The largest
+// allowed number of false positives keeps the promise, one more false positive breaks it.
 func TestUmbrellaPromise(t *testing.T) {
 	p := bank(2000, 2000) // 3000 negative rows
 	plan, s, sample := plan(t, p, 0.95, "fpr <= 0.05")
@@ -101,8 +102,8 @@ func TestUmbrellaPromise(t *testing.T) {
 	}
 }
 
-// TestShares checks that bounds from below, of the other class and of precisions are the same
-// promises as the bounds from above that they mean.
+// TestShares checks that equivalent constraints give the same promise: bounds from below, bounds on
+// the other class and bounds on precisions equal the corresponding bounds from above.
 func TestShares(t *testing.T) {
 	p := bank(300, 500)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -143,7 +144,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestGapPromise compares a promise of a gap with the margin of its two inequalities.
+// TestGapPromise compares a promise about a gap with the margin of the gap's two inequalities.
 func TestGapPromise(t *testing.T) {
 	p := bank(1500, 2500)
 	plan, _, sample := plan(t, p, 0.95, "gap(positive_rate, sex) <= 0.06")
@@ -165,7 +166,7 @@ func TestGapPromise(t *testing.T) {
 	if math.Abs(got.Least-margin) > 1e-3 || got.Rows != 1500 {
 		t.Errorf("the least bound is %v of %d rows, want about %v of 1500", got.Least, got.Rows, margin)
 	}
-	// As many rows as it says make the margin of equal rates the bound.
+	// With the needed number of rows, the margin at equal rates equals the bound.
 	grown := float64(got.Needed) / 1500
 	for i := range counts {
 		counts[i] = statistics.Count{Hits: int(0.3 * grown * float64(counts[i].Rows)), Rows: int(grown * float64(counts[i].Rows))}
@@ -179,7 +180,7 @@ func TestGapPromise(t *testing.T) {
 }
 
 // TestRatioPromise checks that the supported bound of a ratio is below the measured ratio, and that
-// the promise holds exactly for bounds below it.
+// the promise holds exactly for bounds up to the supported bound.
 func TestRatioPromise(t *testing.T) {
 	p := bank(1500, 2500)
 	decisions := decide(p, rand.New(rand.NewPCG(3, 3)), func(sex, _ int) float64 { return 0.3 + 0.05*float64(sex) })
@@ -203,8 +204,8 @@ func TestRatioPromise(t *testing.T) {
 	}
 }
 
-// TestSentences checks that a promise that cannot hold says which bound the rows support and how
-// many rows are needed.
+// TestSentences checks the sentence for a promise that does not hold: it gives the bound that the
+// rows support and the number of rows that the bound needs.
 func TestSentences(t *testing.T) {
 	p := bank(60, 120)
 	for _, c := range []struct {
@@ -238,7 +239,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestLossRefused checks that a bound on a loss is refused, and that the l1 norm needs no rows.
+// TestLossRefused checks that New refuses a bound on a loss, and that a bound on the l1 norm needs
+// no rows.
 func TestLossRefused(t *testing.T) {
 	c, err := constraints.Parse("loss <= 0.3")
 	if err != nil {
@@ -264,8 +266,8 @@ func TestLossRefused(t *testing.T) {
 }
 
 // TestPromisesHold draws decisions of a fixed model on validation rows, with a fixed seed, and
-// counts how often a promise is made although the model breaks the bound: at most the tail of all
-// draws.
+// counts the draws in which a promise is made although the model breaks the bound. The share of
+// these draws is at most the tail.
 func TestPromisesHold(t *testing.T) {
 	const draws, tail = 2000, 0.1
 	for _, c := range []struct {

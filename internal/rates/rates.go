@@ -12,11 +12,11 @@ import (
 // Level is the confidence of the intervals.
 const Level = 0.95
 
-// Rate is a share of rows, with the number of rows that it is a share of.
+// Rate is a share of rows, with the total number of rows.
 type Rate struct {
 	Value float64 `json:"value"`
-	// Interval is the Clopper-Pearson interval of the share at confidence Level; nil on rows that the
-	// model was trained on, which say nothing about new rows.
+	// Interval is the Clopper-Pearson interval of the share at confidence Level. It is nil on
+	// training rows, because these rows do not tell the rate on new rows.
 	Interval *[2]float64 `json:"interval,omitempty"`
 	Rows     int         `json:"rows"`
 }
@@ -26,12 +26,13 @@ func (r Rate) Count() statistics.Count {
 	return statistics.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows}
 }
 
-// Rates are rates by name. A rate of no rows, such as the true positive rate of a group without
-// positive rows, is missing.
+// Rates maps names to rates. It omits a rate without rows, such as the true positive rate of a
+// group without positive rows.
 type Rates map[string]Rate
 
 // The names of the rates. With two classes, the last class is the positive class and all rates
-// exist. With more classes there are the error and RecallOf and PrecisionOf each class.
+// exist. With more classes, only Error exists, and the names of RecallOf and PrecisionOf for each
+// class.
 const (
 	PositiveRate      = "positive_rate"
 	TruePositiveRate  = "tpr"
@@ -40,10 +41,11 @@ const (
 	Error             = "error"
 )
 
-// RecallOf names the share of the class's rows that are decided as the class.
+// RecallOf names the share of the class's rows that the model decides as the class.
 func RecallOf(class string) string { return "recall[" + class + "]" }
 
-// PrecisionOf names the share of the class's rows among the rows that are decided as the class.
+// PrecisionOf names the share of the class's rows among the rows that the model decides as the
+// class.
 func PrecisionOf(class string) string { return "precision[" + class + "]" }
 
 // Table holds the rates of the rows of one split or file.
@@ -100,7 +102,7 @@ func Count(labels, decisions []int, classes []string, groups []Group, trained bo
 	return t, nil
 }
 
-// confusion counts the rows of class a that are decided as class d in element [a][d].
+// confusion counts in element [a][d] the rows of class a that the model decides as class d.
 type confusion [][]int
 
 func newConfusion(classes int) confusion {
@@ -150,8 +152,8 @@ func (c confusion) rates(classes []string, trained bool) Rates {
 	return r
 }
 
-// Acceptance returns the share of rows that are decided as the positive class; NaN unless there are
-// two classes and rows.
+// Acceptance returns the share of rows that the model decides as the positive class, or NaN unless
+// there are two classes and at least one row.
 func (t *Table) Acceptance() float64 {
 	if r, ok := t.Overall[PositiveRate]; ok {
 		return r.Value
@@ -159,7 +161,7 @@ func (t *Table) Acceptance() float64 {
 	return math.NaN()
 }
 
-// Order lists the names of the table's rates in the order in which they are shown.
+// Order lists the names of the table's rates in display order.
 func (t *Table) Order() []string {
 	names := []string{PositiveRate, TruePositiveRate, FalsePositiveRate, Precision, Error}
 	if len(t.Classes) != 2 {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Twelve rows by hand: 7 negatives of which 2 are accepted, 5 positives of which 4 are accepted.
+// The test counts twelve rows by hand: 2 of 7 negatives and 4 of 5 positives are accepted.
 func TestCountByHand(t *testing.T) {
 	labels := []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	decisions := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}
@@ -80,7 +80,7 @@ func TestCountRefuses(t *testing.T) {
 }
 
 func TestROC(t *testing.T) {
-	// ties are one step; a perfect pair first
+	// tied scores are one step of the curve; the first pair separates the classes perfectly
 	got := ROC([]float64{3, 2, 2, 1}, []bool{true, true, false, false}, 100)
 	want := []Point{{0, 0}, {0, 0.5}, {0.5, 1}, {1, 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -107,7 +107,7 @@ func TestROC(t *testing.T) {
 	}
 }
 
-// area is the area under a curve.
+// area returns the area under a curve.
 func area(c []Point) (sum float64) {
 	for k := 1; k < len(c); k++ {
 		sum += (c[k].FPR - c[k-1].FPR) * (c[k].TPR + c[k-1].TPR) / 2

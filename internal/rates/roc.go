@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// Point is a point of an ROC curve: the rates if exactly the rows with larger scores than some
-// threshold are accepted.
+// Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
+// larger scores than the threshold are accepted.
 type Point struct{ FPR, TPR float64 }
 
-// ROC returns the curve of the scores of rows, from (0, 0) to (1, 1), one point for each different
-// score, or about most points evenly spread if there are more. positive says which rows are of the
-// positive class. It returns nil unless both classes have rows.
+// ROC returns the ROC curve of the scores, from (0, 0) to (1, 1). The curve has one point for each
+// different score, or about most evenly spread points if the scores have more than most different
+// values. positive says which rows are of the positive class. ROC returns nil unless both classes
+// have rows.
 func ROC(scores []float64, positive []bool, most int) []Point {
 	order := make([]int, len(scores))
 	positives := 0
@@ -34,15 +35,14 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 		} else {
 			fp++
 		}
-		if k+1 == len(order) || scores[order[k+1]] != scores[i] { // equal scores are accepted together
+		if k+1 == len(order) || scores[order[k+1]] != scores[i] { // rows with equal scores are accepted together
 			curve = append(curve, Point{float64(fp) / float64(negatives), float64(tp) / float64(positives)})
 		}
 	}
 	return thin(curve, most)
 }
 
-// thin keeps the first and the last point, and about most points that are evenly spread along the
-// curve.
+// thin keeps the first and the last point, and about most points with even spacing along the curve.
 func thin(curve []Point, most int) []Point {
 	if len(curve) <= most {
 		return curve

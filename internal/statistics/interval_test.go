@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestClopperPearson compares with scipy.stats.beta.ppf. The lines with 10 rows are also in the
-// tables of binomial confidence limits.
+// TestClopperPearson compares intervals with scipy.stats.beta.ppf. The intervals for 10 rows are
+// also in published tables of binomial confidence limits.
 func TestClopperPearson(t *testing.T) {
 	for _, c := range []struct {
 		hits, rows int
@@ -51,7 +51,7 @@ func TestClopperPearsonRefuses(t *testing.T) {
 	}
 }
 
-// TestGapOfTwo checks that a gap takes two intervals at the level 1 - delta/2.
+// TestGapOfTwo checks that the gap of two rates uses two intervals at the level 1 - delta/2.
 func TestGapOfTwo(t *testing.T) {
 	a, b := Count{30, 100}, Count{50, 100}
 	low, high := b.Interval(0.975), a.Interval(0.975)
@@ -97,7 +97,8 @@ func TestLinear(t *testing.T) {
 }
 
 // TestCoverage draws rows from known rates, with a fixed seed, and counts how often each interval
-// contains the true value. With 4000 draws, 5 standard deviations of the count are 1.7 points.
+// contains the true value. With 4000 draws, 5 standard deviations of the count are 1.7 percentage
+// points.
 func TestCoverage(t *testing.T) {
 	const draws, level, slack = 4000, 0.95, 0.017
 	rng := rand.New(rand.NewPCG(1, 0x73746174))
@@ -145,7 +146,7 @@ func TestCoverage(t *testing.T) {
 					c.rates, c.rows, name, share, level)
 			}
 		}
-		// The exact interval is not empty words: at these sizes it is not always right either.
+		// The exact interval is not too wide: at these sizes it misses the rate in some draws.
 		if share := float64(hits[0]) / draws; share > 0.999 {
 			t.Errorf("rates %v: the interval of one rate contains the rate in %v of the draws: it is too wide", c.rates, share)
 		}

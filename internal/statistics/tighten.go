@@ -58,9 +58,9 @@ func GapRows(bound, p, tail float64) int {
 	return roundUp(z * z * 2 * p * (1 - p) / (bound * bound))
 }
 
-// RowsFor returns the number of rows with which Margin falls to the wanted margin, if the given
-// rows have the given margin: a margin falls with the square root of the number of rows. It returns
-// 0 if no number of rows is enough, because wanted is not positive or margin is infinite.
+// RowsFor returns the number of rows with which Margin returns wanted, if Margin returns margin on
+// the given number of rows. A margin falls with the square root of the number of rows. RowsFor
+// returns 0 if no number of rows is enough, because wanted is not positive or margin is infinite.
 func RowsFor(rows int, margin, wanted float64) int {
 	if !(wanted > 0) || math.IsInf(margin, 1) {
 		return 0

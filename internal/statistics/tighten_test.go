@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestQuantile compares with scipy.stats.norm.ppf.
+// TestQuantile compares Quantile with scipy.stats.norm.ppf.
 func TestQuantile(t *testing.T) {
 	for p, want := range map[float64]float64{0.95: 1.6448536269514722, 0.975: 1.959963984540054, 0.9875: 2.241402727604947} {
 		if got := Quantile(p); math.Abs(got-want) > 1e-12 {
@@ -15,8 +15,8 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestMargin checks the formula on many rows, where the added rows hardly count, and the bounds on
-// few rows.
+// TestMargin checks the formula on many rows, where the added hits and misses hardly matter, and
+// limits of the margin on few rows.
 func TestMargin(t *testing.T) {
 	counts := []Count{{400_000, 1_000_000}, {3, 7}, {100_000, 500_000}}
 	want := Quantile(0.9875) * math.Sqrt(0.4*0.6/1e6+4*0.2*0.8/5e5)
@@ -31,8 +31,8 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// TestGapRows has the two numbers of rows that a bound of 1 point needs: about 13,000 rows in each
-// group at rates of 0.4, and 6,900 at 0.15.
+// TestGapRows checks the numbers of rows that a bound of 1 percentage point needs: about 13,000
+// rows in each group at rates of 0.4, and 6,900 rows at rates of 0.15.
 func TestGapRows(t *testing.T) {
 	for _, c := range []struct {
 		bound, p, tail float64
@@ -44,7 +44,7 @@ func TestGapRows(t *testing.T) {
 	}
 }
 
-// TestRowsFor checks that the rows that it names bring the margin to the wanted size.
+// TestRowsFor checks that the returned number of rows gives the wanted margin.
 func TestRowsFor(t *testing.T) {
 	counts := []Count{{80, 200}, {120, 300}}
 	gap := []float64{1, -1}
@@ -66,8 +66,8 @@ func TestRowsFor(t *testing.T) {
 	}
 }
 
-// TestMarginHolds draws counts of two groups with a fixed seed: where the measured gap is within
-// the tightened bound, the true gap exceeds the bound in at most the tail of all draws.
+// TestMarginHolds draws counts of two groups with a fixed seed. The measured gap is within the
+// tightened bound although the true gap exceeds the bound in at most the tail of all draws.
 func TestMarginHolds(t *testing.T) {
 	const draws, tail = 20000, 0.05
 	rng := rand.New(rand.NewPCG(3, 0x6d617267))

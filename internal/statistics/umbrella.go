@@ -44,7 +44,7 @@ func UmbrellaRows(bound, tail float64) int {
 	case bound >= 1:
 		return 1
 	}
-	// The quotient is within a few units in the last place. The definition decides.
+	// Rounding leaves the quotient a few units in the last place off, so the definition decides.
 	n := max(1, int(math.Log(tail)/math.Log1p(-bound)))
 	for math.Pow(1-bound, float64(n)) > tail {
 		n++

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestUmbrella compares with the order statistics from scipy.stats.binom.sf. 59 rows at 5 % and 5 %
-// are the smallest number of Tong, Feng and Li.
+// TestUmbrella compares Umbrella with order statistics from scipy.stats.binom.sf. Tong, Feng and Li
+// give 59 rows as the smallest number for a bound of 5 % and a tail of 5 %.
 func TestUmbrella(t *testing.T) {
 	for _, c := range []struct {
 		n           int
@@ -27,8 +27,8 @@ func TestUmbrella(t *testing.T) {
 	}
 }
 
-// TestUmbrellaRows checks that the needed rows are the smallest with which Umbrella succeeds, and
-// that the smallest bound of n rows is one with which it succeeds.
+// TestUmbrellaRows checks that UmbrellaRows returns the smallest number of rows with which Umbrella
+// succeeds, and that UmbrellaBound returns the smallest bound with which Umbrella succeeds.
 func TestUmbrellaRows(t *testing.T) {
 	for _, bound := range []float64{0.2, 0.1, 0.05, 0.01, 0.001} {
 		for _, tail := range []float64{0.5, 0.1, 0.05, 0.01} {
@@ -59,9 +59,10 @@ func TestUmbrellaRows(t *testing.T) {
 	}
 }
 
-// TestUmbrellaHolds draws scores with a fixed seed, continuous and tied, and counts how often the
-// threshold lets more than the bound through. Wanted: at most the tail, and not far below for
-// continuous scores. 5 standard deviations of 4000 draws are 1.7 points.
+// TestUmbrellaHolds draws scores with a fixed seed, continuous and tied, and counts the draws in
+// which the share of new scores above the threshold exceeds the bound. The share of these draws is
+// at most the tail, and for continuous scores it equals the exact probability. 5 standard
+// deviations of 4000 draws are 1.7 percentage points.
 func TestUmbrellaHolds(t *testing.T) {
 	const draws, bound, tail = 4000, 0.1, 0.05
 	rng := rand.New(rand.NewPCG(2, 0x756d62))
@@ -77,11 +78,11 @@ func TestUmbrellaHolds(t *testing.T) {
 				scores[i] = rng.Float64()
 			}
 			slices.Sort(scores)
-			// New uniform scores are above the threshold with the probability 1 - threshold.
+			// A new uniform score is above the threshold with probability 1 - threshold.
 			if 1-scores[k-1] > bound {
 				wrong++
 			}
-			// The same scores rounded down to twentieths: a share of 1 - threshold - 0.05 is above.
+			// Round the scores down to multiples of 1/20: a share of 1 - threshold - 0.05 is above.
 			if step := math.Floor(scores[k-1]*20) / 20; 1-step-0.05 > bound+1e-12 {
 				tied++
 			}

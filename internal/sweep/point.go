@@ -19,21 +19,21 @@ import (
 // Point is one point of the trade-off curve, an object of sweep.jsonl.
 type Point struct {
 	Bound float64 `json:"bound"`
-	// Outcome is the outcome of the run. The swept constraint is the last of its constraints.
+	// Outcome is the outcome of the run. Its last constraint is the swept constraint.
 	*session.Outcome
-	// Multipliers are the sums of the certificate's multipliers of each constraint, in the order of
-	// decisions.
+	// Multipliers holds, for each constraint of the outcome, the sum of the certificate's
+	// multipliers.
 	Multipliers []float64 `json:"multipliers"`
-	// Slope is the change of the smooth objective for each unit of the bound: the multiplier, negative
-	// for a bound from above and positive for a bound from below. nil for a ratio, whose bound
-	// multiplies a rate.
+	// Slope is the derivative of the smooth objective with respect to the bound. Its size is the
+	// multiplier; its sign is negative for a bound from above and positive for a bound from below.
+	// Slope is nil for a ratio, because a ratio's bound multiplies a rate.
 	Slope        *float64 `json:"slope"`
-	Epsilon      float64  `json:"epsilon"` // of the certificate
+	Epsilon      float64  `json:"epsilon"` // epsilon of the certificate
 	Status       string   `json:"status"`
 	Iterations   int      `json:"iterations"`
-	Seconds      float64  `json:"seconds"`       // of training
+	Seconds      float64  `json:"seconds"`       // training time
 	SecondsTotal float64  `json:"seconds_total"` // wall time of the run
-	Run          string   `json:"run"`           // the run's directory in the sweep's
+	Run          string   `json:"run"`           // the run's directory, relative to the sweep's directory
 	Warnings     []string `json:"warnings"`
 }
 
@@ -46,7 +46,7 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 		p.Multipliers = append(p.Multipliers, c.Multiplier)
 	}
 	swept := p.Swept()
-	slope := 0 - swept.Multiplier // never -0
+	slope := 0 - swept.Multiplier // avoids -0
 	switch {
 	case isRatio(swept):
 		return p
@@ -65,17 +65,17 @@ func isRatio(c *session.ConstraintOutcome) bool {
 // Swept returns the constraint whose bound varies.
 func (p *Point) Swept() *session.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
 
-// Interval returns the interval of the swept constraint on a split; nil if it has none.
+// Interval returns the interval of the swept constraint on a split, or nil if there is none.
 func (p *Point) Interval(split session.Split) *[2]float64 {
 	return intervalOf(split, p.Swept().ValidationInterval, p.Swept().Interval, p.Swept().Test != nil)
 }
 
-// ObjectiveInterval returns the interval of the objective on a split; nil if it has none.
+// ObjectiveInterval returns the interval of the objective on a split, or nil if there is none.
 func (p *Point) ObjectiveInterval(split session.Split) *[2]float64 {
 	return intervalOf(split, p.Objective.ValidationInterval, p.Objective.Interval, p.Objective.Test != nil)
 }
 
-// intervalOf returns the interval of a split. The last interval is of the test rows, if there are
+// intervalOf returns the interval of a split. last is the interval of the test rows, if the run has
 // test rows.
 func intervalOf(split session.Split, validation, last *[2]float64, tested bool) *[2]float64 {
 	switch {
@@ -100,13 +100,13 @@ func appendPoint(path string, p *Point) error {
 		return fmt.Errorf("sweep: %w", err)
 	}
 	if end := bytes.LastIndexByte(have, '\n'); end+1 < len(have) {
-		have = have[:end+1] // a line that a crash cut off
+		have = have[:end+1] // drops a line that a crash cut off
 	}
 	return rundir.WriteFile(path, append(have, line.Bytes()...))
 }
 
-// ReadPoints reads the points of a sweep; none if the file does not exist. It ignores a last line
-// that a crash cut off; other errors name the line.
+// ReadPoints reads the points of a sweep. It returns no points if the file does not exist, and
+// ignores a last line that a crash cut off. Other errors name the line.
 func ReadPoints(path string) ([]Point, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

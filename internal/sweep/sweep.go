@@ -21,26 +21,26 @@ import (
 
 // Sweep describes a sweep.
 type Sweep struct {
-	Title string // of the picture
+	Title string // title of the picture
 	// Over is the constraint whose bound varies.
 	Over constraints.Constraint
 	// Values are the bounds, in any order.
 	Values []float64
-	// Options returns the options of a run, whose Task is a session.Decisions without Over. Each run
-	// needs a Method of its own, so that Do calls Options for each run.
+	// Options returns the options of a run. Its Task is a session.Decisions without Over. Do calls
+	// Options for each run, because each run needs a separate Method.
 	Options func() (session.Options, error)
 	// Settings is the content of sweep.yaml. It identifies the problem: Do refuses a directory with
 	// other contents.
 	Settings []byte
 	// Open opens a run.
 	Open func(ctx context.Context, o session.Options) (*session.Session, error)
-	// Progress is called before each run and after it. nil: never.
+	// Progress, if not nil, is called before and after each run.
 	Progress func(e Event)
 }
 
 // Event is the beginning or the end of a run.
 type Event struct {
-	Index, Total int // from 0
+	Index, Total int // Index of the run, from 0, and number of runs
 	Bound        float64
 	Point        *Point // nil at the beginning
 }
@@ -57,7 +57,7 @@ func (d Dir) Points() string { return filepath.Join(string(d), "sweep.jsonl") }
 // Plots returns the folder of the picture.
 func (d Dir) Plots() string { return filepath.Join(string(d), "plots") }
 
-// run returns the directory of run k.
+// run returns the directory of run k, for the given bound.
 func (d Dir) run(k int, bound float64) string {
 	return filepath.Join(string(d), fmt.Sprintf("%02d-bound-%g", k+1, bound))
 }
@@ -121,11 +121,11 @@ type runner struct {
 	sweep  *Sweep
 	dir    Dir
 	values []float64
-	state  *trainer.State // where the next run starts; nil: at the initial weights
+	state  *trainer.State // state from which the next run starts; nil: initial weights
 	rows   session.Source // the data, read once
 }
 
-// run trains with bound k and appends its point.
+// run trains with bound k and appends the point to the file.
 func (r *runner) run(ctx context.Context, k int) (*Point, error) {
 	bound := r.values[k]
 	r.tell(Event{Index: k, Total: len(r.values), Bound: bound})
@@ -154,7 +154,8 @@ func (r *runner) tell(e Event) {
 	}
 }
 
-// options returns the options of the run with a bound, which starts where the run before ended.
+// options returns the options of the run with the given bound. The run starts from the state of the
+// previous run.
 func (r *runner) options(bound float64) (session.Options, error) {
 	o, err := r.sweep.Options()
 	if err != nil {
@@ -186,7 +187,7 @@ func (r *runner) train(ctx context.Context, s *session.Session, k int) (*Point, 
 		return nil, context.Cause(ctx)
 	}
 	name := r.dir.run(k, r.values[k])
-	if err := os.RemoveAll(name); err != nil { // of an interrupted run
+	if err := os.RemoveAll(name); err != nil { // removes the rest of an interrupted run
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	if err := s.Save(name); err != nil {
@@ -201,7 +202,7 @@ func (r *runner) train(ctx context.Context, s *session.Session, k int) (*Point, 
 	}
 	r.state = result.Training.State
 	if k > 0 {
-		_ = os.Remove(r.dir.state(k - 1)) // the next run needs the last state only
+		_ = os.Remove(r.dir.state(k - 1)) // the next run needs only the last state
 	}
 	return p, nil
 }

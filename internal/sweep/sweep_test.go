@@ -21,7 +21,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// compas is a sweep of demographic parity on the built-in stand-in of COMPAS.
+// compas returns a sweep of demographic parity on the built-in synthetic stand-in for COMPAS.
 func compas(values ...float64) *Sweep {
 	return &Sweep{
 		Title: "plada on synthetic-compas", Over: constraints.Gap(constraints.PositiveRate, "race").AtMost(0), Values: values, Settings: []byte("a\n"),
@@ -35,7 +35,7 @@ func compas(values ...float64) *Sweep {
 	}
 }
 
-// read returns a file.
+// read returns the content of a file.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -45,8 +45,9 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// A sweep from loose to tight: one point for each bound, all met, the error rises as the bound
-// falls, and the slope says so. Every run is a complete directory; the picture is there.
+// A sweep goes from the loosest to the tightest bound and gives one point for each bound. All
+// bounds are met, the error rises as the bound falls, and the slope has the right sign. Every run
+// has a complete directory, and the sweep draws its picture.
 func TestSweep(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
 	s := compas(0.02, 0.3, 0.08)
@@ -91,7 +92,7 @@ func TestSweep(t *testing.T) {
 	if !bytes.Contains(read(t, filepath.Join(dir.Plots(), "trade-off.svg")), []byte("<svg")) {
 		t.Error("no picture")
 	}
-	// the keys of a line
+	// The keys of a line are complete.
 	first, _, _ := bytes.Cut(read(t, dir.Points()), []byte("\n"))
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(first, &keys); err != nil {
@@ -116,8 +117,8 @@ func withoutTimes(points []Point) []Point {
 	return own
 }
 
-// An interrupted sweep goes on with the missing runs only, and ends with the same points as an
-// uninterrupted one, also if the interruption cut off a line and left a part of a run.
+// An interrupted sweep continues with the missing runs only, and ends with the same points as an
+// uninterrupted sweep, even if the interruption cut off a line and left an incomplete run.
 func TestContinued(t *testing.T) {
 	whole, err := compas(0.3, 0.1, 0.03).Do(t.Context(), Dir(filepath.Join(t.TempDir(), "whole")))
 	if err != nil {
@@ -157,13 +158,13 @@ func TestContinued(t *testing.T) {
 	if diff := cmp.Diff(withoutTimes(whole), withoutTimes(points)); diff != "" {
 		t.Error(diff)
 	}
-	again, err := s.Do(t.Context(), dir) // a finished sweep runs nothing
+	again, err := s.Do(t.Context(), dir) // a finished sweep trains nothing
 	if err != nil || opened != 2 || len(again) != 3 {
 		t.Errorf("%d points, %d runs, %v", len(again), opened, err)
 	}
 }
 
-// A directory of another sweep, and one with other files, are refused.
+// Do refuses a directory of another sweep and a directory with other files.
 func TestOtherDirectory(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
 	if err := os.MkdirAll(string(dir), 0o755); err != nil {
@@ -183,7 +184,7 @@ func TestOtherDirectory(t *testing.T) {
 	}
 }
 
-// The data are read once, and later runs start where the run before ended.
+// Do reads the data once, and each run starts from the result of the previous run.
 func TestWarmStart(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
 	s := compas(0.3, 0.1)
@@ -264,7 +265,7 @@ func TestLoosestFirst(t *testing.T) {
 	}
 }
 
-// A line that does not hold a point is refused with its number.
+// ReadPoints refuses a line that is not a point, and the error gives the line's number.
 func TestReadPoints(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sweep.jsonl")
 	if points, err := ReadPoints(path); points != nil || err != nil {
@@ -280,8 +281,8 @@ func TestReadPoints(t *testing.T) {
 	}
 }
 
-// A bound that becomes active after a run in which it was not does not throw the weights away: on
-// Adult, the error stays below that of rejecting everybody at every bound, and grows slowly.
+// A bound that becomes active only after some runs does not ruin the weights. On Adult, at every
+// bound, the error stays below the error of rejecting everybody, and grows slowly.
 func TestActivatedBound(t *testing.T) {
 	if os.Getenv("PPAL_DATA") == "" {
 		t.Skip("PPAL_DATA is not set")

@@ -18,8 +18,9 @@ var ErrSweep = errors.New("invalid sweep")
 // mostValues is the largest number of points.
 const mostValues = 1000
 
-// ParseValues reads bounds: a list such as 0.2,0.1,0.05, or FIRST:LAST:N for N bounds from FIRST to
-// LAST with equal ratios, which must then be positive.
+// ParseValues reads bounds: a list such as 0.2,0.1,0.05, or FIRST:LAST:N. The second form gives N
+// bounds from FIRST to LAST with equal ratios between neighbours. FIRST and LAST must then be
+// positive.
 func ParseValues(text string) ([]float64, error) {
 	if !strings.Contains(text, ":") {
 		var list []float64
@@ -76,7 +77,7 @@ func parseBound(text string) (float64, error) {
 	return x, nil
 }
 
-// rounded rounds to four digits, so that a bound reads well.
+// rounded rounds to four significant digits, which read well as a bound.
 func rounded(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// samples calls visit at random points, inside the box and near the start and
-// the optimum in turn.
+// samples calls visit at random points. The points alternate between the box, the neighbourhood of
+// the start and the neighbourhood of the optimum.
 func samples(p Problem, count int, visit func(x []float64)) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	x := make([]float64, p.N)
@@ -71,7 +71,7 @@ func compareGradient(t *testing.T, what string, x, got []float64, f func([]float
 	}
 }
 
-// derivedForms are the smooth and scaled forms that differ from the problems.
+// derivedForms returns the smooth and scaled forms that differ from the original problems.
 func derivedForms() []Problem {
 	var forms []Problem
 	for _, p := range All() {
@@ -134,8 +134,8 @@ func TestFunctionsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestConvex checks midpoint convexity of f and of every constraint of the
-// problems that are said to be convex.
+// TestConvex checks midpoint convexity of f and of every constraint, for the problems that are
+// marked as convex.
 func TestConvex(t *testing.T) {
 	for _, p := range All() {
 		if !p.Convex {

@@ -8,14 +8,14 @@ import (
 // tolerance bounds every KKT residual, relative to the terms that cancel.
 const tolerance = 1e-9
 
-// activity is what binds at the optimum, as gradients of constraints <= 0 with
-// their multipliers: g, then bounds, then the ball.
+// activity holds the active constraints at the optimum, as gradients of constraints <= 0 with their
+// multipliers: g, then bounds, then the ball.
 type activity struct {
 	gradients   [][]float64
 	multipliers []float64
 }
 
-// smooth returns p with pieces and box turned into constraints.
+// smooth returns p with its pieces and its box turned into constraints.
 func smooth(p Problem) Problem { return p.Split().BoundsAsConstraints() }
 
 // activeAt collects the active constraints of a problem in smooth form.
@@ -40,7 +40,7 @@ func activeAt(p Problem) activity {
 	return act
 }
 
-// ballMultiplier is the t >= 0 that minimises ||grad f + J^T nu + t x||.
+// ballMultiplier returns the t >= 0 that minimises ||grad f + J^T nu + t x||.
 func ballMultiplier(p Problem) float64 {
 	v := p.lagrangianGradient(p.Optimum, p.Multipliers)
 	t := max(0, -dot(v, p.Optimum)/dot(p.Optimum, p.Optimum))
@@ -95,7 +95,7 @@ func TestKKT(t *testing.T) {
 	}
 }
 
-// TestFlags holds the documented qualifications against the active gradients.
+// TestFlags compares the documented constraint qualifications with the active gradients.
 func TestFlags(t *testing.T) {
 	for _, original := range All() {
 		t.Run(original.Name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// rank is the numerical rank of the normalised rows (modified Gram-Schmidt).
+// rank returns the numerical rank of the normalised rows (modified Gram-Schmidt).
 func rank(rows [][]float64) int {
 	var basis [][]float64
 	for _, row := range rows {
@@ -136,9 +136,9 @@ func rank(rows [][]float64) int {
 	return len(basis)
 }
 
-// shortestCombination is the distance from 0 to the convex hull of the
-// normalised rows (pairwise Frank-Wolfe with exact line search): by Gordan's
-// theorem MFCQ holds exactly where it is positive. Without rows it is +Inf.
+// shortestCombination returns the distance from 0 to the convex hull of the normalised rows
+// (pairwise Frank-Wolfe with exact line search). By Gordan's theorem, MFCQ holds exactly if the
+// distance is positive. Without rows the distance is +Inf.
 func shortestCombination(rows [][]float64) float64 {
 	if len(rows) == 0 {
 		return math.Inf(1)

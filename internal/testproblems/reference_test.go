@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// reference lists figures from outside the package's own code: the published
-// optimal value (its precision as published) and, evaluated in exact
-// arithmetic from the published formulas, the objective and the sum of the
-// constraints g at the standard start.
+// reference lists values from outside the package's code: the published optimal value (with its
+// published precision), and the objective and the sum of the constraints g at the standard start,
+// evaluated in exact arithmetic from the published formulas.
 var reference = []struct {
 	name                        string
 	startF, published, startSum float64
@@ -72,7 +71,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s missing", want.name)
 			continue
 		}
-		// The least precise published figures have about 8 digits.
+		// The least precise published values have about 8 digits.
 		if d := math.Abs(p.Value - want.published); d > 2e-8*(1+math.Abs(want.published)) {
 			t.Errorf("%s: value %.10g, published %.10g", p.Name, p.Value, want.published)
 		}

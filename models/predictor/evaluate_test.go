@@ -33,7 +33,7 @@ func constrained(t *testing.T, file string, texts ...string) *predictor.Model {
 	return load(t, dir)
 }
 
-// The rates, the confusion matrix and the constraints are those of a count by hand.
+// Evaluate returns the same rates, confusion matrix and constraints as a count by hand.
 func TestEvaluate(t *testing.T) {
 	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
 	m := constrained(t, write(t, text), "gap(positive_rate, job) <= 0.05", "fpr[clerk] <= 0.3", "ratio(tpr, job) >= 0.8", "l1(weights) <= 100", "loss <= 5")
@@ -111,7 +111,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// A file in which the rows do not determine a constraint, and constraints that are not met.
+// The test evaluates a file whose rows do not determine a constraint, and constraints that are not
+// met.
 func TestEvaluateOtherRows(t *testing.T) {
 	text := people(1000)
 	m := constrained(t, write(t, text), "gap(tpr, job) <= 0.05")
@@ -148,8 +149,8 @@ func TestEvaluateOtherRows(t *testing.T) {
 	}
 }
 
-// Adult: sparse rows, whose attribute sex is a block of features. The rates of the test rows are
-// those that the session counted.
+// Adult has sparse rows, and its attribute sex is a block of features. Evaluate counts the same
+// rates of the test rows as the session.
 func TestEvaluateAdult(t *testing.T) {
 	data := os.Getenv(datasets.EnvData)
 	if data == "" {
@@ -205,8 +206,8 @@ func TestEvaluatePictures(t *testing.T) {
 	}
 }
 
-// On the test rows alone, which rows.csv names, Evaluate counts what the session counted: the
-// weights hold the threshold.
+// On the test rows alone, which rows.csv names, Evaluate counts the same rates as the session,
+// because the saved weights include the threshold.
 func TestEvaluateTestRows(t *testing.T) {
 	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
 	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2"}

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// trainedRun trains on a small table, and returns the run's directory inside folder.
+// trainedRun trains on a small table and returns the run's directory inside folder.
 func trainedRun(folder string) (string, error) {
 	var text strings.Builder
 	text.WriteString("age,job,member\n")
@@ -36,7 +36,8 @@ func trainedRun(folder string) (string, error) {
 	return run, s.Save(run)
 }
 
-// Load the directory of a run and decide about new rows, whose columns may be in another order.
+// The example loads the directory of a run and decides about new rows, whose columns may be in
+// another order.
 func Example() {
 	folder, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -68,7 +69,8 @@ func Example() {
 	// 3 yes
 }
 
-// Count the decisions on labelled rows. The groups are those of the constraints of the run.
+// The example counts the decisions on labelled rows. The groups are the groups of the run's
+// constraints.
 func ExampleModel_Evaluate() {
 	folder, err := os.MkdirTemp("", "example")
 	if err != nil {

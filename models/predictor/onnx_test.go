@@ -17,7 +17,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// proto is a decoded message: the values of each field, numbers or bytes.
+// proto is a decoded protobuf message: the values of each field, numbers or bytes.
 type proto struct {
 	t       *testing.T
 	numbers map[int][]int64
@@ -81,8 +81,8 @@ type value struct {
 	s     []string
 }
 
-// run interprets a model for some inputs: the operators as ONNX defines them, which
-// predictor.ONNX uses.
+// run interprets a model for the given inputs. It implements the operators that predictor.ONNX
+// uses, by their ONNX definitions.
 func run(t *testing.T, file []byte, values map[string]value) map[string]value {
 	t.Helper()
 	model := parse(t, file)
@@ -134,7 +134,7 @@ func run(t *testing.T, file []byte, values map[string]value) map[string]value {
 	return outputs
 }
 
-// each applies f to elements; the second operand may have one element.
+// each applies f to pairs of elements. The second operand may have a single element.
 func each(a, b value, f func(x, y float64) float64) value {
 	out := value{shape: a.shape, x: make([]float64, len(a.x))}
 	for i, x := range a.x {
@@ -210,7 +210,7 @@ func apply(op string, in []value, attributes map[string]proto) (value, error) {
 		b, inner := in[1], a.shape[1]
 		at := func(k, j int) float64 { return b.x[k*b.shape[1]+j] }
 		cols, bias := b.shape[1], value{x: []float64{0}}
-		if op == "Gemm" { // transB
+		if op == "Gemm" { // attribute transB: multiply by the transposed matrix
 			at, cols, bias = func(k, j int) float64 { return b.x[j*b.shape[1]+k] }, b.shape[0], in[2]
 		}
 		out := value{shape: []int{a.shape[0], cols}}
@@ -253,7 +253,7 @@ func apply(op string, in []value, attributes map[string]proto) (value, error) {
 	return value{}, fmt.Errorf("unknown operator %s", op)
 }
 
-// load loads a run's model.
+// load loads the model of a run.
 func load(t *testing.T, dir string) *predictor.Model {
 	t.Helper()
 	m, err := predictor.Load(dir)
@@ -263,10 +263,10 @@ func load(t *testing.T, dir string) *predictor.Model {
 	return m
 }
 
-// The graph computes the scores and decisions of the model, from the columns as in the file, with
-// missing numbers and categories.
+// The ONNX graph computes the model's scores and decisions from the columns of the file, including
+// missing numbers and missing categories.
 func TestONNXColumns(t *testing.T) {
-	text := strings.ReplaceAll(people(2000), ",NA,", ",,") // NA, a category, becomes a missing value
+	text := strings.ReplaceAll(people(2000), ",NA,", ",,") // NA is a category; an empty cell is a missing value
 	source := session.CSV(write(t, text), "member", "age<40")
 	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{}, 5)
@@ -298,7 +298,7 @@ func TestONNXColumns(t *testing.T) {
 	compare(t, m, first[0]+"\n"+strings.Join(fields, ",")+"\n", out)
 }
 
-// compare compares the first rows of an ONNX graph's outputs with the model's.
+// compare compares the outputs of an ONNX graph with the model, for the first rows.
 func compare(t *testing.T, m *predictor.Model, text string, out map[string]value) {
 	t.Helper()
 	rows := 0
@@ -325,7 +325,7 @@ func compare(t *testing.T, m *predictor.Model, text string, out map[string]value
 	}
 }
 
-// Rows in LIBSVM's format, some of whose features the model leaves out.
+// The rows have LIBSVM's format, and the model leaves out some of their features.
 func TestONNXSparse(t *testing.T) {
 	var text strings.Builder
 	x := value{shape: []int{200, 4}, x: make([]float64, 800)}
@@ -353,7 +353,7 @@ func TestONNXSparse(t *testing.T) {
 
 func indicatorInt(is bool) int { return int(indicator(is)) }
 
-// Pictures, several classes, one network for each class, and every activation.
+// The test covers pictures, several classes, one network for each class, and every activation.
 func TestONNXPictures(t *testing.T) {
 	dir, _ := train(t, session.Images{Dataset: "synthetic", RowsPerClass: 30}, session.NeymanPearson{}, 4, 3)
 	m := load(t, dir)
@@ -373,7 +373,7 @@ func TestONNXPictures(t *testing.T) {
 	compare(t, m, string(idx), run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"pixels": x}))
 }
 
-// The files for the test with ONNX Runtime are those of real data; here only their inputs.
+// On the bank data set, the ONNX graph has one input for each column and agrees with the model.
 func TestONNXPublished(t *testing.T) {
 	data := os.Getenv(datasets.EnvData)
 	if data == "" {

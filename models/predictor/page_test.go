@@ -37,7 +37,7 @@ func TestPageFiles(t *testing.T) {
 	}
 }
 
-// The page's Go is the example's.
+// The Go code of the page equals the code of the example.
 func TestPageGo(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

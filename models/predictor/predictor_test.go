@@ -18,7 +18,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// people is a table with numbers, a category with missing values and a label.
+// people returns a table with numbers, a category with missing values, and a label.
 func people(rows int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
@@ -69,7 +69,7 @@ func write(t testing.TB, content string) string {
 	return path
 }
 
-// errors counts the wrong decisions of each split, by the file of rows.
+// wrong returns, for each split, the share of a file's rows that the model decides wrongly.
 func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch) []int, o predictor.Options) map[rundir.Split]float64 {
 	t.Helper()
 	m, err := predictor.Load(dir)
@@ -110,7 +110,7 @@ func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch
 	return wrong
 }
 
-// The decisions of a loaded run have exactly the errors that the session measured on its splits.
+// A loaded run makes exactly the errors that the session measured on its splits.
 func TestErrors(t *testing.T) {
 	file := write(t, people(2000))
 	for name, hidden := range map[string][]int{"linear": nil, "network": {8}} {
@@ -140,7 +140,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Scores of prepared rows are those of Read, and Decide is the rule of Read.
+// Scores of prepared rows equal the scores of Read, and Decide uses the same rule as Read.
 func TestScores(t *testing.T) {
 	file := write(t, people(300))
 	source := session.CSV(file, "member", "age<40")
@@ -178,7 +178,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// The files of a run must fit each other.
+// Load refuses a run whose files do not fit each other.
 func TestLoadErrors(t *testing.T) {
 	file := write(t, people(300))
 	source := session.CSV(file, "member", "age<40")
@@ -223,7 +223,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// Rows of every format of the built-in and of published data sets.
+// The test reads rows of every format of the built-in and of the published data sets.
 func TestPublished(t *testing.T) {
 	data := os.Getenv(datasets.EnvData)
 	if data == "" {
@@ -248,7 +248,7 @@ func TestPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tc.dataset == "adult" { // two files
+		if tc.dataset == "adult" { // Adult has two files
 			files := map[string]int{}
 			for _, r := range rows {
 				files[r.File]++

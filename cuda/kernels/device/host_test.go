@@ -23,7 +23,8 @@ func kernel(t *testing.T, name string) device.Kernel {
 	return list[i]
 }
 
-// Every kernel has one of the endings, a name of its own, and parameters that fit a launch's slots.
+// Every kernel has a unique name with one of the known endings, and parameters that fit the slots
+// of a launch.
 func TestKernels(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range device.Kernels() {
@@ -42,8 +43,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// A reduction over a block, with barriers and shuffles, gives the sum in both orders of the
-// threads.
+// A reduction over a block, with barriers and shuffles, gives the sum for both orders of threads.
 func TestLaunch(t *testing.T) {
 	k := kernel(t, "total_sum_f64")
 	const rows, cols = 37, 5

@@ -55,8 +55,8 @@ func float32Only(t *testing.T) []string {
 	return names
 }
 
-// The host's compiler gets every source once, in a namespace of the source's name, and the sources
-// of digits in float32 only, as NVRTC does.
+// The host's compiler compiles every source once, in a namespace with the name of the source. It
+// compiles the sources of digits for float32 only, as NVRTC does.
 func TestHostCompilesEverySource(t *testing.T) {
 	all := read(t, "host_sources.h")
 	both, only, ok := strings.Cut(all, "#ifdef PPAL_F32")
@@ -86,7 +86,7 @@ func TestHostCompilesEverySource(t *testing.T) {
 	}
 }
 
-// A source includes headers of this folder only, and every header has a reader.
+// A source includes only headers of this folder, and every header is included by a source.
 func TestEveryHeaderIsIncluded(t *testing.T) {
 	headers, used := sources(t, ".cuh"), map[string]bool{}
 	include := regexp.MustCompile(`(?m)^#include [<"](.*)[>"]`)

@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// TestDense checks that the products cover all rows, for any number of threads.
+// TestDense checks that the products cover all rows for any number of threads.
 func TestDense(t *testing.T) {
 	for _, level := range kernel.Levels() {
 		for _, threads := range []int{1, 2, 5} {
@@ -35,12 +35,12 @@ func testDense[T plan.Float](t *testing.T, level kernel.Level, threads, width in
 	}
 	b := newDense(k, device, rows, cols, width)
 	x := func(i, l int) float64 { return float64(b.x.Data[i*cols+l]) }
-	at := func(l, j int) int { return j*cols + l } // of W and G: column by column where they are narrow
+	at := func(l, j int) int { return j*cols + l } // element (l, j) of W and G, which are stored by columns if they are narrow
 	if width > cpu.NarrowWidth {
 		x = func(i, l int) float64 { return float64(b.packed.At(i, l)) }
 		at = func(l, j int) int { return l*width + j }
 	}
-	for range 2 { // the second run starts from the first's sums
+	for range 2 { // the second run starts with the sums of the first run
 		b.run()
 	}
 	for i := range rows {

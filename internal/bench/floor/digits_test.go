@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// TestDigits checks the products with 8-bit data against sums in float64.
+// TestDigits compares the products with 8-bit data with sums in float64.
 func TestDigits(t *testing.T) {
 	const rows, cols, width = 2*kernel.RowBlock + 7, 130, 9
 	for _, level := range kernel.Levels() {
@@ -23,7 +23,7 @@ func TestDigits(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newDigits(k, d, rows, cols, width, 3)
-		for range 2 { // the second run starts from the sums of the first
+		for range 2 { // the second run starts with the sums of the first run
 			p.run()
 		}
 		for j := range width {
@@ -52,7 +52,7 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestDigitsRefuses checks the errors, and the arithmetic that a run counts.
+// TestDigitsRefuses checks the errors, and the number of operations that a run counts.
 func TestDigitsRefuses(t *testing.T) {
 	d, err := cpu.New(kernel.Best(), 1)
 	if err != nil {

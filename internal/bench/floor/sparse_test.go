@@ -9,7 +9,7 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// TestSparse checks that the products count the arithmetic of the entries.
+// TestSparse checks that the products count the operations of the entries.
 func TestSparse(t *testing.T) {
 	data := draw(rand.New(rand.NewPCG(1, 1)), 500, 12)
 	for _, level := range kernel.Levels() {
@@ -31,7 +31,7 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// draw returns a matrix with about a third of its elements.
+// draw returns a matrix in which about a third of the elements are entries.
 func draw(rng *rand.Rand, rows, cols int) *matrix.CSR {
 	x := &matrix.CSR{Cols: cols, Starts: []int{0}}
 	for range rows {

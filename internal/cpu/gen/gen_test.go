@@ -60,7 +60,8 @@ func parse(t *testing.T, name string) *ast.File {
 	return file
 }
 
-// declared returns the functions without a body in the Go files, with the name of their file.
+// declared returns the functions without a body in the Go files, with the name of the function's
+// file.
 func declared(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -85,8 +86,8 @@ func declared(t *testing.T) map[string]string {
 	return list
 }
 
-// Every declaration has its code in the assembly file of the same name, and every function of the
-// assembly is declared.
+// Every declaration has its code in the assembly file with the same name, and every assembly
+// function has a declaration.
 func TestDeclarationsHaveCode(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^TEXT ·(\w+)\(SB\)`)
 	code := map[string]string{}
@@ -111,7 +112,8 @@ func TestDeclarationsHaveCode(t *testing.T) {
 	}
 }
 
-// Each function is in the dispatch tables once: none is out of reach, none serves two levels.
+// Each function is in the dispatch tables exactly once, so every function is reachable and serves
+// one level.
 func TestTablesHaveEveryFunction(t *testing.T) {
 	functions, used := declared(t), map[string]int{}
 	ast.Inspect(parse(t, tables), func(n ast.Node) bool {
@@ -160,7 +162,7 @@ func TestLevelsFillTheSameFields(t *testing.T) {
 	}
 }
 
-// Two runs write the same bytes.
+// Two runs of the generator write the same bytes.
 func TestGenerateRepeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("generates all files again")
@@ -190,8 +192,8 @@ func TestDocumentationIsWrapped(t *testing.T) {
 	}
 }
 
-// The two parts of ln 2 add up to ln 2 beyond the type's precision, and the first part is a number
-// of the type.
+// The two parts of ln 2 add up to ln 2 beyond the type's precision, and the type represents the
+// first part exactly.
 func TestLn2(t *testing.T) {
 	exact, _, err := big.ParseFloat("0.693147180559945309417232121458176568075500134360255", 10, 200, big.ToNearestEven)
 	if err != nil {
@@ -210,7 +212,7 @@ func TestLn2(t *testing.T) {
 	}
 }
 
-// The series are long enough: the first term left out is below a tenth of a unit in the last place.
+// The series are long enough: the first omitted term is below a tenth of a unit in the last place.
 func TestSeriesLength(t *testing.T) {
 	for _, x := range targets() {
 		last := math.Ldexp(1, -(x.mantissa()+1)) / 10
@@ -225,7 +227,7 @@ func TestSeriesLength(t *testing.T) {
 	}
 }
 
-// The numbers of a target describe its element type.
+// The constants of a target describe its element type.
 func TestElements(t *testing.T) {
 	for _, x := range targets() {
 		one, nan, infinity := math.Float64bits(1), math.Float64bits(math.NaN()), math.Float64bits(math.Inf(1))

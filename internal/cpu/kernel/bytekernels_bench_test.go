@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkByteKernels measures the products of BenchmarkProducts with 8-bit data and digits,
-// quantizing included.
+// BenchmarkByteKernels measures the products of BenchmarkProducts with 8-bit data and digits. The
+// time includes quantizing.
 func BenchmarkByteKernels(b *testing.B) {
 	for _, level := range Levels()[1:] {
 		for _, count := range []int{3, 2} {

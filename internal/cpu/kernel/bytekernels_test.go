@@ -20,7 +20,7 @@ func eachByteKernels(t *testing.T, test func(t *testing.T, k *ByteKernels, count
 	})
 }
 
-// A byteProblem holds the operands of both products with 8-bit data, each ending (or beginning) at
+// byteProblem holds the operands of both products with 8-bit data. Each operand ends (or begins) at
 // a guard page.
 type byteProblem struct {
 	shape
@@ -31,7 +31,7 @@ type byteProblem struct {
 	scratch            *ByteScratch
 }
 
-const testScale = 1 / 76.5 // no power of two
+const testScale = 1 / 76.5 // not a power of two
 
 // newByteProblem fills the data with value and the factors with number.
 func newByteProblem(t testing.TB, k *ByteKernels, s shape, count int, r *rand.Rand, value func() uint8, number func() float32) *byteProblem {
@@ -62,7 +62,7 @@ func newByteProblem(t testing.TB, k *ByteKernels, s shape, count int, r *rand.Ra
 	return p
 }
 
-// run computes both products, block after block.
+// run computes both products, block by block.
 func (p *byteProblem) run(k *ByteKernels) {
 	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
 		hi := min(lo+RowBlock, p.n)
@@ -79,7 +79,7 @@ func (p *byteProblem) quantizeBlock(lo, hi int) {
 
 func anyByte(r *rand.Rand) func() uint8 { return func() uint8 { return uint8(r.Uint32()) } }
 
-// TestLayouts runs the products of the reference on data in layouts that no tile in assembly has.
+// TestLayouts runs the products of the reference on data in layouts that no assembly tile uses.
 func TestLayouts(t *testing.T) {
 	for _, layout := range []Layout{{16, 64}, {12, 4}, {4, 8}} {
 		k := byteKernelsGo(Go, layout, layout.Rows/2, 8)
@@ -94,10 +94,10 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestByteKernelsExact compares Z with integer arithmetic, to the bit: the unit times an exact
-// integer, rounded to float64 and then to float32. It compares G with the same arithmetic in
-// float64, within the roundings in float32. The values are random, extreme and unequal, the shapes
-// are all.
+// TestByteKernelsExact compares Z with integer arithmetic, to the bit: an exact integer times the
+// unit, rounded to float64 and then to float32. It compares G with the same arithmetic in float64,
+// up to the float32 roundings. The values are random, extreme and unequal. The test covers all
+// shapes.
 func TestByteKernelsExact(t *testing.T) {
 	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		r := rand.New(rand.NewPCG(21, 22))
@@ -143,9 +143,9 @@ func (p *byteProblem) checkForward(t *testing.T, name string) {
 	checkGaps(t, p.z, p.ldz, p.h)
 }
 
-// checkBackward bounds the error of the addition of each block by 2^-23 of all magnitudes involved:
-// three roundings of 2^-24 each, the rounding of the sum of the middle digit, and the roundings of
-// the additions.
+// checkBackward bounds the error of adding a block by 2^-23 of the sum of all magnitudes: three
+// roundings of 2^-24 each, the rounding of the sum of the middle digit, and the roundings of the
+// additions.
 func (p *byteProblem) checkBackward(t *testing.T, name string, g []float32) {
 	t.Helper()
 	const relative = 3 * 0x1p-24
@@ -185,7 +185,7 @@ func checkGaps(t *testing.T, a []float32, ld, cols int) {
 	}
 }
 
-// TestByteKernelsSameBits checks that all levels give the bits of the loops in Go.
+// TestByteKernelsSameBits checks that all levels give the same bits as the loops in Go.
 func TestByteKernelsSameBits(t *testing.T) {
 	for _, count := range []int{2, 3} {
 		for _, s := range shapes() {
@@ -212,7 +212,7 @@ func TestByteKernelsSameBits(t *testing.T) {
 	}
 }
 
-// TestExactDepth has sums about the largest 32-bit integer, of both signs, and sums beyond it,
+// TestExactDepth computes sums near the largest 32-bit integer, of both signs, and larger sums,
 // which are split in two.
 func TestExactDepth(t *testing.T) {
 	exactDepth := Layout{Rows: 8, Depth: quad}.exactDepth()
@@ -246,8 +246,8 @@ func TestExactDepth(t *testing.T) {
 }
 
 // TestByteKernelsNonFinite puts zeros, infinities and NaNs into columns of the factors. The other
-// columns do not change, a column of zeros gives zeros, and a column with an infinity or a NaN
-// gives what float32 products give.
+// columns do not change. A column of zeros gives zeros. A column with an infinity or a NaN gives
+// the float32 product.
 func TestByteKernelsNonFinite(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
@@ -256,7 +256,7 @@ func TestByteKernelsNonFinite(t *testing.T) {
 			const n, d, h = 35, 21, 20
 			s := shape{n, d, h}
 			r := rand.New(rand.NewPCG(27, 28))
-			value := func() uint8 { return uint8(r.IntN(3)) } // zeros, too
+			value := func() uint8 { return uint8(r.IntN(3)) } // includes zeros
 			p := newByteProblem(t, k, s, count, r, value, normals[float32](r))
 			for i := range d {
 				p.w[i*p.ldw+4] = 0
@@ -294,7 +294,8 @@ func TestByteKernelsNonFinite(t *testing.T) {
 	})
 }
 
-// AVXOrGo returns a level whose float32 products multiply zeros too, if the machine has one.
+// AVXOrGo returns a level whose float32 products also multiply zeros, if the machine has such a
+// level.
 func AVXOrGo() Level {
 	if AVX2.Supported() {
 		return AVX2

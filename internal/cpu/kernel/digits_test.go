@@ -12,7 +12,8 @@ func (s *Digits) digit(q, i, j int) int64 {
 	return int64(panel[((i/quad*s.count+q)*s.k.lanes+j%s.k.lanes)*quad+i%quad])
 }
 
-// whole returns the number that the digits of element (i, j) make, in units of the last digit.
+// whole returns the integer that the digits of element (i, j) represent, in units of the last
+// digit.
 func (s *Digits) whole(i, j int) int64 {
 	var x int64
 	for q := range s.count {
@@ -21,8 +22,9 @@ func (s *Digits) whole(i, j int) int64 {
 	return x
 }
 
-// TestDigits checks that digits are at most 127 in magnitude and leave at most the remainder of the
-// doc comment of Digits, plus the rounding of a remainder, 2^-25 of a unit of the first digit.
+// TestDigits checks that the magnitude of a digit is at most 127. The digits leave at most the
+// remainder that the doc comment of Digits states, plus the rounding of a remainder, 2^-25 of a
+// unit of the first digit.
 func TestDigits(t *testing.T) {
 	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
 		r := rand.New(rand.NewPCG(23, 24))

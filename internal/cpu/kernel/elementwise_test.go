@@ -37,7 +37,7 @@ func testPasses[F Float](t *testing.T, level Level) {
 	}
 }
 
-// checkPasses runs every pass on v[0], a part of the vector all, with the operand v[1].
+// checkPasses runs every pass on v[0], which is a part of the vector all, with the operand v[1].
 func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [2][]F) {
 	t.Helper()
 	const s = 0.75
@@ -64,7 +64,7 @@ func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [2][]F) {
 		before := append([]F(nil), x...)
 		c.pass()
 		for i, got := range x {
-			// Sums of a few numbers of size 10 at most.
+			// The sums add a few numbers with a magnitude of at most 10.
 			want := c.want(float64(before[i]), float64(y[i]))
 			if !(math.Abs(float64(got)-want) <= 20*epsilon[F]()*(1+math.Abs(want))) {
 				t.Errorf("%s: element %d is %v, want %v", c.name, i, got, want)
@@ -99,7 +99,7 @@ func checkSums[F Float](t *testing.T, k *Kernels[F], x, y []F) {
 	}
 }
 
-// TestBiasSigmoidRows checks that the gaps between rows stay as they are.
+// TestBiasSigmoidRows checks that the pass does not change the gaps between rows.
 func TestBiasSigmoidRows(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -152,8 +152,8 @@ func TestReLUKeepsSigns(t *testing.T) {
 	})
 }
 
-// TestPassesSameBits checks that AVX2 and AVX-512 give the same bits. The sums in float32 have the
-// bits of the reference too.
+// TestPassesSameBits checks that AVX2 and AVX-512 give the same bits. The float32 sums also have
+// the bits of the reference.
 func TestPassesSameBits(t *testing.T) {
 	bothWide(t, testPassesSameBits[float32], testPassesSameBits[float64])
 }

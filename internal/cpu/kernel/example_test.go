@@ -47,7 +47,7 @@ func Example() {
 				k.Mul(a, units, x, lo, hi, w, scratch)
 				k.BiasSigmoid(a, units, hi-lo, bias)
 				for i := range d[:n] {
-					d[i] = 1 // of the sum of all units' outputs
+					d[i] = 1 // derivative of the sum of all units' outputs
 				}
 				k.SigmoidGrad(d[:n], a[:n])
 				k.AddMulTrans(g, units, x, lo, hi, d, units, units, scratch)

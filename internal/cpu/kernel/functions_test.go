@@ -9,8 +9,8 @@ import (
 
 var stride = flag.Uint64("stride", 3001, "test every so many-th float32 (1 tests all)")
 
-// A function under test, its reference in float64, and the largest documented error, in units in
-// the last place.
+// function is a function under test, with its reference in float64 and its largest documented
+// error, in units in the last place.
 type function[F Float] struct {
 	name  string
 	pass  func(k *Kernels[F], dst, x []F)
@@ -27,8 +27,8 @@ func functions[F Float](exp, sigmoid, tanh, log1p float64) []function[F] {
 	}
 }
 
-// ulps returns the error of got in units in the last place of want, in the spacing of the numbers
-// of its type; below the normal numbers, in the spacing there.
+// ulps returns the error of got in units in the last place of want, for want's type. Below the
+// normal numbers, the unit is the smallest denormal number.
 func ulps[F Float](got F, want float64) float64 {
 	if float64(got) == want || math.IsNaN(float64(got)) && math.IsNaN(want) || float64(got) == float64(F(want)) {
 		return 0
@@ -44,8 +44,8 @@ func ulps[F Float](got F, want float64) float64 {
 	return math.Inf(1)
 }
 
-// TestFunctions32 tests every stride-th float32, of either sign, denormal, infinite and NaN,
-// against float64.
+// TestFunctions32 compares every stride-th float32 with float64, including both signs and denormal,
+// infinite and NaN arguments.
 func TestFunctions32(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -77,8 +77,8 @@ func testFunction32(t *testing.T, k *Kernels[float32], f function[float32]) {
 	}
 }
 
-// TestFunctions64 tests random float64 of every exponent, and of the range where the functions
-// vary, against package math, which is itself within about one ulp.
+// TestFunctions64 compares random float64 numbers of every exponent, and of the range where the
+// functions vary, with package math, whose error is about one ulp.
 func TestFunctions64(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lossCases are the losses with their functions of y s.
+// lossCases lists the losses with their functions of y s.
 var lossCases = []struct {
 	name         string
 	phi          Loss
@@ -49,9 +49,9 @@ func testSignedLosses[F Float](t *testing.T, level Level) {
 	})
 }
 
-// checkLosses compares all passes. It allows 4 units in the last place for losses, 8 for
-// derivatives, and for a sum the units of its terms, plus the loss of results below the normal
-// numbers.
+// checkLosses compares all passes. It allows 4 units in the last place for losses, 8 units for
+// derivatives, and for a sum the allowances of its terms, plus the error of results below the
+// normal numbers.
 func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 	t.Helper()
 	const least = 0x1p-126
@@ -63,7 +63,7 @@ func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 			}
 		}
 		for i := range out {
-			out[i] = F(math.NaN()) // is not read
+			out[i] = F(math.NaN()) // the pass does not read it
 		}
 		k.SignedLossGrad(c.phi, out, s, minus, d, false)
 		for i, got := range out {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// narrowShapes are sizes of C = A B, n x h with d inner indices, around the numbers of rows, lanes
-// and strips.
+// narrowShapes lists sizes of C = A B, n x h with d inner indices, around the kernel's numbers of
+// rows, lanes and strips.
 func narrowShapes() []shape {
 	var list []shape
 	for _, few := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16} {
@@ -20,8 +20,8 @@ func narrowShapes() []shape {
 	return list
 }
 
-// strided returns a matrix of normal numbers whose rows end, or begin, at a guard page, with gaps
-// of canaries.
+// strided returns a matrix of normal numbers with gaps of canaries between rows. The rows end, or
+// begin, at a guard page.
 func strided[F Float](t testing.TB, r *rand.Rand, rows, cols int) Strided[F] {
 	ld := cols + r.IntN(3)
 	x := Dense(guarded[F](t, (rows-1)*ld+cols, r.IntN(2) == 0), rows, cols, ld)
@@ -36,7 +36,7 @@ func strided[F Float](t testing.TB, r *rand.Rand, rows, cols int) Strided[F] {
 
 func (x Strided[F]) at(i, j int) float64 { return float64(x.Data[i*x.RowStride+j*x.ColStride]) }
 
-// like copies the matrix to a guard page of its own.
+// like copies the matrix to a separate guard page.
 func (x Strided[F]) like(t testing.TB, atEnd bool) Strided[F] {
 	data := guarded[F](t, len(x.Data), atEnd)
 	copy(data, x.Data)
@@ -44,8 +44,8 @@ func (x Strided[F]) like(t testing.TB, atEnd bool) Strided[F] {
 	return x
 }
 
-// TestNarrow compares the products and sums with float64, on operands at guard pages, and the bits
-// of AVX2 with the bits of AVX-512.
+// TestNarrow compares the products and sums with float64, on operands at guard pages. It also
+// compares the bits of AVX2 and AVX-512.
 func TestNarrow(t *testing.T) {
 	t.Run("float32", testNarrow[float32])
 	t.Run("float64", testNarrow[float64])
@@ -60,7 +60,7 @@ func testNarrow[F Float](t *testing.T) {
 		for _, op := range []struct {
 			name string
 			run  func(k *Kernels[F], c Strided[F])
-			want func(i, j, l int) float64 // a term
+			want func(i, j, l int) float64 // one term of a sum
 			add  bool
 		}{
 			{"combine", func(k *Kernels[F], c Strided[F]) { k.CombineRows(c, a, b, false) }, func(i, j, l int) float64 { return a.at(i, l) * b.at(l, j) }, false},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPackedBytes checks that all values are where both products read them, and nothing else, in
-// the layout of today's tiles and in others.
+// TestPackedBytes checks that every value is at the place where both products read it, and that no
+// other memory is written. It uses the layout of the current tiles and other layouts.
 func TestPackedBytes(t *testing.T) {
 	for _, layout := range []Layout{{8, 4}, {12, 4}, {16, 64}, {6, 8}} {
 		for _, s := range []shape{{0, 3, 0}, {3, 0, 0}, {1, 1, 0}, {7, 9, 0}, {8, 8, 0}, {RowBlock, 4, 0}, {2*RowBlock + 13, 21, 0}} {
@@ -22,7 +22,7 @@ func testPackedBytes(t *testing.T, layout Layout, s shape) {
 	for i := range want {
 		want[i] = uint8(1 + i%255)
 	}
-	for lo := 0; lo < s.n; lo += 13 { // fours and single rows
+	for lo := 0; lo < s.n; lo += 13 { // full groups of four rows and single rows
 		x.setRows(lo, want[lo*s.d:min(lo+13, s.n)*s.d])
 	}
 	row := make([]uint8, s.d)
@@ -54,7 +54,7 @@ func testPackedBytes(t *testing.T, layout Layout, s shape) {
 	}
 }
 
-// setRows packs the values of the rows from i on.
+// setRows packs values into the rows from i on.
 func (x *PackedBytes) setRows(i int, values []uint8) {
 	var rows [][]uint8
 	for row := range slices.Chunk(values, max(1, x.cols)) {

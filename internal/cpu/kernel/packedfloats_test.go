@@ -34,7 +34,7 @@ func TestMatrix(t *testing.T) {
 				t.Errorf("%v: dimensions %d, %d", s, rows, cols)
 			}
 		}
-		// 24,000 rows fill whole panels, so only room for the last tile is added.
+		// 24,000 rows fill whole panels, so the layout adds only room for the last tile.
 		want := 8 * 24000 * 784
 		if level != Go {
 			want += 8 * 11 * 12
@@ -60,7 +60,8 @@ func TestAllocAligned(t *testing.T) {
 	}
 }
 
-// A matrix of another size in the same memory gives the same products, whatever the memory held.
+// A matrix of another size in the same memory gives the same products, whatever the previous
+// content of the memory.
 func TestMatrixResize(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Panels packed in shares, from a matrix or its transpose, equal the panels of Pack.
+// Panels that are packed in shares, from a matrix or from its transpose, equal the panels of Pack.
 func TestPackPanels(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// benchShape is the shape of the largest common problem: 24,000 images of 784 pixels, 256 units.
+// benchRows, benchCols and benchWidth are the shape of the largest common problem: 24,000 images of
+// 784 pixels, 256 units.
 const benchRows, benchCols, benchWidth = 24000, 784, 256
 
 // BenchmarkProducts measures Z = X W and G += X^T D over all rows on several cores, block by block
@@ -62,8 +63,8 @@ func benchProducts[F Float](b *testing.B, level Level, cores int) {
 	})
 }
 
-// inParallel calls work for each core with its rows, whole blocks, and adds every core's G to the
-// first. Each G is zero before.
+// inParallel clears each G, calls work on each core with the core's rows (whole blocks), and adds
+// every core's G to the first G.
 func inParallel[F Float](g [][]F, work func(core, from, to int)) {
 	const blocks = benchRows / RowBlock
 	var group sync.WaitGroup
@@ -89,8 +90,8 @@ func reportProducts(b *testing.B) {
 	b.ReportMetric(1e3*b.Elapsed().Seconds()/float64(b.N), "ms/op")
 }
 
-// BenchmarkTile measures a tile of X W whose operands stay in the level-1 cache: the largest speed
-// of a core.
+// BenchmarkTile measures a tile of X W whose operands stay in the level-1 cache. The result is the
+// largest speed of a core.
 func BenchmarkTile(b *testing.B) {
 	for _, level := range Levels()[1:] {
 		benchTile[float32](b, level)

@@ -24,7 +24,7 @@ func shapes() []shape {
 	return s
 }
 
-// A problem holds the operands of both products, each ending (or beginning) at a guard page, with
+// problem holds the operands of both products. Each operand ends (or begins) at a guard page, with
 // gaps of canaries between rows.
 type problem[F Float] struct {
 	shape
@@ -108,8 +108,8 @@ func testProducts[F Float](t *testing.T, level Level) {
 	}
 }
 
-// compare checks a matrix against its elements in float64, to within epsilon times their condition
-// (plus the condition of the float64 sum), and checks its gaps.
+// compare checks a matrix against its elements in float64, within epsilon times their condition
+// (plus the condition of the float64 sum). It also checks the gaps.
 func compare[F Float](t *testing.T, name string, a []F, ld, rows, cols int, want func(i, j int) (sum, size float64)) {
 	t.Helper()
 	for at, v := range a {
@@ -155,7 +155,7 @@ func testSameBits[F Float](t *testing.T) {
 }
 
 // TestProductsNonFinite puts one NaN or infinity into X and checks that it reaches its row of Z and
-// its row of G, and nothing else.
+// its row of G, and no other row.
 func TestProductsNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -182,8 +182,8 @@ func TestProductsNonFinite(t *testing.T) {
 	})
 }
 
-// TestProductsConcurrent runs blocks on several goroutines, each with its own scratch and G, and
-// compares with one goroutine.
+// TestProductsConcurrent runs blocks on several goroutines, each with separate scratch and G, and
+// compares the results with the results of one goroutine.
 func TestProductsConcurrent(t *testing.T) {
 	k := mustNew[float32](t, Best())
 	s := shape{960, 50, 40}

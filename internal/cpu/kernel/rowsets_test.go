@@ -59,7 +59,7 @@ func check[F Float](t *testing.T, x []F, in []bool, want func(i int) float64) {
 	}
 }
 
-// TestSum compares the sum with the dot product with ones, to the bit.
+// TestSum compares the sum with the dot product with a vector of ones, to the bit.
 func TestSum(t *testing.T) {
 	eachKernel(t, testSum[float32], testSum[float64])
 }

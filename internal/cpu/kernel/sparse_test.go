@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A sparseProblem holds the operands of both products, each ending (or beginning) at a guard page,
+// sparseProblem holds the operands of both products. Each operand ends (or begins) at a guard page,
 // with canaries between rows.
 type sparseProblem[F Float] struct {
 	shape
@@ -30,7 +30,7 @@ const (
 	valueKinds
 )
 
-// csr draws rows with about a density of the elements. Some rows and columns have no entry.
+// csr draws a sparse matrix of about the given density. Some rows and some columns have no entry.
 func csr(r *rand.Rand, rows, cols int, density float64, kind int) (starts []int, columns []int32, values []float64) {
 	starts = make([]int, 1, rows+1)
 	for range rows {
@@ -99,7 +99,7 @@ func (p *sparseProblem[F]) run(k *Kernels[F], block int) {
 	}
 }
 
-// expected returns the G of run in float64, and the sum of the magnitudes of the terms.
+// expected returns G of run in float64, and the sum of the magnitudes of the terms.
 func (p *sparseProblem[F]) expected() (sums, sizes []float64) {
 	sums, sizes = make([]float64, p.d*p.h), make([]float64, p.d*p.h)
 	add := func(c, j int, v float64) {
@@ -172,7 +172,7 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 			return sum, size * float64(s.d+1)
 		})
 		compare(t, "G", p.g, p.ldg, s.d, s.h, func(c, j int) (sum, size float64) {
-			return sums[c*s.h+j], sizes[c*s.h+j] * float64(min(s.n, 100)+1) // errors of many rows are random
+			return sums[c*s.h+j], sizes[c*s.h+j] * float64(min(s.n, 100)+1) // the errors of many rows add up like random numbers
 		})
 		if p.x.groups != nil {
 			grouped++
@@ -185,8 +185,8 @@ func testSparseProducts[F Float](t *testing.T, level Level) {
 	}
 }
 
-// TestSparseSameBits checks that AVX2 and AVX-512 add in the same order, that nothing depends on
-// the blocks of rows, and that a second run gives the same bits.
+// TestSparseSameBits checks that AVX2 and AVX-512 add in the same order, that the blocks of rows do
+// not change the bits, and that a second run gives the same bits.
 func TestSparseSameBits(t *testing.T) {
 	bothWide(t, testSparseSameBits[float32], testSparseSameBits[float64])
 }
@@ -214,8 +214,8 @@ func testSparseSameBits[F Float](t *testing.T) {
 	})
 }
 
-// TestSparseSumsAdd checks that the sums of two goroutines add up to the sums of one, and that
-// reading them changes nothing.
+// TestSparseSumsAdd checks that the sums of two goroutines add up to the sums of one goroutine, and
+// that reading the sums does not change them.
 func TestSparseSumsAdd(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)
@@ -244,8 +244,8 @@ func TestSparseSumsAdd(t *testing.T) {
 	})
 }
 
-// TestSparseNonFinite checks that a NaN in W or D reaches the rows that have an entry there, and
-// nothing else.
+// TestSparseNonFinite checks that a NaN in W or D reaches the rows with an entry at its place, and
+// no other rows.
 func TestSparseNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
@@ -285,8 +285,8 @@ func TestSparseAllocate(t *testing.T) {
 	})
 }
 
-// TestSparseRefers checks that entries in the right form are not copied, and that equal entries are
-// not kept.
+// TestSparseRefers checks that the products refer to entries in the right form without a copy, and
+// do not store values that are all equal.
 func TestSparseRefers(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
 	x, err := NewSparse[float64](20, 9, starts, columns, values)
@@ -301,7 +301,8 @@ func TestSparseRefers(t *testing.T) {
 	}
 }
 
-// TestSparseWindow checks that rows of a larger matrix give the same as the rows alone.
+// TestSparseWindow checks that a window of rows of a larger matrix gives the same products as the
+// rows alone.
 func TestSparseWindow(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
 	for _, values := range [][]float64{nil, values} {

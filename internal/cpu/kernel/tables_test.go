@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTables checks that every level in assembly fills every field of the dispatch tables, except
-// the product that level Go has in place of tiles.
+// TestTables checks that every assembly level fills every field of the dispatch tables, except the
+// product that only level Go uses instead of tiles.
 func TestTables(t *testing.T) {
 	for _, level := range Levels() {
 		if level == Go {

@@ -26,8 +26,8 @@ func testTails[F Float](t *testing.T, level Level) {
 	})
 }
 
-// checkTails allows 4 units in the last place for tails and losses, 8 for derivatives, and for sums
-// the units of their terms.
+// checkTails allows 4 units in the last place for tails and losses, 8 units for derivatives, and
+// for sums the sum of the allowances of their terms.
 func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []F) {
 	t.Helper()
 	const least = 0x1p-126
@@ -46,7 +46,7 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 	}
 	for _, c := range lossCases[:HingeLoss] {
 		for i := range out {
-			out[i] = F(math.NaN()) // is not read
+			out[i] = F(math.NaN()) // the pass does not read it
 		}
 		slope := func(i int) float64 {
 			y := -float64(minus[i])
@@ -81,7 +81,8 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 	}
 }
 
-// checkTailGradWhere compares weights by a set with the same weights in a vector, to the bit.
+// checkTailGradWhere compares the gradient with weights from a set of rows with the gradient with
+// the same weights in a vector, to the bit.
 func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus []F) {
 	t.Helper()
 	const lo = 2 * RowSetAlign
@@ -108,7 +109,7 @@ func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus 
 	}
 }
 
-// TestTailLimits checks infinities, NaN, signed zeros and numbers whose tails are below the normal
+// TestTailLimits checks infinities, NaN, signed zeros and numbers with tails below the normal
 // numbers.
 func TestTailLimits(t *testing.T) {
 	eachKernel(t, testTailLimits[float32], testTailLimits[float64])
@@ -125,7 +126,8 @@ func testTailLimits[F Float](t *testing.T, level Level) {
 	}
 }
 
-// TestLogisticSum adds more losses than a product may have factors, a few at a time.
+// TestLogisticSum adds more losses than the kernel multiplies into one product, a few losses at a
+// time.
 func TestLogisticSum(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float64](t, level)

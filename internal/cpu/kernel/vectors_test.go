@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// maps are proximal maps of every kind, and a combination of all.
+// maps returns proximal maps of every kind, and a map that combines all kinds.
 func maps[F Float]() map[string]Proximal[F] {
 	inf := F(math.Inf(1))
 	return map[string]Proximal[F]{
@@ -59,10 +59,10 @@ func testSweeps[F Float](t *testing.T, level Level) {
 	}
 }
 
-// wideStep is what a sweep leaves in one element of its vectors, in float64.
+// wideStep computes, in float64, the values that a sweep writes to one element of its vectors.
 type wideStep func(x, d, v, w float64) (x1, v1, w1 float64)
 
-// checkSweeps runs every step on the same vectors, parts of pages.
+// checkSweeps runs every step on the same vectors v, which are parts of pages.
 func checkSweeps[F Float](t *testing.T, k *Kernels[F], pages, v [4][]F, p Proximal[F]) {
 	t.Helper()
 	const e, b, rate, root = 0.75, 0.9, 0.3, 1.5
@@ -104,7 +104,7 @@ func checkSweeps[F Float](t *testing.T, k *Kernels[F], pages, v [4][]F, p Proxim
 		for i, got := range x {
 			x1, v1, w1 := c.want(float64(start[0][i]), float64(start[1][i]), float64(start[2][i]), float64(start[3][i]))
 			for j, pair := range [][2]float64{{float64(got), x1}, {float64(m[i]), v1}, {float64(w[i]), w1}, {float64(d[i]), float64(start[1][i])}} {
-				// A few operations on numbers of size 10 at most.
+				// A step does a few operations on numbers with a magnitude of at most 10.
 				if !(math.Abs(pair[0]-pair[1]) <= 10*epsilon[F]()*(1+math.Abs(pair[1]))) {
 					t.Errorf("%s: vector %d, element %d is %v, want %v", c.name, j, i, pair[0], pair[1])
 				}
@@ -129,8 +129,8 @@ func checkSweeps[F Float](t *testing.T, k *Kernels[F], pages, v [4][]F, p Proxim
 	}
 }
 
-// TestSquaredTrialNorm checks that SquaredTrialNorm is the size of a step without a map, and that
-// it writes nothing.
+// TestSquaredTrialNorm checks that SquaredTrialNorm returns the squared size of a step without a
+// map, and writes no memory.
 func TestSquaredTrialNorm(t *testing.T) {
 	eachKernel(t, testReach[float32], testReach[float64])
 }

@@ -34,15 +34,15 @@ var vexEncodings = map[string]string{
 	"Y14, Y15, Y11": "c4 42 05 50 de",
 }
 
-// TestVEXEncoding checks the instructions that are written out as bytes, because few CPUs can run
-// them. The instructions around them are the same as in the tiles encoded with EVEX, whose results
-// TestByteKernelsSameBits compares.
+// TestVEXEncoding checks the instructions that the tiles write out as bytes, because few CPUs can
+// run these instructions. The other instructions are the same as in the tiles with EVEX encoding,
+// whose results TestByteKernelsSameBits compares.
 func TestVEXEncoding(t *testing.T) {
 	text, err := os.ReadFile("bytetiles_amd64.s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions := map[string][]string{} // their instructions, without addresses of constants
+	functions := map[string][]string{} // instructions of each function, without addresses of constants
 	seen, name := map[string]bool{}, ""
 	lines := strings.Split(string(text), "\n")
 	for at := 0; at < len(lines); at++ {
