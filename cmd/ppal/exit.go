@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
@@ -98,7 +99,7 @@ func isUsage(err error) bool {
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		rundir.ErrIncomplete, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,
-		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty,
+		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty, constraints.ErrNotLinear,
 	} {
 		if errors.Is(err, target) {
 			return true

@@ -33,11 +33,14 @@ func (r *trainRun) printTable(result *session.Result) error {
 	fmt.Fprintln(out)
 	paragraph(out, "certificate", certificate(sum))
 	if sum.OutputIteration != sum.Iterations {
-		flag, chosen := "output", r.cfg.Output
-		if r.cfg.Select != trainer.OutputLast {
-			flag, chosen = "select", r.cfg.Select
+		reason := "--output " + r.cfg.Output
+		switch {
+		case r.cfg.Select != trainer.OutputLast:
+			reason = "--select " + r.cfg.Select
+		case result.Outcome != nil && result.Outcome.BoundsOn == session.OnDecisions:
+			reason = "the best round"
 		}
-		paragraph(out, "output", fmt.Sprintf("iteration %d (--%s %s)", sum.OutputIteration, flag, chosen))
+		paragraph(out, "output", fmt.Sprintf("iteration %d (%s)", sum.OutputIteration, reason))
 	}
 	paragraph(out, "time", fmt.Sprintf("%s s: reading %s s, training %s s, measuring and plots %s s",
 		seconds(sum.SecondsTotal), seconds(sum.SecondsReading), seconds(sum.Seconds), seconds(sum.SecondsMeasuring)))
