@@ -73,7 +73,7 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 	return cmd
 }
 
-// addTrainOutput adds the flags that change what a command reports, and not the run.
+// addTrainOutput adds the flags that change the output of a command without changing the run.
 func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().BoolVar(&f.byGroup, "by-group", false, "print the rates of decisions of every group, with intervals")
 	cmd.Flags().BoolVar(&f.allowViolation, "allow-violation", false, "end with exit status 0, instead of 3, if a constraint is not met")
@@ -135,7 +135,7 @@ func addHelpAll(cmd *cobra.Command, field *bool) {
 	cmd.Flags().BoolVar(field, "help-all", false, "print all flags, with the methods' settings and the rare ones")
 }
 
-// complete tells the shell's completion the values of a flag.
+// complete registers the values of a flag for the shell's completion.
 func complete(cmd *cobra.Command, flag string, choices []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
