@@ -15,7 +15,7 @@ import (
 // helpWidth is the column at which the flags' descriptions are wrapped.
 const helpWidth = 118
 
-// comparisonGroup is the heading of the flags that compare has beside train's.
+// comparisonGroup is the heading of the flags of compare that train does not have.
 const comparisonGroup = "Comparison"
 
 // The annotations of a flag: the heading under which the help lists it, and whether the short help
@@ -25,7 +25,7 @@ const (
 	rareAnnotation  = "rare"
 )
 
-// trainFlags are the flags of train beside the settings.
+// trainFlags are the flags of train that are not settings of the run.
 type trainFlags struct {
 	config string
 	set    []string
@@ -155,7 +155,7 @@ var _ pflag.Value = (*setting)(nil)
 func (s *setting) String() string { return s.values[s.key.Name] }
 func (s *setting) Type() string {
 	if s.key.Switch() {
-		return "bool" // the help shows no value then
+		return "bool" // the help then shows no value
 	}
 	return s.key.Placeholder()
 }
@@ -174,7 +174,7 @@ func (p *path) String() string        { return string(*p) }
 func (p *path) Type() string          { return "FILE" }
 func (p *path) Set(text string) error { *p = path(text); return nil }
 
-// assignments is a flag that may be repeated.
+// assignments is a flag that can be repeated.
 type assignments []string
 
 func (a *assignments) String() string        { return strings.Join(*a, " ") }

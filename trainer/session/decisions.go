@@ -139,7 +139,7 @@ func meanCrossEntropy(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error) 
 	return mean.Apply(losses)
 }
 
-// boundsOn returns what the bounds hold for.
+// boundsOn returns the kind of values that the bounds apply to.
 func (t Decisions) boundsOn() (BoundsOn, error) {
 	switch t.BoundsOn {
 	case "":
@@ -158,7 +158,7 @@ func (t Decisions) minimize() constraints.Rate {
 	return t.Minimize
 }
 
-// needs returns what the constraints need to know of the rows.
+// needs returns the properties of the rows that the constraints use.
 func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
 
 // population returns the rows for the constraint language. Disjoint groups are an attribute, too.
