@@ -125,7 +125,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failure := r.session.Save("") // the result is shown even where files cannot be written
+	failure := r.session.Save("") // the result is printed even if the files cannot be written
 	if r.session.Summary().Status != "" {
 		if err := r.printTable(result); err != nil {
 			failure = cmp.Or(failure, err)

@@ -24,7 +24,7 @@ import (
 type Decisions struct {
 	Minimize  constraints.Rate // error, fnr, fpr or loss; the zero value is the error
 	SubjectTo []constraints.Constraint
-	BoundsOn  BoundsOn // what the bounds hold for; "": OnDecisions
+	BoundsOn  BoundsOn // the values that the bounds apply to; "": OnDecisions
 	// Confidence is the probability with which the bounds hold on new rows; 0: the bounds hold on the
 	// training rows.
 	Confidence float64
