@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// The area counts all pairs and depends only on the order of the scores.
+// The area counts all pairs of a positive and a negative row. It depends only on the order of the
+// scores.
 func TestAreaUnderCurve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 200 {
 		n := 2 + rng.IntN(30)
 		scores, turned, labels := make([]float64, n), make([]float64, n), make([]int, n)
 		for i := range scores {
-			scores[i] = float64(rng.IntN(8)) // ties
+			scores[i] = float64(rng.IntN(8)) // with ties
 			turned[i] = -math.Exp(scores[i])
 			labels[i] = 1 - 2*rng.IntN(2)
 		}

@@ -10,7 +10,7 @@ import (
 	"ppal/constraints"
 )
 
-// The scores decide one of two women positively and two of three men.
+// The decisions by these scores are positive for one of two women and for two of three men.
 var (
 	exampleRows = constraints.Rows{
 		Labels: []int{1, -1, 1, -1, 1},
@@ -26,8 +26,8 @@ func scoresNode(g *gorgonia.ExprGraph) *gorgonia.Node {
 		gorgonia.WithValue(tensor.New(tensor.WithShape(n, 1), tensor.WithBacking(append([]float64(nil), exampleScores...)))))
 }
 
-// Demographic parity: the node is the smooth gap h, of which the pieces make
-// the constraint |h| - eps (convert them to problem.Piece for MakePiecewise).
+// Demographic parity: the node is the smooth gap h. The pieces of h make the constraint |h| - eps
+// (convert them to problem.Piece for MakePiecewise).
 func ExampleNewDemographicParity() {
 	problem, err := constraints.NewDemographicParity([]string{"women", "men"}, 0.05, constraints.Logistic, constraints.Sigmoid, constraints.Absolute)
 	if err != nil {
@@ -88,7 +88,7 @@ func ExampleNewEqualizedOdds() {
 	// false positive rate -: -0.1000
 }
 
-// Intersectional fairness: a constraint for each of the groups, which overlap.
+// Intersectional fairness has a constraint for each group. The groups overlap.
 func ExampleNewIntersectional() {
 	rows := exampleRows
 	rows.Groups = append(rows.Groups[:2:2], constraints.Group{Name: "old", Rows: []int{1, 3}})

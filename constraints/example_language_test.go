@@ -46,8 +46,8 @@ func ExampleFPR() {
 	// recall["Ankle boot"] >= 0.9
 }
 
-// The smooth rates of a constraint stand in a graph beside the caller's own nodes: here a term that
-// keeps the scores small.
+// A graph can combine the smooth rates of a constraint with the caller's own nodes. Here the caller
+// adds a term that keeps the scores small.
 func ExampleSample_Nodes() {
 	rows := &constraints.Population{
 		Labels: []int{1, 0, 1, 0, 1}, Classes: []string{"refuse", "lend"},

@@ -17,7 +17,7 @@ func problems(rng *rand.Rand, n int) (list []fairProblem, rows []Rows) {
 	two.Groups = []Group{{Name: "a"}, {Name: "b"}}
 	for i := range n {
 		two.Labels[i] = 1 - 2*(i/2%2)
-		if i < 4 || rng.IntN(5) > 0 { // some rows in neither
+		if i < 4 || rng.IntN(5) > 0 { // some rows are in neither group
 			two.Groups[i%2].Rows = append(two.Groups[i%2].Rows, i)
 		}
 	}
@@ -26,7 +26,7 @@ func problems(rng *rand.Rand, n int) (list []fairProblem, rows []Rows) {
 	for k := range 7 {
 		g := Group{Name: strconv.Itoa(k), Rows: []int{k % n}}
 		for i := range n {
-			if k > 1 && i != k%n && rng.IntN(k) == 0 { // groups 0 and 1 have one row
+			if k > 1 && i != k%n && rng.IntN(k) == 0 { // each of the groups 0 and 1 has at least one row
 				g.Rows = append(g.Rows, i)
 			}
 		}
@@ -65,7 +65,7 @@ func TestFairnessEvaluatorEqualsTheNodesBitForBit(t *testing.T) {
 	}
 }
 
-// The pieces applied to the terms give the constraints.
+// The pieces, applied to the terms, equal the constraints.
 func TestPiecesMakeTheConstraints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 12))
 	list, rows := problems(rng, 40)
@@ -87,8 +87,8 @@ func TestPiecesMakeTheConstraints(t *testing.T) {
 	}
 }
 
-// Gradients of w0 f + w.h with respect to the scores equal central differences,
-// away from Hinge's kink.
+// The gradients of w0 f + w.h with respect to the scores equal central differences away from
+// Hinge's kink.
 func TestFairnessGradientsEqualCentralDifferences(t *testing.T) {
 	const n, h = 17, 1e-4
 	rng := rand.New(rand.NewPCG(4, 2))
@@ -134,7 +134,7 @@ func TestFairnessGradientsEqualCentralDifferences(t *testing.T) {
 	}
 }
 
-// Zero weights give zero scores: every bound is met, whatever the rows, and no decision is
+// Zero weights give zero scores. At zero scores every bound is met for all rows, and no decision is
 // positive.
 func TestZeroScoresMeetEveryBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))

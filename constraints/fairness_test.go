@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// fairProblem is the common interface of the fairness problems.
+// fairProblem is the common interface of all fairness problems.
 type fairProblem interface {
 	Nodes(scores *gorgonia.Node, rows Rows) (objective, terms *gorgonia.Node, err error)
 	NewEvaluator(rows Rows) (*FairnessEvaluator, error)
@@ -46,7 +46,7 @@ func fourOfSix() Rows {
 		{Name: "all", Rows: []int{5, 4, 3, 2, 1, 0}}}}
 }
 
-// solved returns the values of f and of the terms' nodes for the scores.
+// solved returns the values of f and of the terms' nodes for the given scores.
 func solved(t testing.TB, p fairProblem, dt tensor.Dtype, rows Rows, scores []float64, vector bool) []float64 {
 	t.Helper()
 	g := gorgonia.NewGraph()
@@ -80,7 +80,7 @@ func TestFairnessByHand(t *testing.T) {
 		p     fairProblem
 		rows  Rows
 		names []string
-		nodes list // the terms', after f = 8.5/6
+		nodes list // the terms' nodes, which follow f = 8.5/6
 		want  FairnessMeasures
 	}{
 		{"parity", must(NewDemographicParity(ab, 0.25, Hinge, Hinge, Absolute)), twoOfSix(),

@@ -85,8 +85,8 @@ func randoms(rng *rand.Rand, n int, scale float64) []float64 {
 	return out
 }
 
-// network is a two-layer network with a problem on its scores. The halves are compiled separately:
-// f, g from x; w0 grad f + J^T w from x, w0, w.
+// network is a two-layer network with a problem on its scores. The two passes are compiled
+// separately: f and g from x; w0 grad f + J^T w from x, w0 and w.
 type network struct {
 	dt                tensor.Dtype
 	params            gorgonia.Nodes
@@ -224,7 +224,7 @@ func TestGradientEqualsCentralDifferences(t *testing.T) {
 						nw.set(t, y)
 						return weighted(w, nw.values(t))
 					}
-					// Fourth order: the error is below rounding at this h.
+					// The difference quotient has fourth order: at this h its error is below rounding.
 					want[i] = (8*(step(h)-step(-h)) - (step(2*h) - step(-2*h))) / (12 * h)
 				}
 				if d := distance(got, want); !(d <= 1e-8) {
@@ -244,8 +244,8 @@ func TestGradientEqualsCentralDifferences(t *testing.T) {
 	}
 }
 
-// Runs with changed weights and parameters do not see earlier runs, and later runs do not change
-// earlier results.
+// A run with changed weights and parameters does not depend on earlier runs, and does not change
+// the results of earlier runs.
 func TestRepeatedRunsKeepNoState(t *testing.T) {
 	tc := cases[4]
 	rng := rand.New(rand.NewPCG(5, 6))

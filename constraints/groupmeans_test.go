@@ -107,7 +107,7 @@ func TestGroupMeansByHand(t *testing.T) {
 				grads := must(newGroupMeansGrad(op).Do(w))
 				got := [][]float64{widened(t, means), widened(t, grads)}
 				if dt == tensor.Float32 {
-					got[0][0] = math.Round(got[0][0]*1e4) / 1e4 // 7.2 is no float32
+					got[0][0] = math.Round(got[0][0]*1e4) / 1e4 // 7.2 has no exact float32
 				}
 				if d := cmp.Diff([][]float64{tc.means, tc.grads}, got, near); d != "" {
 					t.Errorf("%s, %v (-want +got)\n%s", op, dt, d)
@@ -191,7 +191,7 @@ func TestFloat32SumsAccumulateInFloat64(t *testing.T) {
 	}
 }
 
-// Gorgonia merges nodes with equal hashes, so the hash includes the constants.
+// Gorgonia merges nodes with equal hashes, therefore the hash must include the constants.
 func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 	g := gorgonia.NewGraph()
 	l := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(4), gorgonia.WithName("l"))
@@ -213,7 +213,7 @@ func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 		ops[name] = op
 		ops[name+" gradient"] = newGroupMeansGrad(op)
 	}
-	delete(ops, "offset gradient") // is that of "plain": no offset in it
+	delete(ops, "offset gradient") // equal to the gradient of "plain": a gradient does not contain the offset
 	for name, op := range map[string]*MarginLoss{
 		"loss":   must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Sigmoid)),
 		"labels": must(NewMarginLoss([]int{0, 1, 2, 1}, 3, Sigmoid)),
@@ -243,7 +243,7 @@ func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 		}
 	}
 
-	// In one graph, with values.
+	// The nodes in one graph have different values.
 	plain := must(ops["plain"].(*GroupMeans).Apply(l))
 	offset := must(ops["offset"].(*GroupMeans).Apply(l))
 	again := must(must(NewGroupMeans(member(a, b), nil)).Apply(l))

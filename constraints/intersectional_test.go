@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The mean of all groups' constraints is the constraint of the expectation, and so is the mean
-// over the draws.
+// The mean of the constraints of all groups equals the constraint of the form Expectation. The
+// draws give the constraint of each group.
 func TestExpectationIsTheMeanOfTheGroups(t *testing.T) {
 	const n = 31
 	rng := rand.New(rand.NewPCG(5, 1))
@@ -41,7 +41,7 @@ func TestExpectationIsTheMeanOfTheGroups(t *testing.T) {
 	}
 }
 
-// sampled returns f and the sampled constraint for each group in turn.
+// sampled returns f and the sampled constraint of each group in turn.
 func sampled(t *testing.T, p *Intersectional, dt tensor.Dtype, rows Rows, scores []float64) []float64 {
 	t.Helper()
 	n := len(scores)
@@ -95,7 +95,7 @@ func TestDraws(t *testing.T) {
 	for _, c := range counts {
 		chi += (c - draws/7) * (c - draws/7) / (draws / 7)
 	}
-	if chi > 30 || same > draws/4 { // 6 degrees of freedom: 30 has probability 4e-5
+	if chi > 30 || same > draws/4 { // 6 degrees of freedom: larger than 30 with probability 4e-5
 		t.Errorf("counts %v, %d draws of two seeds agree", counts, same)
 	}
 	if _, err := p.NewDraws(r, tensor.Int, 1); err == nil {
@@ -113,7 +113,7 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// A group of training rows may be empty in other rows.
+// A group that has training rows may be empty in other rows.
 func TestGroupsWithoutRows(t *testing.T) {
 	rows := fourOfSix()
 	rows.Groups[1].Rows = nil

@@ -10,7 +10,7 @@ import (
 	"ppal/constraints"
 )
 
-// sentences are constraints and their canonical text, "" for the text itself.
+// sentences are constraints and their canonical texts. "" means that the text is canonical.
 var sentences = []struct{ text, canonical string }{
 	{"fpr <= 0.05", ""},
 	{"fpr<=5%", "fpr <= 0.05"},
@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestGo compares constraints of Go with the language.
+// TestGo compares constraints that are built in Go with constraints that are parsed from text.
 func TestGo(t *testing.T) {
 	shirt := func(...string) constraints.Rate { return constraints.TPR("shirt") }
 	for _, test := range []struct {
@@ -106,7 +106,8 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// TestSyntaxErrors checks place, problem and hint. The ^ in want is at the place.
+// TestSyntaxErrors checks the position, the problem and the hint of errors. The ^ in want marks the
+// position.
 func TestSyntaxErrors(t *testing.T) {
 	for _, test := range []struct{ text, caret, problem, hint string }{
 		{"", "^", "the text ends", "begin with a rate such as fpr"},
@@ -171,7 +172,8 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no text panics and that canonical text gives the same constraint.
+// FuzzParse checks that no text causes a panic, and that the canonical text gives the same
+// constraint.
 func FuzzParse(f *testing.F) {
 	for _, s := range sentences {
 		f.Add(s.text)
@@ -195,7 +197,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzSelector checks that any text of a Go program gives a constraint that the language can read.
+// FuzzSelector checks that a constraint with any selector text from a Go program has a canonical
+// text that Parse reads.
 func FuzzSelector(f *testing.F) {
 	f.Add("shirt", "sex")
 	f.Add(`a"]b\`, "sex*race")

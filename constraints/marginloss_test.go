@@ -86,7 +86,7 @@ func TestMarginLossExtremes(t *testing.T) {
 					t.Errorf("%v, %v: gradient of %v is %v", phi, dt, rows[i/3], grad[i/3*3:][:3])
 				}
 			}
-			if want := 2 * phi.Value(0); math.Abs(loss[7]-want) > 1e-6 { // three equal infinities
+			if want := 2 * phi.Value(0); math.Abs(loss[7]-want) > 1e-6 { // three equal infinite scores
 				t.Errorf("%v, %v: equal infinite scores cost %g, want %g", phi, dt, loss[7], want)
 			}
 		}

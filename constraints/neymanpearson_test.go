@@ -12,7 +12,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// scoresGraph is a problem on an input node of scores.
+// scoresGraph returns the nodes of a problem whose scores are an input node.
 func scoresGraph(t *testing.T, dt tensor.Dtype, p *NeymanPearson, labels []int) (s, f, g *gorgonia.Node) {
 	t.Helper()
 	graph := gorgonia.NewGraph()
@@ -25,7 +25,7 @@ func scoresGraph(t *testing.T, dt tensor.Dtype, p *NeymanPearson, labels []int) 
 }
 
 func TestNeymanPearsonByHand(t *testing.T) {
-	// Hinge losses of the rows: class 0: 0 and 3; class 1: 2.5; class 2: 0 and 5.
+	// Hinge losses of the rows: 0 and 3 for class 0; 2.5 for class 1; 0 and 5 for class 2.
 	labels := []int{0, 0, 1, 2, 2}
 	scores := []float64{
 		5, 1, 0, // margins 4, 5
@@ -43,7 +43,7 @@ func TestNeymanPearsonByHand(t *testing.T) {
 		Rows:        []int{2, 1, 2},
 	}
 	e := p.NewEvaluator()
-	if err := e.Add(scores[:6], labels[:2]); err != nil { // two blocks
+	if err := e.Add(scores[:6], labels[:2]); err != nil { // two blocks of rows
 		t.Fatal(err)
 	}
 	if err := e.Add(scores[6:], labels[2:]); err != nil {
@@ -117,7 +117,7 @@ func TestEvaluatorTiesAndErrors(t *testing.T) {
 		}
 	}
 	m := must(e.Measures())
-	if d := cmp.Diff([]float64{0, 1}, m.Errors); d != "" { // a tie is the first class's
+	if d := cmp.Diff([]float64{0, 1}, m.Errors); d != "" { // on a tie, the decision is the first class
 		t.Error(d)
 	}
 	if d := cmp.Diff([]int{1, 1}, m.Rows); d != "" {
@@ -154,7 +154,8 @@ func TestNeymanPearsonErrors(t *testing.T) {
 	}
 }
 
-// The closed forms hold for the classifiers in their comments.
+// The closed forms of the bounds hold for the trivial classifiers named in the comments of the
+// code.
 func TestBoundsOfTrivialClassifiers(t *testing.T) {
 	classes := []string{"a", "b", "c", "d"}
 	evaluate := func(phi Phi, first float64) (*NeymanPearson, Measures) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const bigPrec = 1400 // bits: 1 + e^-700 still has 300 bits of the small term
+const bigPrec = 1400 // bits: 1 + e^-700 keeps 300 bits of the small term
 
 // bigExp computes e^y by Taylor's series, after halving y until it is small.
 func bigExp(y float64) *big.Float {
@@ -62,8 +62,8 @@ func TestPhiAgainstBigFloat(t *testing.T) {
 		if r := relative(-Logistic.Deriv(y), s); r > ulps {
 			t.Errorf("logistic'(%g): relative error %g", y, r)
 		}
-		// v = log(1+e^-y) if e^v = 1+e^-y. A relative error r of v appears as e^v/(1+e^-y) - 1 = r
-		// v.
+		// v = log(1+e^-y) if e^v = 1+e^-y. A relative error r of v appears in the quotient: e^v/(1+e^-y)
+		// - 1 = r v.
 		v := Logistic.Value(y)
 		e := bigExp(-y)
 		e.Add(e, bigOne())

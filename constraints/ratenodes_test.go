@@ -15,15 +15,15 @@ import (
 	"ppal/trainer/problem"
 )
 
-// everyRate are constraints that need every kind of cell of two classes.
+// everyRate lists constraints that need every kind of cell of two classes.
 var everyRate = []string{"positive_rate <= 0.5", "tpr[u=x] >= 0.1", "fpr <= 0.9", "tnr[c0] >= 0.1", "fnr <= 0.9", "precision >= 0.2",
 	"error[v=1] <= 0.5", "accuracy[c0] >= 0.2", "gap(tpr, v) <= 0.1", "ratio(positive_rate, u) >= 0.3", "churn(old) <= 0.4"}
 
-// everyClassRate are the same for more classes.
+// everyClassRate lists such constraints for more than two classes.
 var everyClassRate = []string{"positive_rate[*] <= 0.5", "recall[c1, u=x] >= 0.1", "fpr[c2] <= 0.9", "tnr[c0] >= 0.1", "precision[c1] >= 0.2",
 	"error[v=1] <= 0.5", "accuracy >= 0.2", "gap(error, v) <= 0.1", "ratio(positive_rate[c1], u) >= 0.3", "churn(old) <= 0.4"}
 
-// systems are systems of two and three classes on random rows, with and without losses.
+// systems returns systems of two and three classes on random rows, with and without losses.
 func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*constraints.Population) {
 	for _, classes := range []int{2, 3} {
 		for _, loss := range []bool{false, true} {
@@ -64,7 +64,7 @@ func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*
 	return list, rows
 }
 
-// onScores is a problem whose parameters are the scores [n, C].
+// onScores returns a problem whose parameters are the scores [n, C].
 func onScores(t testing.TB, s *constraints.System, p *constraints.Population, dtype tensor.Dtype, engine graph.Engine, scores []float64) *graph.Problem {
 	t.Helper()
 	sample, err := s.On(p)
@@ -94,7 +94,7 @@ func tensorOf(dtype tensor.Dtype, values []float64, shape ...int) *tensor.Dense 
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(single))
 }
 
-// engines are the CPU's plan and Gorgonia's own machine.
+// engines returns the engines under test: the CPU's plan and Gorgonia's own machine.
 func engines(t testing.TB) map[string]graph.Engine {
 	plan, err := graph.CPU(2)
 	if err != nil {
@@ -103,7 +103,8 @@ func engines(t testing.TB) map[string]graph.Engine {
 	return map[string]graph.Engine{"plan": plan, "tape": graph.Tape{}}
 }
 
-// shapesOf returns the numbers of scores of a row to try: one for two classes, and one a class.
+// shapesOf returns the numbers of scores per row to test: 1 or 2 for two classes, otherwise one
+// score for each class.
 func shapesOf(p *constraints.Population) []int {
 	if len(p.Classes) == 2 {
 		return []int{1, 2}
@@ -186,8 +187,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestSharpScoresCountDecisions checks that the smooth rates of large scores are the counted rates,
-// without overflow, in both types and on both engines.
+// TestSharpScoresCountDecisions checks that the smooth rates of large scores equal the counted
+// rates, without overflow, in both types and on both engines.
 func TestSharpScoresCountDecisions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	list, rows := systems(t, rng)
@@ -250,8 +251,8 @@ func TestSharpScoresCountDecisions(t *testing.T) {
 	}
 }
 
-// TestNodesRunOnThePlan checks that no op of the nodes is unknown to the plan, so that every device
-// runs them with its own kernels.
+// TestNodesRunOnThePlan checks that the plan knows every op of the nodes. Every device then runs
+// the ops with its own kernels.
 func TestNodesRunOnThePlan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	list, rows := systems(t, rng)
@@ -267,7 +268,7 @@ func TestNodesRunOnThePlan(t *testing.T) {
 	}
 }
 
-// TestEntriesAreTheCells compares the entries of the rows with the counts.
+// TestEntriesAreTheCells compares the entries of the rows with the counts of the cells.
 func TestEntriesAreTheCells(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	list, rows := systems(t, rng)
@@ -303,7 +304,7 @@ func TestEntriesAreTheCells(t *testing.T) {
 	}
 }
 
-// TestComposed trains nothing: it shows that the nodes go with any other nodes of the same graph.
+// TestComposed shows, without training, that the nodes combine with other nodes of the same graph.
 func TestComposed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	list, rows := systems(t, rng)

@@ -50,7 +50,7 @@ func TestSignedLossByHand(t *testing.T) {
 	}
 }
 
-// The rates phi(-s) of Sigmoid are the decisions' sigmoid.
+// The rates phi(-s) of Sigmoid equal the sigmoid of s, the smooth decision.
 func TestRatesAreSigmoids(t *testing.T) {
 	scores := []float64{-800, -3, 0, 0.25, 800}
 	got := widened(t, must(must(NewRates(5, Sigmoid)).Do(dense(tensor.Float64, scores, 5, 1))))
@@ -64,7 +64,7 @@ func TestRatesAreSigmoids(t *testing.T) {
 	}
 }
 
-// A binary loss is the margin loss of the two scores s and 0.
+// A binary loss equals the margin loss of the two scores s and 0.
 func TestSignedLossIsTheMarginLossOfTwoClasses(t *testing.T) {
 	const n = 50
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -154,7 +154,7 @@ func TestSignedLossErrors(t *testing.T) {
 	}
 }
 
-// Scores may be [n] or [n, 1]. The hash distinguishes labels, phi and shape.
+// The shape of the scores may be [n] or [n, 1]. The hash distinguishes labels, phi and shape.
 func TestSignedLossTakesVectorsAndColumns(t *testing.T) {
 	const n = 6
 	rng := rand.New(rand.NewPCG(8, 8))

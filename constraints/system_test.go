@@ -12,7 +12,7 @@ import (
 	"ppal/constraints"
 )
 
-// people are ten rows with decisions that the tests count by hand.
+// people returns ten rows with decisions that the tests count by hand.
 //
 //	row       0 1 2 3 4 5 6 7 8 9
 //	label     + + + - - - + + - -
@@ -32,7 +32,7 @@ func people() (*constraints.Population, []int) {
 	}, []int{1, 0, 1, 1, 0, 0, 1, 1, 1, 0}
 }
 
-// clothes are eight rows of three classes.
+// clothes returns eight rows of three classes.
 //
 //	row       0 1 2 3 4 5 6 7
 //	label     s s s c c b b b
@@ -50,17 +50,17 @@ func TestCountedByHand(t *testing.T) {
 		data func() (*constraints.Population, []int)
 		text string
 		want float64
-		rows int  // of the smallest cell
-		met  bool // with the bound of the text
+		rows int  // number of rows of the smallest cell
+		met  bool // whether the bound of the text is met
 	}{
-		{people, "positive_rate <= 0.5", 6. / 10, 10, true}, // one row of ten more
+		{people, "positive_rate <= 0.5", 6. / 10, 10, true}, // one row of ten too many
 		{people, "positive_rate <= 0.49", 6. / 10, 10, false},
 		{people, "positive_rate[no] <= 0.4", 4. / 10, 10, true},
 		{people, "positive_rate[Female] <= 0.6", 3. / 5, 5, true},
 		{people, "tpr >= 0.8", 4. / 5, 5, true},
 		{people, "recall[no] >= 0.6", 3. / 5, 5, true},
 		{people, "fpr <= 0.05", 2. / 5, 5, false},
-		{people, "fpr[Female] <= 0.05", 1. / 2, 2, true}, // one row of two
+		{people, "fpr[Female] <= 0.05", 1. / 2, 2, true}, // one row of two too many
 		{people, "fpr[sex=Male, race=b] <= 0.4", 1, 1, true},
 		{people, "tnr >= 0.9", 3. / 5, 5, false},
 		{people, "fnr <= 0.1", 1. / 5, 5, true},
@@ -72,7 +72,7 @@ func TestCountedByHand(t *testing.T) {
 		{people, "error <= 0.3", 3. / 10, 10, true},
 		{people, "error[yes] <= 0.1", 1. / 5, 5, true},
 		{people, "error[*] <= 0.1", 2. / 5, 5, false},
-		{people, "error[race=*] <= 0.1", 2. / 4, 1, true}, // race c has one row
+		{people, "error[race=*] <= 0.1", 2. / 4, 1, true}, // race c has a single row
 		{people, "error[race=*, min 2] <= 0.1", 2. / 4, 4, false},
 		{people, "accuracy >= 0.8", 7. / 10, 10, true},
 		{people, "gap(positive_rate, sex) <= 0.01", 0, 5, true},
@@ -141,7 +141,7 @@ func count(t *testing.T, s *constraints.System, p *constraints.Population, decis
 	return counted
 }
 
-// TestObjectiveAndAcceptance counts what a run reports beside its constraints.
+// TestObjectiveAndAcceptance counts the objective and the acceptance rates that a run reports.
 func TestObjectiveAndAcceptance(t *testing.T) {
 	p, decisions := people()
 	for _, test := range []struct {
@@ -169,7 +169,7 @@ func TestObjectiveAndAcceptance(t *testing.T) {
 }
 
 // TestInequalitiesAgainstBruteForce checks, for random rows and decisions, that the inequalities
-// hold at the counted rates exactly if the user's constraint does.
+// hold at the counted rates exactly when the user's constraint holds.
 func TestInequalitiesAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	kinds := []string{"positive_rate", "tpr", "fpr", "tnr", "fnr", "precision", "error", "accuracy"}
@@ -223,7 +223,7 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 			}
 			continue
 		}
-		if len(values) == 0 { // nobody is accepted: the precision is undefined, and met
+		if len(values) == 0 { // nobody is accepted: the precision is undefined, and its bound counts as met
 			if counted := count(t, s, p, decisions); counted.Values[0].Defined || !counted.Met(0) {
 				t.Fatalf("%s: %+v", text, counted.Values[0])
 			}
@@ -313,7 +313,7 @@ func bruteRate(p *constraints.Population, decisions []int, kind string, class in
 	return float64(hits) / float64(max(1, rows)), rows
 }
 
-// TestNames checks the errors of names that the rows do not have.
+// TestNames checks the errors for names that the rows do not have.
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
 		data              func() (*constraints.Population, []int)
@@ -360,7 +360,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRefusals checks the constraints and objectives that cannot be.
+// TestRefusals checks the errors for constraints and objectives that are not possible.
 func TestRefusals(t *testing.T) {
 	p, _ := people()
 	one := func(minimize constraints.Rate, list ...constraints.Constraint) error {
@@ -415,7 +415,7 @@ func TestGroupsLeftOut(t *testing.T) {
 	}
 }
 
-// TestOtherRows binds a system to rows with other values, and without some groups.
+// TestOtherRows binds a system to rows with other values and to rows without some of the groups.
 func TestOtherRows(t *testing.T) {
 	p, _ := people()
 	c, _ := constraints.Parse("gap(tpr, race) <= 0.1")

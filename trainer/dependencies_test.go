@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// The packages below trainer, but graph and session, know nothing of graphs, devices, data or
-// terminals: the standard library, gonum and each other. Each room imports only the rooms below it.
+// The packages below trainer, except graph and session, do not depend on graphs, devices, data or
+// terminals. They import the standard library, gonum and each other. Each package imports only
+// packages of the layers below it.
 func TestDependencies(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// A need that the problem does not meet is an error that names who needs what.
+// If a problem does not meet a method's need, the error names the method and the need.
 func TestNeeds(t *testing.T) {
 	smooth := testkit.Start(t, testkit.Line(), 0)
 	absolute := testkit.Line()
@@ -24,7 +24,7 @@ func TestNeeds(t *testing.T) {
 		name string
 		m    trainer.Method
 		p    problem.Problem
-		want string // "" where the problem meets the need
+		want string // "" if the problem meets the need
 	}{
 		{"nothing", &method.PPALA{}, smooth, ""},
 		{"pieces", proxLinear, pieces, ""},

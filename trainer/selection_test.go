@@ -46,8 +46,8 @@ func TestMeritOf(t *testing.T) {
 }
 
 // The best iterate on the training rows is the record with the smallest violation beyond the
-// tolerance, and then the smallest objective. The records are those of a run that returns its last
-// iterate, to the bit.
+// tolerance, and among these the record with the smallest objective. The choice does not change the
+// records, to the bit.
 func TestOutputBestTrain(t *testing.T) {
 	run := func(output trainer.Output, tolerance float64) (*trainer.Result, *testkit.Journal, float64) {
 		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)
@@ -83,7 +83,7 @@ func TestOutputBestTrain(t *testing.T) {
 	}
 }
 
-// Own merits replace the record's.
+// A caller's TrainMerit replaces the merit of the record.
 func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	record := -1
 	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{
@@ -99,8 +99,8 @@ func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	}
 }
 
-// A run stops after as many records as its patience without a better merit on the validation rows,
-// and returns the best one by default. The start never counts as the best.
+// A run stops if the merit on the validation rows does not improve for as many records as its
+// patience. It returns the best record by default. The start never counts as the best.
 func TestPatience(t *testing.T) {
 	merits := []float64{0, 5, 4, 4, 6, 3, 7, 8, 3, 1, 0} // by record
 	run := func(patience int, output trainer.Output) *trainer.Result {

@@ -55,7 +55,7 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 	}
 }
 
-// A time limit that ends the run long before its iterations leaves a curve, not two points.
+// A run that a time limit ends long before its last iteration has more than two records.
 func TestRecordsComeByTimeToo(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	run := func(every int) []int {
@@ -105,12 +105,12 @@ func TestStatuses(t *testing.T) {
 		ctx  context.Context
 		set  trainer.Settings
 		want trainer.Status
-		at   int // -1: any
+		at   int // -1: any iteration
 	}{
 		{"limit", context.Background(), trainer.Settings{Iterations: 3}, trainer.IterationLimit, 3},
 		{"time", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 1 << 30, TimeLimit: time.Millisecond},
 			trainer.TimeLimit, -1},
-		{"gradients", context.Background(), trainer.Settings{Iterations: 1 << 40, Gradients: 11}, // one is the first step's probe
+		{"gradients", context.Background(), trainer.Settings{Iterations: 1 << 40, Gradients: 11}, // one of them is the probe of the first step
 			trainer.GradientLimit, 10},
 		{"tolerance", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 7, Tolerance: 1e-6}, trainer.Converged, -1},
 		{"cancelled", cancelled, trainer.Settings{Iterations: 100, RecordEvery: 10, Recorder: &testkit.Journal{After: func(r *trainer.Record) error {
@@ -150,11 +150,11 @@ func TestRecorderErrorStops(t *testing.T) {
 	}
 }
 
-// The term and the iteration of what is not finite.
+// The error for a value that is not finite names the term and the iteration.
 func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 	gradient := step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.5}
 	count := 0
-	after := func(k int, bad, good float64) float64 { // good until the k-th forward pass
+	after := func(k int, bad, good float64) float64 { // good before the k-th forward pass, then bad
 		if count++; count > k {
 			return bad
 		}
@@ -180,7 +180,7 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 			fn.F = func([]float64) float64 { return 0 }
 			fn.G = func(dst, _ []float64) { dst[0] = -1 }
 			fn.Gradient = func(dst, x []float64) { dst[0] = after(5, math.NaN(), x[0]) }
-		}, "gradient", 2}, // the records take two gradients each
+		}, "gradient", 2}, // each record takes two gradients
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			count = 0
@@ -202,8 +202,7 @@ func TestNonFiniteNamesTermAndIteration(t *testing.T) {
 	}
 }
 
-// A gradient that is not a number inside the proxlinear step ends the run with an error, not a
-// panic.
+// A NaN in a gradient inside the proxlinear step ends the run with an error, not a panic.
 func TestNonFiniteInProxLinear(t *testing.T) {
 	fn, count := testkit.HandFunctions(), 0
 	gradient := fn.Gradient
@@ -258,8 +257,8 @@ func TestOutputs(t *testing.T) {
 	if best.Output != want || best.BestFeasible.Iteration != want || best.BestFeasible.Objective != l.Records[want].Objective || want == 50 {
 		t.Errorf("the best iterate is %d (%+v), want %d", best.Output, best.BestFeasible, want)
 	}
-	// The random iterate is a function of the seed, uniform on 1..50: chi squared with 4 degrees of
-	// freedom, 23.5 at 1e-4.
+	// The random iterate is a function of the seed and is uniform on 1..50. Chi squared with 4 degrees
+	// of freedom is larger than 23.5 with probability 1e-4.
 	const draws = 1000
 	var counts [5]float64
 	for seed := range uint64(draws) {

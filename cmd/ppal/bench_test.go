@@ -11,7 +11,7 @@ import (
 	"ppal/internal/bench"
 )
 
-// benched runs the command on cases of a hundredth of their rows, without data.
+// benched runs the command on cases with a hundredth of their rows, without data files.
 func benched(t *testing.T, args ...string) outcome {
 	t.Helper()
 	common := []string{"bench", "--data-dir", t.TempDir(), "--seconds", "1e-3", "--threads", "2"}
@@ -20,7 +20,7 @@ func benched(t *testing.T, args ...string) outcome {
 
 func nothing(*app) {}
 
-// measured replaces what a machine decides.
+// measured replaces the values that depend on the machine.
 func measured(text string) string {
 	for _, r := range []struct{ pattern, with string }{
 		{`("(?:[a-z_]*_ms|ms|ratio|floor_gflops|iterations|allocations|peak_bytes|allocated_bytes|cores)": )[0-9.e+-]+`, `${1}0`},
@@ -33,7 +33,7 @@ func measured(text string) string {
 }
 
 func TestBenchJSON(t *testing.T) {
-	got := benched(t, "--json", "--simd", "go") // which no machine lacks
+	got := benched(t, "--json", "--simd", "go") // every machine supports the level go
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
@@ -54,7 +54,7 @@ func TestBenchList(t *testing.T) {
 	}
 }
 
-// Cases are chosen, and shown with all that was measured.
+// The command runs the chosen cases, and its table shows everything that was measured.
 func TestBenchTable(t *testing.T) {
 	got := benched(t, "--cases", "dp-adult,mnpc-fashion-mnist", "--dtype", "float64", "--simd", "go")
 	if got.status != exitDone {
@@ -76,7 +76,7 @@ func TestBenchTable(t *testing.T) {
 	}
 }
 
-// Each of several cases has a process of its own.
+// If there are several cases, each case runs in its own process.
 func TestBenchMemory(t *testing.T) {
 	var processes []string
 	prepare := func(a *app) {

@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// TestConstraintsOfTheCommandLine trains under constraints in words, and repeats the run from its
-// config.yaml.
+// TestConstraintsOfTheCommandLine trains under constraints given as text, and repeats the run from
+// its config.yaml.
 func TestConstraintsOfTheCommandLine(t *testing.T) {
 	train := func(args ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)

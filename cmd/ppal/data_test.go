@@ -15,7 +15,7 @@ import (
 	"ppal/datasets"
 )
 
-// What check says of tables: golden files.
+// The reports of ppal data check on tables equal their golden files.
 func TestDataCheckTables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "people.csv")
 	text := "age;sex;wage;pay\n"
@@ -42,7 +42,7 @@ func TestDataCheckTables(t *testing.T) {
 	}
 }
 
-// A download that fails, and one that is interrupted: one line of error after the log.
+// A download that fails and a download that is interrupted print one line of error after the log.
 func TestDataFetchFails(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -59,7 +59,7 @@ func TestDataFetchFails(t *testing.T) {
 	}
 }
 
-// Elsewhere than on a terminal a file has a line at its end, and every few seconds.
+// If the output is not a terminal, a file logs a line at its end and a line every few seconds.
 func TestDownloadLog(t *testing.T) {
 	var out bytes.Buffer
 	clock := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -82,7 +82,8 @@ func TestDownloadLog(t *testing.T) {
 	}
 }
 
-// On a terminal one bar grows over all files; what the downloader says stands above it.
+// On a terminal a single bar shows the progress over all files. The downloader's messages appear
+// above the bar.
 func TestDownloadBar(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{stderr: &out, now: time.Now, terminal: true}
@@ -91,7 +92,7 @@ func TestDownloadBar(t *testing.T) {
 	p.update(files[0], 100)
 	p.log.Warn("source failed")
 	p.update(files[1], 200)
-	p.update(files[1], 0) // the server does not resume
+	p.update(files[1], 0) // the server does not resume: the file starts again
 	if got := p.bar.State().CurrentNum; got != 100 {
 		t.Errorf("the bar stands at %d, want 100", got)
 	}

@@ -11,8 +11,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// The demo of make run ends with a bound that holds on the decisions of all splits, test rows
-// included, and it does not reject everybody.
+// The demo of make run ends with a bound that holds on the decisions of all splits, including the
+// test rows. The model does not reject everybody.
 func TestDemo(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestDemo(t *testing.T) {
 	}
 	var args []string
 	for k, part := range strings.Split(string(line[1]), `"`) {
-		if k%2 == 1 { // in quotes
+		if k%2 == 1 { // in quotation marks
 			args = append(args, part)
 		} else {
 			args = append(args, strings.Fields(part)...)

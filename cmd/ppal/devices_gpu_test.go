@@ -8,7 +8,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// idleGPU is a device that only tells its memory.
+// idleGPU is a device that reports only its memory.
 type idleGPU struct {
 	driver.Driver
 	err error

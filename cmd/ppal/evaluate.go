@@ -28,7 +28,7 @@ confusion matrix, and whether each constraint of the run holds on these rows. In
 are those of the attributes that the run's constraints name, and of --by.
 
 The exit status is 0 whether the constraints hold or not. Pictures need their labels in a second file.`,
-		Example: `  ppal evaluate runs/20260101-120000-decisions-plada --input new.csv
+		Example: `  ppal evaluate runs/20260101-120000-rates-plada --input new.csv
   ppal evaluate RUN --input new.csv --by race --by 'age<25' --json
   ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz`,
 		Args: oneRun,

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// The rule of the exit statuses: 2 if the command or its input is wrong, whatever is wrong with the
-// input; 1 if the run fails. Every help that trains states the rule.
+// The exit status is 2 if the command or its input is wrong, for every kind of wrong input. It is 1
+// if the run fails. The help of every command that trains states this rule.
 func TestExitStatuses(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {

@@ -29,8 +29,8 @@ func TestGPUCheckListsParts(t *testing.T) {
 	}
 }
 
-// A part's results are printed and written, with the device they are of. Without PyTorch the part
-// peers is not run.
+// The command prints and writes the results of a part, with the name of the device. Without PyTorch
+// it does not run the part peers.
 func TestGPUCheckReports(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "report.json")
 	got := commandOn(t.Context(), func(a *app) {
@@ -52,7 +52,7 @@ func TestGPUCheckReports(t *testing.T) {
 	}
 }
 
-// An unknown part is a wrong use, and the message names the parts.
+// An unknown part is a usage error, and the message lists the parts.
 func TestGPUCheckUnknownPart(t *testing.T) {
 	got := command(t.Context(), nil, "gpu-check", "--part", "nothing")
 	want := "ppal: gpu-check: unknown part \"nothing\" (parts: " + strings.Join(gpucheck.Names(gpucheck.Parts()), ", ") + ")\n"

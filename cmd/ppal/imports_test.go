@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A program without GPU support links neither the device nor its kernels nor what checks them.
+// A program without GPU support does not link the device, its kernels or the package that checks
+// them.
 func TestProgramWithoutGPUSupport(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -15,7 +16,7 @@ func TestProgramWithoutGPUSupport(t *testing.T) {
 	}
 	deps := func(tags string) []string {
 		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cmd/ppal")
-		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages of the tag gpu need cgo
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // packages with the build tag gpu need cgo
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// The command and the library do the same run, to the bit: the defaults of one are those of the
-// other.
+// The command and the library do the same run to the bit: both have the same defaults.
 func TestLibraryDoesTheCommandsRun(t *testing.T) {
 	set := trainer.Settings{Iterations: 25, Seed: 1}
 	for flags, options := range map[string]session.Options{
@@ -60,7 +59,8 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 	}
 }
 
-// A run of the library leaves a config.yaml with which the command does the same run, to the bit.
+// A run of the library writes a config.yaml. With this file the command does the same run to the
+// bit.
 func TestCommandRepeatsALibrarysRun(t *testing.T) {
 	for name, options := range map[string]session.Options{
 		"defaults": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
@@ -100,7 +100,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 	}
 }
 
-// The command refuses the config.yaml of a run that only its program can repeat.
+// The command refuses the config.yaml of a run that only the user's own program can repeat.
 func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
 	rows := session.Matrices{Train: &session.Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{-1, 1}}}
 	data, err := session.Options{Data: rows, Task: &session.Statement{Name: "own"}}.Config(session.Provenance{})

@@ -20,20 +20,20 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// outcome is what a command line did.
+// outcome is the result of a command line.
 type outcome struct {
 	status         int
 	stdout, stderr string
 }
 
-// command runs the program on arguments, with training by a stub that prepare may change.
+// command runs the program on the arguments. A stub replaces training; prepare may change the stub.
 func command(ctx context.Context, prepare func(s *stub), args ...string) outcome {
 	return commandOn(ctx, func(a *app) {
 		a.open = func(_ context.Context, o session.Options) (*session.Session, error) { return openStub(o, prepare) }
 	}, args...)
 }
 
-// commandOn runs the program in a world that prepare may change.
+// commandOn runs the program on the arguments. prepare may change the app before it runs.
 func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcome {
 	var stdout, stderr bytes.Buffer
 	a := &app{
@@ -64,7 +64,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// settled replaces what differs from run to run.
+// settled replaces the text that differs between runs.
 func settled(text string) string {
 	for pattern, with := range map[string]string{
 		`time=\S+`: "time=T",
@@ -192,12 +192,13 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// full is where nothing can be written.
+// full is a writer without free space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("write report.txt: %w", syscall.ENOSPC) }
 
-// What could not be printed is an error, of helps and of commands that do not look too.
+// Failed printing is an error, also for help texts and for commands that do not check the error
+// themselves.
 func TestFullDisk(t *testing.T) {
 	for _, args := range []string{"--help", "train --help", "version", "devices", "data list", "bench --list", "completion bash"} {
 		got := commandOn(t.Context(), func(a *app) { a.stdout = full{} }, strings.Fields(args)...)

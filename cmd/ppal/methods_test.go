@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/method"
 )
 
-// The list of the methods and their descriptions are golden files, which people read.
+// The list of the methods and their descriptions equal golden files, which people read.
 func TestMethods(t *testing.T) {
 	got := command(t.Context(), nil, "methods")
 	if got.status != exitDone {
@@ -40,8 +40,8 @@ func find(t *testing.T, name string) *cobra.Command {
 	return c
 }
 
-// documented are the flags of train that are documented outside the repository. Other programs use
-// them: a flag never leaves this list.
+// documented lists the flags of train that are documented outside the repository. Other programs
+// use these flags: never remove a flag from this list.
 var documented = strings.Fields(`problem dataset data-dir file label group drop-sensitive split rows-per-class normalize
 	model hidden heads activation
 	classes kappa phi epsilon eo-form if-form regularizer theta regularizer-weight box
@@ -66,7 +66,8 @@ func TestDocumentedFlags(t *testing.T) {
 	}
 }
 
-// The short help lists at most 40 flags, all of them in a group, and no method's own settings.
+// The short help lists at most 40 flags, all of them in a group. It does not list the settings of
+// single methods.
 func TestShortHelp(t *testing.T) {
 	const most = 40
 	count := 0
@@ -111,7 +112,7 @@ func TestHelpAll(t *testing.T) {
 	}
 }
 
-// A method's setting by --set is the setting by its flag.
+// A method's setting has the same effect by --set and by its own flag.
 func TestTrainSets(t *testing.T) {
 	for _, args := range []string{"--set gdpa.step=0.02", "--set gdpa.gdpa-step=0.02", "--gdpa-step 0.02"} {
 		var step float64

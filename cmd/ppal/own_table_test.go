@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// peopleFile writes a table of people, with a problem in each of several columns.
+// peopleFile writes a table of people. Several columns have a problem each.
 func peopleFile(t *testing.T, name string, header string, row func(i int) string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -48,7 +48,7 @@ func TestAllProblems(t *testing.T) {
 		!strings.Contains(problems[1], "--dates expand") || !strings.Contains(problems[2], "--missing impute") || !strings.Contains(problems[3], "for all of them: --ignore name --dates expand --missing impute") {
 		t.Fatalf("status %d\n%s", got.status, got.stderr)
 	}
-	// The advice, followed, works; the table says what each column became.
+	// A run that follows the advice works, and the table says what each column became.
 	got = forReal(t, append(args, "--ignore", "name", "--dates", "expand", "--missing", "impute")...)
 	if got.status != exitDone {
 		t.Fatalf("status %d\n%s", got.status, got.stderr)
@@ -78,7 +78,8 @@ func TestRepeatedGroup(t *testing.T) {
 	}
 }
 
-// TestChangedData checks that a run repeated by its config.yaml warns of a file that has changed.
+// TestChangedData checks that a run that is repeated from its config.yaml prints a warning if the
+// data file has changed.
 func TestChangedData(t *testing.T) {
 	row := func(i int) string { return fmt.Sprintf("%d,%c,%d", 20+i%50, "FM"[i%2], i/2%2) }
 	file := peopleFile(t, "people.csv", "age,sex,pay", row)
@@ -109,7 +110,7 @@ func TestChangedData(t *testing.T) {
 	}
 }
 
-// forReal runs the program with training.
+// forReal runs the program with real training instead of the stub.
 func forReal(t *testing.T, args ...string) outcome {
 	t.Helper()
 	if args[0] == "train" {

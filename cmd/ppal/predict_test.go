@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// members is a table with a number and a category, whose class depends on both.
+// members returns a CSV table of a number and a category. The class depends on both.
 func members(rows int) string {
 	var text strings.Builder
 	text.WriteString("age,job,member\n")
@@ -43,7 +43,7 @@ func membersRun(t *testing.T) string {
 	return trained(t, o, filepath.Join(dir, "run"))
 }
 
-// trained trains, and saves the run in the directory out.
+// trained trains a session and saves the run in the directory out.
 func trained(t *testing.T, o session.Options, out string) string {
 	t.Helper()
 	s, err := session.New(context.Background(), o)
@@ -60,7 +60,7 @@ func trained(t *testing.T, o session.Options, out string) string {
 	return out
 }
 
-// with runs the program with a standard input.
+// with runs the program with the text as its standard input.
 func with(stdin string, args ...string) outcome {
 	return commandOn(context.Background(), func(a *app) { a.stdin = strings.NewReader(stdin) }, args...)
 }
@@ -150,8 +150,8 @@ func TestPredictErrors(t *testing.T) {
 	}
 }
 
-// With several classes there is a class and a score for each; the built-in pictures are no file, so
-// the rows come from an IDX text.
+// With several classes, predict writes a class and a score for each class. The built-in pictures
+// are not a file, therefore the rows come from an IDX text.
 func TestPredictClasses(t *testing.T) {
 	o := session.Options{Data: session.Images{Dataset: "synthetic", RowsPerClass: 50}, Task: session.NeymanPearson{},
 		Model: &models.Spec{Hidden: []int{4}}}
@@ -174,7 +174,7 @@ func TestPredictClasses(t *testing.T) {
 	}
 }
 
-// A run with a fitted sigmoid gets a column of probabilities.
+// The predictions of a run with a fitted sigmoid have a column of probabilities.
 func TestPredictProbability(t *testing.T) {
 	run := membersRun(t)
 	d, err := rundir.Dir(run).ReadModel()

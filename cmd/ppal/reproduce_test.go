@@ -15,8 +15,8 @@ func TestReproduceList(t *testing.T) {
 	golden(t, "reproduce-list.txt", got.stdout)
 }
 
-// A whole experiment, on a stub in place of the data: both comparisons, the verdicts and the files;
-// the same command again runs nothing.
+// A whole study on a stub instead of the data writes both comparisons, the verdicts and the files.
+// The same command again runs nothing.
 func TestReproduce(t *testing.T) {
 	dir, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
 	for range 2 {
@@ -58,8 +58,8 @@ func TestReproduceRefuses(t *testing.T) {
 	}
 }
 
-// Without the Python environment the comparison says so and how to make it. Without the data it
-// ends there.
+// Without the Python environment, the comparison continues and says how to create the environment.
+// Without the data, the comparison ends with an error.
 func TestReproduceDecisionsRefuses(t *testing.T) {
 	out, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
 	got := command(t.Context(), nil, "reproduce", "decisions", "--checkout", data, "--data-dir", data, "--out", out)

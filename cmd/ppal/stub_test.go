@@ -13,18 +13,18 @@ import (
 	"ppal/trainer/session"
 )
 
-// stub is a pipeline without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1, y <= 3, solved by
-// (1, 2) with the multipliers 2 and 0.
+// stub is a session without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1 and y <= 3. The
+// solution is (1, 2) with the multipliers 2 and 0.
 type stub struct {
 	problem problem.Problem
 	method  trainer.Method
-	during  func(iteration int) // called at every objective
-	f       float64             // spoils the objective from iteration 3 on where it is not 0
-	g       float64             // is the first constraint where it is not 0
-	notes   []string            // of the result
-	outcome *session.Outcome    // of the result; nil: both constraints on surrogates, met
+	during  func(iteration int) // called at every evaluation of the objective
+	f       float64             // if not 0: replaces the objective from iteration 3 on
+	g       float64             // if not 0: replaces the first constraint
+	notes   []string            // notes of the result
+	outcome *session.Outcome    // outcome of the result; nil: both constraints on surrogates, met
 
-	t     *testing.T // of rates
+	t     *testing.T // for rates
 	rates func(t *testing.T, trained bool) *session.RateTable
 }
 
@@ -59,7 +59,7 @@ func newStub(method trainer.Method) (*stub, error) {
 	return s, nil
 }
 
-// openStub is a session on a stub that prepare, unless nil, may change.
+// openStub opens a session on a stub. A prepare that is not nil may change the stub.
 func openStub(o session.Options, prepare func(s *stub)) (*session.Session, error) {
 	s, err := newStub(o.Method)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 	return result, nil
 }
 
-// surrogates is an outcome that meets the stub's constraints.
+// surrogates returns an outcome that meets the stub's constraints.
 func (s *stub) surrogates() *session.Outcome {
 	met, first, second := true, 1.0, 2.0
 	split := func(train, test float64) session.SplitValues { return session.SplitValues{Train: &train, Test: &test} }

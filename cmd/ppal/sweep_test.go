@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// The command on the built-in stand-in of COMPAS: table, points, picture; continued with the same
-// --out; another problem there is refused.
+// The command runs on the built-in stand-in of COMPAS. It prints the table and writes the points
+// and the picture. The same --out continues the sweep. Another problem with this --out is an error.
 func TestSweepForReal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	run := func(flags ...string) outcome {
@@ -45,7 +45,7 @@ func TestSweepForReal(t *testing.T) {
 	}
 }
 
-// The table of a sweep: a block for each bound, in at most 100 columns.
+// The table of a sweep has a block for each bound, and is at most 100 columns wide.
 func TestSweepTable(t *testing.T) {
 	s := &sweep.Sweep{Over: constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)}
 	var points []sweep.Point

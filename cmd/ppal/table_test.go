@@ -15,7 +15,7 @@ func at(train, validation, test float64) session.SplitValues {
 	return session.SplitValues{Train: &train, Validation: &validation, Test: &test}
 }
 
-// onDecisions is an outcome with bounds on decisions.
+// onDecisions returns an outcome with bounds on decisions.
 func onDecisions() *session.Outcome {
 	accepted := at(0.2011, 0.2023, 0.1999)
 	return &session.Outcome{
@@ -29,7 +29,7 @@ func onDecisions() *session.Outcome {
 	}
 }
 
-// onSurrogates is an outcome with bounds on surrogates, of which the second is not met.
+// onSurrogates returns an outcome with bounds on surrogates. The second bound is not met.
 func onSurrogates() *session.Outcome {
 	yes, no, first, second := true, false, 0.00993, 0.0234
 	o := onDecisions()
@@ -41,7 +41,7 @@ func onSurrogates() *session.Outcome {
 	return o
 }
 
-// classRates are the rates of three classes of which the last is never decided.
+// classRates returns the rates of three classes. The model never decides for the last class.
 func classRates(t *testing.T, trained bool) *session.RateTable {
 	t.Helper()
 	table, err := rates.Count([]int{0, 0, 1, 1, 1, 2}, []int{0, 1, 1, 1, 0, 0}, []string{"shirt", "trouser", "dress"}, nil, trained)
@@ -51,7 +51,7 @@ func classRates(t *testing.T, trained bool) *session.RateTable {
 	return table
 }
 
-// groupRates are the rates of two classes and two groups.
+// groupRates returns the rates of two classes and two groups.
 func groupRates(t *testing.T, trained bool) *session.RateTable {
 	t.Helper()
 	groups := []rates.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
@@ -62,7 +62,7 @@ func groupRates(t *testing.T, trained bool) *session.RateTable {
 	return table
 }
 
-// tableOf trains the stub with an outcome and returns what the command did.
+// tableOf trains the stub with an outcome and returns the result of the command.
 func tableOf(t *testing.T, prepare func(s *stub), flags ...string) outcome {
 	t.Helper()
 	args := append([]string{"train", "--quiet", "--iterations", "5", "--out", filepath.Join(t.TempDir(), "run")}, flags...)
@@ -72,12 +72,13 @@ func tableOf(t *testing.T, prepare func(s *stub), flags ...string) outcome {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	head, _, _ := strings.Cut(got.stdout, "memory") // without the name of the directory
+	head, _, _ := strings.Cut(got.stdout, "memory") // without the name of the run's directory
 	got.stdout = head
 	return got
 }
 
-// The closing table of a run with bounds on decisions, and of one with bounds on surrogates.
+// The closing table of a run with bounds on decisions and the table of a run with bounds on
+// surrogates equal golden files.
 func TestTable(t *testing.T) {
 	got := tableOf(t, func(s *stub) { s.outcome = onDecisions() })
 	if got.status != exitDone {
@@ -93,8 +94,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Exit status 3 if a constraint is not met on decisions, 0 with --allow-violation. The files are
-// complete in both cases.
+// The exit status is 3 if a constraint is not met on decisions, and 0 with --allow-violation. The
+// files are complete in both cases.
 func TestExitUnmet(t *testing.T) {
 	missed := func(s *stub) {
 		s.outcome = onDecisions()
@@ -111,7 +112,7 @@ func TestExitUnmet(t *testing.T) {
 	}
 }
 
-// A result that treats all rows alike is called that.
+// A note names a model that makes the same decision for all rows.
 func TestTableOneSided(t *testing.T) {
 	for accepted, want := range map[float64]string{
 		0: "The model rejects everybody: it decides every training row as negative.",
@@ -134,7 +135,7 @@ func TestTableOneSided(t *testing.T) {
 	}
 }
 
-// What the threshold step cost.
+// The table shows the cost of the threshold step.
 func TestTableThreshold(t *testing.T) {
 	for _, c := range []struct {
 		threshold, cost float64
@@ -158,8 +159,8 @@ func TestTableThreshold(t *testing.T) {
 	}
 }
 
-// Long names get a line of their own; of many constraints the table shows those closest to their
-// bounds; without held-out rows there are no columns for them.
+// Long names get their own line. If there are many constraints, the table shows the constraints
+// closest to their bounds. Without held-out rows, the table has no columns for them.
 func TestTableShapes(t *testing.T) {
 	got := tableOf(t, func(s *stub) {
 		s.outcome = onDecisions()
@@ -199,8 +200,8 @@ func TestTableByGroup(t *testing.T) {
 	}
 }
 
-// A run with a confidence says which bounds hold on new rows. A bound that is met on the training
-// rows and not promised makes the exit status 3.
+// A run with a confidence says which bounds hold on new rows. The exit status is 3 if a bound is
+// met on the training rows but is not promised for new rows.
 func TestPromises(t *testing.T) {
 	promised := func(holds ...bool) func(s *stub) {
 		return func(s *stub) {

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// Without a GPU, or without support for one, what asks for it fails with one line that says what is
-// missing; auto takes the CPU.
+// Without a GPU, or without GPU support in the build, a run that asks for a GPU fails with one line
+// that says what is missing. The device auto uses the CPU.
 func TestTrainWithoutGPU(t *testing.T) {
 	gpus := machineGPUs()
 	if d, err := gpus.open(0); err == nil {

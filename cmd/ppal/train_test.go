@@ -17,7 +17,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// The files, the table and the log of a whole run.
+// A whole run writes its files, its table and its log.
 func TestTrain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	got := command(t.Context(), nil, "train", "--iterations", "300", "--preset", "paper", "--kappa", "1,3", "--classes", "0,1,2",
@@ -53,14 +53,14 @@ func TestTrain(t *testing.T) {
 	if strings.Contains(got.stderr, "\r") {
 		t.Error("a carriage return in the log")
 	}
-	// Back to where the golden files are.
+	// The golden files are in the package directory.
 	t.Chdir(packageDir)
 	golden(t, "train.stdout", settled(got.stdout))
 	golden(t, "train.stderr", settled(got.stderr))
 	golden(t, "train.config.yaml", settled(string(configuration)))
 }
 
-// packageDir is the tests' first working directory.
+// packageDir is the working directory at the start of the tests.
 var packageDir, _ = os.Getwd()
 
 func TestTrainQuiet(t *testing.T) {
@@ -77,7 +77,7 @@ func TestTrainJSONLog(t *testing.T) {
 	}
 	lines := 0
 	for text := range strings.Lines(got.stderr) {
-		line := struct { // with numbers, not texts
+		line := struct { // the values are numbers, not texts
 			Msg                string
 			Of                 int
 			Objective, Epsilon float64
@@ -100,7 +100,7 @@ func TestTrainJSONLog(t *testing.T) {
 	}
 }
 
-// The plan is shown once; what the method has to say of the result stands in the log as in the
+// The plan is printed once. The notes of the method about the result are in the log and in the
 // summary.
 func TestTrainExplainsAndNotes(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
@@ -115,7 +115,7 @@ func TestTrainExplainsAndNotes(t *testing.T) {
 	}
 }
 
-// On a terminal a bar; messages stand above it.
+// On a terminal the run shows a bar, and messages appear above the bar.
 func TestTrainBar(t *testing.T) {
 	got := commandOn(t.Context(), func(a *app) { a.terminal = true },
 		"train", "--iterations", "2000", "--out", filepath.Join(t.TempDir(), "run"))
@@ -128,8 +128,8 @@ func TestTrainBar(t *testing.T) {
 	}
 }
 
-// A bar never fills the terminal's line; where nothing of one fits there are log lines, and no
-// carriage returns.
+// The bar is always narrower than the terminal. If the terminal is too narrow for a bar, the run
+// prints log lines without carriage returns.
 func TestTrainBarFits(t *testing.T) {
 	for _, columns := range []int{200, 80, 60, 45, 30, 1} {
 		got := commandOn(t.Context(), func(a *app) { a.terminal, a.columns = true, func() int { return columns } },
@@ -154,12 +154,12 @@ func TestTrainBarFits(t *testing.T) {
 	}
 }
 
-// Pictures that cannot be written are an error, and cost nothing else: weights, summary and table
-// are there.
+// If the pictures cannot be written, the run ends with an error. The weights, the summary and the
+// table are still written.
 func TestTrainWithoutPictures(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) {
-		// a file where the folder is to be
+		// a file with the folder's name blocks the folder
 		s.during = func(int) { _ = os.WriteFile(dir.Plots(), nil, 0o644) }
 	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
 	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stdout, "certificate") {
@@ -173,12 +173,12 @@ func TestTrainWithoutPictures(t *testing.T) {
 	}
 }
 
-// The result is shown even where none of its files but the weights can be written.
+// The table is printed even if only the weights can be written.
 func TestTrainWithoutSummary(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) {
 		s.during = func(int) {
-			_ = os.WriteFile(dir.Plots(), nil, 0o644) // a file where the folder is to be
+			_ = os.WriteFile(dir.Plots(), nil, 0o644) // a file with the folder's name blocks the folder
 			_ = os.MkdirAll(filepath.Join(dir.Summary(), "x"), 0o755)
 		}
 	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
@@ -188,7 +188,7 @@ func TestTrainWithoutSummary(t *testing.T) {
 	}
 }
 
-// Ctrl-C: the files are written, the status is 130.
+// Ctrl-C ends the run with the status 130, and the files are written.
 func TestTrainInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
@@ -212,8 +212,8 @@ func TestTrainInterrupted(t *testing.T) {
 	}
 }
 
-// Ctrl-C while the data load: a message then, the status 130, no directory, even where loading
-// fails of it.
+// Ctrl-C during the loading of the data prints a message and ends with the status 130, without a
+// run directory. The same holds if the interrupt makes the loading fail.
 func TestTrainInterruptedWhileLoading(t *testing.T) {
 	for _, failure := range []error{nil, context.Canceled} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -235,8 +235,8 @@ func TestTrainInterruptedWhileLoading(t *testing.T) {
 	}
 }
 
-// A run that fails before its first record leaves nothing: the same --out works again. The message
-// names the class.
+// A run that fails before its first record leaves no files, and the same --out works again. The
+// message names the class.
 func TestTrainFailsAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	got := command(t.Context(), func(s *stub) { s.g = math.Inf(-1) }, "train", "--quiet", "--iterations", "10", "--out", dir)
@@ -251,8 +251,8 @@ func TestTrainFailsAtOnce(t *testing.T) {
 	}
 }
 
-// An objective that is not finite: one line that names it, status 1, the summary of the last
-// record, and no such number in a file.
+// If the objective is not finite, one line names the objective, and the status is 1. The summary is
+// that of the last record. No file contains a number that is not finite.
 func TestTrainNotFinite(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) { s.f = math.NaN() }, "train", "--quiet", "--iterations", "100", "--out", string(dir))
@@ -284,7 +284,7 @@ func TestTrainNoData(t *testing.T) {
 	}
 }
 
-// The real thing, small: the built-in data, a tiny network.
+// A real run, small: the built-in data and a tiny network.
 func TestTrainForReal(t *testing.T) {
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := commandOn(t.Context(), func(a *app) { a.open = session.New },

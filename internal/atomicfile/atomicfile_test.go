@@ -31,7 +31,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A new file replaces the old one when it is committed, and not before.
+// Commit replaces the old file by the new one. Before Commit, the old file does not change.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

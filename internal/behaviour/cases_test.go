@@ -6,13 +6,13 @@ import "strings"
 type run struct {
 	name  string
 	flags string
-	simd  string // level of the kernels: go, avx2 or avx512; empty: Gorgonia's engine
-	vnni  bool   // 8-bit products
-	data  bool   // published data sets
-	file  bool   // the shared fixture testdata/rows.csv
+	simd  string // instruction set of the kernels: go, avx2 or avx512; empty: Gorgonia's engine
+	vnni  bool   // needs 8-bit products
+	data  bool   // needs the published data sets
+	file  bool   // reads the shared fixture testdata/rows.csv
 }
 
-// The flags that most rows share. Each run takes well under a second.
+// The flags that most rows share. Each run takes much less than a second.
 const (
 	pictures = "--rows-per-class 40 --hidden 8 --iterations 25 --record-every 5 "
 	tables   = "--iterations 30 --record-every 6 "

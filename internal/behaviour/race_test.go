@@ -2,5 +2,5 @@
 
 package behaviour
 
-// The program under test is a process of its own, built without the race detector.
+// The program under test is a separate process, which the test builds without the race detector.
 const raceDetector = true

@@ -20,7 +20,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// disc is a trial: minimise -x - y on a disc from a start that depends on the seed.
+// disc is a trial problem: minimise -x - y on a disc, from a start that depends on the seed.
 type disc struct {
 	problem  problem.Problem
 	method   trainer.Method
@@ -108,8 +108,8 @@ func TestEveryRunHasTheBudget(t *testing.T) {
 	}
 }
 
-// Continuing an interrupted comparison runs only the missing runs, and gives the same result as an
-// uninterrupted comparison.
+// A continued comparison runs only the missing runs, and gives the same result as an uninterrupted
+// comparison.
 func TestContinued(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	s := study()
@@ -138,7 +138,7 @@ func TestContinued(t *testing.T) {
 	if again := opened.Load() - 10; again != 2 {
 		t.Errorf("%d runs were done again, want the 2 that were not finished", again)
 	}
-	strip := func(text string) string { // the one key that may differ
+	strip := func(text string) string { // removes the one key that may differ
 		var kept []string
 		for _, part := range strings.Split(text, ",") {
 			if !strings.HasPrefix(part, `"seconds"`) {
@@ -197,8 +197,8 @@ func TestRanked(t *testing.T) {
 	}
 }
 
-// The search does not choose a point that is best on one seed and fails, or ends infeasible, on
-// the other.
+// The search does not choose a point that is best on one seed and fails or ends infeasible on the
+// other seed.
 func TestChooseByBothSeeds(t *testing.T) {
 	first := []Trying{{Objective: 3, Feasible: true}, {Objective: 1, Feasible: true}, {Objective: 2, Feasible: true}, {Objective: 9, Feasible: true}}
 	finals := []int{1, 2, 0}
@@ -220,12 +220,12 @@ func TestChooseByBothSeeds(t *testing.T) {
 	}
 }
 
-// The divergence of a method is a result and does not end the comparison.
+// The divergence of a method is a result. It does not end the comparison.
 func TestDivergenceIsReported(t *testing.T) {
 	s := study()
 	s.Contenders[1].Values = config.Values{"method": "gdpa", "gdpa-step": "1e200", "gdpa-step-decay": "constant"}
 	dir := filepath.Join(t.TempDir(), "new")
-	for range 2 { // continued, the failure is read back
+	for range 2 { // the second time, the failure is read from the file
 		o, err := Do(t.Context(), s, dir, openDisc, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// set makes Values of "key=value" texts.
+// set returns Values from texts of the form key=value.
 func set(texts ...string) Values {
 	v := Values{}
 	for _, t := range texts {
@@ -33,7 +33,8 @@ func set(texts ...string) Values {
 	return v
 }
 
-// The resolved configuration of presets and mixes, as config.yaml; each reads back as itself.
+// Presets and combinations of settings resolve to the expected config.yaml. Each config.yaml
+// resolves to itself.
 func TestResolve(t *testing.T) {
 	for name, flags := range map[string]Values{
 		"default":           nil,
@@ -69,7 +70,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again.Out = got.Out // not in the file
+			again.Out = got.Out // config.yaml does not contain Out
 			if diff := cmp.Diff(got, again, cmp.Comparer(func(a, b tensor.Dtype) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
@@ -94,7 +95,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// A flag wins over the file, the file over the preset.
+// A flag overrides the file, and the file overrides the preset.
 func TestPrecedence(t *testing.T) {
 	file, err := parseFile("run.yaml", []byte("preset: paper\nalpha: 5\nbeta: 0.3\nprovenance: {anything: [1, {two: 3}]}\n"))
 	if err != nil {
@@ -358,7 +359,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// Every key has a group, a description, and a default that it accepts itself.
+// Every key has a group, a description and a valid default.
 func TestKeys(t *testing.T) {
 	names := map[string]bool{}
 	for _, k := range Keys() {
@@ -386,7 +387,7 @@ func FuzzParseFile(f *testing.F) {
 	})
 }
 
-// A number of threads that no machine runs well on is refused by the number of cores here.
+// The error for too many threads names the number of cores of this machine.
 func TestThreads(t *testing.T) {
 	most := 8 * runtime.NumCPU()
 	if _, err := Resolve(set(fmt.Sprintf("threads=%d", most)), nil); err != nil {
@@ -399,7 +400,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// A GPU has a number, 0 where none is given.
+// A GPU has a number. The default number is 0.
 func TestDevices(t *testing.T) {
 	for text, want := range map[string]struct {
 		kind    session.DeviceKind

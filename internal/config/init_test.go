@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// openSession makes a session of a small run with the given settings.
+// openSession opens a session of a small run with the given settings.
 func openSession(t *testing.T, given Values) (*session.Session, error) {
 	t.Helper()
 	values := Values{"classes": "2,0,3", "rows-per-class": "40", "hidden": "6", "kappa": "0.3", "device": "cpu", "dtype": "float64",
@@ -31,7 +31,7 @@ func openSession(t *testing.T, given Values) (*session.Session, error) {
 	return session.New(t.Context(), o)
 }
 
-// saved is the file of the weights that such a run leaves.
+// saved trains a small run and returns the file of its weights.
 func saved(t *testing.T, given Values) string {
 	t.Helper()
 	s, err := openSession(t, given)
@@ -48,7 +48,8 @@ func saved(t *testing.T, given Values) string {
 	return filepath.Join(dir, "model.safetensors")
 }
 
-// Files that are no start for a run: one line that names the flag and what to do.
+// For a file that a run cannot start from, the error is one line that names the flag and the
+// remedy.
 func TestInitRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path, linear := saved(t, nil), saved(t, Values{"model": "linear"})
@@ -84,7 +85,7 @@ func TestInitRefuses(t *testing.T) {
 	}
 }
 
-// What the data or the device lack is refused by the flag's name.
+// If the data or the device do not support the products, the error names the flag.
 func TestProductsAreRefusedByFlag(t *testing.T) {
 	for want, given := range map[string]Values{
 		"--products is int8x3, which needs AVX-512 VNNI or AVX-VNNI; the go kernels have neither here, want auto or float32": {

@@ -11,11 +11,11 @@ import (
 	"ppal/trainer/session"
 )
 
-// programs are settings of the program that are no options of a session.
+// programs are settings of the program that a session does not have.
 var programs = []string{"preset", "data-dir", "out", "log-format", "quiet", "explain"}
 
-// The options of a session, written as the session writes them, resolve to the settings that made
-// the options. Together the cases cover every setting.
+// The config.yaml that a session writes resolves to the settings that made the session's options.
+// Together the cases cover every setting.
 func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 	covered := map[string]bool{}
 	for _, name := range programs {

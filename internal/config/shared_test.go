@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A comparison may vary the methods' own settings, the batch size and the device, and nothing that
-// defines the problem or the budget.
+// The contenders of a comparison may differ in the methods' own settings, the batch size and the
+// device. They share everything that defines the problem or the budget.
 func TestWhyShared(t *testing.T) {
 	for _, k := range Keys() {
 		free := k.Group == GroupDevice && k.Name != "threads" && k.Name != "explain" || k.Methods != nil || k.Name == "batch-size"

@@ -13,7 +13,7 @@ import (
 	"ppal/internal/rates"
 )
 
-// drawnRates are rates of random decisions of a model with some skill.
+// drawnRates returns the rates of random decisions that are better than chance.
 func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -56,7 +56,8 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 	return all
 }
 
-// plotsDir is a temporary folder, or the folder that PPAL_PLOTS names, to look at the pictures.
+// plotsDir returns a temporary folder, or the folder PPAL_PLOTS, which keeps the pictures for a
+// look.
 func plotsDir(t *testing.T, name string) string {
 	if keep := os.Getenv("PPAL_PLOTS"); keep != "" {
 		return filepath.Join(keep, name)

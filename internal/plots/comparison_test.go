@@ -15,7 +15,7 @@ import (
 
 func TestWriteComparison(t *testing.T) {
 	dir := t.TempDir()
-	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // to look at them
+	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // keeps the pictures for a look
 		dir = filepath.Join(keep, "comparison")
 	}
 	c := Comparison{Title: "dp on adult", Measures: []string{"validation_error"}, Marks: []Mark{{"violation", "counts as met", 1e-3}}}
@@ -52,7 +52,8 @@ func TestWriteComparison(t *testing.T) {
 	}
 }
 
-// The overview shows the listed quantities, per epoch if each iteration is a pass over the rows.
+// The overview shows the listed quantities. The axis shows epochs if each iteration is a pass over
+// the rows.
 func TestOverview(t *testing.T) {
 	run := sample([]string{"b"}).Records
 	for i := range run {
@@ -88,7 +89,7 @@ func TestSpread(t *testing.T) {
 	if first != (plotter.XY{X: 1, Y: 1.5}) || last != (plotter.XY{X: 3, Y: 4.5}) || len(other.points) > stretches {
 		t.Errorf("from %v to %v in %d points", first, last, len(other.points))
 	}
-	var zigzag plotter.XYs // a method that switches: the line is its mean, the band its range
+	var zigzag plotter.XYs // a method that alternates: the line is its mean, the band is its range
 	for i := range 402 {
 		zigzag = append(zigzag, plotter.XY{X: float64(i), Y: float64(i % 2)})
 	}

@@ -20,7 +20,7 @@ import (
 	"ppal/trainer"
 )
 
-// sample is a run of four classes that becomes feasible.
+// sample returns a run of four classes that becomes feasible.
 func sample(constraints []string) Run {
 	run := Run{Title: "mnpc, ppala", Objective: "T-shirt/top", Constraints: constraints}
 	for range constraints {
@@ -44,7 +44,7 @@ func sample(constraints []string) Run {
 
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // to look at them
+	if keep := os.Getenv("PPAL_PLOTS"); keep != "" { // keeps the pictures for a look
 		dir = keep
 	}
 	run := sample([]string{"Trouser", "Pullover", "Dress"})
@@ -80,7 +80,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// texts returns the horizontal texts of a plot with their distance from the top left corner, and
+// texts returns the positions of a plot's horizontal texts, measured from the top left corner, and
 // the size of the plot.
 func texts(t *testing.T, path string) (places map[string][2]float64, width, height float64) {
 	t.Helper()
@@ -95,14 +95,14 @@ func texts(t *testing.T, path string) (places map[string][2]float64, width, heig
 		if errX != nil || errY != nil {
 			t.Fatal(errX, errY)
 		}
-		// y is upwards from the bottom, negative
+		// y points upwards from the bottom edge and is negative
 		places[html.UnescapeString(m[3])] = [2]float64{x, height + y}
 	}
 	return places, width, height
 }
 
-// Long names do not shrink the plot: the legend is below, in a taller picture, and titles start
-// inside the picture.
+// Long names do not shrink the plot. The legend is below the plot, in a taller picture. Titles
+// start inside the picture.
 func TestLongNames(t *testing.T) {
 	var long []string
 	for k := range 20 {
@@ -136,8 +136,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The title names values that a logarithmic axis cannot show, and a value at a power of ten does
-// not look like 0.
+// The title names values that a logarithmic axis cannot show. A value at a power of ten does not
+// look like 0.
 func TestHeading(t *testing.T) {
 	for _, tc := range []struct {
 		values []float64
@@ -158,7 +158,7 @@ func TestHeading(t *testing.T) {
 	}
 }
 
-// Curves of one point each can be distinguished when the colours repeat.
+// Curves of one point can be distinguished when the colours repeat.
 func TestMarksDiffer(t *testing.T) {
 	n := len(palette())
 	if a, b := constraintStyle(0).mark(), constraintStyle(n).mark(); a.Color != b.Color || a.Shape == b.Shape {
@@ -177,7 +177,7 @@ func TestUnwritablePicture(t *testing.T) {
 	}
 }
 
-// wellFormed returns the content of an XML file.
+// wellFormed checks an XML file and returns its content.
 func wellFormed(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -193,7 +193,8 @@ func wellFormed(t *testing.T, path string) string {
 	}
 }
 
-// Runs of methods without multipliers, and runs with a single record, only zeros, or many records.
+// Write accepts runs of methods without multipliers, and runs with a single record, only zeros, or
+// many records.
 func TestWriteEdges(t *testing.T) {
 	bare := sample([]string{"b"})
 	for i := range bare.Records {
@@ -239,13 +240,13 @@ func TestSingleRecordIsMarked(t *testing.T) {
 	}
 	for name, marks := range map[string]int{"objective-iterations.svg": 3, "violations-seconds.svg": 2, "residuals-iterations.svg": 3} {
 		content := wellFormed(t, filepath.Join(dir, name))
-		circles := 0 // a path with an arc
+		circles := 0 // a circle is a path with an arc
 		for line := range strings.Lines(content) {
 			if strings.Contains(line, "<path") && strings.Contains(line, "A") {
 				circles++
 			}
 		}
-		if circles != 2*marks { // in the picture and in the legend
+		if circles != 2*marks { // each marker is in the picture and in the legend
 			t.Errorf("%s: %d marks, want %d", name, circles, 2*marks)
 		}
 	}

@@ -90,8 +90,8 @@ func TestServes(t *testing.T) {
 	judge(t, "absent", serves("ssg"), o, false, "", "")
 }
 
-// The running mean of squared residuals falls like log k/k if the residuals are c/sqrt(k), falls
-// faster if they are c/k, and stays if they are constant.
+// The running mean of squared residuals falls like log k/k if the residuals are c/sqrt(k). It falls
+// faster if they are c/k, and does not fall if they are constant.
 func TestDecays(t *testing.T) {
 	falling := func(power float64) compare.Run {
 		r := run("ppala", at(0, 1, 0))
@@ -132,7 +132,8 @@ func TestMultipliers(t *testing.T) {
 	judge(t, "without multipliers", multipliersSettle(names), outcome(run("plada", at(1, 1, 0))), false, "", "")
 }
 
-// With alpha 10 and beta 0.1, rho is 5: a gap of 0.5 leaves a violation of 0.1.
+// With alpha 10 and beta 0.1, rho is 5. A gap of 0.5 between lambda and mu leaves a violation of
+// 0.1.
 func TestRemaining(t *testing.T) {
 	judge(t, "owed", remaining("plada"), outcome(run("plada", dual(1, 0.5, 0.1))), true, confirmed, "violation 0.1, |lambda - mu|/rho 0.1")
 	judge(t, "not by mu", remaining("plada"), outcome(run("plada", dual(1, 0.9, 0.1))), true, notConfirmed, "")

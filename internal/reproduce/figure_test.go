@@ -9,7 +9,7 @@ import (
 	"ppal/internal/config"
 )
 
-// The promised names exist, and the settings and grids of all contenders resolve.
+// The documented names exist, and the settings and grids of all contenders resolve.
 func TestStudiesResolve(t *testing.T) {
 	want := []string{"dp-adult", "dp-bank", "dp-compas", "eo-adult", "eo-bank", "eo-compas", "if-communities", "mnpc-fashion-mnist",
 		"mnpc-cifar10", "alpha-sweep", "beta-sweep", "duals", "ranking-mslr"}

@@ -79,7 +79,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The file of many rows is compressed, and takes at most 4 bytes for each row.
+// The file of many rows is compressed to at most 4 bytes for each row.
 func TestRowsCompressed(t *testing.T) {
 	const rows = 200_000
 	var train, test []int

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// value returns a pointer.
+// value returns a pointer to x.
 func value[T any](x T) *T { return &x }
 
-// The keys of an outcome in summary.json, and their values back.
+// An outcome in summary.json has the expected keys, and reads back with the same values.
 func TestOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
 	want := Summary{Schema: Schema, Warnings: []string{}, Notes: []string{}, Outcome: &Outcome{
@@ -60,7 +60,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// With bounds on decisions the decisions decide; with bounds on surrogates the surrogates do.
+// Unmet judges bounds on decisions by the decisions, and bounds on surrogates by the surrogates.
 func TestUnmet(t *testing.T) {
 	yes, no := value(true), value(false)
 	for _, c := range []struct {

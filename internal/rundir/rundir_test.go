@@ -74,7 +74,7 @@ func TestMetrics(t *testing.T) {
 		if err := m.Record(&want[i]); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadMetrics(path); err != nil || len(got) != i+1 { // in the file at once
+		if got, err := ReadMetrics(path); err != nil || len(got) != i+1 { // every line is in the file at once
 			t.Fatalf("%d records after %d: %v", len(got), i+1, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The error names a number that is not finite, and the number is not written.
+// The error names the number that is not finite. The file does not contain such a number.
 func TestMetricsRefusesNonFinite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	m, err := CreateMetrics(path)
@@ -210,7 +210,7 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// The name of a discarded run can be used again, and other files stay.
+// After Discard, the name can be used again. Discard keeps files that the run did not create.
 func TestDiscard(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	for range 2 {
@@ -246,8 +246,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Of several runs that start at the same time in one new or empty directory, exactly one succeeds.
-// The others fail and leave its files unchanged.
+// Several runs start at the same time in one new or empty directory. Exactly one run succeeds. The
+// others fail and do not change its files.
 func TestCreateAtOnce(t *testing.T) {
 	for round := range 50 {
 		out := filepath.Join(t.TempDir(), "run")
@@ -280,7 +280,7 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 }
 
-// fullDisk has space for a given number of bytes.
+// fullDisk accepts a given number of bytes and then fails.
 type fullDisk struct {
 	*os.File
 	room int
@@ -295,7 +295,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A record that does not fit on the disk leaves no incomplete line.
+// If a record does not fit on the disk, the file ends with the last complete line.
 func TestMetricsOnFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	m, err := CreateMetrics(path)

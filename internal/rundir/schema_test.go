@@ -9,8 +9,9 @@ import (
 	"ppal/trainer/certify/near"
 )
 
-// The line of a record has the distance to a solution. If no distance exists, the line has null and
-// the reason. If the distance was not measured, the line has neither.
+// The line of a record has the distance to a solution of the proximal problem. If this distance
+// does not exist, the line has null and the reason. If no distance was measured, the line has
+// neither.
 func TestNearStationarityJSON(t *testing.T) {
 	for _, test := range []struct {
 		near *near.Stationarity

@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// file returns the header, preceded by its length and followed by data bytes.
+// file returns a file: the length of the header, the header, and the given number of data bytes.
 func file(header string, data int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, data)...)
 }
 
-// Reading the file of the reference implementation (testdata/reference.py) and writing the content
-// gives the same bytes.
+// Reading and writing the file of the reference implementation (testdata/reference.py) gives the
+// same bytes.
 func TestReference(t *testing.T) {
 	want, err := os.ReadFile("testdata/reference.safetensors")
 	if err != nil {
@@ -54,8 +54,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// Model files that PyTorch and package models wrote are valid, and the content survives writing and
-// reading.
+// Model files that PyTorch and the package models wrote are valid. Writing and reading does not
+// change their content.
 func TestModelFiles(t *testing.T) {
 	paths, err := filepath.Glob("../../testdata/models/*.safetensors")
 	if err != nil || len(paths) == 0 {
@@ -171,7 +171,7 @@ func TestReadPassesReaderErrors(t *testing.T) {
 	}
 }
 
-// failing returns its bytes and then its error.
+// failing returns its bytes, then its error.
 type failing struct {
 	data []byte
 	err  error
@@ -225,7 +225,7 @@ func TestWritePassesWriterErrors(t *testing.T) {
 	}
 }
 
-// full accepts n writes and then returns its error.
+// full accepts n writes, then returns its error.
 type full struct {
 	n   int
 	err error

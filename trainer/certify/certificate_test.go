@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// certify measures x by itself.
+// certifyAt returns the certificate of the iterate x.
 func certifyAt(t testing.TB, fn problem.Functions, x, nu []float64, s certify.Settings) certify.Certificate {
 	t.Helper()
 	p := testkit.New(t, fn, x)
@@ -32,8 +32,8 @@ func certifyAt(t testing.TB, fn problem.Functions, x, nu []float64, s certify.Se
 	return c
 }
 
-// At every published KKT point the multiplier that Certify finds certifies it to rounding, and the
-// published one too.
+// Every published KKT point has a certificate of rounding size. The test tries the multipliers that
+// Certify finds, and the published multipliers.
 func TestPublishedPointsAreCertified(t *testing.T) {
 	for _, tp := range testproblems.All() {
 		t.Run(tp.Name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestPointsThatAreNotKKT(t *testing.T) {
 	}
 }
 
-// Without the second term of its objective an inactive constraint with the right gradient would
-// certify any point.
+// An inactive constraint whose gradient is parallel to grad f does not certify the point. The term
+// (nu g)^2 of the objective keeps its multiplier small.
 func TestInactiveConstraintIsNotLoaded(t *testing.T) {
 	c := certifyAt(t, testkit.Line(), []float64{0.5}, nil, certify.Settings{}) // grad f = -2.5, grad g = 1, g = -0.5
 	if want := 2.5 / (1 + 0.25); math.Abs(c.Nu[0]-want) > 1e-14 {
@@ -113,7 +113,8 @@ func TestResidualsByHand(t *testing.T) {
 	}
 }
 
-// On the sphere the column t x is free; inside it is not; outside the distance is reported.
+// On the sphere of radius t the multiplier of the ball is free along x. Inside the sphere the
+// multiplier is 0. Outside, the certificate reports the distance to the ball.
 func TestSphere(t *testing.T) {
 	fn := problem.Functions{N: 2, F: func(x []float64) float64 { return -2 * x[0] },
 		Gradient:    func(dst, _ []float64) { dst[0], dst[1] = -2, 0 },
@@ -135,7 +136,7 @@ func TestSphere(t *testing.T) {
 			t.Errorf("x = %v, tolerance %v: %+v, want %+v", test.x, test.sphere, c, test)
 		}
 	}
-	// With a constraint: t and nu are found together.
+	// With a constraint, Certify finds the ball's multiplier t and nu together.
 	tp := testkit.Named(t, "ball-and-plane")
 	if c := certifyAt(t, testkit.FunctionsOf(tp), tp.Optimum, nil, certify.Settings{}); c.Epsilon > 1e-12 {
 		t.Errorf("ball-and-plane's optimum has %+v", c)
@@ -206,8 +207,8 @@ func TestMaximumOfTwo(t *testing.T) {
 			t.Errorf("nu %v: %+v, want the stationarity %v", test.nu, c, test.want)
 		}
 	}
-	// Other regularizers go through projected gradients on the product of simplices: 0.5 each of l1
-	// takes part of nu.
+	// Other regularizers use projected gradients on the product of simplices. The L1 norm of weight
+	// 0.5 absorbs a part of nu.
 	fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.5}
 	for _, test := range []struct {
 		nu   []float64
@@ -220,7 +221,7 @@ func TestMaximumOfTwo(t *testing.T) {
 	}
 }
 
-// kinked marks a problem as having kinks of its own.
+// kinked marks a problem as a problem that has kinks of its own.
 type kinked struct{ problem.Problem }
 
 func (kinked) NonSmooth() bool { return true }
@@ -252,14 +253,14 @@ func TestUpperBoundLabel(t *testing.T) {
 	}
 }
 
-// A certificate on the way, whatever its route, leaves the iterate, the method and the run as they
-// are, to the bit.
+// A certificate in the middle of a run changes neither the iterate, nor the method, nor the rest of
+// the run, to the bit. The cases cover every algorithm of the package.
 func TestCertifyChangesNothing(t *testing.T) {
 	l1 := problem.Regularizer{Kind: problem.L1, Weight: 0.1}
 	for _, test := range []struct {
 		name, problem string
 		r             problem.Regularizer
-		times         int // copies of the constraints
+		times         int // number of copies of each constraint
 	}{
 		{"least squares", "HS43", problem.Regularizer{}, 1},
 		{"l1", "HS43", l1, 1},
@@ -310,7 +311,7 @@ func TestCertifyChangesNothing(t *testing.T) {
 	}
 }
 
-// repeated has every constraint a number of times.
+// repeated returns fn with the given number of copies of every constraint.
 func repeated(fn problem.Functions, times int) problem.Functions {
 	if times == 1 {
 		return fn
@@ -334,8 +335,9 @@ func repeated(fn problem.Functions, times int) problem.Functions {
 	return fn
 }
 
-// Above 32 constraints projected gradients take the place of least squares: on constraints repeated
-// they must find as small a residual as least squares on each once.
+// Above 32 constraints, Certify uses projected gradients instead of least squares. With every
+// constraint repeated, the residual must be as small as the residual of least squares on the
+// original constraints.
 func TestManyConstraints(t *testing.T) {
 	for _, name := range []string{"HS43", "HS100", "HS113", "qp-random-50x20", "HS86"} {
 		tp := testkit.Named(t, name)
@@ -363,10 +365,9 @@ func TestManyConstraints(t *testing.T) {
 			fn.G(g, x)
 			a, b := objective(few, g), objective(many, g)
 			t.Logf("%s at the %s: %.6g by least squares, %.6g", name, at, a, b)
-			// Repeating only relaxes the second term, so b may be smaller; the residual is what must not be
-			// worse.
+			// Copies only relax the second term, and b may be smaller. The residual must not be larger.
 			accuracy := 1e-8
-			if name == "HS86" { // gradients of size 1 to 160: not converged after the iterations that it is given
+			if name == "HS86" { // gradients of size 1 to 160: the iterations of Certify do not suffice to converge
 				accuracy = 1e-4
 			}
 			if b > a*1.01+accuracy {

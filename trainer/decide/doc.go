@@ -16,10 +16,11 @@
 // Constraints with Applications to Fairness, Recall, Churn, and Other Goals", JMLR 2019. Every
 // round is a smooth problem with its own certificate.
 //
-// The smooth error of several classes is flat where a network begins. The first round may therefore
-// minimise another term, the cross-entropy, under the same constraints (Feedback.Start). On 6,000
-// pictures of Fashion-MNIST in ten classes, 100 iterations then reach 14% error with both recalls
-// met; without the start, 150 iterations on all pictures reach 50%.
+// The smooth error of several classes is flat at the start of a network's training. The first round
+// may therefore minimise another term, the cross-entropy, under the same constraints
+// (Feedback.Start). On 6,000 pictures of Fashion-MNIST in ten classes, 100 iterations then reach
+// 14% error with both recalls met; without this first round, 150 iterations on all pictures reach
+// 50%.
 //
 // Exact step (Offsets): the scores are sorted once, and every threshold's rates follow
 // from the rates of the threshold before. The best threshold that meets the bounds is subtracted

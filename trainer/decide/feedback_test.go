@@ -19,8 +19,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// lending is a linear model on two features of n rows in groups: the objective is the mean sigmoid
-// of -y s, the terms are the groups' mean sigmoids of s.
+// lending is a linear model on two features of n rows in groups. The objective is the mean of
+// sigmoid(-y s). The terms are the means of sigmoid(s) over each group.
 type lending struct {
 	x        [][2]float64
 	rows     binary
@@ -30,7 +30,7 @@ type lending struct {
 	feedback decide.Feedback
 }
 
-// percent finds a share in a note.
+// percent matches a percentage in a note.
 var percent = regexp.MustCompile(`([0-9.]+)%`)
 
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
@@ -128,7 +128,7 @@ func (l *lending) scores() []float64 {
 	return s
 }
 
-// check counts the decisions of the best round with its offsets.
+// check counts the decisions of the best round, with the offsets of that round.
 func (l *lending) check(t *testing.T, name string, r *decide.Result) {
 	t.Helper()
 	best := r.Rounds[r.Best]
@@ -149,8 +149,8 @@ func (l *lending) check(t *testing.T, name string, r *decide.Result) {
 	}
 }
 
-// halvings checks that the step of the feedback is halved whenever the excess beyond one row does
-// not fall by a quarter, and counts the halvings.
+// halvings checks that the feedback halves its step whenever the excess beyond one row does not
+// fall by a quarter. It returns the number of halvings.
 func (l *lending) halvings(t *testing.T, name string, r *decide.Result) (count int) {
 	t.Helper()
 	for k := 1; k+1 < len(r.Rounds); k++ {
@@ -175,7 +175,7 @@ func (l *lending) beyond(r *decide.Round) float64 {
 	return worst
 }
 
-// history keeps the iterations and the largest violations of the records.
+// history keeps the iteration and the largest violation of every record.
 type history struct {
 	iterations []int
 	seconds    []float64
@@ -189,8 +189,8 @@ func (h *history) Record(r *trainer.Record) error {
 
 func (h *history) Tick(*problem.Point) { h.ticks++ }
 
-// TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups: the decisions meet
-// the bound within one row, at an error close to the best of a grid of linear models.
+// TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups. The decisions meet
+// the bound within one row, and the error is close to the best error of a grid of linear models.
 func TestTrainMeetsTheBound(t *testing.T) {
 	halvings := 0
 	defer func() {
@@ -225,7 +225,7 @@ func TestTrainMeetsTheBound(t *testing.T) {
 			if !slices.IsSorted(h.seconds) || h.ticks != r.Iterations || h.iterations[len(h.iterations)-1] != r.Iterations || r.Iterations > 1500 {
 				t.Errorf("%s: seconds %v, %d ticks, %d iterations", name, h.seconds, h.ticks, r.Iterations)
 			}
-			for _, note := range r.Notes { // on the iterations of one round
+			for _, note := range r.Notes { // notes about the iterations of one round
 				if share := percent.FindStringSubmatch(note); share != nil {
 					if v, err := strconv.ParseFloat(share[1], 64); err != nil || v > 100 {
 						t.Errorf("%s: %s", name, note)
@@ -239,7 +239,8 @@ func TestTrainMeetsTheBound(t *testing.T) {
 	}
 }
 
-// grid returns the least error of decisions over the directions of the weights and all thresholds.
+// grid returns the smallest error of the decisions that meet the bound, over the directions of the
+// weights and all thresholds.
 func (l *lending) grid(t *testing.T) float64 {
 	best, scores := math.Inf(1), make([]float64, len(l.x))
 	for k := range 360 {
@@ -284,7 +285,7 @@ func TestFeedbackMovesTheBound(t *testing.T) {
 	}
 }
 
-// objectives keeps the records' objectives.
+// objectives keeps the objective of every record by iteration.
 type objectives struct{ of map[int]float64 }
 
 func (o *objectives) Record(r *trainer.Record) error { o.of[r.Iteration] = r.Objective; return nil }
@@ -329,8 +330,8 @@ func (s *stopping) Tick(at *problem.Point) {
 	}
 }
 
-// TestResumeRepeatsTheBits interrupts a run in every round and resumes it: the weights, the shifts
-// and the decisions are those of the run without the interruption.
+// TestResumeRepeatsTheBits interrupts a run in every round and resumes it. The weights, the shifts
+// and the decisions equal those of the uninterrupted run to the bit.
 func TestResumeRepeatsTheBits(t *testing.T) {
 	for name, fresh := range map[string]func() trainer.Method{
 		"ppala": func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} },
@@ -374,7 +375,7 @@ func TestResumeRepeatsTheBits(t *testing.T) {
 	}
 }
 
-// TestResumeRefusesOtherBounds checks the error of a state of another problem.
+// TestResumeRefusesOtherBounds checks the error for a state of another problem.
 func TestResumeRefusesOtherBounds(t *testing.T) {
 	l := newLending(t, 300, 2, 0.02)
 	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 30}, l.feedback)
@@ -388,8 +389,8 @@ func TestResumeRefusesOtherBounds(t *testing.T) {
 	}
 }
 
-// TestInfeasibleStart starts from weights that violate the bounds. The rounds do not warn about
-// that: every round after a shift starts so.
+// TestInfeasibleStart starts from weights that violate the bounds. No round warns about its
+// infeasible start, because every round after a shift has one.
 func TestInfeasibleStart(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
@@ -413,8 +414,7 @@ func TestInfeasibleStart(t *testing.T) {
 	}
 }
 
-// TestLimits checks the limits on gradients and time, and that no rounds follow a cancelled
-// context.
+// TestLimits checks the limits on gradients and time, and that a cancelled context ends the rounds.
 func TestLimits(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 100000, Gradients: 70}, l.feedback)
@@ -436,8 +436,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEveryMethodSolvesOrRefuses runs every method as the inner solver: it trains, or the error
-// says what it needs.
+// TestEveryMethodSolvesOrRefuses runs every method as the inner solver. A method trains, or returns
+// an error that names its requirement.
 func TestEveryMethodSolvesOrRefuses(t *testing.T) {
 	for _, name := range method.Names() {
 		m, err := method.New(name)
@@ -458,8 +458,8 @@ func TestEveryMethodSolvesOrRefuses(t *testing.T) {
 	}
 }
 
-// TestTighten trains with tightened bounds: the decisions leave the amount, within one row, and the
-// target and its bounds stay as they are.
+// TestTighten trains with tightened bounds. The decisions keep the requested margin to the bounds
+// within one row. The target and its bounds do not change.
 func TestTighten(t *testing.T) {
 	const bound, amount = 0.05, 0.03
 	l := newLending(t, 1200, 2, bound)

@@ -10,7 +10,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// TestPlattRecoversProbabilities draws classes from known probabilities and fits them.
+// TestPlattRecoversProbabilities draws classes from known probabilities and fits the probabilities.
 func TestPlattRecoversProbabilities(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
 	const n = 40000
@@ -51,7 +51,7 @@ func TestPlattStaysFinite(t *testing.T) {
 	}
 }
 
-// TestPlattRefuses checks the errors.
+// TestPlattRefuses checks the errors for bad input.
 func TestPlattRefuses(t *testing.T) {
 	if _, err := decide.FitPlatt([]float64{1, 2}, []bool{true, true}); !errors.Is(err, decide.ErrNoProbabilities) {
 		t.Errorf("one class: %v", err)

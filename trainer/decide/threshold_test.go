@@ -11,12 +11,12 @@ import (
 	"ppal/trainer/problem"
 )
 
-// binary describes rows of two classes with a group each: the rates are the positive rate of every
-// group, then the error.
+// binary describes rows of two classes, each in one group. The rates are the positive rate of every
+// group, followed by the error.
 type binary struct {
 	labels, groups []int
 	scores         []float64
-	count          int // of groups
+	count          int // number of groups
 }
 
 func (b *binary) rates(t testing.TB) *decide.Rates {
@@ -38,7 +38,8 @@ func (b *binary) rates(t testing.TB) *decide.Rates {
 	return r
 }
 
-// gap bounds every difference of two groups' positive rates, and minimises the error.
+// gap returns a target that bounds every difference of two groups' positive rates and minimises the
+// error.
 func (b *binary) gap(bound, slack float64) *decide.Target {
 	target := &decide.Target{Objective: problem.AffineRow{Coefficients: make([]float64, b.count+1)}}
 	target.Objective.Coefficients[b.count] = 1
@@ -54,7 +55,7 @@ func (b *binary) gap(bound, slack float64) *decide.Target {
 	return target
 }
 
-// result counts the decisions of offsets.
+// result counts the decisions with the given offsets.
 func result(r *decide.Rates, target *decide.Target, scores, offsets []float64) (violation, objective float64) {
 	decisions, d, g := make([]int32, r.Rows()), make([]float64, r.Len()), make([]float64, len(target.Bounds))
 	decide.Decide(decisions, scores, offsets)
@@ -87,21 +88,21 @@ func TestThresholdByHand(t *testing.T) {
 	if e.Offsets[0] != 1.5 {
 		t.Errorf("the threshold is %v, want -1.5, between -1 and -2", -e.Offsets[0])
 	}
-	// Within one row of the bound 0.01 no threshold is better than the ends, which accept everybody
-	// or nobody.
+	// With one row of slack on the bound 0.01, no threshold is better than the two extremes, which
+	// accept everybody or nobody.
 	e, err = decide.Offsets(b.rates(t), b.gap(0.01, 0), b.scores, 0)
 	if err != nil || e.Violation != 0 || math.Abs(e.After-0.5) > 1e-12 {
 		t.Errorf("%+v, %v: want the error 1/2 of a constant decision", e, err)
 	}
-	// Threshold 0 stays if it is as good as any.
+	// Threshold 0 stays if no other threshold is better.
 	e, err = decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 0)
 	if err != nil || e.Moved || e.Offsets[0] != 0 || e.Cost() != 0 {
 		t.Errorf("%+v, %v: want the threshold 0", e, err)
 	}
 }
 
-// TestThresholdIsTheBest compares the sorted search with all thresholds, one by one, on random rows
-// with ties, for two to five groups.
+// TestThresholdIsTheBest compares the sorted search with a search over all thresholds, on random
+// rows with ties, for two to five groups.
 func TestThresholdIsTheBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 9))
 	infeasible := 0
@@ -114,7 +115,7 @@ func TestThresholdIsTheBest(t *testing.T) {
 			b.scores = append(b.scores, math.Round(4*rng.NormFloat64()+float64(b.labels[i]))/4) // with ties
 		}
 		r, target := b.rates(t), b.gap(0.3*rng.Float64(), 0.2*rng.Float64())
-		if trial%4 == 0 { // one group must be accepted, another not: often infeasible
+		if trial%4 == 0 { // one group must be accepted, another rejected: often infeasible
 			low, high := make([]float64, b.count+1), make([]float64, b.count+1)
 			low[0], high[1] = -1, 1
 			target.Bounds = append(target.Bounds, decide.Bound{AffineRow: problem.AffineRow{Coefficients: low, Bound: -0.6}},
@@ -153,8 +154,8 @@ func TestThresholdIsTheBest(t *testing.T) {
 	}
 }
 
-// TestSingleRateStaysWithinTheBound checks that a bound on one rate has no slack: with 20 negatives
-// and a bound of 0.05 exactly one is accepted.
+// TestSingleRateStaysWithinTheBound checks that a bound on a single rate has no slack. With 20
+// negative rows and a bound of 0.05, exactly one negative row is accepted.
 func TestSingleRateStaysWithinTheBound(t *testing.T) {
 	const negatives = 20
 	n := 2 * negatives
@@ -187,7 +188,8 @@ func TestSingleRateStaysWithinTheBound(t *testing.T) {
 	}
 }
 
-// TestTiesStayTogether checks that scores within the resolution get one decision.
+// TestTiesStayTogether checks that scores that differ by less than the resolution get the same
+// decision.
 func TestTiesStayTogether(t *testing.T) {
 	b := &binary{labels: []int{1, 0, 1, 0}, groups: []int{0, 1, 0, 1}, count: 2, scores: []float64{100, 3.0001, 3, -1}}
 	for _, resolution := range []float64{0, 1e-5} {
@@ -200,7 +202,7 @@ func TestTiesStayTogether(t *testing.T) {
 			t.Errorf("resolution %v: the threshold %v separates 3 and 3.0001", resolution, -e.Offsets[0])
 		}
 	}
-	b.labels[1], b.labels[2] = 1, 0 // now separating the two is best
+	b.labels[1], b.labels[2] = 1, 0 // the best decisions now separate the two scores
 	e, err := decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 0)
 	if err != nil || !(-e.Offsets[0] > 3 && -e.Offsets[0] < 3.0001) {
 		t.Errorf("%+v, %v: want a threshold between 3 and 3.0001", e, err)
@@ -276,7 +278,7 @@ func TestOffsetsOfClasses(t *testing.T) {
 	}
 }
 
-// TestOffsetsRefuse checks the errors.
+// TestOffsetsRefuse checks the errors for bad input.
 func TestOffsetsRefuse(t *testing.T) {
 	b := &binary{labels: []int{1, 0}, groups: []int{0, 1}, count: 2, scores: []float64{1, math.NaN()}}
 	if _, err := decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, 0); !errors.Is(err, problem.ErrNonFinite) {

@@ -28,8 +28,8 @@ func swish(plain bool) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 	}
 }
 
-// A user's described op runs as steps of the plan, with the values of its Do. An op without a
-// description runs through its Do.
+// An op of the user with a description runs as steps of the plan, with the values of its Do. An op
+// without a description runs through its Do.
 func TestDescribedOp(t *testing.T) {
 	engine, err := graph.CPU(2)
 	if err != nil {

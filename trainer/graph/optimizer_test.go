@@ -20,8 +20,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// A VanillaSolver loop becomes PPALA by the three lines that are marked: maximise x + y, where x^2
-// + y^2 <= 2.
+// Three marked lines turn a VanillaSolver loop into PPALA. The problem is: maximise x + y subject
+// to x^2 + y^2 <= 2.
 func Example() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(2), gorgonia.WithName("x"),
@@ -30,7 +30,7 @@ func Example() {
 	disc := gorgonia.Must(gorgonia.Sub(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x)))), gorgonia.NewConstant(2.0)))
 
 	solver := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{}) // was: gorgonia.NewVanillaSolver()
-	cost, err := solver.Lagrangian(cost, disc)                           // new
+	cost, err := solver.Lagrangian(cost, disc)                           // new: the constraint
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestOptimizerEqualsTrain(t *testing.T) {
 	}
 }
 
-// ownLoop is a training loop of one's own over the network of the tests.
+// ownLoop is a user's own training loop over the network of the tests.
 type ownLoop struct {
 	o          *graph.Optimizer
 	machine    gorgonia.VM
@@ -144,7 +144,7 @@ func (l *ownLoop) run(t *testing.T, steps int) {
 	}
 }
 
-// values are the parameters, stacked.
+// values returns the stacked parameters.
 func (l *ownLoop) values() (x []float64) {
 	for _, w := range l.parameters {
 		switch data := w.Value().Data().(type) {
@@ -159,7 +159,7 @@ func (l *ownLoop) values() (x []float64) {
 	return x
 }
 
-// loop trains the network of the tests in a loop of its own and returns the parameters.
+// loop trains the network of the tests in an ownLoop and returns the parameters.
 func loop(t *testing.T, o *graph.Optimizer, start []float64, steps int) []float64 {
 	t.Helper()
 	l := newOwnLoop(t, o)
@@ -172,8 +172,8 @@ func loop(t *testing.T, o *graph.Optimizer, start []float64, steps int) []float6
 	return l.values()
 }
 
-// 10 steps, their state restored into a fresh loop, and 15 more are 25 steps, to the bit; with a
-// run to evaluate before the state is taken too.
+// Ten steps, a restore of their state in a fresh loop, and 15 more steps equal 25 steps to the bit.
+// The same holds if the loop runs an evaluation before it captures the state.
 func TestOptimizerResumes(t *testing.T) {
 	for name, rule := range map[string]func() trainer.DualRule{
 		"ppala": func() trainer.DualRule { return &method.PPALA{} },
@@ -211,8 +211,8 @@ func TestOptimizerResumes(t *testing.T) {
 	}
 }
 
-// Parameters that the loop changes between two Steps are where the next Step begins; float32
-// parameters take the same steps up to rounding.
+// If the loop changes the parameters between two Steps, the next Step begins at the changed values.
+// Float32 parameters take the same steps up to rounding.
 func TestOptimizerTakesTheLoopsValues(t *testing.T) {
 	rule := func() trainer.DualRule {
 		return &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.01}}
@@ -255,7 +255,7 @@ func TestOptimizerMisuse(t *testing.T) {
 	}
 }
 
-// What a loop cannot do, and settings that do not fit, are refused by the first run.
+// The first run refuses x-steps that need more than a loop offers, and invalid settings.
 func TestOptimizerRefusesSettings(t *testing.T) {
 	for want, rule := range map[string]trainer.DualRule{
 		"x-step proxlinear": &method.PLADA{XStep: method.ProxLinear},

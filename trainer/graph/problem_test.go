@@ -101,7 +101,7 @@ func TestBackwardEqualsCentralDifferences(t *testing.T) {
 	}
 }
 
-// Running the halves never changes the iterate, and repeated runs agree to the bit.
+// Forward and Backward never change the iterate, and repeated calls agree to the bit.
 func TestHalvesLeaveTheIterateAndRepeat(t *testing.T) {
 	p := network(t, tensor.Float32, problem.Regularizer{})
 	n, m := p.Dims()
@@ -139,7 +139,7 @@ func TestHalvesLeaveTheIterateAndRepeat(t *testing.T) {
 	}
 }
 
-// Both precisions agree.
+// The gradients in float32 and float64 agree up to rounding.
 func TestFloat32AgreesWithFloat64(t *testing.T) {
 	single, double := network(t, tensor.Float32, problem.Regularizer{}), network(t, tensor.Float64, problem.Regularizer{})
 	n, m := single.Dims()

@@ -40,7 +40,7 @@ func TestFloat64s(t *testing.T) {
 	}
 }
 
-// fill refuses another number of elements, another type and no value.
+// fill refuses a wrong number of elements, a wrong type and a missing value.
 func TestFillRefuses(t *testing.T) {
 	three := tensor.New(tensor.WithBacking([]float32{1, 2, 3}))
 	for want, v := range map[string]gorgonia.Value{"3 values, want 2": three, "a value of type []int": tensor.New(tensor.WithBacking([]int{1, 2})), "no value": nil} {
@@ -54,7 +54,8 @@ func TestFillRefuses(t *testing.T) {
 	}
 }
 
-// The start of the iterate is the parameters' values, one after the other, in any range of rows.
+// The start of the iterate is the concatenation of the parameters' values. Any range of its rows
+// can be read.
 func TestStart(t *testing.T) {
 	g := gorgonia.NewGraph()
 	parameter := func(name string, shape tensor.Shape, data any) *gorgonia.Node {

@@ -55,7 +55,7 @@ func TestGDPAStepsByHand(t *testing.T) {
 	}
 }
 
-// plain is a reference method by hand: its weights at x_k and its dual update at x_{k+1}.
+// plain is a baseline by hand: the weights of its step at x_k, and its dual update at x_{k+1}.
 type plain struct {
 	name    string
 	make    func(set step.Settings) trainer.Method

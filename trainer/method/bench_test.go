@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// starter begins a run by hand on a problem that costs next to nothing: what is measured is the
-// method.
+// starter begins a run by hand on a problem with very cheap functions. The benchmarks measure the
+// method itself.
 func starter(t testing.TB, m trainer.Method, kinks bool) (problem.Problem, *problem.Point) {
 	t.Helper()
 	tp := testkit.Named(t, "abs-branch-and-kink")
@@ -27,7 +27,7 @@ func starter(t testing.TB, m trainer.Method, kinks bool) (problem.Problem, *prob
 	if err := m.Init(p, at); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // past the probe
+	for range 3 { // after the probe
 		if err := m.Iterate(p, at); err != nil {
 			t.Fatal(err)
 		}
@@ -35,8 +35,8 @@ func starter(t testing.TB, m trainer.Method, kinks bool) (problem.Problem, *prob
 	return p, at
 }
 
-// BenchmarkIteration is the time of an iteration on three variables and two constraints, the
-// functions' own included.
+// BenchmarkIteration measures the time of an iteration on three variables and two constraints,
+// including the functions.
 func BenchmarkIteration(b *testing.B) {
 	for _, e := range table() {
 		b.Run(e.name, func(b *testing.B) {
@@ -70,8 +70,8 @@ func BenchmarkFunctions(b *testing.B) {
 	}
 }
 
-// An iteration allocates nothing, but for proxlinear's eigenvalues of an m x m matrix beside 1 + m
-// backward passes.
+// An iteration allocates nothing. The exception is proxlinear, which computes the eigenvalues of an
+// m x m matrix in addition to 1 + m backward passes.
 func TestIterationsDoNotAllocate(t *testing.T) {
 	for _, e := range table() {
 		m := e.make()

@@ -10,7 +10,7 @@ import (
 	"ppal/trainer/step"
 )
 
-// handDirection is grad f + H^T w.
+// handDirection returns grad f + H^T w.
 func handDirection(x, w [2]float64) [2]float64 {
 	d, rows := testkit.HandGradient(x), testkit.HandRows(x)
 	for j := range w {
@@ -28,16 +28,16 @@ func minus(x, y [2]float64) [2]float64 { return [2]float64{x[0] - y[0], x[1] - y
 
 func absSum(w [2]float64) float64 { return math.Abs(w[0]) + math.Abs(w[1]) }
 
-// handStep is the x-step of one of the kinds, without a proximal map.
+// handStep is the x-step of one kind of primal step by hand, without a proximal map.
 type handStep struct {
 	kind       step.Kind
-	eta        float64 // the step where fixed, else the cap, 0 for none
+	eta        float64 // the fixed step, or the cap; 0: no cap
 	fixed      bool
 	momentum   float64
-	c          float64             // of the probe
+	c          float64             // curvature of the probe
 	schedule   func(k int) float64 // nil: eta
 	k          int
-	swings     bool // the multipliers follow the constraints: l is raised where a swing begins
+	swings     bool // the multipliers follow the constraints: l rises where a swing begins
 	l          float64
 	seen       []float64 // c_0, c_1, ...
 	peak       float64
@@ -46,7 +46,7 @@ type handStep struct {
 	lastX      [2]float64
 }
 
-// start takes the probe's curvature.
+// start takes the curvature of the probe.
 func (s *handStep) start(c float64) { s.l, s.peak, s.seen = c, c, []float64{c} }
 
 // observe takes the curvature c_k.
@@ -54,13 +54,13 @@ func (s *handStep) observe(c float64) {
 	s.l *= math.Min(0.995, 1-4/(float64(s.k)+40))
 	s.peak = math.Max(s.peak*(1-0.3/(float64(s.k)+40)), c)
 	s.seen = append(s.seen, c)
-	growths := 0 // in a row, the last ones
+	growths := 0 // number of consecutive growths at the end
 	for i := len(s.seen) - 1; i > 0 && s.seen[i] > 1.25*s.seen[i-1]; i-- {
 		growths++
 	}
 	if s.swings && s.kind == step.Nesterov && c > 0.035*s.l && growths >= 3 {
 		s.l = math.Max(s.l, math.Min(2*s.l, s.peak))
-		s.seen = []float64{c} // the growth counts from here
+		s.seen = []float64{c} // the next growth is measured from here
 	}
 	s.l = math.Max(s.l, c)
 }
@@ -111,7 +111,7 @@ func (s *handStep) move(x, w [2]float64) [2]float64 {
 	return x
 }
 
-// handKinds are the primal steps that every rule is tried with.
+// handKinds are the primal steps that every test by hand runs with.
 func handKinds() map[string]struct {
 	set  step.Settings
 	hand handStep
@@ -132,8 +132,8 @@ func handKinds() map[string]struct {
 	}
 }
 
-// compare runs m by hand, step by step: next gives x_{k+1} from x_k, and the multipliers that
-// Report tells there.
+// compare runs m and compares every step with a step by hand. next returns x_{k+1} from x_k, and
+// the multipliers that Report must return there.
 func compare(t *testing.T, p problem.Problem, m trainer.Method, steps int, next func(x [2]float64) ([2]float64, []float64)) {
 	t.Helper()
 	_, count := p.Dims()

@@ -9,13 +9,14 @@ import (
 	"ppal/trainer/problem"
 )
 
-// identities asserts, at every iteration, what holds by construction: lambda = mu + rho (g + u), nu
-// >= 0, nu.u = 0, ||mu+ - mu|| <= delta/2, z = (lambda - mu)/alpha, ||x|| <= theta, a feasible box.
+// identities asserts, at every iteration, the equations that hold by construction: lambda = mu +
+// rho (g + u), nu >= 0, nu.u = 0, ||mu+ - mu|| <= delta/2, z = (lambda - mu)/alpha, ||x|| <= theta,
+// and x in the box.
 type identities struct {
 	t        *testing.T
 	p        problem.Problem
 	m        trainer.Method
-	rounding float64 // relative, of the space
+	rounding float64 // relative rounding error of the space's precision
 	mu       []float64
 	x        []float64
 	steps    int
@@ -28,7 +29,7 @@ func newIdentities(t *testing.T, p problem.Problem, m trainer.Method) *identitie
 
 func (c *identities) Record(*trainer.Record) error { return nil }
 
-// perturbation returns rho, alpha, beta and the bound of ||mu+ - mu||/delta of the perturbed
+// perturbation returns rho, alpha, beta and the bound on ||mu+ - mu||/delta of the perturbed
 // Lagrangian methods.
 func perturbation(m trainer.Method) (rho, alpha, beta, bound float64, ok bool) {
 	var set method.Perturbation

@@ -11,33 +11,34 @@ import (
 	"ppal/trainer/step"
 )
 
-// setting is how PPALA solves a problem of the library, and where it ends.
+// setting holds the settings with which PPALA solves a problem of the library, and the expected
+// end.
 type setting struct {
 	p, momentum float64 // DeltaP, Momentum; 0: the default
 	f, g        float64 // scales of the objective and the constraints; 0: 1
-	box         bool    // r is the box, in place of bounds as constraints
-	// x is the tolerance of the distance to the published point, 0 for 1e-5; where the second-order
-	// conditions are weak epsilon = 1e-6 leaves more.
+	box         bool    // the bounds are the box regularizer instead of constraints
+	// x is the tolerance of the distance to the published point; 0 means 1e-5. Problems with weak
+	// second-order conditions need a larger tolerance at epsilon = 1e-6.
 	x     float64
-	other string // why the run ends at another KKT point: its certificate is what counts
+	other string // why the run ends at another KKT point, which only its certificate judges
 }
 
-// slow holds the settings for problems with large multipliers: delta falls slowly, and the momentum
-// is small.
+// slow returns the settings for problems with large multipliers: delta falls slowly, and the
+// momentum is small.
 func slow(f, g float64) setting { return setting{p: 1e-3, momentum: 0.5, f: f, g: g} }
 
-// settings of the problems that the default does not solve within 30,000 iterations, or that need a
-// remark. Scales bring multipliers near 1, where the default alpha and beta are meant to work;
-// epsilon is then that of the scaled problem, and the distance to the published point says that the
-// tolerance meant something.
+// settings returns the settings of the problems that the defaults do not solve within 30,000
+// iterations or that need a remark. The scales bring the multipliers near 1, where the default
+// alpha and beta work best. Epsilon is then the epsilon of the scaled problem. The distance to the
+// published point shows that this tolerance is small enough.
 func settings() map[string]setting {
 	return map[string]setting{
 		"qp-badly-scaled":       slow(1, 1),
-		"qp-weakly-active":      {x: 1e-4}, // the multiplier 0 leaves x to the square root of epsilon
+		"qp-weakly-active":      {x: 1e-4}, // with the multiplier 0, the error of x is about the square root of epsilon
 		"abs-weakly-active":     {x: 1e-4},
 		"rosenbrock-cubic-line": slow(0.1, 1),
 		"HS2":                   {p: 1e-2, g: 0.1},
-		"HS3":                   {x: 0.1}, // curvature 2e-5
+		"HS3":                   {x: 0.1}, // curvature 2e-5 at the solution
 		"HS15":                  slow(0.01, 1),
 		"HS17":                  {p: 1e-2, f: 0.01},
 		"HS18":                  slow(1, 0.01),
@@ -59,7 +60,7 @@ func settings() map[string]setting {
 const (
 	libraryTolerance  = 1e-6
 	libraryIterations = 30000
-	publishedLeast    = 85 // of the library's problems, those that end at the published point
+	publishedLeast    = 85 // number of the library's problems that must end at the published point
 )
 
 func orOne(x float64) float64 {
@@ -69,8 +70,8 @@ func orOne(x float64) float64 {
 	return x
 }
 
-// PPALA reaches every problem of the library to a KKT epsilon of 1e-6 from its standard start,
-// kinks in split form.
+// PPALA solves every problem of the library to a KKT epsilon of 1e-6 from its standard start. Kinks
+// are in split form.
 func TestLibrary(t *testing.T) {
 	known := settings()
 	published, hs := 0, 0
@@ -96,7 +97,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// solve says whether PPALA ended at the published point.
+// solve reports whether PPALA ends at the published point.
 func solve(t *testing.T, tp testproblems.Problem, s setting) bool {
 	if !s.box && tp.Lower != nil {
 		tp = tp.Split().BoundsAsConstraints()

@@ -19,26 +19,26 @@ import (
 	"ppal/trainer/step"
 )
 
-// entry is one method of the shared table: every method is run on every problem of it, in float64
-// and float32, but for those it says it cannot solve.
+// entry is one method of the shared table. The test runs every method on every problem of the
+// table, in float64 and float32, except the problems that the entry excludes.
 type entry struct {
 	name string
 	make func() trainer.Method
-	// tolerance is the KKT epsilon that the method must reach within tableIterations, with the reason
-	// where it is not 1e-6.
+	// tolerance is the KKT epsilon that the method must reach within tableIterations. A value other
+	// than 1e-6 has a comment with the reason.
 	tolerance float64
 	why       string
-	single    float64 // the tolerance in float32, at least; 0: singleTolerance
-	kinks     bool    // takes constraints with kinks as they are, not split
+	single    float64 // smallest tolerance in float32; 0: singleTolerance
+	kinks     bool    // the method takes constraints with kinks directly, without the split form
 	cannot    map[string]string
 }
 
 const (
 	tableIterations = 10000
-	singleTolerance = 2e-4 // a float32 gradient of size 10 has a rounding error of 1e-6 a term
+	singleTolerance = 2e-4 // a float32 gradient of size 10 has a rounding error of 1e-6 in each term
 )
 
-// tableProblems are the problems of the table: all of the library.
+// tableProblems returns the problems of the table: the whole library.
 func tableProblems() []string {
 	var names []string
 	for _, tp := range testproblems.All() {
@@ -47,7 +47,7 @@ func tableProblems() []string {
 	return names
 }
 
-// where lists the problems of a category.
+// where returns the problems of a category, each with the reason why.
 func where(why string, in func(tp testproblems.Problem) bool) map[string]string {
 	cannot := map[string]string{}
 	for _, tp := range testproblems.All() {
@@ -74,7 +74,8 @@ func either(sets ...map[string]string) map[string]string {
 	return cannot
 }
 
-// binding says whether a constraint, or a bound that the table makes one, has a multiplier.
+// binding reports whether a constraint, or a bound that the table turns into a constraint, has a
+// multiplier.
 func binding(tp testproblems.Problem) bool {
 	tp = tp.Split()
 	if tp.Lower != nil {
@@ -85,7 +86,7 @@ func binding(tp testproblems.Problem) bool {
 	return slices.ContainsFunc(tp.Multipliers, func(nu float64) bool { return nu > 0 })
 }
 
-// table holds every method of the package, some of them in several forms.
+// table returns every method of the package, some of them in several forms.
 func table() []entry {
 	rule := step.Settings{Kind: step.Gradient}
 	slow := func(names ...string) map[string]string {
@@ -113,13 +114,13 @@ func table() []entry {
 		{name: "plada", make: func() trainer.Method { return &method.PLADA{} }, tolerance: 1e-6, kinks: true,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20"))},
 		{name: "plada box", make: func() trainer.Method {
-			// The box's step is rho times as long: it needs a delta_k that falls sooner.
+			// The step on the box is rho times as long and needs a delta_k that falls sooner.
 			return &method.PLADA{BoxStep: true, Sigma0: 0.5, Perturbation: method.Perturbation{DeltaP: 0.1}}
 		}, tolerance: 1e-6, kinks: true, cannot: either(perturbed, slow("qp-random-50x20"))},
 		{name: "plada subgradient", make: func() trainer.Method { return &method.PLADA{XStep: method.Subgradient} },
 			tolerance: 1e-6, kinks: true, cannot: either(perturbed, tuned("HS86"), chatter, slow("qp-random-50x20"))},
 		{name: "plada inner", make: func() trainer.Method { return &method.PLADA{XStep: method.Inner} },
-			tolerance: 1e-6, single: 1e-3, kinks: true, // a mean of float32 iterates
+			tolerance: 1e-6, single: 1e-3, kinks: true, // the output is a mean of float32 iterates
 			cannot: either(perturbed, tuned("HS86"), inner, slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS34"))},
 		{name: "gdpa", make: func() trainer.Method { return &method.GDPA{Primal: &rule, Automatic: true} },
 			tolerance: 3e-2, why: "the perturbation leaves a violation of tau lambda/beta_r, and beta_r grows like r^(1/3)",
@@ -175,10 +176,10 @@ func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, 
 	}
 }
 
-// Every type of the package with a method "Report() Report" is a Method, and must be in the table.
+// Every type of the package with the method Report() Report is a Method, and must be in the table.
 func TestEveryMethodIsInTheTable(t *testing.T) {
-	// The multiplier model needs problems of one drawn group at a time (DrawnGroup). The table has
-	// none; multipliermodel_test.go tests the model.
+	// The multiplier model needs problems that draw one group at a time (DrawnGroup). The table has no
+	// such problem. multipliermodel_test.go tests the model.
 	tested := map[string]bool{"MultiplierModel": true}
 	for _, e := range table() {
 		tested[reflect.TypeOf(e.make()).Elem().Name()] = true

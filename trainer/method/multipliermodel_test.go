@@ -12,8 +12,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// twoGroups is f = (x-1)^2/2 under x <= 0 for group 0 and x <= 0.5 for group 1, drawn in turn: the
-// first binds.
+// twoGroups is f = (x-1)^2/2 subject to x <= 0 for group 0 and x <= 0.5 for group 1. It draws the
+// groups in turn. The first constraint is active.
 type twoGroups struct {
 	problem.Problem
 	k int
@@ -43,7 +43,7 @@ func (g *twoGroups) DecisionViolation() (float64, error) {
 	return x[0] - 0.5*float64(g.k%2), nil
 }
 
-// The first two steps, by the formulas.
+// The first two steps equal the formulas, evaluated by hand.
 func TestMultiplierModelStepsByHand(t *testing.T) {
 	p := newTwoGroups(t)
 	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7}
@@ -76,12 +76,13 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 	}
 }
 
-// The network's gradient equals finite differences, and its step follows the negative gradient.
+// The gradient of the multiplier network equals finite differences. Its step follows the negative
+// gradient.
 func TestMultiplierNetworkGradient(t *testing.T) {
 	net := newMultiplierNetwork(3, 4, rand.New(rand.NewPCG(1, 2)))
 	z := []float64{0.2, -0.7, 0.5}
 	for _, sign := range []float64{1, -1} {
-		net.x[len(net.x)-1] = sign * 3 // on both sides of the absolute value
+		net.x[len(net.x)-1] = sign * 3 // both signs inside the absolute value
 		before := append([]float64{}, net.x...)
 		net.lambda(z)
 		net.descend(z, 1, 0)
@@ -99,8 +100,8 @@ func TestMultiplierNetworkGradient(t *testing.T) {
 	}
 }
 
-// The method comes near the solution x = 0, where the first group's bound is met, and a run that
-// goes on from a state is the uninterrupted one.
+// The method comes near the solution x = 0, where the first group's constraint is active. A resumed
+// run equals the uninterrupted run.
 func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 	run := func(iterations int, from *trainer.Result) (*trainer.Result, float64) {
 		p := newTwoGroups(t)
@@ -126,7 +127,7 @@ func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 	}
 }
 
-// The zero value trains as the options' defaults say.
+// The zero value of the method trains with the defaults of its options.
 func TestMultiplierModelZeroValueHasTheDefaults(t *testing.T) {
 	train := func(m *MultiplierModel) float64 {
 		p := newTwoGroups(t)

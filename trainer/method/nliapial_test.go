@@ -8,7 +8,7 @@ import (
 	"ppal/trainer/method"
 )
 
-// iapialByHand is the method on the problem of the hand-made steps.
+// iapialByHand is the method by hand, on the hand-made problem.
 type iapialByHand struct {
 	rho, c, sigma, tol float64
 	smooth, t          float64
@@ -19,7 +19,7 @@ type iapialByHand struct {
 	started            bool
 }
 
-// lagrangian is L_c(x; p), and sets the weights of its gradient.
+// lagrangian returns L_c(x; p) and stores the weights of its gradient.
 func (h *iapialByHand) lagrangian(x [2]float64) float64 {
 	value, g := testkit.HandF(x), testkit.HandH(x)
 	for j := range g {
@@ -29,7 +29,7 @@ func (h *iapialByHand) lagrangian(x [2]float64) float64 {
 	return value
 }
 
-// inner is the objective of the inner problem over lambda.
+// inner returns the objective of the inner problem, divided by lambda.
 func (h *iapialByHand) inner(x [2]float64) float64 {
 	d := norm2(minus(x, h.center))
 	return h.lagrangian(x) + h.rho/2*d*d
@@ -75,7 +75,7 @@ func (h *iapialByHand) step(x [2]float64) [2]float64 {
 	return next
 }
 
-// update is the end of an outer iteration.
+// update ends an outer iteration.
 func (h *iapialByHand) update(z [2]float64) {
 	h.outer++
 	h.lagrangian(z)

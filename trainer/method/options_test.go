@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/option"
 )
 
-// set gives the options their given values. If fill is true, the other options get the defaults of
+// set sets the options to the given values. If fill is true, the other options get the defaults of
 // a run without a preset and a problem.
 func set(t *testing.T, m method.Method, given map[string]string, fill bool) {
 	t.Helper()
@@ -59,7 +59,7 @@ func set(t *testing.T, m method.Method, given map[string]string, fill bool) {
 	}
 }
 
-// iterates trains a few iterations on the problem of the hand-made steps and returns the records.
+// iterates trains for a few iterations on the hand-made problem and returns the records.
 func iterates(t *testing.T, m trainer.Method) string {
 	t.Helper()
 	var texts strings.Builder
@@ -78,11 +78,11 @@ type recorderFunc func(r *trainer.Record) error
 
 func (f recorderFunc) Record(r *trainer.Record) error { return f(r) }
 
-// The zero value of a method does what its options' defaults say, whatever the primal step.
+// The zero value of a method trains with the defaults of its options, for every primal step.
 func TestZeroValueHasTheDefaults(t *testing.T) {
 	for _, d := range method.All() {
 		if d.Name == "multiplier-model" {
-			continue // TestMultiplierModelZeroValueHasTheDefaults: it needs groups that are drawn
+			continue // TestMultiplierModelZeroValueHasTheDefaults tests this method, which needs drawn groups
 		}
 		variants := []map[string]string{nil}
 		switch d.Name {
@@ -114,7 +114,7 @@ func TestZeroValueHasTheDefaults(t *testing.T) {
 	}
 }
 
-// Every method is described under its own name. Each option is complete and listed once.
+// Every method has a description under its own name. Each option is complete and is listed once.
 func TestDescriptions(t *testing.T) {
 	for _, d := range method.All() {
 		m := d.New()

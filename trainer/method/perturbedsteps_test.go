@@ -26,7 +26,8 @@ func newHandPerturbed(g [2]float64, slack float64) handPerturbed {
 	return s
 }
 
-// step is mu+ and lambda+ with g at x+ and u+ known; s is the part of lambda - mu that mu takes.
+// step computes mu+ and lambda+ from g at x+ and from u+. The scalar s is the fraction of lambda -
+// mu that is added to mu.
 func (h *handPerturbed) step(s float64, g [2]float64) {
 	for j := range g {
 		h.mu[j] += s * (h.lambda[j] - h.mu[j])
@@ -40,8 +41,8 @@ func (h *handPerturbed) part(p float64) float64 {
 	return 1 / (p*float64(h.k) + 1) / (d[0]*d[0] + d[1]*d[1] + 1)
 }
 
-// handP lists the defaults of p: for the paper's fixed gradient step and for Adam, for gradient
-// steps by the curvature rule, and for momentum.
+// handP returns the default of p. It depends on the primal step: a fixed gradient step as in the
+// paper or Adam, gradient steps by the curvature rule, and momentum.
 func handP(s handStep) float64 {
 	switch {
 	case s.kind == step.Adam || s.kind == step.Gradient && s.fixed:
@@ -94,7 +95,7 @@ func TestPLADASubgradientStepsByHand(t *testing.T) {
 						XStep: method.Subgradient, Sigma0: sigma, BoxStep: box}
 					p := handProblem(t, fn)
 					compare(t, p, m, handSteps, func(x [2]float64) ([2]float64, []float64) {
-						var w [2]float64 // on h
+						var w [2]float64 // weights on h
 						for j, v := range testkit.HandH(x) {
 							w[j] = h.lambda[j] * math.Copysign(1, v)
 						}

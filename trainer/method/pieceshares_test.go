@@ -23,9 +23,9 @@ func threePieces(shift float64) problem.Functions {
 	return fn
 }
 
-// Each step minimises <grad f, y> + lambda max_p s_p(y) + ||y - x||^2/(2 eta), s_p the linearised
-// pieces: no other point is lower, for positive multipliers (shift 0: violated) and negative ones
-// (shift 3: inactive).
+// Each step minimises <grad f, y> + lambda max_p s_p(y) + ||y - x||^2/(2 eta), where s_p are the
+// linearised pieces. No other point has a lower value. The multipliers are positive for shift 0,
+// where the constraint is violated, and negative for shift 3, where the constraint is inactive.
 func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 	const eta = 0.05
 	rng := rand.New(rand.NewPCG(11, 3))
@@ -80,7 +80,8 @@ func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 	}
 }
 
-// |h| - eps with its pieces in the other order takes the general way, and the same steps.
+// With its pieces in the reverse order, |h| - eps is treated as a general maximum and gives the
+// same steps.
 func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
 	run := func(pieces []problem.Piece) []float64 {
 		fn := testkit.HandFunctions()
@@ -102,7 +103,7 @@ func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
 	}
 }
 
-// The x-step of maxima allocates nothing but the eigenvalues.
+// The x-step for maxima allocates nothing except the eigenvalues.
 func TestPieceSharesDoNotAllocate(t *testing.T) {
 	p, m := handProblem(t, threePieces(0)), &method.PLADA{}
 	at := &problem.Point{Constraints: make([]float64, 1)}

@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The inner loops by hand: rho^ = 2, modulus 1/2, so s = 3/2.
+// The inner loops by hand use rho^ = 2 and the modulus 1/2, which gives s = 3/2.
 const (
 	handRho    = 2.0
 	handStrong = 1.5
@@ -23,13 +23,13 @@ func handProximalPoint() method.ProximalPoint {
 	return method.ProximalPoint{RhoHat: handRho, Modulus: handRho - handStrong, Inner: handInner}
 }
 
-// handPull is (rho^/2)||x - c||^2.
+// handPull returns (rho^/2)||x - c||^2.
 func handPull(x, c [2]float64) float64 {
 	d := minus(x, c)
 	return handRho / 2 * (d[0]*d[0] + d[1]*d[1])
 }
 
-// handMean is a weighted mean under way.
+// handMean accumulates a weighted mean.
 type handMean struct {
 	sum   [2]float64
 	total float64
@@ -95,7 +95,8 @@ func TestIPPSSGStepsByHand(t *testing.T) {
 	}
 }
 
-// conexByHand is the inner loop of IPP-ConEx for any constraints, with y along the whole run.
+// conexByHand is the inner loop of IPP-ConEx for any kind of constraints. It keeps y during the
+// whole run.
 type conexByHand struct {
 	t0, bound   float64
 	value       func(x [2]float64) [2]float64
@@ -134,7 +135,7 @@ func (h *conexByHand) step(x [2]float64) [2]float64 {
 		next[i] -= e * total
 	}
 	h.before = h.now
-	for j, g := range h.value(x) { // g~ linearised at x, at next
+	for j, g := range h.value(x) { // g linearised at x and evaluated at next
 		h.now[j] = g + handPull(x, h.center)
 		for i := range x {
 			h.now[j] += (rows[j][i] + handRho*pull[i]) * (next[i] - x[i])
@@ -188,8 +189,8 @@ func TestIPPConExStepsByHand(t *testing.T) {
 	}
 }
 
-// Five constraints are linearised by differences, two by gradients: the iterates agree where the
-// other three are idle.
+// Five constraints are linearised by differences, two by gradients. The iterates agree if the other
+// three constraints are inactive.
 func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
 	few := testkit.HandFunctions()
 	many := few
@@ -231,7 +232,7 @@ func TestProximalPointChoosesRho(t *testing.T) {
 		name string
 		fn   problem.Functions
 		set  method.ProximalPoint
-		note string // "": none
+		note string // "": no note
 		warn string
 	}{
 		{"estimated", saddle, method.ProximalPoint{}, "rho^ = 4, from the modulus of weak convexity, 2", ""},
@@ -255,7 +256,7 @@ func TestProximalPointChoosesRho(t *testing.T) {
 	}
 }
 
-// OutputRandom draws a centre.
+// With OutputRandom the output is a random centre.
 func TestProximalPointRandomOutput(t *testing.T) {
 	for name, make := range map[string]func() trainer.Method{
 		"ipp-ssg":   func() trainer.Method { return &method.IPPSSG{ProximalPoint: method.ProximalPoint{Inner: 4}} },
@@ -277,8 +278,8 @@ func TestProximalPointRandomOutput(t *testing.T) {
 	}
 }
 
-// A run that ends inside an inner loop returns the mean so far, and so do its records; the state is
-// of the inner iterate.
+// A run that ends inside an inner loop returns the mean of that loop up to the end, and records
+// this mean. The state holds the inner iterate.
 func TestProximalPointReturnsTheMean(t *testing.T) {
 	for _, m := range []trainer.Method{
 		&method.IPPSSG{ProximalPoint: handProximalPoint(), Tolerance: 5, Bound: 3},
@@ -306,8 +307,8 @@ func TestProximalPointReturnsTheMean(t *testing.T) {
 	}
 }
 
-// |x| <= 1/1000 is missed by every step of a loop of 10, which would stay at its centre for ever: N
-// doubles until one arrives.
+// In a loop of 10, every step jumps over the set |x| <= 1/1000, and the centre never changes. N
+// doubles until an iterate lies in the set.
 func TestIPPSSGLengthensLoopsThatRepeat(t *testing.T) {
 	fn := testkit.Line()
 	fn.G = func(dst, x []float64) { dst[0] = x[0] }

@@ -12,7 +12,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// towards is min ||x - c||^2/2 + r(x) s.t. 1 - sum x <= 0 (loaded) or sum x - 100 <= 0 (idle).
+// towards is min ||x - c||^2/2 + r(x) subject to 1 - sum x <= 0 (loaded: active) or sum x - 100 <=
+// 0 (inactive).
 func towards(c []float64, r problem.Regularizer, loaded bool) problem.Functions {
 	return problem.Functions{N: len(c), M: 1, Regularizer: r,
 		F: func(x []float64) float64 {
@@ -47,8 +48,8 @@ func towards(c []float64, r problem.Regularizer, loaded bool) problem.Functions 
 		}}
 }
 
-// Solutions by hand: with the multiplier nu of sum x >= 1 the minimiser is prox_r(c + nu), and nu
-// makes the sum 1.
+// The solutions by hand: with the multiplier nu of sum x >= 1 the minimiser is prox_r(c + nu), and
+// nu makes the sum 1.
 func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 	c := []float64{0.5, -0.3, 0.1}
 	for _, test := range []struct {
@@ -60,8 +61,8 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 		{"none", problem.Regularizer{}, false, c},
 		{"none, loaded", problem.Regularizer{}, true, []float64{0.5 + 0.7/3, -0.3 + 0.7/3, 0.1 + 0.7/3}},
 		{"l1", problem.Regularizer{Kind: problem.L1, Weight: 0.2}, false, []float64{0.3, -0.1, 0}},
-		// the lasso's third stays at 0: nu = 0.45, weights (0.5 + nu - 0.2, 0, 0.1 + nu - 0.2) sum to 0.2
-		// + 2 nu = 1 with nu = 0.4
+		// The lasso's third variable stays at 0. The others, 0.5 + nu - 0.2 and 0.1 + nu - 0.2, have the
+		// sum 0.2 + 2 nu = 1, therefore nu = 0.4.
 		{"l1, loaded", problem.Regularizer{Kind: problem.L1, Weight: 0.2}, true, []float64{0.7, 0, 0.3}},
 		{"l2", problem.Regularizer{Kind: problem.SquaredL2, Weight: 1}, false, []float64{0.25, -0.15, 0.05}},
 		{"l2, loaded", problem.Regularizer{Kind: problem.SquaredL2, Weight: 1}, true,
@@ -71,7 +72,8 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 		{"half-line, loaded", problem.Regularizer{Kind: problem.Box, Lower: 0, Upper: math.Inf(1)}, true, []float64{0.7, 0, 0.3}},
 		{"ball", problem.Regularizer{Kind: problem.Ball, Radius: 0.1}, false,
 			[]float64{0.05 / math.Sqrt(0.35), -0.03 / math.Sqrt(0.35), 0.01 / math.Sqrt(0.35)}},
-		// groups (1) and (2, 3): the second has c = (-0.3, 0.1), of norm sqrt(0.1) > 0.2
+		// The groups are (1) and (2, 3). The second group has c = (-0.3, 0.1) with the norm sqrt(0.1) >
+		// 0.2.
 		{"group-l1", problem.Regularizer{Kind: problem.GroupL1, Weight: 0.2, Groups: []int{1, 3}}, false,
 			[]float64{0.3, -0.3 * (1 - 0.2/math.Sqrt(0.1)), 0.1 * (1 - 0.2/math.Sqrt(0.1))}},
 		{"group-l1, a group of zeros", problem.Regularizer{Kind: problem.GroupL1, Weight: 0.4, Groups: []int{1, 3}}, false, []float64{0.1, 0, 0}},
@@ -100,12 +102,13 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 	}
 }
 
-// A sparse fit with a bound on |h|: regularizers and kinks together, by the subgradient step.
+// A sparse fit with a bound on |h| combines a regularizer with kinks. PLADA uses its subgradient
+// step.
 func TestRegularizerWithKinks(t *testing.T) {
 	fn := towards([]float64{0.5, -0.3, 0.1}, problem.Regularizer{Kind: problem.L1, Weight: 0.2}, true)
 	fn.Pieces = []problem.Piece{{Constraint: 0, Term: 0, Sign: 1, Offset: -0.5}, {Constraint: 0, Term: 0, Sign: -1, Offset: -0.5}}
-	// |1 - sum x| <= 1/2: nu lifts the sum of the soft-thresholded c + nu from 0.2 to 0.5: (0.3 + nu)
-	// + (nu - 0.1) with nu = 0.15
+	// The constraint is |1 - sum x| <= 1/2. nu raises the sum of the soft-thresholded c + nu from 0.2
+	// to 0.5: (0.3 + nu) + (nu - 0.1) with nu = 0.15.
 	p := testkit.Start(t, fn, 0.2, 0.2, -0.2)
 	r, err := trainer.Train(context.Background(), p, &method.PLADA{}, trainer.Settings{Iterations: 10000, RecordEvery: 10, Tolerance: 1e-7})
 	if err != nil {

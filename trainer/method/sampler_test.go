@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/step"
 )
 
-// batchMeans is minimise mean_i (x - a_i)^2/2 seen one a_i at a time.
+// batchMeans is the problem min mean_i (x - a_i)^2/2. Each batch holds a single a_i.
 type batchMeans struct {
 	problem.Problem
 	a     []float64
@@ -39,8 +39,8 @@ func (b *batchMeans) Sample(k int) error {
 	return nil
 }
 
-// Batch k is asked for once, before x_k is evaluated; the steps see the batches, records and result
-// the full problem.
+// The trainer asks for batch k once, before it evaluates x_k. The steps use the batches. The
+// records and the result use the full problem.
 func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 	a := []float64{1, 2, 6}
 	full, err := problem.Functions{
@@ -88,7 +88,7 @@ func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 	}
 }
 
-// A state that goes on at iteration k sees the batches from k on.
+// A resumed run that starts at iteration k uses the batches from k on.
 func TestSamplerResumes(t *testing.T) {
 	a := []float64{1, 2, 6, 4}
 	make := func() (*batchMeans, trainer.Method) {
@@ -120,7 +120,7 @@ func TestSamplerResumes(t *testing.T) {
 	}
 }
 
-// constrained is min stiff x^2/2 s.t. x - bound <= 0, one batch.
+// constrained is min stiff x^2/2 subject to x - bound <= 0, as a single batch.
 func constrained(t *testing.T, stiff, bound float64) *batchMeans {
 	t.Helper()
 	p, err := problem.Functions{N: 1, M: 1,
@@ -135,7 +135,7 @@ func constrained(t *testing.T, stiff, bound float64) *batchMeans {
 	return &batchMeans{Problem: p, a: []float64{0}, now: new(float64)}
 }
 
-// What is told of the start is of the full problem, not of the first batch.
+// The warnings about the start describe the full problem, not the first batch.
 func TestSamplerIsDiagnosedOnTheWhole(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -145,7 +145,7 @@ func TestSamplerIsDiagnosedOnTheWhole(t *testing.T) {
 		{"batch infeasible and stiff", constrained(t, 1000, 0), constrained(t, 1, 2), nil},
 		{"whole infeasible", constrained(t, 1, 2), constrained(t, 1, 0.5), []string{"the start is infeasible: the largest violation is 0.5 (--init starts from other weights)"}},
 	} {
-		m := &PLADA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.05}} // the bound is 0.056 for a stiffness of 1
+		m := &PLADA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.05}} // the bound on eta is 0.056 for a stiffness of 1
 		r, err := trainer.Train(context.Background(), test.batch, m, trainer.Settings{Full: test.full})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// handWorst is the larger of the two constraints and which.
+// handWorst returns the larger of the two constraints and its index.
 func handWorst(x [2]float64) (float64, int) {
 	h := testkit.HandH(x)
 	if h[1] > h[0] {
@@ -27,7 +27,7 @@ func TestSSGStepsByHand(t *testing.T) {
 		m      method.SSG
 		onF    func(count float64) float64
 		onG    func(count, g, size2 float64) float64
-		repair int // steps on g that the run must have had for the test to mean something
+		repair int // least number of steps on g for the test to be meaningful
 	}{
 		{"polyak", method.SSG{Step: 0.2}, func(n float64) float64 { return 0.2 / math.Sqrt(n) },
 			func(_, g, size2 float64) float64 { return g / size2 }, 2},
@@ -59,7 +59,7 @@ func TestSSGStepsByHand(t *testing.T) {
 	}
 }
 
-// The default step begins at 2/L: f = 2 x^2 + x y + y^2 has L = 3 + sqrt 2.
+// The default step starts at 2/L: f = 2 x^2 + x y + y^2 has L = 3 + sqrt 2.
 func TestSSGMeasuresItsStep(t *testing.T) {
 	fn := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return 2*x[0]*x[0] + x[0]*x[1] + x[1]*x[1] },
@@ -72,13 +72,15 @@ func TestSSGMeasuresItsStep(t *testing.T) {
 	if got, want := m.Report().StepSize, 2/l/2; math.Abs(got-want) > 1e-7*want {
 		t.Errorf("the fourth step is %v, want %v", got, want)
 	}
-	// 1 to go down the gradient, and at both points 1 and the 2 directions that there are.
+	// One gradient for the step along the negative gradient; at both points, one gradient plus one for
+	// each of the 2 directions.
 	if r.Point.GradientEvaluations != 4+1+2*3 {
 		t.Errorf("%d gradients, want 4 and 7 of the measurement", r.Point.GradientEvaluations)
 	}
 }
 
-// A gradient of g that is zero where g > tol leaves x where it is, and nothing is divided by zero.
+// If the gradient of g is zero at a point with g > tol, x does not change and no division by zero
+// occurs.
 func TestSSGAtAStationaryViolation(t *testing.T) {
 	fn := testkit.Line()
 	fn.G = func(dst, _ []float64) { dst[0] = 1 }
@@ -92,7 +94,7 @@ func TestSSGAtAStationaryViolation(t *testing.T) {
 	}
 }
 
-// A step on g projects, but does not shrink by an r that g does not have.
+// A step on g projects on the domain of r. It does not shrink x by r, because r is not a part of g.
 func TestSSGRepairsWithoutTheRegularizer(t *testing.T) {
 	fn := testkit.Line()
 	fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 10}
@@ -105,7 +107,8 @@ func TestSSGRepairsWithoutTheRegularizer(t *testing.T) {
 	}
 }
 
-// OutputRandom draws the iterates that count, with probabilities proportional to their steps.
+// With OutputRandom the output is one of the iterates that count, with a probability proportional
+// to its step.
 func TestSSGRandomOutput(t *testing.T) {
 	const iterations, draws = 12, 2000
 	weights := map[int]float64{}
@@ -151,7 +154,7 @@ func TestSSGRandomOutput(t *testing.T) {
 			chi += (counts[k] - expected) * (counts[k] - expected) / expected
 		}
 	}
-	if limit := 40.0; chi > limit { // at most 11 degrees of freedom: 1e-4 beyond 37
+	if limit := 40.0; chi > limit { // at most 11 degrees of freedom: larger than 37 with probability 1e-4
 		t.Errorf("drawn %v for the weights %v: chi squared %.1f", counts, weights, chi)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"ppal/trainer/step"
 )
 
-// resumable are methods and primal steps with state of their own each.
+// resumable returns the methods and primal steps that have different state.
 func resumable() map[string]func() trainer.Method {
 	all := map[string]func() trainer.Method{
 		"ppala fixed": func() trainer.Method {
@@ -24,7 +24,7 @@ func resumable() map[string]func() trainer.Method {
 		},
 		"ppala adam":      func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Adam}} },
 		"gdpa published":  func() trainer.Method { return &method.GDPA{} },
-		"ipp-ssg growing": func() trainer.Method { return &method.IPPSSG{} }, // here x_c alone counts at first
+		"ipp-ssg growing": func() trainer.Method { return &method.IPPSSG{} }, // at first the mean is x_c alone
 	}
 	for _, e := range table() {
 		all[e.name] = e.make
@@ -32,8 +32,8 @@ func resumable() map[string]func() trainer.Method {
 	return all
 }
 
-// 100 steps, captured and restored into a fresh problem and method, and 100 more are 200 steps, to
-// the bit.
+// 100 steps, a restore of their state in a fresh problem and method, and 100 more steps equal 200
+// steps to the bit.
 func TestResumeIsBitIdentical(t *testing.T) {
 	for name, method := range resumable() {
 		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{

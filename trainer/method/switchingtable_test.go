@@ -6,7 +6,8 @@ import (
 	"ppal/trainer/method"
 )
 
-// switchingTable is the part of the table of the switching subgradient and proximal point methods.
+// switchingTable holds the entries of the switching subgradient methods and the proximal point
+// methods.
 func switchingTable() []entry {
 	scaled := where("badly scaled: no one setting fits", func(tp testproblems.Problem) bool { return tp.BadlyScaled })
 	tooSlow := func(names ...string) map[string]string {

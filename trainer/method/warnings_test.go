@@ -24,8 +24,8 @@ func TestWarnings(t *testing.T) {
 	fixed := func(eta float64) step.Settings {
 		return step.Settings{Kind: step.Gradient, Fixed: true, Eta: eta}
 	}
-	// line has L_f = 1 and ||J|| = 1, and PPALA's L = 1 + rho where the constraint is loaded; rho is
-	// 5.
+	// testkit.Line has L_f = 1 and ||J|| = 1. PPALA's L is 1 + rho if the constraint is active, with
+	// rho = 5.
 	const rho = 5
 	pladaBound, ppalaBound := 0.9/(1+3*rho), 0.9/(1+rho+3*rho)
 	for _, test := range []struct {
@@ -33,7 +33,7 @@ func TestWarnings(t *testing.T) {
 		m    trainer.Method
 		x    float64
 		set  trainer.Settings
-		want string // "": no warning at all
+		want string // "": no warning
 	}{
 		{"defaults", &method.PPALA{}, 0, trainer.Settings{}, ""},
 		{"plada's defaults", &method.PLADA{}, 0, trainer.Settings{}, ""},
@@ -79,7 +79,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A collapse is one of the output: of its f, without r, and of its own certificate.
+// The warning about a collapse describes the output: f of the output, without r, and the output's
+// own certificate.
 func TestCollapseIsOfTheOutput(t *testing.T) {
 	fn := testkit.Line()
 	fn.Regularizer = problem.Regularizer{Kind: problem.SquaredL2, Weight: 1} // f = 2 and f + r = 2.5 at the solution x = 1
@@ -103,7 +104,7 @@ func TestCollapseIsOfTheOutput(t *testing.T) {
 	}
 }
 
-// The bound of a fixed step size is the same in float32, to the accuracy of its differences.
+// The bound on a fixed step size is the same in float32, up to the accuracy of its differences.
 func TestStepBoundInSinglePrecision(t *testing.T) {
 	const bound = 0.9 / (1 + 3*5)
 	for _, test := range []struct {
@@ -121,7 +122,7 @@ func TestStepBoundInSinglePrecision(t *testing.T) {
 	}
 }
 
-// A warning about eta leaves the run as it is without.
+// A warning about eta does not change the run.
 func TestDiagnosisChangesNothing(t *testing.T) {
 	p := testkit.ProblemOf(t, testkit.Named(t, "HS43"))
 	before, g := testkit.Iterate(p), make([]float64, 3)
@@ -147,7 +148,8 @@ func TestDiagnosisChangesNothing(t *testing.T) {
 }
 
 func TestNegativeMultipliersAreNoted(t *testing.T) {
-	// From x = -9 the inactive constraint rises; from x = 0.9 with f's minimum at -9 it falls.
+	// From x = -9 the inactive constraint rises. From x = 0.9, with the minimum of f at -9, the
+	// constraint falls.
 	fn := testkit.Line()
 	fn.F = func(x []float64) float64 { return (x[0] + 9) * (x[0] + 9) / 2 }
 	fn.Gradient = func(dst, x []float64) { dst[0] = x[0] + 9 }

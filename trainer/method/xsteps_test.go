@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/step"
 )
 
-// oneAbsolute is min f s.t. |h_1| - eps <= 0.
+// oneAbsolute is min f subject to |h_1| - eps <= 0.
 func oneAbsolute(eps float64) problem.Functions {
 	fn := testkit.HandFunctions()
 	fn.M = 1
@@ -25,9 +25,9 @@ func oneAbsolute(eps float64) problem.Functions {
 	return fn
 }
 
-// The closed form of proxlinear for m = 1: y = clip((h - eta grad h.grad f)/(eta ||grad h||^2),
-// -lambda, lambda), and lambda sign(h - eta grad h.grad f) for lambda < 0. With momentum b, q
-// replaces eta grad f, and e(1 + b) replaces eta.
+// The closed form of proxlinear for m = 1 is y = clip((h - eta grad h.grad f)/(eta ||grad h||^2),
+// -lambda, lambda) for lambda >= 0 and lambda sign(h - eta grad h.grad f) for lambda < 0. With
+// momentum b, q replaces eta grad f, and e(1 + b) replaces eta.
 func TestProxLinearStepsByHand(t *testing.T) {
 	for name, kind := range handKinds() {
 		if kind.set.Kind == step.Adam {
@@ -37,7 +37,7 @@ func TestProxLinearStepsByHand(t *testing.T) {
 			if negative := proxLinearByHand(t, kind.set, kind.hand, 0.1); negative > 0 {
 				t.Errorf("%d steps with a negative multiplier, want none: the constraint is violated", negative)
 			}
-			// Inactive and falling: lambda goes below zero.
+			// If the constraint is inactive and falls, lambda becomes negative.
 			if negative := proxLinearByHand(t, kind.set, kind.hand, 2); negative == 0 {
 				t.Error("no step with a negative multiplier")
 			}
@@ -58,7 +58,7 @@ func proxLinearByHand(t *testing.T, set step.Settings, hand handStep, eps float6
 		n, gram := 1+math.Abs(lambda), row[0]*row[0]+row[1]*row[1]
 		e := hand.eta
 		if !hand.fixed {
-			if hand.k == 0 { // lambda_0 = 0: the curvature of f alone
+			if hand.k == 0 { // lambda_0 = 0: only the curvature of f
 				t := 1e-3 * (1 + norm2(x)) / norm2(df)
 				probe := [2]float64{x[0] - t*df[0], x[1] - t*df[1]}
 				hand.start(norm2(minus(testkit.HandGradient(probe), df)) / norm2(minus(probe, x)))
@@ -98,8 +98,8 @@ func proxLinearByHand(t *testing.T, set step.Settings, hand handStep, eps float6
 	return negative
 }
 
-// y - x_k is formed before the division by e: apart, both quotients would overflow float32 here,
-// and cancel digits elsewhere.
+// The inner step subtracts x_k from y before it divides by e. Two separate quotients would overflow
+// float32 here, and would lose digits in other cases.
 func TestInnerStepDividesTheDifference(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 }}
 	m := &method.PLADA{XStep: method.Inner, Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 1e-10}}
@@ -112,8 +112,8 @@ func TestInnerStepDividesTheDifference(t *testing.T) {
 	}
 }
 
-// Inner: subgradient steps of length 2e/(t+2) on the subproblem from x_k, and the (t+1)-weighted
-// mean.
+// The x-step inner takes subgradient steps of length 2e/(t+2) on the subproblem from x_k. Its
+// result is the (t+1)-weighted mean.
 func TestInnerStepsByHand(t *testing.T) {
 	const eta, inner = 0.05, 7
 	h := newHandPerturbed([2]float64{math.Abs(testkit.HandH(handStart)[0]) - 0.1, 0}, 0.9/3)

@@ -28,7 +28,7 @@ func TestSet(t *testing.T) {
 	enum := Enum("kind", &k, "Choose", "zero", "one", "two")
 	for _, tc := range []struct {
 		o          *Option
-		text, want string // the text that reads back
+		text, want string // text is given, want is the text of the value that was read
 		problem    string
 	}{
 		{number, "1e-3", "0.001", ""},
@@ -139,7 +139,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// SetDefaults settles options in the order of their dependence, whatever their order in the list.
+// SetDefaults sets options in the order of their dependence, in whatever order the list has them.
 func TestSetDefaults(t *testing.T) {
 	type settings struct {
 		rate, base, extra float64

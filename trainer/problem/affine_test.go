@@ -9,7 +9,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// rates is a problem of three smooth terms in two variables.
+// rates returns a problem of three smooth terms in two variables.
 func rates(t *testing.T, start ...float64) problem.Problem {
 	t.Helper()
 	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
@@ -32,7 +32,8 @@ func rates(t *testing.T, start ...float64) problem.Problem {
 	return p
 }
 
-// gaps are the rows of a gap over three groups with bound 0.1 and a lower bound of one rate.
+// gaps returns the rows of a gap of 0.1 over three groups, and the row of a lower bound on one
+// rate.
 func gaps() []problem.AffineRow {
 	var rows []problem.AffineRow
 	for a := range 3 {
@@ -206,7 +207,7 @@ func TestAffineMapIsShared(t *testing.T) {
 	}
 }
 
-// TestAffineErrors checks the refusals.
+// TestAffineErrors checks the errors for bad rows.
 func TestAffineErrors(t *testing.T) {
 	for name, rows := range map[string][]problem.AffineRow{
 		"a short row":           {{Coefficients: []float64{1}}},

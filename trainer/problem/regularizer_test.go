@@ -9,12 +9,12 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// prox sets x = prox_{step r}(x).
+// prox replaces x by prox_{step r}(x).
 func prox[T float32 | float64](r Regularizer, step float64, x []T) {
 	NewHostSpace(x, r).Space().Prox(step, Iterate)
 }
 
-// regularizers on six variables.
+// regularizers returns a regularizer of every kind on six variables.
 func regularizers() []Regularizer {
 	return []Regularizer{
 		{}, {Kind: Ball, Radius: 1.5}, {Kind: Box, Lower: -0.5, Upper: 1}, {Kind: Box, Lower: 0, Upper: math.Inf(1)},
@@ -22,7 +22,7 @@ func regularizers() []Regularizer {
 	}
 }
 
-// subproblem is r(y) + ||y - x||^2/(2 step), infinite outside dom r.
+// subproblem returns r(y) + ||y - x||^2/(2 step), which is infinite outside dom r.
 func (r Regularizer) subproblem(y, x []float64, step float64) float64 {
 	if r.Infeasibility(y) > 1e-12 {
 		return math.Inf(1)
@@ -34,8 +34,8 @@ func (r Regularizer) subproblem(y, x []float64, step float64) float64 {
 	return r.Value(y) + sum/(2*step)
 }
 
-// The proximal map is the minimiser: 0 is in (p - x)/step + subdifferential of r at p, and no other
-// point is lower.
+// The proximal map returns the minimiser p: (x - p)/step is in the subdifferential of r at p, and
+// no other point has a lower value.
 func TestProximalMaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, r := range regularizers() {
@@ -78,8 +78,8 @@ func TestProximalMaps(t *testing.T) {
 	}
 }
 
-// subgradient draws an element of the subdifferential of r at x from its definition, x at kinks and
-// boundaries exactly.
+// subgradient draws an element of the subdifferential of r at x from the definition. x lies exactly
+// on kinks and boundaries.
 func (r Regularizer) subgradient(rng *rand.Rand, x []float64) []float64 {
 	s := make([]float64, len(x))
 	switch r.Kind {
@@ -128,8 +128,8 @@ func (r Regularizer) subgradient(rng *rand.Rand, x []float64) []float64 {
 	return s
 }
 
-// residual is v + s for some subgradient s, shorter than v + s for every other: (p - (v + s)).p <=
-// 0.
+// The residual p is v + s for a subgradient s, and no other subgradient gives a shorter sum: (p -
+// (v + s)).p <= 0 for every s.
 func TestResidualIsTheProjection(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for _, r := range regularizers() {
@@ -138,7 +138,7 @@ func TestResidualIsTheProjection(t *testing.T) {
 			for i := range x {
 				x[i], v[i] = rng.NormFloat64(), 2*rng.NormFloat64()
 			}
-			prox(r, 0.3+rng.Float64(), x) // onto kinks and boundaries
+			prox(r, 0.3+rng.Float64(), x) // to points on kinks and boundaries
 			r.Residual(p, x, v, 1e-12)
 			for range 100 {
 				inner := 0.0
@@ -149,7 +149,7 @@ func TestResidualIsTheProjection(t *testing.T) {
 					t.Fatalf("%v at %v, v = %v: %v is not the shortest: %v", r.Kind, x, v, p, inner)
 				}
 			}
-			// p - v is a subgradient: it supports r at x.
+			// p - v is a subgradient: r lies above the plane through r(x) with the slope p - v.
 			for range 100 {
 				y, inner := make([]float64, 6), 0.0
 				for i := range y {
@@ -170,12 +170,12 @@ func TestResidualIsTheProjection(t *testing.T) {
 	}
 }
 
-// residualDerivative is the derivative of residual with respect to v, at points where residual is
-// differentiable.
+// residualDerivative equals the derivative of residual with respect to v, at points where residual
+// is differentiable.
 func TestResidualDerivative(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	for _, r := range regularizers() {
-		if r.Kind == Ball { // least squares has the sphere's normal as a column
+		if r.Kind == Ball { // the normal of the sphere is a column of the least squares
 			continue
 		}
 		for range 100 {

@@ -20,7 +20,7 @@ func regularizersOf(n int) []problem.Regularizer {
 	}
 }
 
-// drawn is a space with its iterate and three more vectors at random.
+// drawn returns a space with a random iterate and three random vectors.
 func drawn[T float32 | float64](n int, r problem.Regularizer) (s *problem.HostSpace[T], d, v, w problem.Vector) {
 	s = problem.NewHostSpace(make([]T, n), r)
 	d, v, w = s.New(), s.New(), s.New()
@@ -33,7 +33,8 @@ func drawn[T float32 | float64](n int, r problem.Regularizer) (s *problem.HostSp
 	return s, d, v, w
 }
 
-// apart fails where two vectors differ by more than some roundings of numbers of size 10.
+// apart fails the test if two vectors differ by more than a few rounding errors of numbers of size
+// 10.
 func apart[T float32 | float64](t *testing.T, what string, got, want []T, u float64) {
 	t.Helper()
 	for i := range want {
@@ -43,8 +44,8 @@ func apart[T float32 | float64](t *testing.T, what string, got, want []T, u floa
 	}
 }
 
-// A step is the composition of its parts: v = b v + d, w = d + b v, y = x - e w, x+ = prox(y), and
-// the lengths of x+ - x and x+.
+// A step equals the composition of its parts: v = b v + d, w = d + b v, y = x - e w, x+ = prox(y),
+// and the norms of x+ - x and x+.
 func TestDescendIsItsParts(t *testing.T) {
 	t.Run("float64", descendIsItsParts[float64])
 	t.Run("float32", descendIsItsParts[float32])
@@ -83,7 +84,7 @@ func descendIsItsParts[T float32 | float64](t *testing.T) {
 	}
 }
 
-// Adam by hand on one number, and the proximal map after it.
+// A step of Adam equals Adam by hand on one number, followed by the proximal map.
 func TestAdamIsItsParts(t *testing.T) {
 	t.Run("float64", adamIsItsParts[float64])
 	t.Run("float32", adamIsItsParts[float32])
@@ -112,8 +113,8 @@ func adamIsItsParts[T float32 | float64](t *testing.T) {
 	}
 }
 
-// A direction that is not finite is seen in the iterate, whatever r does with it: the run ends, and
-// no such number is taken for 0.
+// A direction that is not finite makes the iterate not finite, for every regularizer. The run then
+// ends, because no operation turns such a number into 0.
 func TestStepsKeepWhatIsNotANumber(t *testing.T) {
 	for _, r := range regularizersOf(9) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -121,14 +122,14 @@ func TestStepsKeepWhatIsNotANumber(t *testing.T) {
 			s.Slice(d)[4] = bad
 			s.Space().Descend(problem.Descent{Direction: d, Velocity: v, Step: 0.1, Momentum: 0.5, Length: 0.1})
 			x, box := s.Slice(problem.Iterate)[4], r.Kind == problem.Box && math.IsInf(bad, 1)
-			if finite := !math.IsNaN(x) && !math.IsInf(x, 0); finite && !box { // a box has a nearest point to infinity
+			if finite := !math.IsNaN(x) && !math.IsInf(x, 0); finite && !box { // the projection of infinity on a box is finite
 				t.Errorf("%v: a direction of %v gives x = %v", r.Kind, bad, x)
 			}
 		}
 	}
 }
 
-// Steps allocate nothing.
+// The steps of a space allocate nothing.
 func TestStepsDoNotAllocate(t *testing.T) {
 	for _, r := range regularizersOf(50) {
 		s, d, v, w := drawn[float32](50, r)

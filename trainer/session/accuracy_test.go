@@ -11,7 +11,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// passes returns g and f, the scores and the gradient at x, for typical coefficients.
+// passes returns g and f, the scores, and the gradient at x for typical coefficients.
 func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	t.Helper()
 	p := e.data.splits[0].problem
@@ -43,13 +43,13 @@ func relative(a, b []float64) float64 {
 	return math.Sqrt(num / den)
 }
 
-// Compared with float64, products of three digits are as accurate as float32 products, in the
-// scores and in the gradient, for widths from 1 to 512, early and late in training. Products of two
-// digits are within the bounds of docs/products.md.
+// In the scores and in the gradient, products of three digits are as accurate as float32 products,
+// both compared with float64. The widths are 1 to 512; the weights are early and late in training.
+// The errors of products of two digits are within the bounds of docs/products.md.
 func TestDigitsAreAccurate(t *testing.T) {
 	needDigits(t)
 	rows := clothes(t, 120)
-	logs, cases := 0.0, 0 // of the ratios of the errors
+	logs, cases := 0.0, 0 // logarithms of the ratios of the errors, and their number
 	for _, width := range []int{1, 7, 64, 512} {
 		onClothes := func(dtype tensor.Dtype, products Products) *assembly {
 			return build(t, clothing(rows, func(c *setup) { c.Hidden, c.Dtype, c.Products = []int{width}, dtype, products }))

@@ -15,10 +15,10 @@ import (
 	"ppal/trainer"
 )
 
-// kinds are the normalisations.
+// kinds lists all normalisations.
 var kinds = []models.NormalizationKind{models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize}
 
-// In blocks, f, g and every gradient equal those of all rows at once.
+// f, g and every gradient in blocks of rows equal f, g and the gradient of all rows at once.
 func TestExactEqualsTheWhole(t *testing.T) {
 	for _, kind := range kinds {
 		e := build(t, small(func(c *setup) { c.Normalize = kind }))
@@ -26,7 +26,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps
+		if p.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps the block before
 			t.Fatal(err)
 		}
 		n, m := p.Dims()
@@ -67,8 +67,8 @@ func nearly(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// The saved weights act on raw pixels. They give the scores that training computed from
-// standardised pixels.
+// The saved weights act on raw pixels. They give the same scores as training, which computes the
+// scores from standardised pixels.
 func TestSavedWeightsActOnRawRows(t *testing.T) {
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
 		e := build(t, small(func(c *setup) { c.Heads = heads }))
@@ -109,7 +109,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 	}
 }
 
-// A run that starts from the file of another run starts where that run ended, with any
+// A run that starts from the weights of another run starts at the other run's end, with any
 // normalisation.
 func TestInitContinuesAnotherModel(t *testing.T) {
 	first := build(t, small(nil))
@@ -135,7 +135,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 	}
 }
 
-// The same seed gives the same run, another seed gives another run.
+// The same seed gives the same run. Another seed gives another run.
 func TestRunsAreDeterministic(t *testing.T) {
 	run := func(seed uint64) []float64 {
 		e := build(t, small(func(c *setup) { c.Seed, c.Dtype = seed, tensor.Float32 }))
@@ -181,7 +181,7 @@ func TestFinishCertifiesInFloat64(t *testing.T) {
 	}
 }
 
-// The default run solves Fashion-MNIST in a tenth of the usual iterations.
+// The default settings solve Fashion-MNIST in a tenth of the usual iterations.
 func TestRealFashionMNISTIsSolved(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {

@@ -20,7 +20,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := e.iterate()
-			for range 2 { // the second time on the same memory
+			for range 2 { // the second pass reuses the memory of the first
 				got, err := s.scores(x)
 				if err != nil {
 					t.Fatal(err)

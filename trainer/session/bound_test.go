@@ -10,13 +10,14 @@ import (
 	"ppal/trainer"
 )
 
-// kappa are the bounds of docs/products.md by the number of digits, relative to the largest
+// kappa holds the bounds of docs/products.md by the number of digits, relative to the largest
 // magnitude in a column.
 var kappa = map[int]float64{2: 1.56e-5, 3: 6.2e-8}
 
 const unit = 0x1p-24
 
-// layer is a network's first layer on some rows: X W, and X^T D for the gradient's D.
+// layer is the first layer of a network on some rows: the product X W, and the product X^T D for
+// the gradient with respect to W.
 type layer struct {
 	x    *matrix.Bytes
 	w, d []float32
@@ -67,7 +68,7 @@ func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
 // float64 by at most the documented bounds.
 func TestProductsAreWithinTheirBounds(t *testing.T) {
 	needDigits(t)
-	rows := clothes(t, 70) // a block and a part
+	rows := clothes(t, 70) // one full block and a partial block
 	for _, width := range []int{1, 33, 512} {
 		e := build(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
 		x := imageRows(atHand(rows), e.data.normalization).data.(*matrix.Bytes)
@@ -129,8 +130,8 @@ func (l layer) check(t *testing.T, count int) {
 	}
 }
 
-// gradient adds a block's X^T D to exact, and to bound the error of the digits, three roundings of
-// the block and one rounding of the sum.
+// gradient adds a block's X^T D to exact. It adds the block's error bound to bound: the error of
+// the digits, three roundings of the block and one rounding of the sum.
 func (l layer) gradient(lo, hi int, kappa float64, exact, bound []float64) {
 	d, h := l.x.Cols, l.h
 	row, total, part := make([]float64, d), make([]float64, d), make([]float64, d*h)

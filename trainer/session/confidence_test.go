@@ -15,7 +15,7 @@ import (
 	"ppal/trainer"
 )
 
-// applicants returns rows of two groups with three features, drawn from a seed.
+// applicants returns n rows of two groups with three features, drawn with the given seed.
 func applicants(n int, seed uint64) *Matrix {
 	rng := rand.New(rand.NewPCG(seed, 0x636f6e66))
 	x := &matrix.Dense{Rows: n, Cols: 3, Data: make([]float64, 3*n)}
@@ -33,7 +33,8 @@ func applicants(n int, seed uint64) *Matrix {
 	return m
 }
 
-// confident is a run on applicants whose bounds hold at a confidence of 95 %.
+// confident returns the options of a run whose constraints, given as texts, hold with a confidence
+// of 95 %.
 func confident(t *testing.T, rows Matrices, texts ...string) Options {
 	t.Helper()
 	var list []constraints.Constraint
@@ -48,13 +49,13 @@ func confident(t *testing.T, rows Matrices, texts ...string) Options {
 		Settings: trainer.Settings{Iterations: 400, RecordEvery: 400}, Device: Device{Kind: CPU, Threads: 2}}
 }
 
-// three are training, validation and test rows.
+// three returns training, validation and test rows of the given sizes.
 func three(train, validation, test int) Matrices {
 	return Matrices{Train: applicants(train, 1), Validation: applicants(validation, 2), Test: applicants(test, 3)}
 }
 
-// TestConfidenceOfRates checks two promises of rates: the validation rows have no more bad
-// decisions than the umbrella allows, the threshold is not stricter than it must be, and the
+// TestConfidenceOfRates checks the promises for two rates. The validation rows have at most as many
+// wrong decisions as the umbrella allows. The threshold is not stricter than necessary. The
 // intervals are those of the test rows.
 func TestConfidenceOfRates(t *testing.T) {
 	rows := three(3000, 2000, 2500)
@@ -87,8 +88,8 @@ func TestConfidenceOfRates(t *testing.T) {
 	}
 }
 
-// TestConfidenceOfGap checks that a gap is promised with its margin, and that the training
-// decisions are tightened, too.
+// TestConfidenceOfGap checks that a gap is promised with its margin, and that the bound on the
+// training decisions is tightened by the margin.
 func TestConfidenceOfGap(t *testing.T) {
 	const bound = 0.12
 	r := trained(t, confident(t, three(3000, 3000, 3000), "gap(positive_rate, sex) <= 0.12", "fpr <= 0.2"))
@@ -113,8 +114,9 @@ func TestConfidenceOfGap(t *testing.T) {
 	}
 }
 
-// TestConfidenceWithFewRows checks that bounds that the validation rows cannot support are not
-// promised: the run says so in one sentence, with the bound that they support and the rows needed.
+// TestConfidenceWithFewRows checks that the run does not promise bounds for which the validation
+// rows do not suffice. One sentence states the bound that these rows support and the number of rows
+// that the given bound needs.
 func TestConfidenceWithFewRows(t *testing.T) {
 	for text, want := range map[string][]string{
 		"fpr <= 0.01":                      {"fpr <= 0.01 is not promised", "no bound below 0.0", "299 rows", "--split"},
@@ -156,7 +158,7 @@ func TestConfidenceWithFewRows(t *testing.T) {
 }
 
 // TestWeightsIgnoreValidation checks that other validation rows of the same sizes change only the
-// threshold: the promises are about weights that do not depend on these rows.
+// threshold. A promise is valid only for weights that do not depend on the validation rows.
 func TestWeightsIgnoreValidation(t *testing.T) {
 	weights := func(rows Matrices) []float64 {
 		a := buildOptions(t, confident(t, rows, "fpr <= 0.1"))
@@ -185,7 +187,7 @@ func TestWeightsIgnoreValidation(t *testing.T) {
 	}
 }
 
-// TestConfidenceRefused checks the errors of confidences that a run cannot have.
+// TestConfidenceRefused checks the errors for a confidence that the run does not support.
 func TestConfidenceRefused(t *testing.T) {
 	full := three(300, 200, 100)
 	for name, c := range map[string]struct {
@@ -213,7 +215,8 @@ func TestConfidenceRefused(t *testing.T) {
 	}
 }
 
-// TestConfidenceOfPublished checks that a published problem on decisions has the confidence, too.
+// TestConfidenceOfPublished checks that a published problem with bounds on decisions accepts a
+// confidence.
 func TestConfidenceOfPublished(t *testing.T) {
 	task := OnDecisionsOf(DemographicParity{Epsilon: []float64{0.2}}, 0.9)
 	a := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))

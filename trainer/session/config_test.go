@@ -57,10 +57,10 @@ func set(v reflect.Value) bool {
 	return true
 }
 
-// Every field of the options changes config.yaml: no setting of a library's run is lost. A new
-// field fails this test until the file has it.
+// Every field of the options changes config.yaml, so that the file describes a run of the library
+// completely. A new field fails this test until config.yaml contains the field.
 func TestConfigHasEveryOption(t *testing.T) {
-	// The caller's functions, and the fields that the session sets itself.
+	// The session sets some of these fields itself. The others are functions of the caller.
 	skipped := []string{
 		"Files", "Settings.Recorder", "Settings.Measure", "Settings.Warn", "Settings.Full", "Settings.CollapseAbove", "Settings.IterationsPerEpoch",
 		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Model.Inputs", "Model.Outputs",
@@ -119,7 +119,7 @@ func reach(v reflect.Value) reflect.Value {
 	return v
 }
 
-// irrelevant reports whether a field means nothing for the kind of regularizer.
+// irrelevant reports whether the regularizer's kind does not use the field.
 func irrelevant(path string, kind problem.RegularizerKind) bool {
 	switch strings.TrimPrefix(path, "Regularizer.") {
 	case "Radius":
@@ -134,7 +134,7 @@ func irrelevant(path string, kind problem.RegularizerKind) bool {
 	return false
 }
 
-// A run with a part that no flag expresses says so in its first key.
+// If no flag expresses a part of the run, the first key of config.yaml says so.
 func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	table := Table{Dataset: "synthetic-adult"}
 	other := table
@@ -170,7 +170,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	}
 }
 
-// ownMethod is a method of the caller's.
+// ownMethod is a caller's own method.
 type ownMethod struct{ trainer.Method }
 
 func (ownMethod) Name() string { return "ppala-with-a-twist" }

@@ -11,8 +11,8 @@ import (
 	"ppal/datasets"
 )
 
-// writeFashion writes files with Fashion-MNIST's names: pictures of noise, equally many of each
-// class.
+// writeFashion writes files with the names of the Fashion-MNIST files. The pictures are noise, with
+// the same number of pictures in each class.
 func writeFashion(t *testing.T, train, test int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,8 +40,8 @@ func writeFashion(t *testing.T, train, test int) string {
 	return dir
 }
 
-// A run on files that differ from the published files warns, and names the files with their
-// checksums.
+// A run on files that differ from the published files prints a warning, and names the files with
+// their checksums.
 func TestUnofficialData(t *testing.T) {
 	e := build(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
 	const want = "4 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results."
@@ -58,7 +58,7 @@ func TestUnofficialData(t *testing.T) {
 	}
 }
 
-// The run identifies the real files like datasets.Check.
+// A run identifies the real files in the same way as datasets.Check.
 func TestRealDataAreIdentified(t *testing.T) {
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {

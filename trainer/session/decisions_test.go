@@ -21,7 +21,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// subject parses constraints.
+// subject parses the texts of constraints.
 func subject(t testing.TB, texts ...string) (list []constraints.Constraint) {
 	t.Helper()
 	for _, text := range texts {
@@ -42,7 +42,7 @@ func TestDecisionsTrain(t *testing.T) {
 		name  string
 		task  Decisions
 		o     func(o *Options)
-		count int // of inequalities
+		count int // number of inequalities
 	}{
 		{"gaps, rates and ratios", Decisions{SubjectTo: subject(t, "gap(tpr, race, min 20) <= 0.1", "gap(positive_rate, sex) <= 0.05", "fpr <= 0.1",
 			"precision >= 0.5", "ratio(tnr, sex) >= 0.8", "error[sex=*] <= 0.4", "loss <= 0.7")}, nil, 20 + 2 + 1 + 1 + 2 + 2 + 1},
@@ -70,7 +70,7 @@ func TestDecisionsTrain(t *testing.T) {
 			if worst := problem.MaxViolation(final.Constraints); math.IsNaN(worst) || worst > 0.3 {
 				t.Errorf("the violation is %v", worst)
 			}
-			// the host's smooth rates are those of the graph
+			// the smooth rates of the host equal those of the graph
 			g := make([]float64, len(final.Constraints))
 			f, err := e.problem.Forward(g)
 			if err != nil {
@@ -181,7 +181,7 @@ func TestChurn(t *testing.T) {
 	for _, part := range tables.Parts() {
 		for i, row := range part.Source {
 			if part.Name == "training" && i%3 == 0 {
-				continue // rows without an earlier decision
+				continue // the row has no earlier decision
 			}
 			decision := part.Classes[0]
 			if i%5 == 0 {
@@ -217,7 +217,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestPublishedOnDecisions states the published problems with bounds on decisions.
+// TestPublishedOnDecisions states the published problems as constraints on decisions.
 func TestPublishedOnDecisions(t *testing.T) {
 	adult := Table{Dataset: "synthetic-adult"}
 	for _, tc := range []struct {
@@ -257,8 +257,9 @@ func TestPublishedOnDecisions(t *testing.T) {
 	}
 }
 
-// TestBatchesKeepTheWeights checks that every mini-batch has labels, attributes, groups and earlier
-// decisions in the same places, so that the rates of the built task are those of the batch.
+// TestBatchesKeepTheWeights checks that every mini-batch has its labels, attributes, groups and
+// earlier decisions at the same positions. The rates of the built task are then the rates of the
+// batch.
 func TestBatchesKeepTheWeights(t *testing.T) {
 	const n = 90
 	m := &Matrix{Features: &matrix.Dense{Rows: n, Cols: 1, Data: make([]float64, n)}, Earlier: map[string][]int{"old": nil},

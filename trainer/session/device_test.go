@@ -16,7 +16,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// onGPU returns the opener of a device whose driver open returns.
+// onGPU returns a function that opens a device with the driver from open.
 func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU, error) {
 	return func(o GPUOptions) (GPU, error) {
 		d, err := open(o.Ordinal)
@@ -47,8 +47,8 @@ func onDouble(t *testing.T, r *double.Driver, change func(c *setup)) (*assembly,
 	return try(t, c.options())
 }
 
-// Every problem trains on a GPU, also on mini-batches and micro-batches, with all calls in order.
-// The run names the GPU and its memory, and Close releases everything.
+// Every problem trains on a GPU, including mini-batches and micro-batches, with all calls in the
+// right order. The run names the GPU and its memory. Close releases everything.
 func TestTrainingOnGPU(t *testing.T) {
 	for name, change := range map[string]func(c *setup){
 		"mnpc":   func(*setup) {},
@@ -159,8 +159,8 @@ func TestAutomaticDevice(t *testing.T) {
 	}
 }
 
-// The products that ran are named. Products that the device or the data do not support are refused.
-// Automatic products are three int8 digits if the device has integer units.
+// The description names the products that ran. The session refuses products that the device or the
+// data do not support. Automatic products use three int8 digits if the device has integer units.
 func TestProductsOnGPU(t *testing.T) {
 	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[Products]string{"": "int8x3", Float32: "float32", TF32: "tf32", BF16x3: "bf16x3", BF16x2: "bf16x2",
@@ -205,8 +205,8 @@ func TestProductsOnGPU(t *testing.T) {
 	}
 }
 
-// A table of small integers is kept as bytes for products of digits only: float32 products on a GPU
-// read the standardised features.
+// A table of small integers is stored as bytes only for products of digits. Float32 products on a
+// GPU read the standardised features.
 func TestIntegersOnGPU(t *testing.T) {
 	file := integersFile(t, "2")
 	for products, noted := range map[Products]bool{BF16x3: true, Int8x3: true, Float32: false} {

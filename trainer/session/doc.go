@@ -1,7 +1,7 @@
 // Package session trains a model under constraints from its data to the files that a run leaves:
 // loading and splitting the rows, normalising them, building the objective and the constraints as
-// Gorgonia nodes, training, a KKT certificate in float64 whatever the run computed in, measures on
-// held-out rows, and the run's directory.
+// Gorgonia nodes, training, a KKT certificate (always in float64), measures on held-out rows, and
+// the run's directory.
 //
 //	s, err := session.New(ctx, session.Options{
 //		Data: session.Table{Dataset: "adult"},

@@ -26,7 +26,7 @@ func Example() {
 	s, err := session.New(ctx, session.Options{
 		Data:     session.Table{Dataset: "synthetic-adult"}, // "adult" after ppal data fetch adult
 		Task:     session.DemographicParity{},
-		Settings: trainer.Settings{Iterations: 100, Seed: 1}, // without Iterations 1000
+		Settings: trainer.Settings{Iterations: 100, Seed: 1}, // the default is 1000 iterations
 	})
 	check(err)
 	defer s.Close()
@@ -37,8 +37,8 @@ func Example() {
 	// Output: loss 0.4, gap within its bound: true
 }
 
-// The objective and the constraint are the caller's own Gorgonia nodes, on the caller's own rows:
-// the scores fit the labels by least squares, and their mean square is bounded.
+// The objective and the constraint are the caller's own Gorgonia nodes on the caller's own rows.
+// The scores fit the labels by least squares, with a bound on their mean square.
 func Example_ownGraph() {
 	dir, ctx := tempDir(), context.Background()
 	defer os.RemoveAll(dir)

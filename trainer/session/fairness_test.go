@@ -22,8 +22,8 @@ func pladaSubgradient(o *Options) { o.Method = &method.PLADA{XStep: method.Subgr
 // narrow selects a small network.
 func narrow(o *Options) { o.Model = &models.Spec{Hidden: []int{8}, Activation: models.ReLU} }
 
-// Every fairness problem trains, becomes feasible if its bound can be met, and ends with measures
-// of every split.
+// Every fairness problem trains. It becomes feasible if its bound can be met, and reports the
+// measures of every split.
 func TestFairnessProblemsTrain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		task     Task
@@ -101,7 +101,7 @@ func TestExactFairness(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if smooth.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // sparse rows and dense ones are cut up
+		if smooth.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // a block cuts sparse and dense rows
 			t.Fatal(err)
 		}
 		p, err := e.builder.statement.complete(smooth)

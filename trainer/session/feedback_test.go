@@ -19,10 +19,10 @@ import (
 	"ppal/trainer/step"
 )
 
-// momentum are the primal steps of the program's practical settings.
+// momentum is the primal step of the program's practical preset.
 var momentum = step.Settings{Kind: step.Nesterov}
 
-// solvers are the methods whose rounds the tests run.
+// solvers returns the methods that solve the rounds in the tests.
 func solvers() map[string]func() trainer.Method {
 	return map[string]func() trainer.Method{
 		"ppala": func() trainer.Method { return &method.PPALA{Primal: momentum} },
@@ -30,7 +30,7 @@ func solvers() map[string]func() trainer.Method {
 	}
 }
 
-// decide trains and certifies a run with bounds on decisions.
+// decideOn trains and certifies a run with bounds on decisions.
 func decideOn(t *testing.T, o Options) (*Session, *assembly, *Result) {
 	t.Helper()
 	s, err := New(t.Context(), o)
@@ -62,7 +62,8 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 		t.Fatal(err)
 	}
 	train := a.data.splits[0]
-	// The weights of the file act on raw rows: undo the fold, since the split has prepared rows.
+	// The saved weights act on raw rows. The split has prepared rows, therefore Unfold removes the
+	// preparation from the weights.
 	weights, err := a.data.normalization.Unfold(spec, m.Weights)
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +125,8 @@ func checkOutcome(t *testing.T, s *Session, a *assembly, r *Result) {
 }
 
 // TestBoundsHoldOnDecisions trains linear models and networks with both methods under constraints
-// of every kind: the decisions of the saved weights meet every bound within one row, a single
-// rate exactly.
+// of every kind. The decisions of the saved weights meet every bound within one row, and the bound
+// on a single rate exactly.
 func TestBoundsHoldOnDecisions(t *testing.T) {
 	table := Table{Dataset: "synthetic-compas"}
 	for _, tc := range []struct {
@@ -177,7 +178,8 @@ func TestBoundsHoldOnDecisions(t *testing.T) {
 }
 
 // TestCertificateIsOfTheShiftedProblem checks that the certificate describes the smooth problem
-// with its shifts at the weights before the exact step, and the measures the weights after it.
+// with its shifts at the weights before the threshold step. The measures describe the weights after
+// this step.
 func TestCertificateIsOfTheShiftedProblem(t *testing.T) {
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.01")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Device.Dtype, o.Settings.Iterations = tensor.Float64, 120
@@ -205,7 +207,7 @@ func TestCertificateIsOfTheShiftedProblem(t *testing.T) {
 	}
 }
 
-// before returns the weights before the exact step.
+// before returns the weights before the threshold step.
 func before(t *testing.T, a *assembly) []float64 {
 	t.Helper()
 	x := a.iterate()
@@ -250,8 +252,8 @@ func TestTrivialDecisionsAreNamed(t *testing.T) {
 	}
 }
 
-// TestUnmeetableBoundsAreNotMet asks for what no threshold gives: the constraints are not met, and
-// the warnings say so.
+// TestUnmeetableBoundsAreNotMet sets bounds that no threshold meets. The outcome says that the
+// constraints are not met, and the warnings say so.
 func TestUnmeetableBoundsAreNotMet(t *testing.T) {
 	o := onTable(Decisions{SubjectTo: subject(t, "fpr <= 0.01", "tpr >= 0.95")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 60
@@ -265,7 +267,7 @@ func TestUnmeetableBoundsAreNotMet(t *testing.T) {
 	}
 }
 
-// TestSmallGroupsAreNamed warns about a gap that one row breaks.
+// TestSmallGroupsAreNamed checks the warning about a gap that a single row can violate.
 func TestSmallGroupsAreNamed(t *testing.T) {
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(tpr, race) <= 0.0001")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 10
@@ -277,7 +279,8 @@ func TestSmallGroupsAreNamed(t *testing.T) {
 	}
 }
 
-// TestBoundsOnSurrogates trains without feedback and counts the decisions beside the surrogate.
+// TestBoundsOnSurrogates trains without feedback and counts the decisions in addition to the
+// surrogates.
 func TestBoundsOnSurrogates(t *testing.T) {
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.01"), BoundsOn: OnSurrogate}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 300
@@ -291,7 +294,7 @@ func TestBoundsOnSurrogates(t *testing.T) {
 	}
 }
 
-// TestDecisionsOnGPU runs the rounds on the double of a GPU, which checks the calls.
+// TestDecisionsOnGPU runs the rounds on a test double of a GPU, which checks the calls.
 func TestDecisionsOnGPU(t *testing.T) {
 	task := Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.02")}
 	spec := models.Spec{}
@@ -319,8 +322,8 @@ func TestDecisionsOnGPU(t *testing.T) {
 	}
 }
 
-// TestDecisionsOnRealData meets a bound of one point on Adult, Bank and COMPAS, at an error that
-// the formulation reaches on these data.
+// TestDecisionsOnRealData meets a bound of one percentage point on Adult, Bank and COMPAS. The
+// errors are at most those that the formulation reaches on these data.
 func TestDecisionsOnRealData(t *testing.T) {
 	dir := os.Getenv("PPAL_DATA")
 	if dir == "" {

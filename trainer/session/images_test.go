@@ -34,7 +34,7 @@ func TestPicturesWithValidation(t *testing.T) {
 	}
 }
 
-// TestPicturesWithoutValidation checks that no split, 100/0/0 and rows at hand are the same run.
+// TestPicturesWithoutValidation checks that the split 100/0/0 gives the same run as no split.
 func TestPicturesWithoutValidation(t *testing.T) {
 	want := finished(t, build(t, small(nil)))
 	got := finished(t, build(t, small(func(c *setup) { c.Split = datasets.Split{Train: 100} })))
@@ -43,7 +43,8 @@ func TestPicturesWithoutValidation(t *testing.T) {
 	}
 }
 
-// TestSplitSeed checks that the seed of the split chooses the validation rows, and not the weights.
+// TestSplitSeed checks that the seed of the split chooses the validation rows and does not change
+// the initial weights.
 func TestSplitSeed(t *testing.T) {
 	split := func(seed uint64) *assembly {
 		return build(t, small(func(c *setup) { c.Split, c.SplitSeed = datasets.Split{Train: 75, Validation: 25}, seed }))
@@ -67,7 +68,8 @@ func TestSplitSeed(t *testing.T) {
 	}
 }
 
-// TestValidationPicturesAtHand checks that validation rows at hand are measured.
+// TestValidationPicturesAtHand checks that a run measures the validation rows that the caller
+// passes.
 func TestValidationPicturesAtHand(t *testing.T) {
 	train, test, err := datasets.LoadImages("", "synthetic", 1)
 	if err != nil {

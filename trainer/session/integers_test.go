@@ -17,8 +17,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// integersFile has 100 columns of small integers, some below zero, a column of categories and a
-// column with the numbers 1 and extra.
+// integersFile writes a table with 100 columns of small integers, some of them negative, a column
+// of categories, and a column with the values 1 and extra.
 func integersFile(t *testing.T, extra string) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(61, 62))
@@ -42,8 +42,8 @@ func integersFile(t *testing.T, extra string) string {
 	return path
 }
 
-// A table of small integers is multiplied in digits, with a note. The results are those that
-// float64 computes from the standardised features.
+// A table of small integers uses products of digits, and a note says so. The results equal those
+// that float64 computes from the standardised features.
 func TestIntegersAreKeptAsBytes(t *testing.T) {
 	needDigits(t)
 	for _, tc := range []struct {

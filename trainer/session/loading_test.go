@@ -24,12 +24,12 @@ func finished(t *testing.T, e *assembly) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	final.Training = nil // has measured times
+	final.Training = nil // contains measured times
 	return final
 }
 
-// checkPackedWhileReading compares a run whose rows were packed while they were read with one whose
-// rows were packed afterwards.
+// checkPackedWhileReading compares a run that packs its rows while it reads them with a run that
+// packs the rows afterwards.
 func checkPackedWhileReading(t *testing.T, cfg setup) {
 	t.Helper()
 	train, test, err := datasets.LoadImages(cfg.Dir, cfg.Dataset, cfg.Seed)
@@ -55,8 +55,8 @@ func checkPackedWhileReading(t *testing.T, cfg setup) {
 	}
 }
 
-// Batches, test rows and certificate are the same bits for any number of threads, with products of
-// digits and of float32 numbers.
+// Batches, test rows and the certificate have the same bits for any number of threads, with
+// products of digits and float32 products.
 func TestPackedWhileReading(t *testing.T) {
 	needDigits(t)
 	for _, products := range []Products{Int8x3, Float32} {
@@ -70,7 +70,7 @@ func TestPackedWhileReading(t *testing.T) {
 	}
 }
 
-// The same holds for real pictures, compressed and not.
+// The same holds for real pictures, compressed and uncompressed.
 func TestRealPicturesPackedWhileReading(t *testing.T) {
 	needDigits(t)
 	dir := os.Getenv(datasets.EnvData)
@@ -84,7 +84,7 @@ func TestRealPicturesPackedWhileReading(t *testing.T) {
 
 // Loading the rows and the first iteration allocate only the memory of the steady state: two bytes
 // for each element of the training rows, the test rows as read, the results of a pass, and memory
-// that does not grow with the rows.
+// that does not depend on the number of rows.
 func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	needDigits(t)
 	const trainRows, testRows, features, width, classes = 40_000, 2_000, 784, 8, 10
@@ -103,8 +103,8 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	const (
 		allowance   = 24 << 20 // blocks, labels, decompression, test rows: less than a copy of the bytes
 		layouts     = 2 * trainRows * features
-		activations = 2 * 4 * trainRows * (width + classes) // with room for their derivatives
-		records     = 2 * (4 + 8) * trainRows * classes     // the scores, read and widened, at the start and at the end
+		activations = 2 * 4 * trainRows * (width + classes) // including space for their derivatives
+		records     = 2 * (4 + 8) * trainRows * classes     // the scores as float32 and float64, at the start and at the end
 		bound       = layouts + testRows*features + activations + records + allowance
 	)
 	if allowance >= trainRows*features {

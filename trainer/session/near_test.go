@@ -13,7 +13,8 @@ import (
 	"ppal/trainer/method"
 )
 
-// On the real tables the proximal problem along a run is solved or shown to be infeasible.
+// On the real tables the measurement of near stationarity solves the proximal problem of every
+// record or shows that the proximal problem is infeasible.
 func TestNearStationarityOnRealTables(t *testing.T) {
 	root := os.Getenv("PPAL_DATA")
 	if root == "" {
@@ -22,7 +23,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 	for _, tc := range []struct {
 		problem Task
 		dataset string
-		solved  int // of the three iterates, at least
+		solved  int // least number of solved problems of the three iterates
 	}{
 		{DemographicParity{}, "compas", 2}, {EqualizedOdds{}, "compas", 2}, {EqualizedOdds{}, "adult", 2}, {EqualizedOdds{}, "bank", 2},
 	} {
@@ -50,7 +51,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 	}
 }
 
-// nearRecords keeps a run's measurements of near stationarity.
+// nearRecords keeps the measurements of near stationarity of a run.
 type nearRecords struct{ near []near.Stationarity }
 
 // Record implements trainer.Recorder.

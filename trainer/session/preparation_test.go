@@ -15,8 +15,8 @@ import (
 	"ppal/trainer"
 )
 
-// The preparation that a run saves prepares raw rows for the weights that it saves: their error is
-// the error that the run reported.
+// The saved preparation and the saved weights fit together: on raw rows they give the error that
+// the run reported.
 func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	const rows = 60
 	var csv, sparse strings.Builder

@@ -15,7 +15,7 @@ import (
 	"ppal/trainer"
 )
 
-// single is small in float32 with the given products.
+// single returns the setup of small in float32 with the given products.
 func single(products Products, change func(c *setup)) setup {
 	return small(func(c *setup) {
 		c.Dtype, c.Products = tensor.Float32, products
@@ -63,7 +63,7 @@ func TestProductsAreNamed(t *testing.T) {
 			t.Errorf("%+v: %q, notes %q", c, e.Describe().Products, e.Describe().Notes)
 		}
 	}
-	// Narrow data are not worth it, but where they are asked for.
+	// Digits do not pay for narrow data. A run uses them only on request.
 	for asked, ran := range map[Products]string{"": "float32", Int8x3: "int8x3"} {
 		e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked })
 		if e.Describe().Products != ran {
@@ -86,7 +86,7 @@ func TestProductsRefused(t *testing.T) {
 	}
 }
 
-// Products with batches and with measured rows are of digits too.
+// Batches and measured rows also use products of digits.
 func TestBatchesInDigits(t *testing.T) {
 	needDigits(t)
 	run := func(batch int) *trainer.Result {
@@ -107,7 +107,7 @@ func TestBatchesInDigits(t *testing.T) {
 	run(30)
 }
 
-// Packed rows are read back bit by bit.
+// The packed rows can be read back without a change of a bit.
 func TestBytesAreGivenBack(t *testing.T) {
 	needDigits(t)
 	e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Int8x3 })

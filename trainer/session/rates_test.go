@@ -17,8 +17,8 @@ import (
 	"ppal/trainer"
 )
 
-// The rates of a run on a table agree with its measures, and every group has them in summary.json.
-// The times of the summary add up.
+// The rates of a run on a table agree with its measures. summary.json has the rates of every group.
+// The times of the summary add up to the total.
 func TestRatesOfATable(t *testing.T) {
 	s, err := New(t.Context(), Options{
 		Data: Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
@@ -98,7 +98,7 @@ func TestRatesOfATable(t *testing.T) {
 	}
 }
 
-// distance returns the distance from a point to the nearest segment's end.
+// distance returns the distance from p to the nearest vertex of the curve.
 func distance(curve []ROCPoint, p ROCPoint) float64 {
 	least := math.Inf(1)
 	for _, q := range curve {
@@ -107,7 +107,7 @@ func distance(curve []ROCPoint, p ROCPoint) float64 {
 	return least
 }
 
-// Decisions need one score and two classes, or a score for each class.
+// A decision needs one score for two classes, or a score for each class.
 func TestDecisions(t *testing.T) {
 	two := rows{labels: make([]int, 3), classes: make([]Class, 2)}
 	three := rows{labels: make([]int, 2), classes: make([]Class, 3)}
@@ -128,7 +128,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// Every value of an attribute is a group, beside the groups of the task, once.
+// Every value of an attribute is a group, in addition to the groups of the task. No group occurs
+// twice.
 func TestRateGroups(t *testing.T) {
 	r := rows{
 		labels: make([]int, 4), groups: []constraints.Group{{Name: "sex=Female", Rows: []int{0, 2}}},

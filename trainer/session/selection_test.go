@@ -20,7 +20,7 @@ func (r *records) Record(record *trainer.Record) error {
 	return nil
 }
 
-// withValidation is a small run on pictures with validation rows.
+// withValidation returns the options of a small run on pictures with validation rows.
 func withValidation(output trainer.Output, patience int, recorder trainer.Recorder) Options {
 	o := small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }).options()
 	o.Settings.Iterations, o.Settings.RecordEvery = 60, 3
@@ -43,9 +43,9 @@ func trained(t *testing.T, o Options) *Result {
 	return r
 }
 
-// TestSelectBestValidation checks that the selected record is the best one on the validation rows:
-// its measures are the result's, no other record is better, and the records are those of a run that
-// keeps its last iterate.
+// TestSelectBestValidation checks that the selected record is the best record on the validation
+// rows: its measures are the measures of the result, and no other record is better. The records
+// equal those of a run that keeps its last iterate.
 func TestSelectBestValidation(t *testing.T) {
 	var plain, l records
 	trained(t, withValidation(trainer.OutputLast, 0, &plain))
@@ -53,7 +53,7 @@ func TestSelectBestValidation(t *testing.T) {
 	if len(plain) != len(l) {
 		t.Fatalf("%d records, want %d", len(l), len(plain))
 	}
-	const bound, tolerance = 0.3, 0.1 // 10 validation rows a class
+	const bound, tolerance = 0.3, 0.1 // 10 validation rows in each class
 	var chosen *trainer.Record
 	merit := func(r *trainer.Record) trainer.Merit {
 		m := r.Measures
@@ -77,7 +77,7 @@ func TestSelectBestValidation(t *testing.T) {
 	}
 }
 
-// TestPatienceOfSession checks that early stopping ends the run and returns to the best record.
+// TestPatienceOfSession checks that early stopping ends the run and returns the best record.
 func TestPatienceOfSession(t *testing.T) {
 	var l records
 	o := withValidation("", 4, &l)
@@ -88,8 +88,8 @@ func TestPatienceOfSession(t *testing.T) {
 	}
 }
 
-// TestSelectionWithoutValidation checks that a choice on validation rows that do not exist is
-// refused, and says where to get them.
+// TestSelectionWithoutValidation checks that a session without validation rows refuses a choice by
+// validation rows. The error says how to get such rows.
 func TestSelectionWithoutValidation(t *testing.T) {
 	for name, settings := range map[string]trainer.Settings{
 		"select": {Output: trainer.OutputBestValidation}, "patience": {Patience: 3},
@@ -104,8 +104,9 @@ func TestSelectionWithoutValidation(t *testing.T) {
 	}
 }
 
-// TestMeritOnDecisions checks that bounds on decisions are judged by counted decisions, beyond one
-// row of each bound's smallest cell, and that a group without validation rows does not count.
+// TestMeritOnDecisions checks that counted decisions determine the merit of bounds on decisions,
+// with a tolerance of one row of each bound's smallest cell. A group without validation rows does
+// not count.
 func TestMeritOnDecisions(t *testing.T) {
 	rows := three(600, 200, 0)
 	rows.Test = nil

@@ -23,7 +23,7 @@ import (
 	"ppal/trainer/step"
 )
 
-// An interrupt while the data load ends the session.
+// An interrupt during the loading of the data ends the session.
 func TestNewInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -32,7 +32,7 @@ func TestNewInterrupted(t *testing.T) {
 	}
 }
 
-// fit is least squares with a bound on the mean squared score.
+// fit is a statement of least squares with a bound on the mean squared score.
 func fit(bound float64) *Statement {
 	meanSquare := func(x *gorgonia.Node) *gorgonia.Node {
 		return gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(x))))
@@ -51,7 +51,7 @@ func fit(bound float64) *Statement {
 	}
 }
 
-// line has n rows x, x^2 for x from -1 to 1, with the sign of x as the label.
+// line has n rows (x, x^2) for x from -1 to 1. The label is the sign of x.
 func line(n int) *Matrix {
 	m := &Matrix{Labels: make([]int, n)}
 	x := &matrix.Dense{Rows: n, Cols: 2}
@@ -64,7 +64,7 @@ func line(n int) *Matrix {
 	return m
 }
 
-// own is a session of fit on line.
+// own is a session of the statement fit on the rows of line.
 func own(t *testing.T, change func(o *Options)) *Session {
 	t.Helper()
 	o := Options{
@@ -159,7 +159,7 @@ func TestOwnMatrixOfClasses(t *testing.T) {
 	}
 }
 
-// A directory that was open during the run holds the same files as one that Save creates.
+// OpenDir before a run and Save after a run write the same files.
 func TestOpenAndSave(t *testing.T) {
 	var files [2]map[string]int
 	for i, early := range []bool{true, false} {
@@ -191,14 +191,15 @@ func TestOpenAndSave(t *testing.T) {
 			t.Errorf("the directory is %q", s.Dir())
 		}
 	}
-	delete(files[0], "plots/overview.svg") // has measured times
+	delete(files[0], "plots/overview.svg") // contains measured times
 	delete(files[1], "plots/overview.svg")
 	if diff := cmp.Diff(files[0], files[1]); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Methods called out of order return errors, and a directory with files is refused.
+// A method that is called out of order returns an error. A directory that contains files is
+// refused.
 func TestStepsOutOfOrder(t *testing.T) {
 	s := own(t, func(o *Options) { o.Settings.Iterations = -1 })
 	dir := t.TempDir()
@@ -232,8 +233,8 @@ func TestStepsOutOfOrder(t *testing.T) {
 	}
 }
 
-// A run with a value that is not finite fails. Its directory has a summary of the last record, or
-// is removed if there is no record.
+// A run with a value that is not finite fails. Its directory keeps a summary of the last record.
+// Without a record, the session removes the directory.
 func TestRunThatFails(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -261,7 +262,7 @@ func TestRunThatFails(t *testing.T) {
 	}
 }
 
-// Options that do not fit are refused with the reason.
+// The error for invalid options states the reason.
 func TestOptionsRefused(t *testing.T) {
 	unlabelled := line(4)
 	unlabelled.Labels = unlabelled.Labels[:3]
@@ -289,7 +290,7 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// pair are rows in two groups.
+// pair returns rows in two groups.
 func pair() Matrices {
 	m := line(8)
 	m.Groups = []constraints.Group{{Name: "a", Rows: []int{0, 2, 4, 6}}, {Name: "b", Rows: []int{1, 3, 5, 7}}}

@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// setup is options in parts that tests change.
+// setup holds the parts of the options that the tests change.
 type setup struct {
 	Images
 	NeymanPearson
@@ -21,8 +21,8 @@ type setup struct {
 	Seed        uint64
 	BatchSize   int
 	Init        string
-	source      Source // in place of the images
-	task        Task   // in place of NeymanPearson
+	source      Source // replaces the images
+	task        Task   // replaces NeymanPearson
 	method      trainer.Method
 	regularizer *problem.Regularizer
 }
@@ -43,7 +43,7 @@ func small(change func(c *setup)) setup {
 	return c
 }
 
-// clothing is the program's default run on rows of Fashion-MNIST.
+// clothing returns the program's default run on rows of Fashion-MNIST.
 func clothing(rows *datasets.Selection, change func(c *setup)) setup {
 	c := setup{Spec: models.Spec{Hidden: []int{256}}, Device: Device{Kind: CPU, Threads: 2}, Seed: 1,
 		source: ImagesAtHand{Train: rows, Test: rows}}
@@ -53,7 +53,7 @@ func clothing(rows *datasets.Selection, change func(c *setup)) setup {
 	return c
 }
 
-// onTable is the program's default run of a task on a table.
+// onTable returns the program's default run of a task on a table.
 func onTable(task Task, source Source, change func(o *Options)) Options {
 	o := Options{Data: source, Task: task, Settings: trainer.Settings{Seed: 1}, Device: Device{Kind: CPU, Threads: 2}}
 	if change != nil {

@@ -28,8 +28,8 @@ func clothes(t *testing.T, rowsPerClass int) *datasets.Selection {
 	return s
 }
 
-// turned returns the rows of each class in another order: the rows from k on, then the rows before
-// k. Only the order of sums over the rows of a class changes.
+// turned rotates the rows of each class: the rows from k on, then the rows before k. Only the order
+// of the sums over the rows of a class changes.
 func turned(s *datasets.Selection, k int) *datasets.Selection {
 	own, pixels := *s, *s.Pixels
 	pixels.Data = nil
@@ -64,14 +64,15 @@ func ending(t *testing.T, rows *datasets.Selection, name string, products Produc
 		"constraint 2": final.Constraints[2]}
 }
 
-// The least differences between the ends of runs that the test allows, since the range of a few
-// runs is a rough estimate. PPALA: of thirty float32 runs with rows in different orders, a third
-// end with constraints that differ from the others by 1e-5 to 2e-4, a fifth of the feasibility
-// tolerance. GDPA, which is far from convergence: the unit of float32 near 1.
+// The smallest tolerances of the test, because the range of a few runs is a rough estimate. PPALA:
+// in thirty float32 runs with different orders of the rows, a third of the runs end with
+// constraints that differ from the others by 1e-5 to 2e-4, a fifth of the feasibility tolerance.
+// GDPA is far from convergence, and its tolerance is the unit of float32 near 1.
 const closePPALA, closeGDPA = 2e-4, 0x1p-24
 
-// 1,000 iterations with products of three digits end where float32 products end: their distance is
-// that between float32 runs with rows in different orders.
+// After 1,000 iterations, the results with products of three digits differ from the results with
+// float32 products no more than float32 runs with different orders of the rows differ from each
+// other.
 func TestDigitsEndWhereFloat32Ends(t *testing.T) {
 	needDigits(t)
 	if testing.Short() {
@@ -91,7 +92,7 @@ func TestDigitsEndWhereFloat32Ends(t *testing.T) {
 		for k := range 1 {
 			for name, x := range ending(t, turned(rows, 7*k), method, Int8x3) {
 				spread := max(most[name]-least[name], floor)
-				if method == "ppala" && name == "objective" { // 7.5e-6
+				if method == "ppala" && name == "objective" { // range of the objective: 7.5e-6
 					spread = most[name] - least[name]
 				}
 				if x < least[name]-2*spread || x > most[name]+2*spread {

@@ -14,7 +14,7 @@ import (
 	"ppal/trainer"
 )
 
-// selection has 40 rows of each of three classes, every byte among them.
+// selection returns 40 rows of each of three classes. Every byte value occurs.
 func selection() *datasets.Selection {
 	s := &datasets.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, 40, 80, 120}}
 	s.Pixels = &matrix.Bytes{Rows: 120, Cols: 37, Data: make([]byte, 120*37), Scale: datasets.PixelScale}
@@ -24,7 +24,7 @@ func selection() *datasets.Selection {
 	return s
 }
 
-// onSelection is small on selection.
+// onSelection builds the run small on the rows of selection.
 func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	t.Helper()
 	return build(t, small(func(c *setup) {
@@ -33,7 +33,8 @@ func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	}))
 }
 
-// The training rows read from the device's layouts are the bytes, bit by bit, in both precisions.
+// The training rows that are read from the device's layouts equal the bytes, bit by bit, in both
+// precisions.
 func TestStoredRows(t *testing.T) {
 	needDigits(t)
 	for _, c := range []struct {
@@ -70,8 +71,8 @@ func TestStoredRows(t *testing.T) {
 	}
 }
 
-// A run that reads its rows from the device ends like a run that keeps the bytes: batches and
-// certificate.
+// A run that reads its rows from the device ends with the same result as a run that keeps the
+// bytes, including batches and the certificate.
 func TestStoredRowsEndAlike(t *testing.T) {
 	needDigits(t)
 	for _, c := range []struct {
@@ -94,7 +95,7 @@ func TestStoredRowsEndAlike(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			final.Training = nil // has measured times
+			final.Training = nil // contains measured times
 			return final
 		}
 		if diff := cmp.Diff(finish(true), finish(false)); diff != "" {
@@ -103,8 +104,8 @@ func TestStoredRowsEndAlike(t *testing.T) {
 	}
 }
 
-// Nothing keeps the bytes once the device stores them. Gorgonia's machine stores floats only, and
-// its runs keep the bytes.
+// The session frees the bytes when the device has stored them. Gorgonia's machine stores only
+// floats, therefore its runs keep the bytes.
 func TestBytesAreFreed(t *testing.T) {
 	needDigits(t)
 	for _, c := range []struct {

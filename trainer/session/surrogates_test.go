@@ -10,8 +10,9 @@ import (
 	"ppal/trainer/method"
 )
 
-// The published problems report what their constraints stand for: each gap once, however the method
-// states it, with the value of the decisions beside the value of the surrogate.
+// The outcome of a published problem lists what its constraints stand for. Each gap occurs once, in
+// every form in which the method states the gap. The value on decisions stands beside the value of
+// the surrogate.
 func TestSurrogateOutcome(t *testing.T) {
 	compas := func() Source {
 		return Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}}
@@ -19,11 +20,11 @@ func TestSurrogateOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options Options
-		want    []string // the constraints
-		kinds   []string // the rates of the gaps
+		want    []string // texts of the constraints
+		kinds   []string // kinds of the rates in the gaps
 		minimum string
 	}{
-		{"split", Options{Data: compas(), Task: EqualizedOdds{Epsilon: []float64{0.01, 0.02}}}, // PPALA needs two constraints for each gap
+		{"split", Options{Data: compas(), Task: EqualizedOdds{Epsilon: []float64{0.01, 0.02}}}, // PPALA needs two smooth constraints for each gap
 			[]string{`gap(tpr, "race=African-American") <= 0.01`, `gap(fpr, "race=African-American") <= 0.02`}, []string{"tpr", "fpr"}, "error"},
 		{"absolute", Options{Data: compas(), Task: DemographicParity{}, Method: &method.PLADA{}},
 			[]string{`gap(positive_rate, "race=African-American") <= 0.01`}, []string{"positive_rate"}, "error"},

@@ -14,7 +14,7 @@ import (
 	"ppal/models/predictor"
 )
 
-// members is a table whose class depends on a number and a category.
+// members returns a CSV table whose class depends on a number and a category.
 func members(rows int) string {
 	var text strings.Builder
 	text.WriteString("age,job,member\n")
@@ -48,8 +48,8 @@ func saved(t *testing.T, data Source, task Task) string {
 	return dir
 }
 
-// Every row of the table is in one split, and a published problem is described by the constraints
-// that it stands for.
+// Every row of the table is in exactly one split. The constraints that a published problem stands
+// for describe this problem.
 func TestModelOfTable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "members.csv")
 	if err := os.WriteFile(file, []byte(members(400)), 0o644); err != nil {
@@ -87,7 +87,7 @@ func TestModelOfTable(t *testing.T) {
 	}
 }
 
-// The splits of pictures name the set of each row.
+// The file of the splits names the data set's file of each picture.
 func TestModelOfPictures(t *testing.T) {
 	dir := rundir.Dir(saved(t, Images{Dataset: "synthetic", RowsPerClass: 40, Split: datasets.Split{Train: 75, Validation: 25}}, NeymanPearson{}))
 	m, err := dir.ReadModel()
@@ -110,8 +110,8 @@ func TestModelOfPictures(t *testing.T) {
 	}
 }
 
-// The predictions of a model are the earlier decisions of a churn: a model that is compared with
-// its own predictions has no churn.
+// The predictions of a model can serve as the earlier decisions of a churn constraint. The churn of
+// a model compared with its own predictions is 0.
 func TestChurnOfPredictions(t *testing.T) {
 	folder := t.TempDir()
 	file, earlier := filepath.Join(folder, "members.csv"), filepath.Join(folder, "old.csv")

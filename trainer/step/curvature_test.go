@@ -7,8 +7,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// edge is f = x on x >= 1, NaN below, in float32, started at x = 1: the probe shrinks until it
-// rounds to x_0.
+// edge is f = x on x >= 1, and NaN below, in float32. At the start x_0 = 1, the probe shrinks until
+// it rounds to x_0.
 type edge struct{ *problem.HostSpace[float32] }
 
 func (edge) Dims() (n, m int) { return 1, 0 }
@@ -24,7 +24,7 @@ func (p edge) Backward(_ []float64, d problem.Vector) error { p.Write(d, []float
 
 func newEdge() edge { return edge{problem.NewHostSpace([]float32{1}, problem.Regularizer{})} }
 
-// If no probe moves x, the first curvature stays unknown, not 0/0.
+// If no probe moves x, the first curvature stays unknown. It is not 0/0.
 func TestProbeThatDoesNotMove(t *testing.T) {
 	p, at := newEdge(), &problem.Point{}
 	if err := at.Forward(p); err != nil {
@@ -40,8 +40,8 @@ func TestProbeThatDoesNotMove(t *testing.T) {
 	}
 }
 
-// A change of the gradient that overflows is skipped: l = +Inf would be a step of 0, NaN none for
-// good.
+// The rule skips a change of the gradient that overflows. With l = +Inf the step would be 0, and l
+// = NaN would never recover.
 func TestCurvatureSkipsWhatIsNotFinite(t *testing.T) {
 	p := newEdge()
 	c := newCurvature(p)
@@ -58,10 +58,10 @@ func TestCurvatureSkipsWhatIsNotFinite(t *testing.T) {
 	}
 }
 
-// The geometric growth of a swing raises l before it is reached; a single jump, a growth far below
-// l, and methods that are not concerned leave it.
+// The geometric growth at the beginning of a swing raises l before the curvature reaches it. A
+// single jump, a growth far below l, and methods without the alert do not raise l.
 func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
-	const k = 1000 // l loses 0.5 % an iteration
+	const k = 1000 // l falls by 0.5 % in an iteration
 	for name, test := range map[string]struct {
 		seen   []float64
 		alert  bool

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// b_k is the ramp, and keeps the last move's momentum e_{k-1} b where the step leaps.
+// The momentum b_k follows the ramp. If the step leaps, b_k e_k stays e_{k-1} b.
 func TestMomentum(t *testing.T) {
 	for _, test := range []struct {
 		name       string

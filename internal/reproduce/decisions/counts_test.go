@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// cells returns the same counts for every split: group 0 with labels 0 and 1, then group 1.
+// cells returns the same counts for every split. The arguments are group 0 with labels 0 and 1,
+// then group 1.
 func cells(n00, n01, n10, n11 float64) Counts {
 	var c Counts
 	for s := range c {
@@ -14,7 +15,7 @@ func cells(n00, n01, n10, n11 float64) Counts {
 	return c
 }
 
-// total has 100 and 50 rows of group 0, 40 and 20 rows of group 1.
+// total returns 100 and 50 rows of group 0, and 40 and 20 rows of group 1.
 func total() Counts { return cells(100, 50, 40, 20) }
 
 func near(t *testing.T, what string, got, want float64) {
@@ -45,7 +46,8 @@ func TestOneRow(t *testing.T) {
 	near(t, "np", OneRow(NeymanPearson, total(), 0), 1/140.)
 }
 
-// A bound is met up to one row of the smallest cell, and not by two.
+// A bound is met with an excess of one row of the smallest cell. It is not met with an excess of
+// two rows.
 func TestMetToOneRow(t *testing.T) {
 	p := Problem{Kind: NeymanPearson, Bound: 0.05} // 7 of 140 rows
 	for accepted, want := range map[float64]bool{7: true, 8: true, 9: false} {

@@ -2,7 +2,7 @@ package decisions
 
 import "testing"
 
-// Two classifiers on either side of the limit are mixed up to the limit.
+// Two classifiers on either side of the limit are mixed so that the gap equals the limit.
 func TestEqualGapMixesUpToTheLimit(t *testing.T) {
 	fair, sharp := cells(0, 0, 0, 0), cells(0, 50, 0, 8) // gaps 0 and 1/3 - 8/60 = 0.2; errors 70/210 and 12/210
 	m, ok := EqualGap(DemographicParity, total(), []Counts{fair, sharp}, 0.05)
@@ -28,7 +28,8 @@ func TestEqualGapUsesSignedGaps(t *testing.T) {
 	}
 }
 
-// The best classifier alone is the result if it is within the limit, and none beyond it.
+// A single classifier is the result if its gap is within the limit. Beyond the limit, the result is
+// empty.
 func TestEqualGapOfOneClassifier(t *testing.T) {
 	good, bad := cells(0, 50, 0, 20), cells(100, 50, 40, 20)
 	m, ok := EqualGap(EqualizedOdds, total(), []Counts{bad, good}, 0.01)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The journal keeps every run, finds it again by its key, and drops a line that an interrupted call
+// The journal keeps every run and finds a run by its key. It drops a line that an interrupted call
 // left incomplete.
 func TestJournal(t *testing.T) {
 	dir := t.TempDir()
@@ -54,7 +54,8 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// Best takes the least error among the points that meet the bound, else the least violation.
+// Best returns the smallest error among the points that meet the bound. If no point meets the
+// bound, Best returns the smallest violation.
 func TestBest(t *testing.T) {
 	fair, better, unmet, worse := cells(0, 40, 0, 16), cells(0, 45, 0, 18), cells(0, 50, 0, 10), cells(0, 50, 0, 0)
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 // standIn is a table that needs no files, with the columns of COMPAS.
 var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American", Attribute: "race=African-American"}
 
-// The files have NumPy's format, with the rows of all splits in order.
+// The files have NumPy's format, and hold the rows of all splits in order.
 func TestRowsWrite(t *testing.T) {
 	rows, err := LoadRows("", standIn, 1)
 	if err != nil {
@@ -64,7 +64,8 @@ func TestRowsWrite(t *testing.T) {
 	}
 }
 
-// library writes a program that answers like a worker: every fit accepts the same rows.
+// library writes a program that answers like a worker. In its answer every fit accepts the same
+// rows.
 func library(t *testing.T, answer string) *Python {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -81,7 +82,8 @@ func library(t *testing.T, answer string) *Python {
 const accepting = `{"result": {"seconds": 3, "cpu": 2, "notes": ["slow"], "points": [{"name": "last", "models": 2,
  "accepted": [[[1, 2], [3, 4]], [[0, 1], [0, 1]], [[0, 0], [1, 1]]]}]}}`
 
-// One problem on a stand-in: the search, the turns, and the same call again, which runs nothing.
+// A study of one problem on a stand-in runs the search and the repeated fits. The same call again
+// runs nothing.
 func TestRun(t *testing.T) {
 	p := Problem{DemographicParity, standIn, 0.01}
 	python := library(t, strings.ReplaceAll(accepting, "\n", ""))
@@ -93,7 +95,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// the search, ppal, and the best setting with the next larger one
+	// runs of the search, of ppal, and of the best setting and the next larger one
 	if want := 3 + ownRepeats + 2; runs != want {
 		t.Errorf("%d runs, want %d", runs, want)
 	}
@@ -119,7 +121,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A library that fails is a result; a process that ends is an error.
+// A library that fails is a result. A process that ends is an error.
 func TestFailures(t *testing.T) {
 	p := Problem{DemographicParity, standIn, 0.01}
 	contender := Contender{Name: "library", Worker: "w", grid: func(Problem) []Axis { return []Axis{fixed("rate", 1.)} }}
@@ -140,7 +142,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Without the environment the reason says how to make it.
+// Without the Python environment, the reason says how to create the environment.
 func TestNoPython(t *testing.T) {
 	err := FindPython(t.TempDir(), "", 1).Check()
 	if !errors.Is(err, ErrNoPython) || !strings.Contains(err.Error(), "make peers") {

@@ -11,7 +11,7 @@ import (
 // parity is the problem of the tests: a gap of at most 0.05 with rows of 1/60.
 var parity = Problem{Kind: DemographicParity, Data: Dataset{Name: "compas"}, Bound: 0.05}
 
-// with returns a fit of a contender whose classifiers accept the given rows.
+// with returns a fit of a contender. Its classifiers accept the given numbers of rows.
 func with(contender string, setting Setting, split uint64, repeat int, seconds float64, accepted ...Counts) Fit {
 	f := Fit{Kind: parity.Kind, Dataset: parity.Data.Name, Bound: parity.Bound, Split: split, Contender: contender, Setting: setting, Repeat: repeat,
 		Seconds: seconds, CPU: seconds / 2, Totals: total()}
@@ -21,20 +21,21 @@ func with(contender string, setting Setting, split uint64, repeat int, seconds f
 	return f
 }
 
-// onTest replaces the test rows' accepted positives of group 0.
+// onTest replaces the number of accepted positive test rows of group 0.
 func onTest(c Counts, accepted float64) Counts {
 	c[2][0][1] = accepted
 	return c
 }
 
-// eg is the contender of the tests: ExponentiatedGradient with one setting.
+// eg returns the contender of the tests: ExponentiatedGradient with one setting.
 func eg() Contender {
 	return Contender{Name: ExponentiatedGradient, grid: func(Problem) []Axis { return []Axis{numbers("eps", 1, 2, 3)} }}
 }
 
-// compared returns an outcome in which ppal and ExponentiatedGradient have the same training
-// decisions on two splits. The other arguments are ExponentiatedGradient's accepted test positives,
-// of which ppal accepts 40, and the times.
+// compared returns an outcome in which ppal and ExponentiatedGradient make the same training
+// decisions on two splits. theirs is the number of positive test rows that ExponentiatedGradient
+// accepts on each split; ppal accepts 40. own and others are the times of ppal and
+// ExponentiatedGradient.
 func compared(theirs [2]float64, own, others [2]float64) *Outcome {
 	o := &Outcome{Options: Options{Problems: []Problem{parity}, Contenders: []Contender{eg()}, Splits: 2}}
 	at := cells(0, 40, 0, 16) // no gap
@@ -62,12 +63,12 @@ func TestVerdictOnBounds(t *testing.T) {
 
 func TestVerdictOnErrors(t *testing.T) {
 	for _, c := range []struct {
-		theirs [2]float64 // accepted positives: more is better
+		theirs [2]float64 // accepted positives of the other library: more is better
 		ruling Ruling
 	}{
 		{[2]float64{30, 30}, Confirmed},
 		{[2]float64{50, 30}, Confirmed},    // within two standard errors
-		{[2]float64{50, 49}, NotConfirmed}, // a difference of 9.5 rows, standard error 0.5
+		{[2]float64{50, 49}, NotConfirmed}, // a difference of 9.5 rows with a standard error of 0.5
 	} {
 		if v := compared(c.theirs, [2]float64{1, 1}, [2]float64{1, 1}).Errors(parity); v.Ruling != c.ruling {
 			t.Errorf("%v: %v, want %s", c.theirs, v, c.ruling)
@@ -95,8 +96,8 @@ func TestVerdictOnTimes(t *testing.T) {
 	}
 }
 
-// The search takes the setting with the least training error among those that meet the bound; an
-// inner setting that is as good comes before one at the end of the grid.
+// The search takes the setting with the smallest training error among those that meet the bound.
+// Among equally good settings, an inner setting precedes a setting at the end of the grid.
 func TestChosen(t *testing.T) {
 	fair, better, unmet := cells(0, 40, 0, 16), cells(0, 45, 0, 18), cells(0, 50, 0, 10)
 	for _, c := range []struct {
@@ -128,7 +129,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// The report has a line for each contender, the verdicts, and the settings at an end of their grid.
+// The report has a line for each contender, the verdicts, and the settings at an end of their
+// grids.
 func TestReport(t *testing.T) {
 	o := compared([2]float64{30, 32}, [2]float64{1, 1}, [2]float64{10, 14})
 	o.Fits[0].Setting, o.Fits[2].Setting, o.Fits[4].Setting = Setting{"eps": 3.}, Setting{"eps": 3.}, Setting{"eps": 3.}
@@ -154,8 +156,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The compared problems are those that docs/results.md has, and every contender's grid brackets the
-// bound.
+// The compared problems are those of docs/results.md. The grid of every contender contains values
+// on both sides of the bound.
 func TestProblemsAndGrids(t *testing.T) {
 	var names []string
 	for _, p := range Problems() {

@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// evaluated is a point with f and g at p's iterate.
+// evaluated returns a point with f and g at the iterate of p.
 func evaluated(t testing.TB, p problem.Problem) *problem.Point {
 	t.Helper()
 	_, m := p.Dims()
@@ -27,8 +27,9 @@ func evaluated(t testing.TB, p problem.Problem) *problem.Point {
 	return at
 }
 
-// On min (y-3)^2/2 s.t. y <= 1 with rho^ = 1, from x: y^ minimises (y-3)^2/2 + (y-x)^2/2 s.t. y - 1
-// + (y-x)^2/2 <= 0, whose right end is y = x - 1 + sqrt(3 - 2x), for x <= 3/2.
+// The problem is min (y-3)^2/2 s.t. y <= 1 with rho^ = 1. From x, the proximal point y^ minimises
+// (y-3)^2/2 + (y-x)^2/2 s.t. y - 1 + (y-x)^2/2 <= 0. For x <= 3/2 the largest feasible point is y =
+// x - 1 + sqrt(3 - 2x).
 func TestNearStationarityByHand(t *testing.T) {
 	for _, test := range []struct {
 		x, want float64
@@ -37,8 +38,8 @@ func TestNearStationarityByHand(t *testing.T) {
 		{0, math.Sqrt(3) - 1, ""},
 		{-5, math.Sqrt(13) - 1, ""},
 		{1, 0, ""},                        // the solution of the problem itself
-		{1.4, 1 - math.Sqrt(0.2), ""},     // infeasible, but not its proximal problem
-		{2, 0, "maximum is at least 0."},  // the least of y - 1 + (y-2)^2/2 is 1/2
+		{1.4, 1 - math.Sqrt(0.2), ""},     // x is infeasible, the proximal problem is feasible
+		{2, 0, "maximum is at least 0."},  // the minimum of y - 1 + (y-2)^2/2 is 1/2
 		{11, 0, "maximum is at least 9."}, // 9.5
 	} {
 		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
@@ -62,8 +63,8 @@ func TestNearStationarityByHand(t *testing.T) {
 	}
 }
 
-// With |h| <= eps for h = x_1 + x_2 in a ball: from x = (2, 2), f = 0, the proximal point is the
-// nearest one with h + ||y - x||^2 <= eps.
+// The constraint is |h| <= eps for h = x_1 + x_2, in a ball. From x = (2, 2) with f = 0, the
+// proximal point is the nearest point with h + ||y - x||^2 <= eps.
 func TestNearStationarityOfKinksInABall(t *testing.T) {
 	fn := problem.Functions{N: 2, M: 1, Pieces: problem.Abs(5), Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 1},
 		F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) },
@@ -79,7 +80,7 @@ func TestNearStationarityOfKinksInABall(t *testing.T) {
 	}
 }
 
-// A KKT point is its own proximal point; every problem of the library has one.
+// A KKT point is its own proximal point. Every problem of the library has a published KKT point.
 func TestNearStationarityAtKKTPoints(t *testing.T) {
 	solved := 0
 	for _, tp := range testproblems.All() {
@@ -106,7 +107,7 @@ func TestNearStationarityAtKKTPoints(t *testing.T) {
 	}
 }
 
-// counting counts the vectors in use.
+// counting is a space that counts the vectors in use.
 type counting struct {
 	problem.Problem
 	space problem.Space
@@ -129,8 +130,8 @@ func (c *countedVectors) New() problem.Vector { c.count++; return c.Vectors.New(
 
 func (c *countedVectors) Free(v problem.Vector) { c.count--; c.Vectors.Free(v) }
 
-// The measurement leaves the iterate, the forward pass, the count of gradients and the vectors as
-// they were.
+// The measurement does not change the iterate, the forward pass, the number of gradients and the
+// number of vectors in use.
 func TestNearStationarityLeavesNoTrace(t *testing.T) {
 	for _, x := range []float64{0, 2} { // solved, infeasible
 		p := newCounting(testkit.Start(t, testkit.Line(), x))
@@ -193,7 +194,7 @@ func TestNearStationarityInRecords(t *testing.T) {
 	if without.Objective != whole.Objective || plain.Records[7].GradientEvaluations != l.Records[7].GradientEvaluations {
 		t.Error("the measurement changed the run")
 	}
-	// A resumed run measures at the same rho^.
+	// A resumed run measures with the same rho^.
 	half, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, settings(20, &testkit.Journal{}))
 	if err != nil {
 		t.Fatal(err)

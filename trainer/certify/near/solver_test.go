@@ -38,14 +38,14 @@ func linearFunctions(f []float64, rows [][]float64, bounds []float64) problem.Fu
 }
 
 // From x = 0 with rho^ = 1 the constraints a.y - e + ||y||^2/2 <= 0 are discs with the centre -a
-// and the squared radius ||a||^2 + 2 e. For two nearly opposite a they meet in a thin lens; far
-// along it f is least at a corner, with large multipliers.
+// and the squared radius ||a||^2 + 2 e. For two nearly opposite vectors a the discs intersect in a
+// thin lens. The minimum of f is at a corner of the lens, with large multipliers.
 func TestNearStationarityOfNearlyOppositeConstraints(t *testing.T) {
 	for _, bend := range []float64{0, 0.01, 0.3} {
 		for _, e := range []float64{1e-2, 1e-4} {
 			a, b := [2]float64{1, bend}, [2]float64{-1, bend}
-			// The corners are symmetric in the first coordinate: (0, y) with bend y - e + y^2/2 = 0, the
-			// lower one.
+			// The corners are symmetric in the first coordinate: (0, y) with bend y - e + y^2/2 = 0. The
+			// lower corner is the solution.
 			want := bend + math.Sqrt(bend*bend+2*e)
 			fn := linearFunctions([]float64{0, 100}, [][]float64{a[:], b[:]}, []float64{e, e})
 			for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
@@ -74,8 +74,8 @@ func euclidean(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// min ||y - p||^2/2 s.t. ||y||^2 <= 1 has a proximal problem of two concentric families of balls:
-// its solution is the projection of (p + rho^ x)/(1 + rho^) on the ball (1 + rho^/2)||y||^2 - rho^
+// The proximal problem of min ||y - p||^2/2 s.t. ||y||^2 <= 1 has two families of concentric balls.
+// Its solution is the projection of (p + rho^ x)/(1 + rho^) on the ball (1 + rho^/2)||y||^2 - rho^
 // x.y + (rho^/2)||x||^2 <= 1.
 func TestNearStationarityOfABall(t *testing.T) {
 	target := []float64{3, -1, 2}
@@ -123,8 +123,9 @@ func TestNearStationarityOfABall(t *testing.T) {
 	}
 }
 
-// Gaps and a curved objective under each r, from feasible and infeasible starts: what is solved is
-// certified to the tolerance, and the same bits come again.
+// The test solves problems with gaps and a curved objective under each regularizer, from feasible
+// and infeasible starts. Every solution is certified to the tolerance, and a second call gives the
+// same bits.
 func TestNearStationarityUnderRegularizers(t *testing.T) {
 	const n, gaps = 12, 40
 	for name, r := range map[string]problem.Regularizer{
@@ -189,8 +190,8 @@ func absSum1(x []float64) (sum float64) {
 	return sum
 }
 
-// If rho^ does not make the proximal problem convex, there is no distance: f = -||x||^2 has the
-// modulus 2.
+// The distance is undefined if rho^ does not make the proximal problem convex: f = -||x||^2 has the
+// modulus of weak convexity 2.
 func TestNearStationarityNeedsConvexity(t *testing.T) {
 	fn := problem.Functions{N: 2,
 		F:        func(x []float64) float64 { return -x[0]*x[0] - x[1]*x[1] },

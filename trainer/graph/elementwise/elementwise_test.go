@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// flag returns 1 or 0.
+// flag returns 1 for true and 0 for false.
 func flag(is bool) float64 {
 	if is {
 		return 1
@@ -47,7 +47,7 @@ func close(x, y float64) bool {
 	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-14*math.Max(math.Abs(x), math.Abs(y))
 }
 
-// Every function has the value of its name, with the operands in their order.
+// Every function computes what its name says, with its operands in order.
 func TestValues(t *testing.T) {
 	numbers := []float64{-2.5, -1, math.Copysign(0, -1), 0, 0.3, 1, 2, 7.75}
 	for name, f := range unaries {
@@ -69,7 +69,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The tables above have every function of the package.
+// The tables of TestValues contain every function of the package.
 func TestEveryFunctionIsTested(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "elementwise.go", nil, 0)
 	if err != nil {

@@ -47,15 +47,15 @@ func begun(t *testing.T, fn problem.Functions, x ...float64) (problem.Problem, *
 
 func TestSmoothnessOfQuadratics(t *testing.T) {
 	saddle := [3]float64{1, 2, 1}                                                                                                                                       // eigenvalues 3, -1
-	terms := [][3]float64{{-4, 0, 1}, {0, 0.5, 0}, {0, 0, 0}}                                                                                                           // -4, 1; 1/2, -1/2; 0
-	absolute := problem.Abs(1, 1, 1)                                                                                                                                    // both signs of every term
-	upper := []problem.Piece{{Constraint: 0, Term: 0, Sign: -1, Offset: 0}, {Constraint: 1, Term: 1, Sign: 1, Offset: 0}, {Constraint: 2, Term: 2, Sign: 1, Offset: 0}} // -h_1 <= 0 has 4, -1
+	terms := [][3]float64{{-4, 0, 1}, {0, 0.5, 0}, {0, 0, 0}}                                                                                                           // eigenvalues of the first two terms: -4, 1; 1/2, -1/2
+	absolute := problem.Abs(1, 1, 1)                                                                                                                                    // each term with both signs
+	upper := []problem.Piece{{Constraint: 0, Term: 0, Sign: -1, Offset: 0}, {Constraint: 1, Term: 1, Sign: 1, Offset: 0}, {Constraint: 2, Term: 2, Sign: 1, Offset: 0}} // -h_1 <= 0 has the eigenvalues 4, -1
 	for _, test := range []struct {
 		name   string
 		a      [3]float64
 		pieces []problem.Piece
 		want   Curvature
-		count  int // gradients
+		count  int // number of gradients
 	}{
 		{"smooth", saddle, nil, Curvature{Weak: 4, Objective: 3, Constraint: 4}, 1 + 2*(3+3+3+2)},
 		{"absolute", saddle, absolute, Curvature{Weak: 4, Objective: 3, Constraint: 4}, 1 + 2*(3+3+3+2)},
@@ -84,8 +84,8 @@ func TestSmoothnessOfQuadratics(t *testing.T) {
 	}
 }
 
-// What has no curvature at the start shows it a unit length on: h = sin x at 0, where its Hessian
-// is 0.
+// A function without curvature at the start shows its curvature at a distance of one. The example
+// is h = sin x at 0, where the Hessian is 0.
 func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
 	fn := problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return -x[0] }, Gradient: func(dst, _ []float64) { dst[0] = -1 },
@@ -101,8 +101,8 @@ func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
 	}
 }
 
-// Where f is not finite a unit length down the gradient, a shorter way is gone: f = -log(1/2 - x)
-// ends at 1/2.
+// If f is not finite at a distance of one along the negative gradient, the estimate uses a shorter
+// distance. The domain of f = -log(1/2 - x) ends at 1/2.
 func TestSmoothnessStaysInTheDomain(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return -x[0] - math.Log(0.5-x[0]) },
 		Gradient: func(dst, x []float64) { dst[0] = -1 + 1/(0.5-x[0]) - 2 }}
@@ -111,13 +111,14 @@ func TestSmoothnessStaysInTheDomain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := 1 / (0.4 * 0.4) // a tenth of a unit down
+	want := 1 / (0.4 * 0.4) // at a distance of 0.1 along the negative gradient
 	if math.Abs(s.Objective-want) > 1e-2 || at.Check() != nil {
 		t.Errorf("the curvature is %v, want %v", s.Objective, want)
 	}
 }
 
-// The extremes of a Hessian of more dimensions than Lanczos steps: from inside, and near.
+// Lanczos finds the extreme eigenvalues of a Hessian with more dimensions than Lanczos steps, as
+// lower estimates close to the exact values.
 func TestLanczosExtremes(t *testing.T) {
 	const n = 60
 	fn := problem.Functions{N: n,
@@ -141,12 +142,12 @@ func TestLanczosExtremes(t *testing.T) {
 	if s.Objective > 10*(1+1e-6) || s.Objective < 9.5 || s.Weak > 3*(1+1e-6) || s.Weak < 2.8 {
 		t.Errorf("curvature %v and modulus %v, want 10 and 3 from below", s.Objective, s.Weak)
 	}
-	if at.GradientEvaluations != 1+lanczosSteps+1 { // f is stationary at the start: one point
+	if at.GradientEvaluations != 1+lanczosSteps+1 { // f is stationary at the start, therefore Lanczos runs at one point
 		t.Errorf("%d gradients", at.GradientEvaluations)
 	}
 }
 
-// eigenvalue is 10, -3 and a spread between 0 and 5.
+// eigenvalue returns 10, -3 and values between 0 and 5.
 func eigenvalue(i int) float64 {
 	switch i {
 	case 0:
@@ -158,7 +159,7 @@ func eigenvalue(i int) float64 {
 }
 
 func TestJacobianNorm(t *testing.T) {
-	fn := quadraticTerms([3]float64{}, make([][3]float64, 6), problem.Abs(1, 1, 1, 1, 1, 1)) // rows e_1, e_2, three times each
+	fn := quadraticTerms([3]float64{}, make([][3]float64, 6), problem.Abs(1, 1, 1, 1, 1, 1)) // the rows are e_1 and e_2, three times each
 	for _, pieces := range [][]problem.Piece{nil, fn.Pieces} {
 		fn.Pieces = pieces
 		p, at := begun(t, fn, 0, 0)
@@ -172,7 +173,7 @@ func TestJacobianNorm(t *testing.T) {
 	}
 }
 
-// At the kink of |h| the subgradient that Backward takes is 0; the bound is not.
+// At a kink of |h| Backward returns the subgradient 0. The bound on the slopes is not 0.
 func TestBoundsAtAKink(t *testing.T) {
 	fn := quadraticTerms([3]float64{}, [][3]float64{{}, {}}, []problem.Piece{{Constraint: 0, Term: 0, Sign: 3, Offset: 0}, {Constraint: 0, Term: 0, Sign: -3, Offset: 0}, {Constraint: 0, Term: 1, Sign: 0.5, Offset: -1}, {Constraint: 1, Term: 1, Sign: 1, Offset: 0}})
 	p, at := begun(t, fn, 0, 0)
@@ -185,7 +186,7 @@ func TestBoundsAtAKink(t *testing.T) {
 	}
 }
 
-// Only the largest terms of many are examined.
+// Of many terms, only the largest are examined.
 func TestLargestTerms(t *testing.T) {
 	terms := NewTerms(manyConstraints(t))
 	if got := terms.largest([]float64{1, 5, math.Inf(-1), 3, 9, 2}); len(got) != MostTerms || got[0] != 4 || got[1] != 1 || got[2] != 3 || got[3] != 5 {
@@ -198,7 +199,7 @@ func manyConstraints(t *testing.T) problem.Problem {
 	return p
 }
 
-// The slopes of many constraints, by differences, are those by gradients, with maxima that take the
+// With many constraints, the slopes by differences equal the slopes by gradients. Maxima take the
 // branch of x.
 func TestSlopesByDifferences(t *testing.T) {
 	terms := [][3]float64{{1, 2, 3}, {0, 1, 0}, {-1, 0, 2}, {2, 1, 1}, {1, 1, 1}}

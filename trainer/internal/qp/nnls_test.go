@@ -59,7 +59,7 @@ func randomColumns(rng *rand.Rand, n, count int) [][]float64 {
 	return a
 }
 
-// byEnumeration is the smallest value over all sets of positive coordinates.
+// byEnumeration returns the smallest value over all choices of the positive coordinates.
 func byEnumeration(q *Quadratic) float64 {
 	n := len(q.Linear)
 	best := 0.0
@@ -102,7 +102,7 @@ func TestNonNegativeByEnumeration(t *testing.T) {
 	}
 }
 
-// The optimality conditions, on sets too large to enumerate.
+// Solutions of problems too large to enumerate meet the optimality conditions.
 func TestNonNegativeIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	for trial := range 300 {
@@ -123,8 +123,8 @@ func TestNonNegativeIsOptimal(t *testing.T) {
 	}
 }
 
-// withSums on random simplices: no exchange within a group lowers the value, against a fine search
-// for two members.
+// TestWithSums solves problems on random products of simplices. No exchange between two members of
+// a group lowers the value, compared with a fine search over the two members.
 func TestWithSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for trial := range 300 {
@@ -176,7 +176,7 @@ func TestWithSums(t *testing.T) {
 	}
 }
 
-// Not a number in, no endless loop and no panic: the caller refuses the certificate.
+// NaN in the input causes neither an endless loop nor a panic. The caller refuses the certificate.
 func TestNonNegativeOfNaN(t *testing.T) {
 	q := columnsOf([][]float64{{math.NaN(), 1}, {1, 2}}, []float64{-1, -1})
 	q.NonNegative()

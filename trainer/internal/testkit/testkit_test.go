@@ -10,7 +10,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The derivatives of the problems that tests are compared with match central differences.
+// The derivatives of the problems in the test library match central differences.
 func TestDerivatives(t *testing.T) {
 	all := map[string]problem.Functions{"hand": HandFunctions(), "line": Line()}
 	for _, tp := range testproblems.All() {
@@ -54,7 +54,7 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
-// The pieces of the hand problem agree: the rows are the derivatives of h.
+// The rows of the hand-made problem are the derivatives of h.
 func TestHandRows(t *testing.T) {
 	x := [2]float64{0.4, -0.7}
 	rows := HandRows(x)
@@ -146,7 +146,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// The journal keeps a copy of what it is given, and returns the error of After.
+// The journal keeps a copy of every record and returns the error of After.
 func TestJournal(t *testing.T) {
 	l := &Journal{}
 	r := trainer.Record{Iteration: 3, Objective: 1}

@@ -21,7 +21,7 @@ func TestNorms(t *testing.T) {
 			t.Errorf("Norm1(%v) = %v, want %v", c.x, got, c.norm1)
 		}
 	}
-	// float32 elements whose squares overflow float32, and a sum that float32 cannot hold.
+	// The squares of the float32 elements overflow float32, and so does their sum.
 	if got := Norm([]float32{3e30, 4e30}); math.Abs(got/5e30-1) > 1e-7 {
 		t.Errorf("the norm of float32 elements is %v, want 5e30", got)
 	}
@@ -38,7 +38,8 @@ func TestDot(t *testing.T) {
 	if got := Dot([]float64{1, 2, 3}, []float64{4, -5, 6, 100}); got != 12 {
 		t.Errorf("%v, want 12", got)
 	}
-	// In order: 1e16 + 1 is 1e16 in float64, so the order decides.
+	// The sum runs in order: 1e16 + 1 rounds to 1e16 in float64, therefore the order determines the
+	// result.
 	if got := Dot([]float64{1e16, 1, -1e16}, []float64{1, 1, 1}); got != 0 {
 		t.Errorf("%v, want 0: the sum is not in the order of the elements", got)
 	}
@@ -52,7 +53,7 @@ func TestScale(t *testing.T) {
 	if Scale(x, 0.5); !slices.Equal(x, []float64{0.5, -1, 0}) {
 		t.Errorf("%v", x)
 	}
-	// The factor is rounded before the product.
+	// The factor is rounded to float32 before the product.
 	single := []float32{3}
 	if Scale(single, 0.1); single[0] != float32(3)*float32(0.1) {
 		t.Errorf("%v", single)
