@@ -31,7 +31,7 @@ const (
 	earlierDecision = -2 // the row's decision in file
 )
 
-// jointLabel is what a row's label must be for the row to count.
+// jointLabel is the condition on the label of a row that counts.
 type jointLabel uint8
 
 const (

@@ -170,7 +170,7 @@ func (c *Counted) spread(set []linear, form form) Value {
 	return v
 }
 
-// The tolerances of Met for numbers that are no counts.
+// The tolerances of Met for numbers that are not counts.
 const (
 	roundOff      = 1e-12 // of sums of quotients
 	lossTolerance = 1e-3  // of a loss, and relative of the l1 norm: the default feasibility tolerance

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
+// The error for invalid rows names the row and the problem.
 func TestRowsErrors(t *testing.T) {
 	rows := func(change func(r *Rows)) Rows {
 		r := twoOfSix()
@@ -91,6 +92,7 @@ func TestFairnessSettingsErrors(t *testing.T) {
 	}
 }
 
+// second returns the error of a call with two results.
 func second[T any](_ T, err error) error { return err }
 
 func TestFairnessWarnings(t *testing.T) {

@@ -22,7 +22,7 @@ type GroupMeans struct {
 }
 
 // NewGroupMeans makes the op with a result [G]. The offsets (for example bounds) are subtracted
-// from the means; nil stands for zeros. The offsets are copied.
+// from the means; nil means zeros. The offsets are copied.
 func NewGroupMeans(m *Membership, offsets []float64) (*GroupMeans, error) {
 	if offsets == nil {
 		offsets = make([]float64, m.Groups())

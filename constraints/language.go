@@ -54,7 +54,8 @@ func ParseRate(text string) (Rate, error) {
 	return m.rate, nil
 }
 
-// ParseMeasure reads what a constraint bounds, without the bound. The error is a *SyntaxError.
+// ParseMeasure reads a measure, the part of a constraint before its bound. The error is a
+// *SyntaxError.
 func ParseMeasure(text string) (Measure, error) {
 	p := newParser(text)
 	m, err := p.measure()
@@ -67,7 +68,7 @@ func ParseMeasure(text string) (Measure, error) {
 	return m, nil
 }
 
-// otherMeasures are the names of the measures that are no rates.
+// otherMeasures lists the names of the measures that are not rates.
 func otherMeasures() []string { return []string{wordGap, wordRatio, wordL1, wordChurn} }
 
 // parser reads tokens.
@@ -75,7 +76,7 @@ type parser struct {
 	text   string
 	tokens []token
 	next   int
-	depth  int // 1: the text stands between brackets
+	depth  int // 1 inside brackets
 }
 
 func newParser(text string) *parser {
@@ -84,7 +85,7 @@ func newParser(text string) *parser {
 	return p
 }
 
-// between returns a parser for text that stands between brackets.
+// between returns a parser for the text between brackets.
 func between(text string) *parser {
 	p := &parser{text: text, depth: 1}
 	p.lex()
@@ -114,7 +115,8 @@ func (p *parser) failed(at token, problem, hint string) error {
 	return &SyntaxError{Text: p.text, At: at.at, Problem: problem, Hint: hint}
 }
 
-// unexpected says what stands where something else must.
+// unexpected returns the error for a token in the wrong place: it names the found and the expected
+// token.
 func (p *parser) unexpected(want string) error {
 	switch t := p.peek(); t.kind {
 	case tokenEnd:
@@ -390,7 +392,7 @@ func bound(text string, percent bool) (float64, error) {
 	return b, err
 }
 
-// checkBound returns what is wrong with the bound, or "".
+// checkBound returns the problem of an invalid bound, or "".
 func (c Constraint) checkBound() (problem, hint string) {
 	name, b := c.measure.String(), strconv.FormatFloat(c.bound, 'g', -1, 64)
 	loss := c.measure.form == formRate && c.measure.rate.kind == kindLoss

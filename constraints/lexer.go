@@ -22,7 +22,7 @@ const (
 type token struct {
 	kind tokenKind
 	text string // of a quoted name: without quotes
-	at   int    // the byte where it begins
+	at   int    // the byte position of the start
 }
 
 // lex splits the text into tokens. Between brackets or parentheses, < and > are letters of a name,

@@ -28,7 +28,7 @@ const (
 	formChurn
 )
 
-// The names of the measures that are no rates.
+// The names of the measures that are not rates.
 const (
 	wordGap     = "gap"
 	wordRatio   = "ratio"
@@ -136,15 +136,14 @@ func formatAttributes(names []string) string {
 	return formatNames(list)
 }
 
-// Constraint bounds a measure from above or from below. The zero value is no constraint.
-// Constraints are comparable, and Parse(c.String()) returns c.
+// Constraint bounds a measure from above or from below. The zero value is not a valid constraint.
 type Constraint struct {
 	measure Measure
 	atLeast bool
 	bound   float64
 }
 
-// Measure returns what the constraint bounds.
+// Measure returns the measure that the constraint bounds.
 func (c Constraint) Measure() Measure { return c.measure }
 
 // Bound returns the bound.

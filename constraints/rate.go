@@ -3,7 +3,7 @@ package constraints
 import "slices"
 
 // Rate is a rate of a model's decisions on rows that it does not know yet, such as the false
-// positive rate of the rows of one group. The zero value is no rate. Rates are comparable.
+// positive rate of the rows of one group. The zero value is not a valid rate. Rates are comparable.
 //
 //	positive_rate  share of the rows that are decided positive
 //	tpr, recall    share of the positive rows that are decided positive

@@ -75,7 +75,7 @@ func formatSelectors(list []selector) string {
 	return strings.Join(texts, ", ")
 }
 
-// readSelector reads a selector of a Go program. Text that is no selector is a value.
+// readSelector reads a selector of a Go program. Text that is not a selector is a value.
 func readSelector(text string) selector {
 	p := between(text)
 	s, err := p.selector()

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// ErrSyntax marks text that is no constraint, rate or measure. The error is a *SyntaxError.
+// ErrSyntax marks text that is not a constraint, rate or measure. The error is a *SyntaxError.
 var ErrSyntax = errors.New("constraints: invalid constraint")
 
-// SyntaxError reports text that is no constraint, or a name in it that the rows do not have.
+// SyntaxError reports text that is not a constraint, or a name in the text that the rows do not
+// have.
 type SyntaxError struct {
 	Text    string // the text that was read
-	At      int    // the byte in Text where the problem is
+	At      int    // the byte position of the problem in Text
 	Problem string
 	Hint    string // the nearest right word, or what to write; may be ""
 }

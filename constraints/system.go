@@ -60,7 +60,7 @@ type measured struct {
 // mostGroups bounds the groups of a gap or a ratio, whose pairs become inequalities.
 const mostGroups = 100
 
-// ErrNotLinear marks a rate that is not linear in decisions where it must be.
+// ErrNotLinear marks a rate that is not linear in decisions in a place that requires a linear rate.
 var ErrNotLinear = errors.New("constraints: not linear in decisions")
 
 // NewSystem resolves an objective and constraints on the training rows. The objective is error,

@@ -16,7 +16,7 @@ type wideBytes struct {
 }
 
 // tensorRow is the multiple to which rows of bfloat16 are padded, so that each row begins at a
-// multiple of 16 bytes, as tensor cores read.
+// multiple of 16 bytes, as tensor cores require.
 const tensorRow = 8
 
 func padded(cols int) int { return (cols + tensorRow - 1) / tensorRow * tensorRow }

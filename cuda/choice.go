@@ -9,7 +9,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// Products is how a device multiplies in float32 plans.
+// Products is the kind of products that a device uses in float32 plans.
 type Products = plan.Products
 
 // The kinds of products: plan.Products explains each.
@@ -56,8 +56,8 @@ func (d *Device) Products(cols int) Products {
 // Stored implements plan.Program: the data are in the device's memory.
 func (p *Program) Stored(plan.View) matrix.EightBit { return nil }
 
-// Products names how products with the data are computed: the kind with digits if there is one,
-// else tf32 or the plan's dtype.
+// Products names the kind of products with the data: the kind with digits if there is one, else
+// tf32 or the plan's dtype.
 func (p *Program) Products() string {
 	for _, x := range p.eight {
 		return x.kind.String()

@@ -225,6 +225,6 @@ func (p *Program) Bind(v plan.View, m matrix.Matrix) error {
 	if err := p.loadMatrix(v.Buffer, m); err != nil || p.sparse[v.Buffer] == nil {
 		return err
 	}
-	delete(p.sparse, v.Buffer) // the program holds the memory until it is closed
+	delete(p.sparse, v.Buffer) // the program keeps the memory until it is closed
 	return p.lower()
 }

@@ -97,7 +97,7 @@ func (p *Program) compile() error {
 // regions returns the regions of both halves.
 func (p *Program) regions() []plan.Region { return slices.Concat(p.plan.Forward, p.plan.Backward) }
 
-// results lists f, then g.
+// results lists f, then the elements of g.
 func (p *Program) results() []kernels.Operand {
 	list := []kernels.Operand{p.whole(p.plan.Objective)}
 	for _, v := range p.plan.Constraints {
@@ -106,7 +106,7 @@ func (p *Program) results() []kernels.Operand {
 	return list
 }
 
-// coefficients lists the coefficient of f, then those of g.
+// coefficients lists the coefficient of f, then the coefficients of g.
 func (p *Program) coefficients() (list []kernels.Operand) {
 	for _, v := range p.plan.Coefficients {
 		list = append(list, p.whole(v))
@@ -205,7 +205,7 @@ func (p *Program) Contents(v plan.View, dst []float64) error {
 	return nil
 }
 
-// Close gives the program's memory back before the device does.
+// Close returns the program's memory to the device's pool, without closing the device.
 func (p *Program) Close() error {
 	p.device.programs = slices.DeleteFunc(p.device.programs, func(q *Program) bool { return q == p })
 	return p.close()

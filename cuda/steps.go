@@ -98,14 +98,15 @@ func (v *vectors) adagrad(s *problem.Step) error {
 	return v.project(x, &s.Map)
 }
 
-// elementwise are the numbers of an elementwise map for the kernels, the identity for other maps.
+// elementwise returns the numbers of an element-wise map for the kernels, or of the identity for
+// other maps.
 func elementwise(m *problem.Map) kernels.Proximal {
 	e := m.Elementwise()
 	return kernels.Proximal{Scale: kernels.Value(e.Scale), Lower: kernels.Value(e.Lower), Upper: kernels.Value(e.Upper),
 		Threshold: kernels.Value(e.Threshold)}
 }
 
-// ballFactor is the map that multiplies by the factor which the last pass left on the device.
+// ballFactor returns the map that multiplies by the factor that the last pass left on the device.
 func (v *vectors) ballFactor() kernels.Proximal {
 	p := elementwise(&problem.Map{})
 	p.Scale = kernels.At(v.results.Offset(sumResult + int(unsafe.Sizeof(float64(0)))))

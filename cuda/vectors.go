@@ -12,8 +12,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// vectors are a problem's vectors of n numbers in the device's memory. A scalar that the next pass
-// needs stays on the device; Dot, Distance, Moved and Read alone wait for the device.
+// vectors holds a problem's vectors of n numbers in the device's memory. A scalar that the next
+// pass needs stays on the device. Only Dot, Distance, Moved and Read wait for the device.
 type vectors struct {
 	d      *Device
 	set    *kernels.Set
@@ -21,12 +21,12 @@ type vectors struct {
 	n      int
 	at     []driver.Pointer // by handle
 	unused []problem.Vector
-	err    error // the first
+	err    error // the first error
 
 	results driver.Pointer // of Dot and Distance with a factor beside it, then of the last descent
 	host    []byte         // the results in pinned memory
-	values  [4]float64     // the results when they were last fetched
-	settled bool           // they were fetched after the last descent
+	values  [4]float64     // the results of the last fetch
+	settled bool           // the last fetch came after the last descent
 	groups  kernels.VectorGroups
 	scales  driver.Pointer // the factors of the groups
 }
@@ -111,7 +111,7 @@ func (v *vectors) Roundoff() float64 {
 	return 0x1p-53
 }
 
-// bytes is the size of a vector.
+// bytes returns the size of a vector.
 func (v *vectors) bytes() int { return v.n * v.dtype.Size() }
 
 // New implements problem.Vectors.
@@ -176,7 +176,7 @@ func (v *vectors) Distance(x, y problem.Vector) float64 {
 	}))
 }
 
-// sum runs a pass that leaves a sum and waits for the sum; NaN after an error.
+// sum runs a pass that computes a sum, waits, and returns the sum, or NaN after an error.
 func (v *vectors) sum(what string, pass func() error) float64 {
 	v.do(what, pass)
 	v.do(what, v.fetch)
@@ -186,7 +186,7 @@ func (v *vectors) sum(what string, pass func() error) float64 {
 	return v.values[0]
 }
 
-// Moved implements problem.Vectors; both numbers are NaN after an error.
+// Moved implements problem.Vectors. Both numbers are NaN after an error.
 func (v *vectors) Moved() (distance, norm float64) {
 	if !v.settled {
 		v.do("the step's length", v.fetch)
@@ -197,8 +197,7 @@ func (v *vectors) Moved() (distance, norm float64) {
 	return math.Sqrt(v.values[2]), math.Sqrt(v.values[3])
 }
 
-// fetch waits for the results. The lengths of the last descent come with a sum that is fetched
-// anyway.
+// fetch waits for the results. It fetches the lengths of the last descent together with any sum.
 func (v *vectors) fetch() error {
 	if err := v.d.driver.Download(v.d.stream, v.host, v.results); err != nil {
 		return err

@@ -63,8 +63,8 @@ type Weigher interface {
 	OutputWeight(at *problem.Point) float64
 }
 
-// Returner is a Method that returns another point than the iterate if the run ends now, such as a
-// mean of iterates. Records and results describe the returned point; the iterations continue from
+// Returner is a Method whose output differs from the iterate if the run ends now, such as a mean of
+// iterates. Records and results describe the returned point; the iterations continue from
 // the iterate.
 type Returner interface {
 	// Return makes the returned point the iterate of p, and changes nothing else. It returns false if

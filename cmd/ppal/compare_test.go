@@ -7,6 +7,8 @@ import (
 	"testing"
 )
 
+// A comparison of three methods prints the table and the settings of each method, and writes the
+// plots. A method's own setting goes only to the methods that have it.
 func TestCompare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	got := command(t.Context(), nil, "compare", "--methods", "ppala,gdpa,penalty", "--seeds", "2", "--iterations", "20", "--alpha", "5",
@@ -30,6 +32,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Bad input gives one line of error that names the flag or the line of the file.
 func TestCompareRefuses(t *testing.T) {
 	grid := filepath.Join(t.TempDir(), "grid.yaml")
 	if err := os.WriteFile(grid, []byte("alm: {alm-inner: [1]}\n"), 0o644); err != nil {

@@ -33,8 +33,8 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 	addSettings(cmd, values, others...)
 }
 
-// tableOptions returns the options for the named data set, as train would have them, and an error
-// if a flag does not apply to it.
+// tableOptions returns the options for the named data set, as train resolves them. It returns an
+// error if a flag does not apply to the data set.
 func tableOptions(cmd *cobra.Command, values config.Values, name string) (datasets.TableOptions, error) {
 	d, err := datasets.Lookup(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (datase
 // mostUses is the largest number of columns that are listed one by one.
 const mostUses = 60
 
-// printUses prints what each column of a file became: as a text of several lines.
+// printUses prints a text of several lines that says what each column of a file became.
 func printUses(print func(text string), uses []datasets.ColumnUse) {
 	if len(uses) == 0 {
 		return

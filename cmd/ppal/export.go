@@ -9,6 +9,7 @@ import (
 	"ppal/models/predictor"
 )
 
+// exportCommand returns the command `ppal export`, which writes a run's model as an ONNX file.
 func (a *app) exportCommand() *cobra.Command {
 	var file, unknown string
 	cmd := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 	"ppal/models/predictor"
 )
 
+// The command writes the same ONNX file as the library. Bad input gives an error.
 func TestExport(t *testing.T) {
 	run := membersRun(t)
 	m, err := predictor.Load(run)

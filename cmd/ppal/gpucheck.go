@@ -26,8 +26,8 @@ type checkOptions struct {
 	device               int
 }
 
-// gpuCheckCommand compares and measures a GPU. It is hidden, because it is for a machine to which
-// this program was copied for that purpose.
+// gpuCheckCommand returns the command that checks and measures a GPU. The command is hidden: it is
+// for a machine to which the user copied this program for the check.
 func (a *app) gpuCheckCommand() *cobra.Command {
 	opts := &checkOptions{}
 	cmd := &cobra.Command{

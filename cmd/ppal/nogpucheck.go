@@ -4,7 +4,8 @@ package main
 
 import "github.com/spf13/cobra"
 
-// gpuCheckCommand says how to get a program with the check, which this build does not have.
+// gpuCheckCommand returns a command that says how to build a program with the check. This build
+// does not contain the check.
 func (a *app) gpuCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "gpu-check",

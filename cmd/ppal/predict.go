@@ -85,7 +85,7 @@ func (f *rowsFlags) open(a *app) (io.ReadCloser, string, error) {
 	return in, f.input, nil
 }
 
-// advise adds what to do about an error of the rows.
+// advise adds the remedy to an error of the rows.
 func advise(err error) error {
 	var at *datasets.FileError
 	if !errors.As(err, &at) || at.Advice != "" {
@@ -127,7 +127,7 @@ treated as in training. Memory does not grow with the number of rows.`,
 	return cmd
 }
 
-// oneRun wants the run's directory as the only argument.
+// oneRun requires the run's directory as the only argument.
 func oneRun(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("give the directory of one run, not %d arguments", len(args))
@@ -192,7 +192,7 @@ func cmpOr(list ...func() error) error {
 	return nil
 }
 
-// say prints the number of rows, and of the categories that were ignored.
+// say prints the number of rows and the number of ignored categories.
 func (a *app) say(rows, unknown int) {
 	if unknown > 0 {
 		fmt.Fprintf(a.stderr, "ppal: scored %d rows; %d unknown categories were ignored\n", rows, unknown)
@@ -210,8 +210,8 @@ type destination struct {
 	discard func()
 }
 
-// create returns the destination with the given name. A name that is no regular file, such as
-// /dev/null, is written to and not replaced.
+// create returns the destination with the given name. If the name is not a regular file, such as
+// /dev/null, the command writes to it without replacing it.
 func (a *app) create(name string) (*destination, error) {
 	nothing := func() error { return nil }
 	if name == standard {

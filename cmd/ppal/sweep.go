@@ -33,7 +33,7 @@ type sweepFlags struct {
 // sweepsItself lists the flags of train that a sweep replaces or does not support.
 var sweepsItself = []string{"out", "explain", "log-format"}
 
-// sweepGroup is the heading of the flags that sweep has beside train's.
+// sweepGroup is the heading of the flags of sweep that train does not have.
 const sweepGroup = "Sweep"
 
 func (a *app) sweepCommand() *cobra.Command {

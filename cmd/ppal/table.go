@@ -14,7 +14,7 @@ import (
 )
 
 // printTable prints the result of the run on stdout: the constraints and the objective on
-// decisions, what the threshold step did, the certificate, times and files.
+// decisions, the effect of the threshold step, the certificate, the times and the files.
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
@@ -55,7 +55,8 @@ func (r *trainRun) printTable(result *session.Result) error {
 	return out.err
 }
 
-// mostLines is the number of constraints that the table shows: those closest to their bounds.
+// mostLines is the largest number of constraints in the table. The table shows the constraints
+// closest to their bounds.
 const mostLines = 12
 
 // printOutcome prints a line for each constraint, the objective and the acceptance rate, and
@@ -67,7 +68,7 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	for _, j := range shown {
 		c := &o.Constraints[j]
 		bound := strconv.FormatFloat(c.Bound, 'g', -1, 64)
-		if o.BoundsOn != session.OnSurrogate { // whose bounds are all upper bounds
+		if o.BoundsOn != session.OnSurrogate { // on surrogates all bounds are upper bounds
 			bound = c.Relation() + " " + bound
 		}
 		g = append(g, []string{c.Measure(), bound, number(c.Train), number(c.Validation), number(c.Test), span(c.Interval), met(o, c)})
@@ -147,8 +148,8 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 	return list
 }
 
-// oneSided says in words that the decisions on the training rows are all the same, or that a class
-// is never decided; "" if neither is so.
+// oneSided returns a sentence if the model makes the same decision for all training rows, or never
+// decides for a class. Otherwise it returns "".
 func oneSided(o *session.Outcome, result *session.Result) string {
 	for _, w := range result.Training.Warnings { // the training says so already
 		if strings.HasPrefix(w, "the model rejects everybody") || strings.HasPrefix(w, "the model accepts everybody") || strings.HasPrefix(w, "the model decides ") {
@@ -193,7 +194,7 @@ func oneSided(o *session.Outcome, result *session.Result) string {
 // of the smallest group. The constraint counts as met.
 const toOneRow = "to one row"
 
-// met says whether a constraint is met, and of what.
+// met returns the cell that says whether a constraint is met, and on which values.
 func met(o *session.Outcome, c *session.ConstraintOutcome) string {
 	if o.BoundsOn != session.OnSurrogate {
 		switch {
@@ -317,7 +318,8 @@ func printClasses(out io.Writer, t *session.RateTable) {
 	g.print(out)
 }
 
-// promised says which bounds hold on new rows; "" for a run without a confidence.
+// promised returns the sentences about the bounds that hold on new rows, or "" for a run without a
+// confidence.
 func promised(o *session.Outcome) string {
 	if o.Confidence == 0 {
 		return ""

@@ -69,7 +69,8 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 // ownTable is the data set of the user's own table.
 const ownTable = "csv"
 
-// changedData says which files differ from those that the configuration file was written for.
+// changedData returns a warning for each file that differs from the file for which the
+// configuration was written.
 func changedData(file *config.File, now []session.DataFile) (warnings []string) {
 	if file == nil {
 		return nil
@@ -124,7 +125,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failure := r.session.Save("") // the result is shown even where files cannot be written
+	failure := r.session.Save("") // the result is printed even if the files cannot be written
 	if r.session.Summary().Status != "" {
 		if err := r.printTable(result); err != nil {
 			failure = cmp.Or(failure, err)
@@ -142,7 +143,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	return nil
 }
 
-// announce says what is about to happen.
+// announce prints a description of the run before it starts.
 func (r *trainRun) announce() {
 	d := r.session.Describe()
 	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",

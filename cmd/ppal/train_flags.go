@@ -15,7 +15,7 @@ import (
 // helpWidth is the column at which the flags' descriptions are wrapped.
 const helpWidth = 118
 
-// comparisonGroup is the heading of the flags that compare has beside train's.
+// comparisonGroup is the heading of the flags of compare that train does not have.
 const comparisonGroup = "Comparison"
 
 // The annotations of a flag: the heading under which the help lists it, and whether the short help
@@ -25,7 +25,7 @@ const (
 	rareAnnotation  = "rare"
 )
 
-// trainFlags are the flags of train beside the settings.
+// trainFlags are the flags of train that are not settings of the run.
 type trainFlags struct {
 	config string
 	set    []string
@@ -73,7 +73,7 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 	return cmd
 }
 
-// addTrainOutput adds the flags that change what a command reports, and not the run.
+// addTrainOutput adds the flags that change the output of a command without changing the run.
 func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().BoolVar(&f.byGroup, "by-group", false, "print the rates of decisions of every group, with intervals")
 	cmd.Flags().BoolVar(&f.allowViolation, "allow-violation", false, "end with exit status 0, instead of 3, if a constraint is not met")
@@ -135,7 +135,7 @@ func addHelpAll(cmd *cobra.Command, field *bool) {
 	cmd.Flags().BoolVar(field, "help-all", false, "print all flags, with the methods' settings and the rare ones")
 }
 
-// complete tells the shell's completion the values of a flag.
+// complete registers the values of a flag for the shell's completion.
 func complete(cmd *cobra.Command, flag string, choices []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
@@ -155,7 +155,7 @@ var _ pflag.Value = (*setting)(nil)
 func (s *setting) String() string { return s.values[s.key.Name] }
 func (s *setting) Type() string {
 	if s.key.Switch() {
-		return "bool" // the help shows no value then
+		return "bool" // the help then shows no value
 	}
 	return s.key.Placeholder()
 }
@@ -174,7 +174,7 @@ func (p *path) String() string        { return string(*p) }
 func (p *path) Type() string          { return "FILE" }
 func (p *path) Set(text string) error { *p = path(text); return nil }
 
-// assignments is a flag that may be repeated.
+// assignments is a flag that can be repeated.
 type assignments []string
 
 func (a *assignments) String() string        { return strings.Join(*a, " ") }

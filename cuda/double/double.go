@@ -18,12 +18,12 @@ type Options struct {
 	Strict bool
 }
 
-// Call is one call that was recorded.
+// Call is one recorded call.
 type Call struct {
 	Kind     string // the method of driver.Driver: "Launch"
 	Name     string // of a kernel
 	Stream   driver.Stream
-	Captured bool // into a graph: the call did not run then
+	Captured bool // captured into a graph: the call did not run when it was made
 	Bytes    int  // allocated or copied
 	Reads    []driver.Span
 	Writes   []driver.Span
@@ -68,12 +68,12 @@ var _ driver.Driver = (*Driver)(nil)
 
 // processor runs kernels and products on the host's memory.
 type processor interface {
-	// load refuses a module with kernels that the processor does not have.
+	// load refuses a module with kernels that the processor lacks.
 	load(ptx string) error
 	has(kernel string) bool
-	// check refuses a launch that a kernel cannot take.
+	// check refuses a launch that does not fit its kernel.
 	check(kernel string, l *driver.Launch) error
-	// launch runs a kernel; backwards takes the last blocks and threads first.
+	// launch runs a kernel. If backwards is set, it runs the last blocks and threads first.
 	launch(kernel string, l *driver.Launch, backwards bool) error
 	multiply(g *driver.Gemm) error
 }
@@ -106,13 +106,13 @@ func (d *Driver) FailAt(kind string, k int, err error) {
 // Calls lists all calls so far.
 func (d *Driver) Calls() []Call { return d.calls }
 
-// Count is the number of calls of a kind so far.
+// Count returns the number of calls of a kind so far.
 func (d *Driver) Count(kind string) int { return d.counts[kind] }
 
-// Violations lists the refused calls in their order.
+// Violations lists the refused calls in order.
 func (d *Driver) Violations() []error { return d.violations }
 
-// Held is the number of allocated bytes of device memory.
+// Held returns the number of allocated bytes of device memory.
 func (d *Driver) Held() int64 { return d.heap.held }
 
 // begin records a call and returns the failure that FailAt asked for.

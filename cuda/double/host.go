@@ -61,8 +61,8 @@ func (h host) launch(kernel string, l *driver.Launch, backwards bool) error {
 	return h[kernel].Launch(l.Grid, l.Block, l.Args, backwards)
 }
 
-// multiply runs a product by plain loops. Sums are of float64 and rounded once. Sums of integers
-// are exact; a sum that 32 bits do not hold is an error.
+// multiply runs a product with plain loops. It accumulates in float64 and rounds once. Sums of
+// integers are exact. A sum that does not fit in 32 bits is an error.
 func (h host) multiply(g *driver.Gemm) error {
 	flag := map[bool]C.int{true: 1}
 	in, out := g.Precision.Sizes()

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// poison fills new memory, freed memory, and the host memory of a download that is not done:
-	// numbers of such bytes are NaN or -1.
+	// poison fills new memory, freed memory, and the host memory of a download that is not done.
+	// Numbers that consist of poison bytes are NaN or -1.
 	poison = 0xff
 	// canary fills the zones around an allocation of a computing device.
 	canary = 0xa5
@@ -31,10 +31,10 @@ const (
 type heap struct {
 	computes   bool
 	blocks     []*block        // live allocations by address
-	busy       map[*block]bool // blocks that work uses which may still run
+	busy       map[*block]bool // blocks used by work that may still run
 	freed      []*block
 	freedBytes int
-	next       driver.Pointer // of a device that computes nothing
+	next       driver.Pointer // next address of a device that computes nothing
 	held       int64
 }
 
@@ -75,8 +75,8 @@ func (h *heap) add(n, call int) driver.Pointer {
 	return b.At
 }
 
-// remove takes the i-th block away. The block's memory stays for a while, so that a late use of it
-// is found and does no harm.
+// remove removes the i-th block. The block's memory stays allocated for a while, so that the device
+// finds late uses and they do no harm.
 func (h *heap) remove(i int) {
 	b := h.blocks[i]
 	h.blocks = slices.Delete(h.blocks, i, i+1)
@@ -89,7 +89,7 @@ func (h *heap) remove(i int) {
 	}
 }
 
-// find returns the block that all of s lies in.
+// find returns the block that contains all of s.
 func (h *heap) find(s driver.Span) (*block, error) {
 	i := sort.Search(len(h.blocks), func(i int) bool { return h.blocks[i].At > s.At }) - 1
 	if i >= 0 {
@@ -108,7 +108,7 @@ func (h *heap) find(s driver.Span) (*block, error) {
 	return nil, fmt.Errorf("memory at %#x that is no allocation's", uint64(s.At))
 }
 
-// contents is the memory of a span of a computing device that was checked before.
+// contents returns the memory of a span of a computing device. The caller has checked the span.
 func (h *heap) contents(s driver.Span) []byte {
 	if s.Bytes == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (h *heap) contents(s driver.Span) []byte {
 	return b.data[lo : lo+s.Bytes : lo+s.Bytes]
 }
 
-// intact reports whether the zones around a block are as they were.
+// intact reports whether the zones around a block are unchanged.
 func (b *block) intact() bool {
 	if b.room == nil {
 		return true
@@ -151,7 +151,7 @@ func (b *block) mark(s driver.Span) {
 	})
 }
 
-// unwritten returns the first byte of s that nothing wrote, -1 if every byte was written.
+// unwritten returns the first byte of s that nothing wrote, or -1 if every byte was written.
 func (b *block) unwritten(s driver.Span) int {
 	at := -1
 	from := int(s.At - b.At)
@@ -181,16 +181,16 @@ func eachWord(lo, hi int, visit func(i int, mask uint64) bool) {
 	}
 }
 
-// pinned is host memory that the device reaches.
+// pinned is host memory that the device can access.
 type pinned struct {
 	host []byte
 	call int
 }
 
-// address is where host memory begins.
+// address returns the address of the first byte of host memory.
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// inside reports whether all of part lies in whole.
+// inside reports whether whole contains all of part.
 func inside(whole, part []byte) bool {
 	return address(part) >= address(whole) && address(part)+uintptr(len(part)) <= address(whole)+uintptr(len(whole))
 }

@@ -6,11 +6,11 @@ import (
 	"ppal/cuda/driver"
 )
 
-// clock holds, for each stream, the number of the last piece of work that precedes something. It is
-// a vector clock.
+// clock is a vector clock. For each stream it holds the number of the last piece of work that
+// precedes an event or a piece of work.
 type clock map[driver.Stream]uint64
 
-// join adds what precedes other to what precedes c.
+// join adds the work that precedes other to the work that precedes c.
 func (c clock) join(other clock) {
 	for s, n := range other {
 		c[s] = max(c[s], n)
@@ -31,7 +31,7 @@ type use struct {
 	write  bool
 }
 
-// tick starts a piece of work on a stream, and returns what precedes the work.
+// tick starts a piece of work on a stream, and returns the work that precedes it.
 func (d *Driver) tick(s driver.Stream) clock {
 	d.sequence++
 	now := d.streams[s]
@@ -40,7 +40,8 @@ func (d *Driver) tick(s driver.Stream) clock {
 	return now
 }
 
-// race returns a use of bytes of s that may run at the same time as work that now precedes.
+// race returns an earlier use of bytes of s that now does not include and that conflicts with a new
+// access, so the two may run at the same time.
 func (b *block) race(s driver.Span, write bool, now clock) (use, bool) {
 	for _, u := range b.uses {
 		if (write || u.write) && overlap(u.Span, s) && u.number > now[u.stream] {
@@ -50,7 +51,7 @@ func (b *block) race(s driver.Span, write bool, now clock) (use, bool) {
 	return use{}, false
 }
 
-// touch keeps a use, which replaces the uses that it follows on its stream.
+// touch records a use, which replaces the earlier uses that it follows on its stream.
 func (b *block) touch(s driver.Span, stream driver.Stream, number uint64, write bool) {
 	b.uses = slices.DeleteFunc(b.uses, func(u use) bool {
 		inside := s.At <= u.At && u.At.Offset(u.Bytes) <= s.At.Offset(s.Bytes)
@@ -59,8 +60,8 @@ func (b *block) touch(s driver.Span, stream driver.Stream, number uint64, write 
 	b.uses = append(b.uses, use{s, stream, number, write})
 }
 
-// complete tells the host that the work before now is done: downloads arrive, and uploads have read
-// their memory.
+// complete tells the host that the work before now is done: downloads arrive, and uploads no longer
+// need their host memory.
 func (d *Driver) complete(now clock) error {
 	d.host.join(now)
 	for b := range d.heap.busy {
@@ -82,7 +83,7 @@ func (d *Driver) complete(now clock) error {
 
 func (d *Driver) completeAll() {
 	for s := range d.streams {
-		_ = d.complete(d.streams[s]) // the driver keeps a violation
+		_ = d.complete(d.streams[s]) // the driver records the violation
 	}
 }
 

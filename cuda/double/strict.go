@@ -44,7 +44,7 @@ func (d *Driver) compute(l *driver.Launch) error {
 	return err
 }
 
-// hide poisons all memory that is not touched.
+// hide poisons all memory that the launch does not declare.
 func (d *Driver) hide(touched [][]bool) {
 	for i, b := range d.heap.blocks {
 		for k, t := range touched[i] {
@@ -55,8 +55,8 @@ func (d *Driver) hide(touched [][]bool) {
 	}
 }
 
-// restore gives the bytes that a launch does not write their saved values, and returns the first of
-// them that the launch changed, or -1.
+// restore sets the bytes that a launch must not write to their saved values. It returns the first
+// of these bytes that the launch changed, or -1.
 func (b *block) restore(saved []byte, touched, written []bool) int {
 	changed := -1
 	for i, x := range b.data {

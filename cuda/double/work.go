@@ -15,7 +15,7 @@ type action struct {
 	Call
 	upload   []byte       // pinned or pageable host memory that is read
 	download []byte       // host memory that is written
-	do       func() error // the work of a computing device, but for downloads
+	do       func() error // the work of a computing device, except for downloads
 	refuse   string       // why the work cannot be done
 }
 
@@ -41,13 +41,13 @@ func (t *transfer) finish() bool {
 	return true
 }
 
-// capture is the work that was captured so far.
+// capture holds the work that was captured so far.
 type capture struct {
 	stream  driver.Stream
 	actions []action
 }
 
-// work begins a call that is captured or run.
+// work begins a call that the device captures or runs.
 func (d *Driver) work(a action) error {
 	a.Captured = d.capture != nil
 	if err := d.begin(a.Call); err != nil {
@@ -93,7 +93,7 @@ func (d *Driver) run(a action) error {
 	return d.transferred(a)
 }
 
-// account checks and keeps what the work reads and writes.
+// account checks and records the memory that the work reads and writes.
 func (d *Driver) account(a action) error {
 	now := d.tick(a.Stream)
 	for _, s := range a.Reads {
@@ -143,8 +143,8 @@ func (a *action) title() string {
 	return a.Kind
 }
 
-// transferred ends a copy with the host: one with pageable memory is done, one with pinned memory
-// is done when the stream is.
+// transferred ends a copy with the host. A copy with pageable memory is done immediately. A copy
+// with pinned memory is done when the stream has reached it.
 func (d *Driver) transferred(a action) error {
 	host, contents := a.upload, []byte(nil)
 	if a.download != nil {
@@ -207,7 +207,7 @@ func (d *Driver) Launch(s driver.Stream, l *driver.Launch) error {
 		do: func() error { return d.compute(&kept) }, refuse: d.refused(&kept)})
 }
 
-// refused says why no CUDA device runs a launch; "" means that devices do.
+// refused returns the reason why a CUDA device does not run a launch, or "" if it does.
 func (d *Driver) refused(l *driver.Launch) string {
 	const mostThreads, mostShared, mostHigh = 1024, 48 << 10, 65535
 	sizes := slices.Concat(l.Grid[:], l.Block[:])

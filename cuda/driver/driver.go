@@ -5,14 +5,15 @@
 // the test double.
 package driver
 
-// Pointer is an address in device memory; 0 is no memory. An address inside an allocation is the
+// Pointer is an address in device memory. 0 means no memory. An address inside an allocation is the
 // base plus an offset in bytes.
 type Pointer uint64
 
 // Offset returns the address that many bytes further.
 func (p Pointer) Offset(bytes int) Pointer { return p + Pointer(bytes) }
 
-// The handles of a Driver's objects. 0 is the default stream; for the other types 0 is no object.
+// The handles of a Driver's objects. The stream 0 is the default stream. For all other types, 0
+// means no object.
 type (
 	Stream   uint64
 	Event    uint64
@@ -52,10 +53,10 @@ type Info struct {
 }
 
 // Driver is the context of one device. Work on a stream runs in order. Copies from or to pinned
-// memory, launches, products and graph launches return before the work has run. A Driver is used by
-// one goroutine at a time.
+// memory, launches, products and graph launches return before the work has run. Only one goroutine
+// at a time may use a Driver.
 //
-// Errors are *Error; the error of a full memory wraps ErrOutOfMemory.
+// Errors have the type *Error. The error of an allocation that does not fit wraps ErrOutOfMemory.
 type Driver interface {
 	Info() Info
 	// Memory returns the free bytes and all bytes of the device.
@@ -97,6 +98,6 @@ type Driver interface {
 	LaunchGraph(g Graph, s Stream) error
 	FreeGraph(g Graph) error
 
-	// Close releases everything; the error names what was not given back.
+	// Close releases all objects. The error names the objects that the caller did not release.
 	Close() error
 }

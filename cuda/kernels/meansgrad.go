@@ -94,7 +94,7 @@ func window(g plan.Groups, from, to int) (int, int) {
 	return from, to
 }
 
-// weightOf is that of entry e of the rows' lists.
+// weightOf returns the weight of entry e of the rows' lists.
 func weightOf(g plan.Groups, e int) float64 {
 	if g.RowWeights != nil {
 		return g.RowWeights[e]

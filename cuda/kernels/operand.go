@@ -2,14 +2,14 @@ package kernels
 
 import "ppal/cuda/driver"
 
-// Operand is a row-major matrix on the device: element (i, j) is i Stride + j elements after At.
-// The zero value is no matrix.
+// Operand is a row-major matrix on the device. Element (i, j) is i Stride + j elements after At.
+// The zero value means that the matrix is not given.
 type Operand struct {
 	At                 driver.Pointer
 	Rows, Cols, Stride int
 }
 
-// given reports whether there is a matrix.
+// given reports whether the operand is given.
 func (o Operand) given() bool { return o.At != 0 }
 
 // Queue takes launches, which run in order.

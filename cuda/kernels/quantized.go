@@ -7,13 +7,13 @@ import (
 )
 
 // Quantized is the place of a matrix that is quantized for products with 8-bit data, into bfloat16
-// terms or into int8 digits. The zero value is no place.
+// terms or into int8 digits. The zero value means that no place is given.
 type Quantized struct {
 	Terms  BFloat16s
 	Digits Digits
 }
 
-// given reports whether there is a place.
+// given reports whether a place is given.
 func (p Quantized) given() bool { return len(p.Terms.At) > 0 || p.Digits.given() }
 
 // Quantize quantizes b, or b's transpose if transposed is set. The rows are the indices of the

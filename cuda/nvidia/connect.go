@@ -44,8 +44,8 @@ var connect = sync.OnceValue(func() error {
 	return nil
 })
 
-// Devices lists the GPUs of this machine in the driver's order. The list is complete even if cuBLAS
-// is missing, which the error then says.
+// Devices lists the GPUs of this machine in the driver's order. If cuBLAS is missing, the list is
+// complete and the error reports the missing cuBLAS.
 func Devices() ([]driver.Info, error) {
 	if err := connect(); err != nil {
 		return nil, err

@@ -31,14 +31,15 @@ const (
 	oldestMajor = 11
 )
 
-// library is cuBLAS, which stays open for the life of the process.
+// library is the open cuBLAS library, which stays open for the life of the process.
 type library struct {
 	functions C.ppal_cublas
 	file      string
 }
 
-// openProducts opens the file that the environment names or else the newest cuBLAS that the driver
-// supports, found by the loader or in the usual folders of toolkits and Python environments.
+// openProducts opens the cuBLAS file that the environment names. Without this variable it opens the
+// newest cuBLAS that the driver supports, found by the loader or in the usual folders of toolkits
+// and Python environments.
 func openProducts(driverMajor int) (*library, error) {
 	if file := os.Getenv(ProductsFile); file != "" {
 		lib, err := openLibrary(file)

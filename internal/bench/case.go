@@ -33,7 +33,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	openGPU func(session.GPUOptions) (session.GPU, error) // nil: this machine's
+	openGPU func(session.GPUOptions) (session.GPU, error) // opens a GPU; nil: this machine's GPU
 }
 
 // options are those of the setting's training run.
@@ -49,9 +49,9 @@ type Options struct {
 	// Device holds the given settings dtype, simd, threads and products of ppal train. products
 	// applies to cases that do not fix the kind of products.
 	Device config.Values
-	// OpenGPU opens another GPU than this machine's; nil opens this machine's.
+	// OpenGPU replaces the function that opens this machine's GPU. nil opens this machine's GPU.
 	OpenGPU func(session.GPUOptions) (session.GPU, error)
-	// Time is about how long each case is measured, its preparation not counted.
+	// Time is the approximate measuring time of each case, without its preparation.
 	Time time.Duration
 }
 
@@ -123,7 +123,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	maps.Copy(settings, c.settings)
 	maps.Copy(settings, o.Device)
 	switch {
-	// float64 has its own products, and tables are not 8-bit data
+	// float64 has only its own products, and tables are not 8-bit data
 	case o.Device["dtype"] == "float64", c.settings["problem"] != "":
 		settings["products"] = "auto"
 	case c.products != "auto":

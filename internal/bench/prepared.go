@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// Prepared is a case that is ready to iterate, for callers that measure it in another way than Run.
+// Prepared is a case that is ready to iterate. Callers that do not use Run measure its iterations
+// themselves.
 type Prepared struct{ w *workload }
 
 // Prepare builds the case's problem on the device of the options and initialises its method. Close

@@ -16,10 +16,10 @@ type workload struct {
 	method   trainer.Method
 	at       problem.Point
 	shape    Shape
-	held     int // rows for measures other than training
+	held     int // number of rows for measures other than training
 	setting  setting
 	products string // kind of products with the data matrix that runs
-	keep     any    // what must stay in memory besides the problem
+	keep     any    // value that must stay in memory besides the problem
 	// references prepares the activities with which the iteration is compared, the floor first.
 	references func() ([]reference, error)
 }

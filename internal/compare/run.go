@@ -33,7 +33,7 @@ type Run struct {
 	Seed      uint64
 	Config    config.Train
 	Records   []trainer.Record
-	// why the run stopped early, such as a number that is not finite; empty: it did not
+	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string
 }
 
@@ -177,8 +177,8 @@ func (r *runner) one(ctx context.Context, j job) (Run, error) {
 	return run, nil
 }
 
-// train executes the job. When the run has ended, train writes its records to path and, if the run
-// failed, the reason beside them.
+// train executes the job. When the run has ended, train writes its records to path. If the run
+// failed, it writes the reason to a file in the same folder.
 func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string) (failure string, err error) {
 	settings, err := cfg.TrainerSettings()
 	if err != nil {
@@ -209,7 +209,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string
 	return failure, nil
 }
 
-// record trains with the records going to the file part, which is replaced.
+// record trains and writes the records to the file part, which it replaces.
 func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (result *trainer.Result, err error) {
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("compare: %w", err)

@@ -22,10 +22,10 @@ type Trying struct {
 	Chosen       bool          `json:"chosen"`
 }
 
-// judged is the share of a run's records, at its end, over which a point is judged.
+// judged is the share of a run's last records that determine the result of a point.
 const judged = 0.1
 
-// try judges the run of a point.
+// try computes the result of a point from its run.
 func try(r *Run, settings config.Values) Trying {
 	t := Trying{Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure}
 	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]

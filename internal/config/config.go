@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// Train holds every setting of `ppal train`, resolved, as a run's config.yaml has it. Names, values
-// and units are the flags'. Settings that the run does not use are zero.
+// Train holds every setting of `ppal train`, resolved, as in a run's config.yaml. Names, values and
+// units are those of the flags. Settings that the run does not use are zero.
 type Train struct {
 	Data
 	Model
@@ -24,7 +24,7 @@ type Train struct {
 	Device
 }
 
-// Data says which rows a run reads.
+// Data describes the rows that a run reads.
 type Data struct {
 	Problem      string // mnpc, dp, eo, if; rates and class-rates with --subject-to
 	Dataset      string
@@ -32,20 +32,20 @@ type Data struct {
 	RowsPerClass int // 0: all
 	Normalize    models.NormalizationKind
 
-	// Of tables.
+	// The settings of tables.
 	File          string
 	Label         string
 	Group         []string // conditions on columns
 	Categorical   []string
 	Ignore        []string
-	Features      []string // empty: all that are not ignored
+	Features      []string // empty: all columns that are not ignored
 	Missing       string   // refuse, impute, drop, flag
 	Dates         string   // refuse, expand, day-first, month-first
 	Decimal       string   // auto, point, comma
 	TestFile      string
 	Unknown       string // refuse, ignore
 	SplitColumn   string
-	SplitSeed     uint64 // also of images; 0: Seed
+	SplitSeed     uint64 // also for images; 0: Seed
 	Separator     string // one character, tab, or auto
 	DropSensitive bool
 	Split         string // "70/15/15"
@@ -78,7 +78,7 @@ type Problem struct {
 	Kappa             []float64
 	Phi               session.Surrogate
 	Epsilon           []float64
-	Psi               session.Surrogate // of the constraints
+	Psi               session.Surrogate // the surrogate of the constraints
 	EOForm            session.GapForm   // LargestGap for max, "" for two: as the method needs
 	IFForm            session.GroupForm
 	Regularizer       problem.RegularizerKind
@@ -90,13 +90,13 @@ type Problem struct {
 // Method names the method and holds its settings.
 type Method struct {
 	Name   string
-	Preset string // practical, paper
-	// Options are the method's settings that apply, as text by name. The method itself describes them
-	// (method.Method).
+	Preset string // practical or paper
+	// Options holds the method's settings that apply, as texts by name. Each method describes its own
+	// settings (method.Method).
 	Options map[string]string
 }
 
-// Run says how long a run takes, what it records and where it writes.
+// Run describes the length of a run, its records and its output.
 type Run struct {
 	Iterations           int
 	TimeLimit            string // a Go duration, or none
@@ -115,7 +115,7 @@ type Run struct {
 	Quiet                bool
 }
 
-// Device says what computes.
+// Device describes the device that computes.
 type Device struct {
 	session.Device
 	Explain bool // print the plan

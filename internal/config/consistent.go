@@ -15,13 +15,13 @@ import (
 	"ppal/trainer/session"
 )
 
-// threadsPerCore bounds --threads: more threads only cost memory.
+// threadsPerCore bounds --threads. More threads only use more memory.
 const threadsPerCore = 8
 
-// refusal is a setting's error, by the setting's name.
+// refusal returns the error for a setting, given the setting's name.
 type refusal func(name, format string, args ...any) error
 
-// consistent refuses values that fit by themselves and not together.
+// consistent refuses values that are valid alone and do not fit together.
 func (r *resolver) consistent() error {
 	refuse := func(name, format string, args ...any) error {
 		s, explicit := r.given[name]
@@ -104,7 +104,7 @@ func (t *Train) consistentClasses(refuse refusal) error {
 	return nil
 }
 
-// consistentMethod refuses methods and x-steps that cannot take the problem.
+// consistentMethod refuses methods and x-steps that do not support the problem.
 func (t *Train) consistentMethod(refuse refusal) error {
 	gaps := option.OnGaps().Holds(t.Data.Problem)
 	xStep := t.Options["x-step"]

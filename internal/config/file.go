@@ -54,7 +54,7 @@ func parseFile(path string, data []byte) (*File, error) {
 	if top == nil {
 		return f, nil
 	}
-	separators := map[string]string{} // of the known settings
+	separators := map[string]string{} // of the known settings, by name
 	for _, k := range Keys() {
 		separators[k.Name] = k.Separator()
 	}
@@ -95,7 +95,7 @@ func parseFile(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// onlyDocument returns the value of the file's only document, nil for an empty file.
+// onlyDocument returns the value of the file's only document, or nil for an empty file.
 func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, second yaml.Node
@@ -114,8 +114,8 @@ func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 	return nil, &Error{path + ":", "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
-// scalarText returns a node's value as a flag would give it. The separator joins the items of a
-// list.
+// scalarText returns a node's value in the form of a flag's value. The separator joins the items of
+// a list.
 func scalarText(n *yaml.Node, separator string) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
@@ -141,9 +141,9 @@ func scalarText(n *yaml.Node, separator string) (string, error) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// YAML writes the configuration: every setting that applies, in the order of the help, with a note
-// beside each value that the paper does not give. provenance, unless nil, stands at the end. out is
-// omitted: it is the directory of the file.
+// YAML writes the configuration: every setting that applies, in the order of the help. Each value
+// that the paper does not give has a note. A provenance that is not nil follows at the end. The
+// file does not contain out, which is its own directory.
 func (t Train) YAML(provenance any) ([]byte, error) {
 	notes := map[string]string{}
 	for _, n := range t.Notes() {
@@ -164,7 +164,7 @@ func (k *Key) inFile(text string) any {
 	switch {
 	case k.Several():
 		return k.Items(text)
-	case k.Free(): // a path: a string even where it looks like a number
+	case k.Free(): // a path stays a string even if the text looks like a number
 		return rundir.Text(text)
 	}
 	return text

@@ -10,29 +10,29 @@ import (
 	"ppal/trainer/option"
 )
 
-// ErrUsage marks settings that do not exist or do not fit. The error is an *Error.
+// ErrUsage marks unknown settings and settings that do not fit. The error is an *Error.
 var ErrUsage = errors.New("invalid configuration")
 
-// Error is a refused setting.
+// Error reports an invalid setting.
 type Error struct {
 	Where   string // "--alpha -1:", or "run.yaml:3: alpha -1:"
-	Problem string // what is wrong and what to do
+	Problem string // the problem and the remedy
 }
 
-// Error gives one line.
+// Error returns one line.
 func (e *Error) Error() string { return e.Where + " " + e.Problem }
 
 // Is reports whether target is ErrUsage.
 func (e *Error) Is(target error) bool { return target == ErrUsage }
 
-// Key is one setting as the command line knows it: a flag and a key of the YAML file.
+// Key is one setting of the command line: a flag and a key of the YAML file.
 type Key struct {
 	*option.Option
 	Group    string   // the heading of the help
 	Everyday bool     // the short help lists it
-	Methods  []string // the methods whose setting it is; nil: every run's
+	Methods  []string // the methods that have the setting; nil: every run has the setting
 
-	defaults map[string]string // of the methods, where no preset or problem changes them
+	defaults map[string]string // defaults by method, if no preset or problem changes them
 }
 
 // Usage returns the setting's line of the help.
@@ -98,8 +98,8 @@ func methodKeys() []*Key {
 	return keys
 }
 
-// Find returns a setting by its name; a method's own also without the method's prefix ("step" for
-// gdpa's "gdpa-step"). It returns nil where the name is unknown.
+// Find returns a setting by its name. A method's own setting may be named without the method's
+// prefix ("step" for gdpa's "gdpa-step"). It returns nil if the name is unknown.
 func Find(owner, name string) *Key {
 	keys := Keys()
 	for _, full := range []string{name, owner + "-" + name} {
@@ -110,7 +110,7 @@ func Find(owner, name string) *Key {
 	return nil
 }
 
-// ParseSetting reads one method's setting, "method.setting=value"; owner is the method.
+// ParseSetting reads a setting of one method, "method.setting=value". owner is the method.
 func ParseSetting(text string) (owner, name, value string, err error) {
 	left, value, assigned := strings.Cut(text, "=")
 	owner, short, dotted := strings.Cut(left, ".")
@@ -127,7 +127,7 @@ func ParseSetting(text string) (owner, name, value string, err error) {
 	return owner, k.Name, value, nil
 }
 
-// UnknownMethod says that there is no method of the name, and which one may have been meant.
+// UnknownMethod returns the error text for an unknown method, with the most similar name.
 func UnknownMethod(name string) string {
 	text := "unknown method " + name
 	if near := option.Nearest(name, method.Names()); near != "" {
@@ -136,8 +136,8 @@ func UnknownMethod(name string) string {
 	return text + " (see ppal methods)"
 }
 
-// unknown says that there is no setting of the name, and which one may have been meant. The prefix
-// is that of flags, "--", or "".
+// unknown returns the error text for an unknown setting, with the most similar name. The prefix is
+// "--" for flags, or "".
 func unknown(name, prefix string) string {
 	text := "unknown setting " + prefix + name
 	var names []string
@@ -150,12 +150,12 @@ func unknown(name, prefix string) string {
 	return text
 }
 
-// Unknown is the error for a flag or a key that does not exist.
+// Unknown returns the error for an unknown flag or key.
 func Unknown(flag string) error {
 	return &Error{unknown(flag, "--"), "(see ppal train --help)"}
 }
 
-// bound is a configuration with its settings by name.
+// bound is a configuration and its settings by name.
 type bound struct {
 	train   *Train
 	options map[string]*option.Option // the run's own
@@ -171,7 +171,7 @@ func (t *Train) bind() *bound {
 	return b
 }
 
-// lookup returns a resolved setting's text, "" where the run does not have the setting.
+// lookup returns the text of a resolved setting, or "" if the run does not have the setting.
 func (b *bound) lookup(name string) string {
 	o := b.options[name]
 	if o == nil {
@@ -183,10 +183,11 @@ func (b *bound) lookup(name string) string {
 	return o.Text()
 }
 
-// Text returns a setting by its name, as a flag would give it; "" where the run does not have it.
+// Text returns a setting by its name, in the form of a flag's value. It returns "" if the run does
+// not have the setting.
 func (t *Train) Text(name string) string { return t.bind().lookup(name) }
 
-// now says in brackets what a setting is.
+// now returns the setting's current value in brackets.
 func now(text string) string {
 	if text == "" {
 		return ""

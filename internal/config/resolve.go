@@ -11,15 +11,15 @@ import (
 	"ppal/trainer/option"
 )
 
-// Values are settings as text, by name: those that a command line gives.
+// Values holds settings as text, by name, as given on a command line.
 type Values map[string]string
 
-// setting is a given value and where it was given.
+// setting is a given value and the place where it was given.
 type setting struct{ text, where string }
 
-// Resolve completes the settings that were given to a whole configuration. A flag wins over the
-// file, and the file over the defaults. file may be nil. Errors are *Error, and name the flag or
-// the file's line.
+// Resolve completes the given settings to a whole configuration. A flag overrides the file, and the
+// file overrides the defaults. file may be nil. Errors are *Error, and name the flag or the file's
+// line.
 func Resolve(flags Values, file *File) (Train, error) {
 	given := map[string]setting{}
 	if file != nil {
@@ -40,7 +40,8 @@ func Resolve(flags Values, file *File) (Train, error) {
 	return *r.train, r.consistent()
 }
 
-// ResolveWith is Resolve with settings of the run's method, each "method.setting=value".
+// ResolveWith does the same as Resolve, with additional settings of the run's method, each in the
+// form "method.setting=value".
 func ResolveWith(flags Values, sets []string, file *File) (Train, error) {
 	all, owners := Values{}, map[string]string{}
 	maps.Copy(all, flags)
@@ -63,10 +64,10 @@ func ResolveWith(flags Values, sets []string, file *File) (Train, error) {
 	return t, nil
 }
 
-// Applicable splits the settings that were given into those that the configuration has, given the
-// others, and the names of those that it does not have. A comparison gives all settings to each
-// method, and each method takes its own. Errors are those of Resolve, without those for settings
-// that do not apply.
+// Applicable splits the given settings. own are the settings that the configuration has. others are
+// the names of the settings that it does not have. A comparison gives all settings to each method,
+// and each method takes its own. Errors are those of Resolve, except errors for settings that do
+// not apply.
 func Applicable(all Values) (own Values, others []string, err error) {
 	given := map[string]setting{}
 	for name, text := range all {
@@ -86,17 +87,17 @@ func Applicable(all Values) (own Values, others []string, err error) {
 	return own, r.others, nil
 }
 
-// resolver settles the settings of a configuration, each after the settings on which its existence
-// and its default depend.
+// resolver gives each setting of a configuration its value. It first resolves the settings that the
+// setting's existence and default depend on.
 type resolver struct {
 	*bound
 	given   map[string]setting
 	foreign map[string]*Key // other methods' settings
-	lenient bool            // settings that do not apply are listed in others, not refused
+	lenient bool            // lists settings that do not apply in others, instead of an error
 	others  []string
 	method  []*option.Option
-	done    map[string]bool // false while it is being settled
-	err     error           // the first
+	done    map[string]bool // false while the setting is being resolved
+	err     error           // the first error
 }
 
 func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
@@ -127,8 +128,8 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	return r, nil
 }
 
-// implyProblem sets the problem if constraints are given and it is not: the problem of pictures if
-// the data set holds pictures, else of tables.
+// implyProblem sets the problem if constraints are given without a problem. The problem is that of
+// pictures if the data set holds pictures, and otherwise that of tables.
 func implyProblem(given map[string]setting) {
 	if _, explicit := given[option.NameProblem]; explicit {
 		return
@@ -147,7 +148,7 @@ func implyProblem(given map[string]setting) {
 	}
 }
 
-// all settles every setting.
+// all resolves every setting.
 func (r *resolver) all() error {
 	for _, k := range Keys() {
 		if o := r.options[k.Name]; o != nil {
@@ -167,7 +168,7 @@ func (r *resolver) all() error {
 	return nil
 }
 
-// refuseForeign refuses another method's setting that was given.
+// refuseForeign returns the error for a given setting of another method.
 func (r *resolver) refuseForeign(name string) error {
 	if s, explicit := r.given[name]; explicit {
 		c, _ := r.foreign[name].Unmet(r.text)
@@ -176,7 +177,7 @@ func (r *resolver) refuseForeign(name string) error {
 	return nil
 }
 
-// inapplicable refuses a given setting that the run does not have.
+// inapplicable returns the error for a given setting that the run does not have.
 func (r *resolver) inapplicable(name string, s setting, c option.Condition) error {
 	if r.lenient {
 		r.others = append(r.others, name)
@@ -189,7 +190,8 @@ func (s setting) refuse(format string, args ...any) error {
 	return &Error{fmt.Sprintf("%s %s:", s.where, shown(s.text)), fmt.Sprintf(format, args...)}
 }
 
-// text returns a setting, settled now if need be; "" where the run does not have the setting.
+// text resolves a setting if necessary and returns its text. It returns "" if the run does not have
+// the setting.
 func (r *resolver) text(name string) string {
 	o := r.options[name]
 	if o == nil {
@@ -242,14 +244,14 @@ func (r *resolver) settle(o *option.Option) error {
 	return nil
 }
 
-// missing says why an option without a default must be given.
+// missing returns the error for an option without a default that is not given.
 func (r *resolver) missing(o *option.Option) error {
 	needs := o.Needs()
 	last := needs[len(needs)-1].Name
 	return &Error{"--" + o.Name + ":", fmt.Sprintf("missing; --%s %s needs it", last, r.text(last))}
 }
 
-// shown quotes a text that would not stand out in a sentence.
+// shown puts a text in quotes if it would not stand out in a sentence.
 func shown(text string) string {
 	if text == "" || slices.ContainsFunc([]rune(text), func(c rune) bool { return c <= ' ' || c == '"' }) {
 		return fmt.Sprintf("%q", text)

@@ -13,9 +13,9 @@ import (
 	"ppal/trainer/session"
 )
 
-// SessionOptions are the options of the run that the configuration describes. dataDir is the
-// directory of the data sets' files. The error is that of a setting without a value of its type; a
-// resolved configuration has none.
+// SessionOptions returns the options of the run that the configuration describes. dataDir is the
+// directory of the data sets' files. The error reports a setting whose value has the wrong type; a
+// resolved configuration has no such setting.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
 		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
@@ -41,12 +41,12 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o.Regularizer = &r
 	o.Settings, err = t.TrainerSettings()
 	if o.Settings.Iterations == 0 {
-		o.Settings.Iterations = -1 // the start alone
+		o.Settings.Iterations = -1 // evaluates only the start
 	}
 	return o, err
 }
 
-// spec is the model's shape.
+// spec returns the shape of the model.
 func (t Train) spec() *models.Spec {
 	s := &models.Spec{Activation: t.Activation, Heads: t.Heads}
 	if t.Model.Model == Network {
@@ -55,7 +55,7 @@ func (t Train) spec() *models.Spec {
 	return s
 }
 
-// source is where the rows come from.
+// source returns the source of the rows.
 func (t Train) source(dataDir string) (session.Source, error) {
 	split, err := datasets.ParseSplit(t.Split)
 	if option.OnImages().Holds(t.Data.Problem) {
@@ -66,8 +66,8 @@ func (t Train) source(dataDir string) (session.Source, error) {
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: options}, err
 }
 
-// TableOptions returns the options for loading the run's table. The error is that of a setting
-// without a value of its type; a resolved configuration has none.
+// TableOptions returns the options for loading the run's table. The error reports a setting whose
+// value has the wrong type; a resolved configuration has no such setting.
 func (t *Train) TableOptions() (datasets.TableOptions, error) {
 	split, err := datasets.ParseSplit(t.Split)
 	return datasets.TableOptions{
@@ -77,7 +77,7 @@ func (t *Train) TableOptions() (datasets.TableOptions, error) {
 	}, err
 }
 
-// task is what is learnt.
+// task returns the training task.
 func (t Train) task() (session.Task, error) {
 	if option.OnRates().Holds(t.Data.Problem) {
 		return t.decisions()
@@ -89,7 +89,7 @@ func (t Train) task() (session.Task, error) {
 	return task, err
 }
 
-// decisions is the task in the language of package constraints.
+// decisions returns the task in the language of package constraints.
 func (t Train) decisions() (session.Task, error) {
 	d := session.Decisions{BoundsOn: t.BoundsOn, Confidence: t.Confidence}
 	var err error

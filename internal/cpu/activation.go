@@ -5,7 +5,7 @@ import (
 	"ppal/internal/plan"
 )
 
-// biasActivation is A = f(A + 1 b).
+// biasActivation computes A = f(A + 1 b).
 type biasActivation[T plan.Float] struct {
 	s    *plan.BiasActivation
 	pass func(k *kernel.Kernels[T], a []T, stride, rows int, bias []T)
@@ -31,7 +31,8 @@ func (b *biasActivation[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// addBias adds a row to every row of a matrix. A matrix of one column without gaps is one vector.
+// addBias adds a row to every row of a matrix. It treats a matrix of one column without gaps as a
+// single vector.
 func addBias[T plan.Float](k *kernel.Kernels[T], a []T, stride, rows int, bias []T) {
 	if len(bias) == 1 && stride == 1 {
 		k.Shift(a[:rows], bias[0])
@@ -45,7 +46,7 @@ func addBias[T plan.Float](k *kernel.Kernels[T], a []T, stride, rows int, bias [
 	}
 }
 
-// activationGrad is D = f'(A) D. Matrices without gaps count as one row.
+// activationGrad computes D = f'(A) D. It treats matrices without gaps as a single row.
 type activationGrad[T plan.Float] struct {
 	s    *plan.ActivationGrad
 	flat bool

@@ -17,13 +17,13 @@ func newByteProduct[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Pac
 	return any(s).(step[T])
 }
 
-// byteScores is Z = X W over 8-bit data. W is quantized before the first block.
+// byteScores computes Z = X W for 8-bit data X. It quantizes W before the first block.
 type byteScores struct {
 	p          *plan.Product
 	x          *kernel.PackedBytes
 	k          *kernel.ByteKernels
 	slices     *kernel.Digits
-	transposed []float32             // W, where the plan has W^T
+	transposed []float32             // W, if the plan has W^T
 	scratch    []*kernel.ByteScratch // by worker
 }
 
@@ -66,14 +66,14 @@ func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
 	return nil
 }
 
-// byteGradient is G = X^T D, or G += X^T D, over 8-bit data. Each block of D is quantized while it
-// is in cache.
+// byteGradient computes G = X^T D, or G += X^T D, for 8-bit data X. It quantizes each block of D
+// while the block is in the cache.
 type byteGradient struct {
 	workerSums[float32]
 	x       *kernel.PackedBytes
 	k       *kernel.ByteKernels
 	slices  []*kernel.Digits      // by worker
-	scratch []*kernel.ByteScratch // likewise
+	scratch []*kernel.ByteScratch // by worker
 }
 
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {

@@ -21,8 +21,8 @@ type Device struct {
 
 var _ plan.Device = (*Device)(nil)
 
-// New returns a device with kernels of that level and that many threads; 0 threads means
-// GOMAXPROCS.
+// New returns a device with kernels of the given level and the given number of threads. 0 threads
+// means GOMAXPROCS.
 func New(level kernel.Level, threads int) (*Device, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads, want a positive number, or 0 for all", threads)
@@ -37,10 +37,10 @@ func New(level kernel.Level, threads int) (*Device, error) {
 	return &Device{level: level, threads: threads, pool: newPool(threads), bytes: bytes}, nil
 }
 
-// Level is that of the kernels.
+// Level returns the level of the kernels.
 func (d *Device) Level() kernel.Level { return d.level }
 
-// Threads is the number of workers.
+// Threads returns the number of workers.
 func (d *Device) Threads() int { return d.threads }
 
 // Parallel calls work for the workers 0 to Threads()-1 at the same time and returns when all calls

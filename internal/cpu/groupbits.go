@@ -12,10 +12,10 @@ import (
 type groupBits[T plan.Float] struct {
 	rows, count int
 	sizes       []float64
-	byRows      []uint8   // [sets of rows][count]: the rows of the set in a group
-	byGroups    []uint8   // [sets of groups][rows]: the groups of the set with a row
-	tables      []subsets // of the sets of groups, at the last weights
-	share       []float64 // the part of each group's weight that a row gets
+	byRows      []uint8   // [sets of rows][count]: the rows of the set that are in a group
+	byGroups    []uint8   // [sets of groups][rows]: the groups of the set that contain a row
+	tables      []subsets // sums of the sets of groups, for the last weights
+	share       []float64 // the part of each group's weight that each of its rows gets
 }
 
 const (
@@ -43,12 +43,12 @@ func (t *subsets) fill(x []float64) {
 	}
 }
 
-// sets is the number of sets that n rows or groups fill, a multiple of setsAtOnce. A block's rows
-// may reach into the next block's sets.
+// sets returns the number of sets that n rows or groups fill, rounded up to a multiple of
+// setsAtOnce. The rows of a block may reach into the sets of the next block.
 func sets(n int) int { return (n + setSize*setsAtOnce - 1) / (setSize * setsAtOnce) * setsAtOnce }
 
-// bitsOperations is the number of lookups and of tabulated sums in M l: for every set of rows, one
-// for each group and one for each subset.
+// bitsOperations returns the number of lookups and of tabulated sums in M l: for every set of rows,
+// one for each group and one for each subset.
 func bitsOperations(g plan.Groups) int { return sets(g.Rows) * (subsetCount + g.Count) }
 
 func newGroupBits[T plan.Float](g plan.Groups) *groupBits[T] {
@@ -83,8 +83,8 @@ func (f *groupBits[T]) add(sums []float64, l []T, lo int) {
 	}
 }
 
-// lookUp adds to each sum its subset of each table: which[s*stride+k] is the subset of table s and
-// sum k.
+// lookUp adds to each sum the table entry of the sum's subset, for each table: which[s*stride+k] is
+// the subset of table s for sum k.
 func lookUp(sums []float64, t *[setsAtOnce]subsets, which []uint8, stride int) {
 	n := len(sums)
 	a, b, c, d := which[:n], which[stride:][:n], which[2*stride:][:n], which[3*stride:][:n]
@@ -107,7 +107,7 @@ func (f *groupBits[T]) mulTrans(out []T, lo int, add bool) {
 	eachBlock(len(out), func(from, to int) { f.mulTransBlock(out[from:to], lo+from, add) })
 }
 
-// mulTransBlock is mulTrans for at most a block.
+// mulTransBlock is mulTrans for at most one block.
 func (f *groupBits[T]) mulTransBlock(out []T, lo int, add bool) {
 	var block [kernel.RowBlock]float64
 	sums := block[:len(out)]

@@ -9,8 +9,8 @@ import (
 // less than a lookup for each row (measured on AMD Zen 4: 0.15 ns against 0.6 to 0.8 ns).
 const mostMasks = 4
 
-// groupMasks is groupPatterns for a handful of patterns, each with one bit for every row: sums and
-// weights are computed on vectors of rows.
+// groupMasks is groupPatterns for a handful of patterns. Each pattern has a mask with one bit for
+// every row, and vector instructions compute sums and weights for several rows at once.
 type groupMasks[T plan.Float] struct {
 	patternWeights[T]
 	k    *kernel.Kernels[T]

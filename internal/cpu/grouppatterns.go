@@ -8,16 +8,16 @@ import (
 	"ppal/internal/plan"
 )
 
-// groupPatterns is M by the patterns of its rows: rows with the same column of M have the same
-// pattern. The rows of a pattern are added up first; the few patterns are then added to the groups
-// on one thread.
+// groupPatterns represents M by the patterns of its rows. Rows with the same column of M have the
+// same pattern. A pass adds up the rows of each pattern, and then one thread adds the few patterns
+// to the groups.
 type groupPatterns[T plan.Float] struct {
 	patternWeights[T]
 	pattern []int32 // of each row
 }
 
 // patternLanes is the number of interleaved sums of a pattern. Consecutive rows often have the same
-// pattern, and their additions to one sum would wait for each other.
+// pattern, and additions to a single sum would wait for each other.
 const patternLanes = 4
 
 func newGroupPatterns[T plan.Float](pattern []int32, patterns plan.Groups) *groupPatterns[T] {
@@ -52,7 +52,8 @@ func (f *patternWeights[T]) setWeights(w []float64) {
 }
 
 // rowPatterns returns each row's pattern and the matrix of the patterns: the distinct columns of M
-// in order of appearance. Starts are those of M; their differences are the groups' sizes.
+// in order of appearance. The matrix keeps the Starts of M, whose differences are the sizes of the
+// groups.
 func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
 	pattern = make([]int32, g.Rows)
 	patterns = plan.Groups{Count: g.Count, Starts: g.Starts, RowStarts: []int{0}}
@@ -122,7 +123,7 @@ func (f *groupPatterns[T]) mulTrans(out []T, lo int, add bool) {
 	}
 }
 
-// eachBlock visits n rows a block at a time.
+// eachBlock visits n rows block by block.
 func eachBlock(n int, visit func(lo, hi int)) {
 	for lo := 0; lo < n; lo += kernel.RowBlock {
 		visit(lo, min(lo+kernel.RowBlock, n))

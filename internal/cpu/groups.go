@@ -8,7 +8,7 @@ import (
 // groupForm is a matrix M [G, n] of general group memberships in a form with fast products. Sums
 // are in float64, in an order that depends only on M and the form.
 type groupForm[T plan.Float] interface {
-	// partials is the number of sums of a worker.
+	// partials returns the number of sums of a worker.
 	partials() int
 	// add adds the rows of l, which begin at row lo, to a worker's sums. lo is a multiple of
 	// kernel.RowBlock.
@@ -21,9 +21,9 @@ type groupForm[T plan.Float] interface {
 	mulTrans(out []T, lo int, add bool)
 }
 
-// newGroupForm chooses the form with the fewest operations on that many threads: by rows (groupBits
-// or groupLists), or by patterns of rows if there are few (groupPatterns) or very few patterns
-// (groupMasks). The products with the patterns run on one thread.
+// newGroupForm chooses the form with the fewest operations on the given number of threads: by rows
+// (groupBits or groupLists), by patterns if the rows have few patterns (groupPatterns), or by masks
+// if they have very few patterns (groupMasks). The products with the patterns run on one thread.
 func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int) groupForm[T] {
 	pattern, patterns := rowPatterns(g)
 	switch {
@@ -35,8 +35,8 @@ func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int
 	return newGroupPatterns[T](pattern, patterns)
 }
 
-// lookupsPerEntry is the measured cost of an entry of a list, in lookups in a table. The choice of
-// the form depends on it.
+// lookupsPerEntry is the measured cost of an entry of a list, in table lookups. newGroupForm uses
+// it to choose the form.
 const lookupsPerEntry = 1.5
 
 // rowOperations is the number of operations of a row form's product, in lookups.
@@ -55,7 +55,7 @@ func newRowForm[T plan.Float](g plan.Groups) groupForm[T] {
 	return newGroupLists[T](g)
 }
 
-// groupMeans is Out = M In - Offsets for general memberships.
+// groupMeans computes Out = M In - Offsets for general memberships.
 type groupMeans[T plan.Float] struct {
 	s    *plan.GroupMeans
 	form groupForm[T]
@@ -86,7 +86,7 @@ func (m *groupMeans[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// groupMeansGrad is Out = M^T W, or Out += M^T W, for general memberships.
+// groupMeansGrad computes Out = M^T W, or Out += M^T W, for general memberships.
 type groupMeansGrad[T plan.Float] struct {
 	s    *plan.GroupMeansGrad
 	form groupForm[T]
@@ -109,7 +109,8 @@ func (g *groupMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// groupSizes returns the groups' numbers of rows, nil if entries have weights of their own.
+// groupSizes returns the number of rows of each group, or nil if the entries have their own
+// weights.
 func groupSizes(g plan.Groups) []float64 {
 	if g.RowWeights != nil {
 		return nil

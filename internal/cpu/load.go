@@ -38,7 +38,7 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 		}
 		changed = true
 	}
-	if e.lent[i] { // the memory is someone else's
+	if e.lent[i] { // another owner's memory
 		delete(e.lent, i)
 		delete(e.loads, i)
 		if e.Data[i] != nil {
@@ -105,7 +105,7 @@ type loading[T plan.Float] struct {
 	from       matrix.Matrix // nil: plain has the values
 	rows, cols int
 	plain      []T                     // nil if no step reads it
-	packed     *kernel.PackedFloats[T] // nil likewise
+	packed     *kernel.PackedFloats[T] // nil if no step reads it
 	workers    int
 	rooms      [][]T // for rows on their way to the packed form if plain is nil, by worker
 }
@@ -171,5 +171,5 @@ func (p *byteLoading) work(worker int) {
 		}
 		p.x.SetRows(i, list[:n])
 	}
-	clear(list) // do not keep the matrix
+	clear(list) // drops the references to the matrix
 }

@@ -5,8 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// narrow is the largest width of products that read activations as they are: packing a block would
-// cost more than it gains.
+// narrow is the largest width of products that read activations without packing. Packing a block
+// would cost more than it gains.
 const narrow = 16
 
 // blockOf returns rows lo to hi-1 of v for the kernels.
@@ -14,16 +14,16 @@ func (w *worker[T]) blockOf(v plan.View, lo, hi int) kernel.Strided[T] {
 	return kernel.Dense(w.From(v, lo), hi-lo, v.Cols, v.Stride)
 }
 
-// narrowProduct is Z = A W for activations A, if A or Z is narrow.
+// narrowProduct computes Z = A W for activations A, if A or Z is narrow.
 type narrowProduct[T plan.Float] struct {
 	p          *plan.Product
-	dots       bool // Z is the narrow one: its elements are dot products
-	transposed []T  // B^T, of B or of B^T, where the kernel wants its rows
+	dots       bool // Z is narrow: its elements are dot products
+	transposed []T  // transpose of the stored B, if the kernel reads its rows
 }
 
 func newNarrowProduct[T plan.Float](p *plan.Product) *narrowProduct[T] {
 	s := &narrowProduct[T]{p: p, dots: p.Out.Cols <= p.A.Cols}
-	if s.dots != p.TransB { // the columns of W in a row, or else its rows
+	if s.dots != p.TransB { // dot products read rows of W^T, combinations read rows of W
 		s.transposed = make([]T, p.B.Len())
 	}
 	return s
@@ -35,7 +35,7 @@ func (s *narrowProduct[T]) prepare(e *executor[T]) {
 	}
 }
 
-// transpose writes v^T.
+// transpose writes the transpose of v.
 func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
 	for i := range v.Rows {
 		for j, x := range e.Row(v, i) {
@@ -57,11 +57,11 @@ func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// outerSums is G = A^T D, or G += A^T D, if A or D is narrow: G or G^T is a combination of the rows
-// of the wide factor.
+// outerSums computes G = A^T D, or G += A^T D, if A or D is narrow. Each row of G or of G^T is a
+// combination of the rows of the wide factor.
 type outerSums[T plan.Float] struct {
 	workerSums[T]
-	wide bool // A is the wide one: the sums are G^T
+	wide bool // A is the wide factor: the sums are G^T
 }
 
 func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {

@@ -11,8 +11,8 @@ const (
 	// the level-1 or level-2 cache and that many cores share a vector evenly, and enough that the call
 	// costs little. Each chunk has sums of its own.
 	vectorChunk = 4096
-	// chunksPerThread is the number of chunks from which another thread pays, about 5 microseconds of
-	// work.
+	// chunksPerThread is the number of chunks for which an additional thread pays: about 5
+	// microseconds of work.
 	chunksPerThread = 4
 )
 
@@ -29,7 +29,7 @@ type passes[T plan.Float] struct {
 	sums    [][2]float64 // of the chunks
 }
 
-// newPasses panics if the machine lacks the device's kernels, which New has checked.
+// newPasses panics if the machine does not support the device's kernels. New has checked this.
 func newPasses[T plan.Float](d *Device) *passes[T] {
 	k, err := kernel.New[T](d.level)
 	if err != nil {
@@ -51,8 +51,8 @@ const (
 	adapting
 )
 
-// A pass is an operation with its operands, vectors and numbers; operands that the operation does
-// not use are nil or 0. A pass is a struct and not a closure, so that it allocates nothing.
+// pass is an operation with its operands, vectors and numbers. Operands that the operation does not
+// use are nil or 0. A pass is a struct and not a closure, so that it allocates nothing.
 type pass[T plan.Float] struct {
 	operation  operation
 	x, y, z, w []T
@@ -109,7 +109,7 @@ func (v *passes[T]) do(p pass[T]) (first, second float64) {
 	}
 	v.pass, v.workers = p, max(1, min(v.threads, chunks/chunksPerThread))
 	v.pool.run(v.workers, v)
-	v.pass = pass[T]{} // keeps no vector alive
+	v.pass = pass[T]{} // lets the garbage collector free the vectors
 	for _, s := range v.sums[:chunks] {
 		first += s[0]
 		second += s[1]
@@ -126,7 +126,7 @@ func (v *passes[T]) work(worker int) {
 	}
 }
 
-// on does elements lo to hi-1.
+// on runs the pass on elements lo to hi-1.
 func (p *pass[T]) on(k *kernel.Kernels[T], lo, hi int) (first, second float64) {
 	x, y := p.x[lo:hi], p.y[lo:hi]
 	var z []T

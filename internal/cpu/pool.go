@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// A job is work that the pool's workers do at the same time, each its own share.
+// job is work that the pool's workers do at the same time, each worker its share.
 type job interface {
-	// work does the share of a worker, 0 to n-1.
+	// work does the share of worker 0 <= worker < n.
 	work(worker int)
 }
 
-// A workFunc is a job whose work is a function.
+// workFunc is a job whose work is a function.
 type workFunc func(worker int)
 
 func (f workFunc) work(worker int) { f(worker) }
 
-// pool is a device's workers: the caller of run, and goroutines that stay between runs, so that a
-// run starts and allocates nothing. The goroutines start with the first run that needs them and end
-// with close, or when the pool is garbage.
+// pool holds a device's workers: the caller of run, and goroutines that stay alive between runs, so
+// that a run starts no goroutine and allocates nothing. The goroutines start with the first run
+// that needs them, and end with close or when the pool is garbage.
 type pool struct {
 	threads int
 	mutex   sync.Mutex // one run at a time
@@ -89,7 +89,7 @@ func (c *crew) run(n int, j job) {
 	j.work(0)
 }
 
-// help waits for jobs until there is none.
+// help runs jobs until the crew ends.
 func (c *crew) help(i int) {
 	for {
 		c.helpers[i].wait()
@@ -113,21 +113,22 @@ func (c *crew) end() {
 	})
 }
 
-// The owner of a seat watches the seat for watchTime, as long as most gaps between two regions, and
-// then lets other goroutines run before it looks again, after twice the time each time: on a busy
-// machine the signalling goroutine may wait for this processor. After patience the owner sleeps:
-// waking takes longer than most gaps between two runs.
+// The owner of a seat watches the seat for watchTime, which is as long as most gaps between two
+// regions. Then it lets other goroutines run before each look, and doubles the time between looks,
+// because on a busy machine the signalling goroutine may wait for this processor. After patience
+// the owner sleeps, because waking takes longer than most gaps between two runs.
 const (
 	watchTime = 3 * time.Microsecond
 	patience  = time.Millisecond
 )
 
-// A seat is where one goroutine waits for another's signal: awake for a while, then asleep.
+// seat is a place where one goroutine waits for another goroutine's signal: awake for a while, then
+// asleep.
 type seat struct {
 	state atomic.Uint32
-	spin  bool // there is a processor to wait on
+	spin  bool // wait actively, because another processor is available
 	wake  chan struct{}
-	_     [128]byte // seats share no cache line
+	_     [128]byte // keeps seats in separate cache lines
 }
 
 // The states of a seat.
@@ -139,7 +140,8 @@ const (
 
 func newSeat(spin bool) seat { return seat{spin: spin, wake: make(chan struct{}, 1)} }
 
-// signal ends the present wait, or the next. Between two signals there is one wait.
+// signal ends the current wait, or else the next wait. Between two signals there is at most one
+// wait.
 func (s *seat) signal() {
 	if s.state.Swap(signalled) == asleep {
 		s.wake <- struct{}{}
@@ -153,12 +155,12 @@ func (s *seat) wait() {
 	s.state.Store(quiet)
 }
 
-// watch looks for the signal for a while and says whether it came.
+// watch waits actively for the signal for a while, and reports whether the signal came.
 func (s *seat) watch() bool {
 	if !s.spin {
 		return false
 	}
-	const looks = 100 // between two looks at the clock
+	const looks = 100 // looks at the signal between two looks at the clock
 	began, until := time.Now(), watchTime
 	for {
 		for range looks {

@@ -19,31 +19,31 @@ type step[T plan.Float] interface {
 	block(worker int, w *worker[T], lo, hi int) error
 }
 
-// A preparer works once, on one goroutine, before any worker's first block.
+// preparer works once, on one goroutine, before any worker's first block.
 type preparer[T plan.Float] interface{ prepare(e *executor[T]) }
 
-// A sharedPreparer works before any worker's first block. The workers share the work: each takes
-// the share of its number.
+// sharedPreparer works before any worker's first block. The workers share the work by their
+// numbers.
 type sharedPreparer[T plan.Float] interface {
 	prepareShare(e *executor[T], worker, workers int)
 }
 
-// A starter works on each worker before that worker's first block, with the worker's own memory: no
-// other worker waits.
+// starter works on each worker before that worker's first block. It uses only the worker's memory,
+// so no worker waits for another worker.
 type starter[T plan.Float] interface{ start(worker int) }
 
-// A sharedFinisher works after every worker's last block. The workers share the work. The results
-// may depend on the number of workers only through the workers' sums.
+// sharedFinisher works after every worker's last block. The workers share the work. The results may
+// depend on the number of workers only through the workers' sums.
 type sharedFinisher[T plan.Float] interface {
 	finishShare(e *executor[T], worker, workers int)
 }
 
-// A finisher works once, on one goroutine, after the sharedFinishers.
+// finisher works once, on one goroutine, after the sharedFinishers.
 type finisher[T plan.Float] interface {
 	finish(e *executor[T], workers int)
 }
 
-// region is a compiled plan.Region, or a step outside of the plan's regions as a region of its own.
+// region is a compiled plan.Region. A step outside of the plan's regions becomes a separate region.
 type region[T plan.Float] struct {
 	e        *executor[T]
 	rows     int
@@ -61,7 +61,7 @@ type region[T plan.Float] struct {
 	after  []finisher[T]
 }
 
-// compile compiles regions. Each step outside of regions becomes a region of its own.
+// compile compiles regions. Each step outside of regions becomes a separate region.
 func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	var list []*region[T]
 	computed := map[*logisticTails[T]]bool{}
@@ -77,7 +77,7 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	return list
 }
 
-// newRegion returns a region of that many rows on at most that many threads.
+// newRegion returns a region with the given number of rows, on at most the given number of threads.
 func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T]) *region[T] {
 	r := &region[T]{e: e, rows: rows, blocking: b, workers: max(1, min(threads, b.units(rows)))}
 	r.failures = make([]error, r.workers)
@@ -93,7 +93,7 @@ func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T])
 	return r
 }
 
-// blocks is the number of usual blocks of that many rows.
+// blocks returns the number of blocks of the usual size in the given number of rows.
 func blocks(rows int) int { return (rows + kernel.RowBlock - 1) / kernel.RowBlock }
 
 func (r *region[T]) add(s step[T]) {
@@ -115,7 +115,7 @@ func (r *region[T]) add(s step[T]) {
 	}
 }
 
-// run takes the workers through the region's phases. It allocates nothing.
+// run takes the workers through the phases of the region. It allocates nothing.
 func (r *region[T]) run() error {
 	for _, p := range r.before {
 		p.prepare(r.e)
@@ -145,7 +145,7 @@ func (r *region[T]) failure() error {
 	return nil
 }
 
-// share is a worker's range of n items.
+// share returns a worker's range of n items.
 func share(n, worker, workers int) (from, to int) {
 	return n * worker / workers, n * (worker + 1) / workers
 }
@@ -177,7 +177,7 @@ func (p *sharedFinishers[T]) work(worker int) {
 	}
 }
 
-// work takes a worker's range of the rows through the steps, a block at a time.
+// work runs the steps on a worker's range of the rows, block by block.
 func (p *spans[T]) work(worker int) {
 	r := p.region
 	for _, s := range r.starts {

@@ -6,14 +6,14 @@ import (
 	"ppal/internal/plan"
 )
 
-// rowRanges are groups of consecutive rows, for example the rows of a class: group k is rows
+// rowRanges holds groups of consecutive rows, for example the rows of a class. Group k has the rows
 // starts[k] to starts[k+1]-1.
 type rowRanges struct{ starts []int }
 
-// size is the number of rows of group k.
+// size returns the number of rows of group k.
 func (r rowRanges) size(k int) float64 { return float64(r.starts[k+1] - r.starts[k]) }
 
-// within calls do in order for every group that has rows among lo to hi-1, with these rows.
+// within calls do for every group that has rows in lo to hi-1, in order, with these rows.
 func (r rowRanges) within(lo, hi int, do func(k, from, to int)) {
 	after, _ := slices.BinarySearch(r.starts, lo+1) // the first group that begins after lo
 	for k := max(0, after-1); k+1 < len(r.starts) && r.starts[k] < hi; k++ {
@@ -23,8 +23,8 @@ func (r rowRanges) within(lo, hi int, do func(k, from, to int)) {
 	}
 }
 
-// rangeMeans is Out = M In - Offsets for groups of consecutive rows. Sums are in float64, block by
-// block in the rows' order (columnSum), then worker by worker.
+// rangeMeans computes Out = M In - Offsets for groups of consecutive rows. Sums are in float64,
+// block by block in the rows' order (columnSum), then worker by worker.
 type rangeMeans[T plan.Float] struct {
 	s    *plan.GroupMeans
 	rows rowRanges
@@ -63,7 +63,7 @@ func writeMean[T plan.Float](e *executor[T], s *plan.GroupMeans, k int, sum floa
 	e.Row(s.Out, k)[0] = T(mean)
 }
 
-// rangeMeansGrad is Out = M^T W, or Out += M^T W, for groups of consecutive rows.
+// rangeMeansGrad computes Out = M^T W, or Out += M^T W, for groups of consecutive rows.
 type rangeMeansGrad[T plan.Float] struct {
 	s    *plan.GroupMeansGrad
 	rows rowRanges

@@ -8,8 +8,8 @@ import (
 	"ppal/internal/bench"
 )
 
-// bare is the two products with the data matrix that every iteration needs, Z = X W and G = X^T D,
-// computed by cuBLAS only, as one graph. X is rows x features, W and G are features x width, Z and
+// bare computes the two products with the data matrix that every iteration needs, Z = X W and G =
+// X^T D, with cuBLAS only, as one graph. X is rows x features, W and G are features x width, Z and
 // D are rows x width.
 type bare struct {
 	d        driver.Driver
@@ -69,8 +69,8 @@ func (b *bare) buffer(numbers int) (driver.Pointer, error) {
 	host := make([]byte, numbers*size)
 	state := uint32(1)
 	for i := 0; i < len(host); i += size {
-		state = state*1664525 + 1013904223                      // Numerical Recipes' generator
-		bits := math.Float32bits(float32(state>>8) / (1 << 24)) // exact
+		state = state*1664525 + 1013904223                      // generator of Numerical Recipes
+		bits := math.Float32bits(float32(state>>8) / (1 << 24)) // exact in float32
 		host[i], host[i+1], host[i+2], host[i+3] = byte(bits), byte(bits>>8), byte(bits>>16), byte(bits>>24)
 	}
 	return p, errors.Join(b.d.Upload(b.stream, p, host), b.d.Synchronize(b.stream))

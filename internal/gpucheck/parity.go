@@ -68,7 +68,7 @@ func parity(ctx context.Context, o Options) ([]Result, error) {
 	return append(list, vectors...), err
 }
 
-// windowRows is an odd number of rows at a time, and the larger cases have nine windows.
+// windowRows is the number of rows of a window. It is odd, and the larger cases have nine windows.
 const windowRows = 37
 
 // small runs parity on a few cases that use every kernel, for tools that slow the program down.
@@ -175,7 +175,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	return append(list, AtMost("cases whose runs differ in a bit, in "+title, float64(differ), noDifference, "of "+fmt.Sprint(len(cases)))), nil
 }
 
-// noDifference is a bound below one case, because 0 means no bound.
+// noDifference is a bound of less than one case, because a bound of 0 means no bound.
 const noDifference = 0.5
 
 // caseError returns the worst relative error of f and g, the gradient and the scores, and whether

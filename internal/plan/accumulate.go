@@ -1,8 +1,8 @@
 package plan
 
-// accumulate turns the sum of two products into one product that is added to the other's result. It
-// does the same to the sum of two products M^T w with group memberships, and of two derivatives ds
-// of losses.
+// accumulate turns the sum of two products into one product that is added to the result of the
+// other product. It does the same with the sum of two products M^T w with group memberships, and
+// with the sum of two derivatives ds of losses.
 func (g *dag) accumulate() {
 	for again := true; again; {
 		again = false
@@ -27,7 +27,8 @@ func (g *dag) accumulate() {
 	}
 }
 
-// addable reports whether the operand w of the sum v can be added in place: nothing else reads w.
+// addable reports whether w, an operand of the sum v, can be computed by adding to the other
+// operand: only v reads w.
 func addable(w, v *value, users map[*value][]*value, forward map[*value]bool) bool {
 	adds := w.kind == productKind || w.kind == meansGrad || w.kind == signedGrad
 	return adds && len(users[w]) == 1 && w.sameShape(v) && forward[w] == forward[v]
@@ -38,8 +39,8 @@ func (w *value) hasBase() bool {
 	return (w.kind == productKind || w.kind == signedGrad) && len(w.in) == 3 || w.kind == meansGrad && len(w.in) == 2
 }
 
-// work is the inner dimension of a product: the smaller product is added to the result of the
-// larger.
+// work returns the inner dimension of a product. accumulate adds the smaller product to the result
+// of the larger product.
 func work(w *value) int {
 	if w.kind != productKind {
 		return 0

@@ -2,7 +2,7 @@ package plan
 
 import "fmt"
 
-// Activation is a function between a network's layers.
+// Activation is a function that a network applies between its layers.
 type Activation uint8
 
 // The activations. Their derivatives are functions of the activation's value a = f(z):
@@ -64,7 +64,7 @@ func typedMap(m *Map) Step {
 	return m
 }
 
-// biasForm recognises f($0 + $1).
+// biasForm recognizes f($0 + $1).
 func biasForm(e *Expr) (Activation, bool) {
 	for f, op := range activationOps {
 		sum := e
@@ -81,7 +81,7 @@ func biasForm(e *Expr) (Activation, bool) {
 	return 0, false
 }
 
-// gradForm recognises f'($0) * $1.
+// gradForm recognizes f'($0) * $1.
 func gradForm(e *Expr) (Activation, bool) {
 	if e.Op != Mul || !e.Y.isLoad(1) {
 		return 0, false

@@ -1,15 +1,15 @@
 package plan
 
-// simplifyActivations writes the activations' derivatives in the saved
-// activation a, where Gorgonia takes them from z or keeps a second matrix:
+// simplifyActivations rewrites the derivatives of activations as functions of the saved activation
+// a. Gorgonia computes them from z or keeps a second matrix:
 //
 //	z (z >= 0)                -> relu(z);  z >= 0 elsewhere -> relu'(a)
 //	a (1 - a), a sigmoid(-z)  -> sigmoid'(a)    a = sigmoid(z)
 //	1 - a^2                   -> tanh'(a)       a = tanh(z)
 //
-// sigmoid'(a) is within a rounding error of a of the true value; relative to
-// itself it loses digits where a is near 1, and is 0 beyond z = 37 (17 in
-// float32), where it is less than that.
+// The absolute error of sigmoid'(a) is at most a rounding error of a. Its relative error grows as a
+// approaches 1. Beyond z = 37 (17 in float32), sigmoid'(a) is 0, because the true value is smaller
+// than the rounding error.
 func (g *dag) simplifyActivations() {
 	g.simplifyReLU()
 	for _, v := range g.all() {
@@ -28,7 +28,7 @@ func (g *dag) simplifyActivations() {
 	}
 }
 
-// simplifyReLU handles z (z >= 0), as Gorgonia's Rectify writes it.
+// simplifyReLU rewrites z (z >= 0), the form of Gorgonia's Rectify.
 func (g *dag) simplifyReLU() {
 	mask := func(v *value) bool { return isMap(v, Gte) && isConstant(v.in[1], 0) }
 	rectified := map[*value]*value{} // by z
@@ -52,7 +52,7 @@ func isConstant(v *value, c float64) bool {
 	return ok && x == c
 }
 
-// isSigmoidPair recognises a = sigmoid(z) with 1 - a or sigmoid(-z).
+// isSigmoidPair recognizes a = sigmoid(z) with 1 - a or sigmoid(-z).
 func isSigmoidPair(a, b *value) bool {
 	switch {
 	case !isMap(a, Sigmoid):

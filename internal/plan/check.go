@@ -6,9 +6,9 @@ import (
 )
 
 // Check simulates the plan: forward, forward, backward, backward. It returns an error if a step
-// reads memory that nothing wrote or that another buffer has overwritten, if two buffers of one
-// region share a slot, or if a region reads the result of a reduction or of another row before its
-// end.
+// reads memory that no step wrote or that another buffer has overwritten, if two buffers of one
+// region share a slot, or if a region reads another row, or the result of a reduction, before the
+// reduction ends.
 func (p *Plan) Check() error {
 	c := checker{plan: p, tenant: map[string]int{}, written: make([][]bool, len(p.Buffers))}
 	for i, b := range p.Buffers {
@@ -34,7 +34,7 @@ func (p *Plan) Check() error {
 
 type checker struct {
 	plan    *Plan
-	tenant  map[string]int // the buffer whose contents a slot holds
+	tenant  map[string]int // the buffer that a slot currently holds
 	written [][]bool
 }
 
@@ -73,7 +73,7 @@ func (c *checker) region(r Region) error {
 		}
 	}
 	for i, b := range c.plan.Buffers {
-		if b.Class == Local { // gone with its block
+		if b.Class == Local { // a local buffer ends with its block
 			clear(c.written[i])
 		}
 	}

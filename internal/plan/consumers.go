@@ -2,14 +2,14 @@ package plan
 
 import "slices"
 
-// Consumers are the producers of a plan whose only consumers are known steps, so that a device may
-// run both as one pass and leave the vector between them unwritten.
+// Consumers lists the producers of a plan whose only consumers are known steps. A device may run
+// producer and consumer as one pass and need not write the vector between them.
 type Consumers struct {
-	// Means lists, for a *MarginLoss or a *SignedLoss, the group means that read its losses, when
-	// nothing else does.
+	// Means maps a *MarginLoss or a *SignedLoss to the group means that read its losses, if no
+	// other step reads the losses.
 	Means map[Step][]*GroupMeans
-	// Factors lists, for a *MarginLossGrad or a *SignedLossGrad, the steps whose sum M_1^T w_1 + ...
-	// is its factor D, in their order, when nothing else reads that sum.
+	// Factors maps a *MarginLossGrad or a *SignedLossGrad to the steps that add up its factor D =
+	// M_1^T w_1 + ..., in order, if no other step reads D.
 	Factors map[Step][]*GroupMeansGrad
 	// Loss is the inverse of Factors.
 	Loss map[*GroupMeansGrad]Step
@@ -65,7 +65,7 @@ func onlyMeansGrads(d View, writers []Step) (factors []*GroupMeansGrad) {
 	return factors
 }
 
-// onlyMeans returns the readers of a vector of losses if all are group means of it, else nil.
+// onlyMeans returns the readers of a vector of losses if all readers are group means, else nil.
 func onlyMeans(losses View, readers []Step) (means []*GroupMeans) {
 	for _, r := range readers {
 		m, ok := r.(*GroupMeans)
@@ -77,8 +77,8 @@ func onlyMeans(losses View, readers []Step) (means []*GroupMeans) {
 	return means
 }
 
-// onlyLoss returns the derivative of a loss that reads the factor d if nothing else does, but
-// for the steps that add to d; else nil.
+// onlyLoss returns the derivative of a loss that reads the factor d, if no other step reads d
+// except the steps that add to d. Otherwise it returns nil.
 func onlyLoss(d View, readers []Step) (loss Step) {
 	for _, r := range readers {
 		var factor, out View

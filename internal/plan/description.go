@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// Described is a Gorgonia op that tells a plan what it computes. Devices run a described op with
-// their own kernels, fused with its neighbours. An op that is not described runs through its Do on
-// the CPU, and the GPU refuses it. Package trainer/graph gives users these types.
+// Described is a Gorgonia op with a description of its computation. Devices run a described op with
+// their own kernels and fuse it with neighbouring ops. The CPU runs an op without a description
+// through the op's method Do. The GPU refuses such an op. Package trainer/graph exports these types
+// to users.
 type Described interface{ Describe() Description }
 
-// Description is what an op computes: one of the types of this file. Vectors [n] count as matrices
-// [n, 1].
+// Description describes the computation of an op. It is one of the types of this file. A vector [n]
+// counts as a matrix [n, 1].
 type Description interface{ description() }
 
-// ElementwiseOp is the expression over the op's inputs, element by element. An input with one row,
-// or one column, where the result has more is repeated.
+// ElementwiseOp applies the expression to the op's inputs, element by element. An input with a
+// single row, or a single column, is broadcast to the shape of the result.
 type ElementwiseOp struct{ Expr *Expr }
 
 // AddBiasOp is Z [n, h], b [1, h] -> Z + 1 b.
@@ -89,10 +90,10 @@ type Signs struct {
 
 // Groups is the sparse matrix M [G, n] of group memberships.
 //
-// Without RowStarts group k is the rows Starts[k]..Starts[k+1]-1, each weighing
-// 1/(Starts[k+1]-Starts[k]). With them row i is in the groups
-// RowGroups[RowStarts[i]:RowStarts[i+1]], in increasing order, and weighs the
-// same range of RowWeights or, where that is nil, 1/(Starts[k+1]-Starts[k]).
+// If RowStarts is nil, group k consists of the rows Starts[k]..Starts[k+1]-1, each with the weight
+// 1/(Starts[k+1]-Starts[k]). Otherwise row i is in the groups
+// RowGroups[RowStarts[i]:RowStarts[i+1]], in increasing order. Its weights are the same range of
+// RowWeights, or 1/(Starts[k+1]-Starts[k]) if RowWeights is nil.
 type Groups struct {
 	Rows, Count int
 	Starts      []int // Count + 1
@@ -103,7 +104,7 @@ type Groups struct {
 
 // checkDescription returns an error if a description does not fit the op's inputs.
 func checkDescription(d Description, in []*value) error {
-	inputs, rows := 1, -1 // rows: the number that the description is for
+	inputs, rows := 1, -1 // rows: the number of rows that the description expects
 	switch d := d.(type) {
 	case ElementwiseOp:
 		if d.Expr == nil {
@@ -138,5 +139,5 @@ func checkDescription(d Description, in []*value) error {
 	return nil
 }
 
-// size is the number of rows of group k.
+// size returns the number of rows of group k.
 func (g Groups) size(k int) float64 { return float64(g.Starts[k+1] - g.Starts[k]) }

@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// regions writes the units' steps.
+// regions returns the regions of the units, with their steps.
 func (p *placer) regions(units []unit) []Region {
 	var list []Region
 	for _, u := range units {
@@ -15,7 +15,7 @@ func (p *placer) regions(units []unit) []Region {
 	return list
 }
 
-// step writes the step that computes v.
+// step returns the step that computes v.
 func (p *placer) step(v *value) Step {
 	in, out, ids := p.views(v.in), p.view(v), nodes(slices.Clone(v.nodes))
 	slices.Sort(ids)

@@ -8,9 +8,9 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// String is a table of the buffers and, region by region, of the steps: the
-// formula over buffers, the result's shape, the bytes read and written, the
-// arithmetic and the Gorgonia nodes that it came from.
+// String returns a table of the buffers and, region by region, of the steps. A step's line has the
+// formula over buffers, the shape of the result, the bytes read and written, the arithmetic, and
+// the Gorgonia nodes that the step computes.
 func (p *Plan) String() string {
 	var b strings.Builder
 	size := int64(p.Dtype.Size())
@@ -67,7 +67,7 @@ func total64(sizes []int) (n int64) {
 	return n
 }
 
-// quantity writes n with a decimal prefix.
+// quantity formats n with a decimal prefix.
 func quantity(n int64, unit string) string {
 	x := float64(n)
 	for _, prefix := range []string{"", "k", "M", "G", "T"} {

@@ -59,7 +59,7 @@ var opNames = [...]string{"abs", "sign", "ceil", "floor", "sin", "cos", "exp", "
 	"inversesqrt", "cube", "tanh", "sigmoid", "log1p", "expm1", "softplus", "identity", "relu", "sigmoid'", "tanh'", "relu'",
 	"+", "-", "*", "/", "^", "<", ">", "<=", ">=", "==", "!="}
 
-// arity is 2 for Add to Ne, 0 for Load and Value, else 1.
+// arity returns 2 for Add to Ne, 0 for Load and Value, and 1 for all other operations.
 func (op Op) arity() int {
 	switch {
 	case op >= Load:
@@ -75,11 +75,11 @@ type Expr struct {
 	Op    Op
 	Arg   int     // of Load: the operand's index in Map.Args
 	Const float64 // of Value
-	X, Y  *Expr   // operands; Y of the binary ones only
+	X, Y  *Expr   // operands; binary operations use Y
 }
 
-// String writes operand i as $i, functions as f(x) and the binary operations
-// infix in parentheses, for instance sigmoid(($0 + $1)).
+// String writes operand i as $i, functions as f(x), and binary operations infix in parentheses, for
+// example sigmoid(($0 + $1)).
 func (e *Expr) String() string {
 	switch {
 	case e.Op == Load:
@@ -114,7 +114,7 @@ func (e *Expr) check(inputs int) error {
 	return err
 }
 
-// FLOPs is the number of operations in the tree.
+// FLOPs returns the number of operations in the tree.
 func (e *Expr) FLOPs() int64 {
 	switch e.Op.arity() {
 	case 0:
@@ -125,7 +125,7 @@ func (e *Expr) FLOPs() int64 {
 	return 1 + e.X.FLOPs() + e.Y.FLOPs()
 }
 
-// Eval evaluates the tree in float64; load gives an operand's element.
+// Eval evaluates the tree in float64. load returns the element of an operand.
 func (e *Expr) Eval(load func(arg int) float64) float64 {
 	switch {
 	case e.Op == Load:
@@ -138,12 +138,12 @@ func (e *Expr) Eval(load func(arg int) float64) float64 {
 	return Unary(e.Op, e.X.Eval(load))
 }
 
-// Unary is the value of a unary operation.
+// Unary returns the value of a unary operation.
 func Unary(op Op, x float64) float64 {
 	switch op {
 	case Abs:
 		return math.Abs(x)
-	case Sign: // as Gorgonia's: 1 for zero, -1 for -0
+	case Sign: // as in Gorgonia: 1 for zero, -1 for -0
 		return math.Copysign(1, x)
 	case Ceil:
 		return math.Ceil(x)
@@ -183,7 +183,7 @@ func Unary(op Op, x float64) float64 {
 	return activation(op, x)
 }
 
-// activation is unary for the activations and their derivatives.
+// activation returns the value of an activation or of its derivative.
 func activation(op Op, x float64) float64 {
 	switch op {
 	case Tanh:
@@ -212,7 +212,7 @@ func activation(op Op, x float64) float64 {
 	panic("plan: no unary operation " + strconv.Itoa(int(op)))
 }
 
-// Binary is the value of a binary operation; comparisons give 1 or 0.
+// Binary returns the value of a binary operation. Comparisons return 1 or 0.
 func Binary(op Op, x, y float64) float64 {
 	switch op {
 	case Add:

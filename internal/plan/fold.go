@@ -24,8 +24,8 @@ func (g *dag) foldConstants() {
 	}
 }
 
-// virtualBroadcasts makes element-wise operations read a repeated value itself instead of its
-// copies.
+// virtualBroadcasts makes element-wise operations read the original value of a broadcast instead of
+// its copies.
 func (g *dag) virtualBroadcasts() {
 	for _, v := range g.all() {
 		if v.kind != mapKind {

@@ -5,7 +5,7 @@ import "slices"
 // maxExpr is the largest number of operations of one fused pass.
 const maxExpr = 24
 
-// fuse fuses element-wise operations of one shape and half into single passes, if nothing else
+// fuse fuses element-wise operations of one shape and one half into single passes, if nothing else
 // reads the values between them.
 func (g *dag) fuse() {
 	f := fuser{users: g.users(), forward: g.forward(), sizes: map[*value]int{}}
@@ -24,7 +24,7 @@ func (g *dag) fuse() {
 	for v := range f.sizes {
 		fused[v] = f.expand(v)
 	}
-	for v, w := range fused { // only now: expanding reads the passes as they were
+	for v, w := range fused { // after the loop, because expand reads the original passes
 		v.expr, v.in, v.nodes = w.expr, w.in, w.nodes
 	}
 }
@@ -40,7 +40,7 @@ func (f *fuser) inlined(w, v *value) bool {
 	if w.kind != mapKind || !w.sameShape(v) || f.sizes[w] >= maxExpr {
 		return false
 	}
-	if w.op == Identity { // costs nothing: a broadcast, or a copy
+	if w.op == Identity { // identity costs nothing: it is a broadcast or a copy
 		return f.forward[w] == f.forward[v]
 	}
 	return len(f.users[w]) == 1 && f.forward[w] == f.forward[v]

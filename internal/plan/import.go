@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// importer turns nodes into values.
+// importer converts nodes to values.
 type importer struct {
 	source Source
 	values map[*gorgonia.Node]*value
@@ -68,7 +68,7 @@ func (im *importer) leaves(nodes gorgonia.Nodes, class Class) []*value {
 	return list
 }
 
-// valueOf makes a value of the node's shape.
+// valueOf returns a value with the node's shape.
 func valueOf(n *gorgonia.Node) *value {
 	v := &value{rows: 1, cols: 1, nodes: []int64{n.ID()}}
 	for i, d := range n.Shape() {
@@ -81,7 +81,7 @@ func valueOf(n *gorgonia.Node) *value {
 	return v
 }
 
-// children are the node's inputs in order.
+// children returns the inputs of the node in order.
 func (im *importer) children(n *gorgonia.Node) gorgonia.Nodes {
 	var list gorgonia.Nodes
 	for it := im.source.Graph.From(n.ID()); it != nil && it.Next(); {
@@ -119,7 +119,7 @@ func (im *importer) value(n *gorgonia.Node) (*value, error) {
 	return v, nil
 }
 
-// computed fills in a value with inputs.
+// computed fills in a value that has inputs.
 func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error {
 	children := im.children(n)
 	if what.ignoreRest {
@@ -154,7 +154,8 @@ func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error 
 	return nil
 }
 
-// expand makes v the value of an expression over its inputs: a tree of operations of v's shape.
+// expand turns v into the value of an expression over its inputs: a tree of operations with the
+// shape of v.
 func (v *value) expand(e *Expr) {
 	inputs := v.in
 	var build func(e *Expr) *value
@@ -178,7 +179,8 @@ func (v *value) expand(e *Expr) {
 	}
 }
 
-// broadcasts reports whether every input has v's shape, or one row or one column in place of v's.
+// broadcasts reports whether every input has the shape of v, or a single row or a single column
+// where v has more.
 func (v *value) broadcasts() bool {
 	for _, w := range v.in {
 		if w.rows != v.rows && w.rows != 1 || w.cols != v.cols && w.cols != 1 {
@@ -188,8 +190,8 @@ func (v *value) broadcasts() bool {
 	return true
 }
 
-// align gives operands the shape that v's kind has them in, where it differs
-// from the node's: vectors are columns, and the sums of columns a row.
+// align changes the shapes of operands to the shapes that v's kind expects, if the node's shapes
+// differ: vectors are columns, and sums of columns are a row.
 func (v *value) align(what recognized) {
 	for i, w := range v.in {
 		switch {
@@ -206,7 +208,7 @@ func (v *value) align(what recognized) {
 	}
 }
 
-// consistent reports whether the operands' shapes give v's by v's kind's rule.
+// consistent reports whether the shapes of the operands give the shape of v.
 func (v *value) consistent() bool {
 	switch v.kind {
 	case mapKind:
@@ -224,7 +226,7 @@ func (v *value) consistent() bool {
 	return true
 }
 
-// transposed is the shape of v or of its transpose.
+// transposed returns the shape of v or of its transpose.
 func transposed(v *value, trans bool) (rows, cols int) {
 	if trans {
 		return v.cols, v.rows

@@ -2,9 +2,9 @@ package plan
 
 import "slices"
 
-// isolateOutputs inserts copies where a value needs memory of its own: a gradient, so that a device
-// can place it; a part of a concatenation, which is written to its place there; and a value that is
-// reshaped, which must have no gaps.
+// isolateOutputs inserts copies for values that need separate memory: gradients, because a device
+// chooses their place; parts of a concatenation, which the copy writes to their place; and reshaped
+// values, whose memory must have no gaps.
 func (g *dag) isolateOutputs() {
 	g.isolateGradients()
 	g.isolateParts()
@@ -35,8 +35,8 @@ func (g *dag) isolateGradients() {
 	}
 }
 
-// isolateParts copies the parts of concatenations that cannot be written to their place: given
-// values, views, values of the other half, and parts of two concatenations.
+// isolateParts copies the parts of concatenations that a step cannot write to their place: inputs,
+// views, values of the other half, and parts of two concatenations.
 func (g *dag) isolateParts() {
 	forward := g.forward()
 	placed := map[*value]bool{}

@@ -105,7 +105,7 @@ func groupMeans[T Float](s *GroupMeans, m *Memory[T], lo, hi int, sums []float64
 	}
 }
 
-// weight is the weight of entry e of the rows' lists.
+// weight returns the weight of entry e of the rows' lists.
 func (g Groups) weight(e int) float64 {
 	if g.RowWeights != nil {
 		return g.RowWeights[e]
@@ -136,7 +136,7 @@ func groupMeansGrad[T Float](s *GroupMeansGrad, m *Memory[T], lo, hi int) {
 	}
 }
 
-// margin is x - y, and 0 for equal infinities.
+// margin returns x - y, and 0 for equal infinities.
 func margin(x, y float64) float64 {
 	if x == y {
 		return 0
@@ -166,8 +166,8 @@ func rowLossGrad[T Float](t Margins, out, row []T, c int, dl float64) {
 	out[c] = T(sum)
 }
 
-// opaque runs Gorgonia's op on copies. Gorgonia panics on some bad shapes: that
-// is an error here.
+// opaque runs Gorgonia's op on copies. It turns a panic of Gorgonia, which some wrong shapes cause,
+// into an error.
 func opaque[T Float](s *Opaque, m *Memory[T]) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

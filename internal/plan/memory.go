@@ -42,8 +42,8 @@ func (m *Memory[T]) Read(v View, dst []float64) {
 	}
 }
 
-// Rows is the number of rows that a step runs over: the rows of its reduction, or else of its
-// result.
+// Rows returns the number of rows that a step runs over: the rows that a reduction reads, or the
+// rows of the result.
 func Rows(s Step) int {
 	switch s := s.(type) {
 	case *Product:
@@ -58,8 +58,8 @@ func Rows(s Step) int {
 	return s.Writes()[0].Rows
 }
 
-// Partials is the number of float64 sums that a reduction carries from one block of rows to the
-// next; 0 for other steps.
+// Partials returns the number of float64 sums that a reduction carries from one block of rows to
+// the next, and 0 for other steps.
 func Partials(s Step) int {
 	if w := s.Writes()[0]; w.Access == Sum {
 		return w.Len()
@@ -67,9 +67,9 @@ func Partials(s Step) int {
 	return 0
 }
 
-// Run runs a step with plain loops for rows lo to hi-1 of the rows that it runs over. A reduction
-// adds to sums, Partials(s) numbers, and needs Finish after its last block; other steps use no
-// sums.
+// Run runs a step with plain loops for rows lo to hi-1 of the rows that the step runs over. A
+// reduction adds to sums, which has Partials(s) elements, and needs Finish after its last block.
+// Other steps do not use sums.
 func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 	switch s := s.(type) {
 	case *Product:

@@ -2,18 +2,18 @@ package plan
 
 import "slices"
 
-// placer decides where values live.
+// placer assigns memory to values.
 type placer struct {
 	g       *dag
 	s       scheduled
 	users   map[*value][]*value
 	parents map[*value]*value // the value in whose memory a value lives
-	columns map[*value]int    // from which column on, in a concatenation
-	buffers map[*value]int    // of values without a parent
+	columns map[*value]int    // first column of a value in its concatenation
+	buffers map[*value]int    // buffers of values without a parent
 	plan    *Plan
 }
 
-// place makes buffers and views of the values and writes the steps.
+// place creates the buffers and views of the values, and writes the steps.
 func (g *dag) place(s scheduled) *Plan {
 	p := &placer{g: g, s: s, users: g.users(), parents: map[*value]*value{}, columns: map[*value]int{},
 		buffers: map[*value]int{}, plan: &Plan{Dtype: g.source.Dtype}}
@@ -81,7 +81,7 @@ func (p *placer) inForward(v *value) bool {
 	return v.kind == concatKind && p.inForward(v.in[0])
 }
 
-// view returns the place of v.
+// view returns the view of v's memory.
 func (p *placer) view(v *value) View {
 	parent := p.parents[v]
 	if parent == nil {
@@ -125,7 +125,8 @@ func (p *placer) buffer(v *value) int {
 	return p.buffers[v]
 }
 
-// classify finds the buffers that are kept and the buffers that exist for one block only.
+// classify finds the buffers that are kept from forward to backward, and the buffers that exist for
+// one block only.
 func (p *placer) classify() {
 	plan := p.plan
 	written := map[int]bool{} // by the forward half

@@ -9,28 +9,28 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Plan is what a device runs: first Forward, then, as often as wanted, Backward.
+// Plan lists the steps that a device runs: Forward, and then Backward any number of times.
 type Plan struct {
 	Dtype    tensor.Dtype // of every buffer: Float32 or Float64
 	Buffers  []Buffer     // a View names its buffer by the index here
 	Forward  []Region
 	Backward []Region
 
-	// The inputs and outputs, in the order of the Source. Coefficients are set before Backward.
-	// Every gradient has a buffer of its own.
+	// Views of the inputs and outputs, in the order of the Source. The caller sets the coefficients
+	// before Backward. Every gradient has a separate buffer.
 	Parameters, Inputs, Coefficients, Gradients, Watched, Constraints []View
 	Objective                                                         View
-	// Data are the matrices of Inputs that are read a block of rows at a time; an entry is nil if the
-	// input node has a value.
+	// Data are the matrices of Inputs that steps read a block of rows at a time. An entry is nil if
+	// the input node has a value.
 	Data []matrix.Matrix
 
-	// Slots are the sizes, in elements, of the storage that Kept and Temporary
-	// buffers live in. Scratch are the widths, in columns, of the storage for a
-	// block of rows that Local buffers live in: each worker needs its own.
+	// Slots lists the sizes, in elements, of the storage of Kept and Temporary buffers. Scratch
+	// lists the widths, in columns, of the storage of Local buffers for a block of rows. Each
+	// worker needs separate scratch storage.
 	Slots, Scratch []int
 }
 
-// DataOf returns the matrix of a buffer, nil where it has a node's value.
+// DataOf returns the matrix of a buffer, or nil if the buffer holds a node's value.
 func (p *Plan) DataOf(buffer int) matrix.Matrix {
 	for i, v := range p.Inputs {
 		if v.Buffer == buffer && i < len(p.Data) {
@@ -40,9 +40,8 @@ func (p *Plan) DataOf(buffer int) matrix.Matrix {
 	return nil
 }
 
-// Region is a run of steps. With Rows > 0 its steps are row-wise or reductions
-// over Rows rows and may be run block by block; with Rows = 0 they are run one
-// after the other, each whole.
+// Region is a sequence of steps. With Rows > 0 its steps are row-wise or reductions over Rows rows,
+// and may run block by block. With Rows = 0 the steps run one after the other, each as a whole.
 type Region struct {
 	Rows  int
 	Steps []Step
@@ -53,13 +52,13 @@ type Class uint8
 
 // The classes of buffers.
 const (
-	Parameter   Class = iota // bound by the device: the iterate's part
-	Leaf                     // an input node's value: data, or what is exchanged
+	Parameter   Class = iota // bound by the device to a part of the iterate
+	Leaf                     // value of an input node: data, or an input that Bind exchanges
 	Constant                 // values fixed in the graph: Buffer.Values
 	Coefficient              // bound or written by the device before Backward
-	Gradient                 // written by Backward only; may be bound to where it is wanted
-	Kept                     // a slot of its own: written by Forward, valid until the next
-	Temporary                // a slot shared with others, within one half
+	Gradient                 // written only by Backward; may be bound to other memory
+	Kept                     // a separate slot: written by Forward, valid until the next Forward
+	Temporary                // a shared slot, within one half
 	Local                    // a scratch slot, for one block of one region's rows
 )
 
@@ -80,7 +79,7 @@ type Buffer struct {
 	Values []float64      // of Constant
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (b Buffer) Len() int { return b.Rows * b.Cols }
 
 // View is a matrix inside a buffer: element (i, j) is at Offset + i Stride + j.
@@ -89,20 +88,20 @@ type View struct {
 	Rows, Cols             int
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (v View) Len() int { return v.Rows * v.Cols }
 
-// Access says which rows of a matrix a step touches for a block of rows.
+// Access says which rows of a matrix a step accesses for a block of rows.
 type Access uint8
 
-// The ways of access.
+// The kinds of access.
 const (
 	ByRow Access = iota // reads or writes the block's rows
-	Whole               // reads or writes all of it, whatever the block
+	Whole               // reads or writes all rows for every block
 	Sum                 // a reduction's result: complete after the region
 )
 
-// Operand is one of a step's matrices.
+// Operand is a matrix that a step reads or writes.
 type Operand struct {
 	View
 	Access Access
@@ -110,22 +109,22 @@ type Operand struct {
 
 // Step is one of *Product, *BiasActivation, *ActivationGrad, *Map, *Copy, *Sums, *MarginLoss,
 // *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. The
-// access of its operands holds for a step in a region with rows; outside of such regions a step
-// runs whole.
+// access of its operands applies to a step in a region with rows. In other regions a step runs as a
+// whole.
 type Step interface {
-	// Reads and Writes are the matrices. One that is added to is in both.
+	// Reads and Writes return the operands. A matrix that the step adds to is in both lists.
 	Reads() []Operand
 	Writes() []Operand
 	// FLOPs counts the arithmetic: 2 for a multiply-add, 1 for a function.
 	FLOPs() int64
-	// Nodes are the ids of the Gorgonia nodes that the step computes.
+	// Nodes returns the ids of the Gorgonia nodes that the step computes.
 	Nodes() []int64
-	// String is the step's formula over its operands' buffers.
+	// String returns the step's formula over its operands' buffers.
 	String() string
 }
 
-// Source is what a plan is made from: nodes of one graph and one dtype, both
-// outputs and inputs, and the gradients in the order of the parameters.
+// Source is the input of Lower: nodes of a single graph and dtype. It lists the outputs, the
+// inputs, and the gradients in the order of the parameters.
 type Source struct {
 	Graph        *gorgonia.ExprGraph
 	Dtype        tensor.Dtype
@@ -133,14 +132,14 @@ type Source struct {
 	Constraints  gorgonia.Nodes
 	Watched      gorgonia.Nodes
 	Parameters   gorgonia.Nodes
-	Inputs       gorgonia.Nodes  // input nodes whose values may be exchanged
-	Data         []matrix.Matrix // of the inputs, in place of values; nil, or entries that are nil: the nodes' values
+	Inputs       gorgonia.Nodes  // input nodes whose values Bind may exchange
+	Data         []matrix.Matrix // matrices that replace the inputs' values; nil entries keep the nodes' values
 	Coefficients gorgonia.Nodes  // the backward half's inputs
 	Gradients    gorgonia.Nodes
 }
 
-// Lower makes the plan. It fails where the graph holds values that are neither
-// float32 nor float64, or mixes them.
+// Lower returns the plan of the source. It returns an error if the graph contains values that are
+// neither float32 nor float64, or mixes both.
 func Lower(s Source) (*Plan, error) {
 	g, err := importGraph(s)
 	if err != nil {

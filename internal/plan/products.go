@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Products is how a device multiplies matrices in plans of float32. Plans of float64 multiply in
-// float64. The kinds with digits are for data of 8-bit values: the other factor is quantized to 3
-// or 2 digits, each of 8 bits of its mantissa, and each digit's product with the data is exact.
+// Products is the kind of matrix products in float32 plans. Float64 plans multiply in float64. The
+// kinds with digits apply to 8-bit data: the device quantizes the other factor to 3 or 2 digits,
+// each with 8 bits of the mantissa, and multiplies each digit with the data exactly.
 type Products string
 
 // The kinds of products. A device supports some of them.
 const (
-	AutoProducts Products = ""        // Int8x3 for 8-bit data where that is fast, else Float32
+	AutoProducts Products = ""        // Int8x3 if the data are 8-bit and wide enough, else Float32
 	Float32      Products = "float32" // in float32
 	TF32         Products = "tf32"    // float32 rounded to 10 bits of mantissa, on tensor cores
 	Int8x3       Products = "int8x3"  // three digits in integers: float32's accuracy
@@ -30,7 +30,7 @@ func AllProducts() []Products {
 // Known reports whether p is one of the kinds.
 func (p Products) Known() bool { return slices.Contains(AllProducts(), p) }
 
-// String is the name in settings and reports.
+// String returns the name of p in settings and reports.
 func (p Products) String() string {
 	if p == AutoProducts {
 		return "auto"
@@ -49,7 +49,7 @@ func ParseProducts(name string) (Products, error) {
 	return AutoProducts, fmt.Errorf("plan: unknown products %q, want one of %s", name, strings.Join(names, ", "))
 }
 
-// Digits is the number of digits of the second factor, 0 for products without digits.
+// Digits returns the number of digits of the second factor, or 0 for products without digits.
 func (p Products) Digits() int {
 	switch p {
 	case Int8x3, BF16x3:
@@ -64,11 +64,11 @@ func (p Products) Digits() int {
 func (p Products) Integers() bool { return p == Int8x3 || p == Int8x2 }
 
 // DigitColumns is the number of columns of 8-bit data from which AutoProducts chooses digits.
-// Quantizing the other factor and adding the digits' sums cost as much as some dozen columns of a
-// product. The number was measured on a CPU; no GPU was measured yet.
+// Quantizing the other factor and adding the digits' sums cost as much as several dozen columns of
+// a product. The number comes from measurements on a CPU, not on a GPU.
 const DigitColumns = 96
 
-// A ProductsError says which products a device does not support, and why.
+// ProductsError says which products a device does not support, and why.
 type ProductsError struct {
 	Products Products
 	Needs    string // the units or instructions that the products need

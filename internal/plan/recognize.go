@@ -6,8 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// recognized is what a node's op means in terms of values. The zero value of
-// kind, for what is not recognised, is replaced by opaqueKind.
+// recognized describes a node's op in terms of values. If an op is not recognized, kind is zero and
+// the importer sets opaqueKind.
 type recognized struct {
 	constant    bool
 	kind        kind
@@ -17,7 +17,7 @@ type recognized struct {
 	axis        Axis
 	column      int
 	description Description
-	ignoreRest  bool // only the first child is data: the others are sizes
+	ignoreRest  bool // only the first child is data, the other children are sizes
 }
 
 // recognize classifies the op of a node: described ops by their descriptions, Gorgonia's ops, whose
@@ -83,8 +83,8 @@ func ofGorgonia(v reflect.Value, n *gorgonia.Node) (recognized, bool) {
 	case "elemBinOp":
 		return ofBinary(v)
 	case "elemUnaryOp":
-		// The operator is a *sf32UnaryOperator or *sf64UnaryOperator, known by
-		// its name only.
+		// The operator is a *sf32UnaryOperator or *sf64UnaryOperator. Only its name identifies the
+		// function.
 		op, ok := unaryNames()[n.Op().(interface{ String() string }).String()]
 		return recognized{kind: mapKind, op: op}, ok
 	case "sumOp":
@@ -104,8 +104,8 @@ func ofGorgonia(v reflect.Value, n *gorgonia.Node) (recognized, bool) {
 	return recognized{}, false
 }
 
-// ofLinearAlgebra recognises Gorgonia's matMul, matVecMul, vecDot and outerProd, in the order of
-// its constants. Vectors are columns in plans.
+// ofLinearAlgebra recognizes Gorgonia's matMul, matVecMul, vecDot and outerProd. kind follows the
+// order of Gorgonia's constants. Vectors are columns in plans.
 func ofLinearAlgebra(kind uint64, trans [2]bool) (recognized, bool) {
 	r := recognized{kind: productKind, trans: trans}
 	switch kind {
@@ -150,7 +150,8 @@ func ofSum(along, dims reflect.Value) (recognized, bool) {
 	return recognized{kind: sumsKind, axis: OverColumns}, true
 }
 
-// unaryNames are Gorgonia's names of the functions, in the order of its constants.
+// unaryNames returns the ops by Gorgonia's names of the functions, in the order of Gorgonia's
+// constants.
 func unaryNames() map[string]Op {
 	names := map[string]Op{}
 	for i, name := range []string{"abs", "sign", "ceil", "floor", "sin", "cos", "exp", "ln", "log2", "neg", "square", "sqrt",
@@ -160,7 +161,7 @@ func unaryNames() map[string]Op {
 	return names
 }
 
-// sizeAxis returns the axis whose size a sizeOp is.
+// sizeAxis returns the axis whose size a sizeOp returns.
 func sizeAxis(op gorgonia.Op) (int, bool) {
 	v := reflect.Indirect(reflect.ValueOf(op))
 	if v.Type().Name() != "sizeOp" {

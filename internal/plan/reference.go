@@ -15,9 +15,9 @@ type Reference[T Float] struct {
 	block int
 }
 
-// NewReference makes the memory, parameters and leaves bound to their nodes'
-// values; with no value, they are zero until Bind. Block is the number of rows
-// that regions are run by, 0 for all.
+// NewReference returns a Reference whose parameters and leaves share the memory of their nodes'
+// values. A leaf without a value is zero until Bind. block is the number of rows that regions run
+// at a time, or 0 for all rows.
 func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 	m, err := NewMemory[T](p)
 	if err != nil {
@@ -42,7 +42,7 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 }
 
 // NewMemory allocates a plan's buffers, except for local buffers and data matrices (Plan.Data).
-// Parameters and leaves are in the memory of their nodes' values.
+// Parameters and leaves share the memory of their nodes' values.
 func NewMemory[T Float](p *Plan) (*Memory[T], error) {
 	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
 	slots := allocate[T](p.Slots, 1)
@@ -78,7 +78,7 @@ func allocate[T Float](sizes []int, times int) [][]T {
 	return slots
 }
 
-// nodeValue is the memory of a node's value, or zeros.
+// nodeValue returns the memory of a node's value, or zeros if the node has no value.
 func nodeValue[T Float](b Buffer) ([]T, error) {
 	if b.Node == nil || b.Class == Gradient || b.Node.Value() == nil {
 		return make([]T, b.Len()), nil
@@ -94,7 +94,7 @@ func nodeValue[T Float](b Buffer) ([]T, error) {
 	return nil, fmt.Errorf("plan: the value of %s is no dense matrix %d x %d of the plan's type", b.Name, b.Rows, b.Cols)
 }
 
-// CheckAttach returns an error if n elements cannot be the memory of the buffer of v.
+// CheckAttach returns an error if n elements do not fit the buffer of v.
 func (p *Plan) CheckAttach(v View, n int) error {
 	switch b := p.Buffers[v.Buffer]; {
 	case b.Class != Parameter && b.Class != Coefficient && b.Class != Gradient:
@@ -133,7 +133,7 @@ func (m *Memory[T]) SetCoefficients(p *Plan, coefficients []float64) error {
 	return nil
 }
 
-// Attach gives a parameter, weight or gradient its memory, of the size of its buffer.
+// Attach sets the memory of a parameter, weight or gradient. data has the size of the buffer.
 func (r *Reference[T]) Attach(v View, data []T) error {
 	if err := r.plan.CheckAttach(v, len(data)); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (r *Reference[T]) Bind(v View, m matrix.Matrix) error {
 		return err
 	}
 	b := r.plan.Buffers[v.Buffer]
-	r.Data[v.Buffer] = make([]T, b.Len()) // the old memory may be that of the input node's value
+	r.Data[v.Buffer] = make([]T, b.Len()) // the old memory may belong to the input node's value
 	matrix.Widen(r.Data[v.Buffer], m, 0, b.Rows)
 	return nil
 }
@@ -156,8 +156,8 @@ func (r *Reference[T]) Bind(v View, m matrix.Matrix) error {
 // Forward computes the objective, the constraints and the watched values.
 func (r *Reference[T]) Forward() error { return r.run(r.plan.Forward) }
 
-// Backward computes the gradients for coefficients of the objective and then the
-// constraints, as many as the coefficients' nodes have elements.
+// Backward computes the gradients for the coefficients of the objective and then of the
+// constraints. coefficients has as many elements as the coefficients' nodes.
 func (r *Reference[T]) Backward(coefficients []float64) error {
 	if err := r.SetCoefficients(r.plan, coefficients); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (r *Reference[T]) run(regions []Region) error {
 	return nil
 }
 
-// region runs all steps on one block of rows before the next block; without
-// rows, each step whole.
+// region runs all steps on one block of rows before the next block. A region without rows runs each
+// step as a whole.
 func (r *Reference[T]) region(region Region) error {
 	sums := make([][]float64, len(region.Steps))
 	for i, s := range region.Steps {

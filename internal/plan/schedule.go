@@ -1,20 +1,20 @@
 package plan
 
-// unit is a region before its steps are emitted: values in the order of their computation.
+// unit is a region before its steps are emitted. It lists values in the order of their computation.
 type unit struct {
 	rows   int
 	values []*value
 }
 
-// scheduled is the two halves' units.
+// scheduled holds the units of both halves.
 type scheduled struct {
 	forward, backward []unit
 	spaces            map[*value]int
 }
 
-// schedule orders the values so that row-wise work forms few and long regions: first everything
-// that is ready and not row-wise, then everything that can be computed over the rows, and so on in
-// turns.
+// schedule orders the values so that row-wise work forms few and long regions. It alternates: first
+// all ready values that are not row-wise, then all values that can be computed over the rows, and
+// so on.
 func (g *dag) schedule() scheduled {
 	s := &scheduler{spaces: map[*value]int{}, done: map[*value]bool{}}
 	for _, v := range g.inputs {
@@ -35,12 +35,12 @@ func (g *dag) schedule() scheduled {
 }
 
 type scheduler struct {
-	spaces map[*value]int // the rows of what is done row by row, else 0
+	spaces map[*value]int // number of rows of a row-wise value, else 0
 	done   map[*value]bool
 }
 
-// space returns v.rows if each row of v is computed from the same row of an input whose rows are
-// the data's rows, or derived from them; else 0.
+// space returns v.rows if each row of v is computed from the same row of an input, and the rows of
+// this input correspond to the data's rows. Otherwise it returns 0.
 func (s *scheduler) space(v *value) int {
 	rowWise := false
 	switch v.kind {
@@ -77,7 +77,7 @@ func (s *scheduler) reduces(v *value) int {
 	return 0
 }
 
-// rowsOf is the number of rows of the region of v, 0 for no region.
+// rowsOf returns the number of rows of the region of v, or 0 if v belongs to no region.
 func (s *scheduler) rowsOf(v *value) int {
 	if n := s.spaces[v]; n > 0 {
 		return n
@@ -140,7 +140,7 @@ func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
 }
 
 // ready reports whether the inputs of v are available: complete, or computed row by row in the
-// present region if v reads them by row.
+// current region if v reads them by row.
 func (s *scheduler) ready(v *value, region map[*value]bool) bool {
 	for i, w := range v.in {
 		if access(v, i) == Whole && !s.available(w, nil) || !s.available(w, region) {
@@ -150,7 +150,7 @@ func (s *scheduler) ready(v *value, region map[*value]bool) bool {
 	return true
 }
 
-// available looks through views at the computed value.
+// available looks through views and checks the value that a step computes.
 func (s *scheduler) available(v *value, region map[*value]bool) bool {
 	switch v.kind {
 	case leafKind:

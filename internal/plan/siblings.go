@@ -15,7 +15,7 @@ func (g *dag) mergeSiblings() {
 	}
 }
 
-// mergeProducts finds products with the same left factor.
+// mergeProducts merges products with the same left factor.
 func (g *dag) mergeProducts() bool {
 	type left struct {
 		v       *value
@@ -43,7 +43,7 @@ func (g *dag) mergeProducts() bool {
 	return false
 }
 
-// mergeRanges finds equal operations on all column ranges of a matrix.
+// mergeRanges merges equal operations on all column ranges of a matrix.
 func (g *dag) mergeRanges() bool {
 	forward, users := g.forward(), g.users()
 	ranges := map[*value][]*value{} // the column ranges of a value, by column
@@ -77,7 +77,7 @@ func (g *dag) mergeRanges() bool {
 }
 
 // alike returns, for the reader u of the first part, the readers of the other parts with the same
-// operation, in order; nil if a part has none.
+// operation, in order. It returns nil if a part has no such reader.
 func alike(u *value, parts []*value, users map[*value][]*value, forward map[*value]bool) []*value {
 	if u == nil {
 		return nil
@@ -99,7 +99,7 @@ func alike(u *value, parts []*value, users map[*value][]*value, forward map[*val
 	return family
 }
 
-// mergeConcatenated finds the same computation in all parts of a concatenation.
+// mergeConcatenated merges the same computation in all parts of a concatenation.
 func (g *dag) mergeConcatenated() bool {
 	forward := g.forward()
 	for _, v := range g.all() {
@@ -158,13 +158,14 @@ func (g *dag) merge(family []*value, first int) bool {
 	return true
 }
 
-// mergeable reports whether an operation acts on each column of its inputs from first on alone.
+// mergeable reports whether an operation treats each column of its inputs, from input first on,
+// independently of the other columns.
 func mergeable(v *value, first int) bool {
 	return v.kind == mapKind || v.kind == productKind && first == 1 && !v.trans[1] || v.kind == sumsKind && v.axis == OverRows
 }
 
-// sideBySide returns input a of all members as one matrix, nil if that is impossible or would copy
-// data.
+// sideBySide returns input a of all members as one matrix, or nil if the inputs cannot be put side
+// by side without a copy of data.
 func (g *dag) sideBySide(family []*value, a int) *value {
 	first := family[0].in[a]
 	same := true
@@ -192,8 +193,8 @@ func (g *dag) sideBySide(family []*value, a int) *value {
 	return g.concat(parts)
 }
 
-// concat returns the values side by side: an existing concatenation, or the whole whose ranges they
-// are.
+// concat returns the values side by side: an existing concatenation, or the whole value that the
+// parts are ranges of.
 func (g *dag) concat(parts []*value) *value {
 	for _, v := range g.all() {
 		if v.kind == concatKind && slices.Equal(v.in, parts) {
@@ -203,7 +204,7 @@ func (g *dag) concat(parts []*value) *value {
 	return concatOf(parts)
 }
 
-// independent reports that no member is computed from another.
+// independent reports whether no member is computed from another member.
 func independent(family []*value) bool {
 	var inputs []*value
 	for _, v := range family {

@@ -9,7 +9,7 @@ type SignedLoss struct {
 	S, Out View
 }
 
-// SignedLossGrad is the derivative of SignedLoss times D[i]; with Add, Out += it.
+// SignedLossGrad is the derivative of SignedLoss times D[i]. Add adds the result to Out.
 //
 //	Out[i] = D[i] y phi'(y S[i]) (+ Out[i])
 type SignedLossGrad struct {

@@ -2,12 +2,12 @@ package plan
 
 import "slices"
 
-// span is when a buffer is in use: the first and the last position.
+// span is the time during which a buffer is in use: its first and its last position.
 type span struct{ buffer, first, last int }
 
-// assignSlots gives every kept buffer a slot of its own, and lets temporary and local buffers share
-// slots. The unit of time of a temporary is a region, whose steps may run interleaved; the unit of
-// a local buffer is a step.
+// assignSlots gives every kept buffer a separate slot, and lets temporary and local buffers share
+// slots. The unit of time for temporary buffers is a region, because the steps of a region may run
+// interleaved. The unit of time for local buffers is a step.
 func (plan *Plan) assignSlots() {
 	for i, b := range plan.Buffers {
 		if b.Class == Kept {
@@ -46,7 +46,7 @@ func (plan *Plan) assignSlots() {
 	plan.Scratch = scratch.sizes
 }
 
-// spans are ordered by their first use.
+// spans are sorted by their first use.
 type spans []span
 
 func (list *spans) use(buffer, at int) {
@@ -59,10 +59,10 @@ func (list *spans) use(buffer, at int) {
 	*list = append(*list, span{buffer, at, at})
 }
 
-// pool is storage that spans take in the order of their first use.
+// pool hands out slots to spans in the order of their first use.
 type pool struct {
 	sizes []int
-	until []int // the last use by whoever has it; -1 when it is free
+	until []int // last use by the current owner; -1 if free
 }
 
 func (p *pool) release() {
@@ -71,8 +71,8 @@ func (p *pool) release() {
 	}
 }
 
-// take returns the best free slot: the smallest that is large enough, else the largest, which
-// grows.
+// take returns the best free slot: the smallest slot that is large enough, or else the largest free
+// slot, which grows.
 func (p *pool) take(size int, s span) int {
 	best := -1
 	for i, until := range p.until {

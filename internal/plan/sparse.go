@@ -6,8 +6,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// CountEntries sets the number of entries of the products with a whole sparse matrix. Lower calls
-// it.
+// CountEntries sets the number of entries of each product whose factor is a whole sparse matrix.
+// Lower calls CountEntries.
 func (p *Plan) CountEntries() {
 	for _, r := range slices.Concat(p.Forward, p.Backward) {
 		for _, s := range r.Steps {
@@ -20,7 +20,7 @@ func (p *Plan) CountEntries() {
 	}
 }
 
-// sparseOf returns the sparse matrix that a view is all of, else nil.
+// sparseOf returns the sparse matrix if the view covers the whole matrix, else nil.
 func (p *Plan) sparseOf(v View) matrix.Sparse {
 	if x, ok := p.DataOf(v.Buffer).(matrix.Sparse); ok && v.Len() == p.Buffers[v.Buffer].Len() {
 		return x
@@ -28,16 +28,17 @@ func (p *Plan) sparseOf(v View) matrix.Sparse {
 	return nil
 }
 
-// entries is the number of a sparse matrix's entries. Its rows may be some of a larger matrix's.
+// entries returns the number of entries of a sparse matrix, which may be a window of rows of a
+// larger matrix.
 func entries(x matrix.Sparse) int {
 	starts, _, _ := x.Entries()
-	if len(starts) == 0 { // malformed: the device says so
+	if len(starts) == 0 { // malformed; the device reports the error
 		return 0
 	}
 	return starts[len(starts)-1] - starts[0]
 }
 
-// sparseBytes is what a sparse matrix takes with values of size bytes.
+// sparseBytes returns the memory of a sparse matrix whose values have size bytes.
 func sparseBytes(x matrix.Sparse, size int64) int64 {
 	starts, _, values := x.Entries()
 	entry := int64(4)
@@ -47,7 +48,7 @@ func sparseBytes(x matrix.Sparse, size int64) int64 {
 	return 8*int64(len(starts)) + entry*int64(entries(x))
 }
 
-// bytes is what a step reads and writes.
+// bytes returns the number of bytes that a step reads and writes.
 func (p *Plan) bytes(s Step) int64 {
 	var n int64
 	size := int64(p.Dtype.Size())

@@ -23,13 +23,12 @@ type nodes []int64
 // Nodes implements Step.
 func (n nodes) Nodes() []int64 { return n }
 
-// Product is Out = A B, or A^T B, A B^T, A^T B^T; with Add, Out += it.
+// Product is Out = A B, or A^T B, A B^T, A^T B^T. Add adds the product to Out.
 //
 //	for i, j: sum = 0; for l: sum += A[i,l] B[l,j]; Out[i,j] = sum (+ Out[i,j])
 //
-// In a region, A B is row-wise with B read whole, and A^T B is a reduction.
-// Where A is data whose entries are known (Sparse), a device may leave out the
-// others, which are 0.
+// In a region, A B is row-wise and reads all of B, and A^T B is a reduction. If A is sparse data
+// (Sparse), a device may skip the elements that are not entries, because these elements are 0.
 type Product struct {
 	nodes
 	A, B, Out      View
@@ -39,9 +38,8 @@ type Product struct {
 	Entries        int
 }
 
-// Map is Out[i,j] = Expr(Args[0][i,j], ...). An operand with one row, or one
-// column, where Out has more is repeated. An operand may be Out itself: the pass
-// is in place then.
+// Map is Out[i,j] = Expr(Args[0][i,j], ...). An operand with a single row, or a single column, is
+// broadcast to the shape of Out. If an operand is Out itself, the pass runs in place.
 type Map struct {
 	nodes
 	Expr *Expr
@@ -89,7 +87,7 @@ type GroupMeans struct {
 	In, Out View
 }
 
-// GroupMeansGrad is Out = M^T W; with Add, Out += it.
+// GroupMeansGrad is Out = M^T W. Add adds the product to Out.
 //
 //	Out[i] = sum over the groups k of row i of (weight of i in k) W[k]
 type GroupMeansGrad struct {
@@ -99,8 +97,8 @@ type GroupMeansGrad struct {
 	Add    bool
 }
 
-// Opaque is an op that the plan does not know: Out = Op.Do(Args...), the
-// arguments as dense tensors of Shapes.
+// Opaque is an op that the plan does not know: Out = Op.Do(Args...). The arguments are dense
+// tensors of Shapes.
 type Opaque struct {
 	nodes
 	Op     gorgonia.Op
@@ -139,7 +137,7 @@ func (s *Product) FLOPs() int64 {
 	return 2 * int64(s.Out.Len()) * int64(s.Inner())
 }
 
-// Inner is the length of the products' sums.
+// Inner returns the number of terms in each sum of a product.
 func (s *Product) Inner() int {
 	if s.TransA {
 		return s.A.Rows
@@ -216,7 +214,7 @@ func (s *GroupMeans) Writes() []Operand { return []Operand{{s.Out, Sum}} }
 // FLOPs implements Step.
 func (s *GroupMeans) FLOPs() int64 { return s.entries() }
 
-// entries is the number of M's entries.
+// entries returns the number of entries of M.
 func (g Groups) entries() int64 { return int64(g.Starts[g.Count] - g.Starts[0]) }
 
 // Reads implements Step.
@@ -246,7 +244,7 @@ func (s *Opaque) Reads() []Operand {
 // Writes implements Step.
 func (s *Opaque) Writes() []Operand { return []Operand{{s.Out, Whole}} }
 
-// FLOPs implements Step. It is not known.
+// FLOPs implements Step. The arithmetic is not known, so it returns 0.
 func (s *Opaque) FLOPs() int64 { return 0 }
 
 func (s *Product) String() string {
@@ -309,7 +307,8 @@ func trans(t bool) string {
 	return ""
 }
 
-// operand names a view by its buffer, and its columns where it is not all of it.
+// operand names a view by its buffer, and adds the columns if the view is only a part of the
+// buffer.
 func operand(v View) string {
 	name := fmt.Sprintf("b%d", v.Buffer)
 	if v.Stride != v.Cols || v.Offset > 0 {

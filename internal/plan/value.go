@@ -7,11 +7,11 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// kind is the way in which a value is computed.
+// kind is the operation that computes a value.
 type kind uint8
 
 const (
-	leafKind    kind = iota // given: see value.class
+	leafKind    kind = iota // an input of the graph: see value.class
 	mapKind                 // op over in, broadcast; after fusing, expr over in
 	productKind             // in[0] in[1] (+ in[2], where it accumulates), transposed as trans says
 	sumsKind                // in[0] over axis
@@ -33,7 +33,7 @@ type value struct {
 	kind       kind
 	in         []*value
 	rows, cols int
-	nodes      []int64 // the Gorgonia nodes computed here
+	nodes      []int64 // the Gorgonia nodes that this value computes
 
 	class  Class // of leaves
 	index  int   // of Parameter, Coefficient
@@ -54,7 +54,7 @@ func (v *value) size() int { return v.rows * v.cols }
 // sameShape compares the shapes as matrices.
 func (v *value) sameShape(w *value) bool { return v.rows == w.rows && v.cols == w.cols }
 
-// computed reports whether a step writes the own memory of v.
+// computed reports whether a step writes the memory of v, and v is not a view of another value.
 func (v *value) computed() bool {
 	return v.kind != leafKind && v.kind != rangeKind && v.kind != reshapeKind
 }
@@ -67,7 +67,7 @@ func (v *value) scalarConstant() (float64, bool) {
 	return 0, false
 }
 
-// dag is the values that the outputs need.
+// dag holds the values that the outputs need.
 type dag struct {
 	source Source
 
@@ -76,13 +76,13 @@ type dag struct {
 	parameters, inputs, coefficients []*value
 }
 
-// forwardRoots are the outputs of the forward half.
+// forwardRoots returns the outputs of the forward half.
 func (g *dag) forwardRoots() []*value {
 	return slices.Concat([]*value{g.objective}, g.constraints, g.watched)
 }
 
-// order lists the values that the roots need, each after its inputs. The value that a product is
-// added to comes before the factors.
+// order lists the values that the roots need, each value after its inputs. A product's base, the
+// value that the product is added to, comes before the factors.
 func order(roots ...*value) []*value {
 	var list []*value
 	seen := map[*value]bool{}
@@ -106,10 +106,10 @@ func order(roots ...*value) []*value {
 	return list
 }
 
-// all lists every live value, the forward half's first.
+// all lists every live value, with the values of the forward half first.
 func (g *dag) all() []*value { return order(append(g.forwardRoots(), g.gradients...)...) }
 
-// forward is the set of values that the forward half computes.
+// forward returns the set of values that the forward half computes.
 func (g *dag) forward() map[*value]bool {
 	set := map[*value]bool{}
 	for _, v := range order(g.forwardRoots()...) {
@@ -118,8 +118,8 @@ func (g *dag) forward() map[*value]bool {
 	return set
 }
 
-// users lists for each live value the values that read it, once for each time;
-// an output counts as read by nil.
+// users lists, for each live value, the values that read it, once for each read. nil stands for an
+// output of the plan.
 func (g *dag) users() map[*value][]*value {
 	users := map[*value][]*value{}
 	for _, v := range g.all() {
@@ -153,7 +153,7 @@ func (g *dag) replace(replacement map[*value]*value) {
 	swap(g.gradients)
 }
 
-// copyOf returns a value of v's contents with memory of its own.
+// copyOf returns a copy of v in separate memory.
 func copyOf(v *value) *value {
 	return &value{kind: mapKind, op: Identity, in: []*value{v}, rows: v.rows, cols: v.cols, nodes: v.nodes}
 }
@@ -166,7 +166,8 @@ func rangeOf(v *value, column, cols int) *value {
 	return &value{kind: rangeKind, in: []*value{v}, column: column, rows: v.rows, cols: cols}
 }
 
-// concatOf returns the values side by side, or the whole if they are all its columns in order.
+// concatOf returns the values side by side. If the values are all column ranges of one value in
+// order, it returns that value.
 func concatOf(parts []*value) *value {
 	if len(parts) == 1 {
 		return parts[0]
@@ -181,7 +182,8 @@ func concatOf(parts []*value) *value {
 	return v
 }
 
-// wholeOf returns the value whose column ranges the parts are, if they cover it in order; else nil.
+// wholeOf returns the value whose column ranges are the parts, if the parts cover the value in
+// order, else nil.
 func wholeOf(parts []*value) *value {
 	at := 0
 	for _, p := range parts {
@@ -196,7 +198,7 @@ func wholeOf(parts []*value) *value {
 	return nil
 }
 
-// reshapeOf returns v's elements in the same order in another shape.
+// reshapeOf returns the elements of v in the same order with another shape.
 func reshapeOf(v *value, rows, cols int) *value {
 	if v.rows == rows && v.cols == cols {
 		return v

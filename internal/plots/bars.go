@@ -24,7 +24,7 @@ type Rates struct {
 // SplitRates are the rates and the ROC curve of one split.
 type SplitRates struct {
 	Name    string // training, validation, test
-	Trained bool   // the rows were trained on
+	Trained bool   // the split holds training rows
 	Table   *rates.Table
 	ROC     []rates.Point // nil: none
 }
@@ -65,7 +65,7 @@ type barChart struct {
 
 // bar is a value with an interval.
 type bar struct {
-	value    float64 // NaN: there is none
+	value    float64 // NaN: no value
 	interval *[2]float64
 }
 
@@ -311,7 +311,7 @@ type percentTicks struct{}
 
 // Ticks implements plot.Ticker.
 func (percentTicks) Ticks(least, most float64) []plot.Tick {
-	const wanted = 6 // ticks, at most
+	const wanted = 6 // largest number of ticks
 	step := 100.0    // percent
 	for _, s := range []float64{50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01} {
 		if 100*(most-least)/s > wanted {

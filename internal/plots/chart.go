@@ -108,8 +108,7 @@ func drawTitle(canvas draw.Canvas, style text.Style, title string) draw.Canvas {
 	return draw.Crop(canvas, 0, 0, 0, -style.Height(title)-titleGap)
 }
 
-// heading returns the title, with a remark where a logarithmic axis draws values that it cannot
-// show.
+// heading returns the title. It adds a remark if a logarithmic axis cannot show some of the values.
 func (c *chart) heading() string {
 	least := math.Inf(1)
 	c.eachValue(func(y float64) { least = math.Min(least, y) })
@@ -285,7 +284,7 @@ const (
 	leastFloor = 1e-9 // smaller values are drawn as 0
 	emptyFloor = 1e-6 // the floor if every value is 0
 	headroom   = 0.08 // decades above the largest value
-	// ratio of the width of a viewer's font to that of the measured font, at most
+	// largest ratio of the width of a viewer's font to that of the measured font
 	fallbackFont = 1.2
 	widestLegend = 0.45 // share of a picture's width that a legend to the right may take
 	edge         = 4    // points around a picture and between its elements

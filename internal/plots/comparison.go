@@ -176,7 +176,7 @@ func (c Comparison) chart(q compared, a axis) *chart {
 }
 
 const (
-	stretches = 100 // number of intervals of an axis, at most
+	stretches = 100 // largest number of intervals of an axis
 	// gridPoints is the number of points of the common grid, for runs that were recorded at
 	// different points; the grid is finer than the intervals.
 	gridPoints = 400

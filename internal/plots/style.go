@@ -38,8 +38,8 @@ const (
 
 func objectiveStyle() style { return style{color: color.Black, width: vg.Points(2.2)} }
 
-// constraintStyle returns the style of constraint j in every plot. When the colours are used up
-// they repeat, dotted.
+// constraintStyle returns the style of constraint j in every plot. If there are more constraints
+// than colours, the colours repeat with dotted lines.
 func constraintStyle(j int) style {
 	colors := palette()
 	s := style{color: colors[j%len(colors)], width: vg.Points(1.6), round: j / len(colors)}

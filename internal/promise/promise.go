@@ -3,9 +3,10 @@
 //
 // The probability that a promise is wrong, 1 - confidence, is shared by all inequalities of the
 // constraints (Bonferroni), so that all promises of a run hold together. An inequality about one
-// share of rows is tested exactly by the binomial distribution; for a threshold on a score, that is
-// the umbrella algorithm of Tong, Feng and Li, 2018. An inequality that combines shares, such as a
-// gap of two rates, is tightened by a margin (normal approximation): see statistics.Margin.
+// share of rows is tested exactly by the binomial distribution. For a threshold on a score, this
+// test is the umbrella algorithm of Tong, Feng and Li, 2018. An inequality that combines shares,
+// such as a gap of two rates, is tightened by a margin (normal approximation): see
+// statistics.Margin.
 package promise
 
 import (

@@ -77,7 +77,7 @@ func ahead(contender string, others []string, n number) test {
 	}
 }
 
-// standing is the result of comparing two numbers.
+// standing is the result of the comparison of two numbers.
 type standing int
 
 const (
@@ -87,7 +87,8 @@ const (
 	larger
 )
 
-// compare compares the numbers of two contenders. note adds what the means alone do not show.
+// compare compares the numbers of two contenders. note adds a remark that the means alone do not
+// show.
 func (n number) compare(own, s compare.Statistic) (at standing, note string) {
 	switch {
 	case n.worst && own.N < s.N:

@@ -28,7 +28,7 @@ type Setting struct {
 // Text is a value that YAML keeps as text even if the text looks like a number: a path.
 type Text string
 
-// ConfigFile returns the contents of config.yaml. provenance, unless nil, stands at the end.
+// ConfigFile returns the contents of config.yaml. A provenance that is not nil follows at the end.
 func ConfigFile(settings []Setting, provenance any) ([]byte, error) {
 	top := &yaml.Node{Kind: yaml.MappingNode}
 	group := ""

@@ -170,7 +170,7 @@ func decode(line []byte) (trainer.Record, error) {
 // MeasureKey is the key of a split's measure in the records: "test_error".
 func MeasureKey(split Split, measure string) string { return string(split) + "_" + measure }
 
-// isMeasure says whether a record's key is that of a measure.
+// isMeasure reports whether a record's key is the key of a measure.
 func isMeasure(key string) bool {
 	return slices.ContainsFunc(Splits(), func(s Split) bool { return strings.HasPrefix(key, MeasureKey(s, "")) })
 }

@@ -11,8 +11,8 @@ import (
 	"ppal/datasets"
 )
 
-// ModelSchema is the version of the keys of model.json. A key that changes its meaning or goes
-// raises the version; a key that comes does not.
+// ModelSchema is the version of the keys of model.json. A key that is removed or changes its
+// meaning raises the version. A new key does not.
 const ModelSchema = 1
 
 // Model is the content of model.json: what a program needs to use the weights of
@@ -83,7 +83,7 @@ const (
 // Class is a class of the rows.
 type Class struct {
 	Name  string `json:"name"`
-	Value string `json:"value"` // what a prediction says: the label's value
+	Value string `json:"value"` // the label's value, as printed in a prediction
 	// Number is the class's number in the labels' file of pictures.
 	Number *int `json:"number,omitempty"`
 }

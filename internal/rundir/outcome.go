@@ -11,8 +11,8 @@ const (
 	OnSurrogate BoundsOn = "surrogate" // smooth functions of the scores, as in the published problems
 )
 
-// Outcome is what a run achieved in the user's terms. All rates are of decisions, which are
-// counted. The keys are those of summary.json.
+// Outcome is the result of a run in the user's terms. All rates are rates of counted decisions. The
+// JSON names are the keys of summary.json.
 type Outcome struct {
 	BoundsOn    BoundsOn            `json:"bounds_on"`
 	Constraints []ConstraintOutcome `json:"decisions"`
@@ -50,7 +50,7 @@ type Probability struct {
 	Rows        Split   `json:"rows"` // the rows of the fit: validation, or train without validation rows
 }
 
-// ConstraintOutcome is what became of one constraint of the user's.
+// ConstraintOutcome is the result for one of the user's constraints.
 type ConstraintOutcome struct {
 	Constraint string  `json:"constraint"` // in the user's words
 	Bound      float64 `json:"bound"`

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets"
 )
 
+// A preparation reads back with the same values.
 func TestPreparationRoundTrip(t *testing.T) {
 	for name, want := range map[string]Preparation{
 		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: datasets.Preparation{

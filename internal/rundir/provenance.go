@@ -1,6 +1,6 @@
 package rundir
 
-// Provenance describes the origin of a run. It stands in config.yaml beside the settings.
+// Provenance describes the origin of a run. config.yaml contains it in addition to the settings.
 type Provenance struct {
 	Schema        int          `yaml:"schema"`
 	Version       string       `yaml:"version"`

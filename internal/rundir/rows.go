@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Members are rows of one split in one file.
+// Members lists the rows of one split in one file.
 type Members struct {
 	Split Split
 	File  string // its name, "" if all rows are in one file

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/certify/near"
 )
 
-// Schema is the version of the keys of summary.json, config.yaml and metrics.jsonl. A key that
-// changes its meaning or goes raises the version; a key that comes does not.
+// Schema is the version of the keys of summary.json, config.yaml and metrics.jsonl. A key that is
+// removed or changes its meaning raises the version. A new key does not.
 const Schema = 1
 
 // record is a trainer.Record with the keys of metrics.jsonl. The conversion between the two needs

@@ -43,8 +43,7 @@ func absoluteProblems() []Problem {
 	}
 }
 
-// noInterior clears the qualifications that fail at a kink |h| <= 0, which is
-// an equation.
+// noInterior clears the qualifications that do not hold at a kink |h| <= 0, which is an equation.
 func noInterior(p Problem) Problem {
 	p.StrictComplementarity, p.LICQ, p.MFCQ = false, false, false
 	return p

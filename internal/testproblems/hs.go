@@ -8,8 +8,8 @@ import (
 // Hock and Schittkowski write constraints as c(x) >= 0; here g = -c. Bounds on
 // single variables are the box. The starts are the published starts.
 
-// hs names problem number of the collection and gives it the qualifications
-// that hold for most problems; callers clear the qualifications that fail.
+// hs sets the name of problem number of the collection and the qualifications that hold for most
+// problems. Callers clear the qualifications that do not hold.
 func hs(number int, p Problem) Problem {
 	p.Name = fmt.Sprintf("HS%d", number)
 	p.Source = fmt.Sprintf("Hock & Schittkowski, Test Examples for Nonlinear Programming Codes, "+

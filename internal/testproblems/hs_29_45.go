@@ -33,9 +33,8 @@ func hs29() Problem {
 	})
 }
 
-// hs30 has an active constraint parallel to an active bound: 2 = 2 nu + t for
-// the multipliers nu of the constraint and t of the bound; the listed
-// multipliers take half of it each.
+// hs30 has an active constraint parallel to an active bound. The multipliers nu of the constraint
+// and t of the bound satisfy 2 = 2 nu + t. The listed multipliers give half of the 2 to each.
 func hs30() Problem {
 	p := hs(30, Problem{
 		N: 3, M: 1, Start: []float64{1, 1, 1},

@@ -12,7 +12,7 @@ func nonconvexProblems() []Problem {
 	}
 }
 
-// disc is x^2 + y^2 - radius^2, as a constraint.
+// disc returns the constraint x^2 + y^2 - radius^2 <= 0.
 func disc(radius2 float64) (g func(dst, x []float64), jtw func(dst, x, w []float64)) {
 	g = func(dst, x []float64) { dst[0] = x[0]*x[0] + x[1]*x[1] - radius2 }
 	jtw = func(dst, x, w []float64) { dst[0], dst[1] = 2*x[0]*w[0], 2*x[1]*w[0] }

@@ -34,8 +34,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Piece is one smooth piece Sign*h[Term] + Offset of a constraint that is the
-// maximum of its pieces.
+// Piece is one smooth piece Sign*h[Term] + Offset. A constraint is the maximum of its pieces.
 type Piece struct {
 	Constraint int     // index of the constraint that the piece belongs to
 	Term       int     // index of the smooth term h

@@ -14,25 +14,25 @@ import (
 // EvaluateOptions say how to evaluate a model on labelled rows.
 type EvaluateOptions struct {
 	Options
-	// By names attributes for rates by group, beside those of the constraints: a column, or a
-	// condition on a column such as age<25.
+	// By names attributes for rates by group, in addition to the attributes of the constraints.
+	// Each name is a column, or a condition on a column such as age<25.
 	By []string
-	// Labels are the classes' numbers of the rows of pictures, as in an IDX file of labels.
+	// Labels are the class numbers of pictures, as in an IDX file of labels.
 	Labels []byte
-	// Subject are the constraints to check; nil: those of the training.
+	// Subject are the constraints to check. nil checks the constraints of the training.
 	Subject []constraints.Constraint
 }
 
-// Evaluation is what a model does on labelled rows.
+// Evaluation holds the rates of a model's decisions on labelled rows.
 type Evaluation struct {
 	Rows    int      `json:"rows"`
-	Unknown int      `json:"unknown_categories"` // that were ignored
+	Unknown int      `json:"unknown_categories"` // unknown categories that Evaluate ignored
 	Classes []string `json:"classes"`
-	// Rates of all rows and by group, with 95% intervals.
+	// Rates holds the rates of all rows and by group, with 95% intervals.
 	Rates RateTable `json:"rates"`
-	// Confusion counts rows: Confusion[a][d] rows of class a are decided as class d.
+	// Confusion counts rows: the model decides Confusion[a][d] rows of class a as class d.
 	Confusion [][]int `json:"confusion"`
-	// Constraints are those of the run, counted on these rows.
+	// Constraints holds the constraints, counted on these rows.
 	Constraints []Checked `json:"decisions"`
 }
 
@@ -47,20 +47,22 @@ type Checked struct {
 	Constraint string  `json:"constraint"`
 	Bound      float64 `json:"bound"`
 	AtLeast    bool    `json:"at_least,omitempty"`
-	// Value on these rows; nil with a Reason if there is nothing to count. Test is the same value,
-	// under the key that summary.json has for held-out rows.
+	// Value is the constraint's value on these rows, or nil with a Reason if the rows do not
+	// determine the value. Test is the same number, under the key that summary.json uses for
+	// held-out rows.
 	Value *float64 `json:"value"`
 	Test  *float64 `json:"test"`
-	// Interval is the 95% interval of the value on new rows; nil for values that are no rates.
+	// Interval is the 95% interval of the value on new rows, or nil if the value is not a rate or a
+	// combination of rates.
 	Interval *[2]float64 `json:"interval"`
-	// Met says that the value is within the bound plus one row of the smallest cell; nil without a
-	// value.
+	// Met reports whether the value is within the bound plus one row of the smallest cell. Met is
+	// nil without a value.
 	Met    *bool  `json:"met"`
 	Reason string `json:"reason,omitempty"`
 }
 
 // Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
-// constraints. Rows without a value of an attribute are in no group of it.
+// constraints. A row without a value of an attribute is in none of the attribute's groups.
 func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluation, error) {
 	subject, smooth := o.Subject, []string(nil)
 	if subject == nil {
@@ -95,7 +97,8 @@ func (e *Evaluation) Unmet() (list []Checked) {
 	return list
 }
 
-// subject returns the training's constraints, and the texts that are not in the language.
+// subject returns the constraints of the training, and the texts that the language of constraints
+// does not cover.
 func (m *Model) subject() (list []constraints.Constraint, other []string) {
 	for _, text := range m.description.Constraints {
 		if c, err := constraints.Parse(text); err == nil {
@@ -110,7 +113,7 @@ func (m *Model) subject() (list []constraints.Constraint, other []string) {
 // attributes returns the attributes that the constraints and the caller name.
 func (m *Model) attributes(subject []constraints.Constraint, by []string) []string {
 	list := constraints.NeedsOf(constraints.Rate{}, subject).Attributes
-	for _, a := range m.description.Attributes { // also those that values such as Female determine
+	for _, a := range m.description.Attributes { // includes the attributes that values such as Female determine
 		list = append(list, a.Name)
 	}
 	list = append(list, by...)
@@ -140,7 +143,7 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 	return out
 }
 
-// count counts one constraint on the rows. The groups are those of the rows.
+// count counts one constraint on the rows. The groups are the attribute values of these rows.
 func (m *Model) count(c constraints.Constraint, rows *labelled) (*constraints.Counted, error) {
 	system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, &rows.Population)
 	if err != nil {
@@ -169,7 +172,7 @@ func (m *Model) count(c constraints.Constraint, rows *labelled) (*constraints.Co
 	return &counted, err
 }
 
-// l1 returns the sum of the absolute values of the weights as they were trained, without biases.
+// l1 returns the sum of the absolute values of the trained weights, without biases.
 func (m *Model) l1() (sum float64, err error) {
 	trained, err := m.model.Normalization.Unfold(m.model.Spec, m.model.Weights)
 	if err != nil {
@@ -185,11 +188,11 @@ func (m *Model) l1() (sum float64, err error) {
 	return sum, nil
 }
 
-// interval returns the 95% interval of a value: of a gap or a ratio the conservative one of the
-// groups with rows, of a rate the exact one. A loss and a norm have none.
+// interval returns the 95% interval of a value. A rate has the exact interval. A gap or a ratio has
+// the conservative interval over the groups with rows. A loss and a norm have no interval.
 func interval(c constraints.Constraint, v constraints.Value) *[2]float64 {
 	var counts []statistics.Count
-	of := -1 // the rate that is the value
+	of := -1 // index of the rate if the value is a single rate
 	for _, r := range v.Rates {
 		if r.Rows == 0 {
 			continue

@@ -11,7 +11,7 @@ import (
 	"ppal/internal/rundir"
 )
 
-// labelled is rows with labels, attributes, scores and decisions.
+// labelled holds rows with labels, attributes, scores and decisions.
 type labelled struct {
 	constraints.Population
 	scores    []float64
@@ -40,7 +40,7 @@ func (m *Model) labelled(r io.Reader, name string, o EvaluateOptions, attributes
 	return rows, read(rows, r, name, o, attributes)
 }
 
-// text reads separated fields. The columns of the label and of the attributes are kept.
+// text reads separated fields and keeps the columns of the label and of the attributes.
 func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions, attributes []string) error {
 	label := m.description.Decision.Label
 	o.Keep = append([]string{label.Column}, attributes...)
@@ -71,8 +71,8 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 	return nil
 }
 
-// pictures reads pictures whose labels are given. Rows of classes that the model does not have are
-// left out.
+// pictures reads pictures with the given labels, and omits rows of classes that the model does not
+// have.
 func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOptions, attributes []string) error {
 	if len(attributes) > 0 {
 		return fmt.Errorf("predictor: %s: %w: pictures have no attribute %q", name, datasets.ErrGroup, attributes[0])
@@ -109,7 +109,7 @@ func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOpt
 	return nil
 }
 
-// sparseElements limits the features that are dense at the same time.
+// sparseElements limits the number of features that are dense at the same time.
 const sparseElements = 1 << 17
 
 // sparse reads rows in LIBSVM's format, all at once.
@@ -161,7 +161,7 @@ func (l *labelled) groups() []rates.Group {
 		first := len(list)
 		for _, value := range a.Values {
 			name := a.Name + "=" + value
-			if slices.Contains(a.Values, a.Name) { // a condition: its text, and the rest
+			if slices.Contains(a.Values, a.Name) { // a condition: the condition's text, and the remaining rows
 				name = value
 			}
 			list = append(list, rates.Group{Name: name})

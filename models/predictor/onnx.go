@@ -10,11 +10,12 @@ import (
 	"ppal/models"
 )
 
-// ONNXOptions say how to write a model for ONNX.
+// ONNXOptions are the options for an ONNX file.
 type ONNXOptions struct {
-	// IgnoreUnknown gives unknown categories indicators of 0. Otherwise ONNX Runtime refuses them.
+	// IgnoreUnknown sets all indicators of an unknown category to 0. By default, ONNX Runtime
+	// refuses unknown categories.
 	IgnoreUnknown bool
-	// Version is the version of the program, for the file.
+	// Version is the version of the program, which the file states.
 	Version string
 }
 
@@ -27,8 +28,8 @@ const (
 	onnxProbability = "probability"
 )
 
-// ONNX returns the model as an ONNX file, with the preparation of its rows, in double precision.
-// Its inputs are
+// ONNX returns an ONNX file with the model and the preparation of its rows, in double precision.
+// The inputs of the graph are
 //
 //	text      one for each column, by its name, [rows, 1]: doubles, NaN for a missing number, or
 //	          strings, one of the texts of missing values for a missing category; a part of a date
@@ -37,8 +38,8 @@ const (
 //	pictures  "pixels" [rows, channels, height, width], bytes
 //	matrix    "x" [rows, features], doubles
 //
-// Its outputs are with two classes "score" and "decision" (the label's value), and "probability" if
-// one was fitted; with several classes "scores" [rows, classes] and "class".
+// With two classes the outputs are "score" and "decision" (the label's value), and "probability" if
+// the run fitted probabilities. With more classes they are "scores" [rows, classes] and "class".
 func (m *Model) ONNX(o ONNXOptions) []byte {
 	g := &onnxGraph{Graph: onnx.Graph{Name: "ppal", Producer: "ppal", Version: o.Version,
 		Doc: fmt.Sprintf("%s, trained by ppal for the task %s", m.description.Kind, m.description.Task)}}
@@ -59,8 +60,8 @@ func (m *Model) ONNX(o ONNXOptions) []byte {
 	return g.Encode()
 }
 
-// onnxGraph adds the parts of a model to a graph. Names of values within the graph begin with a
-// slash, which keeps them apart from those of columns.
+// onnxGraph adds the parts of a model to a graph. The names of values inside the graph begin with a
+// slash, so that they differ from the names of columns.
 type onnxGraph struct {
 	onnx.Graph
 	values int
@@ -72,7 +73,7 @@ func (g *onnxGraph) value() string {
 	return fmt.Sprintf("/%d", g.values)
 }
 
-// apply adds a node of ONNX's own operators with one output.
+// apply adds a node with one of ONNX's own operators and one output, and returns the output's name.
 func (g *onnxGraph) apply(op string, inputs []string, attributes ...onnx.Attribute) string {
 	out := g.value()
 	g.Node(op, "", inputs, []string{out}, attributes...)
@@ -112,7 +113,8 @@ func (g *onnxGraph) columns(p *datasets.Preparation, o ONNXOptions) string {
 	return g.apply("Concat", features, onnx.Attribute{Name: "axis", Value: int64(1)})
 }
 
-// title returns the name of the first feature of a number: the column, or a part of its dates.
+// title returns the name of the first feature of a number: the column, or the column and a part of
+// its dates.
 func title(p *datasets.Preparation, i int) string {
 	one := datasets.Preparation{Encodings: p.Encodings[i : i+1]}
 	return one.Columns()[0]
@@ -168,7 +170,7 @@ func (g *onnxGraph) category(e *datasets.Encoding, absent []string, o ONNXOption
 	return g.apply("MatMul", []string{g.cast(hot, onnx.Double), g.doubles(selection, len(texts), width)})
 }
 
-// numbers adds the input of LIBSVM's features, and selects those of the model.
+// numbers adds the input of LIBSVM's features and selects the model's features.
 func (g *onnxGraph) numbers(p *datasets.Preparation) string {
 	g.Input("x", onnx.Double, onnx.Rows, onnx.Size(p.Indices))
 	if len(p.Numbers) == p.Indices {
@@ -183,7 +185,7 @@ func (g *onnxGraph) numbers(p *datasets.Preparation) string {
 	return g.apply("Gather", []string{"x", list}, onnx.Attribute{Name: "axis", Value: int64(1)})
 }
 
-// pictures adds the input of bytes.
+// pictures adds the input of bytes and returns the features.
 func (g *onnxGraph) pictures(in rundir.Input) string {
 	shape := []onnx.Dim{onnx.Rows, onnx.Size(in.Features)}
 	if len(in.Shape) > 0 {
@@ -224,7 +226,7 @@ func (g *onnxGraph) network(spec models.Spec, weights models.Weights, x string) 
 	return g.apply("Concat", scores, onnx.Attribute{Name: "axis", Value: int64(1)})
 }
 
-// decide adds the outputs.
+// decide adds the outputs of the graph.
 func (g *onnxGraph) decide(m *Model, scores string) {
 	classes := m.Classes()
 	keys := make([]int64, len(classes))

@@ -1,5 +1,5 @@
-// Package predictor uses trained models: it loads the directory of a run, prepares new rows as the
-// run prepared its own, and computes scores, decisions and probabilities.
+// Package predictor uses trained models: it loads the directory of a run, prepares new rows in the
+// same way as the training rows, and computes scores, decisions and probabilities.
 //
 //	m, err := predictor.Load("runs/20260101-120000-mnpc-ppala")
 //	err = m.Read(file, "new.csv", predictor.Options{}, func(b *predictor.Batch) error {
@@ -33,10 +33,10 @@ type Model struct {
 	preparation *datasets.Preparation // nil for pictures and matrices
 }
 
-// Load loads a run's directory: model.json, model.safetensors and preparation.yaml.
+// Load loads the directory of a run: model.json, model.safetensors and preparation.yaml.
 //
-// Errors wrap rundir's "not a complete run directory" for a directory that an earlier version of
-// the program wrote, an error of package models or datasets, or ErrModel.
+// The error wraps ErrModel, an error of package models or datasets, or rundir's "not a complete run
+// directory" for a directory that an earlier version of the program wrote.
 func Load(dir string) (*Model, error) {
 	m := &Model{dir: rundir.Dir(dir)}
 	var err error
@@ -81,8 +81,8 @@ func (m *Model) check() error {
 	return nil
 }
 
-// Classes returns the classes' texts in predictions: the values of the label, or names. With one
-// score the classes are the negative and the positive class.
+// Classes returns the texts of the classes in predictions: the values of the label, or names. With
+// a single score, the classes are the negative and the positive class.
 func (m *Model) Classes() []string {
 	var values []string
 	for _, c := range m.description.Decision.Classes {
@@ -91,10 +91,10 @@ func (m *Model) Classes() []string {
 	return values
 }
 
-// Outputs returns the number of scores of a row: one, or one for each class.
+// Outputs returns the number of scores of a row: a single score, or a score for each class.
 func (m *Model) Outputs() int { return m.model.Spec.Outputs }
 
-// Features returns the names of the model's inputs; nil for pictures and matrices.
+// Features returns the names of the model's inputs, or nil for pictures and matrices.
 func (m *Model) Features() []string {
 	if m.preparation == nil {
 		return nil
@@ -105,7 +105,7 @@ func (m *Model) Features() []string {
 // Pictures reports whether the model's rows are pictures.
 func (m *Model) Pictures() bool { return m.description.Input.Format == rundir.FormatPictures }
 
-// Constraints returns the constraints of the training, as texts.
+// Constraints returns the texts of the constraints of the training.
 func (m *Model) Constraints() []string { return slices.Clone(m.description.Constraints) }
 
 // Description returns the content of model.json.
@@ -114,7 +114,7 @@ func (m *Model) Description() rundir.Model { return m.description }
 // Weights returns the weights, for rows before any normalization, and their description.
 func (m *Model) Weights() models.Model { return m.model }
 
-// Preparation returns how columns become features; nil for pictures and matrices.
+// Preparation returns the rules that turn columns into features, or nil for pictures and matrices.
 func (m *Model) Preparation() *datasets.Preparation { return m.preparation }
 
 // Scores returns the scores [rows, Outputs] of prepared rows [rows, features], in float64. For
@@ -123,14 +123,14 @@ func (m *Model) Scores(rows []float64) ([]float64, error) {
 	return models.Predict(m.model.Spec, m.model.Weights, rows)
 }
 
-// Decide returns the decision for each row's scores, as an index into Classes: with one score 1 if
-// it is above 0, else 0; with a score for each class the first class with the largest score. The
-// threshold of the training is part of the weights.
+// Decide returns the decision for each row's scores, as an index into Classes. With a single score
+// the decision is 1 if the score is above 0, else 0. With a score for each class the decision is
+// the first class with the largest score. The weights include the threshold of the training.
 func (m *Model) Decide(scores []float64) []int {
 	return m.decide(make([]int, 0, len(scores)/m.Outputs()), scores)
 }
 
-// decide appends the decisions.
+// decide appends the decisions to the slice to.
 func (m *Model) decide(to []int, scores []float64) []int {
 	outputs := m.Outputs()
 	for ; len(scores) > 0; scores = scores[outputs:] {
@@ -148,8 +148,8 @@ func (m *Model) decide(to []int, scores []float64) []int {
 	return to
 }
 
-// Probability returns the probability of the positive class for a score, by the sigmoid that was
-// fitted after training. ok is false if none was fitted.
+// Probability returns the probability of the positive class for a score, from the sigmoid that the
+// run fitted after training. ok is false if the run fitted no sigmoid.
 func (m *Model) Probability(score float64) (p float64, ok bool) {
 	s := m.description.Decision.Probability
 	if s == nil {

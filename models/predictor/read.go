@@ -10,23 +10,23 @@ import (
 
 // Options say how to read rows.
 type Options struct {
-	// IgnoreUnknown accepts categories that the training rows did not have: all their indicators
-	// are 0. Otherwise they are an error.
+	// IgnoreUnknown accepts categories that the training rows do not contain and sets all their
+	// indicators to 0. By default, an unknown category is an error.
 	IgnoreUnknown bool
-	// Separator separates the fields of a text; 0: detect it.
+	// Separator separates the fields of a text file. 0 detects the separator.
 	Separator rune
-	// Keep names columns whose texts the batches keep. See datasets.NewRows.
+	// Keep names columns whose texts the batches include. See datasets.NewRows.
 	Keep []string
 }
 
-// Batch is some consecutive rows with their scores.
+// Batch holds consecutive rows with their scores.
 type Batch struct {
 	First     int        // number of the first row, from 0
 	Scores    []float64  // [rows, Outputs]
 	Decisions []int      // indices into Classes
 	Kept      [][]string // texts of each column in Options.Keep
 	Columns   []string   // names of these columns
-	Unknown   int        // number of unknown categories that were ignored
+	Unknown   int        // number of unknown categories that Read ignored
 }
 
 // Read reads rows in the format of the run's data (CSV or TSV, LIBSVM, or IDX; plain or gzip) to
@@ -34,9 +34,10 @@ type Batch struct {
 // the file. The memory does not grow with the number of rows. A batch is valid until each returns.
 // name is used in errors.
 //
-// A text may have its columns in any order and other columns beside; the label's may be absent.
-// Missing values are treated as in training. Errors are those of datasets.NewRows.Read, which names
-// line and column, those of Scores, or come from each; each has seen the rows before.
+// A text file may have its columns in any order, may have additional columns, and may lack the
+// label. Read treats missing values as the training did. It returns an error of
+// datasets.NewRows.Read (with line and column), of Scores, or of each. Read has then passed all
+// earlier batches to each.
 func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) error) error {
 	in := m.description.Input
 	if in.Format == rundir.FormatMatrix {
@@ -59,7 +60,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	return rows.Read(r, name)
 }
 
-// noFile is the error of a model whose rows come from no file.
+// noFile returns the error for a model whose rows do not come from a file.
 func (m *Model) noFile() error {
 	return fmt.Errorf("predictor: %s: %w: the rows of the run came from a program and not from a file; use Scores", m.dir, ErrModel)
 }

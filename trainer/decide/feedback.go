@@ -53,7 +53,7 @@ type Round struct {
 	Smooth    []float64 // sum_r C_jr h_r + constant_j - bound_j of the smooth rates h
 	Decisions []float64 // the same of the rates of decisions, with the tightening
 	Objective float64   // on decisions, before the exact step
-	Exact     Exact     // what the exact step makes of the round
+	Exact     Exact     // the result of the exact step of the round
 }
 
 // Result is the result of Train.

@@ -35,15 +35,16 @@ func (r *recorder) Tick(at *problem.Point) {
 	}
 }
 
-// warnings passes on the warnings of the rounds: those about the start and the settings at once and
-// once only, those about the end of a round only for the best round.
+// warnings passes on the warnings of the rounds. It passes on each warning about the start and the
+// settings immediately and only once. It passes on warnings about the end of a round only for the
+// best round.
 type warnings struct {
-	tell    func(string) // nil: nobody
+	tell    func(string) // receives each warning; nil: no receiver
 	told    []string
-	closing bool // the round has begun: its warnings are about its end
+	closing bool // the round has begun: new warnings describe its end
 }
 
-// begin expects the warnings about the start of a round.
+// begin announces the start of a round: the next warnings describe this start.
 func (w *warnings) begin() { w.closing = false }
 
 // warn receives a warning of the run.
@@ -53,8 +54,9 @@ func (w *warnings) warn(text string) {
 	}
 }
 
-// pass tells a warning that has not been told. An infeasible start is no reason to warn: rounds
-// start from any weights, and the shifts of a new round make the weights before infeasible.
+// pass passes on a warning that has not been passed on before. It ignores the warning about an
+// infeasible start: rounds start from any weights, and the shifts of a new round make the last
+// weights infeasible.
 func (w *warnings) pass(text string) {
 	if slices.Contains(w.told, text) || strings.HasPrefix(text, trainer.InfeasibleStart) {
 		return
@@ -65,7 +67,7 @@ func (w *warnings) pass(text string) {
 	}
 }
 
-// finish passes on the warnings of the best round, and returns all that have been told.
+// finish passes on the warnings of the best round, and returns all warnings that were passed on.
 func (w *warnings) finish(best []string) []string {
 	for _, text := range best {
 		w.pass(text)

@@ -25,8 +25,8 @@ func Values(v gorgonia.Value) (matrix.Matrix, error) {
 	return nil, fmt.Errorf("graph: a value of type %T is not a dense tensor of floats", v.Data())
 }
 
-// Float64s returns the elements of a tensor of float32 or float64, or of such a scalar, and nil for
-// any other value. For a tensor of float64 the result is the tensor's own memory.
+// Float64s returns the elements of a float32 or float64 tensor or scalar, and nil for any other
+// value. For a float64 tensor the result is the tensor's own memory.
 func Float64s(v gorgonia.Value) []float64 {
 	if own, ok := v.Data().([]float64); ok {
 		return own
@@ -35,7 +35,7 @@ func Float64s(v gorgonia.Value) []float64 {
 	return list
 }
 
-// appendFloat64s appends the elements of a tensor of float32 or float64, or of such a scalar.
+// appendFloat64s appends the elements of a float32 or float64 tensor or scalar.
 func appendFloat64s(dst []float64, v gorgonia.Value) ([]float64, error) {
 	if v == nil {
 		return dst, errors.New("no value")
@@ -57,7 +57,7 @@ func appendFloat64s(dst []float64, v gorgonia.Value) ([]float64, error) {
 	return dst, fmt.Errorf("a value of type %T", v.Data())
 }
 
-// fill sets dst to the elements of a tensor of float32 or float64, or of such a scalar.
+// fill sets dst to the elements of a float32 or float64 tensor or scalar.
 func fill(dst []float64, v gorgonia.Value) error {
 	list, err := appendFloat64s(dst[:0:len(dst)], v)
 	if err == nil && len(list) != len(dst) {

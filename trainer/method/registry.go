@@ -110,7 +110,7 @@ func SetRun(m trainer.Method, tolerance float64, seed uint64) {
 }
 
 // Smooth reports whether the method takes differentiable constraints only: gaps |h| <= eps enter it
-// as h <= eps and -h <= eps. Methods that are not of this package are taken to be smooth.
+// as h <= eps and -h <= eps. Methods of other packages count as smooth.
 func Smooth(m trainer.Method) bool {
 	if p, ok := m.(*PLADA); ok && p.XStep == Split {
 		return true

@@ -12,7 +12,7 @@ import (
 type Text struct{ Name, Value string }
 
 // Texts returns the settings of m that apply to a run, as the texts of its options. An option whose
-// field is 0 gets the default that 0 stands for. run returns the other settings of the run by name;
+// field is 0 gets its default. run returns the other settings of the run by name;
 // tolerance and seed are those of SetRun.
 //
 // beyond names the fields whose value no option expresses: a method that is made of the texts

@@ -10,8 +10,8 @@ func Number(name string, field *float64, in Interval, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "X", required: true, value: &numberValue[float64]{field: field, in: in}}
 }
 
-// NumberOr describes a number of the interval, or a word that stands for 0: auto, none. The word is
-// the default.
+// NumberOr describes a number of the interval, or a word that means 0, such as auto or none. The
+// word is the default.
 func NumberOr(name string, field *float64, in Interval, word, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "X|" + word, fallback: word,
 		value: &numberValue[float64]{field: field, in: in, word: word}}
@@ -43,9 +43,9 @@ func Names(name string, field *[]string, placeholder, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, value: &namesValue{field}}
 }
 
-// Statements describes a list of sentences in a formal language. A flag may be repeated, and a
-// semicolon separates sentences in one text; read returns the canonical form of a sentence, or an
-// error.
+// Statements describes a list of sentences in a formal language. A repeated flag adds sentences,
+// and a semicolon separates sentences in one text. read returns the canonical form of a sentence,
+// or an error.
 func Statements(name string, field *[]string, placeholder, help string, read func(text string) (string, error)) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &statementsValue{field, read}}
 }
@@ -70,7 +70,7 @@ func Choice[T ~string](name string, field *T, help string, words ...T) *Option {
 		get: func() string { return string(*field) }, put: func(word string) { *field = T(word) }})
 }
 
-// AutoChoice describes one of several words, or auto, the default, which stands for "".
+// AutoChoice describes one of several words, or auto. The default is auto, which is stored as "".
 func AutoChoice[T ~string](name string, field *T, help string, words ...T) *Option {
 	texts := []string{auto}
 	for _, w := range words {
@@ -93,14 +93,14 @@ func AutoChoice[T ~string](name string, field *T, help string, words ...T) *Opti
 // auto is the word for a value that the program chooses.
 const auto = "auto"
 
-// Enum describes a number that words stand for, in the order of the numbers from 0; the first is
-// the default.
+// Enum describes a number with a word for each value from 0 on, in the order of the numbers. The
+// first word is the default.
 func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words,
 		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})
 }
 
-// Either describes a bool that two words stand for: off for false, the default, and on for true.
+// Either describes a bool with a word for each value: off for false, the default, and on for true.
 func Either(name string, field *bool, off, on, help string) *Option {
 	return choice(name, help, &choiceValue{words: []string{off, on},
 		get: func() string {
@@ -112,7 +112,7 @@ func Either(name string, field *bool, off, on, help string) *Option {
 		put: func(word string) { *field = word == on }})
 }
 
-// Words describes one of several words that get and put translate; the first is the default.
+// Words describes one of several words that get and put translate. The first word is the default.
 func Words(name string, get func() string, put func(word string), help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words, get: get, put: put})
 }
@@ -127,14 +127,14 @@ func (o *Option) Reserve(words ...string) *Option {
 	return o
 }
 
-// Custom describes a value with texts of its own. put stores a text, or says what it must be; get
-// returns the text; choices are for completion.
+// Custom describes a value with its own text form. put stores a text, or returns what the value
+// must be. get returns the text. choices are the words for completion.
 func Custom(name, placeholder string, put func(text string) error, get func() string, help string, choices ...string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true,
 		value: &customValue{words: choices, put: put, get: get}}
 }
 
-// As replaces the place-holder in the help.
+// As replaces the placeholder in the help.
 func (o *Option) As(placeholder string) *Option {
 	o.placeholder = placeholder
 	return o

@@ -2,7 +2,7 @@ package option
 
 import "fmt"
 
-// Interval is a range of finite numbers; the zero value contains all of them.
+// Interval is a range of finite numbers. The zero value contains all finite numbers.
 type Interval struct {
 	words    string // the words after "must be", such as "positive"; "" for all numbers
 	contains func(x float64) bool

@@ -1,6 +1,6 @@
 package option
 
-// The names of the settings on which defaults of methods depend.
+// The names of the settings that determine the defaults of methods.
 const (
 	NameProblem = "problem"
 	NameDataset = "dataset"
@@ -45,14 +45,14 @@ func OnTables() Condition {
 	return Problem(DemographicParity, EqualizedOdds, Intersectional, Rates)
 }
 
-// OnRates is the condition that the problem is stated in the language of package constraints.
+// OnRates is the condition that the problem uses the language of package constraints.
 func OnRates() Condition { return Problem(Rates, ClassRates) }
 
 // OnGaps is the condition that the problem bounds gaps between groups, |h| <= eps.
 func OnGaps() Condition { return Problem(DemographicParity, EqualizedOdds) }
 
-// Paper is the condition that the run takes the paper's defaults.
+// Paper is the condition that the run uses the paper's defaults.
 func Paper() Condition { return If(NamePreset, PresetPaper) }
 
-// Practical is the condition that the run takes the practical defaults.
+// Practical is the condition that the run uses the practical defaults.
 func Practical() Condition { return If(NamePreset, PresetPractical) }

@@ -1,7 +1,7 @@
 package option
 
-// Nearest returns the name with the smallest edit distance from word. It returns "" if the distance
-// is more than a third of the word's letters and more than 2, or as large as the word.
+// Nearest returns the name with the smallest edit distance from word. It returns "" if this
+// distance is larger than both 2 and a third of the word's letters, or is as large as the word.
 func Nearest(word string, names []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, name := range names {
@@ -12,7 +12,8 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance, with an exchange of neighbouring letters as one change.
+// distance returns the Levenshtein distance. An exchange of two neighbouring letters counts as one
+// change.
 func distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -23,14 +23,14 @@ import (
 
 // Option describes one setting and is bound to the variable that holds its value.
 type Option struct {
-	Name string // of the flag and of the key in a file, such as "gda-dual-step"
+	Name string // name of the flag and of the key in a file, such as "gda-dual-step"
 	Help string // an imperative sentence without the default
-	Unit string // of the value, such as "iterations"; "" for a pure number
+	Unit string // unit of the value, such as "iterations"; "" for a pure number
 
-	placeholder string // the value's place-holder in the help; "" for a switch
+	placeholder string // the value's placeholder in the help; "" for a switch
 	value       value
-	fallback    string // the default where no case applies
-	required    bool   // there is no default
+	fallback    string // the default if no case applies
+	required    bool   // the option has no default
 	rule        string // describes compute in the help
 	compute     func() string
 	computeFrom []string // the names of the settings that compute reads
@@ -39,8 +39,8 @@ type Option struct {
 	check       func() string
 }
 
-// Condition holds where the setting Name has one of the Values. The value "inner" stands for
-// "inner:5" too.
+// Condition requires that the setting Name has one of the Values. The value "inner" also matches
+// "inner:5".
 type Condition struct {
 	Name   string
 	Values []string
@@ -49,12 +49,12 @@ type Condition struct {
 // If returns the condition that the setting has one of the values.
 func If(name string, values ...string) Condition { return Condition{name, values} }
 
-// Holds reports whether text, the setting's value, is one of the condition's.
+// Holds reports whether text, the value of the setting, is one of the condition's values.
 func (c Condition) Holds(text string) bool {
 	return slices.ContainsFunc(c.Values, func(v string) bool { return text == v || strings.HasPrefix(text, v+":") })
 }
 
-// String gives the condition as flags: "--problem dp or eo".
+// String returns the condition as flags: "--problem dp or eo".
 func (c Condition) String() string { return "--" + c.Name + " " + List(c.Values, "or") }
 
 // Case is a default for the runs in which all conditions hold.
@@ -63,7 +63,8 @@ type Case struct {
 	If    []Condition
 }
 
-// Lookup returns the value of a setting by its name, "" where the run does not have the setting.
+// Lookup returns the value of a setting by its name. It returns "" if the run does not have the
+// setting.
 type Lookup func(name string) string
 
 func (l Lookup) all(conditions []Condition) bool {
@@ -76,14 +77,15 @@ func (o *Option) Or(text string) *Option {
 	return o
 }
 
-// OrRule sets a default that compute derives from other settings, which from names. The rule
+// OrRule sets a default that compute derives from other settings; from lists their names. The rule
 // describes the default in the help: "0.9/(2 rho)".
 func (o *Option) OrRule(rule string, compute func() string, from ...string) *Option {
 	o.rule, o.compute, o.computeFrom, o.required = rule, compute, from, false
 	return o
 }
 
-// For adds a default for the runs in which all conditions hold. The first case that applies counts.
+// For adds a default for the runs in which all conditions hold. The first case that applies
+// determines the default.
 func (o *Option) For(text string, conditions ...Condition) *Option {
 	o.cases = append(o.cases, Case{text, conditions})
 	return o
@@ -101,21 +103,22 @@ func (o *Option) In(unit string) *Option {
 	return o
 }
 
-// Check adds a test of the value against the other settings of the same struct, made once all are
-// set. It returns what is wrong and what to do, "" where the value fits.
+// Check adds a test of the value against the other settings of the same struct. The test runs when
+// all settings have values. It returns the problem and the remedy, or "" if the value fits.
 func (o *Option) Check(test func() string) *Option {
 	o.check = test
 	return o
 }
 
-// Set parses the text and stores the value. The error says what the value must be, without the
-// option's name and the text.
+// Set parses the text and stores the value. The error says what the value must be. It contains
+// neither the option's name nor the text.
 func (o *Option) Set(text string) error { return o.value.set(text) }
 
-// Text returns the value as Set reads it, with every digit of a number.
+// Text returns the value in the form that Set reads, with every digit of a number.
 func (o *Option) Text() string { return o.value.text() }
 
-// Conflict says why the value does not fit the other settings of the struct, "" where it fits.
+// Conflict says why the value does not fit the other settings of the struct. It returns "" if the
+// value fits.
 func (o *Option) Conflict() string {
 	if o.check == nil {
 		return ""
@@ -123,8 +126,8 @@ func (o *Option) Conflict() string {
 	return o.check()
 }
 
-// Unmet returns the first condition that keeps a run from having the option; ok is false where
-// there is none.
+// Unmet returns the first condition of the option that the run does not meet. ok is false if the
+// run meets all conditions.
 func (o *Option) Unmet(in Lookup) (c Condition, ok bool) {
 	for _, c := range o.needs {
 		if !c.Holds(in(c.Name)) {
@@ -134,7 +137,7 @@ func (o *Option) Unmet(in Lookup) (c Condition, ok bool) {
 	return Condition{}, false
 }
 
-// Default returns the default in a run; ok is false where a value must be given.
+// Default returns the default in a run. ok is false if the option has no default.
 func (o *Option) Default(in Lookup) (text string, ok bool) {
 	for _, c := range o.cases {
 		if in.all(c.If) {
@@ -143,20 +146,22 @@ func (o *Option) Default(in Lookup) (text string, ok bool) {
 	}
 	if o.compute != nil {
 		for _, name := range o.computeFrom {
-			in(name) // settles the setting
+			in(name) // evaluates the setting
 		}
 		return o.compute(), true
 	}
 	return o.fallback, !o.required
 }
 
-// SetDefaults gives each of a struct's options its default in the runs whose other settings in
-// returns. Options that such a run does not have keep their values. The error names the option.
+// SetDefaults sets each of a struct's options to its default. The function in returns the other
+// settings of the run. Options that the run does not have keep their values. The error names the
+// option.
 func SetDefaults(options []*Option, in Lookup) error {
 	return Complete(options, func(string) bool { return false }, in)
 }
 
-// Complete is SetDefaults for the options that given does not name. The others keep their values.
+// Complete does the same as SetDefaults for the options that are not given. Given options keep
+// their values.
 func Complete(options []*Option, given func(name string) bool, in Lookup) error {
 	done := map[string]bool{}
 	var failure error
@@ -202,10 +207,10 @@ func (o *Option) Needs() []Condition { return slices.Clone(o.needs) }
 // Cases returns the defaults for particular runs.
 func (o *Option) Cases() []Case { return slices.Clone(o.cases) }
 
-// Placeholder returns what stands for the value in the help, "" for a switch.
+// Placeholder returns the name of the value in the help, or "" for a switch.
 func (o *Option) Placeholder() string { return o.placeholder }
 
-// Choices returns the words that the option allows; nil: other values.
+// Choices returns the words that the option allows, or nil if the values are not words of a list.
 func (o *Option) Choices() []string {
 	if c, ok := o.value.(interface{ choices() []string }); ok {
 		return slices.Clone(c.choices())
@@ -225,7 +230,7 @@ func (o *Option) Several() bool {
 	return ok
 }
 
-// Repeatable reports whether a flag given several times adds to its list: a list of texts.
+// Repeatable reports whether a repeated flag adds to the list, as for a list of texts.
 func (o *Option) Repeatable() bool {
 	_, names := o.value.(*namesValue)
 	return names || o.statements()
@@ -237,8 +242,7 @@ func (o *Option) statements() bool {
 	return ok
 }
 
-// Separator returns what separates the items of a list in a text: a comma, or a semicolon for
-// statements.
+// Separator returns the text between the items of a list: a comma, or a semicolon for statements.
 func (o *Option) Separator() string {
 	if o.statements() {
 		return StatementSeparator
@@ -260,8 +264,8 @@ func (o *Option) Free() bool {
 	return ok
 }
 
-// Bracket returns what stands in round brackets behind the help: default, range, unit, and
-// the settings that the option needs.
+// Bracket returns the text in round brackets at the end of the help: default, range, unit, and the
+// settings that the option needs.
 func (o *Option) Bracket() string {
 	var parts []string
 	if d := o.DefaultHelp(); d != "" {
@@ -288,8 +292,8 @@ func (o *Option) Bracket() string {
 	return "(" + strings.Join(parts, "; ") + ")"
 }
 
-// DefaultHelp describes the default: "default 0.1; mnpc: 0.2; if: 0.5", "" where there is none or
-// it is plain.
+// DefaultHelp describes the default: "default 0.1; mnpc: 0.2; if: 0.5". It returns "" if there is
+// no default, or if the default is plain.
 func (o *Option) DefaultHelp() string {
 	var texts []string
 	if plain := o.PlainDefault(); plain != "" {
@@ -305,7 +309,7 @@ func (o *Option) DefaultHelp() string {
 	return strings.Join(texts, "; ")
 }
 
-// PlainDefault describes the default where no case applies, "" for a switch that is off.
+// PlainDefault describes the default if no case applies. It returns "" for a switch that is off.
 func (o *Option) PlainDefault() string {
 	switch {
 	case o.rule != "":
@@ -316,7 +320,8 @@ func (o *Option) PlainDefault() string {
 	return o.fallback
 }
 
-// short describes the condition of a default: the value alone for the settings that most runs name.
+// short describes the condition of a default. For the settings that most runs name, it returns only
+// the value.
 func (c Condition) short() string {
 	switch c.Name {
 	case NameProblem, NamePreset, NameDataset, NameMethod:

@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// Statements are split at semicolons outside quotes and read back as themselves.
 func TestStatements(t *testing.T) {
 	var list []string
 	o := Statements("subject-to", &list, "CONSTRAINT", "Bound a rate", func(text string) (string, error) {

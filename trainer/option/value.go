@@ -18,11 +18,11 @@ type value interface {
 // number is the set of types that parse and format support.
 type number interface{ ~float64 | ~int | ~uint64 }
 
-// numberValue is a bound number; one word may stand for 0.
+// numberValue is a bound number. One word may mean 0.
 type numberValue[T number] struct {
 	field *T
 	in    Interval
-	word  string // means 0, which need not be in the interval; "" for none
+	word  string // the word for 0, which may lie outside the interval; "": no word
 }
 
 func (v *numberValue[T]) set(text string) error {
@@ -79,7 +79,8 @@ func parse[T number](text string, in Interval) (T, error) {
 	return x, nil
 }
 
-// noun names a value of the interval: "a positive number", "a whole number, at least 1".
+// noun returns the description of a value of the interval: "a positive number", "a whole number, at
+// least 1".
 func (i Interval) noun(noun string) string {
 	switch {
 	case i.words == "":

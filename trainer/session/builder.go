@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// builder builds the problems of one model and one task, on any rows and in any precision.
+// builder builds problems of one model and one task, for any rows and any precision.
 type builder struct {
 	spec        models.Spec
 	statement   *Statement

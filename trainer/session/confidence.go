@@ -47,7 +47,8 @@ func (a *assembly) newConfidence() (*confidence, error) {
 	return c, err
 }
 
-// checkConfidence refuses a confidence that is no probability, or that is not about decisions.
+// checkConfidence returns an error for a confidence that is not a probability, and for a confidence
+// with bounds on surrogates.
 func checkConfidence(level float64, on BoundsOn) error {
 	switch {
 	case level == 0:

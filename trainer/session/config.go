@@ -328,7 +328,7 @@ func (c *configuration) method(m trainer.Method, s trainer.Settings) {
 	}
 }
 
-// text returns the text of a setting so far; "" if there is none.
+// text returns the text of a setting that is already in the configuration, or "".
 func (c *configuration) text(name string) string {
 	for _, s := range c.settings {
 		if text, ok := s.Value.(string); ok && s.Name == name {

@@ -49,7 +49,8 @@ func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.
 	return &counted, smooth, err
 }
 
-// outcome counts the decisions of every split. scores are those of the splits in their order.
+// outcome counts the decisions of every split. scores holds the scores of each split, in the order
+// of the splits.
 func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, error) {
 	d := a.builder.statement.decided()
 	o := &Outcome{BoundsOn: d.on, GradientEvaluations: r.Point.GradientEvaluations}
@@ -172,9 +173,10 @@ func (a *assembly) feasibilityTolerance() float64 {
 	return trainer.DefaultFeasibilityTolerance
 }
 
-// interval returns the 95% interval of constraint j on new rows; nil if decisions do not determine
-// the constraint, or there are no rows. Several rates, of each class or group, share the level
-// (Bonferroni), and the interval is that of the value closest to breaking the bound.
+// interval returns the 95% interval of constraint j on new rows. It returns nil if the decisions do
+// not determine the constraint, or if there are no rows. If the constraint has several rates, one
+// for each class or group, these rates share the level (Bonferroni). The interval is then that of
+// the rate closest to its violation.
 func (d *decisions) interval(j int, counted *constraints.Counted) *[2]float64 {
 	sets := counted.CountedSets(j)
 	if sets == nil || !counted.Values[j].Defined {

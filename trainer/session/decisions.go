@@ -24,7 +24,7 @@ import (
 type Decisions struct {
 	Minimize  constraints.Rate // error, fnr, fpr or loss; the zero value is the error
 	SubjectTo []constraints.Constraint
-	BoundsOn  BoundsOn // what the bounds hold for; "": OnDecisions
+	BoundsOn  BoundsOn // the values that the bounds apply to; "": OnDecisions
 	// Confidence is the probability with which the bounds hold on new rows; 0: the bounds hold on the
 	// training rows.
 	Confidence float64
@@ -139,7 +139,7 @@ func meanCrossEntropy(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error) 
 	return mean.Apply(losses)
 }
 
-// boundsOn returns what the bounds hold for.
+// boundsOn returns the kind of values that the bounds apply to.
 func (t Decisions) boundsOn() (BoundsOn, error) {
 	switch t.BoundsOn {
 	case "":
@@ -158,7 +158,7 @@ func (t Decisions) minimize() constraints.Rate {
 	return t.Minimize
 }
 
-// needs returns what the constraints need to know of the rows.
+// needs returns the properties of the rows that the constraints use.
 func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
 
 // population returns the rows for the constraint language. Disjoint groups are an attribute, too.

@@ -53,7 +53,8 @@ type GPUOptions struct {
 	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
 }
 
-// DeviceKind is a kind of device. The empty string means a GPU if there is one, else the CPU.
+// DeviceKind is a kind of device. The empty string means a GPU if the machine has one, otherwise
+// the CPU.
 type DeviceKind string
 
 // The kinds of devices.

@@ -130,8 +130,8 @@ func attributeOf(groups []string) string {
 	return groups[0]
 }
 
-// gapMeanings returns the gaps of decisions that the constraints stand for. A gap is one constraint
-// (two with split forms), and the largest gap is one constraint for all.
+// gapMeanings returns the gaps of decisions that the constraints approximate. Each gap has one
+// constraint, or two in split form. In the form of the largest gap, one constraint covers all gaps.
 func gapMeanings(task, attribute string, constraintCount int, form constraints.GapForm) []meaning {
 	kinds := []func(of ...string) constraints.Rate{constraints.PositiveRate}
 	if task == NameEqualizedOdds {

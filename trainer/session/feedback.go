@@ -106,7 +106,7 @@ func (a *assembly) resolution() float64 {
 	return resolutionOfFloat64
 }
 
-// solution is what the rounds of feedback found.
+// solution is the result of the rounds of feedback.
 type solution struct {
 	rounds *decide.Result
 	sample *constraints.Sample // the training rows
@@ -209,8 +209,8 @@ func (a *assembly) exactStep(f *solution) error {
 // dearStep is the increase of the objective by the exact step that is worth a warning.
 const dearStep = 0.005
 
-// warnings says where the exact step failed, what it cost if the training rows chose its offsets,
-// and whether the decisions are constant.
+// warnings returns sentences about a failed exact step, about its cost if the training rows chose
+// the offsets, and about constant decisions.
 func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
 	switch {
 	case f.constant < 0:

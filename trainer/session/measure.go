@@ -84,7 +84,7 @@ func (a *assembly) measure() (map[string]float64, error) {
 	return all, nil
 }
 
-// measured evaluates a split at the iterate. The training rows' scores are those of the last
+// measured evaluates a split at the iterate. On the training rows it uses the scores of the last
 // forward pass.
 func (a *assembly) measured(s *split) (Measures, error) {
 	scores, err := a.scores(s)
@@ -123,9 +123,9 @@ func (a *assembly) iterate() []float64 {
 // lying on it.
 const sphereOfFloat32 = 1e-6
 
-// Certify implements Pipeline. The certificate of a task with bounds on decisions is that of the
-// smooth problem with the shifts of the feedback, before the exact step. The measures are those
-// after the exact step.
+// Certify implements Pipeline. For a task with bounds on decisions, the certificate describes the
+// smooth problem with the shifts of the feedback before the exact step. The measures describe the
+// model after the exact step.
 func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	result := &Result{Training: r}
 	x := a.iterate()

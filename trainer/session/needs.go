@@ -14,7 +14,7 @@ import (
 	"ppal/datasets"
 )
 
-// needs returns what the task's constraints need to know of the rows.
+// needs returns the properties of the rows that the task's constraints use.
 func (o *Options) needs() constraints.Needs {
 	if t, ok := o.Task.(interface{ needs() constraints.Needs }); ok {
 		return t.needs()
@@ -73,7 +73,7 @@ func columnsWith(t *datasets.Tables, category string) (columns []string) {
 	return columns
 }
 
-// namesAttribute says where the constraints name an attribute that the table lacks.
+// namesAttribute adds to the error the constraint that names an attribute that the table lacks.
 func namesAttribute(err error, needs constraints.Needs) error {
 	if !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
 		return err

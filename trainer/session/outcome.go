@@ -4,9 +4,9 @@ import "ppal/internal/rundir"
 
 // The outcome of a run in the user's terms.
 type (
-	// Outcome is what a run achieved, counted on decisions.
+	// Outcome is the result of a run, counted on decisions.
 	Outcome = rundir.Outcome
-	// ConstraintOutcome is what became of one constraint.
+	// ConstraintOutcome is the result for one constraint.
 	ConstraintOutcome = rundir.ConstraintOutcome
 	// ObjectiveOutcome is the minimised rate on each split.
 	ObjectiveOutcome = rundir.ObjectiveOutcome

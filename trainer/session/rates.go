@@ -47,8 +47,8 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	return nil
 }
 
-// rateGroups returns the groups whose rates are reported: those of the task, and each value of the
-// attributes, "sex=Female".
+// rateGroups returns the groups whose rates are reported: the groups of the task, and each value of
+// the attributes, such as "sex=Female".
 func (r rows) rateGroups() []rates.Group {
 	var list []rates.Group
 	for _, g := range r.groups {

@@ -17,7 +17,7 @@ type rows struct {
 	labels  []int // pictures: the index of the class in classes; tables: -1 or +1
 	classes []Class
 	groups  []constraints.Group
-	// attributes and earlier are those of Rows
+	// attributes and earlier have the same meaning as in Rows.
 	attributes []constraints.Attribute
 	earlier    map[string][]int
 	levels     [][]float64 // the quantiles that describe each intersectional group

@@ -11,7 +11,7 @@ import (
 	"ppal/trainer"
 )
 
-// meaning is a quantity of decisions that constraints on surrogates stand for.
+// meaning is a quantity of decisions that one or several constraints on surrogates approximate.
 type meaning struct {
 	measure     string // in the words of the constraint language
 	constraints []int  // the constraints that state it; its value is the largest of theirs
@@ -19,9 +19,9 @@ type meaning struct {
 	interval func(t *RateTable) *[2]float64
 }
 
-// surrogateOutcome returns the outcome of a task with bounds on surrogates: what the constraints
-// stand for, counted on decisions, beside the values of the surrogates. It returns nil if the task
-// does not measure decisions.
+// surrogateOutcome returns the outcome of a task with bounds on surrogates. It lists the quantities
+// that the constraints approximate, counted on decisions, and the values of the surrogates. It
+// returns nil if the task does not measure decisions.
 func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 	st := a.builder.statement
 	if len(r.Splits) == 0 || len(r.Splits[0].Decisions) != 1+len(st.Constraints) {

@@ -71,13 +71,13 @@ type Statement struct {
 	// start are weights of the terms that replace the objective in the first round of feedback;
 	// nil: none.
 	start []float64
-	// confidence is that of a Decisions task; 0: none
+	// confidence is the confidence of a Decisions task; 0: none
 	confidence float64
 	// measures replaces Measures if values need the terms of ParameterNodes, too.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
-	meanings []meaning                   // what constraints on surrogates stand for; nil: their names
-	minimise string                      // the rate that an objective on surrogates stands for; "": its name
+	meanings []meaning                   // the decisions' quantities behind constraints on surrogates; nil: the constraints' names
+	minimise string                      // the rate behind an objective on surrogates; "": the objective's name
 }
 
 // State implements Task: it returns s.

@@ -10,8 +10,8 @@ import (
 )
 
 // Dense prepares the products with a dense matrix of random numbers, on the device's workers and
-// with its kernels. Up to cpu.NarrowWidth columns of W the products read X as it is, as the
-// device's do.
+// with the device's kernels. If W has at most cpu.NarrowWidth columns, the products read X without
+// packing, as the device's products do.
 func Dense[T plan.Float](d *cpu.Device, rows, cols, width int) (*Products, error) {
 	if rows < 1 || cols < 1 || width < 1 {
 		return nil, fmt.Errorf("floor: products of %d x %d by %d columns, want positive sizes", rows, cols, width)
@@ -27,8 +27,8 @@ func Dense[T plan.Float](d *cpu.Device, rows, cols, width int) (*Products, error
 type dense[T plan.Float] struct {
 	k       *kernel.Kernels[T]
 	device  *cpu.Device
-	x       kernel.Strided[T]       // X as it is, for a narrow W
-	packed  *kernel.PackedFloats[T] // X otherwise
+	x       kernel.Strided[T]       // X without packing, for a narrow W
+	packed  *kernel.PackedFloats[T] // X packed, for a wide W
 	width   int
 	w       []T
 	panels  *kernel.Panels[T]
@@ -73,8 +73,7 @@ func (p *dense[T]) run() {
 	}
 }
 
-// pack packs a worker's share of W. A narrow W has the columns of a row of X in each of its rows,
-// and needs no packing.
+// pack packs a worker's share of W. A narrow W is stored transposed and needs no packing.
 func (p *dense[T]) pack(worker int) {
 	if p.packed == nil {
 		return
@@ -109,7 +108,7 @@ func (p *dense[T]) backward(worker int) {
 	})
 }
 
-// rows returns rows lo to hi-1 of X as it is.
+// rows returns rows lo to hi-1 of X without packing.
 func (p *dense[T]) rows(lo, hi int) kernel.Strided[T] {
 	return kernel.Dense(p.x.Data[lo*p.x.RowStride:], hi-lo, p.x.Cols, p.x.RowStride)
 }

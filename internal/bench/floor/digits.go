@@ -8,8 +8,9 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// Digits prepares the products with 8-bit data, as the device computes them: W and D are quantized
-// by every run. The parts of G stay apart. FLOPs counts the arithmetic of float32 products.
+// Digits prepares the products with 8-bit data as the device computes them: every run quantizes W
+// and D. The run does not add up the workers' parts of G. FLOPs counts the arithmetic of float32
+// products.
 func Digits(d *cpu.Device, rows, cols, width int) (*Products, error) {
 	count := d.Products(cols).Digits()
 	if rows < 1 || cols < 1 || width < 1 || count == 0 {
@@ -32,7 +33,7 @@ type digits struct {
 	w, z, d []float32
 	factor  *kernel.Digits   // of W
 	sums    [][]float32      // G by worker
-	block   []*kernel.Digits // of a block of D, by worker
+	block   []*kernel.Digits // digits of a block of D, by worker
 	scratch []*kernel.ByteScratch
 }
 

@@ -31,7 +31,7 @@ func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products,
 		return nil, err
 	}
 	gradient := v.New()
-	run := func() { // neither fails: the regions hold products alone
+	run := func() { // no error is possible: the regions contain only products
 		_, _ = program.Forward(nil)
 		_ = program.Backward(nil, gradient)
 	}

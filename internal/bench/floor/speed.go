@@ -28,8 +28,8 @@ func Speed[T plan.Float](d *cpu.Device) (float64, error) {
 	return p.speed(), nil
 }
 
-// DigitSpeed measures the products with 8-bit data as Speed does. It counts their arithmetic as
-// that of float32 products.
+// DigitSpeed measures the products with 8-bit data in the same way as Speed. It counts the
+// arithmetic of the float32 products.
 func DigitSpeed(d *cpu.Device) (float64, error) {
 	p, err := Digits(d, speedRows*d.Threads(), speedFeatures, speedWidth)
 	if err != nil {

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// ByteKernels are the kernels of one level for products of 8-bit data with Digits of float32
-// numbers. They hold no data, do not change and may be used by any number of goroutines.
+// ByteKernels holds the kernels of one level for products of 8-bit data with Digits of float32
+// numbers. It holds no data and does not change, so any number of goroutines may use it.
 type ByteKernels struct {
 	level Level
 	byteTiles
@@ -14,10 +14,10 @@ type ByteKernels struct {
 	columnMax func(m, n int, b *float32, ldb int, most *uint32)
 }
 
-// byteTiles are the tiles of both products with 8-bit data.
+// byteTiles holds the tiles of both products with 8-bit data.
 type byteTiles struct {
-	needs       features // beyond the features of the level
-	instruction string   // that multiplies
+	needs       features // required features, in addition to the features of the level
+	instruction string   // name of the multiply instruction
 	layout      Layout   // of the data
 	rows, lanes int      // rows and columns of a tile; rows divide layout.Rows
 
@@ -26,17 +26,17 @@ type byteTiles struct {
 	addBytes [2]addBytesFunc
 }
 
-// A mulBytesFunc computes a tile of Z = X W or adds to it, over k groups of layout.Depth inner
-// indices. An addBytesFunc adds a tile of X^T D to G. The comments of mulBytes3 and addBytes3 in
-// the generated files have the formulas.
+// mulBytesFunc computes a tile of Z = X W, or adds to it, over k groups of layout.Depth inner
+// indices. addBytesFunc adds a tile of X^T D to G. The comments of mulBytes3 and addBytes3 in the
+// generated files give the formulas.
 type (
 	mulBytesFunc func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)
 	addBytesFunc func(k int, x *uint8, q *int8, units, c *float32, ldc int)
 )
 
 // NewByteKernels returns the kernels of a level. They multiply with the first of the level's tiles
-// whose features this machine has, or in Go if it has the features of none. The error is an
-// *UnsupportedError if the machine lacks the level's features.
+// whose features this machine supports, or in Go if it supports none. The error is an
+// *UnsupportedError if the machine does not support the level.
 func NewByteKernels(level Level) (*ByteKernels, error) {
 	if err := level.check(); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func NewByteKernels(level Level) (*ByteKernels, error) {
 	return &k, nil
 }
 
-// Instruction returns the name of the instruction that multiplies: avx512_vnni or avx_vnni, or go
-// if the machine has neither at this level.
+// Instruction returns the name of the multiply instruction: avx512_vnni or avx_vnni, or go if the
+// machine supports neither at this level.
 func (k *ByteKernels) Instruction() string { return k.instruction }
 
 // Fast reports whether the machine has an instruction for the products at this level. In Go the
@@ -71,7 +71,7 @@ func (k *ByteKernels) Layout() Layout { return k.layout }
 // 32-bit integer holds: 66,311, rounded down to a multiple of Depth.
 func (l Layout) exactDepth() int { return math.MaxInt32 / (255 * 127) / l.Depth * l.Depth }
 
-// A ByteScratch is the memory that one goroutine needs beside the operands: a tile.
+// ByteScratch is a tile of memory that one goroutine needs in addition to the operands.
 type ByteScratch struct{ tile []float32 }
 
 // NewByteScratch returns scratch for products with these kernels.

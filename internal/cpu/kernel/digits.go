@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// base is the base of the digits: a remainder of at most 1/2 times base is at most 127.
+// base is the base of the digits. A remainder of at most 1/2, times base, is at most 127.
 const base = 254
 
 // Digits are a second factor B of a product with PackedBytes, quantized to K = 2 or 3 signed 8-bit
@@ -23,10 +23,10 @@ type Digits struct {
 	room         int         // largest number of rows
 	data         []int8      // panels
 	most         []uint32    // the bits of c_j
-	factors      []float32   // of a panel: powers of two, then their 127/c_j
+	factors      []float32   // factors of a panel: powers of two, then 127/c_j
 	tail         []float32   // the last rows of a panel's columns, filled up to four
 	wide         []float64   // s c_j/127/254^(K-1)
-	narrow       []float32   // of a panel: wide without the powers of two, and their inverses
+	narrow       []float32   // of a panel: wide without the powers of two, and the inverses
 	nonFinite    [][]float32 // by column: the numbers of a column without digits
 	anyNonFinite []bool      // by panel
 }
@@ -58,8 +58,8 @@ func (k *ByteKernels) NewDigits(rows, cols, count int) *Digits {
 	return d
 }
 
-// panelSize returns the number of digits in a panel of rows rows. Rows that fill up the layout's
-// Depth meet zeros of the data; their digits may have any value.
+// panelSize returns the number of digits in a panel of the given number of rows. Rows that fill up
+// the layout's Depth are multiplied by zeros of the data, so their digits may have any value.
 func (k *ByteKernels) panelSize(rows, count int) int {
 	return ceil(rows, k.layout.Depth) * k.layout.Depth * count * k.lanes
 }
@@ -76,7 +76,7 @@ func (d *Digits) Resize(rows, cols int) {
 func (d *Digits) Panels() int { return ceil(d.cols, d.k.lanes) }
 
 // Quantize computes the digits of panels from to to-1 of b, whose rows are ld elements apart, for
-// products with data of that scale. Several goroutines may quantize different panels.
+// products with data of the given scale. Several goroutines may quantize different panels.
 func (d *Digits) Quantize(from, to int, b []float32, ld int, scale float64) {
 	checkMatrix("Quantize", b, d.rows, d.cols, ld)
 	if from < 0 || to > d.Panels() {
@@ -97,7 +97,7 @@ func (d *Digits) Quantize(from, to int, b []float32, ld int, scale float64) {
 func (d *Digits) setFactors(p int, scale float64) {
 	lanes := d.k.lanes
 	factors, narrow := d.factors[2*p*lanes:][:2*lanes], d.narrow[2*p*lanes:][:2*lanes]
-	last := 1.0 // of the last digit, in units of the first
+	last := 1.0 // weight of the last digit, in units of the first digit
 	for range d.count - 1 {
 		last *= base
 	}

@@ -3,8 +3,8 @@ package kernel
 // Float is an element type.
 type Float interface{ float32 | float64 }
 
-// Kernels are the kernels of one level for one element type. They hold no data, do not change and
-// may be used by any number of goroutines.
+// Kernels holds the kernels of one level for one element type. It holds no data and does not
+// change, so any number of goroutines may use it.
 type Kernels[F Float] struct {
 	level    Level
 	products products[F]
@@ -17,8 +17,8 @@ type Kernels[F Float] struct {
 	sets     rowSets[F]
 }
 
-// New returns the kernels of a level. The error is an *UnsupportedError if this machine lacks the
-// level's features.
+// New returns the kernels of a level. The error is an *UnsupportedError if this machine does not
+// support the level.
 func New[F Float](level Level) (*Kernels[F], error) {
 	if err := level.check(); err != nil {
 		return nil, err

@@ -2,25 +2,24 @@ package kernel
 
 import "fmt"
 
-// A Level names a set of CPU features that kernels are written for. The settings and reports of a
-// run use the name. Beyond the set, a level's kernels may use further features that the CPU has:
-// see [NewByteKernels].
+// Level names a set of CPU features for which kernels are written. The settings and reports of a
+// run use the name. A level's kernels may use additional features of the CPU: see [NewByteKernels].
 type Level int
 
-// The levels. The numbers have no meaning: two levels need not include each other.
+// The levels. The order of the numbers has no meaning: a level need not include another level.
 const (
 	Go     Level = iota // portable Go, the reference
 	AVX2                // amd64 with AVX2 and FMA
 	AVX512              // amd64 with AVX-512 F, BW, DQ and VL
 )
 
-// preference returns all levels, the preferred ones first.
+// preference returns all levels, in decreasing order of preference.
 func preference() []Level { return []Level{AVX512, AVX2, Go} }
 
 // features is a set of features of a CPU.
 type features uint
 
-// The features that kernels ask for, by the names that the Linux kernel lists in /proc/cpuinfo.
+// The features that kernels require, with the names that the Linux kernel lists in /proc/cpuinfo.
 const (
 	hasAVX2 features = 1 << iota
 	hasFMA
@@ -32,7 +31,7 @@ const (
 	hasAVXVNNI
 )
 
-// needs returns the features that a level stands for. ok is false for a number that is no level.
+// needs returns the features that a level requires. ok is false for a number that is not a level.
 func (l Level) needs() (f features, ok bool) {
 	switch l {
 	case Go:
@@ -45,7 +44,7 @@ func (l Level) needs() (f features, ok bool) {
 	return 0, false
 }
 
-// include reports whether the set has all features of another.
+// include reports whether the set contains all features of another set.
 func (f features) include(other features) bool { return f&other == other }
 
 // Supported reports whether this machine has the level's features.
@@ -54,13 +53,13 @@ func (l Level) Supported() bool {
 	return ok && cpuFeatures().include(needs)
 }
 
-// Best returns the preferred level of those that this machine supports.
+// Best returns the preferred level of the levels that this machine supports.
 func Best() Level {
 	levels := Levels()
 	return levels[len(levels)-1]
 }
 
-// Levels lists the levels that this machine supports, the preferred one last.
+// Levels lists the levels that this machine supports, in increasing order of preference.
 func Levels() []Level {
 	var list []Level
 	for _, l := range preference() {
@@ -84,7 +83,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", int(l))
 }
 
-// ParseLevel returns the level of a name as String writes it.
+// ParseLevel returns the level with the given name. It is the inverse of String.
 func ParseLevel(name string) (Level, error) {
 	for _, l := range preference() {
 		if l.String() == name {
@@ -94,10 +93,10 @@ func ParseLevel(name string) (Level, error) {
 	return Go, fmt.Errorf("kernel: unknown level %q (supported: go, avx2, avx512)", name)
 }
 
-// An UnsupportedError reports that this machine lacks some of a level's features.
+// UnsupportedError reports that this machine lacks some features of a level.
 type UnsupportedError struct {
 	Level Level
-	Best  Level // the preferred level of those that the machine supports
+	Best  Level // the preferred level of the supported levels
 }
 
 func (e *UnsupportedError) Error() string {

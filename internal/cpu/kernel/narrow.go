@@ -1,7 +1,7 @@
 package kernel
 
-// narrows are the products of one level for factors with few rows or columns. They read the factors
-// as they are, because packing would cost more than the product.
+// narrows holds the products of one level for factors with few rows or columns. The products read
+// the factors without packing, because packing would cost more than the product.
 type narrows[F Float] struct {
 	// Four rows or columns at a time, and one.
 	combine [2]func(k, n int, x *F, down, right int, b *F, ldb int, c *F, ldc int, add bool)
@@ -25,19 +25,19 @@ func byFours(n int, do func(variant, i int)) {
 	}
 }
 
-// Strided is a matrix of Rows x Cols whose element (i, j) is Data[i*RowStride + j*ColStride].
+// Strided is a Rows x Cols matrix whose element (i, j) is Data[i*RowStride + j*ColStride].
 type Strided[F Float] struct {
 	Data                 []F
 	Rows, Cols           int
 	RowStride, ColStride int
 }
 
-// T returns the transpose.
+// T returns the transpose of x.
 func (x Strided[F]) T() Strided[F] {
 	return Strided[F]{x.Data, x.Cols, x.Rows, x.ColStride, x.RowStride}
 }
 
-// Dense returns the matrix of rows x cols whose rows are ld elements apart.
+// Dense returns a rows x cols matrix whose rows are ld elements apart.
 func Dense[F Float](data []F, rows, cols, ld int) Strided[F] {
 	return Strided[F]{data, rows, cols, ld, 1}
 }

@@ -6,18 +6,19 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// A Layout is the order in which the tiles of ByteKernels read 8-bit data. It is a property of the
-// tiles: PackedBytes, which follows it, works with every layout.
+// Layout is the order in which the tiles of ByteKernels read 8-bit data. Each tile has its layout.
+// PackedBytes works with every layout.
 type Layout struct {
-	// Rows is the number of rows of a panel: of X for X W, of X^T for X^T D. It divides RowBlock.
+	// Rows is the number of rows of a panel: rows of X for X W, rows of X^T for X^T D. Rows divides
+	// RowBlock.
 	Rows int
-	// Depth is the number of consecutive inner indices of a row that lie side by side.
+	// Depth is the number of adjacent inner indices of a row.
 	Depth int
 }
 
-// quad is the number of inner indices that lie side by side in a panel of Digits, and that one
-// instruction for dot products of bytes multiplies: VPDPBUSD, and TDPBUSD likewise. It divides the
-// Depth of a Layout.
+// quad is the number of adjacent inner indices in a panel of Digits. It is also the number of
+// products that one instruction for dot products of bytes (VPDPBUSD, TDPBUSD) adds up. quad divides
+// the Depth of a Layout.
 const quad = 4
 
 // PackedBytes is a data matrix of 8-bit values, X[i, l] = s v[i, l], packed once for both products
@@ -96,7 +97,8 @@ func (x *PackedBytes) ByteScale() float64 { return x.scale }
 // Size returns the number of bytes of the packed data.
 func (x *PackedBytes) Size() int { return len(x.byRow) + len(x.byCol) }
 
-// SetScale changes s. Digits for products with the matrix must be quantized afterwards.
+// SetScale changes s. Afterwards the caller must quantize the Digits for products with the matrix
+// again.
 func (x *PackedBytes) SetScale(s float64) { x.scale = s }
 
 // SetRows packs the values of the rows from i on. It is fastest for four rows at a time, the first
@@ -158,8 +160,8 @@ func (x *PackedBytes) setFour(i int, first, second, third, fourth []uint8) {
 	}
 }
 
-// places returns where row i begins in both copies, and the distance between two panels of columns
-// in the second.
+// places returns the index at which row i begins in each copy, and the distance between two panels
+// of columns in the second copy.
 func (x *PackedBytes) places(i int) (panel, columns []uint8, apart int) {
 	rows, depth := x.layout.Rows, x.layout.Depth
 	block := i - i%RowBlock
@@ -223,7 +225,7 @@ func (x *PackedBytes) At(i, l int) uint8 {
 	return x.byRow[x.rowAt(i, l)]
 }
 
-// checkBlock panics unless a product may take rows lo to hi-1.
+// checkBlock panics unless a product supports rows lo to hi-1.
 func (x *PackedBytes) checkBlock(lo, hi int) {
 	if rows := x.layout.Rows; lo < 0 || hi < lo || hi > x.rows || lo%rows != 0 || hi%rows != 0 && hi != x.rows {
 		panic("kernel: rows outside the matrix, or that begin or end within a panel")

@@ -1,14 +1,14 @@
 package kernel
 
-// Panels are a second factor B of a product, packed for the kernels that made them. Columns lie in
-// panels of a tile's width, a panel row by row, so that a tile reads a panel from the first to the
-// last element. Zeros fill up the last panel: to the width of a narrow tile if its columns fit. At
-// level Go the panels are the factor as it is, row by row.
+// Panels is a second factor B of a product, packed for the kernels that packed it. Columns lie in
+// panels of a tile's width. Each panel lies row by row, so that a tile reads a panel from the first
+// to the last element. Zeros fill up the last panel, to the width of a narrow tile if the remaining
+// columns fit. At level Go, Panels holds the factor row by row without packing.
 type Panels[F Float] struct {
 	rows, cols int
 	tileCols   int // 0 at level Go: one panel has all columns
 	width      int // of a panel
-	narrow     int // width of a last panel whose columns fit
+	narrow     int // width of a last panel whose columns fit into a narrow tile
 	data       []F
 	pack       func(k int, b *F, ldb int, panel *F)
 }

@@ -1,6 +1,6 @@
 package kernel
 
-// products are the tiles of one level, or the product in place of tiles.
+// products holds the tiles of one level, or the product that replaces tiles.
 type products[F Float] struct {
 	gemm       gemm[F] // at level Go: matrices lie row by row
 	rows, cols int     // of a tile
@@ -22,12 +22,12 @@ const depth = 512
 // of G. RowBlock is a multiple of 12.
 const RowBlock = 240
 
-// A Scratch is the memory that one goroutine needs beside the operands. Goroutines must not share a
-// Scratch.
+// Scratch is memory that one goroutine needs in addition to the operands. Goroutines must not share
+// a Scratch.
 type Scratch[F Float] struct {
 	tile   []F
 	panels *Panels[F]
-	group  [groupRows]F // of rows of a Sparse
+	group  [groupRows]F // vector of a group of rows of a Sparse
 }
 
 // NewScratch returns scratch for blocks of at most rows rows and products of at most cols columns.

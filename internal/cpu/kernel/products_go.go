@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// A gemm computes C = alpha A B + beta C, with A and B transposed as tA and tB say: the product of
-// a BLAS.
+// gemm computes C = alpha A B + beta C. tA and tB say whether A and B are transposed. It is the
+// matrix product of a BLAS.
 type gemm[F Float] func(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int)
 
 // productsGo returns gonum's product in place of tiles.
@@ -21,15 +21,15 @@ func productsGo[F Float]() products[F] {
 	return p
 }
 
-// Gonum computes a product of at most gemmRows x gemmCols, three of its blocks, on the caller's
-// goroutine; from four blocks on it starts others. Calls take gemmDepth inner indices at a time,
-// which keeps that part of B in a level-1 cache.
+// Gonum computes a product of at most gemmRows x gemmCols, which is three of its blocks, on the
+// caller's goroutine. For larger products it starts other goroutines. Calls take gemmDepth inner
+// indices at a time, so that this part of B stays in a level-1 cache.
 const gemmRows, gemmCols, gemmDepth = 64, 192, 64
 
 // multiply computes C = A B, or C += A B if add, or with A^T if trans, for m x n elements and k
 // inner indices in increasing order.
 func (f gemm[F]) multiply(trans, add bool, m, n, k int, a []F, lda int, b []F, ldb int, c []F, ldc int) {
-	parts := (n + gemmCols - 1) / gemmCols // of equal width
+	parts := (n + gemmCols - 1) / gemmCols // parts of equal width
 	cols := (n + parts - 1) / parts
 	for i := 0; i < m; i += gemmRows {
 		for j := 0; j < n; j += cols {

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// rowSets are the passes of one level over the rows of a set.
+// rowSets holds the passes of one level over the rows of a set.
 type rowSets[F Float] struct {
 	sum      func(n int, x *F, set *uint16) float64
 	set, add func(n int, out *F, set *uint16, v F)
@@ -11,8 +11,8 @@ type rowSets[F Float] struct {
 // RowSetAlign divides the first row of every block that a pass over a RowSet takes.
 const RowSetAlign = 16
 
-// A RowSet is a set of rows, one bit a row. Passes read 32 bits at a time, so there is one word
-// more than the rows need.
+// RowSet is a set of rows with one bit for each row. Passes read 32 bits at a time, so the set has
+// one word more than the rows need.
 type RowSet struct {
 	rows  int
 	words []uint16

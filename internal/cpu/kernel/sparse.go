@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// ErrSparse reports that slices are no matrix in compressed sparse rows.
+// ErrSparse reports that slices are not a matrix in compressed sparse rows.
 var ErrSparse = errors.New("not a matrix in compressed sparse rows")
 
-// A Sparse is a data matrix X of which products read the entries alone: row i has the entries
-// starts[i] to starts[i+1]-1, with increasing columns, and all other elements are 0. It refers to
-// the caller's slices, which must not change, where they have this form.
+// Sparse is a data matrix X in compressed sparse rows; products read only its entries. Row i has
+// the entries starts[i] to starts[i+1]-1, with increasing columns. All other elements are 0. If the
+// caller's slices have this form, the matrix refers to the slices, which must not change.
 type Sparse[F Float] struct {
 	rows, cols int
 	starts     []int // from 0
 	columns    []int32
-	values     []F // of the entries; a single value for all of them if step is 0
+	values     []F // values of the entries; if step is 0, a single value for all entries
 	step       int
 	groups     *groups          // for products with one column, nil if groups do not pay
 	own        sparseEntries[F] // memory of Set
@@ -29,8 +29,9 @@ type sparseEntries[F Float] struct {
 	values  []F
 }
 
-// NewSparse checks the slices and wraps them; nil values mean ones. The rows may be some rows of a
-// larger matrix: starts then lie within its entries. The error wraps ErrSparse and names the row.
+// NewSparse checks the slices and wraps them. nil values mean ones. The rows may be a window of a
+// larger matrix: starts then lie within the larger matrix's entries. The error wraps ErrSparse and
+// names the row.
 func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
 		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
@@ -56,9 +57,9 @@ func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []
 	return x, nil
 }
 
-// Set replaces the entries by a copy of the given ones, which have the form of NewSparse's. Factors
-// and sums of x stay valid. x has no row groups from then on, so an element of a product with one
-// column depends on the row alone.
+// Set replaces the entries by a copy of the given entries, in the form that NewSparse requires.
+// Factors and sums of x stay valid. Afterwards x has no row groups, so an element of a product with
+// one column depends on the row alone.
 func (x *Sparse[F]) Set(starts []int, columns []int32, values []float64) error {
 	if err := checkSparse(x.rows, x.cols, starts, columns, values); err != nil {
 		return fmt.Errorf("kernel: %w: %w", ErrSparse, err)
@@ -124,19 +125,19 @@ func converted[F Float](values []float64) []F {
 	return list
 }
 
-// Compact reports whether the entries, each with its column, take at most as much memory as all
-// elements would. It always holds if all entries are equal.
+// Compact reports whether the entries, each with its column, need at most as much memory as all
+// elements. It always holds if all entries are equal.
 func (x *Sparse[F]) Compact() bool {
 	entry := 4 + x.step*int(sizeof[F]())
 	return entry*len(x.columns) <= int(sizeof[F]())*x.rows*x.cols
 }
 
-// A SparseFactor is the factor W of X W.
+// SparseFactor is the factor W of X W.
 type SparseFactor[F Float] struct {
 	x      *Sparse[F]
 	cols   int
 	lanes  int
-	data   []F // in panels if packed, else as the caller gave them
+	data   []F // in panels if packed, else in the caller's layout
 	ld     int // distance of the rows, 0 in panels
 	packed []F // memory for panels or for a single column
 }
@@ -158,8 +159,8 @@ func (k *Kernels[F]) NewSparseFactor(x *Sparse[F], cols int) *SparseFactor[F] {
 	return w
 }
 
-// Set gives the factor its elements: as many rows as X has columns, ld apart. The elements must not
-// change until products with the factor are done.
+// Set sets the elements of the factor: as many rows as X has columns, ld elements apart. The
+// elements must not change while a product uses the factor.
 func (w *SparseFactor[F]) Set(b []F, ld int) {
 	checkMatrix("SparseFactor", b, w.x.cols, w.cols, ld)
 	switch {
@@ -190,7 +191,7 @@ func (w *SparseFactor[F]) setColumn(b []F, ld int) {
 	}
 }
 
-// panel returns where the columns from j on begin, and the distance of their rows.
+// panel returns the elements from column j on, and the distance between their rows.
 func (w *SparseFactor[F]) panel(j, width int) (from *F, ld int) {
 	if w.packed == nil {
 		return &w.data[j], w.ld
@@ -253,8 +254,8 @@ func (x *Sparse[F]) mulColumn(z []F, ldz, lo, hi int, w []F) {
 	}
 }
 
-// rowsPanel returns how many of the columns that are left a pass takes, and the width of their
-// panel.
+// rowsPanel returns the number of remaining columns that a pass computes, and the width of the
+// columns' panel.
 func rowsPanel(left, lanes int) (n, width int) {
 	if width := rowsVectors * lanes; left >= width {
 		return width, width
@@ -273,7 +274,7 @@ func passOf(width, lanes int) int {
 	return 0
 }
 
-// at returns the address of the first element, nil if there is none.
+// at returns the address of the first element, or nil if the slice is empty.
 func at[E any](s []E) *E {
 	if len(s) == 0 {
 		return nil

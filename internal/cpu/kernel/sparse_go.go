@@ -2,17 +2,17 @@ package kernel
 
 import "unsafe"
 
-// sparse are the passes of one level over sparse rows.
+// sparse holds the passes of one level over sparse rows.
 type sparse[F Float] struct {
 	lanes                   int            // of a vector of columns
 	rowsMul, rowsAddTrans   [2]rowsPass[F] // for rowsVectors vectors, and for up to one vector
 	groupMul, groupAddTrans func(groups int, starts *uint32, pairs *uint64, from, to *F)
 }
 
-// rowsVectors is the number of vectors of columns that the wider pass takes.
+// rowsVectors is the number of vectors of columns that the wider pass computes at a time.
 const rowsVectors = 4
 
-// A rowsPass reads or writes the columns 0 to n-1 of two matrices for rows of entries.
+// rowsPass reads or writes the columns 0 to n-1 of two matrices for rows of entries.
 type rowsPass[F Float] func(rows int, starts *int, columns *int32, values *F, step int, from *F, ldFrom int, to *F, ldTo int, n int)
 
 // goLanes is a multiple of the number of elements that compilers put into a vector.

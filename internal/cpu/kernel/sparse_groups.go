@@ -2,15 +2,15 @@ package kernel
 
 import "slices"
 
-// groupRows is the number of rows of a group, one bit each. laneBytes is the size of a column's
-// partial sums, a cache line. The generator has the same constants.
+// groupRows is the number of rows of a group, which has one bit for each row. laneBytes is the size
+// of a column's partial sums, a cache line. The generator has the same constants.
 const (
 	groupRows = 32
 	laneBytes = 64
 )
 
 // Groups pay if the level has passes for them, the partial sums of all columns fit in half a
-// level-2 cache of 512 KiB (groupRoom), and a pair stands for at least groupFill entries on
+// level-2 cache of 512 KiB (groupRoom), and a pair represents at least groupFill entries on
 // average.
 const (
 	groupRoom = 256 << 10
@@ -20,16 +20,17 @@ const (
 // lanes returns the number of partial sums of a column.
 func lanes[F Float]() int { return laneBytes / int(sizeof[F]()) }
 
-// groups are the entries of a matrix whose entries are equal, 32 rows at a time: the columns in
-// which some of the rows have an entry, in increasing order, each with a bit for every row that has
-// an entry there. A table of few attributes with one column for each value has the same columns in
-// most rows: one vector instruction then does the work of several entries.
+// groups holds the entries of a matrix whose entries are equal, in groups of 32 rows. A group
+// lists, in increasing order, the columns in which some of its rows have an entry, each with a bit
+// for every row that has an entry in the column. In a table of few attributes with one column for
+// each value, most rows have entries in the same columns, so one vector instruction handles several
+// entries.
 type groups struct {
 	starts []uint32 // of the pairs of each group
 	pairs  []uint64 // column<<32 | bits of the rows, the lowest for the first row
 }
 
-// group makes the groups of x if they pay.
+// group builds the groups of x if they pay.
 func (k *Kernels[F]) group(x *Sparse[F]) {
 	if k.sparse.groupMul == nil || x.groups != nil || x.step != 0 || x.cols*laneBytes > groupRoom {
 		return
@@ -73,8 +74,9 @@ func (x *Sparse[F]) eachGroup(visit func(touched []int32, bits []uint32)) {
 	}
 }
 
-// span splits rows lo to hi-1 into runs of whole groups and parts of a group. It calls part for
-// rows whose vectors have gaps, too; those go through the memory of one group.
+// span splits rows lo to hi-1 into runs of whole groups and parts of a group, and calls part for
+// each part. It also calls part for rows whose vectors have gaps; these rows go through the memory
+// of one group.
 func span(lo, hi, ld int, whole func(group, n, at int), part func(group, first, n, at int)) {
 	for i := lo; i < hi; {
 		group, first := i/groupRows, i%groupRows

@@ -1,28 +1,28 @@
 package kernel
 
-// Partial sums in F are added to the totals in float64 after at least flushRows rows, and not
-// before the rows have so many entries that adding them took flushCost times as long as the flush.
+// A goroutine flushes its partial sums in F to the totals in float64 after at least flushRows rows.
+// It does not flush before adding the rows' entries took flushCost times as long as the flush.
 const (
 	flushRows = 4096
 	flushCost = 64
 )
 
-// A SparseSums is the memory in which one goroutine adds up X^T D.
+// SparseSums is the memory in which one goroutine adds up X^T D.
 type SparseSums[F Float] struct {
 	x           *Sparse[F]
 	cols        int
 	part        []F // since the last flush, in panels or in a column's lanes; nil if sums go to totals at once
-	lanes       int // of a panel's vector, or of a column
-	rows, limit int // since the last flush, and until the next
+	lanes       int // number of lanes of a panel's vector, or of a column
+	rows, limit int // rows since the last flush, and rows until the next flush
 	totals      []float64
 	group       [groupRows]F
 }
 
-// NewSparseSums returns zeros for products of D of cols columns with x. It may add row groups to x,
-// so no product with x may run at the same time.
+// NewSparseSums returns zero sums for products of x with a D of cols columns. It may add row groups
+// to x, so no product with x may run at the same time.
 func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
 	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols)}
-	adds := x.cols // of a flush, for each of D's columns
+	adds := x.cols // additions of a flush, for each of D's columns
 	if cols == 1 {
 		k.group(x)
 	}

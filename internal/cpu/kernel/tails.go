@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// tails are the passes of one level over logistic tails.
+// tails holds the passes of one level over logistic tails.
 type tails[F Float] struct {
 	of            func(n int, out, s *F)
 	sigmoid       func(n int, out, tails, minus *F)
@@ -12,7 +12,8 @@ type tails[F Float] struct {
 	gradWhere, gradAddWhere [smoothCount]func(n int, out, tails, minus *F, set *uint16, yes, no F)
 }
 
-// smoothCount is the number of losses that follow from logistic tails, the first ones.
+// smoothCount is the number of losses that follow from logistic tails. These losses have the
+// numbers 0 to smoothCount-1.
 const smoothCount = int(LogisticLoss) + 1
 
 // LogisticTails computes out[i] = q with the sign of s[i], where
@@ -88,8 +89,8 @@ const (
 // are taken. At the end all sums are added in increasing order.
 type LogisticSum struct {
 	sums    [2 * productLanes]float64 // sums, then products
-	factors int                       // largest number in a product
-	total   float64                   // of the logarithms
+	factors int                       // largest number of factors in a product
+	total   float64                   // sum of the logarithms
 }
 
 // Clear sets the sum to zero.

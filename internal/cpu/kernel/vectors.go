@@ -1,7 +1,7 @@
 package kernel
 
-// sweeps are the passes of one level over the iterate of a problem and the vectors beside it.
-// Pointers are to n elements.
+// sweeps holds the passes of one level over the iterate of a problem and the accompanying vectors.
+// Each pointer refers to n elements.
 type sweeps[F Float] struct {
 	combine    func(n int, dst *F, s F, x *F, t F, y *F)
 	scaledCopy func(n int, dst *F, s F, x *F)

@@ -92,7 +92,7 @@ func proximal[F Float](p Proximal[F], y F) F {
 	return z - min(max(z, -p.Threshold), p.Threshold)
 }
 
-// A tally is a sum in the order of the sweeps.
+// tally is a sum in the order of the sweeps.
 type tally [16]float64
 
 func (t *tally) square(i int, x float64) { t[i%len(t)] += x * x }

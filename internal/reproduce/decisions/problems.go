@@ -2,7 +2,7 @@ package decisions
 
 import "slices"
 
-// Kind is what a problem bounds.
+// Kind is the kind of bound of a problem.
 type Kind string
 
 // The kinds of problems.

@@ -79,7 +79,7 @@ func (p Python) start(ctx context.Context, name string) (*worker, error) {
 	return w, nil
 }
 
-// failure is the reply of a library that could not do what was asked.
+// failure is the reply of a library that failed.
 type failure struct{ text string }
 
 func (f failure) Error() string { return f.text }

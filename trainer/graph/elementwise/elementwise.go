@@ -9,8 +9,8 @@ import "ppal/internal/plan"
 // Expr is a tree of element-wise operations.
 type Expr = plan.Expr
 
-// Input is element [i, j] of the op's k-th input, counted from 0. An input with one row, or one
-// column, where the result has more is repeated.
+// Input is element [i, j] of the op's k-th input, counted from 0. If the result has more rows or
+// columns, a single row or column of the input is repeated.
 func Input(k int) *Expr { return &Expr{Op: plan.Load, Arg: k} }
 
 // Number is a constant.
